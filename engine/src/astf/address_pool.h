@@ -1,0 +1,96 @@
+#pragma once
+// Who opens the next flow and towards whom: client addresses with their ports, server addresses.
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+
+#include "astf/profile.h"
+
+namespace engine {
+
+/// The contiguous part of `range` that data core `thread` of `threads` (in `pairs` port pairs)
+/// owns, pair offset applied (TRex: thread t serves pair t mod pairs). A server range with fewer
+/// addresses than cores is shared: they take its addresses in turn (TRex's software mode). Throws
+/// ProfileError when a client range has fewer, or when pairs would use the same addresses.
+struct AddressSlice {
+  uint32_t first = 0;
+  uint32_t count = 0;
+};
+AddressSlice slice_of(const AddressRange& range, uint32_t thread, uint32_t threads, uint32_t pairs);
+
+/// Client addresses of one core, each with its source ports 1024 to 63999 (4791 left out).
+/// Round-robin over addresses; per address a pseudo-random first port, then the next free one.
+class ClientPool {
+ public:
+  static constexpr uint16_t kFirstPort = 1024;
+  static constexpr uint16_t kPortLimit = 64000;    ///< one past the last
+  static constexpr uint16_t kReservedPort = 4791;  ///< RoCE v2: some devices keep it to themselves
+
+  /// `start_offset`: how many ports every client begins beyond its first one. A peer keeps ports of
+  /// an earlier run in TIME_WAIT; pass next_offset() of the pool that used these addresses before.
+  ClientPool(AddressSlice slice, uint32_t thread, uint32_t start_offset = 0);
+  ~ClientPool();
+
+  /// Takes the next (address, port). False when the next client has no free port near its position
+  /// (more than 20 taken in a row): the flow is then not opened (err_c_tuple_err).
+  bool take(uint32_t& address, uint16_t& port) {
+    const uint32_t index = next_;
+    if (++next_ == slice_.count) next_ = 0;
+    address = slice_.first + index;
+    return take_of(index, port);
+  }
+  /// Takes a port of one given client address (exec_template keeps the client). False as above.
+  bool take_port_of(uint32_t address, uint16_t& port) {
+    return take_of(address - slice_.first, port);
+  }
+  /// Frees what was taken.
+  void give_back(uint32_t address, uint16_t port);
+
+  uint32_t first_address() const { return slice_.first; }
+  uint32_t address_count() const { return slice_.count; }
+  uint64_t ports_in_use() const { return in_use_; }
+  /// The offset from which a later pool over these addresses uses the ports left alone for longest.
+  uint32_t next_offset() const;
+  /// Bytes held, of addresses never used none.
+  size_t memory() const;
+
+ private:
+  struct Client;
+  struct Free {
+    void operator()(void* memory) const { std::free(memory); }
+  };
+
+  bool take_of(uint32_t index, uint16_t& port);
+  bool mark(Client& client, uint32_t position);
+  void grow(Client& client);
+
+  AddressSlice slice_;
+  uint32_t thread_;
+  uint32_t start_offset_;
+  uint32_t next_ = 0;
+  uint64_t in_use_ = 0;
+  uint64_t taken_ = 0;
+  uint64_t table_bytes_ = 0;
+  uint32_t used_clients_ = 0;
+  std::unique_ptr<Client[], Free> clients_;
+};
+
+/// Server addresses of one core, taken in turn.
+class ServerPool {
+ public:
+  explicit ServerPool(AddressSlice slice) : slice_(slice) {}
+  uint32_t take() {
+    uint32_t address = slice_.first + next_;
+    if (++next_ == slice_.count) next_ = 0;
+    return address;
+  }
+  uint32_t address_count() const { return slice_.count; }
+
+ private:
+  AddressSlice slice_;
+  uint32_t next_ = 0;
+};
+
+}  // namespace engine

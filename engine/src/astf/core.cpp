@@ -1,0 +1,229 @@
+#include "astf/core.h"
+
+#include <algorithm>
+
+#include "astf/world.h"
+
+namespace engine {
+
+namespace {
+
+/// Timers handled in one pass at most, for the same reason as kOpensPerPass.
+constexpr size_t kTimersPerPass = 128;
+
+Path path_of(const PortAddress& port) {
+  return {port.destination.value_or(MacAddress{}), port.mac, port.vlan};
+}
+
+}  // namespace
+
+DataCore::World::World(const CoreConfig& config, std::array<TransmitQueue*, kSides> transmit)
+    : config(config),
+      context(config.max_flows, config.seed, config.epoch, transmit,
+              {path_of(config.ports[0]), path_of(config.ports[1])}),
+      responders{PortResponder(config.ports[0], context.paths[0], *transmit[0]),
+                 PortResponder(config.ports[1], context.paths[1], *transmit[1])} {}
+
+ProfileRun* DataCore::World::find(const std::string& id) const {
+  for (const auto& run : runs)
+    if (run->id() == id) return run.get();
+  return nullptr;
+}
+
+DataCore::DataCore(const CoreConfig& config, std::array<TransmitQueue*, kSides> transmit)
+    : world_(std::make_unique<World>(config, transmit)) {}
+
+DataCore::~DataCore() = default;
+
+size_t DataCore::advance(Nanoseconds now) {
+  World& world = *world_;
+  world.context.set_time(now);
+  size_t work = world.context.wheel.advance(
+      world.context.tick, kTimersPerPass,
+      [&world](Flow& flow, TimerKind kind) { world.expired(flow, kind); });
+  for (const auto& run : world.runs) {
+    if (run->phase != RunPhase::opening) continue;
+    work += world.open_due(*run, now);
+    if (!run->exhausted(now)) continue;
+    run->stop_opening(now);
+    run->phase = RunPhase::draining;
+  }
+  for (PortResponder& responder : world.responders)
+    if (responder.next_deadline() <= now) responder.advance(now);
+  return work;
+}
+
+std::unique_ptr<ProfileRun> DataCore::prepare(std::string id,
+                                              std::shared_ptr<const Profile> profile,
+                                              const RunOptions& options) const {
+  return std::make_unique<ProfileRun>(std::move(id), std::move(profile), options, world_->config,
+                                      world_->port_offsets);
+}
+
+void DataCore::attach(std::unique_ptr<ProfileRun>& run, Nanoseconds now) {
+  World& world = *world_;
+  world.context.set_time(now);
+  // Ports first: they are what can be refused.
+  std::vector<uint32_t> numbers;
+  const auto take_number = [&world](FlowClass& shared) {
+    uint32_t number;
+    if (world.free_classes.empty()) {
+      number = static_cast<uint32_t>(world.context.classes.size());
+      world.context.classes.push_back(&shared);
+    } else {
+      number = world.free_classes.back();
+      world.free_classes.pop_back();
+      world.context.classes[number] = &shared;
+    }
+    return number;
+  };
+  const auto& templates = run->profile().templates;
+  auto& server_numbers = run->class_numbers[index_of(Side::server)];
+  try {
+    for (size_t t = 0; t < templates.size(); ++t) {
+      FlowClass& shared = run->flow_class(Side::server, t);
+      server_numbers.push_back(take_number(shared));
+      world.servers.add(shared.program->stream, templates[t].server_port, templates[t].server_first,
+                        templates[t].server_last, server_numbers.back());
+    }
+  } catch (...) {
+    for (uint32_t number : server_numbers) {
+      world.servers.remove(number);
+      world.context.classes[number] = nullptr;
+      world.free_classes.push_back(number);
+    }
+    server_numbers.clear();
+    throw;
+  }
+  for (size_t t = 0; t < templates.size(); ++t)
+    run->class_numbers[index_of(Side::client)].push_back(
+        take_number(run->flow_class(Side::client, t)));
+  world.stray_tunables = run->profile().server_defaults;
+  run->begin(now);
+  world.runs.push_back(std::move(run));
+}
+
+void DataCore::stop_opening(const std::string& id) {
+  if (ProfileRun* run = world_->find(id); run != nullptr && run->phase == RunPhase::opening) {
+    run->stop_opening(world_->context.now);
+    run->phase = RunPhase::draining;
+  }
+}
+
+namespace {
+
+template <typename Cut>
+void cut_flows(Context& context, const ProfileRun& run, Side side, Cut&& cut) {
+  for (uint32_t number = 0; number < context.flows.used(); ++number) {
+    Flow& flow = context.flows[number];
+    if (flow.state == FlowState::free) continue;
+    const FlowClass& shared = context.class_of(flow);
+    if (shared.run == &run && shared.side == side) cut(flow);
+  }
+}
+
+uint64_t open_flows_of(ProfileRun& run, Side side) {
+  uint64_t count = 0;
+  for (size_t t = 0; t < run.profile().templates.size(); ++t)
+    count += run.flow_class(side, t).open_flows;
+  return count;
+}
+
+}  // namespace
+
+void DataCore::close_clients(const std::string& id) {
+  stop_opening(id);
+  ProfileRun* run = world_->find(id);
+  if (run == nullptr) return;
+  if (open_flows_of(*run, Side::client) != 0)
+    cut_flows(world_->context, *run, Side::client, [this](Flow& flow) { world_->cut(flow); });
+  run->phase = RunPhase::closing;
+}
+
+void DataCore::close_servers(const std::string& id) {
+  World& world = *world_;
+  ProfileRun* run = world.find(id);
+  if (run == nullptr || run->phase == RunPhase::closed) return;
+  close_clients(id);
+  if (open_flows_of(*run, Side::server) != 0)
+    cut_flows(world.context, *run, Side::server, [&world](Flow& flow) { world.cut(flow); });
+  for (uint32_t number : run->class_numbers[index_of(Side::server)]) world.servers.remove(number);
+  run->phase = RunPhase::closed;
+}
+
+std::unique_ptr<ProfileRun> DataCore::detach(const std::string& id) {
+  World& world = *world_;
+  close_servers(id);
+  const auto found = std::find_if(world.runs.begin(), world.runs.end(),
+                                  [&id](const auto& run) { return run->id() == id; });
+  if (found == world.runs.end()) return nullptr;
+  std::unique_ptr<ProfileRun> run = std::move(*found);
+  world.runs.erase(found);
+  run->leave_offsets(world.port_offsets);
+  for (const auto& numbers : run->class_numbers)
+    for (uint32_t number : numbers) {
+      world.context.classes[number] = nullptr;
+      world.free_classes.push_back(number);
+    }
+  return run;
+}
+
+void DataCore::set_multiplier(const std::string& id, double multiplier, Nanoseconds now) {
+  if (ProfileRun* run = world_->find(id)) run->set_multiplier(multiplier, now);
+}
+
+RunStatus DataCore::status(const std::string& id) const {
+  RunStatus status;
+  ProfileRun* run = world_->find(id);
+  if (run == nullptr) return status;
+  status.phase = run->phase;
+  status.client_flows = open_flows_of(*run, Side::client);
+  status.server_flows = open_flows_of(*run, Side::server);
+  status.intended = run->intended(world_->context.now);
+  status.opened = run->opened;
+  status.late = run->late;
+  status.unsent = run->unsent;
+  status.established = run->established;
+  return status;
+}
+
+std::vector<CounterBlock> DataCore::counters(const std::string& id, Side side) const {
+  const ProfileRun* run = world_->find(id);
+  return run == nullptr ? std::vector<CounterBlock>{} : run->counters(side);
+}
+
+CounterBlock DataCore::table_counters(Side side) const {
+  return world_->table_counters[index_of(side)];
+}
+
+std::vector<PoolStatus> DataCore::memory() const {
+  const Context& context = world_->context;
+  const uint64_t buckets = context.tables[0].touched_bytes() + context.tables[1].touched_bytes();
+  uint64_t ports = 0, ports_in_use = 0;
+  for (const auto& run : world_->runs)
+    for (uint32_t r = 0; r < run->profile().ranges.size(); ++r)
+      if (run->profile().ranges[r].client) {
+        ports += run->clients(r).memory();
+        ports_in_use += run->clients(r).ports_in_use();
+      }
+  return {
+      {"flow", sizeof(Flow), context.flows.in_use(), context.flows.touched_bytes()},
+      {"flow table bucket", sizeof(uint32_t), context.tables[0].size() + context.tables[1].size(),
+       buckets},
+      {"flow extension", sizeof(Extension), context.extensions.in_use(),
+       context.extensions.touched_bytes()},
+      {"program variables", sizeof(VariableBlock), context.variables.in_use(),
+       context.variables.touched_bytes()},
+      {"client port", 0, ports_in_use, ports},
+  };
+}
+
+uint64_t DataCore::open_flows() const {
+  return world_->context.flows.in_use();
+}
+
+PortResponder& DataCore::responder(Side side) {
+  return world_->responders[index_of(side)];
+}
+
+}  // namespace engine

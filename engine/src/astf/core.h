@@ -1,0 +1,121 @@
+#pragma once
+// One data core's world: flows, timers, schedules and counters of one port pair. It does no I/O and
+// reads no clock; frames and time are arguments. Nothing in it is shared with another core.
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "astf/profile.h"
+#include "astf/side.h"
+#include "flow/time.h"
+#include "net/frame.h"
+#include "net/path.h"
+#include "net/responder.h"
+#include "stats/counters.h"
+
+namespace engine {
+
+struct CoreConfig {
+  uint32_t thread = 0;            ///< this core's number
+  uint32_t threads = 1;           ///< data cores in all
+  uint32_t pairs = 1;             ///< port pairs in all; this core serves pair thread mod pairs
+  uint32_t max_flows = 1u << 20;  ///< open flows of both sides together
+  uint64_t seed = 1;              ///< of every random choice
+  /// Wall-clock time at now = 0: TCP timestamps and initial sequence numbers go on over a restart,
+  /// so a peer that still holds a connection in TIME_WAIT takes a new one (RFC 6191).
+  Nanoseconds epoch = 0;
+  std::array<PortAddress, kSides> ports;
+};
+
+/// How a profile is run (arguments of the `start` method).
+struct RunOptions {
+  double multiplier = 1;
+  Nanoseconds duration = 0;  ///< <= 0: no end
+  bool opens_flows = true;   ///< false: server side only (client_mask excludes the pair)
+};
+
+/// What becomes of open flows when a run ends.
+enum class RunPhase : uint8_t {
+  opening,   ///< flows are opened by schedule
+  draining,  ///< no new flows; open ones finish on their own
+  closing,   ///< remaining flows were removed without FIN or RST (TRex: nc); server templates still
+             ///< listen
+  closed,    ///< nothing listens or is open
+};
+
+/// State of one run on one core.
+struct RunStatus {
+  RunPhase phase = RunPhase::closed;
+  uint64_t client_flows = 0;  ///< open now
+  uint64_t server_flows = 0;
+  uint64_t intended = 0;     ///< starts due so far by schedule
+  uint64_t opened = 0;       ///< of those, flows opened
+  uint64_t late = 0;         ///< opened more than 1 ms after the intended time
+  uint64_t unsent = 0;       ///< due but given up: no port, table full, no buffer
+  uint64_t established = 0;  ///< flows of this run that were ever established (both sides)
+};
+
+/// Memory of one kind of object.
+struct PoolStatus {
+  const char* name;
+  uint64_t object_bytes;
+  uint64_t in_use;
+  uint64_t reserved_bytes;
+};
+
+/// A profile compiled for one core: pools, schedule, counters. Made by the control thread, then
+/// attached to the core.
+class ProfileRun;
+
+class DataCore {
+ public:
+  /// `transmit`: queues towards the two ports of the pair; they outlive the core.
+  DataCore(const CoreConfig& config, std::array<TransmitQueue*, kSides> transmit);
+  ~DataCore();
+
+  // -- data path ---------------------------------------------------------------------------------
+
+  /// Takes frames that arrived at one port. Frames are read only; nothing of them is kept.
+  void receive(Side side, std::span<const Frame> frames, Nanoseconds now);
+  /// Runs timers and opens flows that are due. Returns how many events were handled, 0 when idle.
+  size_t advance(Nanoseconds now);
+
+  // -- control, called between bursts on the core's own thread
+  // --------------------------------------
+
+  /// Compiles `profile` for this core, on the control thread while the core goes on. Throws
+  /// ProfileError.
+  std::unique_ptr<ProfileRun> prepare(std::string id, std::shared_ptr<const Profile> profile,
+                                      const RunOptions& options) const;
+  /// Starts a prepared run. Throws ProfileError (the run is then left as it was) when a port it
+  /// listens on is taken by another run.
+  void attach(std::unique_ptr<ProfileRun>& run, Nanoseconds now);
+  /// No new flows from now on; open ones go on.
+  void stop_opening(const std::string& id);
+  /// Removes remaining client flows silently, counted tcps_testdrops (first phase of nc).
+  void close_clients(const std::string& id);
+  /// Removes remaining server flows and stops listening (second phase).
+  void close_servers(const std::string& id);
+  /// Takes a closed run out, for the control thread to destroy.
+  std::unique_ptr<ProfileRun> detach(const std::string& id);
+  void set_multiplier(const std::string& id, double multiplier, Nanoseconds now);
+
+  RunStatus status(const std::string& id) const;
+  /// Counters of a run on one side: element g is template group g (0: no group).
+  std::vector<CounterBlock> counters(const std::string& id, Side side) const;
+  /// Counters of the flow table of one side, shared by all runs (err_*, rss_*, ignored_*).
+  CounterBlock table_counters(Side side) const;
+  std::vector<PoolStatus> memory() const;
+  uint64_t open_flows() const;
+  PortResponder& responder(Side side);
+
+ private:
+  struct World;
+  std::unique_ptr<World> world_;
+};
+
+}  // namespace engine

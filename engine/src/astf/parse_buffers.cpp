@@ -1,0 +1,40 @@
+#include <fmt/format.h>
+
+#include "astf/base64.h"
+#include "astf/parse.h"
+
+namespace engine {
+namespace {
+
+constexpr size_t kMaxMemory = size_t{512} << 20;
+
+Buffer parse_buffer(const nlohmann::json& element, const std::string& place) {
+  if (element.is_string()) {
+    std::optional<std::string> bytes = decode_base64(element.get_ref<const std::string&>());
+    if (!bytes) throw ProfileError(place + ": is not base64");
+    const size_t size = bytes->size();
+    return Buffer(std::move(*bytes), size, "");
+  }
+  const JsonFields fields(element, place);
+  std::string base = fields.has("base") ? fields.bytes("base") : "";
+  std::string fill = fields.has("fill") ? fields.bytes("fill") : "";
+  const int64_t size =
+      fields.integer_or("size", 0, Buffer::kMaxSize, static_cast<int64_t>(base.size()));
+  return Buffer(std::move(base), static_cast<uint64_t>(size), std::move(fill));
+}
+
+}  // namespace
+
+std::vector<Buffer> parse_buffers(const JsonFields& profile) {
+  std::vector<Buffer> buffers;
+  size_t memory = 0;
+  for (const nlohmann::json& element : profile.list("buf_list")) {
+    buffers.push_back(parse_buffer(element, fmt::format("buffer {}", buffers.size())));
+    memory += buffers.back().memory();
+    if (memory > kMaxMemory)
+      profile.fail(fmt::format("buffers 0 to {} take more than 512 MiB", buffers.size() - 1));
+  }
+  return buffers;
+}
+
+}  // namespace engine

@@ -1,0 +1,165 @@
+// From frames to flows, and what is answered to a packet without one (TRex:
+// src/44bsd/flow_table.cpp).
+
+#include "astf/world.h"
+#include "udp/udp.h"
+
+namespace engine {
+
+namespace {
+
+/// Frames parsed ahead, so that a flow's cache lines are on their way before it is touched.
+constexpr size_t kAhead = 16;
+
+FlowKey key_of(const Packet& packet, bool datagram) {
+  return {packet.source, packet.destination, packet.source_port, packet.destination_port, datagram};
+}
+
+Counter reason_of(PacketKind kind) {
+  switch (kind) {
+    case PacketKind::fragment:
+      return Counter::err_fragments_ipv4_drop;
+    case PacketKind::bad_ip_sum:
+      return Counter::err_l3_cs;
+    case PacketKind::bad_transport_sum:
+      return Counter::err_l4_cs;
+    default:
+      return Counter::err_len_err;
+  }
+}
+
+}  // namespace
+
+void DataCore::receive(Side side, std::span<const Frame> frames, Nanoseconds now) {
+  World& world = *world_;
+  world.context.set_time(now);
+  CounterBlock& counters = world.table_counters[index_of(side)];
+  FlowTable& table = world.context.tables[index_of(side)];
+  struct Parsed {
+    PacketKind kind;
+    uint32_t hash;
+    Packet packet;
+  };
+  Parsed parsed[kAhead];
+  for (size_t from = 0; from < frames.size(); from += kAhead) {
+    const size_t count = std::min(kAhead, frames.size() - from);
+    for (size_t i = 0; i < count; ++i) {
+      Parsed& p = parsed[i];
+      p.packet = {};
+      p.kind = parse_packet(frames[from + i], p.packet);
+      if (p.kind != PacketKind::tcp && p.kind != PacketKind::udp) continue;
+      p.hash = table.hash(key_of(p.packet, p.kind == PacketKind::udp));
+      table.prefetch(p.hash);
+    }
+    for (size_t i = 0; i < count; ++i) {
+      const Parsed& p = parsed[i];
+      if (p.kind != PacketKind::tcp && p.kind != PacketKind::udp) continue;
+      const uint32_t first = table.first(p.hash);
+      if (first == Flow::kNone) continue;
+      const auto* flow = reinterpret_cast<const char*>(&world.context.flows[first]);
+      __builtin_prefetch(flow);
+      __builtin_prefetch(flow + 64);
+      __builtin_prefetch(flow + 128);
+    }
+    for (size_t i = 0; i < count; ++i) {
+      const Parsed& p = parsed[i];
+      const Frame& frame = frames[from + i];
+      switch (p.kind) {
+        case PacketKind::tcp:
+          world.receive_tcp(side, frame, p.packet, p.hash);
+          break;
+        case PacketKind::udp:
+          world.receive_udp(side, frame, p.packet, p.hash);
+          break;
+        case PacketKind::other:
+          ++counters[Counter::err_no_tcp_udp];
+          ++counters[Counter::redirect_rx_ok];
+          world.responders[index_of(side)].receive(frame, now);
+          break;
+        default:
+          ++counters[reason_of(p.kind)];
+          break;
+      }
+    }
+  }
+}
+
+Flow* DataCore::World::new_server_flow(const Frame& frame, const Packet& packet, bool tcp,
+                                       bool& refused) {
+  CounterBlock& counters = table_counters[index_of(Side::server)];
+  const uint32_t number = servers.find(tcp, packet.destination_port, packet.destination.low32());
+  if (number == ServerTable::kNone) {
+    ++counters[Counter::err_no_template];
+    refused = true;
+    return nullptr;
+  }
+  const FlowClass& shared = *context.classes[number];
+  const uint16_t path = shared.tunables->dont_use_inbound_mac
+                            ? PathTable::kPort
+                            : context.paths[index_of(Side::server)].intern(reply_path(frame));
+  Flow* flow = make_flow(key_of(packet, !tcp), number, path, Side::server);
+  if (flow == nullptr) ++counters[Counter::err_s_nf_throttled];
+  return flow;
+}
+
+void DataCore::World::receive_tcp(Side side, const Frame& frame, const Packet& packet,
+                                  uint32_t hash) {
+  if (runs.empty()) return;  // idle: nobody is there
+  FlowTable& table = context.tables[index_of(side)];
+  const tcp::Segment segment = tcp::parse_segment(packet);
+  Flow* flow = table.find(key_of(packet, false), hash);
+  if (flow != nullptr && flow->state == FlowState::time_wait && segment.is(tcp::kSyn) &&
+      !segment.is(tcp::kAck) && after(segment.sequence, flow->rcv_nxt)) {
+    release(*flow);  // a new connection from the same port, RFC 9293 section 3.6.1
+    flow = nullptr;
+  }
+  if (flow != nullptr) {
+    after_events(*flow, tcp::receive(context, *flow, segment, packet.traffic_class));
+    return;
+  }
+  CounterBlock& counters = table_counters[index_of(side)];
+  if (side == Side::client) {
+    ++counters[Counter::err_cwf];
+    if (stray_tunables.blackhole == 0)
+      tcp::refuse(context, side, packet, segment, reply_path(frame), stray_tunables);
+    return;
+  }
+  if (!segment.is(tcp::kSyn) || segment.is(tcp::kAck) || segment.is(tcp::kRst)) {
+    ++counters[Counter::err_no_syn];
+    if (stray_tunables.blackhole != 2)
+      tcp::refuse(context, side, packet, segment, reply_path(frame), stray_tunables);
+    return;
+  }
+  bool refused = false;
+  flow = new_server_flow(frame, packet, true, refused);
+  if (flow != nullptr)
+    tcp::accept(context, *flow, segment);
+  else if (refused && stray_tunables.blackhole == 0)
+    tcp::refuse(context, side, packet, segment, reply_path(frame), stray_tunables);
+}
+
+void DataCore::World::receive_udp(Side side, const Frame& frame, const Packet& packet,
+                                  uint32_t hash) {
+  if (runs.empty()) return;
+  Flow* flow = context.tables[index_of(side)].find(key_of(packet, true), hash);
+  if (flow == nullptr) {
+    if (side == Side::client) {
+      ++table_counters[index_of(side)][Counter::err_cwf];
+      return;
+    }
+    bool refused = false;
+    flow = new_server_flow(frame, packet, false, refused);
+    if (flow == nullptr) return;
+    udp::open(context, *flow);
+    ++run_of(*flow).established;
+    udp::receive(context, *flow, packet);
+    // The first datagram counts before the program begins, so a first rx_msg may find it.
+    const uint64_t datagrams = flow->rx_available;
+    if (program::start(context, *flow, datagrams) == program::Outcome::release) release(*flow);
+    return;
+  }
+  udp::receive(context, *flow, packet);
+  if (program::wake(context, *flow, tcp::kDelivered) == program::Outcome::release) release(*flow);
+}
+
+}  // namespace engine

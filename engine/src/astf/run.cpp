@@ -1,0 +1,142 @@
+#include "astf/run.h"
+
+#include <algorithm>
+
+namespace engine {
+
+namespace {
+
+/// As TRex, whose users subtract it: the first flow is opened this long after the start.
+constexpr Nanoseconds kFirstOpen = 110 * kMillisecond;
+
+/// A start still not made this long after the end of the schedule is given up.
+constexpr Nanoseconds kLatestOpen = 100 * kMillisecond;
+
+constexpr uint32_t kPortSpread = ClientPool::kPortLimit - ClientPool::kFirstPort;
+
+std::vector<double> weights_of(const Profile& profile) {
+  std::vector<double> weights;
+  for (const Template& t : profile.templates) weights.push_back(t.cps);
+  return weights;
+}
+
+/// This core's share of a limit; the remainder goes to the first cores (TRex: utl_split_int).
+uint64_t share_of(uint64_t limit, uint32_t thread, uint32_t threads) {
+  return limit / threads + (thread < limit % threads ? 1 : 0);
+}
+
+void refuse_unsupported(const Profile& profile) {
+  for (size_t p = 0; p < profile.programs.size(); ++p)
+    for (size_t c = 0; c < profile.programs[p].commands.size(); ++c) {
+      const Operation operation = profile.programs[p].commands[c].operation;
+      if (operation == Operation::exec_template || operation == Operation::set_template)
+        throw ProfileError("program " + std::to_string(p) + ", command " + std::to_string(c) +
+                           ": exec_template and set_template are not supported");
+    }
+  for (size_t t = 0; t < profile.templates.size(); ++t)
+    if (profile.templates[t].layer7_map)
+      throw ProfileError("template " + std::to_string(t) + ": l7_map is not supported");
+}
+
+}  // namespace
+
+ProfileRun::ProfileRun(std::string id, std::shared_ptr<const Profile> profile,
+                       const RunOptions& options, const CoreConfig& config,
+                       const PortOffsets& offsets)
+    : id_(std::move(id)),
+      profile_(std::move(profile)),
+      options_(options),
+      threads_(config.threads),
+      schedule_(0, 0, 0, 0),
+      draw_(weights_of(*profile_), config.seed + config.thread) {
+  refuse_unsupported(*profile_);
+  const auto first_offset = static_cast<uint32_t>(config.seed % kPortSpread);
+  for (const AddressRange& range : profile_->ranges) {
+    const AddressSlice slice = slice_of(range, config.thread, config.threads, config.pairs);
+    if (range.client) {
+      const auto left = offsets.find(slice.first);
+      clients_.push_back(std::make_unique<ClientPool>(
+          slice, config.thread, left == offsets.end() ? first_offset : left->second));
+      servers_.push_back(nullptr);
+    } else {
+      clients_.push_back(nullptr);
+      servers_.push_back(std::make_unique<ServerPool>(slice));
+    }
+  }
+  for (Side side : {Side::client, Side::server}) {
+    auto& counters = counters_[index_of(side)];
+    counters.resize(profile_->group_names.size() + 1);
+    auto& classes = classes_[index_of(side)];
+    classes.resize(profile_->templates.size());
+    for (uint32_t t = 0; t < classes.size(); ++t) {
+      const Template& source = profile_->templates[t];
+      const bool client = side == Side::client;
+      FlowClass& made = classes[t];
+      made.program = &profile_->programs[client ? source.client_program : source.server_program];
+      made.tunables = client ? &source.client_tunables : &source.server_tunables;
+      made.buffers = &profile_->buffers;
+      made.counters = &counters[source.group];
+      made.run = this;
+      made.template_index = t;
+      made.side = side;
+    }
+  }
+  for (const Template& t : profile_->templates)
+    limits_.push_back(t.limit == 0 ? UINT64_MAX : share_of(t.limit, config.thread, config.threads));
+  for (uint32_t t = 0; t < limits_.size(); ++t)
+    if (limits_[t] == 0) draw_.remove(t);
+}
+
+double ProfileRun::rate(double multiplier) const {
+  double total = 0;
+  for (const Template& t : profile_->templates) total += t.cps;
+  return options_.opens_flows ? multiplier * total / threads_ : 0;
+}
+
+void ProfileRun::begin(Nanoseconds now) {
+  const Nanoseconds end = options_.duration > 0 ? now + options_.duration : INT64_MAX;
+  give_up_ = options_.duration > 0 ? end + kLatestOpen : INT64_MAX;
+  schedule_ = Schedule(now + kFirstOpen, rate(options_.multiplier),
+                       static_cast<Nanoseconds>(profile_->rampup_s * kSecond), end);
+}
+
+void ProfileRun::leave_offsets(PortOffsets& offsets) const {
+  for (const auto& pool : clients_)
+    if (pool != nullptr) offsets[pool->first_address()] = pool->next_offset();
+}
+
+void ProfileRun::set_multiplier(double multiplier, Nanoseconds now) {
+  options_.multiplier = multiplier;
+  schedule_.set_rate(rate(multiplier), now);
+}
+
+void ProfileRun::count_open(uint32_t index) {
+  if (limits_[index] != UINT64_MAX && --limits_[index] == 0) draw_.remove(index);
+}
+
+void ProfileRun::count_close(uint32_t index) {
+  if (!profile_->templates[index].limit_is_concurrent || limits_[index] == UINT64_MAX) return;
+  if (limits_[index]++ == 0) draw_.restore(index, profile_->templates[index].cps);
+}
+
+bool ProfileRun::exhausted(Nanoseconds now) const {
+  if (schedule_.finished(now) || now >= give_up_) return true;
+  if (!options_.opens_flows || !draw_.empty()) return false;
+  // All limits used up: over, unless closed flows of a concurrent limit are to be replaced.
+  for (const Template& t : profile_->templates)
+    if (t.limit != 0 && t.limit_is_concurrent) return false;
+  return !profile_->templates.empty() && rate(1) > 0;
+}
+
+uint64_t ProfileRun::intended(Nanoseconds now) const {
+  // With all limits used up the schedule goes on, but nothing is meant to be opened.
+  const uint64_t taken = opened + unsent;
+  return draw_.empty() ? taken : std::max(taken, schedule_.intended(now));
+}
+
+void ProfileRun::stop_opening(Nanoseconds now) {
+  unsent = intended(now) - opened;
+  schedule_.stop();
+}
+
+}  // namespace engine

@@ -1,0 +1,84 @@
+#pragma once
+// One profile compiled for one data core: its pools, schedule, flow classes and counters.
+
+#include <array>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "astf/address_pool.h"
+#include "astf/core.h"
+#include "astf/profile.h"
+#include "astf/schedule.h"
+#include "flow/context.h"
+
+namespace engine {
+
+/// From which source port on, by a pool's first address, a run opens flows: ports of an earlier run
+/// may be in a peer's TIME_WAIT, so a later one goes on behind them. The first begins anywhere.
+using PortOffsets = std::map<uint32_t, uint32_t>;
+
+class ProfileRun {
+ public:
+  /// Throws ProfileError when a range cannot be shared among the cores, or a command is not
+  /// supported.
+  ProfileRun(std::string id, std::shared_ptr<const Profile> profile, const RunOptions& options,
+             const CoreConfig& config, const PortOffsets& offsets);
+
+  const std::string& id() const { return id_; }
+  const Profile& profile() const { return *profile_; }
+
+  /// Starts the schedule; TRex opens its first flow about 0.11 s after the start.
+  void begin(Nanoseconds now);
+  void set_multiplier(double multiplier, Nanoseconds now);
+  /// Tells where the next run over the same addresses is to go on.
+  void leave_offsets(PortOffsets& offsets) const;
+
+  /// The class of one side of a template.
+  FlowClass& flow_class(Side side, size_t index) { return classes_[index_of(side)][index]; }
+  std::vector<CounterBlock>& counters(Side side) { return counters_[index_of(side)]; }
+  const std::vector<CounterBlock>& counters(Side side) const { return counters_[index_of(side)]; }
+  ClientPool& clients(uint32_t range) { return *clients_[range]; }
+  ServerPool& servers(uint32_t range) { return *servers_[range]; }
+
+  /// A template whose limit ended leaves the draw.
+  void count_open(uint32_t index);
+  void count_close(uint32_t index);
+  /// True when nothing is to be opened any more: the schedule has ended, all limits are used up, or
+  /// the core is so late that the rest would only make the run longer.
+  bool exhausted(Nanoseconds now) const;
+  /// Opens no more; starts that were due and not opened count as unsent.
+  void stop_opening(Nanoseconds now);
+  /// Starts due by `now`.
+  uint64_t intended(Nanoseconds now) const;
+
+  Schedule& schedule() { return schedule_; }
+  TemplateDraw& draw() { return draw_; }
+
+  RunPhase phase = RunPhase::opening;
+  uint64_t opened = 0;
+  uint64_t late = 0;
+  uint64_t unsent = 0;
+  uint64_t established = 0;
+  /// Of each side and template: number of its FlowClass in Context::classes.
+  std::array<std::vector<uint32_t>, kSides> class_numbers;
+
+ private:
+  double rate(double multiplier) const;
+
+  std::string id_;
+  std::shared_ptr<const Profile> profile_;
+  RunOptions options_;
+  uint32_t threads_;
+  std::array<std::vector<FlowClass>, kSides> classes_;
+  std::array<std::vector<CounterBlock>, kSides> counters_;
+  std::vector<std::unique_ptr<ClientPool>> clients_;  ///< by range; empty for ranges of servers
+  std::vector<std::unique_ptr<ServerPool>> servers_;
+  std::vector<uint64_t> limits_;  ///< by template: flows that may still be opened
+  Schedule schedule_;
+  Nanoseconds give_up_ = INT64_MAX;
+  TemplateDraw draw_;
+};
+
+}  // namespace engine

@@ -1,0 +1,115 @@
+#pragma once
+// When flows are opened: an open loop with constant spacing, and which template each one takes.
+
+#include <cstdint>
+#include <vector>
+
+#include "flow/time.h"
+
+namespace engine {
+
+/// The open-loop clock of one profile on one data core. Starts are spaced 1/rate apart whatever
+/// happens to the flows; what could not be opened in time is seen as late, never forgotten.
+class Schedule {
+ public:
+  /// First start at `first`. `rate`: flows per second of this core, > 0 (0: nothing is ever due).
+  /// `rampup`: during second i of a ramp of k seconds the rate is rate * i / k, yet never so low
+  /// that starts are more than a quarter of the ramp apart. `end`: no start is due at or after this
+  /// time; INT64_MAX: none.
+  Schedule(Nanoseconds first, double rate, Nanoseconds rampup, Nanoseconds end);
+
+  /// Whether a flow is due at `now`; if so takes it and says for when it was intended.
+  bool take(Nanoseconds now, Nanoseconds& intended) {
+    if (now < next_) return false;
+    intended = next_;
+    ++taken_;
+    find_next(intended);
+    return true;
+  }
+  /// When the next start is due; INT64_MAX: never again.
+  Nanoseconds next() const { return next_; }
+  /// Rescales the rate from `now` on; the start already pending keeps its share of the period.
+  /// Starts that are overdue stay due, with intended times spaced by the new rate.
+  void set_rate(double rate, Nanoseconds now);
+  /// No start is due from now on, nor any that was not taken yet.
+  void stop();
+  /// No start will come: stopped, or `end` is over and everything due was taken.
+  bool finished(Nanoseconds now) const;
+  /// Starts that were due by `now` since the first one, taken or not. `now` does not go backwards.
+  uint64_t intended(Nanoseconds now) const;
+
+ private:
+  /// A time of constant rate. The k-th start (from 0) is when the phase reaches k; counting from
+  /// the beginning of the stretch, no rounding adds up.
+  struct Stretch {
+    Nanoseconds begin;
+    Nanoseconds end;
+    double phase;      ///< at `begin`, in starts
+    double period_ns;  ///< infinite: no starts
+    double phase_at(Nanoseconds time) const {
+      return phase + static_cast<double>(time - begin) / period_ns;
+    }
+  };
+
+  Stretch stretch_from(Nanoseconds begin, double phase) const;
+  Stretch following(const Stretch& stretch) const;
+  /// From the stretch's beginning to the next start, were the stretch without end.
+  double wait_in(const Stretch& stretch) const;
+  /// `passed`: a time that the schedule has reached.
+  void find_next(Nanoseconds passed);
+
+  double rate_;
+  Nanoseconds first_;
+  Nanoseconds rampup_;
+  Nanoseconds end_;
+  bool stopped_ = false;
+  Stretch stretch_;  ///< of the last start or change of rate
+  Nanoseconds next_;
+  uint64_t taken_ = 0;
+};
+
+/// Draws templates at random with weights proportional to their cps (Walker's alias method); the
+/// draw is seeded, so a run can be repeated.
+class TemplateDraw {
+ public:
+  /// Weights are not negative.
+  TemplateDraw(const std::vector<double>& weights, uint64_t seed);
+  /// Index into the weights, never one of weight 0. All weights 0: undefined, check empty().
+  uint32_t draw() {
+    const uint64_t random = next_random();
+    const Column& column = columns_[(random >> 32) * columns_.size() >> 32];
+    return (random & UINT32_MAX) < column.threshold ? column.own : column.alias;
+  }
+  bool empty() const { return columns_.empty(); }
+  /// Takes a template out (its limit is exhausted).
+  void remove(uint32_t index);
+  /// Puts it back, with `weight`.
+  void restore(uint32_t index, double weight);
+
+ private:
+  /// An equal share of the draws: `own` gets threshold / 2^32 of it, `alias` the rest.
+  struct Column {
+    uint64_t threshold;
+    uint32_t own;
+    uint32_t alias;
+  };
+
+  /// SplitMix64 (Steele, Lea, Flood 2014).
+  uint64_t next_random() {
+    uint64_t z = state_ += 0x9e37'79b9'7f4a'7c15;
+    z = (z ^ (z >> 30)) * 0xbf58'476d'1ce4'e5b9;
+    z = (z ^ (z >> 27)) * 0x94d0'49bb'1331'11eb;
+    return z ^ (z >> 31);
+  }
+  void rebuild();
+
+  std::vector<double> weights_;
+  std::vector<Column> columns_;  ///< one per weight that is not 0
+  uint64_t state_;
+  // Work space of rebuild(), kept because a concurrent limit rebuilds with every flow.
+  std::vector<double> shares_;
+  std::vector<uint32_t> small_;
+  std::vector<uint32_t> large_;
+};
+
+}  // namespace engine

@@ -1,0 +1,108 @@
+#pragma once
+// What the flows of one data core share and act upon.
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "astf/side.h"
+#include "astf/tunables.h"
+#include "flow/extension.h"
+#include "flow/flow.h"
+#include "flow/flow_table.h"
+#include "flow/pool.h"
+#include "flow/time.h"
+#include "flow/timer_wheel.h"
+#include "net/frame.h"
+#include "net/path.h"
+#include "program/buffer.h"
+#include "program/program.h"
+#include "stats/counters.h"
+
+namespace engine {
+
+/// What all flows of one side of one template have in common. Kept by the run; flows hold its
+/// number.
+struct FlowClass {
+  const Program* program = nullptr;
+  const Tunables* tunables = nullptr;
+  const std::vector<Buffer>* buffers = nullptr;
+  CounterBlock* counters = nullptr;
+  void* run = nullptr;          ///< the ProfileRun it belongs to
+  uint32_t template_index = 0;  ///< in the run's profile
+  Side side = Side::client;
+  uint64_t open_flows = 0;
+};
+
+/// xorshift64*: seeded, fast, good enough to spread delays and sequence numbers.
+class Random {
+ public:
+  explicit Random(uint64_t seed) : state_(seed ? seed : 1) {}
+  uint64_t next() {
+    state_ ^= state_ >> 12;
+    state_ ^= state_ << 25;
+    state_ ^= state_ >> 27;
+    return state_ * 0x2545'f491'4f6c'dd1dULL;
+  }
+  /// Uniform in [low, high].
+  uint64_t between(uint64_t low, uint64_t high) {
+    return low +
+           static_cast<uint64_t>((static_cast<unsigned __int128>(next()) * (high - low + 1)) >> 64);
+  }
+
+ private:
+  uint64_t state_;
+};
+
+struct Context {
+  Context(uint32_t max_flows, uint64_t seed, Nanoseconds epoch,
+          std::array<TransmitQueue*, kSides> queues, const std::array<Path, kSides>& port_paths)
+      : epoch(epoch),
+        secret(seed),
+        random(seed),
+        flows(max_flows),
+        extensions(max_flows),
+        variables(max_flows),
+        tables{FlowTable(flows, max_flows, seed), FlowTable(flows, max_flows, seed)},
+        wheel(flows),
+        transmit(queues),
+        paths{PathTable(port_paths[0]), PathTable(port_paths[1])} {}
+
+  Nanoseconds now = 0;
+  Tick tick = 0;
+  Nanoseconds epoch;  ///< wall-clock time at now = 0
+  uint64_t secret;    ///< of initial sequence numbers (RFC 6528)
+  Random random;
+  Pool<Flow> flows;
+  Pool<Extension> extensions;
+  Pool<VariableBlock> variables;
+  std::array<FlowTable, kSides> tables;
+  TimerWheel wheel;
+  std::array<TransmitQueue*, kSides> transmit;
+  std::array<PathTable, kSides> paths;
+  std::vector<FlowClass*> classes;  ///< by Flow::flow_class; nullptr: number not in use
+
+  void set_time(Nanoseconds time) {
+    now = time;
+    tick = tick_of(time);
+  }
+  FlowClass& class_of(const Flow& flow) { return *classes[flow.flow_class]; }
+  static Side side_of(const Flow& flow) {
+    return flow.has(kServerSide) ? Side::server : Side::client;
+  }
+
+  /// The flow's extension, made when it has none. nullptr: the pool is full.
+  Extension* extend(Flow& flow) {
+    if (flow.extension == Flow::kNone) {
+      flow.extension = extensions.take();
+      if (flow.extension == Flow::kNone) return nullptr;
+      extensions[flow.extension].reset();
+    }
+    return &extensions[flow.extension];
+  }
+  Extension* extension_of(const Flow& flow) {
+    return flow.extension == Flow::kNone ? nullptr : &extensions[flow.extension];
+  }
+};
+
+}  // namespace engine

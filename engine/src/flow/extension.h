@@ -1,0 +1,57 @@
+#pragma once
+// What only few flows need at a time, kept apart so that the others stay small.
+
+#include <cstdint>
+#include <vector>
+
+namespace engine {
+
+/// A range of sequence numbers, [start, end).
+struct SequenceRange {
+  uint32_t start;
+  uint32_t end;
+};
+
+/// A buffer waiting behind the one being sent (non-blocking tx).
+struct QueuedBuffer {
+  uint32_t buffer;
+  uint32_t base;  ///< sequence number of its first byte
+};
+
+/// Out-of-order data (as ranges: content is known, only arrival counts), the SACK scoreboard, and
+/// queued buffers of one flow. Vectors keep their memory when the extension is used again.
+struct Extension {
+  std::vector<SequenceRange> out_of_order;  ///< received beyond rcv_nxt; sorted, disjoint
+  std::vector<SequenceRange> sacked;        ///< sent, reported received by SACK; sorted, disjoint
+  std::vector<QueuedBuffer> queue;          ///< oldest first
+  SequenceRange newest{};                   ///< range the last out-of-order segment went into
+  uint32_t high_retransmit = 0;             ///< RFC 6675 HighRxt
+  uint32_t out_of_order_peak = 0;           ///< most ranges held, for the tcps_reas_hist counters
+  uint32_t fin_sequence = 0;                ///< of a FIN received out of order
+  bool has_fin = false;
+  bool reassembling = false;  ///< counted in tcps_reasalloc, not yet in tcps_reasfree
+  uint32_t next_free = 0;
+
+  uint32_t& pool_next() { return next_free; }
+  void reset() {
+    out_of_order.clear();
+    sacked.clear();
+    queue.clear();
+    newest = {};
+    high_retransmit = 0;
+    out_of_order_peak = 0;
+    has_fin = false;
+    reassembling = false;
+  }
+};
+
+/// Variables and tick variables of a program that uses them (TRex: set_var, set_tick_var ...).
+struct VariableBlock {
+  uint64_t values[5] = {};
+  int64_t times[5] = {};  ///< Nanoseconds
+  uint32_t next_free = 0;
+
+  uint32_t& pool_next() { return next_free; }
+};
+
+}  // namespace engine

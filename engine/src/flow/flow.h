@@ -1,0 +1,132 @@
+#pragma once
+// One end of one connection (TCP) or exchange (UDP), in three cache lines.
+
+#include <cstdint>
+
+#include "flow/timer_kind.h"
+#include "net/address.h"
+
+namespace engine {
+
+/// TCP connection states, RFC 9293 section 3.3.2; `free` marks an unused struct, `datagram` UDP.
+enum class FlowState : uint8_t {
+  free,
+  datagram,
+  syn_sent,
+  syn_received,
+  established,
+  fin_wait_1,
+  fin_wait_2,
+  close_wait,
+  closing,
+  last_ack,
+  time_wait,
+};
+
+/// What a program waits for.
+enum class Wait : uint8_t {
+  nothing,       ///< may run
+  connected,     ///< ESTABLISHED
+  acknowledged,  ///< blocking tx: everything queued is acknowledged
+  space,         ///< non-blocking tx: the send queue is below half of the transmit buffer
+  received,      ///< rx, rx_msg: enough bytes or datagrams
+  time,          ///< delay
+  peer_close,    ///< nc: the peer's FIN
+  ended,         ///< the program is over; the flow closes by itself
+};
+
+enum FlowFlag : uint16_t {
+  kServerSide = 1 << 0,
+  kAckNow = 1 << 1,        ///< an ACK is owed at once
+  kFinQueued = 1 << 2,     ///< FIN follows the stream's last byte
+  kPeerFin = 1 << 3,       ///< the peer's FIN was received in order
+  kTimestamps = 1 << 4,    ///< both sides sent the option (RFC 7323)
+  kSack = 1 << 5,          ///< both sides permitted SACK (RFC 2018)
+  kFastRecovery = 1 << 6,  ///< RFC 6582 or RFC 6675 loss recovery until `recover`
+  kRttTiming = 1 << 7,     ///< the segment ending at rtt_sequence is being timed
+  kNonBlocking = 1 << 8,   ///< tx_mode
+  kEverEstablished = 1 << 9,
+  kReceiveOnlyKeepalive = 1 << 10,  ///< UDP keepalive with rx_mode
+  kPersist = 1 << 11,               ///< the retransmit timer runs as persist timer
+  kAfterTimeout = 1 << 12,          ///< resending after a retransmission timeout, until `recover`
+  kPortOwned = 1 << 13,             ///< local port is to be given back to the client pool
+  kScaling = 1 << 14,               ///< both sides sent the window scale option (RFC 7323)
+};
+
+/// Comparisons in sequence space, RFC 9293 section 3.4.
+inline bool before(uint32_t a, uint32_t b) {
+  return static_cast<int32_t>(a - b) < 0;
+}
+inline bool after(uint32_t a, uint32_t b) {
+  return static_cast<int32_t>(a - b) > 0;
+}
+
+struct alignas(64) Flow {
+  static constexpr uint32_t kNone = UINT32_MAX;
+
+  // -- first line: who it is, and what every received segment touches
+  // --------------------------------
+  IpAddress remote;
+  IpAddress local;
+  uint16_t remote_port;
+  uint16_t local_port;
+  uint32_t table_next;  ///< next flow in the bucket of the flow table, or in the pool's free list
+  uint32_t flow_class;  ///< number of its FlowClass
+  FlowState state = FlowState::free;
+  Wait wait;
+  uint16_t flags;
+  uint32_t rcv_nxt;
+  uint32_t snd_una;
+  uint32_t snd_nxt;
+  uint32_t snd_wnd;  ///< peer's window, bytes
+
+  // -- second line: sending and congestion control -----------------------------------------------
+  uint32_t snd_max;  ///< one past the highest sequence number ever sent
+  uint32_t snd_end;  ///< one past the last byte queued; a queued FIN has this number
+  union {
+    uint32_t cwnd;         ///< congestion window, bytes
+    uint32_t udp_idle_ms;  ///< UDP: idle time after which the flow ends
+  };
+  uint32_t ssthresh;
+  uint32_t snd_wl1;
+  uint32_t snd_wl2;
+  uint32_t last_ack_sent;
+  uint32_t ts_recent;  ///< RFC 7323 section 4.3
+  uint32_t recover;    ///< RFC 6582: snd_max when loss was found
+  uint32_t rtt_sequence;
+  uint32_t rtt_tick;
+  uint32_t srtt_us;  ///< 0: no sample yet
+  uint32_t rttvar_us;
+  uint16_t mss;    ///< payload bytes per segment sent, options already taken off
+  uint8_t scales;  ///< window scale (0: none): high half the peer's, low half ours
+  uint8_t duplicate_acks;
+  uint32_t spare[2];  ///< keeps the third line on its boundary
+
+  // -- third line: timers and the program
+  // ------------------------------------------------------------
+  uint32_t timer_next;
+  uint32_t timer_previous;
+  uint32_t timer_tick;  ///< when the wheel looks at this flow; at or before its earliest deadline
+  uint16_t timer_slot;  ///< list of the wheel it stands in, or TimerWheel::kNowhere
+  uint16_t path;        ///< layer-2 header, number in the side's PathTable
+  uint32_t deadlines[kTimerKinds];
+  uint16_t program_counter;
+  uint8_t retransmissions;  ///< in a row, without an acknowledgement between
+  uint8_t armed;            ///< bit per TimerKind
+  uint32_t tx_base;         ///< sequence number of the first byte of tx_buffer
+  uint32_t tx_buffer;       ///< buffer being sent; Flow::kNone: none
+  uint32_t extension;     ///< what few flows need: out-of-order ranges, scoreboard, queued buffers
+  uint32_t variables;     ///< VariableBlock, when the program uses variables
+  uint64_t rx_available;  ///< received bytes (UDP: datagrams) that no rx has consumed yet
+
+  uint32_t& pool_next() { return table_next; }
+  bool has(FlowFlag flag) const { return (flags & flag) != 0; }
+  void set(FlowFlag flag) { flags = static_cast<uint16_t>(flags | flag); }
+  void clear(FlowFlag flag) { flags = static_cast<uint16_t>(flags & ~flag); }
+  uint8_t send_scale() const { return scales >> 4; }
+  uint8_t receive_scale() const { return scales & 15; }
+};
+
+static_assert(sizeof(Flow) == 192, "three cache lines: a flow's cost is part of the product");
+
+}  // namespace engine

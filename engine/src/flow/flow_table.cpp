@@ -1,0 +1,106 @@
+#include "flow/flow_table.h"
+
+#include <sys/mman.h>
+
+#include <bit>
+#include <new>
+
+namespace engine {
+
+namespace {
+
+constexpr uint32_t kFirstBuckets = 1024;
+
+/// Two flows to three buckets: short chains for little memory.
+bool crowded(uint32_t flows, uint32_t buckets) {
+  return uint64_t{flows} * 3 > uint64_t{buckets} * 2;
+}
+
+uint64_t mix(uint64_t a, uint64_t b) {
+  const unsigned __int128 product =
+      static_cast<unsigned __int128>(a ^ 0x9e37'79b9'7f4a'7c15ULL) * (b ^ 0xd1b5'4a32'd192'ed03ULL);
+  return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
+}
+
+FlowKey key_of(const Flow& flow) {
+  return {flow.remote, flow.local, flow.remote_port, flow.local_port,
+          flow.state == FlowState::datagram};
+}
+
+bool matches(const Flow& flow, const FlowKey& key) {
+  return flow.remote_port == key.remote_port && flow.local_port == key.local_port &&
+         flow.remote == key.remote && flow.local == key.local &&
+         (flow.state == FlowState::datagram) == key.datagram;
+}
+
+}  // namespace
+
+FlowTable::FlowTable(Pool<Flow>& flows, uint32_t capacity, uint64_t seed)
+    : flows_(flows),
+      seed_(seed | 1),
+      bucket_limit_(std::bit_ceil(capacity < kFirstBuckets ? kFirstBuckets : capacity) * 2),
+      bucket_count_(kFirstBuckets),
+      mask_(kFirstBuckets - 1) {
+  bytes_ = size_t{bucket_limit_} * sizeof(uint32_t);
+  void* memory = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED) throw std::bad_alloc();
+  buckets_ = static_cast<uint32_t*>(memory);
+  for (uint32_t i = 0; i < bucket_count_; ++i) buckets_[i] = Flow::kNone;
+}
+
+FlowTable::~FlowTable() {
+  munmap(buckets_, bytes_);
+}
+
+uint32_t FlowTable::hash(const FlowKey& key) const {
+  const uint64_t ports = uint64_t{key.remote_port} << 32 | uint64_t{key.local_port} << 1 |
+                         static_cast<uint64_t>(key.datagram);
+  uint64_t value = mix(key.remote.low ^ seed_, key.local.low ^ (ports << 16));
+  if ((key.remote.high | key.local.high) != 0) value = mix(value ^ key.remote.high, key.local.high);
+  return static_cast<uint32_t>(value ^ (value >> 32));
+}
+
+Flow* FlowTable::find(const FlowKey& key, uint32_t hash) const {
+  for (uint32_t number = buckets_[bucket_of(hash)]; number != Flow::kNone;) {
+    Flow& flow = flows_[number];
+    if (matches(flow, key)) return &flow;
+    number = flow.table_next;
+  }
+  return nullptr;
+}
+
+void FlowTable::insert(Flow& flow) {
+  if (crowded(size_ + 1, bucket_count_) && bucket_count_ < bucket_limit_) split();
+  uint32_t& head = buckets_[bucket_of(hash(key_of(flow)))];
+  flow.table_next = head;
+  head = flows_.number_of(flow);
+  ++size_;
+}
+
+void FlowTable::erase(Flow& flow) {
+  const uint32_t number = flows_.number_of(flow);
+  uint32_t* link = &buckets_[bucket_of(hash(key_of(flow)))];
+  while (*link != number) link = &flows_[*link].table_next;
+  *link = flow.table_next;
+  --size_;
+}
+
+void FlowTable::split() {
+  const uint32_t added = bucket_count_++;
+  if (added > mask_) mask_ = mask_ * 2 + 1;
+  buckets_[added] = Flow::kNone;
+  const uint32_t old = added & (mask_ >> 1);
+  uint32_t number = buckets_[old];
+  buckets_[old] = Flow::kNone;
+  while (number != Flow::kNone) {
+    Flow& flow = flows_[number];
+    const uint32_t next = flow.table_next;
+    uint32_t& head = buckets_[bucket_of(hash(key_of(flow)))];
+    flow.table_next = head;
+    head = number;
+    number = next;
+  }
+}
+
+}  // namespace engine

@@ -1,0 +1,35 @@
+#pragma once
+#include <cstdint>
+
+namespace engine {
+
+/// A flow's timers. Each has a deadline of its own; the wheel holds the flow once, for the
+/// earliest.
+enum class TimerKind : uint8_t {
+  retransmit,  ///< retransmission, persist, and TIME_WAIT's end
+  delayed_ack,
+  keep,     ///< handshake limit, keepalive; UDP: idle time
+  program,  ///< delay
+};
+inline constexpr unsigned kTimerKinds = 4;
+
+/// Time of timers and round trips: 2^14 ns (16.384 us), wrapping after 19.5 hours; differences up
+/// to half of that are told apart.
+using Tick = uint32_t;
+inline constexpr unsigned kTickShift = 14;
+inline constexpr Tick kMaxTimerTicks = 0x7000'0000;
+
+inline Tick tick_of(int64_t nanoseconds) {
+  return static_cast<Tick>(nanoseconds >> kTickShift);
+}
+/// At least one tick, rounded up, at most what can be told apart.
+inline Tick ticks_for(int64_t nanoseconds) {
+  int64_t ticks = (nanoseconds + (1 << kTickShift) - 1) >> kTickShift;
+  if (ticks < 1) return 1;
+  return ticks > kMaxTimerTicks ? kMaxTimerTicks : static_cast<Tick>(ticks);
+}
+inline bool tick_before(Tick a, Tick b) {
+  return static_cast<int32_t>(a - b) < 0;
+}
+
+}  // namespace engine

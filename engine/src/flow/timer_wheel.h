@@ -1,0 +1,90 @@
+#pragma once
+// A hierarchical timer wheel over flows (Varghese and Lauck, scheme 7), bounded work per call.
+
+#include <cstdint>
+
+#include "flow/flow.h"
+#include "flow/pool.h"
+#include "flow/time.h"
+#include "flow/timer_kind.h"
+
+namespace engine {
+
+/// Four levels of 256 lists. A flow stands in at most one list; moving a deadline to later leaves
+/// it where it is (it is looked at early and put back), so that an ACK that restarts the
+/// retransmission timer costs one store.
+class TimerWheel {
+ public:
+  static constexpr uint16_t kNowhere = UINT16_MAX;
+
+  explicit TimerWheel(Pool<Flow>& flows);
+
+  /// Sets one deadline of `flow`, `delay` ticks from `now`.
+  void arm(Flow& flow, TimerKind kind, Tick now, Tick delay) {
+    const auto k = static_cast<unsigned>(kind);
+    const Tick deadline = now + delay;
+    flow.deadlines[k] = deadline;
+    flow.armed = static_cast<uint8_t>(flow.armed | (1u << k));
+    if (flow.timer_slot == kNowhere)
+      insert(flow, deadline);
+    else if (tick_before(deadline, flow.timer_tick)) {
+      unlink(flow);
+      insert(flow, deadline);
+    }
+  }
+  void disarm(Flow& flow, TimerKind kind) {
+    flow.armed = static_cast<uint8_t>(flow.armed & ~(1u << static_cast<unsigned>(kind)));
+  }
+  static bool is_armed(const Flow& flow, TimerKind kind) {
+    return (flow.armed >> static_cast<unsigned>(kind)) & 1;
+  }
+  /// Takes the flow out altogether.
+  void remove(Flow& flow) {
+    flow.armed = 0;
+    if (flow.timer_slot != kNowhere) unlink(flow);
+  }
+
+  /// Moves time on to `now` and calls `expired(flow, kind)` for each deadline at or before it, at
+  /// most `budget` flows; the rest comes with the next call. The handler may arm, disarm, remove
+  /// any flow. Returns the number of flows looked at.
+  template <typename Handler>
+  size_t advance(Tick now, size_t budget, Handler&& expired) {
+    turn(now);
+    size_t count = 0;
+    while (count < budget && heads_[kDue] != Flow::kNone) {
+      const uint32_t number = heads_[kDue];
+      Flow& flow = flows_[number];
+      unlink(flow);
+      if (heads_[kDue] != Flow::kNone) __builtin_prefetch(&flows_[heads_[kDue]].timer_next);
+      ++count;
+      for (unsigned k = 0; k < kTimerKinds && flow.armed != 0; ++k) {
+        if (!((flow.armed >> k) & 1) || tick_before(now, flow.deadlines[k])) continue;
+        flow.armed = static_cast<uint8_t>(flow.armed & ~(1u << k));
+        expired(flow, static_cast<TimerKind>(k));
+        if (flow.state == FlowState::free) break;
+      }
+      if (flow.state != FlowState::free) requeue(flow);
+    }
+    return count;
+  }
+
+ private:
+  static constexpr unsigned kLevels = 4;
+  static constexpr unsigned kSlots = 256;
+  static constexpr uint16_t kDue = kLevels * kSlots;  ///< list of flows whose time has come
+
+  void insert(Flow& flow, Tick tick);
+  void unlink(Flow& flow);
+  void push(uint16_t slot, Flow& flow);
+  void turn(Tick now);
+  void cascade(unsigned level);
+  /// Puts a flow back for its earliest deadline unless a handler did so already.
+  void requeue(Flow& flow);
+
+  Pool<Flow>& flows_;
+  Tick current_ = 0;  ///< all ticks up to here are handled
+  uint32_t heads_[kDue + 1];
+  uint64_t occupied_[kLevels][kSlots / 64] = {};
+};
+
+}  // namespace engine

@@ -1,0 +1,46 @@
+#pragma once
+// What the engine is told: TRex's configuration file and the command line.
+
+#include <cstdint>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "net/responder.h"
+
+namespace engine {
+
+/// A configuration that cannot be used: what is wrong and how to mend it.
+struct ConfigError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// One port as configured: `device` is "dummy", "wire", a PCI address, a Linux interface name, or a
+/// DPDK virtual device with its arguments ("net_memif0,role=client").
+struct PortConfig {
+  std::string device;
+  PortAddress address;  ///< mac all zero: the device's own
+};
+
+struct EngineConfig {
+  std::vector<PortConfig> ports;        ///< even count; pairs (0,1), (2,3) ...
+  uint32_t cores_per_pair = 1;          ///< -c
+  std::vector<uint32_t> data_cpus;      ///< Linux CPUs for data threads, in order; empty: chosen
+  std::optional<uint32_t> control_cpu;  ///< master_thread_id
+  uint16_t rpc_port = 4501;
+  uint16_t async_port = 4500;
+  std::string bind = "127.0.0.1";
+  bool huge_pages = true;            ///< false: --no-huge
+  uint32_t memory_mb = 0;            ///< limit_memory; 0: chosen
+  uint32_t max_flows = 1u << 20;     ///< memory.dp_flows
+  std::string prefix;                ///< DPDK file prefix
+  std::vector<std::string> notices;  ///< what the user should know, a line each
+};
+
+/// Reads TRex's YAML (list of one mapping, or a mapping). TRex's keys that mean nothing here are
+/// passed over; keys unknown to both are named in one notice. Throws ConfigError naming the file,
+/// the line, the key and what is expected.
+EngineConfig load_config(const std::string& path);
+
+}  // namespace engine

@@ -1,0 +1,25 @@
+#pragma once
+// What a port's device is called, told from what the user wrote.
+
+#include <string>
+
+namespace engine {
+
+enum class DeviceKind {
+  dummy,
+  wire,
+  pci,             ///< "03:00.0", "0000:03:00.0"
+  virtual_device,  ///< DPDK's: "net_memif0,role=client", with or without "--vdev="
+  interface,       ///< of Linux, in the network namespace the engine runs in
+};
+
+struct DeviceName {
+  DeviceKind kind;
+  std::string name;       ///< as DPDK or Linux knows it
+  std::string arguments;  ///< of a virtual device
+};
+
+/// Throws ConfigError naming the interfaces there are and how the others are written.
+DeviceName parse_device_name(const std::string& text);
+
+}  // namespace engine

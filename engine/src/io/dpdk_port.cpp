@@ -1,0 +1,244 @@
+#include "io/dpdk_port.h"
+
+#include <fmt/format.h>
+#include <net/if.h>
+#include <rte_bus_pci.h>
+#include <rte_dev.h>
+#include <rte_errno.h>
+#include <rte_ethdev.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "io/captured_errors.h"
+#include "io/dpdk_queue.h"
+
+namespace engine {
+namespace {
+
+constexpr uint16_t kDescriptors = 2048;
+/// Buffers of one queue: both rings full, as many again on their way through a kernel (AF_XDP's
+/// fill and completion rings), what the core holds, and what the thread's cache holds.
+constexpr uint32_t kPoolCache = 256;
+constexpr uint32_t kBuffers = 4 * kDescriptors + 2 * TransmitQueue::kBurst + 2 * kPoolCache;
+
+constexpr uint64_t kChecksumOffloads =
+    RTE_ETH_TX_OFFLOAD_IPV4_CKSUM | RTE_ETH_TX_OFFLOAD_TCP_CKSUM | RTE_ETH_TX_OFFLOAD_UDP_CKSUM;
+constexpr uint64_t kCutOffloads = RTE_ETH_TX_OFFLOAD_TCP_TSO | RTE_ETH_TX_OFFLOAD_MULTI_SEGS;
+
+/// Repeating 6d5a makes the Toeplitz hash the same in both directions of a flow.
+std::array<uint8_t, 64> symmetric_key() {
+  std::array<uint8_t, 64> key;
+  for (size_t i = 0; i < key.size(); ++i) key[i] = i % 2 == 0 ? 0x6d : 0x5a;
+  return key;
+}
+
+class DpdkPort final : public Port {
+ public:
+  DpdkPort(const std::string& device, uint32_t cores);
+  ~DpdkPort() override;
+
+  bool link_up() const override;
+  void set_promiscuous(bool enabled) override;
+  PortCounters losses() const override;
+
+ private:
+  void describe();
+  void configure(uint32_t cores);
+  void check(int result, const char* what) const;
+
+  std::string device_;
+  uint16_t id_ = 0;
+  rte_eth_dev_info device_info_{};
+  DeviceOffloads offloads_;
+  std::vector<rte_mempool*> pools_;
+};
+
+void DpdkPort::check(int result, const char* what) const {
+  if (result < 0)
+    throw ConfigError(fmt::format("{}: {}: {}", device_, what, rte_strerror(-result)));
+}
+
+DpdkPort::DpdkPort(const std::string& device, uint32_t cores) : device_(device) {
+  if (rte_eth_dev_get_port_by_name(device.c_str(), &id_) != 0)
+    throw ConfigError(fmt::format(
+        "{}: DPDK finds no such device; a NIC must be bound to a driver for DPDK (dpdk-devbind.py "
+        "--status shows which are)",
+        device));
+  check(rte_eth_dev_info_get(id_, &device_info_), "asking the device");
+  if (cores > std::min(device_info_.max_rx_queues, device_info_.max_tx_queues))
+    throw ConfigError(fmt::format("device {} has {} queue(s), -c {} needs {}", device,
+                                  std::min(device_info_.max_rx_queues, device_info_.max_tx_queues),
+                                  cores, cores));
+  describe();
+  configure(cores);
+}
+
+DpdkPort::~DpdkPort() {
+  const CapturedErrors quiet;
+  queues_.clear();
+  rte_eth_dev_stop(id_);
+  rte_eth_dev_close(id_);
+  for (rte_mempool* pool : pools_) rte_mempool_free(pool);
+}
+
+void DpdkPort::describe() {
+  info_.driver = device_info_.driver_name;
+  info_.description = device_;
+  info_.is_virtual = device_.find(':') == std::string::npos;
+  info_.pci_address = info_.is_virtual ? "N/A" : device_;
+  info_.numa = rte_eth_dev_socket_id(id_);
+  rte_ether_addr address{};
+  check(rte_eth_macaddr_get(id_, &address), "reading the MAC address");
+  std::copy_n(address.addr_bytes, mac_.size(), mac_.begin());
+}
+
+void DpdkPort::configure(uint32_t cores) {
+  rte_eth_conf configuration{};
+  const uint64_t offered = device_info_.tx_offload_capa;
+  if ((offered & kChecksumOffloads) == kChecksumOffloads) {
+    offloads_.checksum = true;
+    configuration.txmode.offloads |= kChecksumOffloads;
+    if ((offered & kCutOffloads) == kCutOffloads) {
+      offloads_.max_payload = kUncutPayload;
+      configuration.txmode.offloads |= kCutOffloads;
+    }
+  }
+  configuration.rxmode.offloads = device_info_.rx_offload_capa & RTE_ETH_RX_OFFLOAD_CHECKSUM;
+  std::array<uint8_t, 64> key = symmetric_key();
+  if (cores > 1) {
+    configuration.rxmode.mq_mode = RTE_ETH_MQ_RX_RSS;
+    configuration.rx_adv_conf.rss_conf = {
+        key.data(), device_info_.hash_key_size,
+        device_info_.flow_type_rss_offloads & (RTE_ETH_RSS_IP | RTE_ETH_RSS_TCP | RTE_ETH_RSS_UDP)};
+  }
+  const auto queues = static_cast<uint16_t>(cores);
+  check(rte_eth_dev_configure(id_, queues, queues, &configuration), "configuring");
+  uint16_t receive = kDescriptors;
+  uint16_t transmit = kDescriptors;
+  check(rte_eth_dev_adjust_nb_rx_tx_desc(id_, &receive, &transmit), "sizing its rings");
+  for (uint16_t queue = 0; queue < queues; ++queue) {
+    rte_mempool* pool =
+        rte_pktmbuf_pool_create(fmt::format("port{}-{}", id_, queue).c_str(), kBuffers, kPoolCache,
+                                0, RTE_MBUF_DEFAULT_BUF_SIZE, SOCKET_ID_ANY);
+    if (pool == nullptr) check(-rte_errno, "getting packet memory");
+    pools_.push_back(pool);
+    check(rte_eth_rx_queue_setup(id_, queue, receive, SOCKET_ID_ANY, nullptr, pool),
+          "opening a receive queue");
+    check(rte_eth_tx_queue_setup(id_, queue, transmit, SOCKET_ID_ANY, nullptr),
+          "opening a transmit queue");
+  }
+  check(rte_eth_dev_start(id_), "starting");
+  for (uint16_t queue = 0; queue < queues; ++queue)
+    queues_.push_back(std::make_unique<DpdkQueue>(id_, queue, pools_[queue], offloads_));
+
+  rte_eth_link link{};
+  if (rte_eth_link_get_nowait(id_, &link) == 0 && link.link_speed != RTE_ETH_SPEED_NUM_UNKNOWN)
+    info_.speed_mbps = link.link_speed;
+}
+
+bool DpdkPort::link_up() const {
+  rte_eth_link link{};
+  return rte_eth_link_get_nowait(id_, &link) == 0 && link.link_status == RTE_ETH_LINK_UP;
+}
+
+void DpdkPort::set_promiscuous(bool enabled) {
+  // Devices that cannot (rings, memory interfaces) deliver everything anyway.
+  enabled ? rte_eth_promiscuous_enable(id_) : rte_eth_promiscuous_disable(id_);
+}
+
+PortCounters DpdkPort::losses() const {
+  PortCounters counters;
+  rte_eth_stats stats{};
+  if (rte_eth_stats_get(id_, &stats) == 0)
+    counters.ierrors = stats.imissed + stats.ierrors + stats.rx_nombuf;
+  return counters;
+}
+
+std::unique_ptr<Port> open_virtual(const std::string& name, const std::string& arguments,
+                                   uint32_t cores) {
+  const int result = rte_eal_hotplug_add("vdev", name.c_str(), arguments.c_str());
+  if (result < 0)
+    throw ConfigError(fmt::format("{},{}: {}", name, arguments, rte_strerror(-result)));
+  try {
+    return std::make_unique<DpdkPort>(name, cores);
+  } catch (...) {
+    rte_eal_hotplug_remove("vdev", name.c_str());
+    throw;
+  }
+}
+
+/// Calls `open`; adds to what it throws what the libraries below said.
+template <typename Open>
+std::unique_ptr<Port> open_quietly(Open open) {
+  const CapturedErrors errors;
+  try {
+    return open();
+  } catch (const ConfigError& error) {
+    const std::string said = errors.text();
+    throw ConfigError(fmt::format("{}{}{}", error.what(), said.empty() ? "" : ": " + said,
+                                  geteuid() == 0 ? "" : "; opening devices takes root"));
+  }
+}
+
+void check_is_up(const std::string& interface) {
+  ifreq request{};
+  interface.copy(request.ifr_name, sizeof request.ifr_name - 1);
+  const int socket_number = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  const bool up = ioctl(socket_number, SIOCGIFFLAGS, &request) == 0 && (request.ifr_flags & IFF_UP);
+  close(socket_number);
+  if (!up)
+    throw ConfigError(
+        fmt::format("interface {} is down; bring it up: ip link set {} up", interface, interface));
+}
+
+/// Without it AF_XDP enters the kernel at every poll that finds nothing, for its busy polling. That
+/// is lost on a veth: since Linux 6.13 a NAPI instance gets its id after veth has noted it, so the
+/// kernel finds nothing to poll. There, threaded NAPI does the receive work on a CPU of one's
+/// choice.
+constexpr const char* kNoBusyPoll = "busy_budget=0";
+
+std::unique_ptr<Port> open_interface(const std::string& interface, uint32_t port, uint32_t cores,
+                                     std::vector<std::string>& notices) {
+  check_is_up(interface);
+  std::string reason;
+  try {
+    return open_quietly([&] {
+      return open_virtual(
+          fmt::format("net_af_xdp{}", port),
+          fmt::format("iface={},start_queue=0,queue_count={},{}", interface, cores, kNoBusyPoll),
+          cores);
+    });
+  } catch (const ConfigError& error) {
+    reason = error.what();
+  }
+  auto opened = open_quietly([&] {
+    return open_virtual(fmt::format("net_af_packet{}", port),
+                        fmt::format("iface={},qpairs={}", interface, cores), cores);
+  });
+  notices.push_back(fmt::format(
+      "{}: on AF_PACKET, which is slower, because AF_XDP does not attach: {}", interface, reason));
+  return opened;
+}
+
+}  // namespace
+
+uint32_t packet_memory_mb(uint32_t cores) {
+  constexpr uint64_t kBufferBytes = sizeof(rte_mbuf) + RTE_MBUF_DEFAULT_BUF_SIZE + 192;
+  return static_cast<uint32_t>((cores * kBuffers * kBufferBytes >> 20) + 1);
+}
+
+std::unique_ptr<Port> open_dpdk_port(const DeviceName& device, uint32_t port, uint32_t cores,
+                                     std::vector<std::string>& notices) {
+  if (device.kind == DeviceKind::interface)
+    return open_interface(device.name, port, cores, notices);
+  return open_quietly([&]() -> std::unique_ptr<Port> {
+    if (device.kind == DeviceKind::virtual_device)
+      return open_virtual(device.name, device.arguments, cores);
+    return std::make_unique<DpdkPort>(device.name, cores);
+  });
+}
+
+}  // namespace engine

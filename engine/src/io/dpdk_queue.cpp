@@ -1,0 +1,162 @@
+#include "io/dpdk_queue.h"
+
+#include <rte_ethdev.h>
+#include <rte_ether.h>
+
+#include <algorithm>
+
+#include "net/checksum.h"
+#include "net/ethernet.h"
+
+namespace engine {
+namespace {
+
+/// How often a full device is asked again before frames are dropped: what a kernel-backed device
+/// completes, it completes when asked.
+constexpr int kSendAttempts = 64;
+
+/// How far ahead of the packet at hand headers are fetched.
+constexpr uint16_t kPrefetch = 4;
+
+constexpr uint64_t kChecksumsGood = RTE_MBUF_F_RX_IP_CKSUM_GOOD | RTE_MBUF_F_RX_L4_CKSUM_GOOD;
+
+/// Appends `bytes` to a packet, in further buffers of `pool` once the first is full. False: none
+/// left.
+bool append(rte_mbuf* packet, rte_mempool* pool, const uint8_t* bytes, uint32_t length) {
+  rte_mbuf* last = packet;
+  while (true) {
+    const uint32_t part = std::min<uint32_t>(length, rte_pktmbuf_tailroom(last));
+    std::memcpy(rte_pktmbuf_mtod_offset(last, uint8_t*, last->data_len), bytes, part);
+    last->data_len = static_cast<uint16_t>(last->data_len + part);
+    packet->pkt_len += part;
+    if (part == length) return true;
+    bytes += part;
+    length -= part;
+    rte_mbuf* next = rte_pktmbuf_alloc(pool);
+    if (next == nullptr) return false;
+    last = last->next = next;
+    ++packet->nb_segs;
+  }
+}
+
+/// Tells the device to complete the checksums, and to cut the payload when it is long.
+void request_offloads(rte_mbuf* packet, const Frame& frame) {
+  const EtherType ethernet = read_ethernet(frame);
+  uint8_t* const ip = frame.head + ethernet.length;
+  const bool ipv4 = ethernet.type == kEtherTypeIpv4;
+  const size_t ip_length = ipv4 ? size_t{ip[0] & 0xfu} * 4 : 40;
+  uint8_t* const transport = ip + ip_length;
+  const bool tcp = (ipv4 ? ip[9] : ip[6]) == 6;
+  packet->l2_len = ethernet.length;
+  packet->l3_len = ip_length;
+  packet->l4_len = tcp ? size_t{transport[12]} / 16 * 4 : 8;
+  packet->ol_flags |= ipv4 ? RTE_MBUF_F_TX_IPV4 | RTE_MBUF_F_TX_IP_CKSUM : RTE_MBUF_F_TX_IPV6;
+  packet->ol_flags |= tcp ? RTE_MBUF_F_TX_TCP_CKSUM : RTE_MBUF_F_TX_UDP_CKSUM;
+  if (frame.segment_size == 0 || frame.payload_length <= frame.segment_size) return;
+  packet->ol_flags |= RTE_MBUF_F_TX_TCP_SEG;
+  packet->tso_segsz = frame.segment_size;
+  // For packets it cuts, a device wants the pseudo-header's sum without the length.
+  const uint32_t length = packet->l4_len + frame.payload_length;
+  const uint16_t without = static_cast<uint16_t>(~checksum_fold(length));
+  store_be(transport + 16, checksum_fold(ChecksumSum{load_be<uint16_t>(transport + 16)} + without));
+}
+
+}  // namespace
+
+DpdkQueue::DpdkQueue(uint16_t device, uint16_t queue, rte_mempool* pool, DeviceOffloads offloads)
+    : device_(device), queue_(queue), pool_(pool), transmit_(drain, this, offloads) {}
+
+DpdkQueue::~DpdkQueue() = default;
+
+void DpdkQueue::set_filter(const MacAddress& mac, bool promiscuous) {
+  mac_ = mac;
+  promiscuous_ = promiscuous;
+}
+
+bool DpdkQueue::wanted(const uint8_t* destination) const {
+  return promiscuous_ || (destination[0] & 1) != 0 ||
+         std::memcmp(destination, mac_.data(), mac_.size()) == 0;
+}
+
+std::span<const Frame> DpdkQueue::receive() {
+  received_ = rte_eth_rx_burst(device_, queue_, packets_.data(), packets_.size());
+  for (uint16_t i = 0; i < std::min(received_, kPrefetch); ++i)
+    rte_prefetch0(rte_pktmbuf_mtod(packets_[i], void*));
+  size_t count = 0;
+  for (uint16_t i = 0; i < received_; ++i) {
+    if (i + kPrefetch < received_) rte_prefetch0(rte_pktmbuf_mtod(packets_[i + kPrefetch], void*));
+    rte_mbuf* packet = packets_[i];
+    ++counters_.ipackets;
+    counters_.ibytes += packet->pkt_len;
+    // A kernel that took the VLAN tag out handed it over beside the frame.
+    if ((packet->ol_flags & RTE_MBUF_F_RX_VLAN_STRIPPED) && rte_vlan_insert(&packet) == 0)
+      packets_[i] = packet;
+    if (packet->nb_segs != 1) {
+      ++counters_.ierrors;
+      continue;
+    }
+    uint8_t* const head = rte_pktmbuf_mtod(packet, uint8_t*);
+    if (packet->data_len < kEthernetLength || !wanted(head)) continue;
+    Frame& frame = frames_[count++];
+    frame.head = head;
+    frame.head_length = packet->data_len;
+    frame.checksums = (packet->ol_flags & kChecksumsGood) == kChecksumsGood ? Checksums::trusted
+                                                                            : Checksums::in_frame;
+  }
+  return {frames_.data(), count};
+}
+
+void DpdkQueue::release() {
+  rte_pktmbuf_free_bulk(packets_.data(), received_);
+}
+
+void DpdkQueue::drain(void* self, std::span<Frame> frames) {
+  auto& queue = *static_cast<DpdkQueue*>(self);
+  std::array<rte_mbuf*, TransmitQueue::kBurst> packets;
+  size_t count = 0;
+  for (Frame& frame : frames)
+    if (frame.head != nullptr)
+      if (rte_mbuf* packet = queue.complete(frame)) packets[count++] = packet;
+  queue.send({packets.data(), count});
+  queue.refill(frames);
+}
+
+rte_mbuf* DpdkQueue::complete(Frame& frame) {
+  auto* packet = static_cast<rte_mbuf*>(frame.owner);
+  packet->data_len = frame.head_length;
+  packet->pkt_len = frame.head_length;
+  if (frame.checksums == Checksums::partial) request_offloads(packet, frame);
+  if (frame.payload_length == 0 || append(packet, pool_, frame.payload, frame.payload_length))
+    return packet;
+  rte_pktmbuf_free(packet);
+  ++counters_.oerrors;
+  return nullptr;
+}
+
+void DpdkQueue::send(std::span<rte_mbuf*> packets) {
+  uint64_t bytes = 0;
+  for (const rte_mbuf* packet : packets) bytes += packet->pkt_len;
+  size_t sent = 0;
+  for (int attempt = 0; sent < packets.size() && attempt < kSendAttempts; ++attempt)
+    sent += rte_eth_tx_burst(device_, queue_, packets.data() + sent,
+                             static_cast<uint16_t>(packets.size() - sent));
+  const std::span<rte_mbuf*> refused = packets.subspan(sent);
+  for (const rte_mbuf* packet : refused) bytes -= packet->pkt_len;
+  rte_pktmbuf_free_bulk(refused.data(), static_cast<unsigned>(refused.size()));
+  counters_.opackets += sent;
+  counters_.obytes += bytes;
+  counters_.oerrors += refused.size();
+}
+
+void DpdkQueue::refill(std::span<Frame> frames) {
+  std::array<rte_mbuf*, TransmitQueue::kBurst> fresh;
+  const auto count = static_cast<unsigned>(frames.size());
+  if (rte_pktmbuf_alloc_bulk(pool_, fresh.data(), count) != 0)
+    for (unsigned i = 0; i < count; ++i) fresh[i] = rte_pktmbuf_alloc(pool_);
+  for (unsigned i = 0; i < count; ++i) {
+    frames[i].owner = fresh[i];
+    frames[i].head = fresh[i] == nullptr ? nullptr : rte_pktmbuf_mtod(fresh[i], uint8_t*);
+  }
+}
+
+}  // namespace engine

@@ -1,0 +1,43 @@
+#pragma once
+// One receive and one transmit queue of a DPDK device, for one data core.
+
+#include <rte_mbuf.h>
+#include <rte_mempool.h>
+
+#include "io/port.h"
+
+namespace engine {
+
+class DpdkQueue final : public PortQueue {
+ public:
+  /// `pool`: of packet buffers, owned by the port. `offloads`: what the device does on transmit.
+  DpdkQueue(uint16_t device, uint16_t queue, rte_mempool* pool, DeviceOffloads offloads);
+  ~DpdkQueue() override;
+
+  /// Packet buffers that the transmit queue holds ready.
+  static constexpr uint32_t kHeld = TransmitQueue::kBurst;
+
+  std::span<const Frame> receive() override;
+  void release() override;
+  TransmitQueue& transmit() override { return transmit_; }
+  void set_filter(const MacAddress& mac, bool promiscuous) override;
+
+ private:
+  static void drain(void* self, std::span<Frame> frames);
+  bool wanted(const uint8_t* destination) const;
+  rte_mbuf* complete(Frame& frame);
+  void send(std::span<rte_mbuf*> packets);
+  void refill(std::span<Frame> frames);
+
+  const uint16_t device_;
+  const uint16_t queue_;
+  rte_mempool* const pool_;
+  MacAddress mac_{};
+  bool promiscuous_ = true;
+  uint16_t received_ = 0;  ///< packets out with the core
+  std::array<rte_mbuf*, TransmitQueue::kBurst> packets_;
+  std::array<Frame, TransmitQueue::kBurst> frames_;
+  TransmitQueue transmit_;
+};
+
+}  // namespace engine

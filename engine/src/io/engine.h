@@ -1,0 +1,101 @@
+#pragma once
+// The machine below the control plane: ports, data threads, and what can be asked of them. All
+// calls come from the control thread; each is carried out by the data threads between two bursts,
+// so what is read is one consistent moment per core.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "astf/core.h"
+#include "io/config.h"
+
+namespace engine {
+
+struct PortInfo {
+  std::string driver;  ///< DPDK driver name; "net_dummy", "wire" for ours
+  std::string description;
+  std::string pci_address;  ///< or "N/A"
+  int numa = -1;
+  bool is_virtual = true;
+  bool is_dummy = false;
+  uint32_t speed_mbps = 0;      ///< 0: unknown
+  std::vector<uint32_t> cores;  ///< data cores that serve it
+};
+
+struct PortState {
+  PortAddress address;
+  bool resolved = false;
+  MacAddress destination{};
+  bool link_up = false;
+  bool promiscuous = false;
+};
+
+/// Frames and bytes (without FCS) since start.
+struct PortCounters {
+  uint64_t opackets = 0, obytes = 0, ipackets = 0, ibytes = 0;
+  uint64_t oerrors = 0;  ///< frames the device did not take
+  uint64_t ierrors = 0;  ///< frames the device lost or could not deliver
+};
+
+/// CPU use of one data core since start; cycles of the time-stamp counter. Busy is the time from
+/// the moment a pass of the loop finds something to do to its end; the rest is idle polling.
+struct CoreCycles {
+  uint32_t core = 0;  ///< data core number
+  uint32_t cpu = 0;   ///< Linux CPU it is pinned to
+  uint32_t pair = 0;  ///< port pair it serves
+  uint64_t total = 0;
+  uint64_t busy = 0;
+};
+
+class Engine {
+ public:
+  /// Opens the ports and starts the data threads. Throws ConfigError with cause and mend.
+  explicit Engine(const EngineConfig& config);
+  ~Engine();
+
+  /// What the user should know of how it started, a line each; the configuration's notices among
+  /// them.
+  const std::vector<std::string>& notices() const;
+  const std::vector<PortInfo>& ports() const;
+  PortState port_state(uint32_t port) const;
+  PortCounters port_counters(uint32_t port) const;
+  /// Replaces a port's addresses (set_l2, set_l3, set_vlan).
+  void configure_port(uint32_t port, const PortAddress& address);
+  void set_promiscuous(uint32_t port, bool enabled);
+
+  /// Starts a profile on all data cores, or on none. `client_mask` bit p: port p (even) opens
+  /// flows. Throws ProfileError: no address to share, port taken by another run, unresolved
+  /// destination.
+  void start(const std::string& id, std::shared_ptr<const Profile> profile,
+             const RunOptions& options, uint32_t client_mask);
+  void set_multiplier(const std::string& id, double multiplier);
+  void stop_opening(const std::string& id);
+  void close_servers(const std::string& id);
+  void remove(const std::string& id);
+  /// Sums over cores; phase is the least advanced one.
+  RunStatus status(const std::string& id) const;
+  /// Sums over cores, by template group.
+  std::vector<CounterBlock> counters(const std::string& id, Side side) const;
+  CounterBlock table_counters(Side side) const;
+  /// Addresses and ports of the client and server pools of running profiles (m_total_clients ...).
+  struct Population {
+    uint64_t clients = 0, servers = 0, ports_in_use = 0;
+  };
+  Population population() const;
+
+  std::vector<PoolStatus> memory() const;
+  std::vector<CoreCycles> cycles() const;
+  uint64_t tsc_hz() const;
+  uint32_t core_count() const;
+  uint32_t cores_per_pair() const;
+  /// Seconds since the engine's epoch.
+  double now() const;
+
+ private:
+  struct Implementation;
+  std::unique_ptr<Implementation> implementation_;
+};
+
+}  // namespace engine

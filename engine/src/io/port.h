@@ -1,0 +1,66 @@
+#pragma once
+// What every kind of port offers: to its data cores a queue each, to the control thread its state.
+
+#include <memory>
+#include <span>
+
+#include "io/engine.h"
+#include "net/frame.h"
+
+namespace engine {
+
+/// One port's frames of one data core. Used by that core's thread alone.
+class PortQueue {
+ public:
+  virtual ~PortQueue() = default;
+
+  /// Frames that arrived, at most TransmitQueue::kBurst; they live until `release`.
+  virtual std::span<const Frame> receive() = 0;
+  /// Gives back the frames of the last `receive`.
+  virtual void release() = 0;
+  virtual TransmitQueue& transmit() = 0;
+
+  /// Own address and whether foreign ones are received as well.
+  virtual void set_filter(const MacAddress& mac, bool promiscuous) {}
+
+  const PortCounters& counters() const { return counters_; }
+  /// How many of the frames sent (counters().opackets) refer to payload elsewhere no more.
+  virtual uint64_t payload_released() const { return counters_.opackets; }
+
+ protected:
+  PortCounters counters_;
+};
+
+/// A port as the control thread sees it.
+class Port {
+ public:
+  virtual ~Port() = default;
+
+  const PortInfo& info() const { return info_; }
+  /// The device's own address.
+  const MacAddress& mac() const { return mac_; }
+  virtual bool link_up() const { return true; }
+  /// Whether the device itself is to pass on frames for others.
+  virtual void set_promiscuous(bool enabled) {}
+  /// What the device lost, beyond what its queues count.
+  virtual PortCounters losses() const { return {}; }
+
+  /// The queue of the pair's data core `core` (0 to cores per pair - 1).
+  PortQueue& queue(uint32_t core) { return *queues_.at(core); }
+
+ protected:
+  PortInfo info_;
+  MacAddress mac_{};
+  std::vector<std::unique_ptr<PortQueue>> queues_;
+};
+
+/// The address of a port without a device: locally administered (IEEE 802), unique in the process.
+inline MacAddress local_mac(uint32_t port) {
+  return {0x02, 0, 0, 0, static_cast<uint8_t>(port >> 8), static_cast<uint8_t>(port)};
+}
+
+/// Payload bytes a port takes in one frame when nothing needs to be cut: what an IP packet holds
+/// beside the longest IPv4 and TCP headers.
+inline constexpr uint32_t kUncutPayload = 65535 - 60 - 60;
+
+}  // namespace engine

@@ -1,0 +1,55 @@
+#pragma once
+// An in-memory wire that joins the two ports of a pair, on every data core by itself.
+
+#include "io/port.h"
+
+namespace engine {
+
+/// Frames on their way in one direction. One thread plays both ends: nothing here is shared.
+class WireRing {
+ public:
+  static constexpr size_t kSlots = 8192;
+
+  WireRing();
+
+  /// Takes `frame`'s head and leaves it a spare one; its payload stays where it is. False: full.
+  bool push(Frame& frame);
+  /// The next frames, at most `most`, in one piece.
+  std::span<const Frame> front(size_t most) const;
+  /// Takes out the first `count` frames; their heads become spare.
+  void pop(size_t count);
+
+ private:
+  std::unique_ptr<Frame[]> slots_;
+  std::unique_ptr<uint8_t[]> heads_;
+  size_t first_ = 0;
+  size_t count_ = 0;
+};
+
+/// One end of the wire on one data core.
+class WireQueue final : public PortQueue {
+ public:
+  WireQueue();
+  /// Joins two ends; before either is used.
+  static void join(WireQueue& left, WireQueue& right);
+
+  std::span<const Frame> receive() override;
+  void release() override;
+  TransmitQueue& transmit() override { return transmit_; }
+  uint64_t payload_released() const override { return peer_->counters_.ipackets; }
+
+ private:
+  static void drain(void* self, std::span<Frame> frames);
+
+  WireQueue* peer_ = nullptr;
+  WireRing inbound_;
+  size_t received_ = 0;  ///< frames out with the core
+  std::array<std::array<uint8_t, kHeadRoom>, TransmitQueue::kBurst> heads_;
+  size_t heads_used_ = 0;
+  TransmitQueue transmit_;
+};
+
+/// The two ports of a pair; `first` is the number of the even one.
+std::array<std::unique_ptr<Port>, kSides> make_wire(uint32_t first, uint32_t cores);
+
+}  // namespace engine

@@ -1,0 +1,59 @@
+#pragma once
+// IPv4 and IPv6 addresses in one type, so that nothing above the wire format tells them apart.
+
+#include <bit>
+#include <compare>
+#include <cstdint>
+#include <cstring>
+
+namespace engine {
+
+inline uint16_t byteswap(uint16_t value) {
+  return __builtin_bswap16(value);
+}
+inline uint32_t byteswap(uint32_t value) {
+  return __builtin_bswap32(value);
+}
+inline uint64_t byteswap(uint64_t value) {
+  return __builtin_bswap64(value);
+}
+
+/// Reads a big-endian integer from unaligned memory.
+template <typename T>
+inline T load_be(const void* from) {
+  T value;
+  std::memcpy(&value, from, sizeof value);
+  if constexpr (sizeof(T) == 1 || std::endian::native == std::endian::big)
+    return value;
+  else
+    return byteswap(value);
+}
+
+/// Writes a big-endian integer to unaligned memory.
+template <typename T>
+inline void store_be(void* to, T value) {
+  if constexpr (sizeof(T) > 1 && std::endian::native == std::endian::little)
+    value = byteswap(value);
+  std::memcpy(to, &value, sizeof value);
+}
+
+/// An IP address, host byte order. IPv4 is kept as IPv4-mapped IPv6 (RFC 4291 section 2.5.5.2).
+struct IpAddress {
+  uint64_t high = 0;
+  uint64_t low = 0;
+
+  static constexpr uint64_t kMappedPrefix = 0x0000'ffff'0000'0000ULL;
+
+  static constexpr IpAddress v4(uint32_t address) { return {0, kMappedPrefix | address}; }
+  static IpAddress v6(const uint8_t bytes[16]) {
+    return {load_be<uint64_t>(bytes), load_be<uint64_t>(bytes + 8)};
+  }
+
+  constexpr bool is_v4() const { return high == 0 && (low >> 32) == 0xffff; }
+  /// The low 32 bits: the IPv4 address, or the part of an IPv6 address that ASTF varies.
+  constexpr uint32_t low32() const { return static_cast<uint32_t>(low); }
+
+  auto operator<=>(const IpAddress&) const = default;
+};
+
+}  // namespace engine

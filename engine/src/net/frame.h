@@ -1,0 +1,85 @@
+#pragma once
+// Frames as the data path sees them: descriptors of memory that the I/O layer owns.
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace engine {
+
+/// Room for headers in a frame to send: Ethernet + VLAN (18), IPv6 (40), TCP with options (60).
+inline constexpr size_t kHeadRoom = 128;
+
+/// What is known of a frame's IP and transport checksums.
+enum class Checksums : uint8_t {
+  in_frame,  ///< sent: both are complete; received: unknown, to be verified
+  partial,  ///< sent: the device completes them (IP field 0, transport field the pseudo-header sum)
+  trusted,  ///< received: the device vouches for them
+};
+
+/// One frame to send or received. `head` holds the bytes from the Ethernet header on. Payload
+/// either follows in `head` or, when `payload` is set, lies elsewhere in memory that outlives the
+/// frame.
+struct Frame {
+  uint8_t* head = nullptr;
+  const uint8_t* payload = nullptr;
+  uint32_t payload_length = 0;  ///< bytes at `payload`
+  uint16_t head_length = 0;     ///< bytes used at `head`
+  uint16_t segment_size = 0;    ///< payload bytes per segment that the device is to cut; 0: none
+  Checksums checksums = Checksums::in_frame;
+  void* owner = nullptr;  ///< the I/O layer's buffer behind `head`
+
+  size_t length() const { return size_t{head_length} + payload_length; }
+};
+
+/// What a device does with a frame beyond sending it.
+struct DeviceOffloads {
+  bool checksum = false;  ///< completes Checksums::partial
+  uint32_t max_payload =
+      0;  ///< payload bytes it cuts into segments of segment_size; 0: none (no TSO)
+};
+
+/// Frames of one data core on their way to one port. The core fills slots; a full queue, or the end
+/// of a burst, hands them to the device in one call.
+class TransmitQueue {
+ public:
+  static constexpr size_t kBurst = 64;
+
+  /// Sends `frames` (payload still by reference) and gives every slot a fresh `head` of kHeadRoom
+  /// bytes, nullptr where memory ran out. Counts what the device would not take as dropped.
+  using Drain = void (*)(void* device, std::span<Frame> frames);
+
+  TransmitQueue() = default;
+  /// `drain` is called once with an empty queue's slots to fill them first: frames with head_length
+  /// 0 are not sent.
+  TransmitQueue(Drain drain, void* device, DeviceOffloads offloads);
+
+  /// The slot to fill next, or nullptr when there is no buffer; `commit` makes it count.
+  Frame* next() {
+    if (count_ == kBurst) flush();
+    Frame& slot = slots_[count_];
+    if (slot.head == nullptr) return refill_slot();
+    slot.payload = nullptr;
+    slot.payload_length = 0;
+    slot.segment_size = 0;
+    slot.checksums = Checksums::in_frame;
+    return &slot;
+  }
+  void commit() { ++count_; }
+
+  /// Hands all committed frames to the device.
+  void flush();
+
+  const DeviceOffloads& offloads() const { return offloads_; }
+
+ private:
+  Frame* refill_slot();
+
+  Frame slots_[kBurst];
+  size_t count_ = 0;
+  Drain drain_ = nullptr;
+  void* device_ = nullptr;
+  DeviceOffloads offloads_;
+};
+
+}  // namespace engine

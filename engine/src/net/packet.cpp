@@ -1,0 +1,143 @@
+#include "net/packet.h"
+
+#include "net/checksum.h"
+#include "net/ethernet.h"
+
+namespace engine {
+namespace {
+
+constexpr size_t kIpv4Length = 20;
+constexpr size_t kIpv6Length = 40;
+constexpr size_t kTcpLength = 20;
+constexpr size_t kUdpLength = 8;
+constexpr uint8_t kHopByHop = 0;
+constexpr uint8_t kTcp = 6;
+constexpr uint8_t kUdp = 17;
+
+/// Where the transport header lies in a frame and what carries it.
+struct Transport {
+  size_t offset = 0;
+  size_t length = 0;  ///< header and payload, by the IP header
+  uint8_t protocol = 0;
+};
+
+/// Kinds other than tcp are final; tcp means: go on with `transport`.
+PacketKind read_ipv4(const Frame& frame, Packet& packet, Transport& transport) {
+  const uint8_t* ip = frame.head + packet.l3_offset;
+  const size_t in_head = frame.head_length - packet.l3_offset;
+  if (in_head < kIpv4Length) return PacketKind::bad_length;
+  const size_t header = size_t{ip[0] & 0xfu} * 4;
+  if (ip[0] >> 4 != 4 || header < kIpv4Length || header > in_head) return PacketKind::bad_length;
+  if (frame.checksums != Checksums::trusted && checksum_fold(checksum_add(0, ip, header)) != 0xffff)
+    return PacketKind::bad_ip_sum;
+  const size_t total = load_be<uint16_t>(ip + 2);
+  if (total < header || total > frame.length() - packet.l3_offset) return PacketKind::bad_length;
+  // More fragments, or not the first one (RFC 791 section 3.1).
+  if (load_be<uint16_t>(ip + 6) & 0x3fff) return PacketKind::fragment;
+
+  packet.traffic_class = ip[1];
+  packet.source = IpAddress::v4(load_be<uint32_t>(ip + 12));
+  packet.destination = IpAddress::v4(load_be<uint32_t>(ip + 16));
+  transport = {packet.l3_offset + header, total - header, ip[9]};
+  return PacketKind::tcp;
+}
+
+PacketKind read_ipv6(const Frame& frame, Packet& packet, Transport& transport) {
+  const uint8_t* ip = frame.head + packet.l3_offset;
+  const size_t in_head = frame.head_length - packet.l3_offset;
+  if (in_head < kIpv6Length || ip[0] >> 4 != 6) return PacketKind::bad_length;
+  size_t length = load_be<uint16_t>(ip + 4);
+  if (kIpv6Length + length > frame.length() - packet.l3_offset) return PacketKind::bad_length;
+
+  uint8_t next = ip[6];
+  size_t header = kIpv6Length;
+  if (next == kHopByHop) {  // RFC 8200 section 4.3: only ever the first extension header
+    if (length < 8 || in_head < kIpv6Length + 8) return PacketKind::bad_length;
+    const size_t options = (size_t{ip[kIpv6Length + 1]} + 1) * 8;
+    if (options > length || kIpv6Length + options > in_head) return PacketKind::bad_length;
+    next = ip[kIpv6Length];
+    header += options;
+    length -= options;
+  }
+  packet.traffic_class = static_cast<uint8_t>(load_be<uint16_t>(ip) >> 4);
+  packet.source = IpAddress::v6(ip + 8);
+  packet.destination = IpAddress::v6(ip + 24);
+  transport = {packet.l3_offset + header, length, next};
+  return PacketKind::tcp;
+}
+
+/// The length of the transport header; 0 when it does not fit.
+size_t transport_header(const uint8_t* header, const Transport& transport, size_t in_head) {
+  const size_t room = transport.length < in_head ? transport.length : in_head;
+  if (transport.protocol == kUdp) return room < kUdpLength ? 0 : kUdpLength;
+  if (room < kTcpLength) return 0;
+  const size_t length = size_t{header[12]} / 16 * 4;
+  return length < kTcpLength || length > room ? 0 : length;
+}
+
+/// Complete, or partial: the field holds the pseudo-header's sum, for a device to complete that the
+/// frame never saw. Linux hands such frames over a veth pair.
+bool transport_sum_good(const Packet& packet, uint8_t protocol, size_t length) {
+  const uint8_t* field = packet.transport + (protocol == kTcp ? 16 : 6);
+  const ChecksumSum pseudo =
+      pseudo_header_sum(packet.source, packet.destination, protocol, static_cast<uint32_t>(length));
+  const uint16_t found = load_be<uint16_t>(field);
+  // RFC 768: no checksum, over IPv4 only (RFC 8200 section 8.1).
+  if (protocol == kUdp && found == 0) return packet.destination.is_v4();
+  if (found == checksum_fold(pseudo)) return true;
+  const ChecksumSum header = checksum_add(pseudo, packet.transport, packet.transport_header_length);
+  return checksum_fold(checksum_add(header, packet.payload, packet.payload_length)) == 0xffff;
+}
+
+}  // namespace
+
+PacketKind parse_packet(const Frame& frame, Packet& packet) {
+  const EtherType ethernet = read_ethernet(frame);
+  if (ethernet.length == 0) return PacketKind::bad_length;
+  packet.l3_offset = ethernet.length;
+
+  Transport transport;
+  PacketKind kind = PacketKind::other;
+  if (ethernet.type == kEtherTypeIpv4)
+    kind = read_ipv4(frame, packet, transport);
+  else if (ethernet.type == kEtherTypeIpv6)
+    kind = read_ipv6(frame, packet, transport);
+  if (kind != PacketKind::tcp) return kind;
+  if (transport.protocol != kTcp && transport.protocol != kUdp) return PacketKind::other;
+
+  const uint8_t* header = frame.head + transport.offset;
+  const size_t in_head = frame.head_length - transport.offset;
+  const size_t header_length = transport_header(header, transport, in_head);
+  if (header_length == 0) return PacketKind::bad_length;
+  if (transport.protocol == kUdp) {
+    const size_t length = load_be<uint16_t>(header + 4);
+    if (length < kUdpLength || length > transport.length) return PacketKind::bad_length;
+    transport.length = length;
+  }
+  // Payload that lies elsewhere begins where the head ends.
+  if (frame.payload != nullptr && header_length != in_head) return PacketKind::bad_length;
+
+  packet.source_port = load_be<uint16_t>(header);
+  packet.destination_port = load_be<uint16_t>(header + 2);
+  packet.transport_header_length = static_cast<uint8_t>(header_length);
+  packet.transport = header;
+  packet.payload = frame.payload != nullptr ? frame.payload : header + header_length;
+  packet.payload_length = static_cast<uint32_t>(transport.length - header_length);
+
+  if (frame.checksums != Checksums::trusted &&
+      !transport_sum_good(packet, transport.protocol, transport.length))
+    return PacketKind::bad_transport_sum;
+  return transport.protocol == kTcp ? PacketKind::tcp : PacketKind::udp;
+}
+
+Path reply_path(const Frame& frame) {
+  const EtherType ethernet = read_ethernet(frame);
+  Path path;
+  if (ethernet.length == 0) return path;
+  std::memcpy(path.destination.data(), frame.head + 6, 6);
+  std::memcpy(path.source.data(), frame.head, 6);
+  path.vlan = ethernet.vlan;
+  return path;
+}
+
+}  // namespace engine

@@ -1,0 +1,46 @@
+#pragma once
+// A received frame, parsed and checked down to the transport header.
+
+#include <cstdint>
+
+#include "net/address.h"
+#include "net/frame.h"
+#include "net/path.h"
+
+namespace engine {
+
+/// What a frame is, or why it is dropped.
+enum class PacketKind : uint8_t {
+  tcp,
+  udp,
+  other,              ///< neither TCP nor UDP: ARP, ICMP, ICMPv6, anything else
+  bad_length,         ///< lengths of the headers disagree with the frame
+  fragment,           ///< an IPv4 fragment
+  bad_ip_sum,         ///< IPv4 header checksum wrong
+  bad_transport_sum,  ///< transport checksum neither complete nor partial (pseudo-header only)
+};
+
+/// A TCP or UDP packet. Pointers go into the frame.
+struct Packet {
+  IpAddress source;
+  IpAddress destination;
+  uint16_t source_port = 0;
+  uint16_t destination_port = 0;
+  uint8_t traffic_class = 0;            ///< TOS byte; its low two bits are ECN (RFC 3168)
+  uint8_t transport_header_length = 0;  ///< with TCP options
+  uint16_t l3_offset = 0;               ///< of the IP header in the frame
+  const uint8_t* transport = nullptr;   ///< TCP or UDP header
+  const uint8_t* payload = nullptr;     ///< transport payload, contiguous
+  uint32_t payload_length = 0;          ///< bytes; Ethernet padding is left out
+};
+
+/// Parses `frame`. `packet` is valid for kinds tcp and udp, and its addresses for
+/// bad_transport_sum. Checksums are verified unless the frame says trusted. A partial transport
+/// checksum (a veth peer with tx checksum offload: the field holds the folded pseudo-header sum) is
+/// accepted.
+PacketKind parse_packet(const Frame& frame, Packet& packet);
+
+/// The layer-2 path for an answer to `frame`: addresses swapped, VLAN tag kept.
+Path reply_path(const Frame& frame);
+
+}  // namespace engine

@@ -1,0 +1,160 @@
+#include "net/responder.h"
+
+#include <limits>
+
+#include "net/checksum.h"
+#include "net/ethernet.h"
+
+namespace engine {
+namespace {
+
+constexpr Nanoseconds kResolveInterval = 250 * kMillisecond;
+constexpr Nanoseconds kAnnounceInterval = 120 * kSecond;
+constexpr Nanoseconds kNever = std::numeric_limits<Nanoseconds>::max();
+
+constexpr MacAddress kBroadcast{0xff, 0xff, 0xff, 0xff, 0xff, 0xff};
+
+// ARP for IPv4 over Ethernet: RFC 826.
+constexpr size_t kArpLength = 28;
+constexpr uint64_t kArpEthernetIpv4 = 0x0001'0800'06'04;  // hardware, protocol, their lengths
+constexpr uint16_t kArpRequest = 1;
+constexpr uint16_t kArpReply = 2;
+
+constexpr size_t kIpv4Length = 20;
+constexpr size_t kEchoLength = 8;
+constexpr uint8_t kIcmp = 1;
+constexpr uint8_t kEchoRequest = 8;
+constexpr uint8_t kEchoReply = 0;
+constexpr uint8_t kEchoTtl = 128;
+
+MacAddress load_mac(const uint8_t* from) {
+  MacAddress mac;
+  std::memcpy(mac.data(), from, mac.size());
+  return mac;
+}
+
+}  // namespace
+
+PortResponder::PortResponder(const PortAddress& address, PathTable& paths, TransmitQueue& transmit)
+    : address_(address), paths_(paths), transmit_(transmit), destination_(address.destination) {
+  update_path();
+}
+
+void PortResponder::configure(const PortAddress& address, Nanoseconds now) {
+  const bool same_gateway = address.ipv4.has_value() && address.gateway == address_.gateway &&
+                            address.vlan == address_.vlan;
+  const bool was_by_hand = address_.destination.has_value();
+  address_ = address;
+  if (address.destination.has_value())
+    destination_ = address.destination;
+  else if (was_by_hand || !same_gateway)
+    destination_.reset();
+  next_ = now;
+  update_path();
+}
+
+void PortResponder::receive(const Frame& frame, Nanoseconds now) {
+  if (!address_.ipv4.has_value() || frame.payload != nullptr) return;
+  const EtherType ethernet = read_ethernet(frame);
+  if (ethernet.length == 0) return;
+  if ((ethernet.vlan & kVlanIdMask) != (address_.vlan & kVlanIdMask)) return;
+  if (ethernet.type == kEtherTypeArp) receive_arp(frame, ethernet.length, now);
+  if (ethernet.type == kEtherTypeIpv4) answer_echo(frame, ethernet.length);
+}
+
+void PortResponder::advance(Nanoseconds now) {
+  if (now < next_) return;
+  if (!address_.ipv4.has_value()) {
+    next_ = kNever;
+  } else if (address_.gateway.has_value() && !destination_.has_value()) {
+    send_arp(kArpRequest, kBroadcast, MacAddress{}, *address_.gateway);
+    next_ = now + kResolveInterval;
+  } else {
+    send_arp(kArpRequest, kBroadcast, MacAddress{}, *address_.ipv4);  // gratuitous: RFC 5227
+    next_ = now + kAnnounceInterval;
+  }
+}
+
+void PortResponder::receive_arp(const Frame& frame, size_t offset, Nanoseconds now) {
+  if (frame.head_length < offset + kArpLength) return;
+  const uint8_t* arp = frame.head + offset;
+  if (load_be<uint64_t>(arp) >> 16 != kArpEthernetIpv4) return;
+  const uint16_t operation = load_be<uint16_t>(arp + 6);
+  const MacAddress sender_mac = load_mac(arp + 8);
+  const uint32_t sender = load_be<uint32_t>(arp + 14);
+  const uint32_t target = load_be<uint32_t>(arp + 24);
+  if (sender_mac == address_.mac) return;
+
+  // RFC 826 merges whatever a known sender says of itself, so a gateway may change its address.
+  if (sender == address_.gateway && !address_.destination.has_value()) resolve(sender_mac, now);
+  if (operation == kArpRequest && target == address_.ipv4)
+    send_arp(kArpReply, sender_mac, sender_mac, sender);
+}
+
+void PortResponder::answer_echo(const Frame& frame, size_t offset) {
+  const size_t available = frame.head_length - offset;
+  const uint8_t* ip = frame.head + offset;
+  if (available < kIpv4Length + kEchoLength || ip[0] != 0x45 || ip[9] != kIcmp) return;
+  const size_t total = load_be<uint16_t>(ip + 2);
+  if (total < kIpv4Length + kEchoLength || total > available || total > kLongestEcho) return;
+  if ((load_be<uint16_t>(ip + 6) & 0x3fff) != 0) return;  // a fragment
+  if (load_be<uint32_t>(ip + 16) != address_.ipv4) return;
+  const uint8_t* echo = ip + kIpv4Length;
+  if (echo[0] != kEchoRequest) return;
+  if (checksum_fold(checksum_add(0, ip, kIpv4Length)) != 0xffff) return;
+  if (checksum_fold(checksum_add(0, echo, total - kIpv4Length)) != 0xffff) return;
+
+  Frame* answer = transmit_.next();
+  if (answer == nullptr) return;
+  const Path back{load_mac(frame.head + 6), address_.mac, address_.vlan};
+  uint8_t* out = answer->head + write_ethernet(answer->head, back, kEtherTypeIpv4);
+  std::memcpy(out, ip, kIpv4Length + kEchoLength);
+  out[8] = kEchoTtl;
+  std::memcpy(out + 12, ip + 16, 4);
+  std::memcpy(out + 16, ip + 12, 4);
+  store_be<uint16_t>(out + 10, 0);
+  store_be(out + 10, checksum_finish(checksum_add(0, out, kIpv4Length)));
+
+  // The request's memory is its device's; the answer's data must outlive this call.
+  const size_t data = total - kIpv4Length - kEchoLength;
+  std::memcpy(echo_.data(), echo + kEchoLength, data);
+  uint8_t* reply = out + kIpv4Length;
+  reply[0] = kEchoReply;
+  store_be<uint16_t>(reply + 2, 0);
+  const ChecksumSum sum = checksum_add(checksum_add(0, reply, kEchoLength), echo_.data(), data);
+  store_be(reply + 2, checksum_finish(sum));
+
+  answer->head_length = static_cast<uint16_t>(reply + kEchoLength - answer->head);
+  answer->payload = data == 0 ? nullptr : echo_.data();
+  answer->payload_length = static_cast<uint32_t>(data);
+  transmit_.commit();
+  transmit_.flush();
+}
+
+void PortResponder::send_arp(uint16_t operation, const MacAddress& to, const MacAddress& target_mac,
+                             uint32_t target) {
+  Frame* frame = transmit_.next();
+  if (frame == nullptr) return;
+  const Path path{to, address_.mac, address_.vlan};
+  uint8_t* arp = frame->head + write_ethernet(frame->head, path, kEtherTypeArp);
+  store_be<uint64_t>(arp, kArpEthernetIpv4 << 16 | operation);
+  std::memcpy(arp + 8, address_.mac.data(), 6);
+  store_be(arp + 14, *address_.ipv4);
+  std::memcpy(arp + 18, target_mac.data(), 6);
+  store_be(arp + 24, target);
+  frame->head_length = static_cast<uint16_t>(arp + kArpLength - frame->head);
+  transmit_.commit();
+}
+
+void PortResponder::resolve(const MacAddress& gateway, Nanoseconds now) {
+  if (destination_ == gateway) return;
+  destination_ = gateway;
+  next_ = now + kAnnounceInterval;
+  update_path();
+}
+
+void PortResponder::update_path() {
+  paths_.set_port({destination_.value_or(MacAddress{}), address_.mac, address_.vlan});
+}
+
+}  // namespace engine

@@ -1,0 +1,55 @@
+#pragma once
+// Payload that programs send: described once per profile, shared by all flows, never stored per
+// flow.
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "net/checksum.h"
+
+namespace engine {
+
+/// One entry of a profile's buf_list: `base` bytes followed, up to `size`, by a repeated `fill` or
+/// by an incrementing byte counter (0, 1, ... 255, 0 ...) when `fill` is empty. Large buffers are
+/// not materialised: any span of up to kMaxSpan bytes is contiguous in what is kept.
+class Buffer {
+ public:
+  static constexpr uint32_t kMaxSpan = 65535;
+  static constexpr uint32_t kMaxSize = INT32_MAX;
+
+  /// `size` at most kMaxSize; shorter than `base`: the rest of `base` is left out.
+  Buffer(std::string base, uint64_t size, std::string fill);
+
+  /// Bytes in all; at most 2^31 - 1, so that a position fits TCP's sequence arithmetic.
+  uint32_t size() const { return size_; }
+
+  /// `length` contiguous bytes from `offset` on; length <= kMaxSpan, offset + length <= size().
+  const uint8_t* at(uint32_t offset, uint32_t length) const {
+    return reinterpret_cast<const uint8_t*>(kept_.data()) + position(offset, length);
+  }
+
+  /// Sum of these bytes as if the first were at an even position; constant time but for the edges.
+  /// Zero may come as 0xffff, which is the same number (RFC 1071 section 1).
+  ChecksumSum sum(uint32_t offset, uint32_t length) const;
+
+  /// Bytes of memory held.
+  size_t memory() const;
+
+ private:
+  /// Where in kept_ the span stands.
+  size_t position(uint32_t offset, uint32_t length) const {
+    if (size_t{offset} + length <= kept_.size()) return offset;
+    return periodic_from_ + (offset - periodic_from_) % period_;
+  }
+  ChecksumSum sum_before(size_t position) const;
+
+  uint32_t size_;
+  uint32_t periodic_from_ = 0;  ///< from here on kept_ repeats
+  uint32_t period_ = 1;         ///< bytes after which it does
+  std::string kept_;            ///< the whole, or what a span can start in and kMaxSpan bytes more
+  std::vector<uint16_t> sums_;  ///< sums_[i]: folded sum of kept_ before byte i * kSumBlock
+};
+
+}  // namespace engine

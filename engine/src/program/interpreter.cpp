@@ -1,0 +1,232 @@
+#include "program/interpreter.h"
+
+#include <algorithm>
+
+#include "udp/udp.h"
+
+namespace engine::program {
+
+namespace {
+
+/// Commands in a row without waiting after which a program pauses for a tick (TRex: 1000).
+constexpr unsigned kWatchdog = 1000;
+/// Clock of tick variables in user counters (TRex: 10 ms).
+constexpr Nanoseconds kUserTick = 10 * kMillisecond;
+
+void wait_for(Context& context, Flow& flow, Nanoseconds duration) {
+  flow.wait = Wait::time;
+  context.wheel.arm(flow, TimerKind::program, context.tick, ticks_for(duration));
+}
+
+/// Non-blocking tx goes on when the rest fits the transmit buffer; once it had to wait, when half
+/// of the buffer is free, so that it is not woken by every ACK.
+bool has_space(Context& context, const Flow& flow) {
+  const uint32_t buffer = context.classes[flow.flow_class]->tunables->transmit_buffer;
+  const uint32_t unacknowledged = tcp::unacknowledged(flow);
+  return flow.wait == Wait::space ? unacknowledged <= buffer / 2 : unacknowledged < buffer;
+}
+
+bool compare(Comparison comparison, uint64_t left, uint64_t right) {
+  switch (comparison) {
+    case Comparison::always:
+      return true;
+    case Comparison::greater:
+      return left > right;
+    case Comparison::less:
+      return left < right;
+    case Comparison::equal:
+      return left == right;
+    case Comparison::greater_equal:
+      return left >= right;
+    case Comparison::less_equal:
+      return left <= right;
+    case Comparison::not_equal:
+      return left != right;
+  }
+  return false;
+}
+
+/// Whether the command needs the connection to be up.
+bool needs_connection(Operation operation) {
+  switch (operation) {
+    case Operation::tx:
+    case Operation::rx:
+    case Operation::connect:
+    case Operation::reset:
+    case Operation::nc:
+    case Operation::end:
+      return true;
+    default:
+      return false;
+  }
+}
+
+/// What a program's variables are while it has none: never written.
+VariableBlock& variables_of(Context& context, Flow& flow) {
+  return context.variables[flow.variables];
+}
+
+Outcome run(Context& context, Flow& flow) {
+  FlowClass& shared = context.class_of(flow);
+  CounterBlock& counters = *shared.counters;
+  const Program& program = *shared.program;
+  const Command* const commands = program.commands.data();
+  for (unsigned step = 0; step < kWatchdog; ++step) {
+    const Command& command = commands[flow.program_counter];
+    if (program.stream && !flow.has(kEverEstablished) && needs_connection(command.operation)) {
+      flow.wait = Wait::connected;
+      return Outcome::goes_on;
+    }
+    switch (command.operation) {
+      case Operation::tx:
+        if (flow.wait != Wait::acknowledged && flow.wait != Wait::space)
+          tcp::queue(context, flow, command.index);
+        if (flow.has(kNonBlocking) ? !has_space(context, flow) : tcp::unacknowledged(flow) != 0) {
+          flow.wait = flow.has(kNonBlocking) ? Wait::space : Wait::acknowledged;
+          return Outcome::goes_on;
+        }
+        break;
+      case Operation::rx:
+      case Operation::rx_msg:
+        if (flow.rx_available < command.amount) {
+          flow.wait = Wait::received;
+          return Outcome::goes_on;
+        }
+        flow.rx_available = command.flag ? 0 : flow.rx_available - command.amount;
+        break;
+      case Operation::tx_msg:
+        udp::send(context, flow, command.index);
+        break;
+      case Operation::keepalive:
+        udp::set_idle(context, flow,
+                      static_cast<uint32_t>(std::min<uint64_t>(command.amount, UINT32_MAX)),
+                      command.flag);
+        break;
+      case Operation::close_msg:
+        return Outcome::release;
+      case Operation::delay:
+      case Operation::delay_rnd: {
+        if (flow.wait == Wait::time) break;  // it is over
+        const uint64_t microseconds = command.operation == Operation::delay
+                                          ? command.amount
+                                          : context.random.between(command.amount, command.amount2);
+        wait_for(context, flow, static_cast<Nanoseconds>(microseconds) * kMicrosecond);
+        return Outcome::goes_on;
+      }
+      case Operation::connect:
+        break;
+      case Operation::reset:
+        tcp::abort(context, flow);
+        return Outcome::release;
+      case Operation::nc:
+        if (!flow.has(kPeerFin)) {
+          flow.wait = Wait::peer_close;
+          return Outcome::goes_on;
+        }
+        flow.wait = Wait::ended;
+        tcp::close(context, flow);
+        return Outcome::goes_on;
+      case Operation::set_var:
+        variables_of(context, flow).values[command.index] = command.amount;
+        break;
+      case Operation::add_var:
+        variables_of(context, flow).values[command.index] += command.amount;
+        break;
+      case Operation::set_tick_var:
+        variables_of(context, flow).times[command.index] = context.now;
+        break;
+      case Operation::add_tick_var:
+        variables_of(context, flow).times[command.index] += static_cast<int64_t>(command.amount);
+        break;
+      case Operation::jmp_nz:
+        if (--variables_of(context, flow).values[command.index] == 0) break;
+        flow.wait = Wait::nothing;
+        flow.program_counter = static_cast<uint16_t>(command.target);
+        continue;
+      case Operation::jmp_dp:
+        if (context.now - variables_of(context, flow).times[command.index] >=
+            static_cast<int64_t>(command.amount))
+          break;
+        flow.wait = Wait::nothing;
+        flow.program_counter = static_cast<uint16_t>(command.target);
+        continue;
+      case Operation::jmp_cmp:
+        if (command.comparison != Comparison::always &&
+            !compare(command.comparison, variables_of(context, flow).values[command.index],
+                     command.amount))
+          break;
+        flow.wait = Wait::nothing;
+        flow.program_counter = static_cast<uint16_t>(command.target);
+        continue;
+      case Operation::add_stats:
+        counters.values[static_cast<size_t>(Counter::user_counter_A) + command.index] +=
+            command.amount;
+        break;
+      case Operation::add_tick_stats:
+        counters.values[static_cast<size_t>(Counter::user_counter_A) + command.index] +=
+            static_cast<uint64_t>(
+                (context.now - variables_of(context, flow).times[command.amount]) / kUserTick);
+        break;
+      case Operation::tx_mode:
+        if (command.flag)
+          flow.set(kNonBlocking);
+        else
+          flow.clear(kNonBlocking);
+        break;
+      case Operation::set_template:
+      case Operation::exec_template:
+        break;  // refused when the profile is started, see ProfileRun
+      case Operation::end:
+        flow.wait = Wait::ended;
+        if (!program.stream) return Outcome::release;
+        tcp::close(context, flow);
+        return Outcome::goes_on;
+    }
+    flow.wait = Wait::nothing;
+    ++flow.program_counter;
+  }
+  wait_for(context, flow, 1);
+  flow.wait = Wait::nothing;
+  return Outcome::goes_on;
+}
+
+}  // namespace
+
+Outcome start(Context& context, Flow& flow, uint64_t received) {
+  flow.program_counter = 0;
+  flow.wait = Wait::nothing;
+  flow.rx_available = received;
+  flow.clear(kNonBlocking);
+  return run(context, flow);
+}
+
+Outcome wake(Context& context, Flow& flow, tcp::Events events) {
+  bool ready = false;
+  switch (flow.wait) {
+    case Wait::connected:
+      ready = (events & tcp::kEstablished) != 0;
+      break;
+    case Wait::acknowledged:
+    case Wait::space:
+      ready = (events & tcp::kAcknowledged) != 0;
+      break;
+    case Wait::received:
+      ready = (events & tcp::kDelivered) != 0;
+      break;
+    case Wait::peer_close:
+      ready = (events & tcp::kPeerClosed) != 0;
+      break;
+    case Wait::nothing:  // paused by the watchdog; its timer wakes it
+    case Wait::time:
+    case Wait::ended:
+      break;
+  }
+  return ready ? run(context, flow) : Outcome::goes_on;
+}
+
+Outcome wake_from_delay(Context& context, Flow& flow) {
+  return flow.wait == Wait::time || flow.wait == Wait::nothing ? run(context, flow)
+                                                               : Outcome::goes_on;
+}
+
+}  // namespace engine::program

@@ -1,0 +1,99 @@
+#include "rpc/control.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "rpc/json_rpc.h"
+#include "rpc/port_status.h"
+#include "rpc/rpc_error.h"
+
+namespace engine {
+
+namespace {
+
+constexpr double kSamplePeriod = 0.5;
+
+}  // namespace
+
+ControlState::ControlState(Engine& engine, const EngineConfig& config)
+    : engine(engine),
+      config(config),
+      ownership(engine.ports().size()),
+      profiles(engine, sessions),
+      machine(engine),
+      api_handler(random_handler()),
+      multicast(engine.ports().size()) {
+  global_config = {{"sched_max_stretch", 0.0}, {"process_at_cp", true}, {"do_mbuf_cache", false}};
+  for (uint32_t port = 0; port < engine.ports().size(); ++port)
+    link_up.push_back(engine.port_state(port).link_up);
+}
+
+uint32_t ControlState::port_of(const Json& params) const {
+  return static_cast<uint32_t>(integer_in(params, "port_id", 0, engine.ports().size() - 1));
+}
+
+Control::Control(Engine& engine, const EngineConfig& config) : state_(engine, config) {
+  add_session_methods(methods_, state_);
+  add_system_methods(methods_, state_);
+  add_port_methods(methods_, state_);
+  add_packet_methods(methods_, state_);
+  add_profile_methods(methods_, state_);
+  add_statistics_methods(methods_, state_);
+  add_group_methods(methods_, state_);
+  add_latency_methods(methods_, state_);
+  add_topology_methods(methods_, state_);
+  add_extension_methods(methods_, state_);
+  methods_.add("get_supported_cmds", Access::reader, {},
+               [this](const Json&) -> Json { return methods_.names(); });
+}
+
+std::string Control::handle(std::string_view bytes) {
+  return answer_bytes(
+      bytes, [this](const std::string& name, const Json& params) { return call(name, params); });
+}
+
+Json Control::call(const std::string& name, const Json& params) {
+  const Method* method = methods_.find(name);
+  if (method == nullptr) throw unknown_method(name);
+  if (method->access != Access::anyone && params.value("api_h", Json()) != state_.api_handler)
+    throw refused("API verification failed - API handler provided mismatch for class: 'ASTF'");
+  check_parameters(params, method->parameters);
+  check_access(*method, params);
+  return method->run(params);
+}
+
+void Control::check_access(const Method& method, const Json& params) const {
+  if (method.access == Access::owner && !state_.ownership.owns(params.at("handler")))
+    throw refused("must acquire the context for this operation");
+  if (method.access == Access::port_owner &&
+      !state_.ownership.owns_port(params.at("handler"), state_.port_of(params)))
+    throw refused(fmt::format("must acquire port {} for this operation", state_.port_of(params)));
+}
+
+double Control::advance() {
+  state_.profiles.advance();
+  const double now = state_.engine.now();
+  if (now >= next_sample_) {
+    next_sample_ = now + kSamplePeriod;
+    state_.machine.sample();
+    state_.profiles.sample();
+    tell_link_changes();
+  }
+  return std::clamp(next_sample_ - now, 0.0, state_.profiles.patience());
+}
+
+void Control::tell_link_changes() {
+  for (uint32_t port = 0; port < state_.link_up.size(); ++port) {
+    const bool up = state_.engine.port_state(port).link_up;
+    if (up == state_.link_up[port]) continue;
+    state_.link_up[port] = up;
+    Json attributes = port_attributes(state_, port);
+    attributes.erase("layer_cfg");
+    state_.sessions.publish(Event::port_attributes,
+                            {{"port_id", port}, {"attr", std::move(attributes)}},
+                            state_.engine.now());
+  }
+}
+
+}  // namespace engine

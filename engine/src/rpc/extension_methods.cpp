@@ -1,0 +1,51 @@
+// What this engine tells beyond TRex. docs/rpc-extensions.md describes each.
+
+#include "rpc/control.h"
+
+namespace engine {
+
+namespace {
+
+using enum ParameterType;
+
+Json cpu(const Engine& engine) {
+  Json cores = Json::array();
+  for (const CoreCycles& core : engine.cycles())
+    cores.push_back({{"core", core.core},
+                     {"cpu", core.cpu},
+                     {"total_cycles", core.total},
+                     {"busy_cycles", core.busy}});
+  return {{"tsc_hz", engine.tsc_hz()}, {"cores", std::move(cores)}};
+}
+
+Json memory(const Engine& engine) {
+  Json pools = Json::array();
+  for (const PoolStatus& pool : engine.memory())
+    pools.push_back({{"name", pool.name},
+                     {"object_bytes", pool.object_bytes},
+                     {"in_use", pool.in_use},
+                     {"reserved_bytes", pool.reserved_bytes}});
+  return {{"pools", std::move(pools)}};
+}
+
+Json schedule(const RunStatus& run) {
+  return {{"intended", run.intended},
+          {"opened", run.opened},
+          {"late", run.late},
+          {"unsent", run.unsent}};
+}
+
+}  // namespace
+
+void add_extension_methods(MethodTable& methods, ControlState& state) {
+  methods.add("stackcost_get_cpu", Access::reader, {},
+              [&state](const Json&) { return cpu(state.engine); });
+  methods.add("stackcost_get_memory", Access::reader, {},
+              [&state](const Json&) { return memory(state.engine); });
+  methods.add("stackcost_get_schedule", Access::reader, {{"profile_id", string}},
+              [&state](const Json& params) {
+                return schedule(state.profiles.run_status(params.at("profile_id")));
+              });
+}
+
+}  // namespace engine

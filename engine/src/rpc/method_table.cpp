@@ -1,0 +1,24 @@
+#include "rpc/method_table.h"
+
+namespace engine {
+
+void MethodTable::add(std::string name, Access access, std::vector<Parameter> parameters,
+                      std::function<Json(const Json&)> run) {
+  if (access == Access::owner || access == Access::port_owner)
+    parameters.push_back({"handler", ParameterType::string});
+  if (access == Access::port_owner) parameters.push_back({"port_id", ParameterType::integer});
+  methods_.emplace(std::move(name), Method{access, std::move(parameters), std::move(run)});
+}
+
+const Method* MethodTable::find(const std::string& name) const {
+  const auto found = methods_.find(name);
+  return found == methods_.end() ? nullptr : &found->second;
+}
+
+std::vector<std::string> MethodTable::names() const {
+  std::vector<std::string> names;
+  for (const auto& [name, method] : methods_) names.push_back(name);
+  return names;
+}
+
+}  // namespace engine

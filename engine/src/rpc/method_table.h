@@ -1,0 +1,41 @@
+#pragma once
+// The methods clients may call, by name.
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "rpc/json.h"
+#include "rpc/parameters.h"
+
+namespace engine {
+
+/// Who may call a method.
+enum class Access : uint8_t {
+  anyone,      ///< also before the API handshake
+  reader,      ///< after the handshake
+  owner,       ///< with the handler that acquire returned
+  port_owner,  ///< with the handler of the port it names
+};
+
+struct Method {
+  Access access;
+  std::vector<Parameter> parameters;
+  /// Gets parameters that have been checked; throws RpcError.
+  std::function<Json(const Json& params)> run;
+};
+
+class MethodTable {
+ public:
+  void add(std::string name, Access access, std::vector<Parameter> parameters,
+           std::function<Json(const Json&)> run);
+  /// nullptr when there is no such method.
+  const Method* find(const std::string& name) const;
+  std::vector<std::string> names() const;
+
+ private:
+  std::map<std::string, Method> methods_;
+};
+
+}  // namespace engine

@@ -1,0 +1,118 @@
+// Ports: their state, addresses and attributes.
+
+#include <fmt/format.h>
+
+#include "astf/ipv4_text.h"
+#include "rpc/mac_text.h"
+#include "rpc/port_status.h"
+#include "rpc/rpc_error.h"
+
+namespace engine {
+
+namespace {
+
+using enum ParameterType;
+
+constexpr uint64_t kMaxVlan = 4095;
+
+MacAddress mac_of(const Json& params, const char* name) {
+  const std::string text = params.at(name);
+  if (const auto mac = parse_mac(text)) return *mac;
+  throw bad_parameters(fmt::format("parameter '{}' must be a MAC address, not '{}'", name, text));
+}
+
+uint32_t ipv4_of(const Json& params, const char* name) {
+  const std::string text = params.at(name);
+  if (const auto address = parse_ipv4(text)) return *address;
+  throw bad_parameters(fmt::format("parameter '{}' must be an IPv4 address, not '{}'", name, text));
+}
+
+Json set_l2(ControlState& state, const Json& params) {
+  const uint32_t port = state.port_of(params);
+  PortAddress address = state.engine.port_state(port).address;
+  address.ipv4.reset();
+  address.gateway.reset();
+  address.destination = mac_of(params, "dst_mac");
+  state.engine.configure_port(port, address);
+  return Json::object();
+}
+
+Json set_l3(ControlState& state, const Json& params) {
+  const uint32_t port = state.port_of(params);
+  PortAddress address = state.engine.port_state(port).address;
+  address.ipv4 = ipv4_of(params, "src_addr");
+  address.gateway = ipv4_of(params, "dst_addr");
+  address.destination.reset();
+  if (params.contains("resolved_mac")) address.destination = mac_of(params, "resolved_mac");
+  state.engine.configure_port(port, address);
+  return Json::object();
+}
+
+Json set_vlan(ControlState& state, const Json& params) {
+  const Json& tags = params.at("vlan");
+  if (tags.size() > 1) throw refused("Stacked VLANs are not allowed in ASTF mode");
+  const uint32_t port = state.port_of(params);
+  PortAddress address = state.engine.port_state(port).address;
+  address.vlan = 0;
+  if (!tags.empty())
+    address.vlan = static_cast<uint16_t>(integer_in({{"vlan", tags[0]}}, "vlan", 1, kMaxVlan));
+  state.engine.configure_port(port, address);
+  return Json::object();
+}
+
+Json conf_ipv6(const Json& params) {
+  if (params.at("enabled").get<bool>())
+    throw refused("An IPv6 address of the port itself is not supported; IPv6 flows need none");
+  return Json::object();
+}
+
+Json set_port_attributes(ControlState& state, const Json& params) {
+  const uint32_t port = state.port_of(params);
+  const Json& attributes = params.at("attr");
+  for (const auto& [name, value] : attributes.items()) {
+    if (name != "promiscuous" && name != "multicast")
+      throw refused(fmt::format("Port {} does not support changing '{}'", port, name));
+    check_parameters(value, {{"enabled", boolean}});
+  }
+  if (attributes.contains("promiscuous"))
+    state.engine.set_promiscuous(port, attributes["promiscuous"]["enabled"]);
+  if (attributes.contains("multicast"))  // received in any case
+    state.multicast[port] = attributes["multicast"]["enabled"];
+  return Json::object();
+}
+
+}  // namespace
+
+void add_port_methods(MethodTable& methods, ControlState& state) {
+  methods.add("get_port_status", Access::reader, {{"port_id", integer}},
+              [&state](const Json& params) { return port_status(state, state.port_of(params)); });
+
+  methods.add(
+      "get_port_stats", Access::reader, {{"port_id", integer}},
+      [&state](const Json& params) { return state.machine.port_stats(state.port_of(params)); });
+
+  methods.add("get_port_xstats_names", Access::reader, {{"port_id", integer}},
+              [&state](const Json& params) {
+                state.port_of(params);
+                return Json{{"xstats_names", Json::array()}};
+              });
+  methods.add("get_port_xstats_values", Access::reader, {{"port_id", integer}},
+              [&state](const Json& params) {
+                state.port_of(params);
+                return Json{{"xstats_values", Json::array()}};
+              });
+
+  methods.add("set_port_attr", Access::port_owner, {{"attr", object}},
+              [&state](const Json& params) { return set_port_attributes(state, params); });
+  methods.add("set_l2", Access::port_owner, {{"dst_mac", string}},
+              [&state](const Json& params) { return set_l2(state, params); });
+  methods.add("set_l3", Access::port_owner,
+              {{"src_addr", string}, {"dst_addr", string}, optional("resolved_mac", string)},
+              [&state](const Json& params) { return set_l3(state, params); });
+  methods.add("set_vlan", Access::port_owner, {{"vlan", array}},
+              [&state](const Json& params) { return set_vlan(state, params); });
+  methods.add("conf_ipv6", Access::port_owner, {{"enabled", boolean}, optional("src_ipv6", string)},
+              [](const Json& params) { return conf_ipv6(params); });
+}
+
+}  // namespace engine

@@ -1,0 +1,109 @@
+#include "rpc/server.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <string_view>
+#include <zmq.hpp>
+#include <zmq_addon.hpp>
+
+#include "rpc/control.h"
+
+namespace engine {
+
+namespace {
+
+/// Longer messages end the connection; those up to it that are too long get an answer.
+constexpr int64_t kMaxMessageBytes = int64_t{64} << 20;
+constexpr std::string_view kDoorbell = "{}";
+/// How long clients have to collect the news that the server stops.
+constexpr std::chrono::milliseconds kFarewell{300};
+
+void bind_socket(zmq::socket_t& socket, const std::string& address, uint16_t port,
+                 const char* purpose, const char* option) {
+  socket.set(zmq::sockopt::linger, 0);
+  const std::string endpoint = fmt::format("tcp://{}:{}", address, port);
+  try {
+    socket.bind(endpoint);
+  } catch (const zmq::error_t& error) {
+    const std::string mend =
+        error.num() == EADDRINUSE
+            ? fmt::format(
+                  "end the program that uses it (ss -ltnp 'sport = :{}' names it) or "
+                  "choose another port with {}",
+                  port, option)
+            : fmt::format("choose an address of this machine with --bind, and a port with {}",
+                          option);
+    throw ConfigError(
+        fmt::format("cannot listen for {} on {}: {}; {}", purpose, endpoint, error.what(), mend));
+  }
+}
+
+}  // namespace
+
+struct RpcServer::Implementation {
+  Implementation(Engine& engine, const EngineConfig& config)
+      : control(engine, config), requests(context, ZMQ_REP), doorbell(context, ZMQ_PUB) {
+    requests.set(zmq::sockopt::maxmsgsize, kMaxMessageBytes);
+    bind_socket(requests, config.bind, config.rpc_port, "RPC requests", "--rpc-port");
+    bind_socket(doorbell, config.bind, config.async_port, "event subscribers", "--async-port");
+  }
+
+  /// Waits up to `patience` seconds for one request and answers it.
+  void serve(double patience) {
+    zmq::pollitem_t item{requests.handle(), 0, ZMQ_POLLIN, 0};
+    try {
+      if (zmq::poll(&item, 1, std::chrono::milliseconds(static_cast<int64_t>(patience * 1000))) > 0)
+        answer();
+    } catch (const zmq::error_t& error) {
+      if (error.num() != EINTR) throw;  // a signal: the caller looks why
+    }
+  }
+
+  /// Wakes all subscribers when there are events for them.
+  void ring() {
+    if (control.state().sessions.take_doorbell())
+      doorbell.send(zmq::buffer(kDoorbell), zmq::send_flags::dontwait);
+  }
+
+  void answer() {
+    zmq::multipart_t parts(requests);
+    const bool whole = parts.size() == 1;  // nobody sends requests in parts
+    const std::string reply = control.handle(whole ? parts[0].to_string_view() : "");
+    requests.send(zmq::buffer(reply), zmq::send_flags::none);
+  }
+
+  void say_farewell() {
+    Sessions& sessions = control.state().sessions;
+    sessions.publish(Event::server_stopped, {{"cause", "server shutdown"}},
+                     control.state().engine.now());
+    const auto deadline = std::chrono::steady_clock::now() + kFarewell;
+    do {
+      ring();
+      serve(0.01);
+    } while (!sessions.all_delivered() && std::chrono::steady_clock::now() < deadline);
+  }
+
+  Control control;
+  zmq::context_t context{1};
+  zmq::socket_t requests;
+  zmq::socket_t doorbell;
+};
+
+RpcServer::RpcServer(Engine& engine, const EngineConfig& config)
+    : implementation_(std::make_unique<Implementation>(engine, config)) {}
+
+RpcServer::~RpcServer() = default;
+
+void RpcServer::run(const std::atomic<bool>& stop) {
+  Control& control = implementation_->control;
+  double patience = 0;
+  while (!stop && !control.state().shutdown) {
+    implementation_->serve(patience);
+    patience = control.advance();
+    implementation_->ring();
+  }
+  implementation_->say_farewell();
+}
+
+}  // namespace engine

@@ -1,0 +1,27 @@
+#pragma once
+// The control plane's sockets: ZeroMQ REP for requests, PUB for the doorbell.
+
+#include <atomic>
+#include <memory>
+
+#include "io/config.h"
+#include "io/engine.h"
+
+namespace engine {
+
+/// Serves TRex's JSON-RPC to ASTF clients and drives the engine on their behalf, on one thread.
+class RpcServer {
+ public:
+  /// Binds both sockets. Throws ConfigError naming address, port and mend. `engine` outlives this.
+  RpcServer(Engine& engine, const EngineConfig& config);
+  ~RpcServer();
+
+  /// Serves until `stop` is set (a signal handler may do so) or a client asks for shutdown.
+  void run(const std::atomic<bool>& stop);
+
+ private:
+  struct Implementation;
+  std::unique_ptr<Implementation> implementation_;
+};
+
+}  // namespace engine

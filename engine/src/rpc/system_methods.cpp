@@ -1,0 +1,132 @@
+// The server as a whole: version, hardware, settings, shutdown.
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <climits>
+#include <fstream>
+
+#include "rpc/control.h"
+#include "rpc/mac_text.h"
+#include "rpc/rpc_error.h"
+
+namespace engine {
+
+namespace {
+
+using enum ParameterType;
+
+std::string host_name() {
+  char name[HOST_NAME_MAX + 1] = "";
+  gethostname(name, sizeof name - 1);
+  return name;
+}
+
+/// The CPU's model name, for display.
+std::string cpu_model() {
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; std::getline(file, line);)
+    if (line.starts_with("model name"))
+      if (const size_t colon = line.find(": "); colon != std::string::npos)
+        return line.substr(colon + 2);
+  return "unknown";
+}
+
+std::string format_uptime(double seconds) {
+  const auto whole = static_cast<uint64_t>(seconds);
+  return fmt::format("{} days, {:02}:{:02}:{:02}", whole / 86400, whole / 3600 % 24,
+                     whole / 60 % 60, whole % 60);
+}
+
+Json describe_port(const Engine& engine, uint32_t port) {
+  const PortInfo& info = engine.ports()[port];
+  Json speeds = Json::array();
+  if (info.speed_mbps > 0) speeds.push_back(info.speed_mbps);
+  return {{"index", port},
+          {"driver", info.driver},
+          {"description", info.description},
+          {"pci_addr", info.pci_address},
+          {"numa", info.numa},
+          {"hw_mac", mac_text(engine.port_state(port).address.mac)},
+          {"stack", "legacy"},
+          {"rx", {{"caps", Json::array()}, {"counters", 0}}},
+          {"is_fc_supported", false},
+          {"is_led_supported", false},
+          {"is_link_supported", false},
+          {"is_prom_supported", !info.is_dummy},
+          {"is_vxlan_supported", false},
+          {"is_ieee1588_supported", false},
+          {"is_virtual", info.is_virtual},
+          {"supp_speeds", std::move(speeds)},
+          {"cores", info.cores}};
+}
+
+Json system_info(const ControlState& state) {
+  const Engine& engine = state.engine;
+  Json ports = Json::array();
+  for (uint32_t port = 0; port < engine.ports().size(); ++port)
+    ports.push_back(describe_port(engine, port));
+  return {{"hostname", host_name()},
+          {"uptime", format_uptime(engine.now())},
+          {"core_type", cpu_model()},
+          {"dp_core_count", engine.core_count()},
+          {"dp_core_count_per_port", engine.cores_per_pair()},
+          {"is_multiqueue_mode", engine.cores_per_pair() > 1},
+          {"advanced_per_stream_stats", false},
+          {"port_count", ports.size()},
+          {"ports", std::move(ports)}};
+}
+
+Json shut_down(ControlState& state, const Json& params) {
+  const bool owned_by_other =
+      state.ownership.taken() && state.ownership.user() != params.at("user").get<std::string>();
+  if (owned_by_other && !params.at("force").get<bool>())
+    throw refused("server is owned by '" + state.ownership.user() +
+                  "' (use 'force' argument to override)");
+  state.shutdown = true;
+  return Json::object();
+}
+
+}  // namespace
+
+void add_system_methods(MethodTable& methods, ControlState& state) {
+  methods.add("ping", Access::anyone, {}, [](const Json&) {
+    const std::chrono::duration<double> time = std::chrono::system_clock::now().time_since_epoch();
+    return Json{{"ts", time.count()}};
+  });
+
+  methods.add("get_version", Access::anyone, {}, [](const Json&) {
+    return Json{{"version", "v3.08 (astf-engine)"},
+                {"build_date", __DATE__},
+                {"build_time", __TIME__},
+                {"built_by", "stackcost"},
+                {"mode", "ASTF"}};
+  });
+
+  methods.add("get_system_info", Access::reader, {},
+              [&state](const Json&) { return system_info(state); });
+
+  methods.add("shutdown", Access::reader, {{"force", boolean}, {"user", string}},
+              [&state](const Json& params) { return shut_down(state, params); });
+
+  // TRex's settings are kept for the client that asks; the engine has nothing they would change.
+  methods.add("get_global_cfg", Access::reader, {},
+              [&state](const Json&) { return state.global_config; });
+  methods.add("set_global_cfg", Access::reader,
+              {optional("sched_max_stretch", number), optional("process_at_cp", boolean),
+               optional("do_mbuf_cache", boolean)},
+              [&state](const Json& params) {
+                for (auto& [name, value] : state.global_config.items())
+                  if (params.contains(name)) value = params.at(name);
+                return Json::object();
+              });
+
+  // Stateless mode's packet groups; ASTF clients ask and insist on an answer.
+  methods.add("get_active_pgids", Access::reader, {}, [](const Json&) {
+    return Json{{"ids", {{"flow_stats", Json::array()}, {"latency", Json::array()}}}};
+  });
+  methods.add("get_pgid_stats", Access::reader, {}, [](const Json&) { return Json::object(); });
+}
+
+}  // namespace engine

@@ -1,0 +1,30 @@
+#pragma once
+// Times and limits of the TCP implementation. Where they differ from an RFC's default the reason is
+// that a generator is to see loss and trouble soon; TRex ASTF has values of the same order.
+
+#include "flow/time.h"
+#include "flow/timer_kind.h"
+
+namespace engine::tcp {
+
+/// RFC 6298 (2.1): before the first round-trip sample.
+inline constexpr Nanoseconds kInitialRto = 1 * kSecond;
+/// Linux's minimum (RFC 6298 (2.4) says 1 s, which a generator cannot wait for).
+inline constexpr Nanoseconds kMinRto = 200 * kMillisecond;
+/// RFC 6298 (2.5) allows a bound of at least 60 s; the shorter one keeps a trial's drain bounded.
+inline constexpr Nanoseconds kMaxRto = 5 * kSecond;
+/// Unanswered retransmissions in a row after which a connection is given up.
+inline constexpr unsigned kMaxRetransmissions = 6;
+/// Back-off of SYN retransmissions, in initial RTOs: gentler than doubling, so that a lossy path
+/// gets several tries within keep_init.
+inline constexpr unsigned kSynBackoff[] = {1, 1, 1, 2, 2, 3};
+/// RFC 9293 section 3.8.6.1: probes of a zero window, doubled up to the bound.
+inline constexpr Nanoseconds kMinPersist = 500 * kMillisecond;
+inline constexpr Nanoseconds kMaxPersist = 10 * kSecond;
+/// TIME_WAIT: long enough to answer a retransmitted FIN, short enough not to hold 64k ports of a
+/// client for minutes (RFC 9293 asks for 2 MSL; TRex uses 500 ms).
+inline constexpr Nanoseconds kTimeWait = 500 * kMillisecond;
+/// Unanswered keepalive probes after which a connection is dropped.
+inline constexpr unsigned kMaxKeepProbes = 8;
+
+}  // namespace engine::tcp

@@ -1,0 +1,267 @@
+// Segments onto frames: headers, options, checksums, payload by reference.
+
+#include <algorithm>
+
+#include "net/compose.h"
+#include "tcp/internal.h"
+
+namespace engine::tcp {
+
+namespace {
+
+constexpr unsigned kFixedHeader = 20;
+constexpr unsigned kMaxBlocksBesideTimestamps = 3;
+
+uint32_t timestamp_now(const Context& context) {
+  // Milliseconds (2^20 ns), from a base that goes on over restarts, so that a peer's PAWS check and
+  // its TIME_WAIT accept a new connection from the same port (RFC 7323 section 5.4).
+  return static_cast<uint32_t>((context.epoch + context.now) >> 20);
+}
+
+uint8_t* put_timestamps(Context& context, const Flow& flow, uint8_t* at) {
+  store_be<uint32_t>(at, 0x0101'080a);
+  store_be<uint32_t>(at + 4, timestamp_now(context));
+  store_be<uint32_t>(at + 8, flow.ts_recent);
+  return at + 12;
+}
+
+/// RFC 2018 section 4: the block of the segment that caused this ACK first.
+uint8_t* put_sack_blocks(Context& context, const Flow& flow, uint8_t* at) {
+  const Extension& extension = context.extensions[flow.extension];
+  const unsigned limit = flow.has(kTimestamps) ? kMaxBlocksBesideTimestamps : kMaxSackBlocks;
+  SequenceRange blocks[kMaxSackBlocks] = {extension.newest};
+  unsigned count = 1;
+  for (const SequenceRange& range : extension.out_of_order)
+    if (count < limit && range.start != extension.newest.start) blocks[count++] = range;
+  at[0] = at[1] = 1;
+  at[2] = 5;
+  at[3] = static_cast<uint8_t>(2 + 8 * count);
+  at += 4;
+  for (unsigned i = 0; i < count; ++i, at += 8) {
+    store_be<uint32_t>(at, blocks[i].start);
+    store_be<uint32_t>(at + 4, blocks[i].end);
+  }
+  (*context.classes[flow.flow_class]->counters)[Counter::tcps_sack_send_blocks] += count;
+  return at;
+}
+
+uint8_t* put_syn_options(Context& context, const Flow& flow, uint8_t* at) {
+  const Tunables& tunables = *context.classes[flow.flow_class]->tunables;
+  at[0] = 2;
+  at[1] = 4;
+  store_be<uint16_t>(at + 2, tunables.mss);
+  at += 4;
+  // A SYN offers what the tunables say; a SYN-ACK repeats only what the peer offered.
+  const bool syn_ack = flow.state == FlowState::syn_received;
+  const bool timestamps = syn_ack ? flow.has(kTimestamps) : tunables.timestamps_and_scaling;
+  const bool scaling = syn_ack ? flow.has(kScaling) : tunables.timestamps_and_scaling;
+  if (scaling) {
+    store_be<uint32_t>(at, 0x0103'0300u | flow.receive_scale());
+    at += 4;
+  }
+  if (syn_ack ? flow.has(kSack) : tunables.sack) {
+    store_be<uint32_t>(at, 0x0101'0402);
+    at += 4;
+  }
+  if (timestamps) at = put_timestamps(context, flow, at);
+  return at;
+}
+
+/// The window field: what is received is consumed at once, so the whole buffer is always free.
+uint16_t window_field(Context& context, const Flow& flow, bool syn) {
+  const uint32_t buffer = context.classes[flow.flow_class]->tunables->receive_buffer;
+  return static_cast<uint16_t>(
+      std::min<uint32_t>(buffer >> (syn ? 0 : flow.receive_scale()), UINT16_MAX));
+}
+
+struct Payload {
+  const uint8_t* bytes = nullptr;
+  uint32_t length = 0;
+  ChecksumSum sum = 0;
+};
+
+bool emit(Context& context, Flow& flow, uint32_t sequence, uint8_t flags, const Payload& payload) {
+  FlowClass& shared = *context.classes[flow.flow_class];
+  const Tunables& tunables = *shared.tunables;
+  TransmitQueue& queue = *context.transmit[index_of(shared.side)];
+  CounterBlock& counters = *shared.counters;
+  Frame* frame = queue.next();
+  if (frame == nullptr) {
+    ++counters[Counter::tcps_nombuf];
+    return false;
+  }
+  const bool ipv4 = flow.local.is_v4();
+  const bool syn = (flags & kSyn) != 0;
+  uint8_t* const ip =
+      compose_ethernet(frame->head, context.paths[index_of(shared.side)][flow.path], ipv4);
+  uint8_t* const tcp = ip + (ipv4 ? 20 : 40);
+  uint8_t* end = tcp + kFixedHeader;
+  if (syn) {
+    end = put_syn_options(context, flow, end);
+  } else {
+    if (flow.has(kTimestamps)) end = put_timestamps(context, flow, end);
+    if (flow.has(kSack) && flow.extension != Flow::kNone && payload.length == 0 &&
+        !context.extensions[flow.extension].out_of_order.empty())
+      end = put_sack_blocks(context, flow, end);
+  }
+  const auto header_length = static_cast<uint32_t>(end - tcp);
+  const uint32_t transport_length = header_length + payload.length;
+  const bool offload = queue.offloads().checksum;
+  const uint16_t window = window_field(context, flow, syn);
+  compose_ip(ip, flow.local, flow.remote, kProtocolTcp, transport_length, tunables, 0, !offload);
+  store_be<uint16_t>(tcp, flow.local_port);
+  store_be<uint16_t>(tcp + 2, flow.remote_port);
+  store_be<uint32_t>(tcp + 4, sequence);
+  store_be<uint32_t>(tcp + 8, (flags & kAck) != 0 ? flow.rcv_nxt : 0);
+  tcp[12] = static_cast<uint8_t>(header_length << 2);
+  tcp[13] = flags;
+  store_be<uint16_t>(tcp + 14, window);
+  store_be<uint32_t>(tcp + 16, 0);
+  ChecksumSum sum = pseudo_header_sum(flow.local, flow.remote, kProtocolTcp, transport_length);
+  if (offload) {
+    frame->checksums = Checksums::partial;
+    store_be<uint16_t>(tcp + 16, checksum_fold(sum));
+  } else {
+    sum = checksum_add(sum, tcp, header_length) + payload.sum;
+    store_be<uint16_t>(tcp + 16, checksum_finish(sum));
+  }
+  frame->head_length = static_cast<uint16_t>(end - frame->head);
+  frame->payload = payload.bytes;
+  frame->payload_length = payload.length;
+  frame->segment_size = payload.length > flow.mss ? flow.mss : 0;
+  queue.commit();
+
+  flow.clear(kAckNow);
+  flow.last_ack_sent = flow.rcv_nxt;
+  if (TimerWheel::is_armed(flow, TimerKind::delayed_ack))
+    context.wheel.disarm(flow, TimerKind::delayed_ack);
+  ++counters[Counter::tcps_sndtotal];
+  return true;
+}
+
+/// The buffer that holds `sequence` and where it begins.
+QueuedBuffer buffer_at(Context& context, const Flow& flow, uint32_t sequence) {
+  QueuedBuffer found{flow.tx_buffer, flow.tx_base};
+  if (const Extension* extension = context.extension_of(flow))
+    for (const QueuedBuffer& queued : extension->queue) {
+      if (after(queued.base, sequence)) break;
+      found = queued;
+    }
+  return found;
+}
+
+}  // namespace
+
+uint32_t longest_segment(Context& context, Flow& flow, uint32_t sequence) {
+  FlowClass& shared = *context.classes[flow.flow_class];
+  const DeviceOffloads& offloads = context.transmit[index_of(shared.side)]->offloads();
+  uint32_t longest = flow.mss;
+  if (offloads.max_payload > flow.mss)
+    longest = std::min(offloads.max_payload, Buffer::kMaxSpan - 128) / flow.mss * flow.mss;
+  const QueuedBuffer queued = buffer_at(context, flow, sequence);
+  const uint32_t left = queued.base + (*shared.buffers)[queued.buffer].size() - sequence;
+  return std::min(longest, left);
+}
+
+void emit_syn(Context& context, Flow& flow) {
+  const bool syn_ack = flow.state == FlowState::syn_received;
+  CounterBlock& counters = *context.class_of(flow).counters;
+  if (emit(context, flow, flow.snd_una, syn_ack ? kSyn | kAck : kSyn, {})) {
+    ++counters[Counter::tcps_sndctrl];
+    flow.snd_nxt = flow.snd_max = flow.snd_una + 1;
+    if (flow.retransmissions == 0) {
+      flow.set(kRttTiming);
+      flow.rtt_sequence = flow.snd_nxt;
+      flow.rtt_tick = context.tick;
+      ++counters[Counter::tcps_segstimed];
+    } else {
+      flow.clear(kRttTiming);
+    }
+  }
+  start_retransmit_timer(context, flow);
+}
+
+bool emit_control(Context& context, Flow& flow, uint32_t sequence, uint8_t flags) {
+  if (!emit(context, flow, sequence, flags, {})) return false;
+  CounterBlock& counters = *context.class_of(flow).counters;
+  ++counters[(flags & (kSyn | kFin | kRst)) != 0 ? Counter::tcps_sndctrl : Counter::tcps_sndacks];
+  return true;
+}
+
+bool emit_data(Context& context, Flow& flow, uint32_t sequence, uint32_t length, bool fin) {
+  FlowClass& shared = context.class_of(flow);
+  CounterBlock& counters = *shared.counters;
+  const uint32_t end = sequence + length;
+  uint8_t flags = kAck;
+  if (fin) flags |= kFin;
+  Payload payload;
+  if (length != 0) {
+    const QueuedBuffer queued = buffer_at(context, flow, sequence);
+    const Buffer& buffer = (*shared.buffers)[queued.buffer];
+    const uint32_t offset = sequence - queued.base;
+    payload.bytes = buffer.at(offset, length);
+    payload.length = length;
+    if (!context.transmit[index_of(shared.side)]->offloads().checksum)
+      payload.sum = buffer.sum(offset, length);
+    if (end == flow.snd_end || shared.tunables->push_always) flags |= kPsh;
+  }
+  if (!emit(context, flow, sequence, flags, payload)) return false;
+
+  if (length == 0) {
+    ++counters[Counter::tcps_sndctrl];
+  } else if (before(sequence, flow.snd_max)) {
+    ++counters[Counter::tcps_sndrexmitpack];
+    counters[Counter::tcps_sndrexmitbyte] += length;
+    if (flow.has(kRttTiming) && before(sequence, flow.rtt_sequence))
+      flow.clear(kRttTiming);  // Karn
+    if (after(end, flow.snd_max)) counters[Counter::tcps_sndbyte_ok] += end - flow.snd_max;
+  } else {
+    ++counters[Counter::tcps_sndpack];
+    counters[Counter::tcps_sndbyte_ok] += length;
+    if (!flow.has(kRttTiming)) {
+      flow.set(kRttTiming);
+      flow.rtt_sequence = end;
+      flow.rtt_tick = context.tick;
+      ++counters[Counter::tcps_segstimed];
+    }
+  }
+  const uint32_t next = end + (fin ? 1 : 0);
+  if (after(next, flow.snd_max)) flow.snd_max = next;
+  if (!TimerWheel::is_armed(flow, TimerKind::retransmit) || flow.has(kPersist))
+    start_retransmit_timer(context, flow);
+  return true;
+}
+
+void refuse(Context& context, Side side, const Packet& packet, const Segment& segment,
+            const Path& path, const Tunables& tunables) {
+  if (segment.is(kRst)) return;
+  TransmitQueue& queue = *context.transmit[index_of(side)];
+  Frame* frame = queue.next();
+  if (frame == nullptr) return;
+  const bool ipv4 = packet.source.is_v4();
+  const bool offload = queue.offloads().checksum;
+  uint8_t* const ip = compose_ethernet(frame->head, path, ipv4);
+  uint8_t* const tcp = compose_ip(ip, packet.destination, packet.source, kProtocolTcp, kFixedHeader,
+                                  tunables, 0, !offload);
+  const bool acknowledged = segment.is(kAck);
+  store_be<uint16_t>(tcp, packet.destination_port);
+  store_be<uint16_t>(tcp + 2, packet.source_port);
+  store_be<uint32_t>(tcp + 4, acknowledged ? segment.acknowledgment : 0);
+  store_be<uint32_t>(tcp + 8, acknowledged ? 0 : segment.sequence + segment.span());
+  tcp[12] = kFixedHeader << 2;
+  tcp[13] = acknowledged ? kRst : kRst | kAck;
+  store_be<uint16_t>(tcp + 14, 0);
+  store_be<uint32_t>(tcp + 16, 0);
+  const ChecksumSum sum =
+      pseudo_header_sum(packet.destination, packet.source, kProtocolTcp, kFixedHeader);
+  if (offload) {
+    frame->checksums = Checksums::partial;
+    store_be<uint16_t>(tcp + 16, checksum_fold(sum));
+  } else {
+    store_be<uint16_t>(tcp + 16, checksum_finish(checksum_add(sum, tcp, kFixedHeader)));
+  }
+  frame->head_length = static_cast<uint16_t>(tcp + kFixedHeader - frame->head);
+  queue.commit();
+}
+
+}  // namespace engine::tcp

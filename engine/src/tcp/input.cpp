@@ -1,0 +1,385 @@
+// Segment arrival: RFC 9293 section 3.10.7, RFC 5961 (blind attacks), RFC 7323 (PAWS).
+
+#include <algorithm>
+
+#include "tcp/internal.h"
+
+namespace engine::tcp {
+
+namespace {
+
+uint8_t scale_for(uint32_t buffer) {
+  uint8_t scale = 0;
+  while (scale < kMaxWindowScale && (uint32_t{UINT16_MAX} << scale) < buffer) ++scale;
+  return scale;
+}
+
+/// RFC 6528: a clock of 4 us ticks plus a keyed hash of the connection's identity.
+uint32_t initial_sequence(Context& context, const Flow& flow) {
+  const FlowTable& table = context.tables[index_of(Context::side_of(flow))];
+  const uint32_t hash =
+      table.hash({flow.remote, flow.local, flow.remote_port, flow.local_port, false});
+  return static_cast<uint32_t>((context.epoch + context.now) >> 12) + hash;
+}
+
+void start_flow(Context& context, Flow& flow) {
+  const Tunables& tunables = *context.class_of(flow).tunables;
+  const uint32_t sequence = initial_sequence(context, flow);
+  flow.snd_una = flow.snd_nxt = flow.snd_max = sequence;
+  flow.snd_end = sequence + 1;
+  flow.snd_wnd = flow.snd_wl1 = flow.snd_wl2 = 0;
+  flow.rcv_nxt = flow.last_ack_sent = 0;
+  flow.ts_recent = 0;
+  flow.recover = sequence;
+  flow.srtt_us = flow.rttvar_us = 0;
+  flow.mss = tunables.mss;
+  flow.scales = tunables.timestamps_and_scaling ? scale_for(tunables.receive_buffer) : 0;
+  flow.duplicate_acks = 0;
+  flow.retransmissions = 0;
+  flow.tx_buffer = Flow::kNone;
+  flow.tx_base = flow.snd_end;
+  context.wheel.arm(flow, TimerKind::keep, context.tick, ticks_for(tunables.keep_init_s * kSecond));
+}
+
+/// Agrees on options with what a SYN or SYN-ACK offers.
+void take_offer(Context& context, Flow& flow, const Segment& syn) {
+  const Tunables& tunables = *context.class_of(flow).tunables;
+  if (tunables.timestamps_and_scaling && syn.has_timestamps) {
+    flow.set(kTimestamps);
+    flow.ts_recent = syn.timestamp;
+  }
+  if (tunables.timestamps_and_scaling && syn.has_scale) {
+    flow.set(kScaling);
+    flow.scales = static_cast<uint8_t>(syn.scale << 4 | flow.receive_scale());
+  } else {
+    flow.scales = 0;
+  }
+  if (tunables.sack && syn.sack_permitted) flow.set(kSack);
+  // RFC 9293 section 3.7.1: without the option, 536 (IPv4) or 1220 (IPv6).
+  const uint16_t peer_mss = syn.mss != 0 ? syn.mss : flow.remote.is_v4() ? 536 : 1220;
+  // Never so small that headers outweigh all (a hostile MSS of 0 or 1 would be a loop).
+  flow.mss = std::max<uint16_t>(std::min(tunables.mss, peer_mss), 10);
+  if (flow.has(kTimestamps)) flow.mss = flow.mss > 22 ? flow.mss - 12 : 10;
+  flow.rcv_nxt = syn.sequence + 1;
+  flow.last_ack_sent = flow.rcv_nxt;
+  flow.snd_wnd = syn.window;  // not scaled in a SYN
+  flow.snd_wl1 = syn.sequence;
+}
+
+void take_rtt(Context& context, Flow& flow, uint32_t acknowledgment) {
+  if (!flow.has(kRttTiming) || before(acknowledgment, flow.rtt_sequence)) return;
+  flow.clear(kRttTiming);
+  add_rtt_sample(flow, (context.tick - flow.rtt_tick) << kTickShift >> 10);
+  ++(*context.class_of(flow).counters)[Counter::tcps_rttupdated];
+}
+
+Events receive_syn_sent(Context& context, Flow& flow, const Segment& segment) {
+  CounterBlock& counters = *context.class_of(flow).counters;
+  if (segment.is(kAck) && (!after(segment.acknowledgment, flow.snd_una) ||
+                           after(segment.acknowledgment, flow.snd_max))) {
+    // An old connection's other half, as a kernel in TIME_WAIT answers: reset it, our SYN comes
+    // again.
+    if (!segment.is(kRst)) {
+      const uint32_t kept = flow.rcv_nxt;
+      flow.rcv_nxt = 0;
+      emit_control(context, flow, segment.acknowledgment, kRst);
+      flow.rcv_nxt = kept;
+    }
+    return kNothing;
+  }
+  if (segment.is(kRst)) {
+    if (!segment.is(kAck)) return kNothing;
+    ++counters[Counter::tcps_conndrops];
+    return kGone;
+  }
+  if (!segment.is(kSyn)) return kNothing;
+  take_offer(context, flow, segment);
+  flow.set(kAckNow);
+  if (segment.is(kAck)) {
+    take_rtt(context, flow, segment.acknowledgment);
+    flow.snd_una = segment.acknowledgment;
+    flow.snd_wl2 = segment.acknowledgment;
+    ++counters[Counter::tcps_rcvackpack];
+    ++counters[Counter::tcps_rcvackbyte_of];
+    establish(context, flow);
+    return kEstablished;
+  }
+  // Simultaneous open, RFC 9293 section 3.5 figure 7.
+  flow.state = FlowState::syn_received;
+  flow.snd_nxt = flow.snd_una;
+  emit_syn(context, flow);
+  return kNothing;
+}
+
+/// Acknowledgment of new data. Returns events; kGone when the last ACK of a closing flow came.
+Events take_new_ack(Context& context, Flow& flow, uint32_t acknowledgment) {
+  CounterBlock& counters = *context.class_of(flow).counters;
+  Events events = kAcknowledged;
+  const bool fin_acknowledged = flow.has(kFinQueued) && acknowledgment == flow.snd_end + 1;
+  const uint32_t acked = acknowledgment - flow.snd_una;
+  ++counters[Counter::tcps_rcvackpack];
+  counters[Counter::tcps_rcvackbyte] += acked - (fin_acknowledged ? 1 : 0);
+  if (fin_acknowledged) ++counters[Counter::tcps_rcvackbyte_of];
+  take_rtt(context, flow, acknowledgment);
+  on_new_ack(context, flow, acknowledgment);
+  flow.snd_una = acknowledgment;
+  if (before(flow.snd_nxt, acknowledgment)) flow.snd_nxt = acknowledgment;
+  flow.retransmissions = 0;
+  if (acknowledgment == flow.snd_max)
+    context.wheel.disarm(flow, TimerKind::retransmit);
+  else
+    start_retransmit_timer(context, flow);  // RFC 6298 (5.3)
+  if (Extension* extension = context.extension_of(flow)) {
+    auto& queue = extension->queue;
+    while (!queue.empty() && !after(queue.front().base, acknowledgment)) {
+      flow.tx_buffer = queue.front().buffer;
+      flow.tx_base = queue.front().base;
+      queue.erase(queue.begin());
+    }
+  }
+  if (fin_acknowledged) {
+    if (flow.state == FlowState::fin_wait_1)
+      flow.state = FlowState::fin_wait_2;
+    else if (flow.state == FlowState::closing)
+      enter_time_wait(context, flow);
+    else if (flow.state == FlowState::last_ack)
+      events |= kGone;
+  }
+  return events;
+}
+
+void take_window(Flow& flow, const Segment& segment, CounterBlock& counters) {
+  if (!before(flow.snd_wl1, segment.sequence) &&
+      !(flow.snd_wl1 == segment.sequence && !after(flow.snd_wl2, segment.acknowledgment)))
+    return;
+  const uint32_t window = uint32_t{segment.window} << flow.send_scale();
+  if (segment.length == 0 && flow.snd_wl2 == segment.acknowledgment && window > flow.snd_wnd)
+    ++counters[Counter::tcps_rcvwinupd];
+  flow.snd_wnd = window;
+  flow.snd_wl1 = segment.sequence;
+  flow.snd_wl2 = segment.acknowledgment;
+}
+
+/// RFC 9293 section 3.8.6.3, and ACK at once where a peer or a program waits for it.
+void decide_on_ack(Context& context, Flow& flow, const Segment& segment, bool in_order) {
+  const Tunables& tunables = *context.class_of(flow).tunables;
+  const uint32_t owed = flow.rcv_nxt - flow.last_ack_sent;
+  if (!in_order || segment.is(kPsh) || segment.length > tunables.mss || owed >= 2u * flow.mss ||
+      (tunables.ack_bytes != 0 && owed >= tunables.ack_bytes)) {
+    flow.set(kAckNow);
+  } else if (!flow.has(kAckNow) && !TimerWheel::is_armed(flow, TimerKind::delayed_ack)) {
+    context.wheel.arm(flow, TimerKind::delayed_ack, context.tick,
+                      ticks_for(tunables.delayed_ack_ms * kMillisecond));
+  }
+}
+
+Events take_fin(Context& context, Flow& flow) {
+  ++flow.rcv_nxt;
+  flow.set(kPeerFin);
+  flow.set(kAckNow);
+  switch (flow.state) {
+    case FlowState::syn_received:
+    case FlowState::established:
+      flow.state = FlowState::close_wait;
+      break;
+    case FlowState::fin_wait_1:
+      flow.state = FlowState::closing;  // simultaneous close: our FIN is not acknowledged yet
+      break;
+    case FlowState::fin_wait_2:
+      enter_time_wait(context, flow);
+      break;
+    default:
+      break;
+  }
+  return kPeerClosed;
+}
+
+/// Payload and FIN of a segment trimmed to the window.
+Events take_payload(Context& context, Flow& flow, const Segment& segment, uint32_t sequence,
+                    uint32_t length, bool fin) {
+  if (flow.has(kPeerFin)) {
+    // Beyond the peer's FIN there is nothing.
+    if (length != 0) ++(*context.class_of(flow).counters)[Counter::tcps_rcvafterclose];
+    flow.set(kAckNow);
+    return kNothing;
+  }
+  Events events = kNothing;
+  if (length != 0) {
+    const bool had_holes =
+        context.extension_of(flow) != nullptr && context.extension_of(flow)->reassembling;
+    const uint32_t delivered = reassemble(context, flow, sequence, length);
+    if (delivered != 0) events |= kDelivered;
+    decide_on_ack(context, flow, segment, delivered != 0 && !had_holes);
+  }
+  if (fin && sequence + length != flow.rcv_nxt) {
+    if (Extension* extension = context.extend(flow)) {
+      extension->has_fin = true;
+      extension->fin_sequence = sequence + length;
+    }
+    flow.set(kAckNow);
+    return events;
+  }
+  const Extension* extension = context.extension_of(flow);
+  if (fin ||
+      (extension != nullptr && extension->has_fin && extension->fin_sequence == flow.rcv_nxt))
+    events |= take_fin(context, flow);
+  return events;
+}
+
+Events challenge(Context& context, Flow& flow) {
+  flow.set(kAckNow);
+  transmit(context, flow);
+  return kNothing;
+}
+
+}  // namespace
+
+void open(Context& context, Flow& flow) {
+  flow.state = FlowState::syn_sent;
+  start_flow(context, flow);
+  ++(*context.class_of(flow).counters)[Counter::tcps_connattempt];
+  emit_syn(context, flow);
+}
+
+void accept(Context& context, Flow& flow, const Segment& syn) {
+  flow.state = FlowState::syn_received;
+  start_flow(context, flow);
+  ++(*context.class_of(flow).counters)[Counter::tcps_rcvtotal];
+  take_offer(context, flow, syn);
+  emit_syn(context, flow);
+}
+
+Events receive(Context& context, Flow& flow, const Segment& segment, uint8_t traffic_class) {
+  FlowClass& shared = context.class_of(flow);
+  CounterBlock& counters = *shared.counters;
+  (void)traffic_class;
+  ++counters[Counter::tcps_rcvtotal];
+  if (flow.state == FlowState::syn_sent) return receive_syn_sent(context, flow, segment);
+
+  const uint32_t window = shared.tunables->receive_buffer;
+  // PAWS, RFC 7323 section 5.3.
+  if (segment.has_timestamps && flow.has(kTimestamps) && !segment.is(kRst) &&
+      before(segment.timestamp, flow.ts_recent)) {
+    ++counters[Counter::tcps_pawsdrop];
+    return challenge(context, flow);
+  }
+  if (segment.is(kRst)) {
+    // A late segment that met no flow on the other side; TIME_WAIT outlives it (RFC 1337 section
+    // 3).
+    if (flow.state == FlowState::time_wait) return kNothing;
+    // RFC 5961 section 3.2: only the exact next number resets.
+    if (segment.sequence == flow.rcv_nxt) {
+      if (flow.state == FlowState::syn_received)
+        ++counters[Counter::tcps_conndrops];
+      else if (flow.state != FlowState::closing && flow.state != FlowState::last_ack)
+        ++counters[Counter::tcps_drops];  // after both FINs nothing is lost
+      return kGone;
+    }
+    return segment.sequence - flow.rcv_nxt < window ? challenge(context, flow) : kNothing;
+  }
+  if (segment.is(kSyn)) {
+    if (flow.state == FlowState::syn_received && segment.sequence + 1 == flow.rcv_nxt &&
+        !segment.is(kAck)) {
+      flow.retransmissions = std::max<uint8_t>(flow.retransmissions, 1);
+      emit_syn(context, flow);  // our SYN-ACK was lost
+      return kNothing;
+    }
+    if (flow.state != FlowState::syn_received)  // RFC 5961 section 4.2
+      return challenge(context, flow);
+  }
+  if (!segment.is(kAck)) return kNothing;
+
+  // Trim what is old and what lies beyond the window.
+  uint32_t sequence = segment.sequence;
+  uint32_t length = segment.length;
+  bool fin = segment.is(kFin);
+  if (segment.is(kSyn)) ++sequence;  // simultaneous open: the SYN was taken before
+  if (before(sequence, flow.rcv_nxt)) {
+    const uint32_t old = flow.rcv_nxt - sequence;
+    if (old >= length + (fin ? 1 : 0)) {
+      if (length != 0) {
+        ++counters[Counter::tcps_rcvduppack];
+        counters[Counter::tcps_rcvdupbyte] += length;
+      }
+      if (flow.state == FlowState::time_wait)  // RFC 9293: a retransmitted FIN restarts 2 MSL
+        enter_time_wait(context, flow);
+      flow.set(kAckNow);
+      length = 0;
+      fin = false;
+    } else {
+      ++counters[Counter::tcps_rcvpartduppack];
+      counters[Counter::tcps_rcvpartdupbyte] += old;
+      length -= old;
+    }
+    sequence = flow.rcv_nxt;
+  } else if (after(sequence + length, flow.rcv_nxt + window)) {
+    const uint32_t excess = sequence + length - (flow.rcv_nxt + window);
+    ++counters[Counter::tcps_rcvpackafterwin];
+    counters[Counter::tcps_rcvbyteafterwin] += std::min(excess, length);
+    flow.set(kAckNow);
+    if (excess >= length) return challenge(context, flow);
+    length -= excess;
+    fin = false;
+  }
+  if (segment.has_timestamps && flow.has(kTimestamps) &&
+      !after(segment.sequence, flow.last_ack_sent)) {
+    flow.ts_recent = segment.timestamp;
+  }
+  if (TimerWheel::is_armed(flow, TimerKind::keep) && flow.state >= FlowState::established) {
+    flow.deadlines[static_cast<unsigned>(TimerKind::keep)] =
+        context.tick + ticks_for(shared.tunables->keep_idle_s * kSecond);
+    if (flow.snd_una == flow.snd_max) flow.retransmissions = 0;  // answered keepalive probes
+  }
+
+  Events events = kNothing;
+  const uint32_t acknowledgment = segment.acknowledgment;
+  if (flow.state == FlowState::syn_received) {
+    if (!after(acknowledgment, flow.snd_una) || after(acknowledgment, flow.snd_max)) {
+      emit_control(context, flow, acknowledgment, kRst);
+      return kNothing;
+    }
+    take_rtt(context, flow, acknowledgment);
+    flow.snd_una = acknowledgment;
+    flow.snd_wl1 = segment.sequence - 1;
+    ++counters[Counter::tcps_rcvackpack];
+    ++counters[Counter::tcps_rcvackbyte_of];
+    if (flow.has(kServerSide)) ++counters[Counter::tcps_accepts];
+    establish(context, flow);
+    events |= kEstablished;
+  }
+  if (after(acknowledgment, flow.snd_max)) {
+    ++counters[Counter::tcps_rcvacktoomuch];
+    return events | challenge(context, flow);
+  }
+  const bool news =
+      flow.has(kSack) && segment.sack_count != 0 && update_scoreboard(context, flow, segment);
+  if (after(acknowledgment, flow.snd_una)) {
+    if (length == 0) ++counters[Counter::tcps_predack];
+    events |= take_new_ack(context, flow, acknowledgment);
+    if ((events & kGone) != 0) return events;
+  } else if (acknowledgment == flow.snd_una && segment.length == 0 && !segment.is(kFin) &&
+             flow.snd_una != flow.snd_max && !(events & kEstablished)) {
+    // RFC 5681 section 2: a duplicate ACK; with SACK, one that reports something (RFC 6675).
+    const bool same_window = (uint32_t{segment.window} << flow.send_scale()) == flow.snd_wnd;
+    if (news || (same_window && segment.sack_count == 0)) on_duplicate_ack(context, flow);
+  }
+  take_window(flow, segment, counters);
+  if (flow.snd_wnd != 0 && flow.has(kPersist)) {
+    flow.clear(kPersist);
+    flow.retransmissions = 0;
+    context.wheel.disarm(flow, TimerKind::retransmit);
+    if (flow.snd_una != flow.snd_max) {
+      flow.snd_nxt = flow.snd_una;  // the probe's byte may have been refused
+    }
+  }
+  if (length != 0 || fin) {
+    if (acknowledgment == flow.snd_una && !(events & kAcknowledged))
+      ++counters[Counter::tcps_preddat];
+    events |= take_payload(context, flow, segment, sequence, length, fin);
+  } else if (after(segment.sequence, flow.rcv_nxt)) {
+    flow.set(kAckNow);  // an ACK from beyond: something before it was lost
+  }
+  return events;
+}
+
+}  // namespace engine::tcp

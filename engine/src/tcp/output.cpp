@@ -1,0 +1,210 @@
+// What may be sent now (RFC 9293 section 3.8), and what expiring timers bring about.
+
+#include <algorithm>
+
+#include "tcp/internal.h"
+
+namespace engine::tcp {
+
+namespace {
+
+bool may_send_data(const Flow& flow) {
+  switch (flow.state) {
+    case FlowState::established:
+    case FlowState::close_wait:
+    case FlowState::fin_wait_1:
+    case FlowState::closing:
+    case FlowState::last_ack:
+      return true;
+    default:
+      return false;
+  }
+}
+
+/// Bytes of new or resent data that congestion control allows beyond snd_nxt.
+uint32_t congestion_allowance(Context& context, Flow& flow) {
+  if (flow.has(kFastRecovery) && flow.has(kSack)) return transmit_in_recovery(context, flow);
+  uint32_t limit = flow.cwnd;
+  // Limited transmit, RFC 3042: a new segment for each of the first two duplicate ACKs.
+  if (!flow.has(kFastRecovery) && flow.duplicate_acks != 0)
+    limit += std::min<uint32_t>(flow.duplicate_acks, 2) * flow.mss;
+  const uint32_t flight = flow.snd_nxt - flow.snd_una;
+  return limit > flight ? limit - flight : 0;
+}
+
+bool fin_is_next(const Flow& flow, uint32_t sequence) {
+  return flow.has(kFinQueued) && sequence == flow.snd_end;
+}
+
+void drop_established(Context& context, Flow& flow, Counter why) {
+  CounterBlock& counters = *context.class_of(flow).counters;
+  ++counters[why];
+  ++counters[Counter::tcps_drops];
+  emit_control(context, flow, flow.snd_nxt, kRst | kAck);
+}
+
+Events expire_handshake(Context& context, Flow& flow) {
+  CounterBlock& counters = *context.class_of(flow).counters;
+  ++counters[Counter::tcps_rexmttimeo];
+  ++counters[Counter::tcps_rexmttimeo_syn];
+  if (++flow.retransmissions > kMaxRetransmissions) {
+    ++counters[Counter::tcps_timeoutdrop];
+    ++counters[Counter::tcps_conndrops];
+    return kGone;
+  }
+  emit_syn(context, flow);
+  return kNothing;
+}
+
+Events expire_persist(Context& context, Flow& flow) {
+  CounterBlock& counters = *context.class_of(flow).counters;
+  ++counters[Counter::tcps_persisttimeo];
+  if (flow.retransmissions < UINT8_MAX) ++flow.retransmissions;
+  // RFC 9293 section 3.8.6.1: one byte beyond the window.
+  if (before(flow.snd_una, flow.snd_end)) {
+    flow.snd_nxt = flow.snd_una;
+    ++counters[Counter::tcps_sndprobe];
+    if (emit_data(context, flow, flow.snd_una, 1, fin_is_next(flow, flow.snd_una + 1)))
+      flow.snd_nxt = flow.snd_una + 1;
+  } else if (flow.has(kFinQueued)) {
+    emit_data(context, flow, flow.snd_end, 0, true);
+    flow.snd_nxt = flow.snd_end + 1;
+  }
+  start_persist_timer(context, flow);
+  return kNothing;
+}
+
+Events expire_retransmission(Context& context, Flow& flow) {
+  CounterBlock& counters = *context.class_of(flow).counters;
+  ++counters[Counter::tcps_rexmttimeo];
+  if (++flow.retransmissions > kMaxRetransmissions) {
+    drop_established(context, flow, Counter::tcps_timeoutdrop);
+    return kGone;
+  }
+  on_retransmission_timeout(context, flow);
+  transmit(context, flow);
+  return kNothing;
+}
+
+Events expire_keep(Context& context, Flow& flow) {
+  CounterBlock& counters = *context.class_of(flow).counters;
+  const Tunables& tunables = *context.class_of(flow).tunables;
+  ++counters[Counter::tcps_keeptimeo];
+  if (flow.state < FlowState::established) {
+    ++counters[Counter::tcps_keepdrops];
+    ++counters[Counter::tcps_conndrops];
+    return kGone;
+  }
+  if (flow.snd_una == flow.snd_max) {
+    // Idle: flow.retransmissions counts probes until the peer says anything.
+    if (++flow.retransmissions > kMaxKeepProbes) {
+      drop_established(context, flow, Counter::tcps_keepdrops);
+      return kGone;
+    }
+    ++counters[Counter::tcps_keepprobe];
+    emit_control(context, flow, flow.snd_una - 1, kAck);
+  }
+  context.wheel.arm(flow, TimerKind::keep, context.tick,
+                    ticks_for(tunables.keep_interval_s * kSecond));
+  return kNothing;
+}
+
+}  // namespace
+
+void queue(Context& context, Flow& flow, uint32_t buffer) {
+  FlowClass& shared = context.class_of(flow);
+  const uint32_t size = (*shared.buffers)[buffer].size();
+  (*shared.counters)[Counter::tcps_sndbyte] += size;
+  if (flow.snd_una == flow.snd_end || flow.tx_buffer == Flow::kNone) {
+    flow.tx_buffer = buffer;
+    flow.tx_base = flow.snd_end;
+  } else if (Extension* extension = context.extend(flow)) {
+    extension->queue.push_back({buffer, flow.snd_end});
+  }
+  flow.snd_end += size;
+}
+
+void close(Context& context, Flow& flow) {
+  (void)context;
+  if (flow.has(kFinQueued)) return;
+  switch (flow.state) {
+    case FlowState::syn_received:
+    case FlowState::established:
+      flow.state = FlowState::fin_wait_1;
+      break;
+    case FlowState::close_wait:
+      flow.state = FlowState::last_ack;
+      break;
+    default:
+      return;
+  }
+  flow.set(kFinQueued);
+}
+
+void abort(Context& context, Flow& flow) {
+  if (flow.state == FlowState::syn_sent || flow.state == FlowState::time_wait) return;
+  emit_control(context, flow, flow.snd_nxt, kRst | kAck);
+}
+
+void transmit(Context& context, Flow& flow) {
+  if (may_send_data(flow)) {
+    const Tunables& tunables = *context.class_of(flow).tunables;
+    uint32_t allowance = congestion_allowance(context, flow);
+    for (;;) {
+      const uint32_t sequence = flow.snd_nxt;
+      const uint32_t left = before(sequence, flow.snd_end) ? flow.snd_end - sequence : 0;
+      const uint32_t flight = sequence - flow.snd_una;
+      const uint32_t window = flow.snd_wnd > flight ? flow.snd_wnd - flight : 0;
+      uint32_t length = std::min({left, allowance, window});
+      if (left != 0 && length != 0)
+        length = std::min(length, longest_segment(context, flow, sequence));
+      const bool fin = fin_is_next(flow, sequence + length) && length == left;
+      if (length == 0 && !fin) {
+        // A closed window and nothing in flight that would open it: ask again (persist).
+        if (left != 0 && window == 0 && flight == 0 && !flow.has(kPersist))
+          start_persist_timer(context, flow);
+        break;
+      }
+      const bool resending = before(sequence, flow.snd_max);
+      if (length < flow.mss && length < left && !resending) {
+        // Sender's silly window avoidance, RFC 9293 section 3.8.6.2.1: less than a segment only at
+        // the end of a buffer, or when nothing in flight would bring a larger window.
+        const bool cut_by_buffer = length < std::min(allowance, window);
+        if (!cut_by_buffer && flight != 0) break;
+      }
+      // Nagle, RFC 9293 section 3.7.4: one small segment in flight.
+      if (length < flow.mss && length == left && !fin && !resending && tunables.nagle &&
+          flight != 0)
+        break;
+      if (length > flow.mss && length < left) length = length / flow.mss * flow.mss;
+      if (!emit_data(context, flow, sequence, length, fin)) break;
+      flow.snd_nxt = sequence + length + (fin ? 1 : 0);
+      allowance -= length;
+    }
+  }
+  if (flow.has(kAckNow)) emit_control(context, flow, flow.snd_nxt, kAck);
+}
+
+Events expire(Context& context, Flow& flow, TimerKind kind) {
+  switch (kind) {
+    case TimerKind::delayed_ack:
+      ++(*context.class_of(flow).counters)[Counter::tcps_delack];
+      flow.set(kAckNow);
+      transmit(context, flow);
+      return kNothing;
+    case TimerKind::keep:
+      return expire_keep(context, flow);
+    case TimerKind::retransmit:
+      if (flow.state == FlowState::time_wait) return kGone;
+      if (flow.state == FlowState::syn_sent || flow.state == FlowState::syn_received)
+        return expire_handshake(context, flow);
+      if (flow.has(kPersist)) return expire_persist(context, flow);
+      if (flow.snd_una == flow.snd_max) return kNothing;
+      return expire_retransmission(context, flow);
+    case TimerKind::program:
+      break;
+  }
+  return kNothing;
+}
+
+}  // namespace engine::tcp

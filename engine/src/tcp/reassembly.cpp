@@ -1,0 +1,83 @@
+// Out-of-order payload. Only ranges are kept: what the bytes are is known from the program.
+
+#include <algorithm>
+
+#include "flow/ranges.h"
+#include "tcp/internal.h"
+
+namespace engine::tcp {
+
+namespace {
+
+void count_peak(CounterBlock& counters, uint32_t peak) {
+  ++counters[Counter::tcps_reasfree];
+  if (peak <= 4)
+    ++counters[Counter::tcps_reas_hist_4];
+  else if (peak <= 16)
+    ++counters[Counter::tcps_reas_hist_16];
+  else if (peak <= 100)
+    ++counters[Counter::tcps_reas_hist_100];
+  else
+    ++counters[Counter::tcps_reas_hist_other];
+}
+
+void hold(Context& context, Flow& flow, SequenceRange range) {
+  FlowClass& shared = context.class_of(flow);
+  CounterBlock& counters = *shared.counters;
+  Extension* extension = context.extend(flow);
+  if (extension == nullptr ||
+      (extension->out_of_order.size() >= shared.tunables->reassembly_limit &&
+       !covers(extension->out_of_order, range))) {
+    ++counters[Counter::tcps_rcvoopackdrop];
+    counters[Counter::tcps_rcvoobytesdrop] += range.end - range.start;
+    return;
+  }
+  if (!extension->reassembling) {
+    extension->reassembling = true;
+    extension->out_of_order_peak = 0;
+    ++counters[Counter::tcps_reasalloc];
+  }
+  if (covers(extension->out_of_order, range)) {
+    ++counters[Counter::tcps_rcvduppack];
+    counters[Counter::tcps_rcvdupbyte] += range.end - range.start;
+  } else {
+    ++counters[Counter::tcps_rcvoopack];
+    counters[Counter::tcps_rcvoobyte] += range.end - range.start;
+  }
+  extension->newest = insert_range(extension->out_of_order, range);
+  extension->out_of_order_peak =
+      std::max(extension->out_of_order_peak, static_cast<uint32_t>(extension->out_of_order.size()));
+}
+
+}  // namespace
+
+uint32_t reassemble(Context& context, Flow& flow, uint32_t sequence, uint32_t length) {
+  CounterBlock& counters = *context.class_of(flow).counters;
+  if (sequence != flow.rcv_nxt) {
+    hold(context, flow, {sequence, sequence + length});
+    return 0;
+  }
+  ++counters[Counter::tcps_rcvpack];
+  uint32_t delivered = length;
+  Extension* extension = context.extension_of(flow);
+  if (extension != nullptr && extension->reassembling) {
+    uint32_t end = sequence + length;
+    auto& ranges = extension->out_of_order;
+    remove_before(ranges, end);
+    if (!ranges.empty() && ranges.front().start == end) {
+      end = ranges.front().end;
+      ranges.erase(ranges.begin());
+    }
+    delivered = end - sequence;
+    if (ranges.empty()) {
+      extension->reassembling = false;
+      count_peak(counters, extension->out_of_order_peak);
+    }
+  }
+  flow.rcv_nxt += delivered;
+  flow.rx_available += delivered;
+  counters[Counter::tcps_rcvbyte] += delivered;
+  return delivered;
+}
+
+}  // namespace engine::tcp

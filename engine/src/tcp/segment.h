@@ -1,0 +1,49 @@
+#pragma once
+// TCP segments as values: header fields and the options that matter (RFC 9293, 2018, 7323).
+
+#include <cstdint>
+
+#include "flow/extension.h"
+#include "net/packet.h"
+
+namespace engine::tcp {
+
+enum SegmentFlag : uint8_t {
+  kFin = 0x01,
+  kSyn = 0x02,
+  kRst = 0x04,
+  kPsh = 0x08,
+  kAck = 0x10,
+  kUrg = 0x20,
+  kEce = 0x40,
+  kCwr = 0x80,
+};
+
+inline constexpr unsigned kMaxSackBlocks = 4;
+inline constexpr uint8_t kMaxWindowScale = 14;  ///< RFC 7323 section 2.3
+
+struct Segment {
+  uint32_t sequence = 0;
+  uint32_t acknowledgment = 0;
+  uint32_t length = 0;  ///< payload bytes
+  uint16_t window = 0;  ///< as on the wire, not scaled
+  uint8_t flags = 0;
+  bool has_timestamps = false;
+  bool sack_permitted = false;
+  bool has_scale = false;
+  uint8_t scale = 0;
+  uint8_t sack_count = 0;
+  uint16_t mss = 0;  ///< 0: option absent
+  uint32_t timestamp = 0;
+  uint32_t timestamp_echo = 0;
+  SequenceRange sack[kMaxSackBlocks];
+
+  bool is(SegmentFlag flag) const { return (flags & flag) != 0; }
+  /// Sequence space taken: payload, SYN and FIN.
+  uint32_t span() const { return length + (is(kSyn) ? 1 : 0) + (is(kFin) ? 1 : 0); }
+};
+
+/// The segment in a packet of kind tcp. Malformed options end the list; what came before counts.
+Segment parse_segment(const Packet& packet);
+
+}  // namespace engine::tcp

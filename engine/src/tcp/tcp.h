@@ -1,0 +1,61 @@
+#pragma once
+// TCP (RFC 9293) without I/O: segments, time and the program's wishes in, segments and events out.
+//
+// A flow is driven in three steps. `receive` or `expire` changes its state and says what happened;
+// the program acts on that with `queue`, `close` or `abort`; `transmit` then sends whatever is due,
+// so that data, ACK and FIN that belong together leave in one segment.
+
+#include <cstdint>
+
+#include "flow/context.h"
+#include "flow/timer_kind.h"
+#include "tcp/segment.h"
+
+namespace engine::tcp {
+
+/// What a call brought about, for the program.
+enum Event : uint32_t {
+  kNothing = 0,
+  kEstablished = 1 << 0,   ///< the handshake is complete
+  kDelivered = 1 << 1,     ///< in-order payload was added to Flow::rx_available
+  kAcknowledged = 1 << 2,  ///< the peer acknowledged new data
+  kPeerClosed = 1 << 3,    ///< the peer's FIN came in order
+  kGone = 1 << 4,          ///< the connection is over; release the flow
+};
+using Events = uint32_t;
+
+/// Active open: the flow's identity and class are set; sends the SYN.
+void open(Context& context, Flow& flow);
+
+/// Passive open by a SYN for a flow whose identity, class and path are set; sends the SYN-ACK.
+void accept(Context& context, Flow& flow, const Segment& syn);
+
+/// Takes a segment that belongs to `flow`. `traffic_class`: the IP header's TOS byte, for ECN.
+Events receive(Context& context, Flow& flow, const Segment& segment, uint8_t traffic_class);
+
+/// A timer of kind retransmit, delayed_ack or keep has expired.
+Events expire(Context& context, Flow& flow, TimerKind kind);
+
+/// Appends a whole buffer of the profile to the stream.
+void queue(Context& context, Flow& flow, uint32_t buffer);
+
+/// No more data will be queued: FIN follows the last byte.
+void close(Context& context, Flow& flow);
+
+/// Sends RST; the caller releases the flow.
+void abort(Context& context, Flow& flow);
+
+/// Sends what windows, congestion control and timers allow now, or a pure ACK when one is owed.
+void transmit(Context& context, Flow& flow);
+
+/// Bytes queued and not yet acknowledged.
+inline uint32_t unacknowledged(const Flow& flow) {
+  // After the FIN is acknowledged snd_una is one past snd_end.
+  return after(flow.snd_end, flow.snd_una) ? flow.snd_end - flow.snd_una : 0;
+}
+
+/// Answers a segment that belongs to no flow (RFC 9293 section 3.10.7.1).
+void refuse(Context& context, Side side, const Packet& packet, const Segment& segment,
+            const Path& path, const Tunables& tunables);
+
+}  // namespace engine::tcp

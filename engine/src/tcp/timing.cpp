@@ -1,0 +1,76 @@
+// Round-trip times, timers, and the state changes that set them.
+
+#include <algorithm>
+
+#include "tcp/internal.h"
+
+namespace engine::tcp {
+
+void add_rtt_sample(Flow& flow, uint32_t microseconds) {
+  const uint32_t sample = std::max(microseconds, 1u);
+  if (flow.srtt_us == 0) {
+    flow.srtt_us = sample;
+    flow.rttvar_us = sample / 2;
+    return;
+  }
+  const uint32_t error = sample > flow.srtt_us ? sample - flow.srtt_us : flow.srtt_us - sample;
+  flow.rttvar_us = flow.rttvar_us - flow.rttvar_us / 4 + error / 4;
+  flow.srtt_us = std::max(flow.srtt_us - flow.srtt_us / 8 + sample / 8, 1u);
+}
+
+Nanoseconds retransmission_timeout(const Flow& flow) {
+  Nanoseconds timeout = kInitialRto;
+  if (flow.srtt_us != 0) {
+    const Nanoseconds variation = std::max<Nanoseconds>(4 * Nanoseconds{flow.rttvar_us}, 20);
+    timeout = std::max((flow.srtt_us + variation) * kMicrosecond, kMinRto);
+  }
+  return std::min(timeout << flow.retransmissions, kMaxRto);
+}
+
+void start_retransmit_timer(Context& context, Flow& flow) {
+  flow.clear(kPersist);
+  Nanoseconds timeout;
+  if (flow.state == FlowState::syn_sent || flow.state == FlowState::syn_received)
+    timeout = kInitialRto *
+              kSynBackoff[std::min<size_t>(flow.retransmissions, std::size(kSynBackoff) - 1)];
+  else
+    timeout = retransmission_timeout(flow);
+  context.wheel.arm(flow, TimerKind::retransmit, context.tick, ticks_for(timeout));
+}
+
+void start_persist_timer(Context& context, Flow& flow) {
+  flow.set(kPersist);
+  const Nanoseconds base =
+      std::max(flow.srtt_us == 0
+                   ? kInitialRto
+                   : (Nanoseconds{flow.srtt_us} + 4 * Nanoseconds{flow.rttvar_us}) * kMicrosecond,
+               kMinPersist);
+  const Nanoseconds timeout =
+      std::min(base << std::min<unsigned>(flow.retransmissions, 8), kMaxPersist);
+  context.wheel.arm(flow, TimerKind::retransmit, context.tick, ticks_for(timeout));
+}
+
+void start_keepalive(Context& context, Flow& flow) {
+  const Tunables& tunables = *context.class_of(flow).tunables;
+  context.wheel.arm(flow, TimerKind::keep, context.tick, ticks_for(tunables.keep_idle_s * kSecond));
+}
+
+void enter_time_wait(Context& context, Flow& flow) {
+  flow.state = FlowState::time_wait;
+  flow.clear(kPersist);
+  context.wheel.disarm(flow, TimerKind::keep);
+  context.wheel.disarm(flow, TimerKind::delayed_ack);
+  context.wheel.arm(flow, TimerKind::retransmit, context.tick, ticks_for(kTimeWait));
+}
+
+void establish(Context& context, Flow& flow) {
+  flow.state = FlowState::established;
+  flow.set(kEverEstablished);
+  flow.retransmissions = 0;
+  context.wheel.disarm(flow, TimerKind::retransmit);
+  ++(*context.class_of(flow).counters)[Counter::tcps_connects];
+  start_congestion_control(context, flow);
+  start_keepalive(context, flow);
+}
+
+}  // namespace engine::tcp

@@ -1,0 +1,92 @@
+#include "udp/udp.h"
+
+#include "net/compose.h"
+
+namespace engine::udp {
+
+namespace {
+
+constexpr uint32_t kHeader = 8;
+/// Largest datagram of an Ethernet frame of 1,500 bytes; larger ones would have to be fragmented.
+constexpr uint32_t kMaxTransport = 1500;
+
+void restart_idle_timer(Context& context, Flow& flow) {
+  context.wheel.arm(flow, TimerKind::keep, context.tick,
+                    ticks_for(flow.udp_idle_ms * kMillisecond));
+}
+
+}  // namespace
+
+void open(Context& context, Flow& flow) {
+  flow.state = FlowState::datagram;
+  flow.set(kEverEstablished);
+  flow.udp_idle_ms = kDefaultIdleMs;
+  restart_idle_timer(context, flow);
+  FlowClass& shared = context.class_of(flow);
+  ++(*shared
+          .counters)[shared.side == Side::client ? Counter::udps_connects : Counter::udps_accepts];
+}
+
+void receive(Context& context, Flow& flow, const Packet& packet) {
+  CounterBlock& counters = *context.class_of(flow).counters;
+  ++counters[Counter::udps_rcvpkt];
+  counters[Counter::udps_rcvbyte] += packet.payload_length;
+  ++flow.rx_available;
+  restart_idle_timer(context, flow);
+}
+
+void send(Context& context, Flow& flow, uint32_t index) {
+  FlowClass& shared = context.class_of(flow);
+  CounterBlock& counters = *shared.counters;
+  const Buffer& buffer = (*shared.buffers)[index];
+  const bool ipv4 = flow.local.is_v4();
+  if (uint64_t{buffer.size()} + kHeader + (ipv4 ? 20 : 40) > kMaxTransport) {
+    ++counters[Counter::udps_pkt_toobig];
+    return;
+  }
+  TransmitQueue& queue = *context.transmit[index_of(shared.side)];
+  Frame* frame = queue.next();
+  if (frame == nullptr) {
+    ++counters[Counter::udps_nombuf];
+    return;
+  }
+  const bool offload = queue.offloads().checksum;
+  const uint32_t length = kHeader + buffer.size();
+  uint8_t* const ip =
+      compose_ethernet(frame->head, context.paths[index_of(shared.side)][flow.path], ipv4);
+  uint8_t* const header =
+      compose_ip(ip, flow.local, flow.remote, kProtocolUdp, length, *shared.tunables, 0, !offload);
+  store_be<uint16_t>(header, flow.local_port);
+  store_be<uint16_t>(header + 2, flow.remote_port);
+  store_be<uint16_t>(header + 4, static_cast<uint16_t>(length));
+  store_be<uint16_t>(header + 6, 0);
+  ChecksumSum sum = pseudo_header_sum(flow.local, flow.remote, kProtocolUdp, length);
+  if (offload) {
+    frame->checksums = Checksums::partial;
+    store_be<uint16_t>(header + 6, checksum_fold(sum));
+  } else {
+    sum = checksum_add(sum, header, kHeader) + buffer.sum(0, buffer.size());
+    const uint16_t checksum = checksum_finish(sum);
+    store_be<uint16_t>(header + 6, checksum == 0 ? 0xffff : checksum);  // 0 means none (RFC 768)
+  }
+  frame->head_length = static_cast<uint16_t>(header + kHeader - frame->head);
+  if (buffer.size() != 0) {
+    frame->payload = buffer.at(0, buffer.size());
+    frame->payload_length = buffer.size();
+  }
+  queue.commit();
+  ++counters[Counter::udps_sndpkt];
+  counters[Counter::udps_sndbyte] += buffer.size();
+  if (!flow.has(kReceiveOnlyKeepalive)) restart_idle_timer(context, flow);
+}
+
+void set_idle(Context& context, Flow& flow, uint32_t milliseconds, bool receive_only) {
+  flow.udp_idle_ms = milliseconds;
+  if (receive_only)
+    flow.set(kReceiveOnlyKeepalive);
+  else
+    flow.clear(kReceiveOnlyKeepalive);
+  restart_idle_timer(context, flow);
+}
+
+}  // namespace engine::udp

@@ -1,0 +1,21 @@
+#pragma once
+// UDP flows (RFC 768): a 5-tuple, a program, and an idle timer.
+
+#include "flow/context.h"
+#include "net/packet.h"
+
+namespace engine::udp {
+
+/// TRex's idle time of a UDP flow until its program sets another.
+inline constexpr uint32_t kDefaultIdleMs = 1000;
+
+/// Begins a flow whose identity, class and path are set, on either side.
+void open(Context& context, Flow& flow);
+/// A datagram for `flow` came in: counts it for rx_msg and restarts the idle timer.
+void receive(Context& context, Flow& flow, const Packet& packet);
+/// Sends one buffer as a datagram (tx_msg). Too large for a frame: counted, not sent.
+void send(Context& context, Flow& flow, uint32_t buffer);
+/// Sets the idle time (keepalive command).
+void set_idle(Context& context, Flow& flow, uint32_t milliseconds, bool receive_only);
+
+}  // namespace engine::udp

@@ -1,0 +1,162 @@
+#include "astf/schedule.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+#include <vector>
+
+namespace engine {
+namespace {
+
+constexpr Nanoseconds kNever = INT64_MAX;
+constexpr Nanoseconds kFar = INT64_MAX / 2;  ///< later than any start of interest
+
+/// Takes all starts due at `now`; returns the intended times.
+std::vector<Nanoseconds> take_all(Schedule& schedule, Nanoseconds now) {
+  std::vector<Nanoseconds> times;
+  Nanoseconds intended = 0;
+  while (schedule.take(now, intended)) times.push_back(intended);
+  return times;
+}
+
+TEST(Schedule, SpacesStartsEvenly) {
+  Schedule schedule(110 * kMillisecond, 1000, 0, kNever);
+  EXPECT_TRUE(take_all(schedule, 110 * kMillisecond - 1).empty());
+  EXPECT_EQ(schedule.next(), 110 * kMillisecond);
+  const auto times = take_all(schedule, 120 * kMillisecond);
+  ASSERT_EQ(times.size(), 11u);
+  for (size_t i = 0; i < times.size(); ++i)
+    EXPECT_EQ(times[i], (110 + static_cast<Nanoseconds>(i)) * kMillisecond);
+}
+
+/// 10^7 starts at a rate whose period is no binary fraction, a day after the epoch.
+TEST(Schedule, DoesNotDrift) {
+  const Nanoseconds first = 86'400 * kSecond;
+  const double rate = 299'999.7;
+  Schedule schedule(first, rate, 0, kNever);
+  Nanoseconds intended = 0;
+  for (uint64_t i = 0; i < 10'000'000; ++i) {
+    ASSERT_TRUE(schedule.take(kFar, intended));
+    if (i % 999'999 != 0) continue;
+    const long double exact = static_cast<long double>(i) * kSecond / rate;
+    ASSERT_NEAR(static_cast<double>(intended - first - exact), 0, 1) << i;
+  }
+}
+
+TEST(Schedule, EndsBeforeItsEnd) {
+  // The start at the end itself is not due, whatever rounding does.
+  for (const double rate : {1.0, 3.0, 7.0, 1000.0, 20000.0, 123457.0}) {
+    Schedule schedule(5, rate, 0, 5 + 3 * kSecond);
+    EXPECT_FALSE(schedule.finished(5 + 3 * kSecond));
+    EXPECT_EQ(schedule.intended(kFar), static_cast<uint64_t>(3 * rate)) << rate;
+    EXPECT_EQ(take_all(schedule, kFar).size(), static_cast<size_t>(3 * rate)) << rate;
+    EXPECT_EQ(schedule.next(), kNever);
+    EXPECT_FALSE(schedule.finished(5 + 3 * kSecond - 1));
+    EXPECT_TRUE(schedule.finished(5 + 3 * kSecond));
+    EXPECT_EQ(schedule.intended(kFar), static_cast<uint64_t>(3 * rate)) << rate;
+  }
+}
+
+TEST(Schedule, CountsWhatIsDueWhetherTakenOrNot) {
+  std::mt19937 random(1);
+  Schedule taken(0, 54321, 4 * kSecond, kNever);
+  Schedule untouched(0, 54321, 4 * kSecond, kNever);
+  uint64_t count = 0;
+  for (Nanoseconds now = 0; now < 6 * kSecond;
+       now += static_cast<Nanoseconds>(random() % kMillisecond)) {
+    count += take_all(taken, now).size();
+    ASSERT_EQ(taken.intended(now), count);
+    ASSERT_EQ(untouched.intended(now), count);
+  }
+  EXPECT_EQ(untouched.intended(-1), 0u);
+  // To the nanosecond.
+  for (int i = 0; i < 1000; ++i, ++count) {
+    Nanoseconds intended = 0;
+    ASSERT_EQ(taken.intended(taken.next() - 1), count);
+    ASSERT_EQ(untouched.intended(taken.next() - 1), count);
+    ASSERT_EQ(untouched.intended(taken.next()), count + 1);
+    ASSERT_TRUE(taken.take(taken.next(), intended));
+  }
+}
+
+TEST(Schedule, RampsUpInSeconds) {
+  const double rate = 1000;
+  Schedule schedule(7, rate, 5 * kSecond, kNever);
+  for (int second = 1; second <= 8; ++second) {
+    const auto times = take_all(schedule, 7 + second * kSecond - 1);
+    EXPECT_EQ(times.size(), static_cast<size_t>(rate * std::min(second, 5) / 5)) << second;
+  }
+}
+
+TEST(Schedule, RampOfALowRateDoesNotStallAtItsBeginning) {
+  // 0.1/s in the first of 10 seconds would mean one start in the whole ramp; TRex caps the spacing
+  // at a quarter of the ramp.
+  Schedule schedule(0, 1, 10 * kSecond, kNever);
+  const auto times = take_all(schedule, 4 * kSecond - 1);
+  ASSERT_EQ(times.size(), 2u);
+  EXPECT_EQ(times[1], 2500 * kMillisecond);
+}
+
+TEST(Schedule, RateChangeKeepsTheShareOfThePeriodThatHasPassed) {
+  Schedule schedule(0, 10, 0, kNever);
+  EXPECT_EQ(take_all(schedule, 0).size(), 1u);
+  schedule.set_rate(100, 50 * kMillisecond);  // half of the period of 100 ms is over
+  EXPECT_EQ(schedule.next(), 55 * kMillisecond);
+  EXPECT_EQ(take_all(schedule, 74 * kMillisecond).size(), 2u);
+  EXPECT_EQ(schedule.intended(74 * kMillisecond), 3u);
+}
+
+TEST(Schedule, RateChangeForgetsNoOverdueStart) {
+  Schedule schedule(0, 1000, 0, kNever);
+  schedule.set_rate(10, 100 * kMillisecond);
+  EXPECT_EQ(schedule.intended(100 * kMillisecond), 101u);
+  EXPECT_EQ(take_all(schedule, 100 * kMillisecond).size(), 101u);
+  schedule.set_rate(0, 100 * kMillisecond);
+  EXPECT_EQ(schedule.next(), kNever);
+  schedule.set_rate(10, 5 * kSecond);
+  EXPECT_EQ(schedule.next(), 5100 * kMillisecond);
+}
+
+TEST(Schedule, RateChangeInTheRampScalesTheRest) {
+  Schedule schedule(0, 1000, 4 * kSecond, kNever);
+  uint64_t count = take_all(schedule, 2 * kSecond - 1).size();
+  EXPECT_EQ(count, 250u + 500u);
+  schedule.set_rate(2000, 2 * kSecond);
+  count = take_all(schedule, 3 * kSecond - 1).size();
+  EXPECT_EQ(count, 1500u);
+}
+
+TEST(Schedule, RateChangeCountsAtOnceWhereTheNextStartIsFar) {
+  Schedule schedule(0, 1, 10 * kSecond, kNever);
+  EXPECT_EQ(take_all(schedule, 0).size(), 1u);
+  EXPECT_EQ(schedule.next(), 2500 * kMillisecond);
+  // A fifth of a period has passed; in the first second the rate is 100/s now.
+  schedule.set_rate(1000, 500 * kMillisecond);
+  EXPECT_EQ(schedule.next(), 508 * kMillisecond);
+}
+
+TEST(Schedule, WithoutARateNothingIsDue) {
+  Schedule schedule(0, 0, 0, kSecond);
+  EXPECT_TRUE(take_all(schedule, kFar).empty());
+  EXPECT_EQ(schedule.intended(kFar), 0u);
+  EXPECT_FALSE(schedule.finished(kSecond - 1));
+  EXPECT_TRUE(schedule.finished(kSecond));
+  Schedule ramped(0, 0, 5 * kSecond, kNever);
+  EXPECT_TRUE(take_all(ramped, kFar).empty());
+}
+
+TEST(Schedule, StopIsFinal) {
+  Schedule schedule(0, 1000, 0, kNever);
+  EXPECT_EQ(take_all(schedule, 10 * kMillisecond).size(), 11u);
+  EXPECT_FALSE(schedule.finished(20 * kMillisecond));
+  schedule.stop();
+  EXPECT_TRUE(schedule.finished(20 * kMillisecond));
+  EXPECT_TRUE(take_all(schedule, kFar).empty());
+  EXPECT_EQ(schedule.intended(kFar), 11u);
+  schedule.set_rate(5, 30 * kMillisecond);
+  EXPECT_EQ(schedule.next(), kNever);
+}
+
+}  // namespace
+}  // namespace engine

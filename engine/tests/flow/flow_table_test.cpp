@@ -1,0 +1,79 @@
+#include "flow/flow_table.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+#include <set>
+
+namespace engine {
+namespace {
+
+FlowKey key(uint32_t client, uint16_t port, bool datagram = false) {
+  return {IpAddress::v4(0x30000001), IpAddress::v4(0x10000000 + client), 80, port, datagram};
+}
+
+uint32_t add(Pool<Flow>& flows, FlowTable& table, const FlowKey& k) {
+  const uint32_t number = flows.take();
+  Flow& flow = flows[number];
+  flow.remote = k.remote;
+  flow.local = k.local;
+  flow.remote_port = k.remote_port;
+  flow.local_port = k.local_port;
+  flow.state = k.datagram ? FlowState::datagram : FlowState::established;
+  table.insert(flow);
+  return number;
+}
+
+TEST(FlowTable, FindsEveryFlowWhileItGrowsAndShrinks) {
+  Pool<Flow> flows(200'000);
+  FlowTable table(flows, 200'000, 3);
+  std::set<std::pair<uint32_t, uint16_t>> open;
+  std::mt19937 random(1);
+  for (int i = 0; i < 150'000; ++i) {
+    const uint32_t client = random() % 200;
+    const auto port = static_cast<uint16_t>(random());
+    const FlowKey k = key(client, port);
+    Flow* found = table.find(k, table.hash(k));
+    const bool known = open.count({client, port}) != 0;
+    ASSERT_EQ(found != nullptr, known);
+    if (!known) {
+      add(flows, table, k);
+      open.insert({client, port});
+    } else if (i % 2 == 0) {
+      ASSERT_EQ(found->local_port, port);
+      table.erase(*found);
+      found->state = FlowState::free;
+      flows.give_back(flows.number_of(*found));
+      open.erase({client, port});
+    }
+  }
+  EXPECT_EQ(table.size(), open.size());
+  EXPECT_EQ(flows.in_use(), open.size());
+}
+
+TEST(FlowTable, TellsTcpFromUdpAndIpv6FromIpv4) {
+  Pool<Flow> flows(16);
+  FlowTable table(flows, 16, 3);
+  const uint32_t tcp = add(flows, table, key(1, 1000));
+  const uint32_t udp = add(flows, table, key(1, 1000, true));
+  FlowKey v6 = key(1, 1000);
+  v6.remote.high = 0xff02'0000'0000'0000;
+  const uint32_t six = add(flows, table, v6);
+  for (const auto& [k, number] :
+       {std::pair{key(1, 1000), tcp}, {key(1, 1000, true), udp}, {v6, six}}) {
+    Flow* found = table.find(k, table.hash(k));
+    ASSERT_NE(found, nullptr);
+    EXPECT_EQ(flows.number_of(*found), number);
+  }
+}
+
+TEST(FlowTable, TouchesFewBytesPerFlow) {
+  Pool<Flow> flows(100'000);
+  FlowTable table(flows, 100'000, 3);
+  for (uint32_t i = 0; i < 100'000; ++i)
+    add(flows, table, key(i / 500, static_cast<uint16_t>(i % 500)));
+  EXPECT_LE(table.touched_bytes(), 100'000u * 8);
+}
+
+}  // namespace
+}  // namespace engine

@@ -1,0 +1,111 @@
+#include "flow/timer_wheel.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <random>
+
+namespace engine {
+namespace {
+
+class TimerWheelTest : public testing::Test {
+ protected:
+  Pool<Flow> flows{4096};
+  TimerWheel wheel{flows};
+
+  Flow& make() {
+    Flow& flow = flows[flows.take()];
+    flow.state = FlowState::established;
+    flow.timer_slot = TimerWheel::kNowhere;
+    flow.armed = 0;
+    return flow;
+  }
+};
+
+TEST_F(TimerWheelTest, EveryTimerExpiresAtItsTickWhateverTheStepOfTime) {
+  std::mt19937 random(7);
+  std::multimap<Tick, uint32_t> expected;
+  for (int i = 0; i < 2000; ++i) {
+    Flow& flow = make();
+    const Tick delay = 1 + random() % (i % 3 == 0 ? 200u : i % 3 == 1 ? 60'000u : 3'000'000u);
+    wheel.arm(flow, TimerKind::retransmit, 0, delay);
+    expected.emplace(delay, flows.number_of(flow));
+  }
+  size_t count = 0;
+  Tick now = 0;
+  while (count < expected.size()) {
+    const Tick previous = now;
+    now += 1 + random() % 1000;
+    wheel.advance(now, SIZE_MAX, [&](Flow& flow, TimerKind kind) {
+      EXPECT_EQ(kind, TimerKind::retransmit);
+      const Tick deadline = flow.deadlines[0];
+      EXPECT_GT(deadline, previous);
+      EXPECT_LE(deadline, now);
+      ++count;
+    });
+    ASSERT_LT(now, 3'100'000u);
+  }
+  EXPECT_EQ(count, 2000u);
+}
+
+TEST_F(TimerWheelTest, MovingADeadlineToLaterOrEarlierIsKept) {
+  Flow& flow = make();
+  wheel.arm(flow, TimerKind::retransmit, 0, 10);
+  wheel.arm(flow, TimerKind::retransmit, 0, 500);
+  int fired = 0;
+  auto handler = [&](Flow&, TimerKind) { ++fired; };
+  wheel.advance(499, 10, handler);
+  EXPECT_EQ(fired, 0);
+  wheel.arm(flow, TimerKind::retransmit, 499, 1000);
+  wheel.arm(flow, TimerKind::retransmit, 499, 3);
+  wheel.advance(501, 10, handler);
+  EXPECT_EQ(fired, 0);
+  wheel.advance(502, 10, handler);
+  EXPECT_EQ(fired, 1);
+}
+
+TEST_F(TimerWheelTest, TheKindsOfOneFlowAreIndependent) {
+  Flow& flow = make();
+  wheel.arm(flow, TimerKind::keep, 0, 400);
+  wheel.arm(flow, TimerKind::delayed_ack, 0, 20);
+  wheel.arm(flow, TimerKind::program, 0, 30);
+  wheel.disarm(flow, TimerKind::program);
+  std::vector<TimerKind> fired;
+  for (Tick now = 0; now <= 500; now += 5)
+    wheel.advance(now, 10, [&](Flow&, TimerKind kind) { fired.push_back(kind); });
+  EXPECT_EQ(fired, (std::vector{TimerKind::delayed_ack, TimerKind::keep}));
+}
+
+TEST_F(TimerWheelTest, ARemovedFlowNeverFiresAndABudgetLeavesTheRestForLater) {
+  for (int i = 0; i < 100; ++i) wheel.arm(make(), TimerKind::program, 0, 50);
+  Flow& removed = make();
+  wheel.arm(removed, TimerKind::program, 0, 50);
+  wheel.remove(removed);
+  int fired = 0;
+  auto handler = [&](Flow& flow, TimerKind) {
+    EXPECT_NE(&flow, &removed);
+    ++fired;
+  };
+  wheel.advance(60, 30, handler);
+  EXPECT_EQ(fired, 30);
+  wheel.advance(60, 1000, handler);
+  EXPECT_EQ(fired, 100);
+}
+
+TEST_F(TimerWheelTest, TimeMayWrap) {
+  const Tick start = UINT32_MAX - 1000;
+  wheel.advance(1u << 30, 1, [](Flow&, TimerKind) {});
+  wheel.advance(2u << 30, 1, [](Flow&, TimerKind) {});
+  wheel.advance(3u << 30, 1, [](Flow&, TimerKind) {});
+  wheel.advance(start, 1, [](Flow&, TimerKind) {});
+  Flow& flow = make();
+  wheel.arm(flow, TimerKind::keep, start, 5000);
+  int fired = 0;
+  wheel.advance(start + 4999, 1, [&](Flow&, TimerKind) { ++fired; });
+  EXPECT_EQ(fired, 0);
+  wheel.advance(start + 5000, 1, [&](Flow&, TimerKind) { ++fired; });
+  EXPECT_EQ(fired, 1);
+}
+
+}  // namespace
+}  // namespace engine

@@ -1,0 +1,156 @@
+#include "io/wire.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "io/dummy_port.h"
+
+namespace engine {
+namespace {
+
+class Wire : public testing::Test {
+ protected:
+  void send(PortQueue& from, uint32_t mark, const uint8_t* payload = nullptr, uint32_t length = 0) {
+    Frame* frame = from.transmit().next();
+    ASSERT_NE(frame, nullptr);
+    std::memcpy(frame->head, &mark, sizeof mark);
+    frame->head_length = sizeof mark;
+    frame->payload = payload;
+    frame->payload_length = length;
+    frame->checksums = Checksums::partial;
+    from.transmit().commit();
+  }
+
+  static uint32_t mark_of(const Frame& frame) {
+    uint32_t mark = 0;
+    std::memcpy(&mark, frame.head, sizeof mark);
+    return mark;
+  }
+
+  std::array<std::unique_ptr<Port>, kSides> ports = make_wire(0, 2);
+  PortQueue& left = ports[0]->queue(0);
+  PortQueue& right = ports[1]->queue(0);
+};
+
+TEST_F(Wire, CarriesFramesInOrderBothWaysWithPayloadByReference) {
+  const std::vector<uint8_t> payload(32000, 7);
+  send(left, 1, payload.data(), 32000);
+  send(left, 2);
+  send(right, 3);
+  EXPECT_TRUE(right.receive().empty());
+  left.transmit().flush();
+  right.transmit().flush();
+
+  const std::span<const Frame> frames = right.receive();
+  ASSERT_EQ(frames.size(), 2u);
+  EXPECT_EQ(mark_of(frames[0]), 1u);
+  EXPECT_EQ(frames[0].payload, payload.data());
+  EXPECT_EQ(frames[0].payload_length, 32000u);
+  EXPECT_EQ(frames[0].checksums, Checksums::trusted);
+  EXPECT_EQ(mark_of(frames[1]), 2u);
+  right.release();
+  EXPECT_TRUE(right.receive().empty());
+  right.release();
+  ASSERT_EQ(left.receive().size(), 1u);
+  left.release();
+  EXPECT_EQ(left.counters().opackets, 2u);
+  EXPECT_EQ(left.counters().obytes, 32008u);
+  EXPECT_EQ(right.counters().ipackets, 2u);
+  EXPECT_EQ(right.counters().ibytes, 32008u);
+}
+
+TEST_F(Wire, CoresDoNotHearEachOther) {
+  send(left, 1);
+  left.transmit().flush();
+  EXPECT_TRUE(ports[1]->queue(1).receive().empty());
+  EXPECT_EQ(right.receive().size(), 1u);
+}
+
+TEST_F(Wire, AnsweringWhileReadingLeavesWhatIsReadAlone) {
+  for (uint32_t i = 0; i < TransmitQueue::kBurst; ++i) send(left, i);
+  left.transmit().flush();
+  uint32_t expected = 0;
+  for (const Frame& frame : right.receive()) {
+    send(right, 1000 + mark_of(frame));
+    send(right, 2000 + mark_of(frame));  // more than a burst: the queue flushes meanwhile
+    EXPECT_EQ(mark_of(frame), expected++);
+  }
+  right.release();
+  right.transmit().flush();
+  expected = 0;
+  for (int burst = 0; burst < 2; ++burst) {
+    for (const Frame& frame : left.receive()) {
+      EXPECT_EQ(mark_of(frame), (expected % 2 == 0 ? 1000u : 2000u) + expected / 2);
+      ++expected;
+    }
+    left.release();
+  }
+  EXPECT_EQ(expected, 2 * TransmitQueue::kBurst);
+}
+
+TEST_F(Wire, AFullWireCountsWhatItDropsAndKeepsTheRest) {
+  const uint32_t extra = 100;
+  for (uint32_t i = 0; i < WireRing::kSlots + extra; ++i) send(left, i);
+  left.transmit().flush();
+  EXPECT_EQ(left.counters().opackets, WireRing::kSlots);
+  EXPECT_EQ(left.counters().oerrors, extra);
+  EXPECT_EQ(left.payload_released(), 0u);
+  uint32_t expected = 0;
+  while (true) {
+    const std::span<const Frame> frames = right.receive();
+    for (const Frame& frame : frames) ASSERT_EQ(mark_of(frame), expected++);
+    right.release();
+    if (frames.empty()) break;
+  }
+  EXPECT_EQ(expected, WireRing::kSlots);
+  EXPECT_EQ(left.payload_released(), left.counters().opackets);
+}
+
+TEST_F(Wire, OrderAndContentHoldOverManyTurnsOfTheRing) {
+  uint32_t sent = 0;
+  uint32_t seen = 0;
+  while (seen < 5 * WireRing::kSlots) {
+    // More comes in than goes out until the ring is nearly full, then it empties: all positions.
+    const uint32_t backlog = sent - seen;
+    const uint32_t burst = backlog < WireRing::kSlots - 200 ? 100 : 0;
+    for (uint32_t i = 0; i < burst; ++i) send(left, sent++);
+    left.transmit().flush();
+    for (const Frame& frame : right.receive()) ASSERT_EQ(mark_of(frame), seen++);
+    right.release();
+  }
+  EXPECT_EQ(left.counters().oerrors, 0u);
+}
+
+TEST_F(Wire, AnIdleWireUsesTheSameSlotsAgain) {
+  send(left, 1);
+  left.transmit().flush();
+  const Frame* slot = right.receive().data();
+  right.release();
+  for (uint32_t i = 0; i < 1000; ++i) {
+    send(left, i);
+    left.transmit().flush();
+    ASSERT_EQ(right.receive().data(), slot);
+    right.release();
+  }
+}
+
+TEST(DummyPort, TakesAllAndDeliversNothing) {
+  const std::unique_ptr<Port> port = make_dummy_port(3, 1);
+  PortQueue& queue = port->queue(0);
+  for (int i = 0; i < 1000; ++i) {
+    Frame* frame = queue.transmit().next();
+    ASSERT_NE(frame, nullptr);
+    frame->head_length = 60;
+    queue.transmit().commit();
+  }
+  queue.transmit().flush();
+  EXPECT_EQ(queue.counters().opackets, 1000u);
+  EXPECT_EQ(queue.counters().obytes, 60'000u);
+  EXPECT_TRUE(queue.receive().empty());
+  EXPECT_TRUE(port->info().is_dummy);
+  EXPECT_EQ(port->mac(), (MacAddress{2, 0, 0, 0, 0, 3}));
+}
+
+}  // namespace
+}  // namespace engine

@@ -1,0 +1,152 @@
+#include "rpc/engine_stand_in.h"
+
+#include <memory>
+
+namespace engine {
+
+namespace {
+
+constexpr double kRate = 100;  ///< flows per second at multiplier 1
+constexpr uint64_t kBytesPerFlow = 32'100;
+
+std::unique_ptr<EngineStandIn> current;
+
+double nanoseconds_to_seconds(Nanoseconds time) {
+  return static_cast<double>(time) / 1e9;
+}
+
+/// When flows ceased to be opened; later than now: not yet.
+double opening_end(const EngineStandIn::Run& run) {
+  if (run.stopped >= 0) return run.stopped;
+  return run.options.duration > 0 ? run.started + nanoseconds_to_seconds(run.options.duration)
+                                  : 1e300;
+}
+
+uint64_t opened(const EngineStandIn::Run& run) {
+  const double end = std::min(current->clock(), opening_end(run));
+  return static_cast<uint64_t>((end - run.started) * kRate * run.options.multiplier);
+}
+
+}  // namespace
+
+EngineStandIn& stand_in() {
+  return *current;
+}
+
+struct Engine::Implementation {
+  std::vector<PortInfo> ports{2};
+};
+
+Engine::Engine(const EngineConfig&) : implementation_(std::make_unique<Implementation>()) {
+  current = std::make_unique<EngineStandIn>();
+  for (uint32_t port = 0; port < 2; ++port) {
+    PortInfo& info = implementation_->ports[port];
+    info.driver = "wire";
+    info.pci_address = "N/A";
+    info.cores = {0};
+    current->ports[port].address.mac = {2, 0, 0, 0, 0, static_cast<uint8_t>(port)};
+    current->ports[port].destination = {2, 0, 0, 0, 0, static_cast<uint8_t>(port ^ 1)};
+    current->ports[port].resolved = true;
+    current->ports[port].link_up = true;
+  }
+}
+Engine::~Engine() = default;
+
+const std::vector<PortInfo>& Engine::ports() const {
+  return implementation_->ports;
+}
+PortState Engine::port_state(uint32_t port) const {
+  return current->ports[port];
+}
+PortCounters Engine::port_counters(uint32_t) const {
+  const auto frames = static_cast<uint64_t>(current->clock() * 1000);
+  return {.opackets = frames, .obytes = frames * 100, .ipackets = frames, .ibytes = frames * 100};
+}
+void Engine::configure_port(uint32_t port, const PortAddress& address) {
+  current->ports[port].address = address;
+  current->ports[port].resolved = address.destination.has_value();
+  current->ports[port].destination = address.destination.value_or(MacAddress{});
+}
+void Engine::set_promiscuous(uint32_t port, bool enabled) {
+  current->ports[port].promiscuous = enabled;
+}
+
+void Engine::start(const std::string& id, std::shared_ptr<const Profile> profile,
+                   const RunOptions& options, uint32_t client_mask) {
+  current->calls.push_back("start " + id);
+  if (!current->start_error.empty()) throw ProfileError(current->start_error);
+  current->runs[id] = {.profile = std::move(profile),
+                       .options = options,
+                       .client_mask = client_mask,
+                       .started = current->clock()};
+}
+void Engine::set_multiplier(const std::string& id, double multiplier) {
+  current->calls.push_back("set_multiplier " + id);
+  current->runs.at(id).options.multiplier = multiplier;
+}
+void Engine::stop_opening(const std::string& id) {
+  current->calls.push_back("stop_opening " + id);
+  current->runs.at(id).stopped = current->clock();
+}
+void Engine::close_servers(const std::string& id) {
+  current->calls.push_back("close_servers " + id);
+  current->runs.at(id).servers_closed = true;
+}
+void Engine::remove(const std::string& id) {
+  current->calls.push_back("remove " + id);
+  current->runs.erase(id);
+}
+
+RunStatus Engine::status(const std::string& id) const {
+  const EngineStandIn::Run& run = current->runs.at(id);
+  const double now = current->clock();
+  RunStatus status;
+  status.opened = status.intended = opened(run);
+  status.established = current->establishes ? status.opened : 0;
+  if (run.servers_closed) return status.phase = RunPhase::closed, status;
+  status.phase = now < opening_end(run) ? RunPhase::opening : RunPhase::draining;
+  const bool open = now < opening_end(run) + current->drain_s;
+  status.client_flows = open ? current->open_flows : 0;
+  status.server_flows = open ? current->open_flows : current->lingering_servers;
+  return status;
+}
+
+std::vector<CounterBlock> Engine::counters(const std::string& id, Side side) const {
+  const EngineStandIn::Run& run = current->runs.at(id);
+  std::vector<CounterBlock> groups(run.profile->group_names.size() + 1);
+  const uint64_t flows = opened(run);
+  CounterBlock& block = groups.back();
+  block[side == Side::client ? Counter::tcps_connattempt : Counter::tcps_accepts] = flows;
+  block[Counter::tcps_connects] = flows;
+  block[Counter::tcps_closed] = flows - std::min(flows, status(id).client_flows);
+  block[Counter::tcps_rcvackbyte] = flows * kBytesPerFlow;
+  block[Counter::tcps_sndbyte_ok] = flows * kBytesPerFlow;
+  return groups;
+}
+CounterBlock Engine::table_counters(Side side) const {
+  return current->table[index_of(side)];
+}
+Engine::Population Engine::population() const {
+  return {200, 1, 10};
+}
+std::vector<PoolStatus> Engine::memory() const {
+  return {{"flow", 256, 10, 1 << 20}};
+}
+std::vector<CoreCycles> Engine::cycles() const {
+  const auto total = static_cast<uint64_t>(current->clock() * 1e9);
+  return {{.core = 0, .cpu = 1, .pair = 0, .total = total, .busy = total / 4}};
+}
+uint64_t Engine::tsc_hz() const {
+  return 1'000'000'000;
+}
+uint32_t Engine::core_count() const {
+  return 1;
+}
+uint32_t Engine::cores_per_pair() const {
+  return 1;
+}
+double Engine::now() const {
+  return current->clock();
+}
+
+}  // namespace engine

@@ -1,0 +1,43 @@
+#pragma once
+// An engine without ports, threads and clock, so that the control plane is tested alone: time
+// stands still until a test moves it, flows are numbers. It implements class Engine and is linked
+// in its place.
+
+#include <array>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "io/engine.h"
+
+namespace engine {
+
+/// Scripts the stand-in and tells what the control plane asked of it.
+struct EngineStandIn {
+  std::function<double()> clock = [this] { return now; };
+  double now = 0;                  ///< seconds
+  double drain_s = 0;              ///< how long flows stay open once no more are opened
+  uint64_t open_flows = 10;        ///< client flows while opening and draining
+  uint64_t lingering_servers = 0;  ///< server flows left when the client flows are gone
+  bool establishes = true;
+  std::string start_error;         ///< start throws ProfileError with this text
+  std::vector<std::string> calls;  ///< of what changes something, in order
+  std::array<PortState, 2> ports;
+  std::array<CounterBlock, kSides> table;
+
+  struct Run {
+    std::shared_ptr<const Profile> profile;
+    RunOptions options;
+    uint32_t client_mask = 0;
+    double started = 0;
+    double stopped = -1;  ///< by stop_opening
+    bool servers_closed = false;
+  };
+  std::map<std::string, Run> runs;
+};
+
+/// Made new with each Engine.
+EngineStandIn& stand_in();
+
+}  // namespace engine

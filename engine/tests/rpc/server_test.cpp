@@ -1,0 +1,153 @@
+#include "rpc/server.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <thread>
+#include <zmq.hpp>
+
+#include "rpc/engine_stand_in.h"
+#include "rpc/json.h"
+
+namespace engine {
+namespace {
+
+using ::testing::HasSubstr;
+
+/// A TCP port that was free a moment ago.
+uint16_t free_port() {
+  zmq::context_t context;
+  zmq::socket_t socket(context, ZMQ_REP);
+  socket.bind("tcp://127.0.0.1:*");
+  const std::string endpoint = socket.get(zmq::sockopt::last_endpoint);
+  return static_cast<uint16_t>(std::stoi(endpoint.substr(endpoint.rfind(':') + 1)));
+}
+
+class RpcServerTest : public ::testing::Test {
+ protected:
+  RpcServerTest() : engine_(config_) {
+    config_.rpc_port = free_port();
+    config_.async_port = free_port();
+  }
+
+  EngineConfig config_;
+  Engine engine_;
+};
+
+TEST_F(RpcServerTest, NamesAPortInUseAndTheMend) {
+  RpcServer first(engine_, config_);
+  try {
+    RpcServer second(engine_, config_);
+    FAIL() << "bound twice";
+  } catch (const ConfigError& error) {
+    EXPECT_THAT(error.what(), HasSubstr(std::to_string(config_.rpc_port)));
+    EXPECT_THAT(error.what(), HasSubstr("end the program that uses it"));
+    EXPECT_THAT(error.what(), HasSubstr("--rpc-port"));
+  }
+}
+
+TEST_F(RpcServerTest, NamesAnAddressThatIsNotOurs) {
+  config_.bind = "192.0.2.1";
+  try {
+    RpcServer server(engine_, config_);
+    FAIL() << "bound";
+  } catch (const ConfigError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("--bind"));
+  }
+}
+
+class RunningServerTest : public RpcServerTest {
+ protected:
+  RunningServerTest() : server_(engine_, config_) {
+    thread_ = std::thread([this] { server_.run(stop_); });
+    requests_.connect("tcp://127.0.0.1:" + std::to_string(config_.rpc_port));
+    requests_.set(zmq::sockopt::rcvtimeo, 5000);
+    requests_.set(zmq::sockopt::linger, 0);
+  }
+  ~RunningServerTest() override {
+    stop_ = true;
+    thread_.join();
+  }
+
+  Json receive() {
+    zmq::message_t reply;
+    if (!requests_.recv(reply)) return "no reply";
+    return Json::parse(reply.to_string_view());
+  }
+  Json ask(const std::string& bytes) {
+    requests_.send(zmq::buffer(bytes), zmq::send_flags::none);
+    return receive();
+  }
+
+  static constexpr const char* kPing = R"({"jsonrpc":"2.0","id":1,"method":"ping"})";
+
+  RpcServer server_;
+  std::atomic<bool> stop_ = false;
+  std::thread thread_;
+  zmq::context_t context_;
+  zmq::socket_t requests_{context_, ZMQ_REQ};
+};
+
+TEST_F(RunningServerTest, ServesOnAfterWhatItCannotRead) {
+  EXPECT_EQ(ask("")["error"]["code"], -32700);
+  EXPECT_EQ(ask(std::string(1000, '\0'))["error"]["code"], -32700);
+  EXPECT_EQ(ask(std::string(2'000'000, 'x'))["error"]["code"], -32603);
+  requests_.send(zmq::buffer(std::string_view(kPing)), zmq::send_flags::sndmore);
+  requests_.send(zmq::buffer(std::string_view("more")), zmq::send_flags::none);
+  EXPECT_EQ(receive()["error"]["code"], -32700);
+  EXPECT_TRUE(ask(kPing).contains("result"));
+}
+
+TEST_F(RunningServerTest, ServesOnAfterAMessageBeyondAllBounds) {
+  {
+    zmq::socket_t flood(context_, ZMQ_REQ);
+    flood.set(zmq::sockopt::linger, 0);
+    flood.connect("tcp://127.0.0.1:" + std::to_string(config_.rpc_port));
+    flood.send(zmq::buffer(std::string((size_t{64} << 20) + 1, 'x')), zmq::send_flags::none);
+    EXPECT_TRUE(ask(kPing).contains("result"));
+  }
+  EXPECT_TRUE(ask(kPing).contains("result"));
+}
+
+TEST_F(RunningServerTest, ServesOnAfterAClientThatDoesNotWait) {
+  for (int i = 0; i < 20; ++i) {
+    zmq::socket_t hasty(context_, ZMQ_REQ);
+    hasty.set(zmq::sockopt::linger, 100);
+    hasty.connect("tcp://127.0.0.1:" + std::to_string(config_.rpc_port));
+    hasty.send(zmq::buffer(std::string_view(kPing)), zmq::send_flags::none);
+  }
+  EXPECT_TRUE(ask(kPing).contains("result"));
+}
+
+TEST_F(RunningServerTest, RingsTheDoorbell) {
+  zmq::socket_t doorbell(context_, ZMQ_SUB);
+  doorbell.set(zmq::sockopt::subscribe, "");
+  doorbell.set(zmq::sockopt::rcvtimeo, 20);
+  doorbell.connect("tcp://127.0.0.1:" + std::to_string(config_.async_port));
+  const std::string api =
+      ask(R"({"jsonrpc":"2.0","id":1,"method":"api_sync_v2",)"
+          R"("params":{"name":"ASTF","major":2,"minor":3}})")["result"]["api_h"];
+  zmq::message_t ring;
+  bool heard = false;
+  for (int attempt = 0; attempt < 100 && !heard; ++attempt) {  // until the subscription is there
+    ask(R"({"jsonrpc":"2.0","id":1,"method":"publish_now","params":{"api_h":")" + api + "\"}}");
+    heard = doorbell.recv(ring).has_value();
+  }
+  ASSERT_TRUE(heard);
+  EXPECT_EQ(ring.to_string_view(), "{}");
+}
+
+TEST_F(RunningServerTest, EndsWhenAskedTo) {
+  const std::string api =
+      ask(R"({"jsonrpc":"2.0","id":1,"method":"api_sync_v2",)"
+          R"("params":{"name":"ASTF","major":2,"minor":3}})")["result"]["api_h"];
+  EXPECT_TRUE(ask(R"({"jsonrpc":"2.0","id":1,"method":"shutdown","params":{"force":false,)"
+                  R"("user":"u","api_h":")" +
+                  api + "\"}}")
+                  .contains("result"));
+  thread_.join();  // without stop_
+  thread_ = std::thread([] {});
+}
+
+}  // namespace
+}  // namespace engine
