@@ -1,0 +1,1 @@
+"""Systems under test, one folder each; `servers.base` says what every one of them offers."""

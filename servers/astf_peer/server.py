@@ -1,0 +1,131 @@
+"""The ASTF server peer: an engine of its own on the server's cores, serving the load's profile."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+from harness.errors import StackcostError
+from harness.load.client import TrexClient
+from harness.load.generator import Generator
+from harness.load.trex_config import Port, TrexConfig
+from harness.testbed.namespace import spawner
+from harness.testbed.network import (
+    LOAD_ADDRESS,
+    LOAD_NAMESPACE,
+    SERVER_ADDRESS,
+    kernel_client,
+)
+from harness.testbed.steering import Steering, steer_receive
+from servers.astf_peer.request import first_request
+from servers.base import Endpoint
+from servers.probe import ask
+
+NO_CLIENTS = 0  # client mask: no port opens connections
+
+
+class AstfPeer:
+    """An ASTF server that opens no connections, on a bare server end of the test bed.
+
+    `profile`, `tunables`: the load's own. It has to be started before the generator attaches to
+    the load's end, since the kernel's stack there probes it.
+    """
+
+    name: str = "astf-peer"
+
+    def __init__(self, endpoint: Endpoint, profile: Path, tunables: dict[str, Any] | None = None):
+        self._endpoint = endpoint
+        self._profile = profile
+        self._tunables = tunables or {}
+        self._generator: Generator | None = None
+        self._client: TrexClient | None = None
+        self._steering: Steering | None = None
+        self._response_length: int | None = None
+        self._probes = 0
+
+    @property
+    def client(self) -> TrexClient:
+        """The connection to it, for the figures that only it knows."""
+        if self._client is None:
+            raise StackcostError(f"{self.name} is not started")
+        return self._client
+
+    def start(self) -> None:
+        """Start the engine, let it serve, place its receive work, and fetch one response."""
+        self.stop()
+        where = self._endpoint
+        where.folder.mkdir(parents=True, exist_ok=True)
+        ports = (Port("dummy"), Port(where.interface, SERVER_ADDRESS, LOAD_ADDRESS))
+        config = TrexConfig(self.name, ports, where.cpus)
+        try:
+            self._generator = Generator(config, where.folder, spawner(where.namespace, where.cpus))
+            self._generator.start()
+            self._steering = steer_receive(where.namespace, where.interface, where.cpus)
+            # The client is the harness's, so it keeps off the server's cores.
+            harness_cpus = os.sched_getaffinity(0)
+            self._client = TrexClient(spawner(where.namespace, harness_cpus))
+            self._client.connect()
+            self._client.reset()
+            self._client.load_profile(self._profile, self._tunables)
+            self._client.start(mult=1, duration=-1, client_mask=NO_CLIENTS)
+            self._response_length = self._probe()
+            self.check_health()
+        except BaseException:
+            self.stop()
+            raise
+
+    def check_health(self) -> None:
+        """The engine runs, answers and serves; a real fetch was made when it started."""
+        if self._generator is None:
+            raise StackcostError(f"{self.name} is not started")
+        self._generator.check()
+        if not self.client.is_traffic_active():
+            raise StackcostError(f"{self.name} has stopped serving", f"see {self._endpoint.folder}")
+
+    def response_length(self) -> int:
+        """Bytes of headers and body that the kernel's stack received from it at start."""
+        if self._response_length is None:
+            raise StackcostError(f"{self.name} is not started")
+        return self._response_length
+
+    def requests_served(self) -> int | None:
+        """Connections accepted since start by its own count, less those made here."""
+        return int(self.client.stats()["traffic"]["server"]["tcps_accepts"]) - self._probes
+
+    def processes(self) -> dict[str, int]:
+        """The engine, and the kernel threads that do its interface's receive work."""
+        if self._generator is None:
+            return {}
+        polls = self._steering.poll_threads if self._steering else ()
+        return {
+            "engine": self._generator.process_id,
+            **{f"receive-poll-{i}": thread for i, thread in enumerate(polls)},
+        }
+
+    def describe(self) -> dict[str, Any]:
+        """What ran, with which configuration and profile."""
+        return {
+            "name": self.name,
+            "cpus": list(self._endpoint.cpus),
+            "profile": str(self._profile),
+            "tunables": self._tunables,
+            "receive_steering": self._steering.describe() if self._steering else None,
+            **(self._generator.describe() if self._generator else {}),
+        }
+
+    def stop(self) -> None:
+        """End client and engine; configuration and log stay in the folder."""
+        if self._client is not None:
+            self._client.close()
+        if self._generator is not None:
+            self._generator.stop()
+        self._client = self._generator = self._steering = self._response_length = None
+        self._probes = 0
+
+    def _probe(self) -> int:
+        request = first_request(self.client.profile_json(self._profile, self._tunables))
+        with kernel_client(self._endpoint.address):
+            response = ask(LOAD_NAMESPACE, self._endpoint.address, self._endpoint.port, request)
+        self._probes += 1
+        if response.status != 200:
+            raise StackcostError(f"{self.name} answered {response.status}, not 200")
+        return response.length

@@ -1,0 +1,48 @@
+"""nginx's configuration file, rendered for one machine and one installed nginx."""
+
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import jinja2
+
+from harness.testbed.namespace import find_program
+
+INSTALL = "install it: apt-get install nginx-light"
+PROXYING_MODULES = ("proxy", "fastcgi", "uwsgi", "scgi")
+
+
+@dataclass(frozen=True, slots=True)
+class Build:
+    """The nginx installed here: its path, version, and modules that are compiled in by default."""
+
+    path: str
+    version: str
+    proxying_modules: tuple[str, ...]
+
+
+def find_build() -> Build:
+    """Ask the installed nginx what it is; StackcostError when there is none."""
+    path = find_program("nginx", INSTALL)
+    said = subprocess.run([path, "-V"], capture_output=True, text=True).stderr
+    version = said.partition("\n")[0].removeprefix("nginx version: ")
+    modules = (name for name in PROXYING_MODULES if f"--without-http_{name}_module" not in said)
+    return Build(path, version, tuple(modules))
+
+
+def affinity_masks(workers: int, cpus: Sequence[int]) -> list[str]:
+    """One binary mask for each worker, cores in turn, as worker_cpu_affinity wants them."""
+    return [f"{1 << cpus[worker % len(cpus)]:b}" for worker in range(workers)]
+
+
+def render(build: Build, **settings: object) -> str:
+    """The text of nginx.conf; every value the template names has to be given."""
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(Path(__file__).parent),
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        keep_trailing_newline=True,
+    )
+    template = environment.get_template("nginx.conf.j2")
+    return template.render(proxying_modules=build.proxying_modules, **settings)

@@ -1,0 +1,230 @@
+"""nginx in a namespace of its own on the kernel's stack: started, probed, counted, stopped."""
+
+import shutil
+import subprocess
+import time
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from harness.errors import StackcostError
+from harness.testbed.namespace import end_group, run
+from servers import sysctl
+from servers.base import Endpoint
+from servers.nginx_kernel.configuration import affinity_masks, find_build, render
+from servers.nginx_kernel.status import STATUS_SOCKET, Status, read_status
+from servers.nginx_kernel.tiers import STOCK, Tier
+from servers.probe import Response, ask, ensure_port_free
+
+DEFAULT_REQUEST = b"GET / HTTP/1.1\r\nHost: 48.0.0.1\r\n\r\n"
+START_PATIENCE_S = 10.0
+STOP_PATIENCE_S = 5.0
+
+
+class NginxKernel:
+    """nginx serving one file of `body_bytes` for every path.
+
+    `workers`: worker processes, one bound to each core in turn; by default as many as cores.
+    `worker_connections`: connections a worker may hold; nginx allocates them all at start.
+    `reuseport`: a listening socket for each worker, between which the kernel spreads connections.
+    `keepalive_timeout_s`: how long nginx waits for the client to close first; 0 makes nginx close
+    first, so that TIME_WAIT stays on the server.
+    `request`: what `response_length` and the health check send; give the very request of the load,
+    as headers of the response depend on it.
+    """
+
+    name: str = "nginx/kernel"
+
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        tier: Tier = STOCK,
+        body_bytes: int = 32_000,
+        workers: int | None = None,
+        worker_connections: int = 16_384,
+        reuseport: bool = True,
+        keepalive_timeout_s: int = 75,
+        request: bytes = DEFAULT_REQUEST,
+    ):
+        self._endpoint = endpoint
+        self._tier = tier
+        self._body_bytes = body_bytes
+        self._workers = workers or len(endpoint.cpus)
+        self._worker_connections = worker_connections
+        self._reuseport = reuseport
+        self._keepalive_timeout_s = keepalive_timeout_s
+        self._request = request
+        self._process: subprocess.Popen[bytes] | None = None
+        self._sysctls = sysctl.Applied({}, {})
+        self._own_requests = 0
+        self._build = find_build()
+
+    def start(self) -> None:
+        """Start nginx and wait until it answers; StackcostError with nginx's own words if not."""
+        self.stop()
+        self._own_requests = 0
+        where = self._endpoint
+        ensure_port_free(where.namespace, where.address, where.port)
+        try:
+            self._write_files()
+            self._sysctls = sysctl.apply(self._endpoint.namespace, self._tier.sysctls)
+            with self._log_path.open("wb") as log:
+                self._process = run(
+                    self._endpoint.namespace,
+                    [self._build.path, "-p", ".", "-e", "stderr", "-c", "nginx.conf"],
+                    self._endpoint.cpus,
+                    cwd=self._endpoint.folder,
+                    stdout=log,
+                    stderr=log,
+                )
+            self._wait_until_up()
+            self.check_health()
+        except BaseException:
+            self.stop()
+            raise
+
+    def check_health(self) -> None:
+        """One request must bring the whole body."""
+        response = self._ask()
+        if response.status != 200 or len(response.body) != self._body_bytes:
+            raise StackcostError(
+                f"nginx answered {response.status} with {len(response.body)} bytes, "
+                f"not 200 with {self._body_bytes}",
+                f"see {self._log_path}",
+            )
+
+    def response_length(self) -> int:
+        """Bytes of headers and body in answer to `request`, from a real one."""
+        return self._ask().length
+
+    def fit_response(self, length: int) -> None:
+        """Serve a body such that a whole response has `length` bytes, by restarting with it.
+
+        StackcostError when no body does: below the headers' own length, or where one more byte of
+        body is one more digit of Content-Length.
+        """
+        for _ in range(2):  # the second time the header has the new body's number of digits
+            self._body_bytes = length - (self.response_length() - self._body_bytes)
+            if self._body_bytes < 0:
+                break
+            self.start()
+            if self.response_length() == length:
+                return
+        raise StackcostError(
+            f"nginx cannot answer with {length} bytes in all", "choose a few more response_bytes"
+        )
+
+    def open_files(self) -> int:
+        """Files and sockets all workers together may hold open, as the kernel granted it.
+
+        What the tuning asks for may be refused: nginx then only writes an alert and goes on.
+        """
+        workers = [
+            psutil.Process(pid) for role, pid in self.processes().items() if role != "master"
+        ]
+        return sum(worker.rlimit(psutil.RLIMIT_NOFILE)[0] for worker in workers)
+
+    def status(self) -> Status:
+        """nginx's counts as they are, our own requests included."""
+        status = read_status(self._endpoint.folder)
+        self._own_requests += 1
+        return status
+
+    def requests_served(self) -> int | None:
+        """Requests since start by nginx's own count, less those made here."""
+        return self.status().requests - self._own_requests
+
+    def processes(self) -> dict[str, int]:
+        """The master and its workers, in the order they were started."""
+        if self._process is None or self._process.poll() is not None:
+            return {}
+        workers = sorted(child.pid for child in psutil.Process(self._process.pid).children())
+        return {
+            "master": self._process.pid,
+            **{f"worker-{i}": worker for i, worker in enumerate(workers)},
+        }
+
+    def describe(self) -> dict[str, Any]:
+        """What ran and how it was tuned."""
+        return {
+            "name": self.name,
+            "version": self._build.version,
+            "tier": self._tier.name,
+            "workers": self._workers,
+            "cpus": list(self._endpoint.cpus),
+            "worker_connections": self._worker_connections,
+            "reuseport": self._reuseport,
+            "keepalive_timeout_s": self._keepalive_timeout_s,
+            "body_bytes": self._body_bytes,
+            "open_files": self.open_files(),
+            "sysctls_set": {name: self._tier.sysctls[name] for name in self._sysctls.before},
+            "sysctls_not_set": self._sysctls.skipped,
+            "configuration": self._render(),
+        }
+
+    def stop(self) -> None:
+        """End nginx and put kernel settings back; its configuration and log stay in the folder."""
+        if self._process is not None:
+            end_group(self._process, STOP_PATIENCE_S)
+            self._process = None
+        sysctl.restore(self._endpoint.namespace, self._sysctls)
+        self._sysctls = sysctl.Applied({}, {})
+        for name in (STATUS_SOCKET, "nginx.pid"):
+            (self._endpoint.folder / name).unlink(missing_ok=True)
+        for name in ("temporary", "www"):
+            shutil.rmtree(self._endpoint.folder / name, ignore_errors=True)
+
+    def _ask(self) -> Response:
+        where = self._endpoint
+        response = ask(where.namespace, where.address, where.port, self._request)
+        self._own_requests += 1
+        return response
+
+    @property
+    def _log_path(self) -> Path:
+        return self._endpoint.folder / "error.log"
+
+    def _write_files(self) -> None:
+        folder = self._endpoint.folder
+        (folder / "www").mkdir(parents=True, exist_ok=True)
+        (folder / "temporary").mkdir(exist_ok=True)
+        (folder / "www" / "body").write_bytes(b"x" * self._body_bytes)
+        (folder / "nginx.conf").write_text(self._render())
+
+    def _render(self) -> str:
+        return render(
+            self._build,
+            workers=self._workers,
+            affinity_masks=affinity_masks(self._workers, self._endpoint.cpus),
+            open_files=self._tier.open_files,
+            worker_connections=self._worker_connections,
+            keepalive_timeout_s=self._keepalive_timeout_s,
+            address=self._endpoint.address,
+            port=self._endpoint.port,
+            reuseport=self._reuseport,
+        )
+
+    def _wait_until_up(self) -> None:
+        """Until it answers on its status socket, where no other server can be mistaken for it."""
+        assert self._process is not None
+        deadline = time.monotonic() + START_PATIENCE_S
+        while self._process.poll() is None and time.monotonic() < deadline:
+            try:
+                self.status()
+                return
+            except (OSError, ValueError):
+                time.sleep(0.02)
+        raise self._explain()
+
+    def _explain(self) -> StackcostError:
+        """Why it is not up, in the words of its error output."""
+        assert self._process is not None
+        said = self._log_path.read_text(errors="replace").splitlines()
+        fatal = [line.partition("[emerg] ")[2] for line in said if "[emerg]" in line]
+        cause = fatal[0].partition(": ")[2] or fatal[0] if fatal else " ".join(said[-2:])
+        if self._process.poll() is None:
+            return StackcostError(
+                f"nginx did not answer within {START_PATIENCE_S:.0f} s", f"see {self._log_path}"
+            )
+        return StackcostError(f"nginx did not start: {cause}", f"see {self._log_path}")

@@ -1,0 +1,88 @@
+"""Looking at a server on the kernel's stack from inside its own namespace."""
+
+import errno
+import socket
+from dataclasses import dataclass
+
+from pyroute2 import netns
+
+from harness.errors import StackcostError
+
+TIMEOUT_S = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """One HTTP response as it came: `head` up to and with the empty line, and `body`."""
+
+    head: bytes
+    body: bytes
+
+    @property
+    def length(self) -> int:
+        """Bytes of headers and body: what the client's TCP receives."""
+        return len(self.head) + len(self.body)
+
+    @property
+    def status(self) -> int:
+        """The status code of the first line."""
+        return int(self.head.split(maxsplit=2)[1])
+
+
+def ask(namespace: str, address: str, port: int, request: bytes) -> Response:
+    """Send `request` and read the one response that its Content-Length bounds.
+
+    StackcostError, naming address and port, when nothing or something else than HTTP answers.
+    """
+    try:
+        with netns.create_socket(namespace, socket.AF_INET, socket.SOCK_STREAM) as connection:
+            connection.settimeout(TIMEOUT_S)
+            connection.connect((address, port))
+            connection.sendall(request)
+            return _read(connection)
+    except (OSError, ValueError) as error:
+        raise StackcostError(
+            f"no HTTP answer from {address}:{port} in {namespace}: {error}"
+        ) from error
+
+
+def ensure_port_free(namespace: str, address: str, port: int) -> None:
+    """StackcostError when a program listens there already.
+
+    Asked before a server starts: with SO_REUSEPORT its own bind would succeed, and the other
+    program would take a share of the connections.
+    """
+    with netns.create_socket(namespace, socket.AF_INET, socket.SOCK_STREAM) as trial:
+        trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # TIME_WAIT is no listener
+        try:
+            trial.bind((address, port))
+        except OSError as error:
+            if error.errno != errno.EADDRINUSE:
+                return  # the server will say it in its own words
+            raise StackcostError(
+                f"{address}:{port} in {namespace} is in use",
+                f"end what listens there: ip netns exec {namespace} ss -ltnp",
+            ) from error
+
+
+def _read(connection: socket.socket) -> Response:
+    data = b""
+    while b"\r\n\r\n" not in data:
+        data += _receive(connection)
+    head, _, body = data.partition(b"\r\n\r\n")
+    fields = dict(line.lower().split(b":", 1) for line in head.split(b"\r\n")[1:])
+    if b"content-length" not in fields:
+        raise ValueError("the response has no Content-Length")
+    length = int(fields[b"content-length"])
+    while len(body) < length:
+        body += _receive(connection)
+    if len(body) > length:
+        raise ValueError(f"{len(body) - length} bytes came after the response")
+    return Response(head + b"\r\n\r\n", body)
+
+
+def _receive(connection: socket.socket) -> bytes:
+    part = connection.recv(1 << 16)
+    if not part:
+        raise ValueError("the connection was closed in mid-response")
+    return part

@@ -1,0 +1,51 @@
+"""One HTTP request and response per TCP connection, taken from a capture.
+
+pcaps/http_32k.pcap holds a 100-byte request and a response of 32,000 bytes, headers included.
+Sizes follow from the capture, so this form fits a server that sends exactly that, such as an ASTF
+peer; http_program.py is the same traffic with sizes as tunables.
+"""
+
+import argparse
+import os
+
+from trex.astf.api import *
+
+
+class HttpCapture:
+    """One capture; client addresses in turn, each connection from a new source port."""
+
+    def create_profile(self, args):
+        addresses = ASTFIPGen(
+            glob=ASTFIPGenGlobal(ip_offset="1.0.0.0"),
+            dist_client=ASTFIPGenDist(ip_range=args.clients.split("-"), distribution="seq"),
+            dist_server=ASTFIPGenDist(ip_range=args.servers.split("-"), distribution="seq"),
+        )
+        tuning = ASTFGlobalInfo()  # the published test bed's
+        tuning.tcp.initwnd = 2
+        tuning.tcp.delay_ack_msec = 100
+
+        return ASTFProfile(
+            default_ip_gen=addresses,
+            default_c_glob_info=tuning,
+            default_s_glob_info=tuning,
+            cap_list=[
+                ASTFCapInfo(file="../pcaps/http_32k.pcap", cps=args.cps, port=args.port),
+            ],
+        )
+
+    def get_profile(self, tunables, **kwargs):
+        parser = argparse.ArgumentParser(
+            description="Argparser for {}".format(os.path.basename(__file__)),
+            formatter_class=argparse.ArgumentDefaultsHelpFormatter,
+        )
+        parser.add_argument("--port", type=int, default=80, help="server's TCP port")
+        parser.add_argument("--clients", default="16.0.0.1-16.0.0.200", help="client addresses")
+        parser.add_argument("--servers", default="48.0.0.1-48.0.0.1", help="server addresses")
+        parser.add_argument(
+            "--cps", type=float, default=1, help="connections per second at multiplier 1"
+        )
+        return self.create_profile(parser.parse_args(tunables))
+
+
+def register():
+    return HttpCapture()

@@ -1,0 +1,117 @@
+"""A fixed number of HTTP connections, each held open after its response, for figures per open flow.
+
+Exactly `flows` connections are opened, `cps` a second, and no more. Each asks, takes the whole
+response and stays idle for `hold_seconds`; then the client closes and the server answers, so both
+sides end clean. All of them are open together from flows / cps seconds after the start until
+hold_seconds after the start: read in between. The traffic ends by itself when the last has closed.
+Stopping it earlier cuts the flows without a word to the server, which then holds them until its own
+time limit; a real server must keep an idle connection for longer than hold_seconds.
+"""
+
+import argparse
+import os
+
+from trex.astf.api import *
+
+# Seconds of silence before TRex probes an idle flow: RFC 1122 4.2.3.6's two hours, so that held
+# flows send nothing. TRex's own default of 5 s would keep both stacks busy.
+IDLE_BEFORE_PROBE = 7200
+
+
+def request_of(size):
+    """A GET of exactly `size` bytes; the User-Agent takes up what is left over."""
+    start = b"GET / HTTP/1.1\r\nHost: 48.0.0.1\r\nUser-Agent: "
+    end = b"\r\n\r\n"
+    spare = size - len(start) - len(end)
+    if spare < 0:
+        raise ValueError("request_bytes must be at least %d" % (size - spare))
+    return start + b"x" * spare + end
+
+
+def response_head_of(size):
+    """Status line and headers of a response of exactly `size` bytes, headers included."""
+    form = "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: %d\r\n\r\n"
+    body = size
+    while len(form % body) + body > size:  # the length's own digits count too
+        body -= 1
+    head = form % body
+    if body < 1 or len(head) + body != size:
+        raise ValueError("response_bytes cannot be %d, try %d" % (size, max(size + 1, 100)))
+    return head.encode()
+
+
+class HttpHold:
+    """One template with a limit; the server waits for the client to close."""
+
+    def create_profile(self, args):
+        if args.hold_seconds <= args.flows / args.cps:
+            raise ValueError(
+                "the first flow would close before the last opens: hold_seconds must be above "
+                "flows / cps = %g" % (args.flows / args.cps)
+            )
+        request = request_of(args.request_bytes)
+        head = response_head_of(args.response_bytes)
+
+        client = ASTFProgram()
+        client.send(request)
+        client.recv(args.response_bytes)
+        client.delay(int(args.hold_seconds * 1e6))
+
+        server = ASTFProgram()
+        server.recv(len(request))
+        server.send(head, size=args.response_bytes, fill=b"x")
+        server.wait_for_peer_close()
+
+        addresses = ASTFIPGen(
+            glob=ASTFIPGenGlobal(ip_offset="1.0.0.0"),
+            dist_client=ASTFIPGenDist(ip_range=args.clients.split("-"), distribution="seq"),
+            dist_server=ASTFIPGenDist(ip_range=args.servers.split("-"), distribution="seq"),
+        )
+        tuning = ASTFGlobalInfo()  # the published test bed's, without probes
+        tuning.tcp.initwnd = 2
+        tuning.tcp.delay_ack_msec = 100
+        tuning.tcp.keepidle = IDLE_BEFORE_PROBE
+
+        return ASTFProfile(
+            default_ip_gen=addresses,
+            default_c_glob_info=tuning,
+            default_s_glob_info=tuning,
+            templates=ASTFTemplate(
+                client_template=ASTFTCPClientTemplate(
+                    program=client,
+                    ip_gen=addresses,
+                    port=args.port,
+                    cps=args.cps,
+                    limit=args.flows,
+                ),
+                server_template=ASTFTCPServerTemplate(
+                    program=server, assoc=ASTFAssociationRule(port=args.port)
+                ),
+            ),
+        )
+
+    def get_profile(self, tunables, **kwargs):
+        parser = argparse.ArgumentParser(
+            description="Argparser for {}".format(os.path.basename(__file__)),
+            formatter_class=argparse.ArgumentDefaultsHelpFormatter,
+        )
+        parser.add_argument("--flows", type=int, default=1000, help="connections to hold open")
+        parser.add_argument("--hold_seconds", type=float, default=60, help="idle time of each")
+        parser.add_argument("--request_bytes", type=int, default=100, help="whole request")
+        parser.add_argument(
+            "--response_bytes",
+            type=int,
+            default=32000,
+            help="whole response, headers and body; against a real server what it really sends",
+        )
+        parser.add_argument("--port", type=int, default=80, help="server's TCP port")
+        parser.add_argument("--clients", default="16.0.0.1-16.0.0.200", help="client addresses")
+        parser.add_argument("--servers", default="48.0.0.1-48.0.0.1", help="server addresses")
+        parser.add_argument(
+            "--cps", type=float, default=500, help="connections opened per second at multiplier 1"
+        )
+        return self.create_profile(parser.parse_args(tunables))
+
+
+def register():
+    return HttpHold()
