@@ -1,0 +1,152 @@
+"""What must hold for a trial's figures to be believed, each computed from the trial's own data.
+
+`flags` are reasons to distrust one trial; `checks` state what was compared, with both values, also
+when it holds.
+"""
+
+from collections.abc import Collection
+
+from pydantic import BaseModel, ConfigDict
+
+from harness.analysis import cpu, flows
+from harness.analysis.readings import Readings
+from harness.model import Trial
+
+BUSY_LIMIT = 0.80  # of the generator's cores, as CSIT keeps its own
+LATE_LIMIT = 0.01  # of connections, started more than 1 ms after their time
+FOREIGN_LIMIT = 0.02  # of the server's cores, taken by other programs
+STEAL_LIMIT = 0.01  # of all cores' time
+RATE_TOLERANCE = 0.05  # completed against offered, as RFC 9411 section 7 asks of the sustain phase
+RECEIVE_SHARE = 0.95  # of NET_RX time on the server's cores
+
+
+class Check(BaseModel):
+    """One comparison. `holds` is None when one side is unknown; `reason` then says why."""
+
+    model_config = ConfigDict(frozen=True)
+
+    name: str
+    holds: bool | None
+    wanted: str
+    seen: str
+    reason: str = ""
+
+
+def flags(seen: Readings, server_cpus: Collection[int]) -> list[str]:
+    """Reasons to distrust a trial; empty is good."""
+    trial, phase = seen.trial, main_phase(seen.trial)
+    found = []
+    busy = cpu.engine_busy_share(seen, "generator", phase)
+    if busy is not None and busy > BUSY_LIMIT:
+        found.append(f"generator {busy:.0%} busy, above {BUSY_LIMIT:.0%}")
+    found += _schedule_flags(trial)
+    steal = cpu.steal_share(seen, phase)
+    if steal is not None and steal > STEAL_LIMIT:
+        found.append(f"{steal:.1%} of CPU time stolen by the hypervisor")
+    foreign = None if is_hold(trial) else cpu.foreign_share(seen, server_cpus)
+    if foreign is not None and foreign > FOREIGN_LIMIT:
+        found.append(f"other programs took {foreign:.1%} of the server's cores")
+    if flows.failed(trial):
+        found.append(f"{flows.failed(trial)} connections failed")
+    if trial.load.get("cut_flows"):
+        found.append(f"{trial.load['cut_flows']} flows had not ended when the drain was over")
+    if flows.retransmitted(trial):
+        found.append(f"{flows.retransmitted(trial)} segments retransmitted")
+    return found + (_hold_flags(trial) if is_hold(trial) else _rate_flags(seen))
+
+
+def is_hold(trial: Trial) -> bool:
+    """Whether flows were held open for the memory part; otherwise it is a load trial."""
+    return "open_flows" in trial.load
+
+
+def main_phase(trial: Trial) -> str:
+    """The phase that a trial's figures are taken from."""
+    return "hold" if is_hold(trial) else "sustain"
+
+
+def _schedule_flags(trial: Trial) -> list[str]:
+    schedule = trial.load.get("schedule") or {}
+    late, unsent, opened = (schedule.get(name, 0) for name in ("late", "unsent", "opened"))
+    found = []
+    if opened and late / opened > LATE_LIMIT:
+        found.append(f"{late / opened:.1%} of connections started late by the schedule")
+    if unsent:
+        found.append(f"{unsent} connections of the schedule not started")
+    return found
+
+
+def _hold_flags(trial: Trial) -> list[str]:
+    wanted, held = trial.load["open_flows"], trial.load["held_flows"]
+    return [] if wanted == held else [f"{held:g} flows held open, not {wanted}"]
+
+
+def _rate_flags(seen: Readings) -> list[str]:
+    rate, offered = flows.completed_rate(seen), seen.trial.offered_cps
+    if rate is None:
+        return ["connections of the sustain window were not counted"]
+    if abs(rate - offered) > RATE_TOLERANCE * offered:
+        return [f"completed {rate:.0f} connections/s of {offered:.0f} offered"]
+    return []
+
+
+def checks(seen: Readings, server_cpus: Collection[int]) -> list[Check]:
+    """The comparisons of one load trial.
+
+    A peer that speaks frames itself leaves no receive work to the kernel, so none is compared.
+    """
+    trial = seen.trial
+    found = [_counts_agree(trial), _bytes_agree(trial), _server_agrees(trial)]
+    if cpu.engine_busy_seconds(seen, "peer") is None:
+        found.append(_receive_work_is_the_servers(seen, server_cpus))
+    return found
+
+
+def _counts_agree(trial: Trial) -> Check:
+    names = ("tcps_connattempt", "tcps_connects", "tcps_closed")
+    attempted, established, closed = (flows.client_counter(trial, name) for name in names)
+    return Check(
+        name="attempted = established = closed, none failed or retransmitted",
+        holds=attempted == established == closed > 0
+        and not flows.failed(trial)
+        and not flows.retransmitted(trial),
+        wanted="equal, 0, 0",
+        seen=f"{attempted} = {established} = {closed}, {flows.failed(trial)}, "
+        f"{flows.retransmitted(trial)}",
+    )
+
+
+def _bytes_agree(trial: Trial) -> Check:
+    wanted = flows.completed(trial) * int(trial.load["response_bytes"])
+    received = flows.client_counter(trial, "tcps_rcvbyte")
+    return Check(
+        name="received bytes = completed connections x probed response length",
+        holds=received == wanted,
+        wanted=str(wanted),
+        seen=str(received),
+    )
+
+
+def _server_agrees(trial: Trial) -> Check:
+    name = "requests by the server's own count = completed connections"
+    served = trial.load.get("server_requests")
+    wanted = flows.completed(trial)
+    if served is None:
+        return Check(
+            name=name,
+            holds=None,
+            wanted=str(wanted),
+            seen="unknown",
+            reason="this server keeps no count",
+        )
+    return Check(name=name, holds=served == wanted, wanted=str(wanted), seen=str(served))
+
+
+def _receive_work_is_the_servers(seen: Readings, server_cpus: Collection[int]) -> Check:
+    name = "share of NET_RX softirq time on the server's cores"
+    share = cpu.receive_share(seen, server_cpus)
+    wanted = f">= {RECEIVE_SHARE:.0%}"
+    if share is None:
+        reason = seen.why_unknown("softirq.time") or "no softirq time was read"
+        return Check(name=name, holds=None, wanted=wanted, seen="unknown", reason=reason)
+    return Check(name=name, holds=share >= RECEIVE_SHARE, wanted=wanted, seen=f"{share:.1%}")

@@ -1,0 +1,163 @@
+"""CPU time per connection, on the server's side and, apart from it, on the generator's.
+
+For a server on the kernel stack: the exact time of its own processes, divided into user and system
+by the ratio of the kernel's account of these processes; the kernel threads that poll its interface
+on its cores, as system time; and all softirq and interrupt time of its cores, exactly. For a peer
+that polls: the time of loop iterations that did work; iterations that found nothing to do are idle
+and left out.
+"""
+
+from collections.abc import Collection
+
+from harness.analysis.flows import completed_in
+from harness.analysis.readings import Readings
+from harness.collect.cpu_time import CpuSeconds, cpu_seconds
+
+POLL_THREAD = "napi/"  # what the kernel names threads that poll an interface
+POLL_ROLE = "receive-poll"  # what a server that lists them among its processes calls them
+MICROSECONDS = 1e6
+Cost = dict[str, float | None]
+
+
+def server_cost(seen: Readings, cpus: Collection[int], phase: str = "sustain") -> Cost:
+    """Busy microseconds of the server's side per completed connection, by kind.
+
+    `cpus`: the server's cores. None for a kind that was not read.
+    """
+    busy = engine_busy_seconds(seen, "peer", phase)
+    if busy is not None:
+        return _per_connection(seen, {"busy": busy}, phase)
+    return _per_connection(seen, kernel_seconds(seen, cpus, phase), phase)
+
+
+def server_total(seen: Readings, cpus: Collection[int], phase: str = "sustain") -> float | None:
+    """Sum of `server_cost` over its kinds; None when one of them is unknown, as the sum then is."""
+    return _sum(server_cost(seen, cpus, phase).values())
+
+
+def beside_polling(seen: Readings, cpus: Collection[int], phase: str = "sustain") -> Cost:
+    """Kernel time per completed connection on the cores of a polling peer; empty for others.
+
+    It is the wire's: a veth copies frames in the kernel where a NIC would by DMA. An unknown part
+    of it interrupts busy loop iterations and is in "busy" already, so it is shown and not added.
+    """
+    if engine_busy_seconds(seen, "peer", phase) is None:
+        return {}
+    softirq = kernel_seconds(seen, cpus, phase)["softirq"]
+    wire = {"softirq": softirq, "receive polls": _poll_seconds(seen, cpus, phase)}
+    return _per_connection(seen, wire, phase)
+
+
+def generator_cost(seen: Readings, cpus: Collection[int], phase: str = "sustain") -> Cost:
+    """Microseconds per completed connection that the generator itself took; never the server's.
+
+    "busy": its loop iterations that did work; "softirq": all softirq on its cores, of which a part
+    interrupts busy iterations, so the two must not be added.
+    """
+    busy = engine_busy_seconds(seen, "generator", phase)
+    softirq = kernel_seconds(seen, cpus, phase)["softirq"]
+    return _per_connection(seen, {"busy": busy, "softirq": softirq}, phase)
+
+
+def kernel_seconds(seen: Readings, cpus: Collection[int], phase: str = "sustain") -> Cost:
+    """Seconds that a server on the kernel's stack took on its cores, None for an unknown kind.
+
+    What other programs took there is not the server's: `foreign_share`.
+    """
+    cores = [core_seconds(seen, cpu, phase) for cpu in cpus]
+    task = _process_seconds(seen, cpus, phase)
+    user, system = (
+        seen.growth("process.cpu_time", phase, kind=kind) for kind in ("user", "system")
+    )
+    whole = _sum([user, system])
+    share = None if user is None or whole is None else user / whole if whole else 0.0
+    return {
+        "user": None if task is None or share is None else task * share,
+        "system": None
+        if task is None or share is None
+        else task * (1 - share) + _poll_seconds(seen, cpus, phase),
+        "irq": _sum([core.irq if core else None for core in cores]),
+        "softirq": _sum([core.softirq if core else None for core in cores]),
+    }
+
+
+def foreign_share(seen: Readings, cpus: Collection[int], phase: str = "sustain") -> float | None:
+    """Share (0 to 1) of the server's cores that programs other than the server took."""
+    own = _process_seconds(seen, cpus, phase)
+    everyone = _sum([seen.growth("task.time", phase, cpu=str(cpu)) for cpu in cpus])
+    if own is None or everyone is None:
+        return None
+    foreign = everyone - own - _poll_seconds(seen, cpus, phase)
+    return foreign / (seen.trial.phases[phase].length * len(cpus))
+
+
+def _process_seconds(seen: Readings, cpus: Collection[int], phase: str) -> float | None:
+    """Time of the server's processes themselves, without softirqs and interrupts."""
+    own = {
+        sample.labels["process"]
+        for sample in seen.samples("process.cpu_time")
+        if not sample.labels["role"].startswith(POLL_ROLE)
+    }
+    by_process = [seen.by_label("task.time", phase, "process", cpu=str(cpu)) for cpu in cpus]
+    if not own or not any(by_process):
+        return None
+    return sum(spent for each in by_process for name, spent in each.items() if name in own)
+
+
+def _poll_seconds(seen: Readings, cpus: Collection[int], phase: str) -> float:
+    """Time of the kernel threads that do receive work on some cores (threaded NAPI)."""
+    by_command = [seen.by_label("task.time", phase, "command", cpu=str(cpu)) for cpu in cpus]
+    return sum(
+        spent for each in by_command for name, spent in each.items() if name.startswith(POLL_THREAD)
+    )
+
+
+def core_seconds(seen: Readings, cpu: int, phase: str) -> CpuSeconds | None:
+    """Seconds of one core in a phase by kind; None when the trial did not reach the phase."""
+    window = seen.trial.phases.get(phase)
+    if window is None:
+        return None
+    return cpu_seconds(seen.samples("cpu.exact_time", "cpu.time"), window, cpu)
+
+
+def receive_share(seen: Readings, cpus: Collection[int], phase: str = "sustain") -> float | None:
+    """Share (0 to 1) of the machine's NET_RX softirq time that ran on some cores."""
+    by_cpu = seen.by_label("softirq.time", phase, "cpu", vector="NET_RX")
+    everywhere = sum(by_cpu.values())
+    if not everywhere:
+        return None
+    return sum(by_cpu.get(str(cpu), 0.0) for cpu in cpus) / everywhere
+
+
+def engine_busy_seconds(seen: Readings, engine: str, phase: str = "sustain") -> float | None:
+    """Seconds in which a polling engine ("generator" or "peer") did work, over all its cores."""
+    return seen.growth("engine.busy_time", phase, engine=engine)
+
+
+def engine_busy_share(seen: Readings, engine: str, phase: str = "sustain") -> float | None:
+    """The same as a share (0 to 1) of all its time."""
+    busy = engine_busy_seconds(seen, engine, phase)
+    whole = seen.growth("engine.time", phase, engine=engine)
+    return busy / whole if busy is not None and whole else None
+
+
+def steal_share(seen: Readings, phase: str = "sustain") -> float | None:
+    """Share (0 to 1) of all cores' time that the hypervisor gave to others."""
+    by_kind = seen.by_label("cpu.time", phase, "kind")
+    whole = sum(by_kind.values())
+    return by_kind.get("steal", 0.0) / whole if whole else None
+
+
+def _per_connection(seen: Readings, seconds: Cost, phase: str) -> Cost:
+    connections = completed_in(seen, phase)
+    if not connections:
+        return dict.fromkeys(seconds)
+    return {
+        kind: None if value is None else value / connections * MICROSECONDS
+        for kind, value in seconds.items()
+    }
+
+
+def _sum(parts: Collection[float | None]) -> float | None:
+    known = [part for part in parts if part is not None]
+    return sum(known) if known and len(known) == len(parts) else None

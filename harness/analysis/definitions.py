@@ -1,0 +1,108 @@
+"""What every figure of a summary is, and where its parts were read; the reports print this."""
+
+from harness.analysis.summary import Definition
+
+DEFINITIONS = {
+    "offered_cps": Definition(
+        unit="1/s",
+        definition="connections per second that the generator starts by its schedule, whether "
+        "or not earlier ones have ended (open loop)",
+        source="the experiment file; TRex ASTF cps x multiplier",
+    ),
+    "completed_cps": Definition(
+        unit="1/s",
+        definition="connections that were opened, served whole and closed inside the sustain "
+        "window, per second of it",
+        source="generator: tcps_closed less tcps_drops, tcps_conndrops, tcps_testdrops",
+    ),
+    "server_cpu.user": Definition(
+        unit="us",
+        definition="time of the server's processes in user mode on its cores, per completed "
+        "connection",
+        source="exact time of the processes by tracepoint sched:sched_switch, without softirq and "
+        "interrupts; user and system apart by the ratio of utime and stime, /proc/PID/stat",
+    ),
+    "server_cpu.system": Definition(
+        unit="us",
+        definition="time of the server's processes in system calls on its cores, and of the "
+        "kernel threads that poll its interface there, outside of softirq and interrupts, per "
+        "completed connection",
+        source="as user",
+    ),
+    "server_cpu.irq": Definition(
+        unit="us",
+        definition="time of the server's cores in hardware interrupts, per completed connection",
+        source="tracepoints irq:irq_handler_* and irq_vectors:*",
+    ),
+    "server_cpu.softirq": Definition(
+        unit="us",
+        definition="time of the server's cores in softirq, all vectors, per completed connection",
+        source="tracepoints irq:softirq_entry and irq:softirq_exit",
+    ),
+    "server_cpu.busy": Definition(
+        unit="us",
+        definition="time that a polling peer's loop spent in iterations that did work, per "
+        "completed connection; iterations that found nothing are idle and left out",
+        source="the peer's own time stamp counter: stackcost_get_cpu",
+    ),
+    "server_cpu_total": Definition(
+        unit="us",
+        definition="sum over the kinds of the server's side; the generator's cost is never in it",
+        source="the kinds above",
+    ),
+    "beside_polling": Definition(
+        unit="us",
+        definition="kernel time on a polling peer's cores per completed connection: softirq, and "
+        "the threads that poll its interface; the wire's cost, as a veth copies frames in the "
+        "kernel where a NIC would by DMA; part of it interrupts busy iterations and is in "
+        "server_cpu.busy already, so it is not added",
+        source="tracepoints irq:softirq_*, sched:sched_switch (threads napi/*)",
+    ),
+    "generator_cpu": Definition(
+        unit="us",
+        definition="the generator's own busy loop time, and all softirq on its cores, per "
+        "completed connection; the two overlap and are not added",
+        source="stackcost_get_cpu of the generator; softirq.time",
+    ),
+    "generator_busy": Definition(
+        unit="1",
+        definition="share of the generator's loop time spent in iterations that did work",
+        source="stackcost_get_cpu of the generator",
+    ),
+    "receive_share": Definition(
+        unit="1",
+        definition="share of the machine's NET_RX softirq time that ran on the server's cores",
+        source="softirq.time, vector NET_RX",
+    ),
+    "memory.per_flow": Definition(
+        unit="B",
+        definition="slope of a least-squares line through memory over the number of flows held "
+        "open; what was reserved beforehand is in the line's intercept",
+        source="kernel slab: /proc/slabinfo, caches a connection is made of; socket buffers: "
+        "/proc/net/sockstat TCP mem; process: /proc/PID/smaps_rollup Pss of the server's "
+        "processes; engine pools: objects in use x their size, stackcost_get_memory",
+    ),
+    "memory.at_no_flow": Definition(
+        unit="B",
+        definition="intercept of the same line: memory that is there without any connection",
+        source="as memory.per_flow",
+    ),
+    "memory.total": Definition(
+        unit="B",
+        definition="sum of the slopes of the kinds that `counted` names; a peer's flows lie in its "
+        "pools, inside its process or in hugepages, so the process is shown and not added, and "
+        "the kernel's memory over a peer's flows is shown as the noise it is",
+        source="as memory.per_flow",
+    ),
+    "factor.cpu": Definition(
+        unit="1",
+        definition="ratio of the medians of server_cpu_total over the rounds; minimum and maximum "
+        "of the rounds' own ratios; 95 % percentile bootstrap interval of the ratio of medians",
+        source="server_cpu_total",
+    ),
+    "factor.memory": Definition(
+        unit="1",
+        definition="the same for memory.total",
+        source="memory.total",
+    ),
+}

@@ -1,0 +1,118 @@
+"""From a run's trials to its summary."""
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from harness.analysis import checks, cpu, flows
+from harness.analysis.cores import core_shares
+from harness.analysis.definitions import DEFINITIONS
+from harness.analysis.factors import cpu_factor, memory_factor
+from harness.analysis.memory import Merged
+from harness.analysis.memory_summary import summarise_memory
+from harness.analysis.readings import Readings
+from harness.analysis.spread import Spread, spread
+from harness.analysis.summary import Level, ServerResult, Summary, TrialRow
+from harness.model import Trial
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What the trials themselves do not say.
+
+    `load_cpus` are the generator's cores. `merged_caches`: see `harness.analysis.slab`.
+    """
+
+    run: str
+    title: str
+    servers: tuple[str, ...]
+    baseline: str
+    against: str
+    load_cpus: tuple[int, ...]
+    server_cpus: tuple[int, ...]
+    state: Literal["complete", "interrupted"]
+    machine: dict[str, Any]
+    merged_caches: Merged
+
+
+def summarise(trials: Sequence[Trial], context: Context) -> Summary:
+    """The whole answer of a run; figures of parts that did not run are None with a reason."""
+    everything = [Readings(trial) for trial in trials]
+    return Summary(
+        run=context.run,
+        title=context.title,
+        state=context.state,
+        machine=context.machine,
+        servers=[_server_result(name, everything, context) for name in context.servers],
+        factors=[
+            cpu_factor(everything, context.baseline, context.against, context.server_cpus),
+            memory_factor(everything, context.baseline, context.against, context.merged_caches),
+        ],
+        trials=[_row(seen, context) for seen in everything],
+        definitions=DEFINITIONS,
+    )
+
+
+def _server_result(name: str, everything: Sequence[Readings], context: Context) -> ServerResult:
+    own = [seen for seen in everything if seen.trial.server == name]
+    loads = [seen for seen in own if not checks.is_hold(seen.trial)]
+    lengths = {int(seen.trial.load["response_bytes"]) for seen in own}
+    offered = sorted({seen.trial.offered_cps for seen in loads})
+    return ServerResult(
+        name=name,
+        response_bytes=lengths.pop() if len(lengths) == 1 else None,
+        levels=[
+            _level(rate, [seen for seen in loads if seen.trial.offered_cps == rate], context)
+            for rate in offered
+        ],
+        memory=summarise_memory(
+            [seen for seen in own if checks.is_hold(seen.trial)], context.merged_caches
+        ),
+    )
+
+
+def _level(offered: float, trials: list[Readings], context: Context) -> Level:
+    def over(read: Callable[[Readings], float | None], unit: str, reason: str = "") -> Spread:
+        return spread([read(seen) for seen in trials], unit, reason)
+
+    def by_kind(
+        cost: Callable[[Readings, Collection[int]], cpu.Cost], cpus: tuple[int, ...]
+    ) -> dict[str, Spread]:
+        costs = [cost(seen, cpus) for seen in trials]
+        kinds = dict.fromkeys(kind for each in costs for kind in each)
+        return {kind: spread([each.get(kind) for each in costs], "us") for kind in kinds}
+
+    return Level(
+        offered_cps=offered,
+        completed_cps=over(flows.completed_rate, "1/s"),
+        server_cpu=by_kind(cpu.server_cost, context.server_cpus),
+        server_cpu_total=over(lambda seen: cpu.server_total(seen, context.server_cpus), "us"),
+        beside_polling=by_kind(cpu.beside_polling, context.server_cpus),
+        generator_cpu=by_kind(cpu.generator_cost, context.load_cpus),
+        generator_busy=over(
+            lambda seen: cpu.engine_busy_share(seen, "generator"),
+            "1",
+            "this generator does not report its busy cycles",
+        ),
+        receive_share=over(lambda seen: cpu.receive_share(seen, context.server_cpus), "1"),
+        cores=core_shares(trials),
+        flagged_trials=sum(bool(seen.trial.flags) for seen in trials),
+    )
+
+
+def _row(seen: Readings, context: Context) -> TrialRow:
+    trial, hold = seen.trial, checks.is_hold(seen.trial)
+    return TrialRow(
+        number=trial.number,
+        round=int(trial.load["round"]),
+        server=trial.server,
+        part="memory" if hold else "load",
+        offered_cps=trial.offered_cps,
+        open_flows=int(trial.load["open_flows"]) if hold else None,
+        completed=flows.completed(trial),
+        failed=flows.failed(trial),
+        retransmitted=flows.retransmitted(trial),
+        server_cpu_total=None if hold else cpu.server_total(seen, context.server_cpus),
+        flags=trial.flags,
+        checks=[] if hold else checks.checks(seen, context.server_cpus),
+    )

@@ -1,0 +1,114 @@
+"""The answer as data: what `summary.json` holds. Its JSON schema is `Summary.model_json_schema()`.
+
+Every figure stands as a `Spread`: all trials' values, their median and range, its unit. What a
+figure is and where it was read stands once, in `definitions`, under the figure's name.
+"""
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from harness.analysis.checks import Check
+from harness.analysis.spread import Spread
+
+FORMAT = "stackcost-summary/1"
+
+
+class Part(BaseModel):
+    """A part of the summary; written once, never changed."""
+
+    model_config = ConfigDict(frozen=True)
+
+
+class Definition(Part):
+    """What a figure is: its unit, how it is computed, and where its parts were read."""
+
+    unit: str
+    definition: str
+    source: str
+
+
+class Level(Part):
+    """One server at one offered load, over all rounds. CPU figures are per completed connection.
+
+    `server_cpu` and `generator_cpu` are by kind; `server_cpu_total` is the sum of the server's.
+    `beside_polling`: the kernel's time on the cores of a polling peer, which is not in that sum.
+    `cores`: share (0 to 1) of each core's time by kind, the median of the rounds.
+    """
+
+    offered_cps: float
+    completed_cps: Spread
+    server_cpu: dict[str, Spread]
+    server_cpu_total: Spread
+    beside_polling: dict[str, Spread]
+    generator_cpu: dict[str, Spread]
+    generator_busy: Spread
+    receive_share: Spread
+    cores: dict[str, dict[str, float]]
+    flagged_trials: int
+
+
+class Memory(Part):
+    """One server's memory. By kind of memory: bytes per open flow, and bytes at no open flow.
+
+    `total` sums the kinds that `counted` names. `caches`: bytes per open flow of the kernel's
+    slab caches, largest first. `points`: (open flows, bytes) by kind of memory, all rounds.
+    """
+
+    per_flow: dict[str, Spread]
+    at_no_flow: dict[str, Spread]
+    counted: list[str]
+    total: Spread
+    straightness: dict[str, Spread]
+    caches: dict[str, Spread]
+    points: dict[str, list[tuple[float, float]]]
+
+
+class ServerResult(Part):
+    """What one server cost. `memory` is None when no flows were held open."""
+
+    name: str
+    response_bytes: int | None
+    levels: list[Level]
+    memory: Memory | None
+
+
+class Factor(Part):
+    """How many times what `below` costs does `above` cost. `at` says at which load, in words."""
+
+    name: Literal["cpu", "memory"]
+    above: str
+    below: str
+    at: str
+    ratio: Spread
+
+
+class TrialRow(Part):
+    """One trial, kept whatever it showed."""
+
+    number: int
+    round: int
+    server: str
+    part: Literal["load", "memory"]
+    offered_cps: float
+    open_flows: int | None
+    completed: int
+    failed: int
+    retransmitted: int
+    server_cpu_total: float | None
+    flags: list[str]
+    checks: list[Check]
+
+
+class Summary(Part):
+    """One run. `state`: "complete", or "interrupted" when it ended before its last trial."""
+
+    format: str = FORMAT
+    run: str
+    title: str
+    state: Literal["complete", "interrupted"]
+    machine: dict[str, Any]
+    servers: list[ServerResult]
+    factors: list[Factor]
+    trials: list[TrialRow]
+    definitions: dict[str, Definition] = Field(default_factory=dict)

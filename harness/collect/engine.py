@@ -1,0 +1,88 @@
+"""What a generator or a peer says of itself over its control plane: counters, cycles, memory pools.
+
+TRex has the counters alone. Figures that its API lacks are unknown there, never 0.
+"""
+
+import time
+from collections.abc import Iterable
+from typing import Any, Protocol
+
+from harness.model import Kind, Metric, Sample
+
+CPU_METHOD, MEMORY_METHOD = "stackcost_get_cpu", "stackcost_get_memory"
+COUNTER = Metric("trex.counter", "1", Kind.COUNTER, "TRex get_stats() traffic")
+BUSY_TIME = Metric("engine.busy_time", "s", Kind.COUNTER, f"RPC {CPU_METHOD} busy_cycles / tsc_hz")
+WHOLE_TIME = Metric("engine.time", "s", Kind.COUNTER, f"RPC {CPU_METHOD} total_cycles / tsc_hz")
+IN_USE = Metric("engine.pool_in_use", "B", Kind.GAUGE, f"RPC {MEMORY_METHOD} in_use x object_bytes")
+OBJECTS = Metric("engine.pool_objects", "1", Kind.GAUGE, f"RPC {MEMORY_METHOD} in_use")
+RESERVED = Metric("engine.pool_reserved", "B", Kind.GAUGE, f"RPC {MEMORY_METHOD} reserved_bytes")
+
+
+class EngineClient(Protocol):
+    """The part of harness.load.client.TrexClient that is needed here."""
+
+    def stats(self) -> dict[str, Any]:
+        """TRex's get_stats()."""
+
+    def supports(self, method: str) -> bool:
+        """Whether the server has this RPC method."""
+
+    def call(self, method: str, params: dict[str, Any]) -> Any:
+        """The result of an RPC method."""
+
+
+class Engine:
+    """Reads one engine. `engine`: what it is in this trial, "generator" or "peer"."""
+
+    metrics = (COUNTER, BUSY_TIME, WHOLE_TIME, IN_USE, OBJECTS, RESERVED)
+
+    def __init__(self, engine: str, client: EngineClient):
+        self.name = engine
+        self._client = client
+        self._labels = {"engine": engine}
+
+    def start(self) -> None:
+        """Nothing to begin: the client is connected."""
+
+    def read(self) -> list[Sample]:
+        """Traffic counters of both sides, time of each core, memory of each pool."""
+        return [*self._counters(), *self._cores(), *self._pools()]
+
+    def stop(self) -> None:
+        """Nothing to end: the client is its owner's."""
+
+    def _counters(self) -> Iterable[Sample]:
+        traffic = self._client.stats()["traffic"]
+        now = time.monotonic()
+        for side in ("client", "server"):
+            for counter, value in traffic[side].items():
+                if isinstance(value, int | float):
+                    labels = {**self._labels, "side": side, "counter": counter}
+                    yield COUNTER.sample(now, value, **labels)
+
+    def _cores(self) -> Iterable[Sample]:
+        if not self._client.supports(CPU_METHOD):
+            yield from self._lacking(CPU_METHOD, BUSY_TIME, WHOLE_TIME)
+            return
+        answer = self._client.call(CPU_METHOD, {})
+        now, rate = time.monotonic(), answer["tsc_hz"]
+        for core in answer["cores"]:
+            labels = {**self._labels, "core": str(core["core"]), "cpu": str(core["cpu"])}
+            yield BUSY_TIME.sample(now, core["busy_cycles"] / rate, **labels)
+            yield WHOLE_TIME.sample(now, core["total_cycles"] / rate, **labels)
+
+    def _pools(self) -> Iterable[Sample]:
+        if not self._client.supports(MEMORY_METHOD):
+            yield from self._lacking(MEMORY_METHOD, IN_USE, OBJECTS, RESERVED)
+            return
+        answer = self._client.call(MEMORY_METHOD, {})
+        now = time.monotonic()
+        for pool in answer["pools"]:
+            labels = {**self._labels, "pool": pool["name"]}
+            yield IN_USE.sample(now, pool["in_use"] * pool["object_bytes"], **labels)
+            yield OBJECTS.sample(now, pool["in_use"], **labels)
+            yield RESERVED.sample(now, pool["reserved_bytes"], **labels)
+
+    def _lacking(self, method: str, *metrics: Metric) -> Iterable[Sample]:
+        now, reason = time.monotonic(), f"this {self.name} has no RPC method {method}"
+        return (metric.unknown(now, reason, **self._labels) for metric in metrics)

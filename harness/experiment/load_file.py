@@ -1,0 +1,107 @@
+"""Reads an experiment file; what is wrong in it is reported with its line."""
+
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+from ruamel.yaml import YAML
+from ruamel.yaml.error import MarkedYAMLError
+
+from harness.errors import StackcostError
+from harness.experiment.schema import Experiment
+
+Location = tuple[int | str, ...]
+
+
+def load_experiment(path: Path, quick: bool = False) -> Experiment:
+    """The experiment of a file; with `quick`, as its section `quick` shortens it.
+
+    Both forms are checked whichever is wanted, so a fault in one does not wait for its day.
+    Profile paths are relative to the file. Raises StackcostError naming file and line.
+    """
+    document = _parse(path)
+    short: Any = document.pop("quick", None) if isinstance(document, dict) else None
+    full_form = _validate(path, document, {})
+    quick_form = full_form if short is None else _validate(path, document, short)
+    return quick_form if quick else full_form
+
+
+def _parse(path: Path) -> Any:
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise StackcostError(
+            f"cannot read the experiment {path}: {error.strerror}",
+            "name one that exists: ls experiments/",
+        ) from error
+    except UnicodeDecodeError as error:
+        raise StackcostError(f"{path} is not a text file in UTF-8") from error
+    try:
+        return YAML(typ="rt").load(text)
+    except MarkedYAMLError as error:
+        mark = error.problem_mark
+        line = mark.line + 1 if mark else 1
+        raise StackcostError(f"{path} line {line}: not YAML: {error.problem}") from error
+
+
+def _validate(path: Path, document: Any, short: Any) -> Experiment:
+    if not isinstance(document, dict) or not isinstance(short, dict):
+        raise StackcostError(f"{path} line 1: an experiment is a mapping of keys to values")
+    merged: dict[str, Any] = _overlaid(document, short)
+    try:
+        experiment = Experiment.model_validate(merged)
+    except ValidationError as error:
+        lines = [_fault(path, document, short, fault) for fault in error.errors()]
+        raise StackcostError("\n".join(lines), "see experiments/compare.yaml for every key") from (
+            error
+        )
+    return _with_profiles(path, experiment)
+
+
+def _overlaid(document: dict[str, Any], short: dict[str, Any]) -> dict[str, Any]:
+    """`document` with what `short` says instead, section by section."""
+    merged = dict(document)
+    for key, value in short.items():
+        below = merged.get(key)
+        if isinstance(below, dict) and isinstance(value, dict):
+            value = _overlaid(below, value)
+        merged[key] = value
+    return merged
+
+
+def _fault(path: Path, document: Any, short: Any, fault: Any) -> str:
+    location: Location = fault["loc"]
+    _, line = max(_line_of(short, location), _line_of(document, location), key=lambda at: at[0])
+    name = ".".join(str(part) for part in location) or "experiment"
+    message = fault["msg"].removeprefix("Value error, ")
+    return f"{path} line {line}: {name}: {message} (it says {_shown(fault)})"
+
+
+def _shown(fault: Any) -> str:
+    return "nothing" if fault["type"] == "missing" else repr(fault["input"])[:60]
+
+
+def _line_of(document: Any, location: Location) -> tuple[int, int]:
+    """How many keys of `location` the document has, and the line (from 1) of the last of them."""
+    line = 1
+    node = document
+    for depth, part in enumerate(location):
+        try:
+            position = node.lc.item(part) if isinstance(part, int) else node.lc.key(part)
+            node = node[part]
+        except (AttributeError, KeyError, IndexError, TypeError):
+            return depth, line
+        line = position[0] + 1
+    return len(location), line
+
+
+def _with_profiles(path: Path, experiment: Experiment) -> Experiment:
+    """The experiment with its profiles' paths made absolute; each must be there."""
+    parts = {}
+    for name in ("load", "memory"):
+        part = getattr(experiment, name)
+        profile = (path.parent / part.profile).resolve()
+        if not profile.is_file():
+            raise StackcostError(f"{path}: {name}.profile: there is no file {profile}")
+        parts[name] = part.model_copy(update={"profile": profile})
+    return experiment.model_copy(update=parts)

@@ -1,0 +1,82 @@
+"""What a run is doing and how long it will still take: a bar on a terminal, else plain lines."""
+
+import time
+from types import TracebackType
+from typing import Self
+
+from rich.console import Console
+from rich.progress import BarColumn, ProgressColumn, Task, TextColumn
+from rich.progress import Progress as Bar
+from rich.text import Text
+
+SLICE_S = 0.25
+
+
+class Progress:
+    """A context manager over `planned_s` seconds of work; `done` seconds of them are behind us.
+
+    On a terminal one line that is redrawn twice a second; elsewhere one line per `say`.
+    """
+
+    def __init__(self, planned_s: float, console: Console):
+        self._planned = planned_s
+        self._console = console
+        self._started = time.monotonic()
+        self._bar = Bar(
+            TextColumn("{task.description}"),
+            BarColumn(bar_width=30),
+            _TimeLeft(),
+            console=console,
+            refresh_per_second=2,
+            transient=True,
+        )
+        self._task = self._bar.add_task("starting", total=planned_s)
+
+    def __enter__(self) -> Self:
+        if self._console.is_terminal:
+            self._bar.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if self._console.is_terminal:
+            self._bar.stop()
+
+    @property
+    def left_s(self) -> float:
+        """Planned seconds that are still ahead."""
+        return max(0.0, self._planned - self._bar.tasks[0].completed)
+
+    def say(self, what: str) -> None:
+        """What is being done now."""
+        self._bar.update(self._task, description=what)
+        if not self._console.is_terminal:
+            passed = time.monotonic() - self._started
+            self._console.print(
+                f"[{passed:5.0f} s, about {self.left_s:.0f} s left] {what}",
+                highlight=False,
+                markup=False,
+                soft_wrap=True,
+            )
+
+    def reach(self, seconds: float) -> None:
+        """So many of the planned seconds are behind us."""
+        self._bar.update(self._task, completed=seconds)
+
+    def pause(self, seconds: float) -> None:
+        """Let time pass, and show that it does."""
+        end = time.monotonic() + seconds
+        while (left := end - time.monotonic()) > 0:
+            time.sleep(min(SLICE_S, left))
+            self._bar.advance(self._task, min(SLICE_S, left))
+
+
+class _TimeLeft(ProgressColumn):
+    def render(self, task: Task) -> Text:
+        """The plan's remaining seconds; the plan knows more than a rate of the past."""
+        left = max(0, round((task.total or 0) - task.completed))
+        return Text(f"about {left // 60}:{left % 60:02} left")

@@ -1,0 +1,148 @@
+"""One server on a fresh test bed with a generator in front of it, and everything read meanwhile."""
+
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from harness.collect.cpu import CpuTime
+from harness.collect.cpu_account import CpuAccount
+from harness.collect.engine import Engine
+from harness.collect.network import Network
+from harness.collect.process import Processes
+from harness.collect.sampler import Sampler
+from harness.collect.slab import Slab
+from harness.collect.softnet import Softnet
+from harness.experiment.progress import Progress
+from harness.experiment.schema import Experiment, ServerName
+from harness.experiment.systems import System, make_system, on_kernel_stack
+from harness.load.client import TrexClient
+from harness.load.generator import Generator
+from harness.load.trex_config import Port, TrexConfig
+from harness.model import Collector, Sample
+from harness.testbed.local import LocalTestbed
+from harness.testbed.namespace import spawner
+from harness.testbed.network import LOAD_ADDRESS, SERVER_ADDRESS
+
+SAMPLE_INTERVAL_S = 1.0
+SCHEDULE_METHOD = "stackcost_get_schedule"
+
+
+@dataclass(slots=True)
+class Session:
+    """What trials are run on.
+
+    `where`: round and server, for people. `response_bytes`: as probed from the running server.
+    """
+
+    experiment: Experiment
+    where: str
+    bed: LocalTestbed
+    system: System
+    generator: Generator
+    client: TrexClient
+    sampler: Sampler
+    progress: Progress
+    response_bytes: int
+    _mark: int = 0
+
+    def say(self, what: str) -> None:
+        """Show what is being done now."""
+        self.progress.say(f"{self.where}: {what}")
+
+    def begin_trial(self) -> None:
+        """From now on samples belong to the next trial."""
+        self._mark = len(self.sampler.samples)
+
+    def trial_samples(self) -> list[Sample]:
+        """Everything read since `begin_trial`."""
+        return self.sampler.samples[self._mark :]
+
+    def read_edge(self) -> float:
+        """Read everything now; returns the CLOCK_MONOTONIC second that lies amid the reading."""
+        before = time.monotonic()
+        self.sampler.read_now()
+        return (before + time.monotonic()) / 2
+
+    def describe(self) -> dict[str, Any]:
+        """What it runs on, for the manifest."""
+        return {
+            "test_bed": self.bed.describe(),
+            "server": self.system.server.describe(),
+            "generator": self.generator.describe(),
+        }
+
+    def generator_report(self) -> dict[str, Any]:
+        """The generator's counters of this trial, and how it kept its schedule."""
+        traffic = self.client.stats()["traffic"]
+        schedule = None
+        if self.client.supports(SCHEDULE_METHOD):
+            schedule = self.client.call(SCHEDULE_METHOD, {"profile_id": "_"})
+        return {"client": _numbers(traffic["client"]), "schedule": schedule}
+
+
+@contextmanager
+def open_session(
+    name: ServerName, experiment: Experiment, folder: Path, where: str, progress: Progress
+) -> Iterator[Session]:
+    """Test bed up, server up and healthy, its response probed, generator up; all undone on exit.
+
+    `folder` takes the configuration and logs of the server and the generator.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    cores = experiment.cores
+    progress.say(f"{where}: test bed")
+    workload = experiment.workload
+    with LocalTestbed(
+        cores.load,
+        cores.server,
+        kernel_server=on_kernel_stack(name),
+        service_address=str(workload.server),
+        service_port=workload.port,
+        client_network=str(workload.client_network),
+    ) as bed:
+        system = make_system(name, experiment, bed.endpoint(folder / "server"))
+        progress.say(f"{where}: server")
+        try:
+            system.start()
+            length = system.server.response_length()
+            progress.say(f"{where}: healthy, a response has {length:,} bytes; generator")
+            ports = (Port(bed.load_interface, LOAD_ADDRESS, SERVER_ADDRESS), Port("dummy"))
+            config = TrexConfig("generator", ports, bed.cpus.load)
+            spawn = spawner(bed.load_namespace, bed.cpus.load)
+            with Generator(config, folder, spawn) as generator, TrexClient(spawn) as client:
+                client.connect()
+                client.reset()
+                bed.steer()
+                processes = system.server.processes()
+                collectors: list[Collector] = [
+                    CpuAccount(),
+                    CpuTime(),
+                    Softnet(),
+                    Network(bed.server_namespace),
+                    # Looking for the processes at every reading would fill caches of /proc.
+                    Processes(lambda: processes),
+                    Slab(),
+                    Engine("generator", client),
+                    *system.own_collectors(),
+                ]
+                with Sampler(collectors, SAMPLE_INTERVAL_S, bed.cpus.load) as sampler:
+                    yield Session(
+                        experiment,
+                        where,
+                        bed,
+                        system,
+                        generator,
+                        client,
+                        sampler,
+                        progress,
+                        length,
+                    )
+        finally:
+            system.server.stop()
+
+
+def _numbers(counters: Mapping[str, Any]) -> dict[str, float]:
+    return {name: n for name, n in counters.items() if isinstance(n, int | float)}

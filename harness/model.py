@@ -1,0 +1,108 @@
+"""What is measured, as data: samples, windows and trials. Nothing here reads a machine."""
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, Protocol
+
+
+class Kind(StrEnum):
+    """How a metric's values over time are to be read."""
+
+    COUNTER = "counter"  # only grows: a window's figure is last - first
+    GAUGE = "gauge"  # a level: a window's figure is its median
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """One value of one metric at one moment.
+
+    `time`: seconds of CLOCK_MONOTONIC, at which the value was read.
+    `metric`: dotted name, such as "cpu.time"; its definition stands in docs/figures.md.
+    `labels`: what it belongs to, such as {"cpu": "1", "kind": "softirq"}.
+    `value`: None when unknown, then `reason` says why; never 0 for unknown.
+    `unit`: "s", "B", "1" (a count), "Hz".
+    `source`: where it was read, such as "/proc/stat" or "tracepoint irq:softirq_exit".
+    """
+
+    time: float
+    metric: str
+    labels: dict[str, str]
+    value: float | None
+    unit: str
+    kind: Kind
+    source: str
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """What all samples of one metric have in common; docs/figures.md defines each."""
+
+    name: str
+    unit: str
+    kind: Kind
+    source: str
+
+    def sample(self, time: float, value: float, /, **labels: str) -> Sample:
+        """A known value, read at `time`."""
+        return Sample(time, self.name, labels, float(value), self.unit, self.kind, self.source)
+
+    def unknown(self, time: float, reason: str, /, **labels: str) -> Sample:
+        """A value that could not be read at `time`, and why."""
+        return Sample(time, self.name, labels, None, self.unit, self.kind, self.source, reason)
+
+
+class Collector(Protocol):
+    """Reads one source of figures; it never changes what it measures.
+
+    `read` returns samples stamped with the moment of reading. It is called at both edges of the
+    sustain window and periodically between. When `start` or `read` raises, the sampler records
+    each of `metrics` as unknown with the error as its reason, and goes on; so a collector raises
+    StackcostError for a source that this machine does not have.
+    """
+
+    name: str
+
+    @property
+    def metrics(self) -> tuple[Metric, ...]:
+        """Every metric it may yield."""
+
+    def start(self) -> None:
+        """Begin, for sources that need a process or a descriptor; a no-op for files of /proc."""
+
+    def read(self) -> list[Sample]:
+        """All current values."""
+
+    def stop(self) -> None:
+        """End and give back everything `start` took; must work when `start` failed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """A span of CLOCK_MONOTONIC seconds to which every series is cut."""
+
+    start: float
+    end: float
+
+    @property
+    def length(self) -> float:
+        """Seconds."""
+        return self.end - self.start
+
+
+@dataclass(slots=True)
+class Trial:
+    """One load at one setting against one server, and what was seen.
+
+    `phases`: windows by name ("warm-up", "sustain", "drain").
+    `load`: offered load and what the generator says of it at the end (TRex counter names).
+    `flags`: reasons to distrust the trial, such as "generator above 80 % busy"; empty is good.
+    """
+
+    server: str
+    number: int
+    offered_cps: float
+    phases: dict[str, Window] = field(default_factory=dict)
+    load: dict[str, Any] = field(default_factory=dict)
+    samples: list[Sample] = field(default_factory=list)
+    flags: list[str] = field(default_factory=list)

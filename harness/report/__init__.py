@@ -1,0 +1,1 @@
+"""The answer for people: a table on the terminal, and a notebook rendered to one HTML file."""

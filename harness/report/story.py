@@ -1,0 +1,60 @@
+"""What the report says in sentences, from the summary's own figures."""
+
+from html import escape
+
+from harness.analysis.summary import ServerResult, Summary
+from harness.report.tables import TextTable
+from harness.report.words import number
+
+
+def opening(summary: Summary) -> str:
+    """Title, run, and how much of it there is."""
+    trials, flagged = len(summary.trials), sum(bool(trial.flags) for trial in summary.trials)
+    text = f"# {summary.title}\n\nRun `{summary.run}`: {trials} trials"
+    text += f", {flagged} of them flagged" if flagged else ", none flagged"
+    if summary.state == "interrupted":
+        text += (
+            "\n\n**This run was interrupted.** What was measured until then is below; rounds that "
+            "are missing make every spread less certain."
+        )
+    return text
+
+
+def reading(summary: Summary) -> str:
+    """One paragraph per server: what a connection costs there, and of what that is made."""
+    return "\n\n".join(_read_server(server) for server in summary.servers)
+
+
+def _read_server(server: ServerResult) -> str:
+    text = f"**{server.name}**"
+    known = [level for level in server.levels if level.server_cpu_total.median]
+    if known:
+        level = known[-1]
+        whole = level.server_cpu_total.median or 1.0
+        parts = sorted(level.server_cpu.items(), key=lambda part: -(part[1].median or 0))
+        shares = ", ".join(f"{kind} {(v.median or 0) / whole:.0%}" for kind, v in parts)
+        text += (
+            f": at {number(level.offered_cps)} connections/s one connection takes "
+            f"{number(whole)} us of the server's CPU ({shares})."
+        )
+    else:
+        text += ": no CPU cost was measured."
+    memory = server.memory
+    if memory is None or memory.total.median is None:
+        return f"{text} No memory slope was measured."
+    parts_of_flow = ", ".join(
+        f"{kind} {number(memory.per_flow[kind].median)}" for kind in memory.counted
+    )
+    return f"{text} One open flow takes {number(memory.total.median)} bytes ({parts_of_flow})."
+
+
+def as_html(table: TextTable) -> str:
+    """A table with its title as caption; every cell is text, never markup."""
+    head = "".join(f"<th>{escape(column)}</th>" for column in table.columns)
+    rows = "".join(
+        "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in table.rows
+    )
+    caption = f"<caption>{escape(table.title)}</caption>"
+    style = 'style="text-align:left"'
+    body = f"<thead><tr {style}>{head}</tr></thead><tbody>{rows}</tbody>"
+    return f"<table {style}>{caption}{body}</table>"

@@ -1,0 +1,170 @@
+"""The answer's tables as text, drawn by the terminal and by the report alike."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from harness.analysis.spread import Spread
+from harness.analysis.summary import Level, ServerResult, Summary
+from harness.report.words import UNKNOWN, factor, number, share, size, with_range
+
+
+@dataclass(frozen=True, slots=True)
+class TextTable:
+    """A title, column names, and rows of as many cells."""
+
+    title: str
+    columns: tuple[str, ...]
+    rows: list[tuple[str, ...]]
+
+
+def load_table(summary: Summary) -> TextTable:
+    """CPU per connection at every load, the generator's beside it and apart from it."""
+    return TextTable(
+        "CPU per completed connection, microseconds: median (min-max of the rounds)",
+        ("server", "offered /s", "completed /s", "server's side", "by kind", "generator", "busy"),
+        [
+            (
+                server.name,
+                number(level.offered_cps),
+                number(level.completed_cps.median),
+                with_range(level.server_cpu_total),
+                _server_kinds(level),
+                _kinds(level.generator_cpu),
+                share(level.generator_busy.median),
+            )
+            for server in summary.servers
+            for level in server.levels
+        ],
+    )
+
+
+def _server_kinds(level: Level) -> str:
+    """By kind; of a polling peer also the kernel's work on its core, which is not in the total."""
+    text = _kinds(level.server_cpu)
+    beside = _kinds(level.beside_polling)
+    return f"{text} (not in it: {beside})" if beside else text
+
+
+def _kinds(costs: Mapping[str, Spread]) -> str:
+    return ", ".join(f"{kind} {number(cost.median)}" for kind, cost in costs.items())
+
+
+def memory_table(summary: Summary) -> TextTable:
+    """Bytes per open flow by kind of memory, and what is there without any flow."""
+    return TextTable(
+        "Memory: bytes per open flow (slope; min-max of the rounds), and what no flow needs",
+        ("server", "kind", "bytes per flow", "at no flow", "in the total"),
+        [row for server in summary.servers for row in _memory_rows(server)],
+    )
+
+
+def _memory_rows(server: ServerResult) -> list[tuple[str, ...]]:
+    memory = server.memory
+    if memory is None:
+        return []
+    rows = [
+        (
+            server.name,
+            kind,
+            with_range(slope),
+            size(memory.at_no_flow[kind].median),
+            "yes" if kind in memory.counted else "no",
+        )
+        for kind, slope in memory.per_flow.items()
+    ]
+    return [*rows, (server.name, "total", with_range(memory.total), "", "")]
+
+
+def factor_table(summary: Summary) -> TextTable:
+    """The cost factors with their spread."""
+    return TextTable(
+        "Cost factors",
+        ("factor", "of", "at", "median, range of rounds, 95 % bootstrap interval"),
+        [
+            (found.name, f"{found.above} : {found.below}", found.at, factor(found.ratio))
+            for found in summary.factors
+        ],
+    )
+
+
+def cache_table(summary: Summary) -> TextTable:
+    """Which objects of the kernel an open flow holds."""
+    return TextTable(
+        "Kernel slab by cache, bytes per open flow",
+        ("server", "cache", "bytes per flow"),
+        [
+            (server.name, cache, with_range(slope))
+            for server in summary.servers
+            if server.memory
+            for cache, slope in server.memory.caches.items()
+            if abs(slope.median or 0) >= 1
+        ],
+    )
+
+
+def check_table(summary: Summary) -> TextTable:
+    """Every comparison that was made: in how many trials it held, and the worst that was seen."""
+    rows: list[tuple[str, ...]] = []
+    names = dict.fromkeys(check.name for trial in summary.trials for check in trial.checks)
+    for server in summary.servers:
+        for name in names:
+            own = [
+                check
+                for trial in summary.trials
+                if trial.server == server.name
+                for check in trial.checks
+                if check.name == name
+            ]
+            known = [check for check in own if check.holds is not None]
+            worst = min(
+                own, key=lambda check: (check.holds is None, bool(check.holds)), default=None
+            )
+            if worst:
+                held = sum(bool(check.holds) for check in known)
+                told = f"{held} of {len(known)}" if known else f"{UNKNOWN}: {worst.reason}"
+                rows.append((server.name, name, told, worst.wanted, worst.seen))
+    return TextTable(
+        "Checks on the run's own data",
+        ("server", "check", "holds in", "wanted", "seen (first, or first that failed)"),
+        rows,
+    )
+
+
+def trial_table(summary: Summary) -> TextTable:
+    """Every trial that was run, with its reasons for distrust."""
+    return TextTable(
+        "Every trial",
+        ("no.", "round", "server", "what", "completed", "failed", "sent again", "us/conn", "flags"),
+        [
+            (
+                str(trial.number),
+                str(trial.round),
+                trial.server,
+                f"{number(trial.offered_cps)}/s"
+                if trial.part == "load"
+                else f"{number(trial.open_flows)} open",
+                number(trial.completed),
+                number(trial.failed),
+                number(trial.retransmitted),
+                "" if trial.part == "memory" else number(trial.server_cpu_total),
+                "; ".join(trial.flags),
+            )
+            for trial in summary.trials
+        ],
+    )
+
+
+def definition_table(summary: Summary) -> TextTable:
+    """What every figure is and where it was read."""
+    return TextTable(
+        "Definitions",
+        ("figure", "unit", "definition", "read from"),
+        [(name, d.unit, d.definition, d.source) for name, d in summary.definitions.items()],
+    )
+
+
+def machine_table(summary: Summary) -> TextTable:
+    """The machine and its settings, without which no figure means anything."""
+    return TextTable(
+        "Machine", ("what", "value"), [(k, str(v)) for k, v in summary.machine.items()]
+    )

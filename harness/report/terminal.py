@@ -1,0 +1,61 @@
+"""The answer on a terminal; in a file or pipe the same tables as plain text."""
+
+from rich.console import Console
+from rich.table import Table
+
+from harness.analysis.summary import Summary
+from harness.report.tables import TextTable, load_table, memory_table
+from harness.report.words import factor
+
+SHOWN_DOUBTS = 6  # of each sort; the report has all
+
+
+def print_summary(summary: Summary, console: Console) -> None:
+    """Cost per connection, memory per flow, the factors, and what there is to distrust."""
+    console.print(_drawn(load_table(summary)))
+    memory = memory_table(summary)
+    if memory.rows:
+        console.print(_drawn(memory))
+    for found in summary.factors:
+        console.print(
+            f"[bold]{found.name} factor[/bold] {found.above} : {found.below}, at {found.at}: "
+            f"[bold]{factor(found.ratio)}[/bold]",
+            highlight=False,
+        )
+    _print_doubts(summary, console)
+
+
+def _drawn(text: TextTable) -> Table:
+    table = Table(title=text.title, title_justify="left")
+    for column in text.columns:
+        table.add_column(column)
+    for row in text.rows:
+        table.add_row(*row)
+    return table
+
+
+def _print_doubts(summary: Summary, console: Console) -> None:
+    """How many checks hold; the first that fail and the first flagged trials by name."""
+    checks = [check for trial in summary.trials for check in trial.checks]
+    failed = [
+        f"trial {trial.number}, {trial.server}: {check.name}: wanted {check.wanted}, "
+        f"seen {check.seen}"
+        for trial in summary.trials
+        for check in trial.checks
+        if check.holds is False
+    ]
+    flagged = [
+        f"trial {trial.number}, {trial.server}: {'; '.join(trial.flags)}"
+        for trial in summary.trials
+        if trial.flags
+    ]
+    held = sum(check.holds is True for check in checks)
+    unknown = sum(check.holds is None for check in checks)
+    console.print(f"checks: {held} hold, {len(failed)} fail, {unknown} not possible")
+    for line in (*failed[:SHOWN_DOUBTS], *flagged[:SHOWN_DOUBTS]):
+        console.print(f"  {line}", style="yellow", highlight=False, markup=False)
+    hidden = sum(max(0, len(lines) - SHOWN_DOUBTS) for lines in (failed, flagged))
+    if hidden:
+        console.print(f"  and {hidden} more, which the report lists")
+    if summary.state == "interrupted":
+        console.print("this run was interrupted: the figures are of what was measured until then")

@@ -1,0 +1,53 @@
+"""Figures as text, the same on the terminal and in the report."""
+
+from harness.analysis.spread import Spread
+
+UNKNOWN = "n/a"
+
+
+def number(value: float | None) -> str:
+    """Three significant digits, thousands set apart; "n/a" for unknown."""
+    if value is None:
+        return UNKNOWN
+    size = abs(value)
+    if size >= 99.95 or value == int(value):
+        return f"{value:,.0f}"
+    return f"{value:.1f}" if size >= 9.995 else f"{value:.2f}"
+
+
+def with_range(spread: Spread) -> str:
+    """Median, and minimum to maximum when there is more than one value."""
+    if spread.median is None:
+        return UNKNOWN
+    if len(spread.values) < 2:
+        return number(spread.median)
+    return f"{number(spread.median)} ({number(spread.minimum)}-{number(spread.maximum)})"
+
+
+def share(value: float | None) -> str:
+    """A share of 0 to 1 as percent."""
+    return UNKNOWN if value is None else f"{value:.1%}"
+
+
+def factor(spread: Spread) -> str:
+    """A ratio with its interval, or the reason why there is none."""
+    if spread.median is None:
+        return f"{UNKNOWN}: {spread.reason}"
+    text = f"{number(spread.median)}x"
+    if spread.low is None:
+        return f"{text} ({spread.reason})"
+    return (
+        f"{text}  range {number(spread.minimum)}-{number(spread.maximum)},"
+        f" 95 % interval {number(spread.low)}-{number(spread.high)},"
+        f" {len(spread.values)} rounds"
+    )
+
+
+def size(value: float | None) -> str:
+    """Bytes in the binary unit that suits them."""
+    if value is None:
+        return UNKNOWN
+    for unit, scale in (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)):
+        if abs(value) >= scale:
+            return f"{value / scale:.1f} {unit}"
+    return f"{value:.0f} B"

@@ -1,0 +1,33 @@
+"""What a run was: its machine, its versions and its plan. Written first, completed at the end."""
+
+from datetime import UTC, datetime
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+FORMAT = "stackcost-manifest/1"
+
+
+def utc_now() -> str:
+    """This moment as ISO 8601 in UTC, to the second."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+class Manifest(BaseModel):
+    """`manifest.json`. A run that was killed stays "running", with no `finished`."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    format: str = FORMAT
+    run: str = Field(description="name of the run's folder")
+    state: Literal["running", "complete", "interrupted", "failed"] = "running"
+    started: str = Field(default_factory=utc_now, description="ISO 8601, UTC")
+    finished: str | None = Field(default=None, description="ISO 8601, UTC")
+    command: list[str] = Field(default_factory=list, description="command line of the run")
+    experiment: dict[str, Any] = Field(default_factory=dict, description="the plan, as resolved")
+    machine: dict[str, Any] = Field(default_factory=dict, description="before the first trial")
+    machine_after: dict[str, Any] | None = Field(default=None, description="after the last")
+    test_bed: dict[str, Any] = Field(default_factory=dict, description="links and steering")
+    servers: dict[str, dict[str, Any]] = Field(
+        default_factory=dict, description="by name: version, configuration, cores"
+    )

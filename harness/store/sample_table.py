@@ -1,0 +1,72 @@
+"""Samples as one long Parquet table: a row for each value, the same columns for every metric."""
+
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from harness.model import Kind, Sample, Trial
+
+SCHEMA = pa.schema(
+    [
+        pa.field("run", pa.string(), nullable=False),
+        pa.field("trial", pa.int32(), nullable=False),
+        pa.field("server", pa.string(), nullable=False),
+        pa.field("phase", pa.string()),
+        pa.field("time", pa.float64(), nullable=False),
+        pa.field("metric", pa.string(), nullable=False),
+        pa.field("labels", pa.map_(pa.string(), pa.string()), nullable=False),
+        pa.field("value", pa.float64()),
+        pa.field("unit", pa.string(), nullable=False),
+        pa.field("kind", pa.string(), nullable=False),
+        pa.field("source", pa.string(), nullable=False),
+        pa.field("reason", pa.string(), nullable=False),
+    ]
+)
+
+
+def encode(run: str, trial: Trial) -> bytes:
+    """A Parquet file with the trial's samples; outside of all phases `phase` is null."""
+    samples = trial.samples
+    columns = {
+        "run": [run] * len(samples),
+        "trial": [trial.number] * len(samples),
+        "server": [trial.server] * len(samples),
+        "phase": [_phase(trial, sample.time) for sample in samples],
+        "time": [sample.time for sample in samples],
+        "metric": [sample.metric for sample in samples],
+        "labels": [list(sample.labels.items()) for sample in samples],
+        "value": [sample.value for sample in samples],
+        "unit": [sample.unit for sample in samples],
+        "kind": [str(sample.kind) for sample in samples],
+        "source": [sample.source for sample in samples],
+        "reason": [sample.reason for sample in samples],
+    }
+    buffer = pa.BufferOutputStream()
+    pq.write_table(pa.table(columns, schema=SCHEMA), buffer, compression="zstd")
+    return bytes(buffer.getvalue())
+
+
+def decode(path: Path) -> list[Sample]:
+    """The samples of a file, as they were recorded."""
+    rows = pq.read_table(path).to_pylist(maps_as_pydicts="strict")
+    return [
+        Sample(
+            row["time"],
+            row["metric"],
+            row["labels"],
+            row["value"],
+            row["unit"],
+            Kind(row["kind"]),
+            row["source"],
+            row["reason"],
+        )
+        for row in rows
+    ]
+
+
+def _phase(trial: Trial, time: float) -> str | None:
+    for name, window in trial.phases.items():
+        if window.start <= time <= window.end:
+            return name
+    return None

@@ -1,0 +1,1 @@
+"""The test bed on this machine: namespaces, wire, steering, hugepages, clean-up."""

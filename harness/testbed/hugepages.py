@@ -1,0 +1,73 @@
+"""Hugepages for the engine: reserved when too few are free, given back afterwards."""
+
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from harness.testbed.state import state_folder
+
+PAGES = Path("/sys/kernel/mm/hugepages/hugepages-2048kB")
+PAGE_BYTES = 2 << 20
+USUAL_COUNT = 512  # 1 GiB; generator and peer together took 22 pages at 2,000 connections/s
+
+
+@dataclass(frozen=True, slots=True)
+class Reservation:
+    """What was asked for and what there is: counts of pages of 2 MB.
+
+    `reason` is empty when `free` covers `wanted`. Otherwise it says what is missing and how to
+    mend it; the engine then runs on ordinary pages, which costs it TLB misses.
+    """
+
+    wanted: int
+    free: int
+    reason: str = ""
+
+
+def reserve(wanted: int) -> Reservation:
+    """Make `wanted` pages free if the kernel can; the old setting is written down first."""
+    if not PAGES.exists():
+        return Reservation(wanted, 0, "this kernel has no 2 MB hugepages (CONFIG_HUGETLBFS)")
+    missing = wanted - _read("free_hugepages")
+    if missing > 0:
+        old = _read("nr_hugepages")
+        if not _state_file().exists():  # an older value is the true one
+            _state_file().write_text(json.dumps({"nr_hugepages": old}))
+        _write_count(old + missing)
+    free = _read("free_hugepages")
+    if free >= wanted:
+        return Reservation(wanted, free)
+    return Reservation(
+        wanted,
+        free,
+        f"{free} of {wanted} hugepages of 2 MB could be had: memory is short or in fragments; "
+        f"end other programs, or boot with hugepages={wanted}",
+    )
+
+
+def restore() -> str | None:
+    """Put back the setting from before `reserve`; says what was done, None if there was nothing."""
+    if not _state_file().exists():
+        return None
+    old = int(json.loads(_state_file().read_text())["nr_hugepages"])
+    _write_count(old)
+    _state_file().unlink()
+    return f"hugepages set back to {old}"
+
+
+def describe(reservation: Reservation) -> dict[str, object]:
+    """For the manifest."""
+    return {"page_bytes": PAGE_BYTES, **asdict(reservation)}
+
+
+def _state_file() -> Path:
+    return state_folder() / "hugepages.json"
+
+
+def _read(name: str) -> int:
+    return int((PAGES / name).read_text())
+
+
+def _write_count(count: int) -> None:
+    """The kernel gives as many as it can and reports no error when it is fewer."""
+    (PAGES / "nr_hugepages").write_text(str(count))

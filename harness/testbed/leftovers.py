@@ -1,0 +1,33 @@
+"""Undoing what a run made: at its end, and for a killed run at the next start."""
+
+from harness.testbed import hugepages, network
+from harness.testbed.lock import RunLock
+from harness.testbed.namespace import end_processes, processes_inside
+
+
+def remove_leftovers() -> list[str]:
+    """Remove everything a killed run left; returns what was removed, in words.
+
+    StackcostError when a run is going now: what it uses is no leftover.
+    """
+    with RunLock():
+        return undo_all()
+
+
+def undo_all() -> list[str]:
+    """End the programs inside our namespaces, then remove these, then restore the hugepages.
+
+    What is ours is known by name. The caller holds the RunLock.
+    """
+    done = []
+    try:
+        existing = network.existing_namespaces()
+        inside = [process for name in existing for process in processes_inside(name)]
+        if inside:
+            end_processes(inside)
+            done.append(f"ended {len(inside)} programs inside: {[p.pid for p in inside]}")
+        network.remove_network()
+        done += [f"removed namespace {name}" for name in existing]
+    finally:
+        restored = hugepages.restore()
+    return [*done, restored] if restored else done

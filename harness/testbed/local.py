@@ -1,0 +1,170 @@
+"""The test bed on one machine: load generator and server, each in a namespace, joined by a veth."""
+
+import os
+import subprocess
+from collections.abc import Iterable, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from types import TracebackType
+from typing import Any, NamedTuple, Self
+
+from harness.errors import StackcostError
+from harness.testbed import hugepages, namespace, network
+from harness.testbed.affinity import harness_on
+from harness.testbed.leftovers import undo_all
+from harness.testbed.lock import RunLock
+from harness.testbed.signals import ending_signals_held, ending_signals_raise
+from harness.testbed.steering import Steering, steer_receive
+from servers.base import Endpoint
+
+
+class Cpus(NamedTuple):
+    """Cores by what they are for: the generator and the harness, or the system under test."""
+
+    load: tuple[int, ...]
+    server: tuple[int, ...]
+
+
+class LocalTestbed:
+    """Made on entry, undone on exit, whatever the exit: return, error, Ctrl-C, SIGTERM.
+
+    `kernel_server`: the server's end gets addresses of the kernel's stack, 198.18.0.2 and
+    `service_address`, and a route to `client_network`; otherwise it stays bare, for a peer that
+    speaks frames itself. `service_address`, `service_port`: what clients connect to.
+    `queues`: veth queues each way, one for each of the generator's cores.
+    `wanted_hugepages`: pages of 2 MB; fewer are no error, see `hugepages.reason` of `describe`.
+    What a killed run left is removed first. A second run on this machine is refused. The harness
+    itself keeps to the load's cores while the bed stands.
+    """
+
+    load_namespace = network.LOAD_NAMESPACE
+    server_namespace = network.SERVER_NAMESPACE
+    load_interface = network.LOAD_INTERFACE
+    server_interface = network.SERVER_INTERFACE
+
+    def __init__(
+        self,
+        load_cpus: Iterable[int] = (0,),
+        server_cpus: Iterable[int] = (1,),
+        kernel_server: bool = True,
+        service_address: str = network.SERVICE_ADDRESS,
+        service_port: int = 80,
+        client_network: str = network.CLIENT_NETWORK,
+        queues: int = 1,
+        wanted_hugepages: int = hugepages.USUAL_COUNT,
+    ):
+        self.cpus = Cpus(tuple(load_cpus), tuple(server_cpus))
+        self._kernel_server = kernel_server
+        self._service_address = service_address
+        self._service_port = service_port
+        self._client_network = client_network
+        self._queues = queues
+        self._wanted_hugepages = wanted_hugepages
+        self._steering: tuple[Steering, ...] = ()
+        self.hugepages = hugepages.Reservation(wanted_hugepages, 0, "not reserved yet")
+        self._exit = ExitStack()
+
+    def __enter__(self) -> Self:
+        _check_cpus(self.cpus)
+        check_root()
+        with ExitStack() as entered:
+            entered.enter_context(RunLock())
+            entered.enter_context(ending_signals_raise())
+            entered.enter_context(harness_on(self.cpus.load))
+            entered.callback(self._undo)
+            self._make()
+            self._exit = entered.pop_all()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._exit.close()
+
+    def run(
+        self, namespace_name: str, command: Sequence[str], cpus: Iterable[int], **options: Any
+    ) -> subprocess.Popen[Any]:
+        """Start a program in a namespace on given cores; `options` go to subprocess.Popen."""
+        return namespace.run(namespace_name, command, cpus, **options)
+
+    def steer(self) -> tuple[Steering, ...]:
+        """Place each end's receive work on its own cores; returns how, the load's end first.
+
+        Done on entry. To be done again once the generator, or a peer, has attached to its
+        interface by AF_XDP, which creates receive work that could not be placed before.
+        """
+        self._steering = (
+            steer_receive(self.load_namespace, self.load_interface, self.cpus.load),
+            steer_receive(self.server_namespace, self.server_interface, self.cpus.server),
+        )
+        return self._steering
+
+    def endpoint(self, folder: Path) -> Endpoint:
+        """Where a server is to run; `folder` takes its configuration and logs."""
+        return Endpoint(
+            namespace=self.server_namespace,
+            interface=self.server_interface,
+            address=self._service_address,
+            port=self._service_port,
+            cpus=self.cpus.server,
+            folder=folder,
+        )
+
+    def describe(self) -> dict[str, Any]:
+        """The bed as it is now, for the manifest: cores, wire, steering, offloads, hugepages."""
+        ends = (
+            (self.load_namespace, self.load_interface),
+            (self.server_namespace, self.server_interface),
+        )
+        return {
+            "kind": "veth pair between two network namespaces of one machine",
+            "cpus": self.cpus._asdict(),
+            "queues": self._queues,
+            "mtu_bytes": network.MTU,
+            "initial_window_segments": network.INITIAL_WINDOW if self._kernel_server else None,
+            "receive_steering": [end.describe() for end in self._steering],
+            "offloads": {interface: network.offloads(name, interface) for name, interface in ends},
+            "ipv6": "off in both namespaces",
+            "hugepages": hugepages.describe(self.hugepages),
+        }
+
+    def _make(self) -> None:
+        undo_all()
+        network.make_network(self._queues)
+        if self._kernel_server:
+            network.add_server_addresses(self._service_address, self._client_network)
+            network.receive_as_a_nic()
+        self.steer()
+        self.hugepages = hugepages.reserve(self._wanted_hugepages)
+
+    def _undo(self) -> None:
+        with ending_signals_held():
+            undo_all()
+
+
+def check_root() -> None:
+    """StackcostError unless this process is root's."""
+    if os.geteuid() != 0:
+        raise StackcostError(
+            "the test bed needs root, to make network namespaces", "run the same command with sudo"
+        )
+
+
+def _check_cpus(cpus: Cpus) -> None:
+    """Refuse cores that are not there, and a server that would share the generator's."""
+    present = set(range(os.cpu_count() or 1))
+    unknown = sorted({*cpus.load, *cpus.server} - present)
+    if unknown:
+        raise StackcostError(
+            f"cores {unknown} are not there, this machine has {sorted(present)}",
+            "choose others for load and server",
+        )
+    shared = sorted(set(cpus.load) & set(cpus.server))
+    if shared:
+        raise StackcostError(
+            f"cores {shared} are given to both load and server, which falsifies every CPU figure",
+            "give each its own; at least 2 cores are needed",
+        )

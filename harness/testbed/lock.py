@@ -1,0 +1,56 @@
+"""One run at a time on a machine: two would share cores and falsify each other's figures."""
+
+import fcntl
+import os
+import time
+from types import TracebackType
+from typing import ClassVar, Self
+
+from harness.errors import StackcostError
+from harness.testbed.state import state_folder
+
+
+class RunLock:
+    """Holds this machine for one run; a second run is refused with the first's pid and start time.
+
+    May be entered again within the process that holds it, so that an experiment can hold it over
+    several test beds. The kernel gives it up when the process ends, however it ends.
+    """
+
+    _depth: ClassVar[int] = 0
+    _descriptor: ClassVar[int] = -1
+
+    def __enter__(self) -> Self:
+        if RunLock._depth == 0:
+            RunLock._descriptor = _take()
+        RunLock._depth += 1
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        RunLock._depth -= 1
+        if RunLock._depth == 0:
+            os.close(RunLock._descriptor)
+
+
+def _take() -> int:
+    """Lock the file and write who holds it; returns the descriptor that keeps the lock."""
+    path = state_folder() / "lock"
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        holder = os.read(descriptor, 200).decode(errors="replace").strip()
+        os.close(descriptor)
+        raise StackcostError(
+            f"a run is going on this machine already ({holder or 'just starting'})",
+            "wait until it ends, or end it with Ctrl-C in its terminal",
+        ) from None
+    started = time.strftime("%Y-%m-%d %H:%M:%S %Z")
+    os.ftruncate(descriptor, 0)
+    os.pwrite(descriptor, f"pid {os.getpid()}, since {started}\n".encode(), 0)
+    return descriptor

@@ -1,0 +1,182 @@
+"""Two namespaces and the veth pair between them: made, addressed and removed.
+
+Nothing here has a route out of the machine: the namespaces know only each other, and no veth end
+ever stands in the host's own namespace.
+"""
+
+import errno
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from pyroute2 import IPRoute, NetlinkError, netns
+
+from harness.errors import StackcostError
+from harness.testbed.namespace import NAMESPACE_FOLDER, execute
+
+LOAD_NAMESPACE = "stackcost-load"
+SERVER_NAMESPACE = "stackcost-server"
+LOAD_INTERFACE = "sc-load0"
+SERVER_INTERFACE = "sc-server0"
+
+LOAD_ADDRESS = "198.18.0.1"  # benchmarking addresses, RFC 2544 appendix C.2.2
+SERVER_ADDRESS = "198.18.0.2"
+SERVICE_ADDRESS = "48.0.0.1"
+CLIENT_NETWORK = "16.0.0.0/8"
+CLIENT_ADDRESS = "16.0.0.1"
+MTU = 1500
+INITIAL_WINDOW = 2  # segments; the published bed sets it on this very route
+
+NAMESPACES = (LOAD_NAMESPACE, SERVER_NAMESPACE)
+
+
+def make_network(queues: int) -> None:
+    """Make both namespaces, loopback up, and the veth pair with `queues` queues each way, up.
+
+    StackcostError when this machine does not allow namespaces or has no veth.
+    """
+    try:
+        for namespace in NAMESPACES:
+            netns.create(namespace)
+            _set_quiet(namespace)
+        _make_pair(queues)
+    except (NetlinkError, OSError) as error:
+        raise _explain(error) from error
+
+
+def add_server_addresses(service_address: str, client_network: str) -> None:
+    """Give the kernel's stack the server's addresses and the way back to the clients.
+
+    The way back leads through the load end's address, which is resolved by ARP as on a real
+    network, and sets the initial window.
+    """
+    with IPRoute(netns=SERVER_NAMESPACE) as network:
+        index = network.link_lookup(ifname=SERVER_INTERFACE)[0]
+        network.addr("add", index=index, address=SERVER_ADDRESS, prefixlen=24)
+        network.addr("add", index=index, address=service_address, prefixlen=32)
+        network.route(
+            "add",
+            dst=client_network,
+            gateway=LOAD_ADDRESS,
+            metrics={"initcwnd": INITIAL_WINDOW},
+        )
+
+
+def receive_as_a_nic() -> None:
+    """Let the server's stack receive by polls of a queue with GRO, as behind a NIC.
+
+    By default a veth has neither: the sender's own call runs the receiver's stack. The kernel
+    takes the queue only for a sender without TSO (veth_skb_is_eligible_for_gro in
+    drivers/net/veth.c), so that is off on the load's end, where the generator has no use for it.
+    """
+    execute(LOAD_NAMESPACE, ["ethtool", "-K", LOAD_INTERFACE, "tso", "off"])
+    execute(SERVER_NAMESPACE, ["ethtool", "-K", SERVER_INTERFACE, "gro", "on"])
+
+
+@contextmanager
+def kernel_client(service_address: str = SERVICE_ADDRESS) -> Iterator[None]:
+    """Let the kernel's stack be the client for a while, before the generator takes the load's end.
+
+    Programs in the load's namespace then reach the server from 16.0.0.1. Anything attached to the
+    interface by AF_XDP would swallow the answers.
+    """
+    with IPRoute(netns=LOAD_NAMESPACE) as network:
+        index = network.link_lookup(ifname=LOAD_INTERFACE)[0]
+        network.addr("replace", index=index, address=LOAD_ADDRESS, prefixlen=24)
+        network.addr("replace", index=index, address=CLIENT_ADDRESS, prefixlen=32)
+        network.route(
+            "replace", dst=f"{service_address}/32", gateway=SERVER_ADDRESS, prefsrc=CLIENT_ADDRESS
+        )
+    try:
+        yield
+    finally:
+        with IPRoute(netns=LOAD_NAMESPACE) as network:
+            network.flush_addr(index=index)  # takes the route with it
+
+
+def existing_namespaces() -> list[str]:
+    """Which of the two namespaces there are, such as leftovers of a killed run."""
+    return [name for name in NAMESPACES if (NAMESPACE_FOLDER / name).exists()]
+
+
+def remove_network() -> None:
+    """Remove what of the network there is. Programs inside must have ended."""
+    for namespace, interface in (
+        (LOAD_NAMESPACE, LOAD_INTERFACE),
+        (SERVER_NAMESPACE, SERVER_INTERFACE),
+    ):
+        if not (NAMESPACE_FOLDER / namespace).exists():
+            continue
+        _delete_link(namespace, interface)
+        netns.remove(namespace)
+
+
+def offloads(namespace: str, interface: str) -> dict[str, bool]:
+    """The offload features that decide what frames look like, as set now.
+
+    Beyond `receive_as_a_nic` they are left as Linux makes them. With tx checksumming on, a veth end
+    sends partial TCP checksums (the pseudo header's only), and the engine tolerates them. When an
+    AF_XDP socket is attached to one end, the kernel turns TCP segmentation offload of the other end
+    off (veth_xdp_set): from then on the server's stack segments in software.
+    """
+    wanted = {
+        "tx-checksumming",
+        "rx-checksumming",
+        "tcp-segmentation-offload",
+        "generic-segmentation-offload",
+        "generic-receive-offload",
+    }
+    found = {}
+    for line in execute(namespace, ["ethtool", "-k", interface]).splitlines():
+        name, _, state = line.partition(":")
+        if name in wanted:
+            found[name] = state.split()[0] == "on"
+    return found
+
+
+def _set_quiet(namespace: str) -> None:
+    """No IPv6 here: router solicitations and duplicate address detection would be stray frames."""
+    for scope in ("all", "default"):
+        path = f"/proc/sys/net/ipv6/conf/{scope}/disable_ipv6"
+        execute(namespace, ["sh", "-c", f"[ ! -e {path} ] || echo 1 > {path}"])
+
+
+def _make_pair(queues: int) -> None:
+    counts: dict[str, Any] = {"num_tx_queues": queues, "num_rx_queues": queues}
+    peer = {
+        "ifname": SERVER_INTERFACE,
+        "net_ns_fd": str(NAMESPACE_FOLDER / SERVER_NAMESPACE),
+        **counts,
+    }
+    with IPRoute(netns=LOAD_NAMESPACE) as network:
+        network.link("add", ifname=LOAD_INTERFACE, kind="veth", peer=peer, **counts)
+    for namespace, interface in (
+        (LOAD_NAMESPACE, LOAD_INTERFACE),
+        (SERVER_NAMESPACE, SERVER_INTERFACE),
+    ):
+        with IPRoute(netns=namespace) as network:
+            network.link("set", index=network.link_lookup(ifname="lo")[0], state="up")
+            index = network.link_lookup(ifname=interface)[0]
+            network.link("set", index=index, mtu=MTU, state="up")
+
+
+def _delete_link(namespace: str, interface: str) -> None:
+    """Deleted by hand: the kernel would do it later, at a time of its own, after the namespace."""
+    try:
+        with IPRoute(netns=namespace) as network:
+            for index in network.link_lookup(ifname=interface):
+                network.link("del", index=index)
+    except (NetlinkError, OSError):
+        return  # a name without a namespace behind it: the name is all there is to remove
+
+
+def _explain(error: OSError | NetlinkError) -> StackcostError:
+    code = error.code if isinstance(error, NetlinkError) else error.errno
+    if code in (errno.EPERM, errno.EACCES):
+        return StackcostError(
+            "this machine does not let us make network namespaces",
+            "run as root; in a container, with --privileged",
+        )
+    if code == errno.EOPNOTSUPP:
+        return StackcostError("this kernel has no veth interfaces", "modprobe veth")
+    return StackcostError(f"the test bed's network could not be made: {error}", "stackcost clean")
