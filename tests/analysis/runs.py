@@ -1,0 +1,41 @@
+"""A whole run's trials with known answers: CPU factor 10, memory factor 4120 / 320."""
+
+from harness.analysis.summarise import Context
+from harness.model import Trial
+from tests.analysis.trials import hold_trial, load_trial
+
+CONTEXT = Context(
+    run="20260101T000000-compare",
+    title="a run made for a test",
+    servers=("nginx/kernel", "astf-peer"),
+    baseline="nginx/kernel",
+    against="astf-peer",
+    load_cpus=(0,),
+    server_cpus=(1,),
+    state="complete",
+    merged_caches={},
+    machine={"cpu": "made for a test", "kernel": "6.18"},
+)
+MEMORY = {
+    "nginx/kernel": {"slab.bytes": 3700.0, "sockstat.memory": 20.0, "process.pss": 400.0},
+    "astf-peer": {"slab.bytes": 1.0, "process.pss": 5.0, "engine.pool_in_use": 320.0},
+}
+
+
+def compared(rounds: int = 3) -> list[Trial]:
+    """Both servers in turn over some rounds, two loads and three counts of open flows each."""
+    trials: list[Trial] = []
+    for number in range(1, rounds + 1):
+        drift = 1 + 0.01 * (number - 2)
+        costs = {
+            "nginx/kernel": {"user": 10, "system": 40, "irq": 1, "softirq": 49 * drift},
+            "astf-peer": {"busy": 10 * (2 - drift)},
+        }
+        for server, cost in costs.items():
+            for count in (0, 2000, 5000):
+                at = len(trials) + 1
+                trials.append(hold_trial(count, MEMORY[server], server, at, number))
+            for offered in (1000, 2000):
+                at = len(trials) + 1
+                trials.append(load_trial(server, at, number, offered, cost, offered * 10))
+    return trials

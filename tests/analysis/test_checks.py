@@ -1,0 +1,80 @@
+from dataclasses import replace
+
+from harness.analysis.checks import Check, checks, flags
+from harness.analysis.readings import Readings
+from harness.model import Trial
+from tests.analysis.trials import counter, hold_trial, load_trial
+
+
+def by_name(trial: Trial, cpus: tuple[int, ...] = (1,)) -> dict[str, Check]:
+    return {check.name.split()[0]: check for check in checks(Readings(trial), cpus)}
+
+
+def test_a_clean_trial_has_no_flag_and_every_check_holds() -> None:
+    trial = load_trial()
+    assert flags(Readings(trial), (1,)) == []
+    assert [check.holds for check in checks(Readings(trial), (1,))] == [True] * 4
+
+
+def test_each_fault_of_the_load_is_flagged() -> None:
+    trial = load_trial(offered=2000)
+    trial.load["schedule"] = {"intended": 10_007, "opened": 10_000, "late": 300, "unsent": 7}
+    trial.load["client"] |= {"tcps_conndrops": 2, "tcps_sndrexmitpack": 5}
+    trial.load["cut_flows"] = 3
+    assert flags(Readings(trial), (1,)) == [
+        "3.0% of connections started late by the schedule",
+        "7 connections of the schedule not started",
+        "2 connections failed",
+        "3 flows had not ended when the drain was over",
+        "5 segments retransmitted",
+        "completed 1000 connections/s of 2000 offered",
+    ]
+
+
+def test_a_busy_generator_is_flagged() -> None:
+    trial = load_trial()
+    for index, sample in enumerate(trial.samples):
+        if sample.metric == "engine.busy_time":
+            trial.samples[index] = replace(sample, value=(sample.value or 0) * 2.2)
+    assert flags(Readings(trial), (1,)) == ["generator 88% busy, above 80%"]
+
+
+def test_some_late_starts_are_no_reason_to_distrust() -> None:
+    trial = load_trial()
+    trial.load["schedule"] = {"intended": 10_000, "opened": 10_000, "late": 99, "unsent": 0}
+    assert flags(Readings(trial), (1,)) == []
+
+
+def test_other_programs_on_the_servers_core_are_flagged() -> None:
+    trial = load_trial()
+    other = {"cpu": "1", "process": "99", "thread": "99", "command": "cc1plus", "kind": "task"}
+    trial.samples += counter("task.time", 2.5, other)
+    assert flags(Readings(trial), (1,)) == ["other programs took 25.0% of the server's cores"]
+
+
+def test_missing_flows_of_a_hold_are_flagged() -> None:
+    trial = hold_trial(2000, {"slab.bytes": 1.0})
+    assert flags(Readings(trial), (1,)) == []
+    trial.load["held_flows"] = 1998.0
+    assert flags(Readings(trial), (1,)) == ["1998 flows held open, not 2000"]
+
+
+def test_bytes_requests_and_counts_must_agree_exactly() -> None:
+    trial = load_trial()
+    trial.load["client"]["tcps_rcvbyte"] -= 1
+    trial.load["server_requests"] += 1
+    trial.load["client"]["tcps_connects"] -= 1
+    found = by_name(trial)
+    assert [found[name].holds for name in ("received", "requests", "attempted")] == [False] * 3
+    assert found["received"].wanted == "330000000" and found["received"].seen == "329999999"
+
+
+def test_receive_work_on_the_wrong_core_fails() -> None:
+    assert by_name(load_trial(), cpus=(0,))["share"].holds is False
+
+
+def test_unknown_is_neither_pass_nor_fail() -> None:
+    trial = load_trial()
+    trial.load["server_requests"] = None
+    check = by_name(trial)["requests"]
+    assert check.holds is None and check.reason

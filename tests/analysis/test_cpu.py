@@ -1,0 +1,96 @@
+from dataclasses import replace
+
+import pytest
+
+from harness.analysis import cpu, flows
+from harness.analysis.cores import core_shares
+from harness.analysis.readings import Readings
+from tests.analysis.trials import counter, load_trial
+
+
+def test_kernel_server_cost_by_kind_takes_exact_times_and_the_ratio_of_ticks() -> None:
+    seen = Readings(load_trial(microseconds={"user": 10, "system": 40, "irq": 1, "softirq": 49}))
+    cost = cpu.server_cost(seen, cpus=[1])
+    assert cost == pytest.approx({"user": 10, "system": 40, "irq": 1, "softirq": 49})
+    assert cpu.server_total(seen, [1]) == pytest.approx(100)
+    assert cpu.beside_polling(seen, [1]) == {}
+
+
+def test_polling_peer_costs_its_busy_time_and_the_wire_is_shown_beside_it() -> None:
+    trial = load_trial("astf-peer", microseconds={"busy": 12, "softirq": 3})
+    poll = {"cpu": "1", "process": "9", "thread": "9", "command": "napi/sc-server0", "kind": "task"}
+    trial.samples += counter("task.time", 0.05, poll)
+    seen = Readings(trial)
+    assert cpu.server_cost(seen, cpus=[1]) == pytest.approx({"busy": 12})
+    assert cpu.server_total(seen, cpus=[1]) == pytest.approx(12)
+    assert cpu.engine_busy_share(seen, "peer") == pytest.approx(0.012)
+    assert cpu.beside_polling(seen, [1]) == pytest.approx({"softirq": 3, "receive polls": 5})
+
+
+def test_other_programs_on_its_core_are_not_charged_to_the_server() -> None:
+    trial = load_trial(completed=10_000)
+    other = {"cpu": "1", "process": "99", "thread": "99", "command": "cc1plus", "kind": "task"}
+    trial.samples += counter("task.time", 2.5, other)
+    seen = Readings(trial)
+    assert cpu.server_total(seen, [1]) == pytest.approx(100)
+    assert cpu.foreign_share(seen, [1]) == pytest.approx(0.25)
+
+
+def test_polling_the_servers_interface_is_its_system_time() -> None:
+    trial = load_trial(microseconds={"user": 10, "system": 40, "irq": 1, "softirq": 49})
+    poll = {"cpu": "1", "process": "9", "thread": "9", "command": "napi/sc-server0", "kind": "task"}
+    trial.samples += counter("task.time", 0.05, poll)
+    trial.samples += counter("task.time", 0.70, {**poll, "cpu": "0", "command": "napi/sc-load0-2"})
+    seen = Readings(trial)
+    cost = cpu.server_cost(seen, cpus=[1])
+    assert cost == pytest.approx({"user": 10, "system": 45, "irq": 1, "softirq": 49})
+    assert cpu.foreign_share(seen, [1]) == pytest.approx(0)
+
+
+def test_generator_is_apart_and_its_core_never_charged_to_the_server() -> None:
+    seen = Readings(load_trial(completed=10_000))
+    assert cpu.generator_cost(seen, cpus=[0])["busy"] == pytest.approx(400)
+    assert cpu.engine_busy_share(seen, "generator") == pytest.approx(0.4)
+    assert cpu.server_total(seen, [1]) == pytest.approx(100)
+
+
+def test_total_is_unknown_when_a_kind_is() -> None:
+    trial = load_trial()
+    trial.samples = [s for s in trial.samples if s.labels.get("kind") != "softirq"]
+    seen = Readings(trial)
+    assert cpu.server_cost(seen, [1])["softirq"] is None
+    assert cpu.server_total(seen, [1]) is None
+
+
+def test_share_of_receive_work_on_the_servers_core() -> None:
+    seen = Readings(load_trial())
+    assert cpu.receive_share(seen, [1]) == pytest.approx(0.99)
+    assert cpu.receive_share(seen, [0]) == pytest.approx(0.01)
+
+
+def test_failed_connections_are_not_completed_ones() -> None:
+    trial = load_trial(completed=1000)
+    trial.samples = [s for s in trial.samples if s.labels.get("counter") != "tcps_drops"]
+    dropped = {"engine": "generator", "side": "client", "counter": "tcps_drops"}
+    trial.samples += counter("trex.counter", 10, dropped)
+    assert flows.completed_in(Readings(trial)) == 990
+    assert flows.completed_rate(Readings(trial)) == 99
+
+
+def test_counters_of_the_peer_are_not_the_generators() -> None:
+    trial = load_trial(completed=1000)
+    peers = [
+        replace(s, labels={**s.labels, "engine": "peer"})
+        for s in trial.samples
+        if s.metric == "trex.counter"
+    ]
+    trial.samples += peers
+    assert flows.completed_in(Readings(trial)) == 1000
+
+
+def test_core_shares_are_of_each_cores_own_time_and_tell_idle_polling_apart() -> None:
+    shares = core_shares([Readings(load_trial())])
+    assert sum(shares["1"].values()) == pytest.approx(1)
+    assert shares["1"]["idle"] == pytest.approx(0.9)
+    assert shares["0"]["idle polling"] == pytest.approx(0.6)
+    assert shares["0"]["user"] + shares["0"]["system"] == pytest.approx(0.4)

@@ -1,0 +1,73 @@
+import pytest
+
+from harness.analysis.memory import fit, lines
+from harness.analysis.memory_summary import bytes_per_flow, summarise_memory
+from harness.analysis.readings import Readings
+from tests.analysis.trials import gauge, hold_trial
+
+KERNEL = {"slab.bytes": 3700.0, "sockstat.memory": 20.0, "process.pss": 400.0}
+PEER = {"slab.bytes": 1.0, "process.pss": 5.0, "engine.pool_in_use": 320.0}
+
+
+def holds(each: dict[str, float], round_number: int = 1) -> list[Readings]:
+    counts = (0, 2000, 10_000)
+    return [Readings(hold_trial(count, each, round_number=round_number)) for count in counts]
+
+
+def test_slope_is_the_cost_of_a_flow_and_intercept_what_was_there() -> None:
+    line = lines(holds(KERNEL), {})["kernel slab"]
+    assert line.slope == pytest.approx(3700)
+    assert line.intercept == pytest.approx(1e6, rel=1e-3)
+    assert line.r_squared == pytest.approx(1)
+
+
+def test_memory_that_does_not_move_is_a_straight_line() -> None:
+    line = fit([(0, 5e6), (1000, 5e6)])
+    assert line is not None and (line.slope, line.r_squared) == (0, 1)
+
+
+def test_one_point_is_no_slope() -> None:
+    assert fit([(1000, 5e6), (1000, 6e6)]) is None
+    assert summarise_memory([Readings(hold_trial(2000, KERNEL))], {}) is None
+
+
+def test_kernel_stack_counts_slab_buffers_and_process() -> None:
+    found = summarise_memory(holds(KERNEL, 1) + holds(KERNEL, 2), {})
+    assert found is not None
+    assert found.counted == ["kernel slab", "socket buffers", "process"]
+    assert found.total.median == pytest.approx(4120)
+    assert len(found.total.values) == 2, "one slope per round"
+    assert found.caches["TCP"].median == pytest.approx(3700)
+
+
+def test_peer_counts_its_pools_and_shows_its_process_beside_them() -> None:
+    found = summarise_memory(holds(PEER), {})
+    assert found is not None
+    assert found.counted == ["engine pools"]
+    assert found.total.median == pytest.approx(320)
+    assert found.per_flow["kernel slab"].median == pytest.approx(1)
+    assert found.per_flow["process"].median == pytest.approx(5)
+
+
+def test_a_round_that_lacks_a_kind_has_no_total() -> None:
+    short = {name: size for name, size in KERNEL.items() if name != "process.pss"}
+    totals = bytes_per_flow(holds(KERNEL, 1) + holds(short, 2), {})
+    assert totals[1] == pytest.approx(4120)
+    assert totals[2] is None
+
+
+def test_caches_that_only_grow_with_time_are_shown_and_not_counted() -> None:
+    trials = []
+    for count in (0, 2000, 10_000):
+        trial = hold_trial(count, KERNEL)
+        trial.samples += gauge("slab.bytes", [700.0 * count] * 4, {"cache": "proc_inode_cache"})
+        trial.samples += gauge("slab.bytes", [72.0 * count] * 4, {"cache": "anon_vma_chain"})
+        trials.append(Readings(trial))
+    apart = lines(trials, {})
+    assert apart["kernel slab"].slope == pytest.approx(3700)
+    assert apart["other slab"].slope == pytest.approx(772)
+    merged = lines(trials, {"anon_vma_chain": ["eventpoll_pwq"]})
+    assert merged["kernel slab"].slope == pytest.approx(3772), "merged with one of a connection"
+    found = summarise_memory(trials, {})
+    assert found is not None and found.total.median == pytest.approx(4120)
+    assert "proc_inode_cache" in found.caches

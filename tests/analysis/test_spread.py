@@ -1,0 +1,55 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness.analysis.spread import ratio, spread
+
+POSITIVE = st.floats(min_value=0.1, max_value=1e6)
+
+
+def test_every_value_is_kept_with_median_and_range() -> None:
+    seen = spread([5.0, 1.0, None, 3.0], "us")
+    assert seen.values == [5.0, 1.0, 3.0]
+    assert (seen.median, seen.minimum, seen.maximum, seen.unit) == (3.0, 1.0, 5.0, "us")
+
+
+def test_nothing_known_is_none_with_a_reason() -> None:
+    assert spread([None, None], "us", "no tracepoints").model_dump(exclude_none=True) == {
+        "unit": "us",
+        "values": [],
+        "reason": "no tracepoints",
+    }
+    assert ratio([None, 2.0], [1.0, 0.0]).median is None
+
+
+def test_one_trial_has_no_interval_and_says_so() -> None:
+    seen = ratio([30.0], [10.0])
+    assert (seen.median, seen.low, seen.high) == (3.0, None, None)
+    assert seen.reason == "1 trial: no interval"
+
+
+def test_ratio_pairs_rounds_and_leaves_out_those_with_one_side() -> None:
+    seen = ratio([60.0, None, 66.0], [10.0, 10.0, 11.0])
+    assert seen.values == [6.0, 6.0]
+    assert seen.median == 6.0
+
+
+def test_interval_of_the_ratio_narrows_with_the_trials_and_holds_the_truth() -> None:
+    few = ratio([58.0, 62.0, 60.0], [10.2, 9.8, 10.0])
+    many = ratio([58.0, 62.0, 60.0] * 8, [10.2, 9.8, 10.0] * 8)
+    assert few.low and few.high and many.low and many.high
+    assert few.low <= many.low <= 6.0 <= many.high <= few.high
+
+
+@given(st.lists(st.tuples(POSITIVE, POSITIVE), min_size=2, max_size=6))
+def test_interval_and_range_always_hold_the_median(pairs: list[tuple[float, float]]) -> None:
+    seen = ratio([a for a, _ in pairs], [b for _, b in pairs])
+    again = ratio([a for a, _ in pairs], [b for _, b in pairs])
+    assert seen == again, "the same trials give the same interval"
+    assert seen.low is not None and seen.median is not None and seen.high is not None
+    assert seen.low <= seen.median * (1 + 1e-9) and seen.median <= seen.high * (1 + 1e-9)
+
+
+def test_ratio_refuses_rounds_that_do_not_correspond() -> None:
+    with pytest.raises(ValueError):
+        ratio([1.0, 2.0], [1.0])

@@ -1,0 +1,58 @@
+from dataclasses import replace
+
+import pytest
+
+from harness.analysis.definitions import DEFINITIONS
+from harness.analysis.summarise import summarise
+from harness.analysis.summary import Summary
+from tests.analysis.runs import CONTEXT, compared
+
+
+def test_factors_are_the_ratio_of_the_two_servers() -> None:
+    cpu, memory = summarise(compared(), CONTEXT).factors
+    assert (cpu.name, cpu.above, cpu.below) == ("cpu", "nginx/kernel", "astf-peer")
+    assert cpu.ratio.median == pytest.approx(10, rel=0.02)
+    assert len(cpu.ratio.values) == 3, "one value per round, all kept"
+    assert cpu.ratio.low and cpu.ratio.high and cpu.ratio.low < 10 < cpu.ratio.high
+    assert memory.ratio.median == pytest.approx(4120 / 320, rel=0.01)
+    assert memory.at == "slope over 0 to 5,000 open flows"
+
+
+def test_cpu_factor_is_taken_at_the_highest_trusted_load() -> None:
+    trials = compared()
+    assert summarise(trials, CONTEXT).factors[0].at == "2,000 connections/s"
+    next(t for t in trials if t.offered_cps == 2000).flags.append("generator 90% busy")
+    assert summarise(trials, CONTEXT).factors[0].at == "1,000 connections/s"
+
+
+def test_a_load_flagged_everywhere_is_still_answered_and_says_so() -> None:
+    trials = compared()
+    for trial in trials:
+        trial.flags.append("1.5% of CPU time stolen by the hypervisor")
+    factor = summarise(trials, CONTEXT).factors[0]
+    assert factor.at == "2,000 connections/s, 6 of its trials flagged"
+    assert factor.ratio.median == pytest.approx(10, rel=0.02)
+
+
+def test_an_interrupted_run_keeps_what_it_has() -> None:
+    trials = [trial for trial in compared() if trial.server == "nginx/kernel"]
+    summary = summarise(trials, replace(CONTEXT, state="interrupted"))
+    assert summary.state == "interrupted"
+    nginx, peer = summary.servers
+    assert nginx.levels and nginx.memory and not peer.levels and peer.memory is None
+    assert [factor.ratio.median for factor in summary.factors] == [None, None]
+    assert all(factor.ratio.reason for factor in summary.factors)
+
+
+def test_a_run_without_any_trial_still_has_a_summary() -> None:
+    assert summarise([], CONTEXT).servers[0].levels == []
+
+
+def test_summary_survives_json_and_names_every_figure() -> None:
+    summary = summarise(compared(), CONTEXT)
+    assert Summary.model_validate_json(summary.model_dump_json()) == summary
+    level = summary.servers[0].levels[0]
+    for kind in level.server_cpu:
+        assert f"server_cpu.{kind}" in DEFINITIONS
+    assert len(summary.trials) == len(compared())
+    assert all(definition.source for definition in summary.definitions.values())

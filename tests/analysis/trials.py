@@ -1,0 +1,125 @@
+"""Trials with known figures, built from the real sample types."""
+
+from collections.abc import Iterable
+
+from harness.model import Kind, Sample, Trial, Window
+
+START, END = 100.0, 110.0
+SUSTAIN = Window(START, END)
+
+
+def counter(metric: str, grows: float, labels: dict[str, str], first: float = 5.0) -> list[Sample]:
+    """A counter read at both edges of the window and outside of it, where it grows as well."""
+    last = first + grows
+    moments = ((START - 1, first - 1), (START, first), (END, last), (END + 1, last + 9))
+    return [
+        Sample(moment, metric, labels, value, "1", Kind.COUNTER, "made for a test")
+        for moment, value in moments
+    ]
+
+
+def gauge(metric: str, levels: Iterable[float], labels: dict[str, str]) -> list[Sample]:
+    """A level read once a second from the start of the window on."""
+    return [
+        Sample(START + second, metric, labels, value, "B", Kind.GAUGE, "made for a test")
+        for second, value in enumerate(levels)
+    ]
+
+
+def client_counters(completed: int, sent_bytes: int, **others: int) -> dict[str, int]:
+    """What a generator reports after a trial without a fault, but for `others`."""
+    return {
+        "tcps_connattempt": completed,
+        "tcps_connects": completed,
+        "tcps_closed": completed,
+        "tcps_rcvbyte": sent_bytes,
+        **others,
+    }
+
+
+def load_trial(
+    server: str = "nginx/kernel",
+    number: int = 1,
+    round_number: int = 1,
+    offered: float = 1000,
+    microseconds: dict[str, float] | None = None,
+    completed: int = 10_000,
+) -> Trial:
+    """A sustain window of 10 s in which `completed` connections each cost `microseconds`.
+
+    Kinds "user", "system", "irq", "softirq" are of core 1; "busy" makes it a polling peer. The
+    generator on core 0 takes 40 % of its time.
+    """
+    trial = Trial(server, number, offered, phases={"sustain": SUSTAIN})
+    costs = microseconds or {"user": 10, "system": 40, "irq": 1, "softirq": 49}
+    seconds = {kind: cost * completed / 1e6 for kind, cost in costs.items()}
+    softirq = seconds.get("softirq", 0.0)
+    exact = {
+        "task": seconds.get("user", 0.0) + seconds.get("system", 0.0),
+        "irq": seconds.get("irq", 0.0),
+        "softirq": softirq,
+        "idle": 10 - sum(seconds.values()),
+    }
+    for kind, spent in exact.items():
+        trial.samples += counter("cpu.exact_time", spent, {"cpu": "1", "kind": kind})
+    for kind, spent in (("task", 10.0), ("irq", 0.0), ("softirq", softirq / 99), ("idle", 0.0)):
+        trial.samples += counter("cpu.exact_time", spent, {"cpu": "0", "kind": kind})
+    task = {"cpu": "1", "process": "7", "thread": "7", "command": "nginx", "kind": "task"}
+    trial.samples += counter("task.time", exact["task"], task)
+    for kind in ("user", "system"):
+        spent = {"role": "worker-0", "process": "7", "kind": kind}
+        trial.samples += counter("process.cpu_time", seconds.get(kind, 0.0) * 1.3, spent)
+    # As ticks see it, everything is half of what it is: only their ratio may be used.
+    for kind in ("user", "system", "irq", "softirq", "idle", "nice", "steal"):
+        for core in ("0", "1"):
+            ticks = seconds.get(kind, 0.0) / 2
+            trial.samples += counter("cpu.time", ticks, {"cpu": core, "kind": kind})
+    for core, received in (("1", softirq), ("0", softirq / 99)):
+        labels = {"cpu": core, "vector": "NET_RX"}
+        trial.samples += counter("softirq.time", received, labels)
+    engines = {"generator": 4.0} | ({"peer": seconds["busy"]} if "busy" in seconds else {})
+    for engine, busy in engines.items():
+        labels = {"engine": engine, "core": "0", "cpu": "0" if engine == "generator" else "1"}
+        trial.samples += counter("engine.busy_time", busy, labels)
+        trial.samples += counter("engine.time", 10.0, labels)
+    for name, value in (("tcps_closed", completed), ("tcps_drops", 0)):
+        labels = {"engine": "generator", "side": "client", "counter": name}
+        trial.samples += counter("trex.counter", value, labels)
+    trial.load = {
+        "round": round_number,
+        "response_bytes": 33_000,
+        "server_requests": completed,
+        "client": client_counters(completed, completed * 33_000),
+    }
+    return trial
+
+
+def hold_trial(
+    open_flows: int,
+    bytes_per_flow: dict[str, float],
+    server: str = "nginx/kernel",
+    number: int = 1,
+    round_number: int = 1,
+) -> Trial:
+    """`open_flows` flows held open; memory is 1 MB and `bytes_per_flow` for each, by metric."""
+    trial = Trial(server, number, 0.0, phases={"hold": SUSTAIN})
+    for metric, each in bytes_per_flow.items():
+        size = 1e6 + each * open_flows
+        labels = LABELS[metric]
+        trial.samples += gauge(metric, (size, size + 100, size - 90, size), labels)
+    trial.load = {
+        "round": round_number,
+        "response_bytes": 33_000,
+        "open_flows": open_flows,
+        "held_flows": open_flows,
+        "client": client_counters(open_flows, open_flows * 33_000),
+    }
+    return trial
+
+
+LABELS = {
+    "slab.bytes": {"cache": "TCP"},
+    "sockstat.memory": {"protocol": "TCP"},
+    "process.pss": {"role": "worker-0", "pid": "7"},
+    "engine.pool_in_use": {"engine": "peer", "pool": "flow"},
+}

@@ -1,0 +1,25 @@
+"""docs/figures.md defines every metric, with its unit, kind and labels, and no other."""
+
+import re
+from pathlib import Path
+
+from harness.collect import cpu, cpu_account, engine, network, process, slab, softnet
+from harness.model import Metric
+
+COLLECTORS = (
+    cpu.CpuTime,
+    cpu_account.CpuAccount,
+    engine.Engine,
+    network.Network,
+    process.Processes,
+    slab.Slab,
+    softnet.Softnet,
+)
+ROW = re.compile(r"^\| `(\w+\.\w+)` \| (\w+) \| (\w+) \|", re.MULTILINE)
+
+
+def test_every_metric_is_defined_as_declared() -> None:
+    text = (Path(__file__).parents[2] / "docs" / "figures.md").read_text()
+    defined = {name: (unit, kind) for name, unit, kind in ROW.findall(text)}
+    metrics: list[Metric] = [metric for each in COLLECTORS for metric in each.metrics]
+    assert defined == {metric.name: (metric.unit, str(metric.kind)) for metric in metrics}

@@ -1,0 +1,60 @@
+"""Figures of engines with and without the methods that TRex lacks."""
+
+from typing import Any
+
+from harness.collect.engine import Engine
+from harness.model import Sample
+
+TRAFFIC = {"traffic": {"client": {"tcps_closed": 12, "epoch_name": "x"}, "server": {}}}
+ANSWERS: dict[str, Any] = {
+    "stackcost_get_cpu": {
+        "tsc_hz": 2_000_000_000,
+        "cores": [{"core": 0, "cpu": 1, "total_cycles": 8_000_000_000, "busy_cycles": 10**9}],
+    },
+    "stackcost_get_memory": {
+        "pools": [{"name": "flow", "object_bytes": 256, "in_use": 1000, "reserved_bytes": 1 << 20}]
+    },
+}
+
+
+class Client:
+    """Answers as a server with the given extra methods does."""
+
+    def __init__(self, *methods: str):
+        self.methods = methods
+
+    def stats(self) -> dict[str, Any]:
+        return TRAFFIC
+
+    def supports(self, method: str) -> bool:
+        return method in self.methods
+
+    def call(self, method: str, params: dict[str, Any]) -> Any:
+        assert self.supports(method)
+        return ANSWERS[method]
+
+
+def by_metric(samples: list[Sample]) -> dict[str, Sample]:
+    return {sample.metric: sample for sample in samples}
+
+
+def test_cycles_become_seconds_and_objects_bytes() -> None:
+    found = by_metric(Engine("peer", Client(*ANSWERS)).read())
+    assert found["trex.counter"].value == 12
+    assert found["trex.counter"].labels == {
+        "engine": "peer",
+        "side": "client",
+        "counter": "tcps_closed",
+    }
+    assert (found["engine.busy_time"].value, found["engine.time"].value) == (0.5, 4.0)
+    assert found["engine.busy_time"].labels == {"engine": "peer", "core": "0", "cpu": "1"}
+    assert found["engine.pool_in_use"].value == 256_000
+    assert found["engine.pool_reserved"].value == 1 << 20
+
+
+def test_what_trex_lacks_is_unknown_not_zero() -> None:
+    found = by_metric(Engine("generator", Client()).read())
+    assert found["trex.counter"].value == 12
+    for name in ("engine.busy_time", "engine.time", "engine.pool_in_use", "engine.pool_reserved"):
+        assert found[name].value is None
+        assert found[name].reason.startswith("this generator has no RPC method stackcost_get_")

@@ -1,0 +1,91 @@
+"""Counters of a namespace, and only of that one."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+
+import pytest
+
+from harness.collect.network import Network
+from harness.collect.sampler import Sampler
+from harness.collect.softnet import Softnet
+from harness.model import Sample
+
+NAMESPACE = f"stackcost-test-{os.getpid()}"
+CONNECT = """
+import socket
+listener = socket.create_server(("127.0.0.1", 0))
+for _ in range({count}):
+    with socket.create_connection(listener.getsockname()) as client:
+        server, _ = listener.accept()
+        client.sendall(b"x" * 1000)
+        server.recv(1000, socket.MSG_WAITALL)
+        server.close()
+"""
+
+
+@pytest.fixture
+def namespace() -> Iterator[str]:
+    subprocess.run(["ip", "netns", "add", NAMESPACE], check=True)
+    try:
+        subprocess.run(["ip", "-n", NAMESPACE, "link", "set", "lo", "up"], check=True)
+        yield NAMESPACE
+    finally:
+        subprocess.run(["ip", "netns", "delete", NAMESPACE], check=True)
+
+
+def value(samples: list[Sample], metric: str, **labels: str) -> float:
+    (found,) = [s for s in samples if s.metric == metric and labels.items() <= s.labels.items()]
+    assert found.value is not None
+    return found.value
+
+
+@pytest.mark.bed
+def test_a_namespaces_own_sockets_and_packets_are_read(namespace: str) -> None:
+    network = Network(namespace)
+    network.start()
+    try:
+        before = network.read()
+        run = ["ip", "netns", "exec", namespace, sys.executable, "-c", CONNECT.format(count=20)]
+        subprocess.run(run, check=True)
+        after = network.read()
+    finally:
+        network.stop()
+    counter = "TcpActiveOpens"
+    opened = [value(samples, "tcp.counter", counter=counter) for samples in (before, after)]
+    assert opened == [0, 20]
+    sent = {"interface": "lo", "direction": "send"}
+    assert value(before, "interface.bytes", **sent) == 0
+    assert 20_000 < value(after, "interface.bytes", **sent) < 60_000
+    assert value(after, "sockstat.sockets", protocol="TCP", state="tw") == 20
+    assert all(sample.labels["namespace"] == namespace for sample in after)
+
+
+@pytest.mark.bed
+def test_stopping_lets_go_of_the_namespace(namespace: str) -> None:
+    descriptors = set(os.listdir("/proc/self/fd"))
+    network = Network(namespace)
+    network.start()
+    network.stop()
+    network.stop()
+    assert set(os.listdir("/proc/self/fd")) == descriptors
+
+
+def test_a_namespace_that_is_not_there_is_unknown() -> None:
+    with Sampler([Network("stackcost-nowhere")], interval_s=60) as sampler:
+        samples = sampler.read_now()
+    assert {sample.metric for sample in samples} == {metric.name for metric in Network.metrics}
+    assert samples[0].reason == "there is no network namespace stackcost-nowhere"
+    assert not os.path.exists("/run/netns/stackcost-nowhere")
+
+
+def test_packets_processed_on_a_cpu_are_counted() -> None:
+    before = Softnet().read()
+    subprocess.run([sys.executable, "-c", CONNECT.format(count=50)], check=True)
+    after = Softnet().read()
+    totals = [
+        sum(s.value or 0 for s in samples if s.metric == "softnet.processed")
+        for samples in (before, after)
+    ]
+    assert totals[1] - totals[0] >= 50 * 5

@@ -1,0 +1,92 @@
+"""The sampler: edges, interval, and life with collectors that fail."""
+
+import os
+import time
+
+import pytest
+
+from harness.collect.cpu import online_cpus
+from harness.collect.sampler import Sampler
+from harness.errors import StackcostError
+from harness.model import Kind, Metric, Sample
+
+TURN = Metric("made.turn", "1", Kind.COUNTER, "a test")
+
+
+class Turns:
+    """Counts its readings; fails where told to."""
+
+    metrics = (TURN,)
+
+    def __init__(self, name: str = "turns", fail_start: bool = False, fail_read: int = 0):
+        self.name = name
+        self.turn = 0
+        self.stopped = 0
+        self.cpus: set[int] = set()
+        self._fail_start = fail_start
+        self._fail_read = fail_read
+
+    def start(self) -> None:
+        if self._fail_start:
+            raise StackcostError("this machine has no turns", "turn it")
+
+    def read(self) -> list[Sample]:
+        self.turn += 1
+        self.cpus |= os.sched_getaffinity(0)
+        if self.turn == self._fail_read:
+            raise ValueError("dizzy")
+        return [TURN.sample(time.monotonic(), self.turn, who=self.name)]
+
+    def stop(self) -> None:
+        self.stopped += 1
+
+
+def test_reading_now_returns_values_read_after_the_call() -> None:
+    with Sampler([Turns()], interval_s=60) as sampler:
+        before = time.monotonic()
+        (sample,) = sampler.read_now()
+        assert before <= sample.time <= time.monotonic()
+    assert sample in sampler.samples
+
+
+def test_readings_go_on_at_the_interval_between_the_edges() -> None:
+    turns = Turns()
+    with Sampler([turns], interval_s=0.02):
+        deadline = time.monotonic() + 10
+        while turns.turn < 5 and time.monotonic() < deadline:
+            time.sleep(0.01)
+    assert turns.turn >= 5
+    read = turns.turn
+    time.sleep(0.06)
+    assert turns.turn == read, "a sampler that was left still reads"
+
+
+def test_a_collector_that_cannot_start_is_unknown_and_the_others_go_on() -> None:
+    bad, good = Turns("bad", fail_start=True), Turns("good")
+    with Sampler([bad, good], interval_s=60) as sampler:
+        unknown, known = sampler.read_now()
+    assert unknown.value is None
+    assert unknown.reason == "this machine has no turns; turn it"
+    assert known.value == 2
+    assert (bad.turn, bad.stopped, good.stopped) == (0, 1, 1)
+
+
+def test_a_reading_that_fails_is_unknown_and_the_next_one_counts() -> None:
+    with Sampler([Turns("spinner", fail_read=2)], interval_s=60) as sampler:
+        sampler.read_now()
+        sampler.read_now()
+    assert [sample.value for sample in sampler.samples] == [1, None, 3]
+    assert sampler.samples[1].reason == "spinner: dizzy"
+
+
+def test_reading_runs_on_the_given_cpus_only() -> None:
+    turns = Turns()
+    mine = os.sched_getaffinity(0)
+    with Sampler([turns], interval_s=60, cpus=[online_cpus()[0]]):
+        assert os.sched_getaffinity(0) == mine
+    assert turns.cpus == {online_cpus()[0]}
+
+
+def test_cpus_that_are_not_there_are_refused() -> None:
+    with pytest.raises(StackcostError, match="4096"), Sampler([], 1, cpus=[4096]):
+        pass

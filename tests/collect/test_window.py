@@ -1,0 +1,112 @@
+"""Cutting series to windows."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness.collect.cpu_time import cpu_seconds
+from harness.collect.window import growth, level
+from harness.model import Kind, Metric, Sample, Window
+
+COUNT = Metric("made.count", "1", Kind.COUNTER, "a test")
+LEVEL = Metric("made.level", "B", Kind.GAUGE, "a test")
+WINDOW = Window(100.0, 110.0)
+
+
+def counted(*points: tuple[float, float]) -> list[Sample]:
+    return [COUNT.sample(time, value) for time, value in points]
+
+
+@given(
+    st.lists(st.floats(100, 110), max_size=20),
+    st.floats(0, 0.19),
+    st.floats(0, 0.19),
+    st.floats(0, 1e6),
+)
+def test_a_steady_counter_grows_by_its_rate_wherever_it_is_read(
+    inside: list[float], before: float, after: float, rate: float
+) -> None:
+    times = [WINDOW.start - before, *inside, WINDOW.end + after]
+    series = counted(*((time, 7 + rate * (time - 90)) for time in reversed(times)))
+    assert growth(series, WINDOW) == pytest.approx(rate * WINDOW.length, rel=1e-6, abs=1e-6)
+
+
+def test_readings_at_the_edges_are_taken_as_they_are() -> None:
+    series = counted((99, 1), (100, 10), (105, 900), (110, 1000), (111, 9999))
+    assert growth(series, WINDOW) == 990
+
+
+def test_a_reading_milliseconds_inside_stands_for_the_edge() -> None:
+    series = counted((100.01, 0), (109.99, 998))
+    assert growth(series, WINDOW) == pytest.approx(1000)
+
+
+def test_two_readings_close_to_each_other_do_not_decide_the_rest() -> None:
+    series = counted((100, 0), (109.899, 1000), (109.9, 1010))
+    assert growth(series, WINDOW) == pytest.approx(1010, rel=0.02)
+
+
+def test_a_fall_by_a_rounding_is_no_reset() -> None:
+    assert growth(counted((100, 5), (105, 8.000001), (110, 8.0)), WINDOW) == pytest.approx(3)
+
+
+@pytest.mark.parametrize(
+    "series",
+    [
+        [],
+        counted((100, 1)),
+        counted((103, 1), (110, 5)),
+        counted((100, 1), (107, 5)),
+        counted((100, 50), (105, 3), (110, 60)),
+    ],
+    ids=["never read", "read once", "begins late", "ends early", "was reset"],
+)
+def test_growth_that_was_not_seen_whole_is_unknown(series: list[Sample]) -> None:
+    assert growth(series, WINDOW) is None
+
+
+def test_unknown_readings_are_passed_over() -> None:
+    series = [*counted((100, 1), (110, 5)), COUNT.unknown(105, "its source was away")]
+    assert growth(series, WINDOW) == 4
+
+
+def test_a_level_is_the_median_inside_the_window() -> None:
+    series = [LEVEL.sample(t, v) for t, v in ((90, 1e9), (101, 5), (102, 7), (103, 100), (111, 0))]
+    assert level(series, WINDOW) == 7
+    assert level(series[:1], WINDOW) is None
+
+
+def account(cpu: int, kinds: dict[str, float], ticks: dict[str, float]) -> list[Sample]:
+    samples = []
+    for name, seconds in (("cpu.exact_time", kinds), ("cpu.time", ticks)):
+        metric = Metric(name, "s", Kind.COUNTER, "a test")
+        for kind, grows in seconds.items():
+            for time, value in ((100, 3.0), (110, 3.0 + grows)):
+                samples.append(metric.sample(time, value, cpu=str(cpu), kind=kind))
+    return samples
+
+
+TICKS = {"user": 0.9, "nice": 0.1, "system": 3.0, "softirq": 0.2, "steal": 0.05}
+
+
+def test_task_time_is_split_by_ticks_and_the_kinds_close() -> None:
+    kinds = {"task": 5.0, "softirq": 2.0, "irq": 0.1, "idle": 2.8}
+    spent = cpu_seconds(account(1, kinds, TICKS), WINDOW, 1)
+    assert (spent.user, spent.system) == pytest.approx((1.25, 3.75))
+    assert (spent.softirq, spent.irq, spent.idle) == pytest.approx((2.0, 0.1, 2.8))
+    assert (spent.residue, spent.stolen) == pytest.approx((0.1, 0.05))
+
+
+def test_time_split_at_system_calls_needs_no_ticks() -> None:
+    kinds = {"user": 1.0, "system": 4.0, "softirq": 2.0, "irq": 0.1, "idle": 2.9}
+    spent = cpu_seconds(account(1, kinds, {}), WINDOW, 1)
+    assert (spent.user, spent.system, spent.residue) == pytest.approx((1.0, 4.0, 0.0))
+    assert spent.stolen is None
+
+
+def test_without_an_account_all_but_the_stolen_time_is_unknown() -> None:
+    spent = cpu_seconds(account(1, {}, TICKS), WINDOW, 1)
+    assert spent.stolen == pytest.approx(0.05)
+    assert [spent.user, spent.system, spent.irq, spent.softirq, spent.idle, spent.residue] == (
+        [None] * 6
+    )

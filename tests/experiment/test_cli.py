@@ -1,0 +1,43 @@
+"""What the command line says to those who ask, and to those who err; needs no test bed."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+
+
+def stackcost(*arguments: str) -> "subprocess.CompletedProcess[str]":
+    program = "from harness.cli import main; main()"
+    return subprocess.run(
+        [sys.executable, "-c", program, *arguments], cwd=REPOSITORY, capture_output=True, text=True
+    )
+
+
+def test_help_says_what_there_is() -> None:
+    said = stackcost("--help").stdout
+    for command in ("run", "report", "doctor", "clean"):
+        assert f"\n  {command} " in said
+
+
+@pytest.mark.parametrize(
+    ("arguments", "cause", "mend"),
+    [
+        (("run", "no.yaml"), "cannot read the experiment no.yaml: No such file", "ls experiments/"),
+        (("report", "experiments"), "experiments is not a run's folder", "list the runs: ls"),
+    ],
+)
+def test_an_error_is_one_message_with_its_mend(
+    arguments: tuple[str, ...], cause: str, mend: str
+) -> None:
+    done = stackcost(*arguments)
+    first, second = done.stderr.splitlines()
+    assert done.returncode == 1 and done.stdout == ""
+    assert first.startswith(f"stackcost: {cause}") and mend in second
+
+
+def test_a_wrong_command_line_is_told_apart_by_its_exit_code() -> None:
+    assert stackcost("run").returncode == 2
+    assert stackcost("flight").returncode == 2

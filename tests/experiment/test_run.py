@@ -1,0 +1,157 @@
+"""The command line on the real test bed: small runs, and everything that can end one."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from harness.store import RunFolder
+from harness.testbed.network import existing_namespaces
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+STACKCOST = [sys.executable, "-c", "from harness.cli import main; main()"]
+TINY = """
+rounds: 1
+load: {offered_cps: [300], warm_up_s: 0.5, sustain_s: 1.5}
+memory: {open_flows: [0, 200], open_cps: 1000, settle_s: 0.2, read_s: 0.3}
+"""
+
+
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """compare.yaml with a `quick` that takes seconds."""
+    text = (REPOSITORY / "experiments" / "compare.yaml").read_text()
+    text = text[: text.index("\nquick:")].replace("../trex_profiles", f"{REPOSITORY}/trex_profiles")
+    quick = "\nquick:\n" + "".join(f"  {line}\n" for line in TINY.strip().splitlines())
+    path = tmp_path_factory.mktemp("experiment") / "tiny.yaml"
+    path.write_text(text + quick)
+    return path
+
+
+def start(arguments: list[str]) -> "subprocess.Popen[str]":
+    return subprocess.Popen(
+        [*STACKCOST, *arguments],
+        cwd=REPOSITORY,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+
+
+def read_until(process: "subprocess.Popen[str]", words: str) -> None:
+    assert process.stdout is not None and process.stderr is not None
+    for line in process.stdout:
+        if words in line:
+            return
+    pytest.fail(f"{words!r} never came; {process.stderr.read()}")
+
+
+def run_folder(results: Path) -> RunFolder:
+    (folder,) = results.iterdir()
+    return RunFolder.open(folder)
+
+
+@pytest.fixture
+def ended() -> Iterator[list["subprocess.Popen[str]"]]:
+    """Processes that a test starts, and that end with it."""
+    started: list[subprocess.Popen[str]] = []
+    yield started
+    for process in started:
+        if process.poll() is None:
+            process.send_signal(signal.SIGINT)
+            process.communicate(timeout=60)
+
+
+@pytest.mark.bed
+def test_a_run_answers_for_both_servers_and_leaves_nothing(tiny: Path, tmp_path: Path) -> None:
+    process = start(["run", str(tiny), "--quick", "--results", str(tmp_path)])
+    output, errors = process.communicate(timeout=120)
+    assert process.returncode == 0, errors
+    folder = run_folder(tmp_path)
+    assert output.splitlines()[-1] == str(folder.path), "the run's folder is the last line"
+    assert (folder.path / "report.html").stat().st_size > 10_000
+    assert existing_namespaces() == []
+    assert folder.manifest().state == "complete"
+    for trial in folder.trials():
+        if "open_flows" in trial.load:
+            assert trial.load["held_flows"] == trial.load["open_flows"]
+            continue
+        client = trial.load["client"]
+        assert client["tcps_connattempt"] == client["tcps_connects"] == client["tcps_closed"] > 300
+        assert client["tcps_rcvbyte"] == client["tcps_closed"] * trial.load["response_bytes"]
+        assert trial.load["server_requests"] == client["tcps_closed"]
+    summary = folder.summary()
+    assert [server["name"] for server in summary["servers"]] == ["nginx/kernel", "astf-peer"]
+    for server in summary["servers"]:
+        assert server["levels"][0]["server_cpu_total"]["median"] > 0
+        assert server["memory"]["total"]["median"] is not None
+    kinds = summary["servers"][0]["levels"][0]["server_cpu"]
+    assert all(kinds[kind]["median"] is not None for kind in ("user", "system", "irq", "softirq"))
+
+
+@pytest.mark.bed
+def test_ctrl_c_keeps_what_was_measured_and_a_second_run_meanwhile_is_refused(
+    tiny: Path, tmp_path: Path, ended: list["subprocess.Popen[str]"]
+) -> None:
+    first = start(["run", str(tiny), "--quick", "--results", str(tmp_path / "first")])
+    ended.append(first)
+    read_until(first, "300 connections/s")
+    second = start(["run", str(tiny), "--quick", "--results", str(tmp_path / "second")])
+    _, errors = second.communicate(timeout=60)
+    assert second.returncode == 1
+    assert re.match(rf"stackcost: a run is going .*pid {first.pid}", errors)
+    assert not (tmp_path / "second").exists(), "a refused run leaves no folder"
+
+    first.send_signal(signal.SIGINT)
+    output, errors = first.communicate(timeout=60)
+    assert first.returncode == 130, errors
+    folder = run_folder(tmp_path / "first")
+    assert folder.manifest().state == "interrupted"
+    assert len(folder.trials()) >= 2, "trials that were over, and the one cut short"
+    assert output.splitlines()[-1] == str(folder.path)
+    assert "interrupted" in (folder.path / "report.html").read_text()
+    assert existing_namespaces() == []
+
+
+@pytest.mark.bed
+def test_what_a_killed_run_left_is_removed_by_clean(
+    tiny: Path, tmp_path: Path, ended: list["subprocess.Popen[str]"]
+) -> None:
+    process = start(["run", str(tiny), "--quick", "--results", str(tmp_path)])
+    ended.append(process)
+    read_until(process, "200 flows held open")
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    assert existing_namespaces(), "a killed run cannot clean up"
+    cleaned = subprocess.run([*STACKCOST, "clean"], cwd=REPOSITORY, capture_output=True, text=True)
+    assert cleaned.returncode == 0 and "removed namespace stackcost-server" in cleaned.stdout
+    assert existing_namespaces() == []
+    assert run_folder(tmp_path).manifest().state == "running"
+    again = subprocess.run([*STACKCOST, "clean"], cwd=REPOSITORY, capture_output=True, text=True)
+    assert again.stdout == "nothing was left behind\n"
+
+
+@pytest.mark.bed
+def test_a_server_that_cannot_start_ends_with_one_message_and_nothing_left(
+    tiny: Path, tmp_path: Path
+) -> None:
+    environment = {**os.environ, "STACKCOST_ENGINE": "/nowhere/astf-engine"}
+    done = subprocess.run(
+        [*STACKCOST, "run", str(tiny), "--quick", "--results", str(tmp_path)],
+        cwd=REPOSITORY,
+        capture_output=True,
+        text=True,
+        env=environment,
+        timeout=60,
+    )
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr and "STACKCOST_ENGINE" in done.stderr
+    assert len(done.stderr.splitlines()) <= 2
+    assert existing_namespaces() == []
+    assert list(tmp_path.iterdir()) == [], "a run without any trial leaves no folder"

@@ -1,0 +1,40 @@
+"""TRex's own console from the PyPI package, started by script/trex-console."""
+
+import subprocess
+from pathlib import Path
+
+from harness.load.generator import Generator
+from tests.load.conftest import PROFILES, REPOSITORY
+
+
+def console(*arguments: str) -> str:
+    done = subprocess.run(
+        [REPOSITORY / "script" / "trex-console", *arguments],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    assert done.stderr == ""
+    return done.stdout
+
+
+def test_it_starts_here() -> None:
+    assert "TRex Server Port" in console("--help")
+
+
+def test_batch_starts_shows_and_stops(engine: Generator, tmp_path: Path) -> None:
+    server = ["-s", "127.0.0.1", "-p", str(engine.config.rpc_port)]
+    ports = ["--async_port", str(engine.config.async_port)]
+    printed = []
+    # In two runs, since the client passes over a stop before it has seen the start's event.
+    for commands in (f"start -f {PROFILES / 'http_program.py'} -m 20", "stats\nstop"):
+        batch = tmp_path / "batch"
+        batch.write_text(commands)
+        printed.append(console(*server, *ports, "--batch", str(batch)))
+        assert "[Done]" in printed[-1]
+        assert "FAILED" not in printed[-1]
+    assert "Starting traffic." in printed[0]
+    for words in ("Global Statistics", "TRANSMITTING", "Stopping traffic."):
+        assert words in printed[1]

@@ -1,0 +1,72 @@
+"""The configuration file is TRex's, in both of its readers' terms."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ruamel.yaml import YAML
+
+from harness.errors import StackcostError
+from harness.load.trex_config import Port, TrexConfig
+
+CLIENT_SIDE = [Port("sc-load0", "198.18.0.1", "198.18.0.2"), Port("dummy")]
+
+
+def written(config: TrexConfig, folder: Path, for_trex: bool) -> dict[str, Any]:
+    config.write(folder / "cfg.yaml", for_trex)
+    (section,) = YAML(typ="safe").load(folder / "cfg.yaml")
+    return dict(section)
+
+
+def test_file_for_one_core(tmp_path: Path) -> None:
+    config = TrexConfig("load", CLIENT_SIDE, (0,), rpc_port=4601, async_port=4600)
+    assert written(config, tmp_path, for_trex=False) == {
+        "version": 2,
+        "port_limit": 2,
+        "interfaces": ["sc-load0", "dummy"],
+        "prefix": "stackcost-load",
+        "enable_zmq_pub": True,
+        "zmq_pub_port": 4600,
+        "zmq_rpc_port": 4601,
+        "c": 1,
+        "port_info": [
+            {"ip": "198.18.0.1", "default_gw": "198.18.0.2"},
+            {"ip": "0.0.0.0", "default_gw": "0.0.0.0"},
+        ],
+        "platform": {
+            "master_thread_id": 0,
+            "latency_thread_id": 0,
+            "dual_if": [{"socket": 0, "threads": [0]}],
+        },
+    }
+
+
+def test_trex_on_one_core_uses_its_low_end_mode(tmp_path: Path) -> None:
+    section = written(TrexConfig("load", CLIENT_SIDE, (3,)), tmp_path, for_trex=True)
+    assert (section["low_end"], section["low_end_core"]) == (True, 3)
+    assert "platform" not in section
+
+
+@pytest.mark.parametrize("for_trex", [False, True])
+def test_more_cores_are_data_cores(tmp_path: Path, for_trex: bool) -> None:
+    config = TrexConfig("load", CLIENT_SIDE * 2, (0, 2, 3, 4, 5), 4501, 4500)
+    section = written(config, tmp_path, for_trex)
+    assert section["c"] == config.data_cores == 2
+    assert section["platform"]["master_thread_id"] == 0
+    assert [pair["threads"] for pair in section["platform"]["dual_if"]] == [[2, 3], [4, 5]]
+
+
+def test_ports_without_addresses_have_no_port_info(tmp_path: Path) -> None:
+    section = written(TrexConfig("wire", [Port("wire")] * 2, (0,)), tmp_path, for_trex=False)
+    assert "port_info" not in section
+
+
+def test_odd_number_of_ports_is_refused() -> None:
+    with pytest.raises(StackcostError, match="1 ports for load: TRex wants pairs"):
+        TrexConfig("load", CLIENT_SIDE[:1], (0,))
+
+
+def test_too_few_cores_for_the_pairs_are_refused(tmp_path: Path) -> None:
+    config = TrexConfig("load", CLIENT_SIDE * 2, (0, 1))
+    with pytest.raises(StackcostError, match=r"2 CPUs for 2 port pairs .* give it 3"):
+        config.write(tmp_path / "cfg.yaml", for_trex=True)

@@ -1,0 +1,68 @@
+"""TRex in place of astf-engine: TREX_HOME alone decides, nothing else changes."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ruamel.yaml import YAML
+
+from harness.errors import StackcostError
+from harness.load.generator import Generator, engine_path
+from harness.load.trex_config import Port, TrexConfig
+from tests.load.conftest import PROFILES, alive, client_of, free_ports, wire_config
+
+
+def recorded(folder: Path) -> dict[str, Any]:
+    return dict(json.loads((folder / "record.json").read_text()))
+
+
+def test_trex_is_started_as_its_manual_says(trex_folder: Path, tmp_path: Path) -> None:
+    ports = [Port("sc-load0", "198.18.0.1", "198.18.0.2"), Port("dummy")]
+    config = TrexConfig("load", ports, (0, 1), *free_ports())
+    with Generator(config, tmp_path) as generator:
+        assert generator.describe()["program"] == "t-rex-64"
+        child = int((trex_folder / "child").read_text())
+        assert alive(child)
+    assert not alive(child)
+    assert not alive(generator.process_id)
+
+    record = recorded(trex_folder)
+    assert record["cwd"] == str(trex_folder)
+    file = str(tmp_path / "load.yaml")
+    assert record["argv"] == [
+        *["-i", "--astf", "--cfg", file, "-c", "1", "--iom", "0", "--no-key"],
+    ]
+    (section,) = YAML(typ="safe").load(record["configuration"])
+    assert section["interfaces"] == ["sc-load0", "dummy"]
+    assert section["port_info"][0] == {"ip": "198.18.0.1", "default_gw": "198.18.0.2"}
+    assert (section["zmq_rpc_port"], section["zmq_pub_port"]) == (
+        config.rpc_port,
+        config.async_port,
+    )
+    assert section["platform"] == {
+        "master_thread_id": 0,
+        "latency_thread_id": 0,
+        "dual_if": [{"socket": 0, "threads": [1]}],
+    }
+
+
+def test_the_same_calls_drive_it(
+    trex_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    try:
+        monkeypatch.setenv("RECORDING_TREX_ENGINE", str(engine_path()))
+    except StackcostError as error:
+        pytest.skip(str(error))
+    with Generator(wire_config((0, 1)), tmp_path) as generator, client_of(generator.config) as trex:
+        trex.connect()
+        trex.reset()
+        trex.load_profile(PROFILES / "http_program.py", {"response_bytes": 1000})
+        trex.start(mult=100, duration=1)
+        trex.wait_on_traffic(timeout=10)
+        counters = trex.stats()["traffic"]["client"]
+        trex.disconnect()
+    assert recorded(trex_folder)["argv"][0] == "-i"
+    assert counters["tcps_connects"] > 0
+    assert counters["tcps_connects"] == counters["tcps_closed"]
+    assert counters["tcps_rcvbyte"] == 1000 * counters["tcps_connects"]

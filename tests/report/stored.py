@@ -1,0 +1,25 @@
+"""A stored run with known answers, written through the store as the runner does."""
+
+from pathlib import Path
+
+from harness.experiment.load_file import load_experiment
+from harness.model import Trial
+from harness.store import Manifest, RunFolder
+from tests.analysis.runs import compared
+
+COMPARE = Path(__file__).resolve().parents[2] / "experiments" / "compare.yaml"
+MACHINE = {
+    "kernel": {"release": "6.18.0", "cpu_accounting": "TICK_CPU_ACCOUNTING"},
+    "processors": {"model": "Test <CPU>", "online": [0, 1], "virtual": True},
+}
+
+
+def store(root: Path, trials: list[Trial] | None = None, state: str = "complete") -> RunFolder:
+    run = RunFolder.create(root, "compare")
+    experiment = load_experiment(COMPARE).model_dump(mode="json")
+    run.write_manifest(
+        Manifest(run=run.name, state=state, experiment=experiment, machine=MACHINE)  # type: ignore[arg-type]
+    )
+    for trial in compared() if trials is None else trials:
+        run.add_trial(trial)
+    return run

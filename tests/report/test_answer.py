@@ -1,0 +1,97 @@
+import io
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from harness.analysis.summary import Summary
+from harness.errors import StackcostError
+from harness.report.answer import answer
+from harness.store import RunFolder
+from tests.analysis.runs import compared
+from tests.report.stored import store
+
+
+@pytest.fixture(scope="module")
+def answered(tmp_path_factory: pytest.TempPathFactory) -> tuple[RunFolder, str]:
+    """One stored run, answered once: rendering takes seconds."""
+    run = store(tmp_path_factory.mktemp("results"))
+    written = io.StringIO()
+    answer(run, Console(file=written, width=160))
+    return run, written.getvalue()
+
+
+def test_the_terminal_shows_both_servers_and_both_factors(answered: tuple[RunFolder, str]) -> None:
+    text = answered[1]
+    assert re.search(r"nginx/kernel │ 2,000 +│ 2,000 +│ 100 ", text)
+    assert re.search(r"astf-peer +│ 2,000 +│ 2,000 +│ 10", text)
+    assert "cpu factor nginx/kernel : astf-peer, at 2,000 connections/s: 10" in text
+    assert "memory factor nginx/kernel : astf-peer, at slope over 0 to 5,000 open flows: " in text
+    assert "checks: 42 hold, 0 fail, 0 not possible" in text
+
+
+def test_the_summary_is_stored_and_reads_back(answered: tuple[RunFolder, str]) -> None:
+    summary = Summary.model_validate(answered[0].summary())
+    assert summary.run == answered[0].name
+    assert summary.machine["processor"] == "Test <CPU>"
+
+
+class _Page(HTMLParser):
+    """Collects what a page would load, and its text."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.loads: list[str] = []
+        self.tags: list[str] = []
+        self.text = ""
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        named = ("src", "data") if tag != "link" else ("href",)
+        self.loads += [value or "" for name, value in attributes if name in named]
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+def test_the_report_is_one_file_with_plots_and_needs_no_network(
+    answered: tuple[RunFolder, str],
+) -> None:
+    page = _Page()
+    page.feed((answered[0].path / "report.html").read_text())
+    assert page.loads == [] and "script" not in page.tags
+    assert page.tags.count("svg") == 4
+    assert "completed connections/s" in page.text, "figures' text stays text"
+    assert "at 2,000 connections/s one connection takes 100 us of the server's CPU" in page.text
+    assert "Test <CPU>" in page.text, "text of the machine is not taken for markup"
+    assert "import" not in page.text, "the notebook's code is left out"
+
+
+def test_an_interrupted_run_is_answered_and_says_so(tmp_path: Path) -> None:
+    trials = [trial for trial in compared(1) if trial.server == "nginx/kernel"]
+    trials[-1].phases.clear()
+    trials[-1].load.pop("client")
+    trials[-1].flags.append("cut short")
+    run = store(tmp_path, trials, state="interrupted")
+    written = io.StringIO()
+    summary = answer(run, Console(file=written, width=160))
+    assert summary.state == "interrupted"
+    assert "this run was interrupted" in written.getvalue()
+    assert "cut short" in written.getvalue()
+    assert "This run was interrupted." in (run.path / "report.html").read_text()
+
+
+def test_a_run_cut_short_in_its_first_trial_is_answered_all_the_same(tmp_path: Path) -> None:
+    trial = next(trial for trial in compared(1) if trial.offered_cps)
+    trial.phases.clear()
+    trial.load.pop("client")
+    run = store(tmp_path, [trial], state="interrupted")
+    answer(run, Console(file=io.StringIO()))
+    assert "This run was interrupted." in (run.path / "report.html").read_text()
+
+
+def test_a_run_without_a_trial_is_one_clear_message(tmp_path: Path) -> None:
+    with pytest.raises(StackcostError, match="holds no trial"):
+        answer(store(tmp_path, []), Console(file=io.StringIO()))

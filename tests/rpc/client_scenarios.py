@@ -1,0 +1,247 @@
+"""What the unmodified TRex client asks of a server, as scripts of their own.
+
+Run as: python -m tests.rpc.client_scenarios SCENARIO RPC_PORT ASYNC_PORT. Fails by an exception.
+"""
+
+import sys
+import time
+from typing import Any
+
+from harness.load.trex_api import open_trex_api
+
+open_trex_api()
+
+from trex.astf.api import (  # noqa: E402
+    ASTFAssociationRule,
+    ASTFClient,
+    ASTFIPGen,
+    ASTFIPGenDist,
+    ASTFIPGenGlobal,
+    ASTFProfile,
+    ASTFProgram,
+    ASTFTCPClientTemplate,
+    ASTFTCPServerTemplate,
+    ASTFTemplate,
+    TRexError,
+)
+from trex.astf.trex_astf_exceptions import ASTFErrorBadTG  # noqa: E402
+
+RESPONSE_BYTES = 1000
+
+
+def client(user: str = "first") -> Any:
+    """Connected."""
+    made = ASTFClient(
+        username=user,
+        server="127.0.0.1",
+        sync_port=int(sys.argv[2]),
+        async_port=int(sys.argv[3]),
+    )
+    made.connect()
+    return made
+
+
+def http(cps: float = 100, port: int = 80, groups: int = 1, padding: str = "") -> Any:
+    """A request and a response for each of `groups` template groups, on successive ports."""
+    request = ASTFProgram()
+    request.send("G" * 100)
+    request.recv(RESPONSE_BYTES)
+    response = ASTFProgram()
+    response.recv(100)
+    response.send("x" * RESPONSE_BYTES)
+    if padding:
+        response.send(padding)
+    addresses = ASTFIPGen(
+        glob=ASTFIPGenGlobal(ip_offset="1.0.0.0"),
+        dist_client=ASTFIPGenDist(ip_range=["16.0.0.1", "16.0.0.200"]),
+        dist_server=ASTFIPGenDist(ip_range=["48.0.0.1", "48.0.0.10"]),
+    )
+    templates = [
+        ASTFTemplate(
+            client_template=ASTFTCPClientTemplate(
+                program=request, ip_gen=addresses, cps=cps, port=port + group
+            ),
+            server_template=ASTFTCPServerTemplate(
+                program=response, assoc=ASTFAssociationRule(port=port + group)
+            ),
+            tg_name=f"group {group}",
+        )
+        for group in range(groups)
+    ]
+    return ASTFProfile(default_ip_gen=addresses, templates=templates)
+
+
+def refused(words: str, action: Any, *arguments: Any, **options: Any) -> None:
+    try:
+        action(*arguments, **options)
+    except TRexError as error:
+        assert words in str(error), error
+    else:
+        raise AssertionError(f"not refused: {words}")
+
+
+def whole_run() -> None:
+    """Every call of an ordinary session, and the consistency rules of counters."""
+    c = client()
+    c.reset()
+    c.load_profile(http())
+    c.clear_stats()
+    c.start(mult=5, duration=1)
+    assert c.get_port_info(0)[0]["status"] == "TRANSMITTING"
+    c.update(mult=10)
+    c.wait_on_traffic(timeout=20)
+    stats = c.get_stats()
+    one, other = stats["traffic"]["client"], stats["traffic"]["server"]
+    flows = one["tcps_connattempt"]
+    assert flows > 200
+    assert one["tcps_connects"] == one["tcps_closed"] == flows
+    assert other["tcps_accepts"] == other["tcps_connects"] == other["tcps_closed"] == flows
+    assert one["tcps_rcvbyte"] == other["tcps_sndbyte"] == flows * RESPONSE_BYTES
+    assert other["tcps_rcvackbyte"] == other["tcps_sndbyte"]
+    assert one["m_active_flows"] == other["m_active_flows"] == 0
+    assert not c.is_traffic_stats_error(stats["traffic"])[0]
+    assert stats[0]["opackets"] == stats[1]["ipackets"] > 0
+    assert set(stats["latency"]) == {0, 1}
+    assert c.get_stats(is_sum=True)["traffic"]["client"]["tcps_connects"] == flows
+    c.clear_stats()
+    assert "tcps_connects" not in c.get_stats()["traffic"]["client"]
+    c.disconnect()
+
+
+def stop_and_start_again() -> None:
+    """The state machine under many quick starts and stops."""
+    c = client()
+    c.reset()
+    c.load_profile(http())
+    for _ in range(20):
+        c.start(duration=100)
+        c.stop()
+    c.stop()
+    c.start(duration=100)
+    refused("Transmitting", c.start)
+    refused("Transmitting", c.load_profile, http())
+    c.stop(is_remove=True)
+    c.clear_profile()
+    c.disconnect()
+
+
+def large_upload() -> None:
+    """A profile of several fragments, loaded twice, then another."""
+    c = client()
+    c.reset()
+    large = http(padding="y" * 1_500_000)
+    c.load_profile(large)
+    c.load_profile(large)
+    c.load_profile(http())
+    c.start(duration=0.2)
+    c.wait_on_traffic(timeout=20)
+    assert c.get_stats()["traffic"]["client"]["tcps_connects"] > 0
+    c.disconnect()
+
+
+def several_profiles() -> None:
+    """Profiles side by side, their groups, their sum, and a port that is taken."""
+    c = client()
+    c.reset()
+    names = ["a", "b", "c"]
+    for number, name in enumerate(names):
+        c.load_profile(http(port=8000 + 100 * number, groups=3), pid_input=name)
+    assert set(names) <= set(c.get_profiles())
+    for name in names:
+        c.start(pid_input=name, duration=1)
+    c.load_profile(http(port=8000), pid_input="late")
+    refused("8000", c.start, pid_input="late")
+    c.wait_on_traffic(timeout=20, profile_id="a")
+    c.wait_on_traffic(timeout=20)
+    total = 0
+    for name in names:
+        all_groups = c.get_stats(pid_input=name)["traffic"]["client"]
+        groups = c.get_traffic_tg_stats(c.get_tg_names(name), pid_input=name)
+        assert list(groups) == ["group 0", "group 1", "group 2"]
+        for counter in ("tcps_connects", "tcps_rcvbyte", "tcps_closed"):
+            assert sum(g["client"][counter] for g in groups.values()) == all_groups[counter]
+        total += all_groups["tcps_connects"]
+    assert c.get_stats(is_sum=True, pid_input="a")["traffic"]["client"]["tcps_connects"] == total
+    c.clear_profile(pid_input="*")
+    c.reset()
+    assert c.get_profiles() == ["_"]
+    c.disconnect()
+
+
+def two_clients() -> None:
+    """The context is taken, and taken over."""
+    first, second = client(), client("second")
+    first.acquire(force=True)
+    refused("already taken", second.acquire)
+    second.reset()
+    refused("must acquire the context", first.load_profile, http())
+    second.load_profile(http())
+    second.start(duration=0.2)
+    second.wait_on_traffic(timeout=20)
+    first.disconnect()
+    second.disconnect()
+
+
+def errors_at_start() -> None:
+    """What is wrong with a profile is told at the start, and the next profile runs."""
+    c = client()
+    c.reset()
+    params = {"profile_id": "_", "frag_first": True, "frag_last": True, "handler": c.handler}
+    assert c._transmit("profile_fragment", {**params, "fragment": '{"templates":'})
+    refused("JSON", c.start)
+    refused("group 9", _no_such_group, c)
+    c.load_profile(http())
+    c.start(duration=0.2)
+    c.wait_on_traffic(timeout=20)
+    c.disconnect()
+
+
+def _no_such_group(c: Any) -> None:
+    try:
+        c.get_traffic_tg_stats("group 9")
+    except ASTFErrorBadTG as error:
+        raise TRexError(str(error)) from None
+
+
+def limits_of_runs() -> None:
+    """Duration, drain limit, server side only, nothing cut when time is given."""
+    c = client()
+    c.reset()
+    c.load_profile(http())
+    began = time.monotonic()
+    c.start(duration=-1, t_duration=0.5)
+    c.wait_on_traffic(timeout=20)
+    assert time.monotonic() - began > 0.5
+    c.start(duration=0.3, client_mask=0)
+    c.wait_on_traffic(timeout=20)
+    assert "tcps_connattempt" not in c.get_stats()["traffic"]["client"]
+    c.start(duration=0.3, nc=True)
+    c.wait_on_traffic(timeout=20)
+    assert c.get_stats()["traffic"]["client"]["m_active_flows"] == 0
+    c.disconnect()
+
+
+def ports_and_server() -> None:
+    """Addresses of ports, and what can be asked of the server."""
+    c = client()
+    c.reset()
+    c.set_vlan(ports=[0], vlan=30)
+    assert c.get_port_attr(0)["vlan"] == 30
+    c.clear_vlan(ports=[0])
+    c.set_service_mode(enabled=True)
+    c.set_l2_mode(0, "02:00:00:00:00:09")
+    assert c.get_port_attr(0)["dest"] == "02:00:00:00:00:09"
+    c.set_service_mode(enabled=False)
+    assert c.get_util_stats()["cpu"][0]["ports"] == [0, 1]
+    assert not c.is_tunnel_supported()["is_tunnel_supported"]
+    distribution = c.get_traffic_distribution("16.0.0.0", "16.0.0.255", "1.0.0.0", False)
+    assert distribution == {0: {0: {"start": "16.0.0.0", "end": "16.0.0.255"}}}
+    assert c.get_global_cfg() and c.get_xstats(0) == {} and c.ping_rpc_server()
+    refused("Captures are not supported", c.start_capture, rx_ports=[0])
+    for method in ("stackcost_get_cpu", "stackcost_get_memory"):
+        assert c._transmit(method).data()
+    c.disconnect()
+
+
+if __name__ == "__main__":
+    globals()[sys.argv[1]]()

@@ -1,0 +1,34 @@
+"""nginx.conf as rendered, without starting nginx."""
+
+import jinja2
+import pytest
+
+from servers.nginx_kernel.configuration import Build, affinity_masks, render
+
+BUILD = Build("/usr/sbin/nginx", "nginx/1.22.1", ("proxy",))
+SETTINGS = {
+    "workers": 1,
+    "affinity_masks": ["10"],
+    "open_files": None,
+    "worker_connections": 64,
+    "keepalive_timeout_s": 75,
+    "address": "48.0.0.1",
+    "port": 80,
+    "reuseport": False,
+}
+
+
+def test_masks_take_the_cores_in_turn() -> None:
+    assert affinity_masks(3, (1, 3)) == ["10", "1000", "10"]
+
+
+def test_only_modules_of_this_build_are_named() -> None:
+    text = render(BUILD, **SETTINGS)
+    assert "proxy_temp_path" in text and "uwsgi_temp_path" not in text
+    assert "listen 48.0.0.1:80;" in text and "worker_rlimit_nofile" not in text
+    assert "listen 48.0.0.1:80 reuseport;" in render(BUILD, **{**SETTINGS, "reuseport": True})
+
+
+def test_a_value_left_out_is_an_error() -> None:
+    with pytest.raises(jinja2.UndefinedError, match="port"):
+        render(BUILD, **{name: value for name, value in SETTINGS.items() if name != "port"})

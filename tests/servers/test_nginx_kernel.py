@@ -1,0 +1,175 @@
+"""nginx in its namespace: served whole, counted exactly, and gone afterwards."""
+
+import os
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from harness.errors import StackcostError
+from harness.testbed.local import LocalTestbed
+from harness.testbed.namespace import execute, processes_inside
+from servers.nginx_kernel import TIERS, NginxKernel
+
+pytestmark = pytest.mark.bed
+URL = "http://48.0.0.1/any/path"
+
+
+@pytest.fixture
+def nginx(bed: LocalTestbed, tmp_path: Path) -> Iterator[NginxKernel]:
+    server = NginxKernel(bed.endpoint(tmp_path))
+    server.start()
+    yield server
+    server.stop()
+
+
+def fetch(bed: LocalTestbed, form: str, *options: str) -> str:
+    """Fetch over the veth by curl; `form` says what of the transfer to print."""
+    return execute(
+        bed.load_namespace, ["curl", "-sS", "-o", "/dev/null", "-w", form, *options, URL]
+    )
+
+
+def test_the_body_comes_whole_and_its_length_was_probed(
+    bed: LocalTestbed, nginx: NginxKernel
+) -> None:
+    status, head, body = fetch(bed, "%{http_code} %{size_header} %{size_download}").split()
+    assert (status, body) == ("200", "32000")
+    assert nginx.response_length() == int(head) + int(body)
+
+
+def test_a_response_can_be_fitted_to_a_whole_length(bed: LocalTestbed, nginx: NginxKernel) -> None:
+    nginx.fit_response(32_000)
+    head, body = fetch(bed, "%{size_header} %{size_download}").split()
+    assert int(head) + int(body) == nginx.response_length() == 32_000
+    with pytest.raises(StackcostError, match="cannot answer with 10 bytes"):
+        nginx.fit_response(10)
+
+
+def test_the_granted_number_of_open_files_is_known(nginx: NginxKernel) -> None:
+    worker = nginx.processes()["worker-0"]
+    limits = Path(f"/proc/{worker}/limits").read_text()
+    assert f"Max open files            {nginx.open_files()} " in limits
+
+
+def test_every_request_is_counted_and_none_of_ours(bed: LocalTestbed, nginx: NginxKernel) -> None:
+    assert nginx.requests_served() == 0
+    for _ in range(7):
+        fetch(bed, "")
+    nginx.check_health()
+    nginx.response_length()
+    assert nginx.requests_served() == 7
+    execute(bed.load_namespace, ["ab", "-q", "-n", "2000", "-c", "10", URL])
+    assert nginx.requests_served() == 2007
+    counted = nginx.status()
+    assert counted.accepted == counted.handled
+
+
+def test_asking_moves_no_tcp_counter(bed: LocalTestbed, nginx: NginxKernel) -> None:
+    def segments() -> str:
+        return execute(bed.server_namespace, ["grep", "Tcp:", "/proc/net/snmp"])
+
+    before = segments()
+    nginx.requests_served()
+    assert segments() == before
+
+
+def test_connections_are_not_tracked(bed: LocalTestbed, nginx: NginxKernel) -> None:
+    fetch(bed, "")
+    count = "/proc/sys/net/netfilter/nf_conntrack_count"
+    assert execute(bed.server_namespace, ["sh", "-c", f"[ ! -e {count} ] || cat {count}"]) in (
+        "",
+        "0\n",
+    )
+
+
+def test_the_client_closes_first_unless_told_otherwise(bed: LocalTestbed, tmp_path: Path) -> None:
+    def waiting(namespace: str) -> int:
+        return len(execute(namespace, ["ss", "-Htan", "state", "time-wait"]).splitlines())
+
+    for timeout, server_waits in ((75, 0), (0, 1)):
+        server = NginxKernel(bed.endpoint(tmp_path), keepalive_timeout_s=timeout)
+        server.start()
+        before = waiting(bed.server_namespace), waiting(bed.load_namespace)
+        fetch(bed, "")
+        time.sleep(0.1)
+        assert waiting(bed.server_namespace) - before[0] == server_waits
+        assert waiting(bed.load_namespace) - before[1] == 1 - server_waits
+        server.stop()
+
+
+def test_workers_are_bound_to_the_servers_cores(bed: LocalTestbed, tmp_path: Path) -> None:
+    server = NginxKernel(bed.endpoint(tmp_path), workers=2)
+    server.start()
+    processes = server.processes()
+    assert sorted(processes) == ["master", "worker-0", "worker-1"]
+    assert all(os.sched_getaffinity(pid) == {1} for pid in processes.values())
+    server.stop()
+    assert server.processes() == {}
+
+
+def test_stopping_leaves_the_record_and_nothing_else(bed: LocalTestbed, tmp_path: Path) -> None:
+    server = NginxKernel(bed.endpoint(tmp_path))
+    server.start()
+    server.stop()
+    server.stop()
+    assert processes_inside(bed.server_namespace) == []
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["error.log", "nginx.conf"]
+    with pytest.raises(StackcostError, match=r"48\.0\.0\.1:80"):
+        server.check_health()
+
+
+def test_the_published_tier_is_set_and_taken_back(bed: LocalTestbed, tmp_path: Path) -> None:
+    def backlog() -> str:
+        return execute(bed.server_namespace, ["sysctl", "-n", "net.core.somaxconn"]).strip()
+
+    before = backlog()
+    server = NginxKernel(bed.endpoint(tmp_path), TIERS["published"])
+    server.start()
+    described = server.describe()
+    assert backlog() == described["sysctls_set"]["net.core.somaxconn"] == "65000"
+    assert "whole machine" in described["sysctls_not_set"]["fs.file-max"]
+    assert "worker_rlimit_nofile 1000000;" in described["configuration"]
+    assert described["worker_connections"] == 16384
+    server.stop()
+    assert backlog() == before != "65000"
+
+
+def test_a_port_in_use_is_named_and_its_owner_unharmed(
+    bed: LocalTestbed, nginx: NginxKernel, tmp_path: Path
+) -> None:
+    second = NginxKernel(bed.endpoint(tmp_path / "second"))
+    with pytest.raises(StackcostError, match=r"48\.0\.0\.1:80 .* is in use; .*ss -ltnp"):
+        second.start()
+    nginx.check_health()
+
+
+def test_a_setting_nginx_refuses_is_told_in_its_words(bed: LocalTestbed, tmp_path: Path) -> None:
+    server = NginxKernel(bed.endpoint(tmp_path), worker_connections=-3)
+    with pytest.raises(StackcostError, match='nginx did not start: invalid number "-3"'):
+        server.start()
+    assert processes_inside(bed.server_namespace) == []
+
+
+def test_an_address_that_is_not_there_is_told(bed: LocalTestbed, tmp_path: Path) -> None:
+    execute(bed.server_namespace, ["ip", "addr", "del", "48.0.0.1/32", "dev", "sc-server0"])
+    try:
+        with pytest.raises(StackcostError, match="Cannot assign requested address"):
+            NginxKernel(bed.endpoint(tmp_path)).start()
+    finally:
+        execute(bed.server_namespace, ["ip", "addr", "add", "48.0.0.1/32", "dev", "sc-server0"])
+
+
+def test_a_wrong_body_is_no_health(bed: LocalTestbed, nginx: NginxKernel, tmp_path: Path) -> None:
+    (tmp_path / "www" / "body").write_bytes(b"short")
+    with pytest.raises(StackcostError, match="200 with 5 bytes, not 200 with 32000"):
+        nginx.check_health()
+
+
+def test_a_dead_server_is_no_health(bed: LocalTestbed, nginx: NginxKernel) -> None:
+    for pid in nginx.processes().values():
+        subprocess.run(["kill", "-9", str(pid)], check=False)
+    with pytest.raises(StackcostError, match="no HTTP answer"):
+        nginx.check_health()

@@ -1,0 +1,58 @@
+"""What the doctor says of this machine, and of machines that lack something."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from harness import doctor
+from harness.doctor import kernel
+from harness.doctor.check import State
+
+
+def test_every_shortcoming_is_explained() -> None:
+    found = doctor.checks()
+    assert len({check.name for check in found}) == len(found)
+    for check in found:
+        assert check.found
+        if check.state is State.MISSING:
+            assert check.meaning and check.mend, check.name
+
+
+def test_looking_leaves_nothing_behind() -> None:
+    doctor.checks()
+    links = subprocess.run(["ip", "link"], capture_output=True, text=True).stdout
+    assert "sc-try0" not in links
+
+
+def test_a_kernel_without_steering_cannot_compare() -> None:
+    check = kernel.check_steering({"RPS": "n"})
+    assert check.needed and check.state is State.MISSING
+
+
+@pytest.mark.parametrize(
+    ("options", "state"),
+    [
+        ({"TICK_CPU_ACCOUNTING": "y", "HZ": "250"}, State.LIMITED),
+        ({"VIRT_CPU_ACCOUNTING_GEN": "y", "IRQ_TIME_ACCOUNTING": "y"}, State.OK),
+        ({}, State.LIMITED),
+    ],
+)
+def test_cpu_accounting_is_judged_by_the_kernels_options(
+    options: dict[str, str], state: State
+) -> None:
+    assert kernel.check_cpu_accounting(options).state is state
+
+
+def test_without_root_the_verdict_is_no() -> None:
+    if os.geteuid() != 0:
+        pytest.skip("shows what happens when root is given up")
+    script = "import sys; from harness import doctor; sys.exit(doctor.main())"
+    done = subprocess.run(
+        ["setpriv", "--reuid=65534", "--clear-groups", sys.executable, "-c", script],
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 1 and "sudo stackcost doctor" in done.stdout, done.stderr
+    assert "mend root" in done.stdout

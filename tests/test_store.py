@@ -1,0 +1,165 @@
+"""The run folder: what is stored comes back, whatever ends the run."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pydantic import BaseModel
+
+from harness.errors import StackcostError
+from harness.model import Kind, Metric, Trial, Window
+from harness.store import Manifest, RunFolder
+from harness.store.schema import FOLDER, schemas
+
+LEVEL = Metric("process.rss", "B", Kind.GAUGE, "/proc/PID/statm")
+
+
+def trial(number: int, samples: int = 3) -> Trial:
+    known = [
+        LEVEL.sample(10.0 + i, 100.0 * i, role="worker-0", process="7") for i in range(samples)
+    ]
+    return Trial(
+        server="nginx/kernel",
+        number=number,
+        offered_cps=2000.0,
+        phases={"warm-up": Window(0.0, 9.0), "sustain": Window(10.0, 11.0)},
+        load={"client": {"tcps_closed": 5}, "requests": None},
+        samples=[*known, LEVEL.unknown(12.0, "it has ended", role="worker-0", process="7")],
+        flags=["generator above 80 % busy"],
+    )
+
+
+def test_a_trial_comes_back_as_it_was_stored(tmp_path: Path) -> None:
+    run = RunFolder.create(tmp_path / "results", "compare")
+    run.write_manifest(Manifest(run=run.name))
+    stored = [trial(1), trial(2)]
+    for each in stored:
+        run.add_trial(each)
+    assert RunFolder.open(run.path).trials() == stored
+
+
+def test_samples_are_one_table_for_queries(tmp_path: Path) -> None:
+    run = RunFolder.create(tmp_path, "compare")
+    run.add_trial(trial(1))
+    run.add_trial(trial(2))
+    rows = run.query(
+        "select run, trial, server, phase, time, value, unit, kind, reason from samples "
+        "where metric = 'process.rss' and labels['role'] = 'worker-0' order by trial, time"
+    )
+    assert len(rows) == 8
+    assert rows.phase[:2].tolist() == ["sustain", "sustain"]
+    assert rows.phase[2:4].isna().all()
+    assert rows.iloc[0][["run", "server", "unit", "kind"]].tolist() == [
+        run.name,
+        "nginx/kernel",
+        "B",
+        "gauge",
+    ]
+    assert rows.value.isna().tolist() == [False, False, False, True] * 2
+    assert rows.reason[3] == "it has ended"
+
+
+def test_two_runs_of_the_same_second_have_folders_of_their_own(tmp_path: Path) -> None:
+    names = {RunFolder.create(tmp_path, "compare").name for _ in range(5)}
+    assert len(names) == 5
+    assert all(name.split("-")[1] == "compare" for name in names)
+
+
+def test_the_summary_is_the_last_one_written(tmp_path: Path) -> None:
+    class Answer(BaseModel):
+        factor: float | None
+
+    run = RunFolder.create(tmp_path, "compare")
+    with pytest.raises(StackcostError, match="did not come that far"):
+        run.summary()
+    run.write_summary(Answer(factor=None))
+    run.write_summary(Answer(factor=29.0))
+    assert run.summary() == {"factor": 29.0}
+    assert not list(run.path.glob(".*"))
+
+
+def test_a_folder_that_is_no_run_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(StackcostError, match=r"not a run's folder"):
+        RunFolder.open(tmp_path)
+    (tmp_path / "file").touch()
+    with pytest.raises(StackcostError, match="--results"):
+        RunFolder.create(tmp_path / "file", "compare")
+    run = RunFolder.create(tmp_path, "compare")
+    with pytest.raises(StackcostError, match="has no samples"):
+        run.query("select * from samples")
+
+
+KILLED = """
+import sys
+from pathlib import Path
+from harness.store import Manifest, RunFolder
+from tests.test_store import trial
+run = RunFolder.create(Path(sys.argv[1]), "compare")
+run.write_manifest(Manifest(run=run.name, command=["stackcost", "compare"]))
+for number in range(1, 10_000):
+    run.add_trial(trial(number, samples=20_000))
+    print(number, run.path, flush=True)
+"""
+
+
+def test_a_run_killed_while_writing_leaves_every_finished_trial(tmp_path: Path) -> None:
+    child = subprocess.Popen(
+        [sys.executable, "-c", KILLED, str(tmp_path)],
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=Path(__file__).parents[1],
+    )
+    assert child.stdout
+    for line in child.stdout:
+        number, path = line.split()
+        if number == "3":
+            break
+    time.sleep(0.02)  # into the next trial
+    child.send_signal(signal.SIGKILL)
+    child.communicate()
+    run = RunFolder.open(Path(path))
+    trials = run.trials()
+    assert len(trials) >= 3
+    assert trials == [trial(each.number, samples=20_000) for each in trials]
+    assert run.query("select count(*) as n from samples where trial <= 3").n[0] == 3 * 20_001
+    manifest = run.manifest()
+    assert (manifest.state, manifest.finished) == ("running", None)
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    if os.geteuid():
+        pytest.skip("mounting a small file system needs root")
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=64k", "stackcost-test", str(disk)]
+    subprocess.run(mount, check=True)
+    try:
+        yield disk
+    finally:
+        subprocess.run(["umount", str(disk)], check=True)
+
+
+def test_a_full_disk_is_named_and_what_was_stored_stays(small_disk: Path) -> None:
+    run = RunFolder.create(small_disk, "compare")
+    run.write_manifest(Manifest(run=run.name))
+    run.add_trial(trial(1))
+    with pytest.raises(StackcostError, match=r"no space left .* it needs [\d,]+ bytes") as caught:
+        run.add_trial(trial(2, samples=200_000))
+    assert "df -h" in caught.value.mend
+    assert run.trials() == [trial(1)]
+    assert not list(run.path.rglob(".*"))
+
+
+@pytest.mark.parametrize("file", schemas())
+def test_the_published_schemas_are_those_of_the_code(file: str) -> None:
+    assert (FOLDER / file).read_text() == schemas()[file], (
+        "write them anew: python -m harness.store.schema"
+    )
+    assert "properties" in json.loads(schemas()[file])

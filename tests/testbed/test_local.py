@@ -1,0 +1,202 @@
+"""The whole test bed, made on this machine and undone by every way a run can end."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from harness.errors import StackcostError
+from harness.testbed import hugepages, network
+from harness.testbed.leftovers import remove_leftovers
+from harness.testbed.local import LocalTestbed
+from harness.testbed.namespace import execute, processes_inside
+
+HOLD = """
+import sys, time
+from harness.testbed.local import LocalTestbed
+with LocalTestbed(wanted_hugepages=int(sys.argv[1])) as bed:
+    bed.run(bed.server_namespace, ["sleep", "1000"], bed.cpus.server)
+    print("made", flush=True)
+    time.sleep(1000)
+"""
+
+
+def pages() -> int:
+    return int((hugepages.PAGES / "nr_hugepages").read_text())
+
+
+def free_pages() -> int:
+    return int((hugepages.PAGES / "free_hugepages").read_text())
+
+
+@pytest.fixture
+def holder() -> Iterator[subprocess.Popen[str]]:
+    """Another process that holds a test bed with a program and more hugepages than there were."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", HOLD, str(free_pages() + 8)], stdout=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None and process.stdout.readline() == "made\n"
+    yield process
+    process.kill()
+    process.wait()
+    process.stdout.close()
+    remove_leftovers()
+
+
+def assert_nothing_left(pages_before: int) -> None:
+    assert network.existing_namespaces() == []
+    assert pages() == pages_before
+    links = subprocess.run(["ip", "-o", "link"], capture_output=True, text=True).stdout
+    assert "sc-load0" not in links and "sc-server0" not in links
+    assert not subprocess.run(["pgrep", "-x", "-f", "sleep 1000"], capture_output=True).stdout
+
+
+@pytest.mark.bed
+def test_addresses_stand_in_the_servers_namespace_and_nowhere_else() -> None:
+    with LocalTestbed(wanted_hugepages=0) as bed:
+        shown = execute(bed.server_namespace, ["ip", "-o", "-4", "addr"])
+        assert "198.18.0.2/24" in shown and "48.0.0.1/32" in shown
+        way_back = execute(bed.server_namespace, ["ip", "route", "get", "16.0.0.77"])
+        assert "via 198.18.0.1 dev sc-server0" in way_back
+        assert "initcwnd 2" in execute(bed.server_namespace, ["ip", "route"])
+        assert execute(bed.load_namespace, ["ip", "route"]) == ""
+        outside = subprocess.run(["ip", "addr"], capture_output=True, text=True).stdout
+        assert "48.0.0.1" not in outside and "198.18.0.2" not in outside
+    assert network.existing_namespaces() == []
+
+
+@pytest.mark.bed
+def test_a_bare_servers_end_has_no_address() -> None:
+    with LocalTestbed(kernel_server=False, wanted_hugepages=0) as bed:
+        assert "sc-server0" not in execute(bed.server_namespace, ["ip", "-o", "addr"])
+
+
+@pytest.mark.bed
+def test_no_frame_moves_unless_somebody_sends() -> None:
+    with LocalTestbed(wanted_hugepages=0) as bed:
+        time.sleep(2)  # duplicate address detection and router solicitations would come by now
+        path = f"/sys/class/net/{bed.load_interface}/statistics/rx_packets"
+        assert execute(bed.load_namespace, ["cat", path]).strip() == "0"
+
+
+@pytest.mark.bed
+def test_programs_run_in_their_namespace_on_their_core() -> None:
+    with LocalTestbed(wanted_hugepages=0) as bed:
+        program = bed.run(
+            bed.server_namespace,
+            [sys.executable, "-c", "import os; print(os.sched_getaffinity(0)); os.listdir('/sys')"],
+            bed.cpus.server,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        assert program.communicate()[0] == "{1}\n"
+        inside = bed.run(bed.server_namespace, ["sleep", "1000"], bed.cpus.server)
+        time.sleep(0.1)
+        assert [process.pid for process in processes_inside(bed.server_namespace)] == [inside.pid]
+        assert os.sched_getaffinity(0) == {0}
+    assert inside.poll() is not None
+    assert os.sched_getaffinity(0) == set(range(os.cpu_count() or 1))
+
+
+@pytest.mark.bed
+def test_an_error_inside_undoes_everything() -> None:
+    before = pages()
+    with (
+        pytest.raises(ZeroDivisionError),
+        LocalTestbed(wanted_hugepages=free_pages() + 8) as bed,
+    ):
+        bed.run(bed.server_namespace, ["sleep", "1000"], bed.cpus.server)
+        assert pages() == before + 8
+        raise ZeroDivisionError
+    assert_nothing_left(before)
+
+
+@pytest.mark.bed
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_undoes_everything(
+    holder: subprocess.Popen[str], number: signal.Signals, capfd: pytest.CaptureFixture[str]
+) -> None:
+    before = pages() - 8
+    holder.send_signal(number)
+    assert holder.wait(10) != 0
+    assert_nothing_left(before)
+
+
+@pytest.mark.bed
+def test_kill_leaves_what_the_next_start_removes(holder: subprocess.Popen[str]) -> None:
+    before = pages() - 8
+    holder.kill()
+    holder.wait()
+    assert network.existing_namespaces() == ["stackcost-load", "stackcost-server"]
+    assert pages() == before + 8
+    with LocalTestbed(wanted_hugepages=0) as bed:
+        assert processes_inside(bed.server_namespace) == []
+        assert pages() == before
+    assert_nothing_left(before)
+
+
+@pytest.mark.bed
+def test_names_without_namespaces_are_removed() -> None:
+    """As they stay after a power failure where /run is on a disk."""
+    network.NAMESPACE_FOLDER.mkdir(exist_ok=True)
+    for name in network.NAMESPACES:
+        (network.NAMESPACE_FOLDER / name).touch()
+    with LocalTestbed(wanted_hugepages=0) as bed:
+        assert "48.0.0.1" in execute(bed.server_namespace, ["ip", "addr"])
+    assert network.existing_namespaces() == []
+
+
+@pytest.mark.bed
+def test_clean_says_what_it_removed(holder: subprocess.Popen[str]) -> None:
+    before = pages() - 8
+    holder.kill()
+    holder.wait()
+    said = " ".join(remove_leftovers())
+    assert "ended 1 program" in said and "stackcost-server" in said and "hugepages" in said
+    assert_nothing_left(before)
+    assert remove_leftovers() == []
+
+
+@pytest.mark.bed
+def test_a_second_run_is_refused_by_name_of_the_first(holder: subprocess.Popen[str]) -> None:
+    with pytest.raises(StackcostError, match=f"pid {holder.pid}, since 20"), LocalTestbed():
+        pass
+    with pytest.raises(StackcostError, match=f"pid {holder.pid}"):
+        remove_leftovers()
+    assert holder.poll() is None
+    assert len(processes_inside("stackcost-server")) == 1
+
+
+@pytest.mark.bed
+def test_beds_follow_one_another_at_once() -> None:
+    for _ in range(3):
+        with LocalTestbed(wanted_hugepages=0) as bed:
+            assert execute(bed.load_namespace, ["cat", "/sys/class/net/sc-load0/carrier"]) == "1\n"
+
+
+@pytest.mark.parametrize(
+    ("load", "server", "said"),
+    [((0,), (4095,), "cores .4095. are not there"), ((0,), (0,), "given to both")],
+)
+def test_impossible_cores_are_refused(
+    load: tuple[int, ...], server: tuple[int, ...], said: str
+) -> None:
+    with pytest.raises(StackcostError, match=said), LocalTestbed(load, server):
+        pass
+
+
+def test_without_root_it_says_so(tmp_path: Path) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("shows what happens when root is given up")
+    script = "from harness.testbed import local; local.check_root()"
+    done = subprocess.run(
+        ["setpriv", "--reuid=65534", "--clear-groups", sys.executable, "-c", script],
+        capture_output=True,
+        text=True,
+    )
+    assert "needs root" in done.stderr and "sudo" in done.stderr
