@@ -1,0 +1,5 @@
+"""The command line: one file for each command, found by being in this folder."""
+
+from harness.cli.entry import main
+
+__all__ = ["main"]

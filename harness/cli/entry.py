@@ -1,0 +1,23 @@
+"""Entry point of `stackcost`. A command is a module of this folder that registers with `app`."""
+
+import sys
+
+# In the order in which --help lists them.
+from harness.cli import clean, doctor, report, run
+from harness.cli.application import INTERRUPTED, app
+from harness.errors import StackcostError
+
+COMMANDS = (run, report, doctor, clean)
+
+
+def main() -> None:
+    """Entry point of `stackcost`: exit code 0; 1 with one message; 2 for the command line; 130."""
+    try:
+        app()
+    except StackcostError as error:
+        print(f"stackcost: {error.what}", file=sys.stderr)
+        if error.mend:
+            print(f"mend: {error.mend}", file=sys.stderr)
+        sys.exit(1)
+    except KeyboardInterrupt:
+        sys.exit(INTERRUPTED)

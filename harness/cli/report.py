@@ -1,0 +1,22 @@
+"""`stackcost report`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from harness.cli.application import app, make_console
+
+
+@app.command()
+def report(
+    run: Annotated[Path, typer.Argument(help="a run's folder, such as results/<time>-compare")],
+) -> None:
+    """Compute a stored run's answer again: tables, summary.json, report.html."""
+    from harness.report.answer import answer
+    from harness.store import RunFolder
+
+    console = make_console()
+    folder = RunFolder.open(run)
+    answer(folder, console)
+    console.print(str(folder.path / "report.html"), soft_wrap=True, highlight=False)

@@ -1,0 +1,36 @@
+"""`stackcost run`."""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from harness.cli.application import INTERRUPTED, app, make_console
+
+DEFAULT_RESULTS = Path("results")
+
+
+@app.command()
+def run(
+    experiment: Annotated[Path, typer.Argument(help="YAML file, such as experiments/compare.yaml")],
+    quick: Annotated[bool, typer.Option("--quick", help="fewer, shorter trials")] = False,
+    results: Annotated[Path, typer.Option(help="folder that takes the run's")] = DEFAULT_RESULTS,
+) -> None:
+    """Run an experiment, print its answer, and render its report. Needs root."""
+    from harness.experiment.load_file import load_experiment
+    from harness.experiment.runner import run_experiment
+    from harness.report.answer import answer
+
+    console = make_console()
+    plan = load_experiment(experiment, quick)
+    folder = run_experiment(plan, experiment.stem, results, sys.argv, console)
+    interrupted = folder.manifest().state == "interrupted"
+    if interrupted and not folder.trials():
+        console.print(f"interrupted before the first trial; nothing was measured\n{folder.path}")
+        raise typer.Exit(INTERRUPTED)
+    answer(folder, console)
+    console.print(f"report: {folder.path / 'report.html'}", soft_wrap=True, highlight=False)
+    console.print(str(folder.path), soft_wrap=True, highlight=False)
+    if interrupted:
+        raise typer.Exit(INTERRUPTED)
