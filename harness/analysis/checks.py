@@ -9,6 +9,7 @@ from collections.abc import Collection
 from pydantic import BaseModel, ConfigDict
 
 from harness.analysis import cpu, flows
+from harness.analysis.closure import TOLERANCE, closure
 from harness.analysis.readings import Readings
 from harness.model import Trial
 
@@ -91,12 +92,14 @@ def _rate_flags(seen: Readings) -> list[str]:
 
 
 def checks(seen: Readings, server_cpus: Collection[int]) -> list[Check]:
-    """The comparisons of one load trial.
+    """The comparisons of one trial; of one that held flows open, that its account of time closes.
 
     A peer that speaks frames itself leaves no receive work to the kernel, so none is compared.
     """
     trial = seen.trial
-    found = [_counts_agree(trial), _bytes_agree(trial), _server_agrees(trial)]
+    if is_hold(trial):
+        return [_time_closes(seen)]
+    found = [_counts_agree(trial), _bytes_agree(trial), _server_agrees(trial), _time_closes(seen)]
     if cpu.engine_busy_seconds(seen, "peer") is None:
         found.append(_receive_work_is_the_servers(seen, server_cpus))
     return found
@@ -150,3 +153,20 @@ def _receive_work_is_the_servers(seen: Readings, server_cpus: Collection[int]) -
         reason = seen.why_unknown("softirq.time") or "no softirq time was read"
         return Check(name=name, holds=None, wanted=wanted, seen="unknown", reason=reason)
     return Check(name=name, holds=share >= RECEIVE_SHARE, wanted=wanted, seen=f"{share:.1%}")
+
+
+def _time_closes(seen: Readings) -> Check:
+    name = "user + system + irq + softirq + idle, stolen time in them = wall time x cores"
+    found = closure(seen, main_phase(seen.trial))
+    if found is None:
+        reason = seen.why_unknown("cpu.exact_time") or "exact CPU time was not read"
+        wanted = f"within {TOLERANCE:.0%}"
+        return Check(name=name, holds=None, wanted=wanted, seen="unknown", reason=reason)
+    ticks = "unknown" if found.ticks is None else f"{found.ticks:.3f} s"
+    stolen = "unknown" if found.stolen is None else f"{found.stolen:.3f} s"
+    return Check(
+        name=name,
+        holds=found.closes,
+        wanted=f"{found.wall:.3f} s within {TOLERANCE:.0%}",
+        seen=f"{found.exact:.3f} s ({found.share:.2%}); stolen {stolen}; /proc/stat {ticks}",
+    )

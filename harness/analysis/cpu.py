@@ -7,7 +7,7 @@ that polls: the time of loop iterations that did work; iterations that found not
 and left out.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 
 from harness.analysis.flows import completed_in
 from harness.analysis.readings import Readings
@@ -26,8 +26,8 @@ def server_cost(seen: Readings, cpus: Collection[int], phase: str = "sustain") -
     """
     busy = engine_busy_seconds(seen, "peer", phase)
     if busy is not None:
-        return _per_connection(seen, {"busy": busy}, phase)
-    return _per_connection(seen, kernel_seconds(seen, cpus, phase), phase)
+        return per_connection(seen, {"busy": busy}, phase)
+    return per_connection(seen, kernel_seconds(seen, cpus, phase), phase)
 
 
 def server_total(seen: Readings, cpus: Collection[int], phase: str = "sustain") -> float | None:
@@ -45,18 +45,22 @@ def beside_polling(seen: Readings, cpus: Collection[int], phase: str = "sustain"
         return {}
     softirq = kernel_seconds(seen, cpus, phase)["softirq"]
     wire = {"softirq": softirq, "receive polls": _poll_seconds(seen, cpus, phase)}
-    return _per_connection(seen, wire, phase)
+    return per_connection(seen, wire, phase)
 
 
 def generator_cost(seen: Readings, cpus: Collection[int], phase: str = "sustain") -> Cost:
     """Microseconds per completed connection that the generator itself took; never the server's.
 
-    "busy": its loop iterations that did work; "softirq": all softirq on its cores, of which a part
-    interrupts busy iterations, so the two must not be added.
+    "busy": its loop iterations that did work; "softirq": all softirq on its cores; "receive polls":
+    the kernel threads that hand a veth's frames over to it. Parts of these two interrupt busy
+    iterations, so they must not be added to them.
     """
-    busy = engine_busy_seconds(seen, "generator", phase)
-    softirq = kernel_seconds(seen, cpus, phase)["softirq"]
-    return _per_connection(seen, {"busy": busy, "softirq": softirq}, phase)
+    parts = {
+        "busy": engine_busy_seconds(seen, "generator", phase),
+        "softirq": kernel_seconds(seen, cpus, phase)["softirq"],
+        "receive polls": _poll_seconds(seen, cpus, phase),
+    }
+    return per_connection(seen, parts, phase)
 
 
 def kernel_seconds(seen: Readings, cpus: Collection[int], phase: str = "sustain") -> Cost:
@@ -148,7 +152,8 @@ def steal_share(seen: Readings, phase: str = "sustain") -> float | None:
     return by_kind.get("steal", 0.0) / whole if whole else None
 
 
-def _per_connection(seen: Readings, seconds: Cost, phase: str) -> Cost:
+def per_connection(seen: Readings, seconds: Mapping[str, float | None], phase: str) -> Cost:
+    """Microseconds per completed connection, from seconds of a phase; None where unknown."""
     connections = completed_in(seen, phase)
     if not connections:
         return dict.fromkeys(seconds)

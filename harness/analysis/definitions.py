@@ -58,11 +58,36 @@ DEFINITIONS = {
         "server_cpu.busy already, so it is not added",
         source="tracepoints irq:softirq_*, sched:sched_switch (threads napi/*)",
     ),
+    "softirq": Definition(
+        unit="us",
+        definition="time of the server's cores in softirq by vector, per completed connection: the "
+        "parts of server_cpu.softirq",
+        source="tracepoints irq:softirq_entry and irq:softirq_exit",
+    ),
+    "threads": Definition(
+        unit="us",
+        definition="time of the server's cores by the thread that took it, softirqs and interrupts "
+        "on top of it left out, per completed connection; other programs are there too",
+        source="tracepoint sched:sched_switch",
+    ),
+    "hardware": Definition(
+        unit="1",
+        definition="cycles and instructions of the server's cores, per completed connection; of a "
+        "polling peer those of polling in vain too",
+        source="perf_event_open on each core",
+    ),
+    "closure": Definition(
+        unit="1",
+        definition="exact time booked to any kind over all cores, of wall time x cores; stolen "
+        "time lies inside the kind that it interrupted",
+        source="cpu.exact_time",
+    ),
     "generator_cpu": Definition(
         unit="us",
-        definition="the generator's own busy loop time, and all softirq on its cores, per "
-        "completed connection; the two overlap and are not added",
-        source="stackcost_get_cpu of the generator; softirq.time",
+        definition="the generator's own busy loop time, all softirq on its cores, and the threads "
+        "that hand the veth's frames over to it, per completed connection; never charged to the "
+        "server; they overlap and are not added",
+        source="stackcost_get_cpu of the generator; softirq.time; task.time of napi/*",
     ),
     "generator_busy": Definition(
         unit="1",

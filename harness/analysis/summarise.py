@@ -4,7 +4,8 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from harness.analysis import checks, cpu, flows
+from harness.analysis import breakdown, checks, cpu, flows
+from harness.analysis.closure import closure
 from harness.analysis.cores import core_shares
 from harness.analysis.definitions import DEFINITIONS
 from harness.analysis.factors import cpu_factor, memory_factor
@@ -76,11 +77,20 @@ def _level(offered: float, trials: list[Readings], context: Context) -> Level:
         return spread([read(seen) for seen in trials], unit, reason)
 
     def by_kind(
-        cost: Callable[[Readings, Collection[int]], cpu.Cost], cpus: tuple[int, ...]
+        cost: Callable[[Readings, Collection[int]], cpu.Cost],
+        cpus: tuple[int, ...],
+        unit: str = "us",
+        reason: str = "",
     ) -> dict[str, Spread]:
         costs = [cost(seen, cpus) for seen in trials]
         kinds = dict.fromkeys(kind for each in costs for kind in each)
-        return {kind: spread([each.get(kind) for each in costs], "us") for kind in kinds}
+        return {kind: spread([each.get(kind) for each in costs], unit, reason) for kind in kinds}
+
+    def closed(seen: Readings) -> float | None:
+        found = closure(seen, "sustain")
+        return found.share if found else None
+
+    no_cycles = next((why for t in trials if (why := t.why_unknown("cpu.cycles"))), "")
 
     return Level(
         offered_cps=offered,
@@ -88,6 +98,10 @@ def _level(offered: float, trials: list[Readings], context: Context) -> Level:
         server_cpu=by_kind(cpu.server_cost, context.server_cpus),
         server_cpu_total=over(lambda seen: cpu.server_total(seen, context.server_cpus), "us"),
         beside_polling=by_kind(cpu.beside_polling, context.server_cpus),
+        softirq=by_kind(breakdown.softirq_cost, context.server_cpus),
+        threads=by_kind(breakdown.thread_cost, context.server_cpus),
+        hardware=by_kind(breakdown.hardware_cost, context.server_cpus, "1", no_cycles),
+        closure=over(closed, "1"),
         generator_cpu=by_kind(cpu.generator_cost, context.load_cpus),
         generator_busy=over(
             lambda seen: cpu.engine_busy_share(seen, "generator"),
@@ -114,5 +128,5 @@ def _row(seen: Readings, context: Context) -> TrialRow:
         retransmitted=flows.retransmitted(trial),
         server_cpu_total=None if hold else cpu.server_total(seen, context.server_cpus),
         flags=trial.flags,
-        checks=[] if hold else checks.checks(seen, context.server_cpus),
+        checks=checks.checks(seen, context.server_cpus),
     )

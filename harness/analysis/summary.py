@@ -33,6 +33,9 @@ class Level(Part):
 
     `server_cpu` and `generator_cpu` are by kind; `server_cpu_total` is the sum of the server's.
     `beside_polling`: the kernel's time on the cores of a polling peer, which is not in that sum.
+    `softirq`, `threads`: the time of the server's cores by softirq vector and by thread; `hardware`
+    their cycles and instructions (counts). They explain the kinds and are not added to them.
+    `closure`: exact time booked over all cores / (wall time x cores), 1 when nothing is lost.
     `cores`: share (0 to 1) of each core's time by kind, the median of the rounds.
     """
 
@@ -41,6 +44,10 @@ class Level(Part):
     server_cpu: dict[str, Spread]
     server_cpu_total: Spread
     beside_polling: dict[str, Spread]
+    softirq: dict[str, Spread]
+    threads: dict[str, Spread]
+    hardware: dict[str, Spread]
+    closure: Spread
     generator_cpu: dict[str, Spread]
     generator_busy: Spread
     receive_share: Spread

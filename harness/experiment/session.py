@@ -10,6 +10,7 @@ from typing import Any
 from harness.collect.cpu import CpuTime
 from harness.collect.cpu_account import CpuAccount
 from harness.collect.engine import Engine
+from harness.collect.hardware import HardwareCounters
 from harness.collect.network import Network
 from harness.collect.process import Processes
 from harness.collect.sampler import Sampler
@@ -120,6 +121,7 @@ def open_session(
                 collectors: list[Collector] = [
                     CpuAccount(),
                     CpuTime(),
+                    HardwareCounters(),
                     Softnet(),
                     Network(bed.server_namespace),
                     # Looking for the processes at every reading would fill caches of /proc.

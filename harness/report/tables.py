@@ -49,6 +49,41 @@ def _kinds(costs: Mapping[str, Spread]) -> str:
     return ", ".join(f"{kind} {number(cost.median)}" for kind, cost in costs.items())
 
 
+def breakdown_table(summary: Summary) -> TextTable:
+    """What the time of the server's cores went to, finer than by kind."""
+    return TextTable(
+        "The server's cores in detail, microseconds per completed connection (median)",
+        (
+            "server",
+            "offered /s",
+            "softirq by vector",
+            "threads",
+            "cycles and instructions",
+            "closes",
+        ),
+        [
+            (
+                server.name,
+                number(level.offered_cps),
+                _kinds(level.softirq),
+                _kinds(level.threads),
+                _kinds(level.hardware) if _known(level.hardware) else _reason(level.hardware),
+                share(level.closure.median),
+            )
+            for server in summary.servers
+            for level in server.levels
+        ],
+    )
+
+
+def _known(costs: Mapping[str, Spread]) -> bool:
+    return any(cost.median is not None for cost in costs.values())
+
+
+def _reason(costs: Mapping[str, Spread]) -> str:
+    return next((f"{UNKNOWN}: {cost.reason}" for cost in costs.values()), UNKNOWN)
+
+
 def memory_table(summary: Summary) -> TextTable:
     """Bytes per open flow by kind of memory, and what is there without any flow."""
     return TextTable(

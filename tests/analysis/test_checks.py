@@ -13,7 +13,7 @@ def by_name(trial: Trial, cpus: tuple[int, ...] = (1,)) -> dict[str, Check]:
 def test_a_clean_trial_has_no_flag_and_every_check_holds() -> None:
     trial = load_trial()
     assert flags(Readings(trial), (1,)) == []
-    assert [check.holds for check in checks(Readings(trial), (1,))] == [True] * 4
+    assert [check.holds for check in checks(Readings(trial), (1,))] == [True] * 5
 
 
 def test_each_fault_of_the_load_is_flagged() -> None:
@@ -78,3 +78,19 @@ def test_unknown_is_neither_pass_nor_fail() -> None:
     trial.load["server_requests"] = None
     check = by_name(trial)["requests"]
     assert check.holds is None and check.reason
+
+
+def test_an_account_that_lost_time_does_not_close() -> None:
+    closing = by_name(load_trial())["user"]
+    assert closing.holds and "20.000 s (100.00%); stolen 0.000 s" in closing.seen
+    trial = load_trial()
+    for index, sample in enumerate(trial.samples):
+        if sample.metric == "cpu.exact_time" and sample.labels == {"cpu": "1", "kind": "idle"}:
+            trial.samples[index] = replace(sample, value=(sample.value or 0) * 0.95)
+    closing = by_name(trial)["user"]
+    assert closing.holds is False and "(97.75%)" in closing.seen
+
+
+def test_a_hold_has_the_closing_of_its_time_as_its_check() -> None:
+    (closing,) = checks(Readings(hold_trial(2000, {"slab.bytes": 1.0})), (1,))
+    assert closing.holds is None and closing.reason == "exact CPU time was not read"

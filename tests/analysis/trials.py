@@ -55,14 +55,16 @@ def load_trial(
     seconds = {kind: cost * completed / 1e6 for kind, cost in costs.items()}
     softirq = seconds.get("softirq", 0.0)
     exact = {
-        "task": seconds.get("user", 0.0) + seconds.get("system", 0.0),
+        "task": sum(seconds.get(kind, 0.0) for kind in ("user", "system", "busy")),
         "irq": seconds.get("irq", 0.0),
         "softirq": softirq,
         "idle": 10 - sum(seconds.values()),
     }
     for kind, spent in exact.items():
         trial.samples += counter("cpu.exact_time", spent, {"cpu": "1", "kind": kind})
-    for kind, spent in (("task", 10.0), ("irq", 0.0), ("softirq", softirq / 99), ("idle", 0.0)):
+    received = softirq / 99
+    other = {"task": 10 - received, "irq": 0.0, "softirq": received, "idle": 0.0}
+    for kind, spent in other.items():
         trial.samples += counter("cpu.exact_time", spent, {"cpu": "0", "kind": kind})
     task = {"cpu": "1", "process": "7", "thread": "7", "command": "nginx", "kind": "task"}
     trial.samples += counter("task.time", exact["task"], task)

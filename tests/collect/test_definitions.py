@@ -3,13 +3,14 @@
 import re
 from pathlib import Path
 
-from harness.collect import cpu, cpu_account, engine, network, process, slab, softnet
+from harness.collect import cpu, cpu_account, engine, hardware, network, process, slab, softnet
 from harness.model import Metric
 
 COLLECTORS = (
     cpu.CpuTime,
     cpu_account.CpuAccount,
     engine.Engine,
+    hardware.HardwareCounters(),
     network.Network,
     process.Processes,
     slab.Slab,

@@ -29,7 +29,7 @@ def test_the_terminal_shows_both_servers_and_both_factors(answered: tuple[RunFol
     assert re.search(r"astf-peer +│ 2,000 +│ 2,000 +│ 10", text)
     assert "cpu factor nginx/kernel : astf-peer, at 2,000 connections/s: 10" in text
     assert "memory factor nginx/kernel : astf-peer, at slope over 0 to 5,000 open flows: " in text
-    assert "checks: 42 hold, 0 fail, 0 not possible" in text
+    assert "checks: 54 hold, 0 fail, 18 not possible" in text
 
 
 def test_the_summary_is_stored_and_reads_back(answered: tuple[RunFolder, str]) -> None:
