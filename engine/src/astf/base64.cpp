@@ -8,13 +8,14 @@ namespace {
 
 constexpr uint8_t kInvalid = 0xff;
 
+constexpr std::string_view kAlphabet =
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
 constexpr std::array<uint8_t, 256> make_values() {
   std::array<uint8_t, 256> values{};
   values.fill(kInvalid);
-  constexpr std::string_view alphabet =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  for (size_t i = 0; i < alphabet.size(); ++i)
-    values[static_cast<uint8_t>(alphabet[i])] = static_cast<uint8_t>(i);
+  for (size_t i = 0; i < kAlphabet.size(); ++i)
+    values[static_cast<uint8_t>(kAlphabet[i])] = static_cast<uint8_t>(i);
   return values;
 }
 constexpr std::array<uint8_t, 256> kValues = make_values();
@@ -46,6 +47,18 @@ std::optional<std::string> decode_base64(std::string_view text) {
     *out++ = static_cast<char>(bits >> 2);
   }
   return bytes;
+}
+
+std::string encode_base64(std::string_view bytes) {
+  std::string text;
+  for (size_t from = 0; from < bytes.size(); from += 3) {
+    uint32_t bits = 0;
+    for (size_t i = 0; i < 3; ++i)
+      bits = bits << 8 | (from + i < bytes.size() ? static_cast<uint8_t>(bytes[from + i]) : 0);
+    for (size_t i = 0; i < 4; ++i)
+      text.push_back(from + i <= bytes.size() ? kAlphabet[bits >> (18 - 6 * i) & 63] : '=');
+  }
+  return text;
 }
 
 }  // namespace engine

@@ -9,4 +9,7 @@ namespace engine {
 /// alphabet or the length is impossible.
 std::optional<std::string> decode_base64(std::string_view text);
 
+/// Encodes with padding.
+std::string encode_base64(std::string_view bytes);
+
 }  // namespace engine

@@ -192,6 +192,11 @@ std::vector<CounterBlock> DataCore::counters(const std::string& id, Side side) c
   return run == nullptr ? std::vector<CounterBlock>{} : run->counters(side);
 }
 
+std::vector<LatencyBlock> DataCore::latencies(const std::string& id) const {
+  const ProfileRun* run = world_->find(id);
+  return run == nullptr ? std::vector<LatencyBlock>{} : run->latencies();
+}
+
 CounterBlock DataCore::table_counters(Side side) const {
   return world_->table_counters[index_of(side)];
 }

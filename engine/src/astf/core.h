@@ -16,6 +16,7 @@
 #include "net/path.h"
 #include "net/responder.h"
 #include "stats/counters.h"
+#include "stats/latency.h"
 
 namespace engine {
 
@@ -107,6 +108,8 @@ class DataCore {
   RunStatus status(const std::string& id) const;
   /// Counters of a run on one side: element g is template group g (0: no group).
   std::vector<CounterBlock> counters(const std::string& id, Side side) const;
+  /// How long the client flows of a run took, by template.
+  std::vector<LatencyBlock> latencies(const std::string& id) const;
   /// Counters of the flow table of one side, shared by all runs (err_*, rss_*, ignored_*).
   CounterBlock table_counters(Side side) const;
   std::vector<PoolStatus> memory() const;

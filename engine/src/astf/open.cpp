@@ -1,6 +1,7 @@
 // How flows come and go.
 
 #include "astf/world.h"
+#include "flow/latency.h"
 #include "udp/udp.h"
 
 namespace engine {
@@ -24,7 +25,7 @@ size_t DataCore::World::open_due(ProfileRun& run, Nanoseconds now) {
   Nanoseconds intended = 0;
   while (count < kOpensPerPass && !run.draw().empty() && run.schedule().take(now, intended)) {
     ++count;
-    if (open_flow(run, run.draw().draw())) {
+    if (open_flow(run, run.draw().draw(), intended)) {
       ++run.opened;
       if (now - intended > kLate) ++run.late;
     } else {
@@ -34,7 +35,7 @@ size_t DataCore::World::open_due(ProfileRun& run, Nanoseconds now) {
   return count;
 }
 
-bool DataCore::World::open_flow(ProfileRun& run, uint32_t index) {
+bool DataCore::World::open_flow(ProfileRun& run, uint32_t index, Nanoseconds intended) {
   const Template& source = run.profile().templates[index];
   CounterBlock& counters = table_counters[index_of(Side::client)];
   ClientPool& clients = run.clients(source.client_range);
@@ -65,6 +66,7 @@ bool DataCore::World::open_flow(ProfileRun& run, uint32_t index) {
     return false;
   }
   flow->set(kPortOwned);
+  latency::begin(*flow, intended);
   run.count_open(index);
   if (datagram) {
     udp::open(context, *flow);
@@ -143,9 +145,12 @@ void DataCore::World::after_events(Flow& flow, tcp::Events events) {
     return;
   }
   if (events != tcp::kNothing) {
+    if ((events & tcp::kDelivered) != 0 && !flow.has(kServerSide))
+      latency::record_payload(context, flow);
     program::Outcome outcome;
     if ((events & tcp::kEstablished) != 0) {
       ++run_of(flow).established;
+      if (!flow.has(kServerSide)) latency::record(context, flow, LatencyKind::connect);
       outcome = flow.has(kServerSide) ? program::start(context, flow, flow.rx_available)
                                       : program::wake(context, flow, events);
     } else {

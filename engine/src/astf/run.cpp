@@ -63,6 +63,7 @@ ProfileRun::ProfileRun(std::string id, std::shared_ptr<const Profile> profile,
       servers_.push_back(std::make_unique<ServerPool>(slice));
     }
   }
+  latencies_.resize(profile_->templates.size());
   for (Side side : {Side::client, Side::server}) {
     auto& counters = counters_[index_of(side)];
     counters.resize(profile_->group_names.size() + 1);
@@ -76,6 +77,7 @@ ProfileRun::ProfileRun(std::string id, std::shared_ptr<const Profile> profile,
       made.tunables = client ? &source.client_tunables : &source.server_tunables;
       made.buffers = &profile_->buffers;
       made.counters = &counters[source.group];
+      if (client) made.latency = &latencies_[t];
       made.run = this;
       made.template_index = t;
       made.side = side;

@@ -39,6 +39,8 @@ class ProfileRun {
   FlowClass& flow_class(Side side, size_t index) { return classes_[index_of(side)][index]; }
   std::vector<CounterBlock>& counters(Side side) { return counters_[index_of(side)]; }
   const std::vector<CounterBlock>& counters(Side side) const { return counters_[index_of(side)]; }
+  /// By template.
+  const std::vector<LatencyBlock>& latencies() const { return latencies_; }
   ClientPool& clients(uint32_t range) { return *clients_[range]; }
   ServerPool& servers(uint32_t range) { return *servers_[range]; }
 
@@ -73,6 +75,7 @@ class ProfileRun {
   uint32_t threads_;
   std::array<std::vector<FlowClass>, kSides> classes_;
   std::array<std::vector<CounterBlock>, kSides> counters_;
+  std::vector<LatencyBlock> latencies_;
   std::vector<std::unique_ptr<ClientPool>> clients_;  ///< by range; empty for ranges of servers
   std::vector<std::unique_ptr<ServerPool>> servers_;
   std::vector<uint64_t> limits_;  ///< by template: flows that may still be opened

@@ -37,7 +37,7 @@ struct DataCore::World {
 
   // -- open.cpp
   size_t open_due(ProfileRun& run, Nanoseconds now);
-  bool open_flow(ProfileRun& run, uint32_t index);
+  bool open_flow(ProfileRun& run, uint32_t index, Nanoseconds intended);
   /// Identity and class of a new flow, entered into the table. nullptr: full.
   Flow* make_flow(const FlowKey& key, uint32_t flow_class, uint16_t path, Side side);
   /// Gives back all that a flow holds; counts it closed.

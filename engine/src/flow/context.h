@@ -18,6 +18,7 @@
 #include "program/buffer.h"
 #include "program/program.h"
 #include "stats/counters.h"
+#include "stats/latency.h"
 
 namespace engine {
 
@@ -28,8 +29,9 @@ struct FlowClass {
   const Tunables* tunables = nullptr;
   const std::vector<Buffer>* buffers = nullptr;
   CounterBlock* counters = nullptr;
-  void* run = nullptr;          ///< the ProfileRun it belongs to
-  uint32_t template_index = 0;  ///< in the run's profile
+  LatencyBlock* latency = nullptr;  ///< of a client's template; nullptr: not recorded
+  void* run = nullptr;              ///< the ProfileRun it belongs to
+  uint32_t template_index = 0;      ///< in the run's profile
   Side side = Side::client;
   uint64_t open_flows = 0;
 };

@@ -100,7 +100,8 @@ struct alignas(64) Flow {
   uint16_t mss;    ///< payload bytes per segment sent, options already taken off
   uint8_t scales;  ///< window scale (0: none): high half the peer's, low half ours
   uint8_t duplicate_acks;
-  uint32_t spare[2];  ///< keeps the third line on its boundary
+  uint32_t intended_start;  ///< when it was due, see flow/latency.h; server side: not used
+  uint32_t spare;           ///< keeps the third line on its boundary
 
   // -- third line: timers and the program
   // ------------------------------------------------------------

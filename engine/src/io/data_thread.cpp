@@ -101,7 +101,8 @@ uint64_t DataThread::pass(Nanoseconds now) {
     PortQueue& port = queue(side);
     const std::span<const Frame> frames = port.receive();
     if (frames.empty()) continue;
-    if (work_from == 0) work_from = Clock::read();
+    // The frames are here by now; the poll itself may have taken long.
+    if (work_from == 0) now = clock_.at(work_from = Clock::read());
     core_.receive(side, frames, now);
     port.release();
   }

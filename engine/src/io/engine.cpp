@@ -21,7 +21,8 @@ constexpr Side side_of(uint32_t port) {
   return port % 2 == 0 ? Side::client : Side::server;
 }
 
-void add(std::vector<CounterBlock>& to, const std::vector<CounterBlock>& what) {
+template <typename Block>
+void add(std::vector<Block>& to, const std::vector<Block>& what) {
   to.resize(std::max(to.size(), what.size()));
   for (size_t i = 0; i < what.size(); ++i) to[i] += what[i];
 }
@@ -246,6 +247,13 @@ std::vector<CounterBlock> Engine::counters(const std::string& id, Side side) con
   std::vector<CounterBlock> sum;
   implementation_->on_all_cores(
       [&](DataCore& core, Nanoseconds, DataThread&) { add(sum, core.counters(id, side)); });
+  return sum;
+}
+
+std::vector<LatencyBlock> Engine::latencies(const std::string& id) const {
+  std::vector<LatencyBlock> sum;
+  implementation_->on_all_cores(
+      [&](DataCore& core, Nanoseconds, DataThread&) { add(sum, core.latencies(id)); });
   return sum;
 }
 

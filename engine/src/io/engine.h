@@ -78,6 +78,8 @@ class Engine {
   RunStatus status(const std::string& id) const;
   /// Sums over cores, by template group.
   std::vector<CounterBlock> counters(const std::string& id, Side side) const;
+  /// Sums over cores, by template.
+  std::vector<LatencyBlock> latencies(const std::string& id) const;
   CounterBlock table_counters(Side side) const;
   /// Addresses and ports of the client and server pools of running profiles (m_total_clients ...).
   struct Population {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "flow/latency.h"
 #include "udp/udp.h"
 
 namespace engine::program {
@@ -103,6 +104,7 @@ Outcome run(Context& context, Flow& flow) {
                       command.flag);
         break;
       case Operation::close_msg:
+        latency::record(context, flow, LatencyKind::completion);
         return Outcome::release;
       case Operation::delay:
       case Operation::delay_rnd: {
@@ -117,6 +119,7 @@ Outcome run(Context& context, Flow& flow) {
         break;
       case Operation::reset:
         tcp::abort(context, flow);
+        latency::record(context, flow, LatencyKind::completion);
         return Outcome::release;
       case Operation::nc:
         if (!flow.has(kPeerFin)) {
@@ -124,6 +127,7 @@ Outcome run(Context& context, Flow& flow) {
           return Outcome::goes_on;
         }
         flow.wait = Wait::ended;
+        latency::record(context, flow, LatencyKind::completion);
         tcp::close(context, flow);
         return Outcome::goes_on;
       case Operation::set_var:
@@ -178,6 +182,7 @@ Outcome run(Context& context, Flow& flow) {
         break;  // refused when the profile is started, see ProfileRun
       case Operation::end:
         flow.wait = Wait::ended;
+        latency::record(context, flow, LatencyKind::completion);
         if (!program.stream) return Outcome::release;
         tcp::close(context, flow);
         return Outcome::goes_on;

@@ -44,6 +44,7 @@ Control::Control(Engine& engine, const EngineConfig& config) : state_(engine, co
   add_latency_methods(methods_, state_);
   add_topology_methods(methods_, state_);
   add_extension_methods(methods_, state_);
+  add_flow_latency_methods(methods_, state_);
   methods_.add("get_supported_cmds", Access::reader, {},
                [this](const Json&) -> Json { return methods_.names(); });
 }

@@ -71,5 +71,6 @@ void add_group_methods(MethodTable& methods, ControlState& state);
 void add_latency_methods(MethodTable& methods, ControlState& state);
 void add_topology_methods(MethodTable& methods, ControlState& state);
 void add_extension_methods(MethodTable& methods, ControlState& state);
+void add_flow_latency_methods(MethodTable& methods, ControlState& state);
 
 }  // namespace engine

@@ -162,6 +162,7 @@ void ProfileTable::finish_cleanup(const std::string& id, ProfileSlot& slot) {
   if (slot.run.phase != RunPhase::closed) return;
 
   slot.final_counters = read(id);
+  slot.final_latencies = engine_.latencies(id);
   engine_.remove(id);
   for (Side side : {Side::client, Side::server})
     finished_[index_of(side)] += slot.final_counters.sum(side);

@@ -44,6 +44,7 @@ struct ProfileSlot {
   std::optional<double> clients_done;  ///< since when, in addition, no client flow is open
   RunStatus run;                       ///< as last seen; final after the run
   RunCounters final_counters;          ///< of the last finished run
+  std::vector<LatencyBlock> final_latencies;
   RunStatistics statistics;
 
   // deletion

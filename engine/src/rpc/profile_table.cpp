@@ -155,6 +155,11 @@ RunCounters ProfileTable::total_counters() const {
   return total;
 }
 
+std::vector<LatencyBlock> ProfileTable::latencies(const std::string& id) const {
+  const ProfileSlot& slot = find(id);
+  return slot.running() ? engine_.latencies(id) : slot.final_latencies;
+}
+
 RunStatus ProfileTable::run_status(const std::string& id) const {
   const ProfileSlot& slot = find(id);
   return slot.running() ? engine_.status(id) : slot.run;

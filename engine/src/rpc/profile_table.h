@@ -57,6 +57,8 @@ class ProfileTable {
   RunCounters total_counters() const;
   const RunStatistics& total_statistics() const { return total_; }
   RunStatus run_status(const std::string& id) const;
+  /// By template, of the profile's run, as of now or as its last one ended; none before a run.
+  std::vector<LatencyBlock> latencies(const std::string& id) const;
 
  private:
   ProfileSlot& slot(const std::string& id);

@@ -1,5 +1,6 @@
 #include "udp/udp.h"
 
+#include "flow/latency.h"
 #include "net/compose.h"
 
 namespace engine::udp {
@@ -32,6 +33,7 @@ void receive(Context& context, Flow& flow, const Packet& packet) {
   ++counters[Counter::udps_rcvpkt];
   counters[Counter::udps_rcvbyte] += packet.payload_length;
   ++flow.rx_available;
+  if (!flow.has(kServerSide)) latency::record_payload(context, flow);
   restart_idle_timer(context, flow);
 }
 

@@ -1,0 +1,36 @@
+#pragma once
+// The times of a client flow, from its intended start on.
+
+#include "flow/context.h"
+#include "stats/latency.h"
+
+namespace engine::latency {
+
+/// Clock of Flow::intended_start: 2^10 ns (1.024 us). Its 31 bits wrap after 36 minutes: times
+/// longer than that are not told from shorter ones.
+inline constexpr unsigned kStartShift = 10;
+/// Set in Flow::intended_start once payload has come.
+inline constexpr uint32_t kFirstByteSeen = uint32_t{1} << 31;
+
+/// When the flow was due, whatever the time is now.
+inline void begin(Flow& flow, Nanoseconds intended) {
+  flow.intended_start = static_cast<uint32_t>(intended >> kStartShift) & ~kFirstByteSeen;
+}
+
+/// Records the time up to now. Flows of servers have none.
+inline void record(Context& context, const Flow& flow, LatencyKind kind) {
+  LatencyBlock* const block = context.class_of(flow).latency;
+  if (block == nullptr) return;
+  const auto now = static_cast<uint32_t>(context.now >> kStartShift);
+  const uint64_t elapsed = (now - flow.intended_start) & ~kFirstByteSeen;
+  (*block)[kind].record(static_cast<uint32_t>((elapsed << kStartShift) / 1000));
+}
+
+/// Payload came: records it the first time.
+inline void record_payload(Context& context, Flow& flow) {
+  if ((flow.intended_start & kFirstByteSeen) != 0) return;
+  record(context, flow, LatencyKind::first_byte);
+  flow.intended_start |= kFirstByteSeen;
+}
+
+}  // namespace engine::latency

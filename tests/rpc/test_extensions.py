@@ -1,0 +1,45 @@
+"""What the engine answers beyond TRex, over its in-memory wire."""
+
+from collections.abc import Iterator
+
+import pytest
+from hdrh.histogram import HdrHistogram
+
+from harness.load.client import TrexClient
+from harness.load.generator import Generator
+from tests.load.conftest import PROFILES, client_of
+
+PATIENCE_S = 30.0
+
+
+@pytest.fixture
+def client(engine: Generator) -> Iterator[TrexClient]:
+    with client_of(engine.config) as connected:
+        connected.connect()
+        connected.reset()
+        yield connected
+
+
+def run(client: TrexClient, mult: float, duration: float, **tunables: int) -> dict[str, int]:
+    """One run of the HTTP profile to its end; the client's counters."""
+    client.load_profile(PROFILES / "http_program.py", tunables)
+    client.start(mult, duration)
+    client.wait_on_traffic(PATIENCE_S)
+    return dict(client.stats()["traffic"]["client"])
+
+
+def test_latency_histograms_are_read_by_hdrhistogram(client: TrexClient) -> None:
+    flows = run(client, 500, 0.5, response_bytes=20_000)["tcps_connects"]
+    answer = client.call("stackcost_get_latency", {"profile_id": "_"})
+    assert answer["unit"] == "us"
+    (template,) = answer["templates"]
+    medians = []
+    for kind in ("connect", "first_byte", "completion"):
+        told = template[kind]
+        histogram = HdrHistogram.decode(told["hdr"])
+        assert histogram.get_total_count() == told["count"] == flows > 100
+        assert histogram.get_max_value() == pytest.approx(told["max"], rel=0.01)
+        assert histogram.get_mean_value() == pytest.approx(told["sum"] / flows, rel=0.01, abs=1)
+        medians.append(histogram.get_value_at_percentile(50))
+    assert medians == sorted(medians)
+    assert 0 < medians[-1] < 1e6
