@@ -26,13 +26,18 @@ class Port:
 
 @dataclass(frozen=True, slots=True)
 class TrexConfig:
-    """What one ASTF server is told. `cpus`: Linux CPU numbers, the first also for control."""
+    """What one ASTF server is told. `cpus`: Linux CPU numbers, the first also for control.
+
+    `flows`: how many flows may be open at a time, each end on this server counted, shared out among
+    its data cores; None leaves it to the server (astf-engine: 4,194,304, TRex: 524,288).
+    """
 
     name: str
     ports: Sequence[Port]
     cpus: Sequence[int]
     rpc_port: int = 4501
     async_port: int = 4500
+    flows: int | None = None
 
     def __post_init__(self) -> None:
         if len(self.ports) % 2 or not self.ports:
@@ -58,6 +63,8 @@ class TrexConfig:
             "c": self.data_cores,
             **self._threads(for_trex),
         }
+        if self.flows is not None:
+            configuration["memory"] = {"dp_flows": self.flows}
         if any(port.address for port in self.ports):
             configuration["port_info"] = [_addresses(port) for port in self.ports]
         yaml = YAML()

@@ -70,3 +70,9 @@ def test_too_few_cores_for_the_pairs_are_refused(tmp_path: Path) -> None:
     config = TrexConfig("load", CLIENT_SIDE * 2, (0, 1))
     with pytest.raises(StackcostError, match=r"2 CPUs for 2 port pairs .* give it 3"):
         config.write(tmp_path / "cfg.yaml", for_trex=True)
+
+
+def test_limit_of_open_flows(tmp_path: Path) -> None:
+    config = TrexConfig("wire", [Port("wire")] * 2, (0,), flows=20_000_000)
+    section = written(config, tmp_path, for_trex=False)
+    assert section["memory"] == {"dp_flows": 20_000_000}

@@ -33,7 +33,7 @@ struct EngineConfig {
   std::string bind = "127.0.0.1";
   bool huge_pages = true;            ///< false: --no-huge
   uint32_t memory_mb = 0;            ///< limit_memory; 0: chosen
-  uint32_t max_flows = 1u << 20;     ///< memory.dp_flows
+  uint32_t max_flows = 1u << 22;     ///< memory.dp_flows: open flows of all data cores together
   std::string prefix;                ///< DPDK file prefix
   std::vector<std::string> notices;  ///< what the user should know, a line each
 };

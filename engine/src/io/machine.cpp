@@ -4,6 +4,8 @@
 #include <pthread.h>
 #include <sched.h>
 
+#include <algorithm>
+
 #include "io/dpdk_port.h"
 #include "io/dummy_port.h"
 #include "io/eal.h"
@@ -101,7 +103,7 @@ void Machine::start_threads() {
     core.thread = static_cast<uint32_t>(thread);
     core.threads = static_cast<uint32_t>(count);
     core.pairs = static_cast<uint32_t>(pairs());
-    core.max_flows = config_.max_flows;
+    core.max_flows = std::max(1u, config_.max_flows / core.threads);  // as TRex shares them out
     core.epoch = wall_epoch;
     std::array<PortQueue*, kSides> queues;
     for (const Side side : {Side::client, Side::server}) {

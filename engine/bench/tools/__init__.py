@@ -1,0 +1,1 @@
+"""What several rows of the benchmark use."""
