@@ -99,6 +99,14 @@ DEFINITIONS = {
         definition="share of the machine's NET_RX softirq time that ran on the server's cores",
         source="softirq.time, vector NET_RX",
     ),
+    "latency": Definition(
+        unit="us",
+        definition="time from a connection's intended start by the open-loop schedule to the "
+        "SYN-ACK (connect), the first payload (first_byte), and the end of the client's program, "
+        "with all of the response received (completion); percentiles of the connections that got "
+        "there in the sustain window",
+        source="stackcost_get_latency of the generator, histograms of two significant figures",
+    ),
     "memory.per_flow": Definition(
         unit="B",
         definition="slope of a least-squares line through memory over the number of flows held "

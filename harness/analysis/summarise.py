@@ -9,6 +9,7 @@ from harness.analysis.closure import closure
 from harness.analysis.cores import core_shares
 from harness.analysis.definitions import DEFINITIONS
 from harness.analysis.factors import cpu_factor, memory_factor
+from harness.analysis.latency import latency
 from harness.analysis.memory import Merged
 from harness.analysis.memory_summary import summarise_memory
 from harness.analysis.readings import Readings
@@ -110,6 +111,7 @@ def _level(offered: float, trials: list[Readings], context: Context) -> Level:
         ),
         receive_share=over(lambda seen: cpu.receive_share(seen, context.server_cpus), "1"),
         cores=core_shares(trials),
+        latency=latency([seen.trial for seen in trials]),
         flagged_trials=sum(bool(seen.trial.flags) for seen in trials),
     )
 

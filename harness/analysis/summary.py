@@ -36,6 +36,7 @@ class Level(Part):
     `softirq`, `threads`: the time of the server's cores by softirq vector and by thread; `hardware`
     their cycles and instructions (counts). They explain the kinds and are not added to them.
     `closure`: exact time booked over all cores / (wall time x cores), 1 when nothing is lost.
+    `latency`: by template group (empty: none), kind and percentile, microseconds.
     `cores`: share (0 to 1) of each core's time by kind, the median of the rounds.
     """
 
@@ -52,6 +53,7 @@ class Level(Part):
     generator_busy: Spread
     receive_share: Spread
     cores: dict[str, dict[str, float]]
+    latency: dict[str, dict[str, dict[str, Spread]]] = Field(default_factory=dict)
     flagged_trials: int
 
 

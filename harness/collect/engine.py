@@ -10,11 +10,13 @@ from typing import Any, Protocol
 from harness.model import Kind, Metric, Sample
 
 CPU_METHOD, MEMORY_METHOD = "stackcost_get_cpu", "stackcost_get_memory"
+SCHEDULE_METHOD = "stackcost_get_schedule"
 COUNTER = Metric("trex.counter", "1", Kind.COUNTER, "TRex get_stats() traffic")
 BUSY_TIME = Metric("engine.busy_time", "s", Kind.COUNTER, f"RPC {CPU_METHOD} busy_cycles / tsc_hz")
 WHOLE_TIME = Metric("engine.time", "s", Kind.COUNTER, f"RPC {CPU_METHOD} total_cycles / tsc_hz")
 IN_USE = Metric("engine.pool_in_use", "B", Kind.GAUGE, f"RPC {MEMORY_METHOD} in_use x object_bytes")
 OBJECTS = Metric("engine.pool_objects", "1", Kind.GAUGE, f"RPC {MEMORY_METHOD} in_use")
+STARTS = Metric("engine.starts", "1", Kind.COUNTER, f"RPC {SCHEDULE_METHOD}")
 RESERVED = Metric("engine.pool_reserved", "B", Kind.GAUGE, f"RPC {MEMORY_METHOD} reserved_bytes")
 
 
@@ -34,7 +36,7 @@ class EngineClient(Protocol):
 class Engine:
     """Reads one engine. `engine`: what it is in this trial, "generator" or "peer"."""
 
-    metrics = (COUNTER, BUSY_TIME, WHOLE_TIME, IN_USE, OBJECTS, RESERVED)
+    metrics = (COUNTER, BUSY_TIME, WHOLE_TIME, IN_USE, OBJECTS, RESERVED, STARTS)
 
     def __init__(self, engine: str, client: EngineClient):
         self.name = engine
@@ -45,8 +47,8 @@ class Engine:
         """Nothing to begin: the client is connected."""
 
     def read(self) -> list[Sample]:
-        """Traffic counters of both sides, time of each core, memory of each pool."""
-        return [*self._counters(), *self._cores(), *self._pools()]
+        """Traffic counters of both sides, time of each core, memory of each pool, the schedule."""
+        return [*self._counters(), *self._cores(), *self._pools(), *self._starts()]
 
     def stop(self) -> None:
         """Nothing to end: the client is its owner's."""
@@ -82,6 +84,15 @@ class Engine:
             yield IN_USE.sample(now, pool["in_use"] * pool["object_bytes"], **labels)
             yield OBJECTS.sample(now, pool["in_use"], **labels)
             yield RESERVED.sample(now, pool["reserved_bytes"], **labels)
+
+    def _starts(self) -> Iterable[Sample]:
+        if not self._client.supports(SCHEDULE_METHOD):
+            yield from self._lacking(SCHEDULE_METHOD, STARTS)
+            return
+        answer = self._client.call(SCHEDULE_METHOD, {"profile_id": "_"})
+        now = time.monotonic()
+        for outcome in ("intended", "opened", "late", "unsent"):
+            yield STARTS.sample(now, answer[outcome], **self._labels, outcome=outcome)
 
     def _lacking(self, method: str, *metrics: Metric) -> Iterable[Sample]:
         now, reason = time.monotonic(), f"this {self.name} has no RPC method {method}"

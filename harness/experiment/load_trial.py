@@ -4,6 +4,7 @@ import time
 
 from harness.analysis.checks import flags
 from harness.analysis.readings import Readings
+from harness.collect.latency import latency_between, read_latency
 from harness.experiment.session import Session
 from harness.experiment.systems import tunables_of
 from harness.model import Trial, Window
@@ -30,9 +31,12 @@ def run_load_trial(session: Session, trial: Trial) -> None:
         session.progress.pause(part.warm_up_s)
         first = session.read_edge()
         trial.phases["warm-up"] = Window(began, first)
+        before = read_latency(session.client)
         session.progress.pause(part.sustain_s)
         last = session.read_edge()
         trial.phases["sustain"] = Window(first, last)
+        after = read_latency(session.client)
+        trial.load["latency"] = latency_between(before, after)
         trial.load["cut_flows"] = end_traffic(session, OVERHANG_S + part.drain_s)
         trial.phases["drain"] = Window(last, session.read_edge())
         trial.load |= session.generator_report()

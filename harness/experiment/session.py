@@ -9,8 +9,9 @@ from typing import Any
 
 from harness.collect.cpu import CpuTime
 from harness.collect.cpu_account import CpuAccount
-from harness.collect.engine import Engine
+from harness.collect.engine import SCHEDULE_METHOD, Engine
 from harness.collect.hardware import HardwareCounters
+from harness.collect.latency import Latency
 from harness.collect.network import Network
 from harness.collect.process import Processes
 from harness.collect.sampler import Sampler
@@ -28,7 +29,6 @@ from harness.testbed.namespace import spawner
 from harness.testbed.network import LOAD_ADDRESS, SERVER_ADDRESS
 
 SAMPLE_INTERVAL_S = 1.0
-SCHEDULE_METHOD = "stackcost_get_schedule"
 
 
 @dataclass(slots=True)
@@ -128,6 +128,7 @@ def open_session(
                     Processes(lambda: processes),
                     Slab(),
                     Engine("generator", client),
+                    Latency(client),
                     *system.own_collectors(),
                 ]
                 with Sampler(collectors, SAMPLE_INTERVAL_S, bed.cpus.load) as sampler:

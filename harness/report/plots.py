@@ -53,6 +53,27 @@ def busy_by_kind(summary: Summary) -> Figure:
     return figure
 
 
+def latency_over_load(summary: Summary) -> Figure:
+    """Time to the response's last byte, from the intended start, over offered load."""
+    figure, axes_list = _figure(max(1, len(summary.servers)), same_scale=True)
+    for axes, server in zip(axes_list, summary.servers, strict=False):
+        for colour, name in zip(SERVER_COLOURS, ("p50", "p99", "p99.9"), strict=False):
+            points = [
+                (level.offered_cps, percentiles["completion"][name].median)
+                for level in server.levels
+                for percentiles in level.latency.values()
+                if percentiles["completion"][name].median is not None
+            ]
+            if points:
+                axes.plot(*zip(*points, strict=True), "o-", color=colour, label=name)
+        if axes.lines:
+            axes.set_yscale("log")
+            axes.legend(frameon=False, fontsize=8)
+        axes.set_title(server.name, loc="left", fontsize=10)
+        _labels(axes, "offered connections/s", "us to completion")
+    return figure
+
+
 def cores_by_kind(summary: Summary) -> Figure:
     """What each core's time went to, at every load; median of the rounds."""
     figure, axes_list = _figure(len(summary.servers))

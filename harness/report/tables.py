@@ -84,6 +84,27 @@ def _reason(costs: Mapping[str, Spread]) -> str:
     return next((f"{UNKNOWN}: {cost.reason}" for cost in costs.values()), UNKNOWN)
 
 
+def latency_table(summary: Summary) -> TextTable:
+    """Times of connections from their intended start, by template group and kind."""
+    shown = ("p50", "p90", "p99", "p99.9", "max")
+    return TextTable(
+        "Latency from the intended start, microseconds: median (min-max of the rounds)",
+        ("server", "offered /s", "until", *shown),
+        [
+            (
+                server.name,
+                number(level.offered_cps),
+                f"{group}: {kind}" if group else kind,
+                *(with_range(percentiles[name]) for name in shown),
+            )
+            for server in summary.servers
+            for level in server.levels
+            for group, kinds in level.latency.items()
+            for kind, percentiles in kinds.items()
+        ],
+    )
+
+
 def memory_table(summary: Summary) -> TextTable:
     """Bytes per open flow by kind of memory, and what is there without any flow."""
     return TextTable(

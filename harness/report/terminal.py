@@ -4,7 +4,7 @@ from rich.console import Console
 from rich.table import Table
 
 from harness.analysis.summary import Summary
-from harness.report.tables import TextTable, load_table, memory_table
+from harness.report.tables import TextTable, latency_table, load_table, memory_table
 from harness.report.words import factor
 
 SHOWN_DOUBTS = 6  # of each sort; the report has all
@@ -13,6 +13,7 @@ SHOWN_DOUBTS = 6  # of each sort; the report has all
 def print_summary(summary: Summary, console: Console) -> None:
     """Cost per connection, memory per flow, the factors, and what there is to distrust."""
     console.print(_drawn(load_table(summary)))
+    console.print(_drawn(latency_table(summary)))
     memory = memory_table(summary)
     if memory.rows:
         console.print(_drawn(memory))

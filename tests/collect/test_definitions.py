@@ -3,7 +3,17 @@
 import re
 from pathlib import Path
 
-from harness.collect import cpu, cpu_account, engine, hardware, network, process, slab, softnet
+from harness.collect import (
+    cpu,
+    cpu_account,
+    engine,
+    hardware,
+    latency,
+    network,
+    process,
+    slab,
+    softnet,
+)
 from harness.model import Metric
 
 COLLECTORS = (
@@ -11,6 +21,7 @@ COLLECTORS = (
     cpu_account.CpuAccount,
     engine.Engine,
     hardware.HardwareCounters(),
+    latency.Latency,
     network.Network,
     process.Processes,
     slab.Slab,

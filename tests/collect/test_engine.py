@@ -14,6 +14,7 @@ ANSWERS: dict[str, Any] = {
     "stackcost_get_memory": {
         "pools": [{"name": "flow", "object_bytes": 256, "in_use": 1000, "reserved_bytes": 1 << 20}]
     },
+    "stackcost_get_schedule": {"intended": 90, "opened": 88, "late": 7, "unsent": 2},
 }
 
 
@@ -52,9 +53,21 @@ def test_cycles_become_seconds_and_objects_bytes() -> None:
     assert found["engine.pool_reserved"].value == 1 << 20
 
 
+def test_starts_are_told_by_outcome() -> None:
+    samples = Engine("generator", Client(*ANSWERS)).read()
+    starts = {s.labels["outcome"]: s.value for s in samples if s.metric == "engine.starts"}
+    assert starts == {"intended": 90, "opened": 88, "late": 7, "unsent": 2}
+
+
 def test_what_trex_lacks_is_unknown_not_zero() -> None:
     found = by_metric(Engine("generator", Client()).read())
     assert found["trex.counter"].value == 12
-    for name in ("engine.busy_time", "engine.time", "engine.pool_in_use", "engine.pool_reserved"):
+    for name in (
+        "engine.busy_time",
+        "engine.time",
+        "engine.pool_in_use",
+        "engine.pool_reserved",
+        "engine.starts",
+    ):
         assert found[name].value is None
         assert found[name].reason.startswith("this generator has no RPC method stackcost_get_")

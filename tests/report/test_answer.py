@@ -62,7 +62,7 @@ def test_the_report_is_one_file_with_plots_and_needs_no_network(
     page = _Page()
     page.feed((answered[0].path / "report.html").read_text())
     assert page.loads == [] and "script" not in page.tags
-    assert page.tags.count("svg") == 4
+    assert page.tags.count("svg") == 5
     assert "completed connections/s" in page.text, "figures' text stays text"
     assert "at 2,000 connections/s one connection takes 100 us of the server's CPU" in page.text
     assert "Test <CPU>" in page.text, "text of the machine is not taken for markup"

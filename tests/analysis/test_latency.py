@@ -1,0 +1,39 @@
+from hdrh.histogram import HdrHistogram
+
+from harness.analysis.latency import UNKNOWN_REASON, latency
+from harness.analysis.summarise import summarise
+from harness.model import Trial
+from harness.report.tables import latency_table
+from tests.analysis.runs import CONTEXT
+from tests.analysis.trials import load_trial
+
+
+def trial(*microseconds: int) -> Trial:
+    histogram = HdrHistogram(1, 2**32 - 1, 2)
+    for value in microseconds:
+        histogram.record_value(value)
+    made = load_trial()
+    text = histogram.encode().decode()
+    made.load["latency"] = {"web": {"connect": text, "first_byte": text, "completion": text}}
+    return made
+
+
+def test_every_round_has_its_own_percentile() -> None:
+    found = latency([trial(100, 100, 100), trial(120, 120, 240)])["web"]["completion"]
+    assert found["p50"].values == [100, 120]
+    assert found["max"].values == [100, 240]
+    assert found["p50"].unit == "us"
+
+
+def test_without_histograms_it_is_unknown_with_a_reason() -> None:
+    trials = [load_trial()]
+    trials[0].load["latency"] = None
+    found = latency(trials)[""]["connect"]["p99"]
+    assert (found.median, found.reason) == (None, UNKNOWN_REASON)
+
+
+def test_the_table_shows_known_and_unknown() -> None:
+    table = latency_table(summarise([trial(100), load_trial("astf-peer", 2)], CONTEXT))
+    rows = {row[0]: row for row in table.rows if row[2].endswith("completion")}
+    assert rows["nginx/kernel"][2:] == ("web: completion", "100", "100", "100", "100", "100")
+    assert rows["astf-peer"][3:] == ("n/a",) * 5

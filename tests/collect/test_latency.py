@@ -1,0 +1,73 @@
+"""Latency histograms: what is told between two readings, and by a server without them."""
+
+from typing import Any
+
+from hdrh.histogram import HdrHistogram
+
+from harness.collect.latency import KINDS, Latency, latency_between, read_latency
+
+
+def encoded(values: list[int]) -> str:
+    histogram = HdrHistogram(1, 2**32 - 1, 2)
+    for value in values:
+        histogram.record_value(value)
+    return str(histogram.encode().decode())
+
+
+class Client:
+    """Answers as the engine does; `times`: by template, of all kinds alike."""
+
+    def __init__(self, *times: list[int], group: str | None = None):
+        self.times = list(times)
+        self.group = group
+
+    def stats(self) -> dict[str, Any]:
+        return {}
+
+    def supports(self, method: str) -> bool:
+        return bool(self.times)
+
+    def call(self, method: str, params: dict[str, Any]) -> Any:
+        return {
+            "unit": "us",
+            "templates": [
+                {"group": self.group} | {kind: {"hdr": encoded(times)} for kind in KINDS}
+                for times in self.times
+            ],
+        }
+
+
+def medians(client: Client, collector: Latency) -> set[float | None]:
+    return {s.value for s in collector.read() if s.labels["percentile"] == "p50"}
+
+
+def test_a_reading_tells_the_times_since_the_one_before() -> None:
+    client = Client([100, 100])
+    collector = Latency(client)
+    assert medians(client, collector) == {100e-6}
+    client.times = [[100, 100, 200, 200, 200]]
+    assert medians(client, collector) == {200e-6}
+    assert collector.read() == []
+
+
+def test_a_new_run_is_no_negative_time() -> None:
+    client = Client([100, 100])
+    collector = Latency(client)
+    collector.read()
+    client.times = [[50, 50, 50]]
+    assert medians(client, collector) == {50e-6}
+
+
+def test_templates_of_a_group_are_one() -> None:
+    client = Client([10], [20, 20], group="web")
+    before, client.times = read_latency(client), [[10, 30], [20, 20]]
+    stored = latency_between(before, read_latency(client))
+    assert stored is not None
+    histogram = HdrHistogram.decode(stored["web"]["completion"])
+    assert (histogram.get_total_count(), histogram.get_max_value()) == (1, 30)
+
+
+def test_trex_is_unknown_not_zero() -> None:
+    (sample,) = Latency(Client()).read()
+    assert sample.value is None and "stackcost_get_latency" in sample.reason
+    assert latency_between(None, read_latency(Client())) is None
