@@ -97,6 +97,7 @@ class Trial:
     `phases`: windows by name ("warm-up", "sustain", "drain").
     `load`: offered load and what the generator says of it at the end (TRex counter names).
     `flags`: reasons to distrust the trial, such as "generator above 80 % busy"; empty is good.
+    `set_aside`: why it is kept and shown but in no figure, such as "cut short"; empty for most.
     """
 
     server: str
@@ -106,3 +107,4 @@ class Trial:
     load: dict[str, Any] = field(default_factory=dict)
     samples: list[Sample] = field(default_factory=list)
     flags: list[str] = field(default_factory=list)
+    set_aside: str = ""

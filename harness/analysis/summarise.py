@@ -22,14 +22,14 @@ from harness.model import Trial
 class Context:
     """What the trials themselves do not say.
 
-    `load_cpus` are the generator's cores. `merged_caches`: see `harness.analysis.slab`.
+    `pairs`: servers to divide, above and below the line. `load_cpus` are the generator's cores.
+    `merged_caches`: see `harness.analysis.slab`.
     """
 
     run: str
     title: str
     servers: tuple[str, ...]
-    baseline: str
-    against: str
+    pairs: tuple[tuple[str, str], ...]
     load_cpus: tuple[int, ...]
     server_cpus: tuple[int, ...]
     state: Literal["complete", "interrupted"]
@@ -39,7 +39,8 @@ class Context:
 
 def summarise(trials: Sequence[Trial], context: Context) -> Summary:
     """The whole answer of a run; figures of parts that did not run are None with a reason."""
-    everything = [Readings(trial) for trial in trials]
+    every_trial = [Readings(trial) for trial in trials]
+    everything = [seen for seen in every_trial if not seen.trial.set_aside]
     return Summary(
         run=context.run,
         title=context.title,
@@ -47,10 +48,14 @@ def summarise(trials: Sequence[Trial], context: Context) -> Summary:
         machine=context.machine,
         servers=[_server_result(name, everything, context) for name in context.servers],
         factors=[
-            cpu_factor(everything, context.baseline, context.against, context.server_cpus),
-            memory_factor(everything, context.baseline, context.against, context.merged_caches),
+            factor
+            for above, below in context.pairs
+            for factor in (
+                cpu_factor(everything, above, below, context.server_cpus),
+                memory_factor(everything, above, below, context.merged_caches),
+            )
         ],
-        trials=[_row(seen, context) for seen in everything],
+        trials=[_row(seen, context) for seen in every_trial],
         definitions=DEFINITIONS,
     )
 
@@ -129,6 +134,6 @@ def _row(seen: Readings, context: Context) -> TrialRow:
         failed=flows.failed(trial),
         retransmitted=flows.retransmitted(trial),
         server_cpu_total=None if hold else cpu.server_total(seen, context.server_cpus),
-        flags=trial.flags,
-        checks=checks.checks(seen, context.server_cpus),
+        flags=trial.flags + ([f"in no figure: {trial.set_aside}"] if trial.set_aside else []),
+        checks=[] if trial.set_aside else checks.checks(seen, context.server_cpus),
     )

@@ -13,18 +13,29 @@ DEFAULT_RESULTS = Path("results")
 
 @app.command()
 def run(
-    experiment: Annotated[Path, typer.Argument(help="YAML file, such as experiments/compare.yaml")],
+    experiment: Annotated[
+        Path | None, typer.Argument(help="YAML file, such as experiments/compare.yaml")
+    ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="fewer, shorter trials")] = False,
     results: Annotated[Path, typer.Option(help="folder that takes the run's")] = DEFAULT_RESULTS,
+    resume: Annotated[
+        Path | None, typer.Option(help="instead of a file: a run's folder, to run what it lacks")
+    ] = None,
 ) -> None:
     """Run an experiment, print its answer, and render its report. Needs root."""
     from harness.experiment.load_file import load_experiment
-    from harness.experiment.runner import run_experiment
+    from harness.experiment.runner import resume_experiment, run_experiment
     from harness.report.answer import answer
+    from harness.store import RunFolder
 
+    if (experiment is None) == (resume is None):
+        raise typer.BadParameter("name an experiment's file, or --resume RUN")
     console = make_console()
-    plan = load_experiment(experiment, quick)
-    folder = run_experiment(plan, experiment.stem, results, sys.argv, console)
+    if resume:
+        folder = resume_experiment(RunFolder.open(resume), sys.argv, console)
+    elif experiment:
+        plan = load_experiment(experiment, quick)
+        folder = run_experiment(plan, experiment.stem, results, sys.argv, console)
     interrupted = folder.manifest().state == "interrupted"
     if interrupted and not folder.trials():
         console.print(f"interrupted before the first trial; nothing was measured\n{folder.path}")

@@ -1,10 +1,12 @@
 """The order of a run's trials, and how long each takes: A B A B, so that drift meets both alike."""
 
 import itertools
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from harness.experiment.load_trial import OVERHANG_S
-from harness.experiment.schema import Experiment, ServerName
+from harness.experiment.matrix import Variant, variants
+from harness.experiment.schema import Experiment
 from harness.model import Trial
 
 # Measured on a machine of two cores; they only serve the display of the time left.
@@ -15,33 +17,55 @@ HOLD_EXTRA_S = 1.5
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One server's turn in one round: its trials, on a test bed of their own."""
+    """One system's turn in one round: its trials, on a test bed of their own."""
 
     round: int
-    server: ServerName
+    variant: Variant
     holds: list[Trial]
     loads: list[Trial]
 
+    @property
+    def trials(self) -> list[Trial]:
+        """In their order: memory first, since load leaves a server and the kernel larger."""
+        return self.holds + self.loads
 
-def plan(experiment: Experiment) -> list[Turn]:
-    """All turns in order; trials are numbered from 1 in the order in which they run.
 
-    Memory comes first in a turn: a server and the kernel keep some of what load made them take.
+def plan(experiment: Experiment, stored: Collection[Trial] = ()) -> list[Turn]:
+    """All turns in order, without what `stored` has of them already.
+
+    Trials are numbered in the order in which they run, from 1 or after the stored ones. Of the
+    trials that hold flows open a turn is repeated as a whole: their line belongs to one bed.
     """
+    done = {identity(trial) for trial in stored if not trial.set_aside}
+    numbers = itertools.count(max((trial.number for trial in stored), default=0) + 1)
     turns = []
-    numbers = itertools.count(1)
     for number in range(1, experiment.rounds + 1):
-        for server in experiment.servers:
+        for variant in variants(experiment):
+            if variant.lacking:
+                continue
             holds = [
-                Trial(server, next(numbers), 0.0, load={"round": number, "open_flows": count})
+                Trial(variant.name, 0, 0.0, load={"round": number, "open_flows": count})
                 for count in experiment.memory.open_flows
             ]
             loads = [
-                Trial(server, next(numbers), rate, load={"round": number})
+                Trial(variant.name, 0, rate, load={"round": number})
                 for rate in experiment.load.offered_cps
             ]
-            turns.append(Turn(number, server, holds, loads))
+            if all(identity(trial) in done for trial in holds):
+                holds = []
+            turn = Turn(
+                number, variant, holds, [trial for trial in loads if identity(trial) not in done]
+            )
+            for trial in turn.trials:
+                trial.number = next(numbers)
+            turns += [turn] if turn.trials else []
     return turns
+
+
+def identity(trial: Trial) -> tuple[object, ...]:
+    """What makes two trials the same one of the plan."""
+    load = trial.load
+    return trial.server, load["round"], load.get("open_flows"), trial.offered_cps
 
 
 def seconds_of(trial: Trial, experiment: Experiment) -> float:
@@ -54,9 +78,8 @@ def seconds_of(trial: Trial, experiment: Experiment) -> float:
     return load.warm_up_s + load.sustain_s + OVERHANG_S + LOAD_EXTRA_S
 
 
-def planned_seconds(experiment: Experiment) -> float:
-    """About how long the whole run takes, without its report."""
+def planned_seconds(turns: Sequence[Turn], experiment: Experiment) -> float:
+    """About how long these turns take, without the report."""
     return sum(
-        SETUP_S + sum(seconds_of(trial, experiment) for trial in turn.holds + turn.loads)
-        for turn in plan(experiment)
+        SETUP_S + sum(seconds_of(trial, experiment) for trial in turn.trials) for turn in turns
     )

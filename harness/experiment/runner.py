@@ -1,6 +1,8 @@
 """Runs an experiment: every trial is stored as soon as it is over, whatever happens next."""
 
+import re
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,14 +12,28 @@ from harness.analysis.checks import is_hold
 from harness.collect.machine import describe_machine
 from harness.errors import StackcostError
 from harness.experiment.hold_trial import run_hold_trial
+from harness.experiment.identity import (
+    check_resumable,
+    differences,
+    experiment_hash,
+    profile_hashes,
+)
 from harness.experiment.load_trial import prepare_load, run_load_trial
-from harness.experiment.plan import SETUP_S, Turn, plan, planned_seconds, seconds_of
+from harness.experiment.matrix import variants
+from harness.experiment.plan import (
+    SETUP_S,
+    Turn,
+    identity,
+    plan,
+    planned_seconds,
+    seconds_of,
+)
 from harness.experiment.progress import Progress
 from harness.experiment.schema import Experiment
 from harness.experiment.session import Session, open_session
 from harness.model import Trial
 from harness.store import Manifest, RunFolder
-from harness.store.manifest import utc_now
+from harness.store.manifest import Resumption, utc_now
 from harness.testbed.local import check_root
 from harness.testbed.lock import RunLock
 from harness.testbed.signals import ending_signals_raise
@@ -38,40 +54,86 @@ def run_experiment(
             run=run.name,
             command=command,
             experiment=experiment.model_dump(mode="json"),
+            experiment_hash=experiment_hash(experiment),
+            profile_hashes=profile_hashes(experiment),
             machine=describe_machine(),
+            not_measured={each.name: each.lacking for each in variants(experiment) if each.lacking},
         )
-        run.write_manifest(manifest)
-        try:
-            with Progress(planned_seconds(experiment), console) as progress:
-                _Runner(experiment, run, manifest, progress).run()
-            manifest.state = "complete"
-        except KeyboardInterrupt:
-            manifest.state = "interrupted"
-        except StackcostError as error:
-            manifest.state = "failed"
-            raise _with_folder(error, run) from error
-        finally:
-            _finish(run, manifest)
+        _run_turns(experiment, plan(experiment), run, manifest, console)
     return run
+
+
+def resume_experiment(run: RunFolder, command: list[str], console: Console) -> RunFolder:
+    """Run what an interrupted, failed or killed run is missing, in its folder.
+
+    StackcostError when its plan, a profile, or the machine is no longer what it was.
+    """
+    check_root()
+    with RunLock(), ending_signals_raise():
+        manifest, machine = run.manifest(), describe_machine()
+        experiment = check_resumable(manifest, machine)
+        stored = run.trials()
+        turns = plan(experiment, stored)
+        if turns:
+            run.set_aside(_run_again(turns, stored), "its turn was cut short, and run again")
+            manifest.resumed.append(
+                Resumption(
+                    command=command,
+                    first_trial=turns[0].trials[0].number,
+                    changed=differences(manifest.machine, machine),
+                )
+            )
+        manifest.state, manifest.finished, manifest.failure = "running", None, ""
+        _run_turns(experiment, turns, run, manifest, console)
+    return run
+
+
+def _run_again(turns: Sequence[Turn], stored: Sequence[Trial]) -> list[int]:
+    """Numbers of stored trials of which a turn will make another."""
+    again = {identity(trial) for turn in turns for trial in turn.trials}
+    return [trial.number for trial in stored if identity(trial) in again]
+
+
+def _run_turns(
+    experiment: Experiment,
+    turns: Sequence[Turn],
+    run: RunFolder,
+    manifest: Manifest,
+    console: Console,
+) -> None:
+    run.write_manifest(manifest)
+    try:
+        with Progress(planned_seconds(turns, experiment), console) as progress:
+            _Runner(experiment, run, manifest, progress).run(turns)
+        manifest.state = "complete"
+    except KeyboardInterrupt:
+        manifest.state = "interrupted"
+    except StackcostError as error:
+        manifest.state, manifest.failure = "failed", error.what
+        raise _with_folder(error, run) from error
+    except BaseException as error:  # an error of ours
+        manifest.state, manifest.failure = "failed", repr(error)
+        raise
+    finally:
+        _finish(run, manifest)
 
 
 def _with_folder(error: StackcostError, run: RunFolder) -> StackcostError:
     """The error, and where the trials before it are."""
     if not run.trials():
         return error
-    kept = f"the trials before it are kept: stackcost report {run.path}"
+    kept = f"the trials before it are kept, go on with: stackcost run --resume {run.path}"
     return StackcostError(error.what, f"{error.mend}; {kept}" if error.mend else kept)
 
 
 def _finish(run: RunFolder, manifest: Manifest) -> None:
     """Complete the manifest; of a run that failed before its first trial nothing is kept."""
-    if manifest.state == "running":  # an error of ours
-        manifest.state = "failed"
     if manifest.state == "failed" and not run.trials():
         shutil.rmtree(run.path)
         return
     manifest.finished = utc_now()
     manifest.machine_after = describe_machine()
+    manifest.changed = differences(manifest.machine, manifest.machine_after)
     run.write_manifest(manifest)
 
 
@@ -87,13 +149,15 @@ class _Runner:
         self._progress = progress
         self._reached = 0.0
 
-    def run(self) -> None:
-        for turn in plan(self._experiment):
-            folder = self._run.path / "logs" / f"{turn.round}-{turn.server.replace('/', '-')}"
-            where = f"round {turn.round} of {self._experiment.rounds}, {turn.server}"
+    def run(self, turns: Sequence[Turn]) -> None:
+        for turn in turns:
+            variant = turn.variant
+            name = re.sub(r"[^\w.-]", "-", variant.name)
+            folder = self._run.path / "logs" / f"{turn.round}-{name}"
+            where = f"round {turn.round} of {self._experiment.rounds}, {variant.name}"
             try:
                 with open_session(
-                    turn.server, self._experiment, folder, where, self._progress
+                    variant.server, variant.experiment, folder, where, self._progress
                 ) as session:
                     self._pass(SETUP_S)
                     self._describe(turn, session)
@@ -105,7 +169,8 @@ class _Runner:
         for trial in turn.holds:
             session.say(f"{trial.load['open_flows']:,} flows held open")
             self._run_trial(session, trial)
-        prepare_load(session)
+        if turn.loads:
+            prepare_load(session)
         for trial in turn.loads:
             session.say(f"{trial.offered_cps:,.0f} connections/s")
             self._run_trial(session, trial)
@@ -117,6 +182,7 @@ class _Runner:
             (run_hold_trial if is_hold(trial) else run_load_trial)(session, trial)
         except BaseException:
             trial.flags.append("cut short")
+            trial.set_aside = "cut short"
             raise
         finally:
             if trial.samples:
@@ -130,7 +196,7 @@ class _Runner:
     def _describe(self, turn: Turn, session: Session) -> None:
         """Put into the manifest what this turn runs on; the same in every round."""
         described: dict[str, Any] = session.describe()
-        self._manifest.test_bed[turn.server] = described["test_bed"]
-        self._manifest.servers[turn.server] = described["server"]
+        self._manifest.test_bed[turn.variant.name] = described["test_bed"]
+        self._manifest.servers[turn.variant.name] = described["server"]
         self._manifest.servers["generator"] = described["generator"]
         self._run.write_manifest(self._manifest)

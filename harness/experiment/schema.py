@@ -7,12 +7,39 @@ from ipaddress import IPv4Address, IPv4Network
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    field_validator,
+    model_validator,
+)
+
+from harness.tuning import tier_names
 
 Seconds = Annotated[float, Field(gt=0, le=3600)]
 Rate = Annotated[float, Field(gt=0)]
 Core = Annotated[int, Field(ge=0)]
 ServerName = Literal["nginx/kernel", "astf-peer"]
+Workers = Annotated[int, Field(ge=1, le=1024)]
+ResponseBytes = Annotated[int, Field(ge=1, le=100_000_000)]
+
+
+def _known_tier(name: str) -> str:
+    if name not in tier_names():
+        raise ValueError(f"no such tuning tier, choose of {', '.join(tier_names())}")
+    return name
+
+
+def _each_once(values: list[object]) -> list[object]:
+    if len(set(values)) != len(values):
+        raise ValueError("a value stands twice in the list")
+    return values
+
+
+TierName = Annotated[str, AfterValidator(_known_tier)]
+Once = AfterValidator(_each_once)
 
 
 class Section(BaseModel):
@@ -25,8 +52,8 @@ class Workload(Section):
     """What one connection does, and between which addresses; the same for every server."""
 
     request_bytes: int = Field(ge=18, le=1_000_000, description="whole HTTP request, in bytes")
-    response_bytes: int = Field(
-        ge=1, le=100_000_000, description="whole HTTP response, headers and body, in bytes"
+    response_bytes: ResponseBytes = Field(
+        description="whole HTTP response, headers and body, in bytes"
     )
     clients: str = Field(description="client addresses, first-last")
     server: IPv4Address
@@ -83,22 +110,57 @@ class Cores(Section):
 
 
 class Nginx(Section):
-    """Settings of nginx on the kernel's stack; what a tier sets, servers/nginx_kernel says."""
+    """Settings of nginx on the kernel's stack; what a tier sets, harness/tuning/tiers says."""
 
-    tuning: Literal["stock", "published"]
+    tuning: TierName
+    workers: Workers | None = Field(default=None, description="by default one for each core")
     worker_connections: int = Field(ge=64, description="allocated at start, for each worker")
+
+
+def workers_part(workers: int) -> str:
+    """How a number of workers stands in a variant's name."""
+    return f"{workers}-workers"
+
+
+def length_part(response_bytes: int) -> str:
+    """How a response length stands in a variant's name."""
+    return f"{response_bytes}-B"
+
+
+class Matrix(Section):
+    """Axes that are varied: every server is measured at every combination of them.
+
+    Tiers and workers are nginx's; a server without them stands once for each response length.
+    """
+
+    tuning: Annotated[list[TierName], Once] = Field(default=[], description="in place of nginx's")
+    workers: Annotated[list[Workers], Once] = Field(default=[], description="in place of nginx's")
+    response_bytes: Annotated[list[ResponseBytes], Once] = Field(
+        default=[], description="in place of the workload's"
+    )
+
+    def parts(self) -> set[str]:
+        """Every word that it adds to a server's name."""
+        return {
+            *self.tuning,
+            *map(workers_part, self.workers),
+            *map(length_part, self.response_bytes),
+        }
 
 
 class Experiment(Section):
     """One comparison: every server meets the same load, in turn, `rounds` times.
 
     `baseline` is the server whose cost stands above the line of every factor, `against` below.
+    In a matrix each names a server, or one of its variants (nginx/kernel:rps); every variant that
+    `baseline` fits is divided by the one that `against` fits at the same response length.
     """
 
     title: str
-    servers: list[ServerName] = Field(min_length=1)
-    baseline: ServerName
-    against: ServerName
+    servers: Annotated[list[ServerName], Once] = Field(min_length=1)
+    matrix: Matrix = Matrix()
+    baseline: str
+    against: str
     rounds: int = Field(ge=1, le=100)
     cores: Cores
     nginx: Nginx
@@ -106,24 +168,22 @@ class Experiment(Section):
     load: LoadPart
     memory: MemoryPart
 
-    @field_validator("servers")
-    @classmethod
-    def _stand_once(cls, names: list[str]) -> list[str]:
-        if len(set(names)) != len(names):
-            raise ValueError("a server stands twice in the list")
-        return names
-
     @model_validator(mode="after")
     def _compares_its_own(self) -> "Experiment":
         for name in (self.baseline, self.against):
-            if name not in self.servers:
+            server, _, parts = name.partition(":")
+            if server not in self.servers:
                 raise ValueError(f"{name!r} is compared, but is not among the servers")
+            unknown = set(filter(None, parts.split(","))) - self.matrix.parts()
+            if unknown:
+                raise ValueError(f"{name!r}: the matrix has no {', '.join(sorted(unknown))}")
         return self
 
     @model_validator(mode="after")
     def _fits_nginx(self) -> "Experiment":
         most = max(self.memory.open_flows)
-        room = self.nginx.worker_connections * len(self.cores.server)
+        workers = min(self.matrix.workers, default=self.nginx.workers or len(self.cores.server))
+        room = self.nginx.worker_connections * workers
         if "nginx/kernel" in self.servers and most >= room:
             raise ValueError(f"{most} open flows do not fit into {room} connections of nginx")
         return self

@@ -1,5 +1,6 @@
 """One server on a fresh test bed with a generator in front of it, and everything read meanwhile."""
 
+import dataclasses
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -27,6 +28,8 @@ from harness.model import Collector, Sample
 from harness.testbed.local import LocalTestbed
 from harness.testbed.namespace import spawner
 from harness.testbed.network import LOAD_ADDRESS, SERVER_ADDRESS
+from harness.testbed.steering import ReceiveWork
+from harness.tuning import Tuning, tier_of
 
 SAMPLE_INTERVAL_S = 1.0
 
@@ -42,6 +45,7 @@ class Session:
     where: str
     bed: LocalTestbed
     system: System
+    tuning: Tuning
     generator: Generator
     client: TrexClient
     sampler: Sampler
@@ -71,7 +75,7 @@ class Session:
         """What it runs on, for the manifest."""
         return {
             "test_bed": self.bed.describe(),
-            "server": self.system.server.describe(),
+            "server": self.system.server.describe() | {"tuning": self.tuning.describe()},
             "generator": self.generator.describe(),
         }
 
@@ -96,15 +100,22 @@ def open_session(
     cores = experiment.cores
     progress.say(f"{where}: test bed")
     workload = experiment.workload
-    with LocalTestbed(
+    tier = tier_of(experiment.nginx.tuning if on_kernel_stack(name) else "stock")
+    receive_cpus, program_cpus = tier.receive.share(cores.server)
+    bed_of_tier = LocalTestbed(
         cores.load,
         cores.server,
         kernel_server=on_kernel_stack(name),
+        server_receive=ReceiveWork(
+            receive_cpus, tier.receive.poll_threads, tier.receive.packet_steering
+        ),
         service_address=str(workload.server),
         service_port=workload.port,
         client_network=str(workload.client_network),
-    ) as bed:
-        system = make_system(name, experiment, bed.endpoint(folder / "server"))
+    )
+    with bed_of_tier as bed, Tuning(tier, bed.server_namespace) as tuning:
+        endpoint = dataclasses.replace(bed.endpoint(folder / "server"), cpus=program_cpus)
+        system = make_system(name, experiment, endpoint)
         progress.say(f"{where}: server")
         try:
             system.start()
@@ -137,6 +148,7 @@ def open_session(
                         where,
                         bed,
                         system,
+                        tuning,
                         generator,
                         client,
                         sampler,

@@ -9,11 +9,12 @@ from harness.errors import StackcostError
 from harness.experiment.schema import Experiment, ServerName, Workload
 from harness.load.client import TrexClient
 from harness.model import Collector
+from harness.tuning import tier_of
 from servers.astf_peer import AstfPeer
 from servers.astf_peer.request import first_request
 from servers.astf_peer.server import NO_CLIENTS
 from servers.base import Endpoint, Server
-from servers.nginx_kernel import TIERS, NginxKernel
+from servers.nginx_kernel import NginxKernel
 
 SPARE_FILES = 200  # beside its connections, nginx opens logs, sockets and what it serves
 
@@ -68,9 +69,10 @@ class _Nginx:
         self._most_flows = max(experiment.memory.open_flows)
         self._nginx = NginxKernel(
             endpoint,
-            tier=TIERS[experiment.nginx.tuning],
             body_bytes=workload.response_bytes,
+            workers=experiment.nginx.workers,
             worker_connections=experiment.nginx.worker_connections,
+            directives=tier_of(experiment.nginx.tuning).directives(),
             request=_request_of(experiment.load.profile, workload),
         )
         self.server: Server = self._nginx

@@ -8,6 +8,8 @@ from rich.console import Console
 from harness.analysis.summarise import Context, summarise
 from harness.analysis.summary import Summary
 from harness.errors import StackcostError
+from harness.experiment.matrix import pairs, variants
+from harness.experiment.schema import Experiment
 from harness.report.notebook import render
 from harness.report.terminal import print_summary
 from harness.store import Manifest, RunFolder
@@ -30,15 +32,14 @@ def answer(run: RunFolder, console: Console) -> Summary:
 
 
 def _context(manifest: Manifest) -> Context:
-    experiment = manifest.experiment
+    experiment = Experiment.model_validate(manifest.experiment)
     return Context(
         run=manifest.run,
-        title=experiment["title"],
-        servers=tuple(experiment["servers"]),
-        baseline=experiment["baseline"],
-        against=experiment["against"],
-        load_cpus=tuple(experiment["cores"]["load"]),
-        server_cpus=tuple(experiment["cores"]["server"]),
+        title=experiment.title,
+        servers=tuple(each.name for each in variants(experiment) if not each.lacking),
+        pairs=pairs(experiment),
+        load_cpus=tuple(experiment.cores.load),
+        server_cpus=tuple(experiment.cores.server),
         state="complete" if manifest.state == "complete" else "interrupted",
         machine=_machine(manifest),
         merged_caches=manifest.machine.get("kernel", {}).get("merged_slab_caches") or {},
@@ -50,7 +51,7 @@ def _machine(manifest: Manifest) -> dict[str, Any]:
     kernel = manifest.machine.get("kernel", {})
     processors = manifest.machine.get("processors", {})
     memory = manifest.machine.get("memory", {})
-    nginx = manifest.servers.get("nginx/kernel", {})
+    nginx = [each for name, each in manifest.servers.items() if name.startswith("nginx/kernel")]
     cores = manifest.experiment["cores"]
     return {
         "started": manifest.started,
@@ -62,8 +63,8 @@ def _machine(manifest: Manifest) -> dict[str, Any]:
         "memory": memory.get("MemTotal"),
         "kernel": kernel.get("release"),
         "kernel's CPU accounting": kernel.get("cpu_accounting"),
-        "nginx": nginx.get("version"),
-        "nginx and kernel tuning": nginx.get("tier"),
+        "nginx": nginx[0].get("version") if nginx else None,
+        "nginx and kernel tuning": ", ".join(each["tuning"]["tier"] for each in nginx),
         "generator": manifest.servers.get("generator", {}).get("program"),
         "everything else": str(Path(manifest.run) / "manifest.json"),
     }

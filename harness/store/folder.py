@@ -15,6 +15,7 @@ import itertools
 import json
 import os
 import shutil
+from collections.abc import Collection
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Self
@@ -84,6 +85,15 @@ class RunFolder:
         record = dataclasses.asdict(dataclasses.replace(trial, samples=[]))
         del record["samples"]
         self._write(TRIALS, self._trial_lines() + json.dumps(record).encode() + b"\n")
+
+    def set_aside(self, numbers: Collection[int], reason: str) -> None:
+        """Mark stored trials as being in no figure; their samples stay."""
+        records = [json.loads(line) for line in self._trial_lines().splitlines()]
+        for record in records:
+            if record["number"] in numbers and not record.get("set_aside"):
+                record["set_aside"] = reason
+        lines = "".join(json.dumps(record) + "\n" for record in records)
+        self._write(TRIALS, lines.encode())
 
     def trials(self) -> list[Trial]:
         """All stored trials in order, with their samples."""

@@ -13,6 +13,17 @@ def utc_now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
+class Resumption(BaseModel):
+    """A run that was interrupted and went on. `changed`: the machine, since it began."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    time: str = Field(default_factory=utc_now, description="ISO 8601, UTC")
+    command: list[str]
+    first_trial: int = Field(description="number of the first trial from then on")
+    changed: list[str]
+
+
 class Manifest(BaseModel):
     """`manifest.json`. A run that was killed stays "running", with no `finished`."""
 
@@ -27,6 +38,18 @@ class Manifest(BaseModel):
     experiment: dict[str, Any] = Field(default_factory=dict, description="the plan, as resolved")
     machine: dict[str, Any] = Field(default_factory=dict, description="before the first trial")
     machine_after: dict[str, Any] | None = Field(default=None, description="after the last")
+    changed: list[str] = Field(
+        default_factory=list, description="what of the machine was different afterwards"
+    )
+    resumed: list[Resumption] = Field(default_factory=list, description="each time it went on")
+    experiment_hash: str = Field(default="", description="SHA-256 of `experiment`")
+    profile_hashes: dict[str, str] = Field(
+        default_factory=dict, description="SHA-256 of each profile's file, by path"
+    )
+    not_measured: dict[str, str] = Field(
+        default_factory=dict, description="systems of the matrix that this machine cannot, and why"
+    )
+    failure: str = Field(default="", description="why the run failed, else empty")
     test_bed: dict[str, Any] = Field(default_factory=dict, description="links and steering")
     servers: dict[str, dict[str, Any]] = Field(
         default_factory=dict, description="by name: version, configuration, cores"

@@ -1,4 +1,4 @@
-"""Writes the JSON schemas of a run's files to docs/schema: python -m harness.store.schema."""
+"""Writes the published JSON schemas to docs/schema: python -m harness.store.schema."""
 
 import json
 from pathlib import Path
@@ -6,6 +6,7 @@ from pathlib import Path
 from pydantic import BaseModel
 
 from harness.analysis.summary import Summary
+from harness.experiment.schema import Experiment
 from harness.store.manifest import Manifest
 
 FOLDER = Path(__file__).resolve().parents[2] / "docs" / "schema"
@@ -13,7 +14,11 @@ FOLDER = Path(__file__).resolve().parents[2] / "docs" / "schema"
 
 def schemas() -> dict[str, str]:
     """Text of each schema file, by file name."""
-    models: dict[str, type[BaseModel]] = {"manifest": Manifest, "summary": Summary}
+    models: dict[str, type[BaseModel]] = {
+        "experiment": Experiment,
+        "manifest": Manifest,
+        "summary": Summary,
+    }
     return {
         f"{name}.schema.json": json.dumps(model.model_json_schema(), indent=2) + "\n"
         for name, model in models.items()

@@ -1,6 +1,6 @@
 """Undoing what a run made: at its end, and for a killed run at the next start."""
 
-from harness.testbed import hugepages, network
+from harness.testbed import host_sysctl, hugepages, network
 from harness.testbed.lock import RunLock
 from harness.testbed.namespace import end_processes, processes_inside
 
@@ -15,7 +15,8 @@ def remove_leftovers() -> list[str]:
 
 
 def undo_all() -> list[str]:
-    """End the programs inside our namespaces, then remove these, then restore the hugepages.
+    """End the programs inside our namespaces, then remove these, then restore the hugepages
+    and the settings of the whole machine.
 
     What is ours is known by name. The caller holds the RunLock.
     """
@@ -29,5 +30,5 @@ def undo_all() -> list[str]:
         network.remove_network()
         done += [f"removed namespace {name}" for name in existing]
     finally:
-        restored = hugepages.restore()
-    return [*done, restored] if restored else done
+        restored = [hugepages.restore(), host_sysctl.restore()]
+    return done + [what for what in restored if what]

@@ -14,7 +14,7 @@ from harness.testbed.affinity import harness_on
 from harness.testbed.leftovers import undo_all
 from harness.testbed.lock import RunLock
 from harness.testbed.signals import ending_signals_held, ending_signals_raise
-from harness.testbed.steering import Steering, steer_receive
+from harness.testbed.steering import ReceiveWork, Steering, steer_receive
 from servers.base import Endpoint
 
 
@@ -31,6 +31,7 @@ class LocalTestbed:
     `kernel_server`: the server's end gets addresses of the kernel's stack, 198.18.0.2 and
     `service_address`, and a route to `client_network`; otherwise it stays bare, for a peer that
     speaks frames itself. `service_address`, `service_port`: what clients connect to.
+    `server_receive`: where the server's end receives; on all of its cores when not given.
     `queues`: veth queues each way, one for each of the generator's cores.
     `wanted_hugepages`: pages of 2 MB; fewer are no error, see `hugepages.reason` of `describe`.
     What a killed run left is removed first. A second run on this machine is refused. The harness
@@ -50,6 +51,7 @@ class LocalTestbed:
         service_address: str = network.SERVICE_ADDRESS,
         service_port: int = 80,
         client_network: str = network.CLIENT_NETWORK,
+        server_receive: ReceiveWork | None = None,
         queues: int = 1,
         wanted_hugepages: int = hugepages.USUAL_COUNT,
     ):
@@ -58,6 +60,10 @@ class LocalTestbed:
         self._service_address = service_address
         self._service_port = service_port
         self._client_network = client_network
+        self._receive = (
+            ReceiveWork(self.cpus.load),
+            server_receive or ReceiveWork(self.cpus.server),
+        )
         self._queues = queues
         self._wanted_hugepages = wanted_hugepages
         self._steering: tuple[Steering, ...] = ()
@@ -97,8 +103,8 @@ class LocalTestbed:
         interface by AF_XDP, which creates receive work that could not be placed before.
         """
         self._steering = (
-            steer_receive(self.load_namespace, self.load_interface, self.cpus.load),
-            steer_receive(self.server_namespace, self.server_interface, self.cpus.server),
+            steer_receive(self.load_namespace, self.load_interface, self._receive[0]),
+            steer_receive(self.server_namespace, self.server_interface, self._receive[1]),
         )
         return self._steering
 

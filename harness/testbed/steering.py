@@ -13,6 +13,7 @@ other way round. Two mechanisms move it to the receiver's cores:
   interrupting the other: several microseconds for each batch in a virtual machine.
 """
 
+import contextlib
 import os
 import time
 from collections.abc import Iterable
@@ -27,6 +28,18 @@ from harness.testbed.namespace import execute
 # Above every ordinary program: a poll gets the busy engine's core as soon as softirq would.
 POLL_PRIORITY = 1
 THREAD_NAME_LENGTH = 15  # the kernel cuts names to this; older ones also those of kernel threads
+
+
+@dataclass(frozen=True, slots=True)
+class ReceiveWork:
+    """What is wanted of an interface: on which cores, and by which of the two mechanisms.
+
+    Both together are what comes closest to a NIC with an interrupt on those cores.
+    """
+
+    cpus: tuple[int, ...]
+    poll_threads: bool = True
+    packet_steering: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,14 +61,17 @@ class Steering:
         return asdict(self)
 
 
-def steer_receive(namespace: str, interface: str, cpus: Iterable[int]) -> Steering:
-    """Place all receive work of `interface` on `cpus`; to be called again after AF_XDP attached.
+def steer_receive(namespace: str, interface: str, wanted: ReceiveWork) -> Steering:
+    """Place all receive work of `interface` as `wanted`; to be called again after AF_XDP attached.
 
     StackcostError when the kernel has no RPS: figures by core would be wrong without any sign.
     """
-    chosen = tuple(sorted(set(cpus)))
-    masks = _steer_packets(namespace, interface, chosen)
-    threads, reason = _steer_polls(namespace, interface, chosen)
+    chosen = tuple(sorted(set(wanted.cpus)))
+    masks = _steer_packets(namespace, interface, chosen if wanted.packet_steering else ())
+    if wanted.poll_threads:
+        threads, reason = _steer_polls(namespace, interface, chosen)
+    else:
+        threads, reason = _poll_in_softirq(namespace, interface)
     return Steering(interface, chosen, masks, threads, reason)
 
 
@@ -99,6 +115,12 @@ def _steer_polls(
         os.sched_setaffinity(thread, cpus)
         os.sched_setscheduler(thread, os.SCHED_FIFO, os.sched_param(POLL_PRIORITY))
     return threads, "" if threads else "the kernel made no NAPI thread"
+
+
+def _poll_in_softirq(namespace: str, interface: str) -> tuple[tuple[int, ...], str]:
+    with contextlib.suppress(StackcostError):  # refused while the interface has no NAPI
+        execute(namespace, ["tee", f"/sys/class/net/{interface}/threaded"], stdin="0")
+    return (), "threaded NAPI is not wanted"
 
 
 def _find_poll_threads(interface: str) -> tuple[int, ...]:

@@ -15,7 +15,7 @@ from harness.testbed.network import (
     SERVER_ADDRESS,
     kernel_client,
 )
-from harness.testbed.steering import Steering, steer_receive
+from harness.testbed.steering import ReceiveWork, Steering, steer_receive
 from servers.astf_peer.request import first_request
 from servers.base import Endpoint
 from servers.probe import ask
@@ -59,7 +59,9 @@ class AstfPeer:
         try:
             self._generator = Generator(config, where.folder, spawner(where.namespace, where.cpus))
             self._generator.start()
-            self._steering = steer_receive(where.namespace, where.interface, where.cpus)
+            self._steering = steer_receive(
+                where.namespace, where.interface, ReceiveWork(where.cpus)
+            )
             # The client is the harness's, so it keeps off the server's cores.
             harness_cpus = os.sched_getaffinity(0)
             self._client = TrexClient(spawner(where.namespace, harness_cpus))

@@ -1,7 +1,7 @@
 """nginx's configuration file, rendered for one machine and one installed nginx."""
 
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,6 +11,7 @@ from harness.testbed.namespace import find_program
 
 INSTALL = "install it: apt-get install nginx-light"
 PROXYING_MODULES = ("proxy", "fastcgi", "uwsgi", "scgi")
+Directives = Mapping[str, Mapping[str, str]]  # values by name, by context: main, events, http
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,11 +10,9 @@ import psutil
 
 from harness.errors import StackcostError
 from harness.testbed.namespace import end_group, run
-from servers import sysctl
 from servers.base import Endpoint
-from servers.nginx_kernel.configuration import affinity_masks, find_build, render
+from servers.nginx_kernel.configuration import Directives, affinity_masks, find_build, render
 from servers.nginx_kernel.status import STATUS_SOCKET, Status, read_status
-from servers.nginx_kernel.tiers import STOCK, Tier
 from servers.probe import Response, ask, ensure_port_free
 
 DEFAULT_REQUEST = b"GET / HTTP/1.1\r\nHost: 48.0.0.1\r\n\r\n"
@@ -32,6 +30,7 @@ class NginxKernel:
     first, so that TIME_WAIT stays on the server.
     `request`: what `response_length` and the health check send; give the very request of the load,
     as headers of the response depend on it.
+    `directives`: a tuning's own, by context; they come before those given here.
     """
 
     name: str = "nginx/kernel"
@@ -39,24 +38,23 @@ class NginxKernel:
     def __init__(
         self,
         endpoint: Endpoint,
-        tier: Tier = STOCK,
         body_bytes: int = 32_000,
         workers: int | None = None,
         worker_connections: int = 16_384,
         reuseport: bool = True,
         keepalive_timeout_s: int = 75,
         request: bytes = DEFAULT_REQUEST,
+        directives: Directives | None = None,
     ):
         self._endpoint = endpoint
-        self._tier = tier
         self._body_bytes = body_bytes
         self._workers = workers or len(endpoint.cpus)
         self._worker_connections = worker_connections
         self._reuseport = reuseport
         self._keepalive_timeout_s = keepalive_timeout_s
         self._request = request
+        self._directives = directives or {}
         self._process: subprocess.Popen[bytes] | None = None
-        self._sysctls = sysctl.Applied({}, {})
         self._own_requests = 0
         self._build = find_build()
 
@@ -68,7 +66,6 @@ class NginxKernel:
         ensure_port_free(where.namespace, where.address, where.port)
         try:
             self._write_files()
-            self._sysctls = sysctl.apply(self._endpoint.namespace, self._tier.sysctls)
             with self._log_path.open("wb") as log:
                 self._process = run(
                     self._endpoint.namespace,
@@ -150,7 +147,6 @@ class NginxKernel:
         return {
             "name": self.name,
             "version": self._build.version,
-            "tier": self._tier.name,
             "workers": self._workers,
             "cpus": list(self._endpoint.cpus),
             "worker_connections": self._worker_connections,
@@ -158,18 +154,14 @@ class NginxKernel:
             "keepalive_timeout_s": self._keepalive_timeout_s,
             "body_bytes": self._body_bytes,
             "open_files": self.open_files(),
-            "sysctls_set": {name: self._tier.sysctls[name] for name in self._sysctls.before},
-            "sysctls_not_set": self._sysctls.skipped,
             "configuration": self._render(),
         }
 
     def stop(self) -> None:
-        """End nginx and put kernel settings back; its configuration and log stay in the folder."""
+        """End nginx; its configuration and log stay in the folder."""
         if self._process is not None:
             end_group(self._process, STOP_PATIENCE_S)
             self._process = None
-        sysctl.restore(self._endpoint.namespace, self._sysctls)
-        self._sysctls = sysctl.Applied({}, {})
         for name in (STATUS_SOCKET, "nginx.pid"):
             (self._endpoint.folder / name).unlink(missing_ok=True)
         for name in ("temporary", "www"):
@@ -197,13 +189,22 @@ class NginxKernel:
             self._build,
             workers=self._workers,
             affinity_masks=affinity_masks(self._workers, self._endpoint.cpus),
-            open_files=self._tier.open_files,
             worker_connections=self._worker_connections,
-            keepalive_timeout_s=self._keepalive_timeout_s,
+            directives=self._all_directives(),
             address=self._endpoint.address,
             port=self._endpoint.port,
             reuseport=self._reuseport,
         )
+
+    def _all_directives(self) -> Directives:
+        """Those of nginx.conf that a tuning may replace."""
+        usual = {"sendfile": "on", "tcp_nopush": "on"}
+        usual["keepalive_timeout"] = f"{self._keepalive_timeout_s}s"
+        return {
+            "main": self._directives.get("main", {}),
+            "events": self._directives.get("events", {}),
+            "http": usual | dict(self._directives.get("http", {})),
+        }
 
     def _wait_until_up(self) -> None:
         """Until it answers on its status socket, where no other server can be mistaken for it."""

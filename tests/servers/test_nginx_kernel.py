@@ -11,7 +11,8 @@ import pytest
 from harness.errors import StackcostError
 from harness.testbed.local import LocalTestbed
 from harness.testbed.namespace import execute, processes_inside
-from servers.nginx_kernel import TIERS, NginxKernel
+from harness.tuning import tier_of
+from servers.nginx_kernel import NginxKernel
 
 pytestmark = pytest.mark.bed
 URL = "http://48.0.0.1/any/path"
@@ -121,20 +122,13 @@ def test_stopping_leaves_the_record_and_nothing_else(bed: LocalTestbed, tmp_path
         server.check_health()
 
 
-def test_the_published_tier_is_set_and_taken_back(bed: LocalTestbed, tmp_path: Path) -> None:
-    def backlog() -> str:
-        return execute(bed.server_namespace, ["sysctl", "-n", "net.core.somaxconn"]).strip()
-
-    before = backlog()
-    server = NginxKernel(bed.endpoint(tmp_path), TIERS["published"])
+def test_directives_of_a_tuning_replace_the_usual_ones(bed: LocalTestbed, tmp_path: Path) -> None:
+    server = NginxKernel(bed.endpoint(tmp_path), directives=tier_of("cookbook").directives())
     server.start()
-    described = server.describe()
-    assert backlog() == described["sysctls_set"]["net.core.somaxconn"] == "65000"
-    assert "whole machine" in described["sysctls_not_set"]["fs.file-max"]
-    assert "worker_rlimit_nofile 1000000;" in described["configuration"]
-    assert described["worker_connections"] == 16384
+    text = server.describe()["configuration"]
     server.stop()
-    assert backlog() == before != "65000"
+    assert "worker_rlimit_nofile 8388608;" in text and "open_file_cache max=1000" in text
+    assert text.count("keepalive_timeout") == 1 and "keepalive_timeout 300s;" in text
 
 
 def test_a_port_in_use_is_named_and_its_owner_unharmed(

@@ -10,7 +10,7 @@ from harness.collect.cpu_account import CpuAccount
 from harness.testbed import network
 from harness.testbed.local import LocalTestbed
 from harness.testbed.namespace import execute
-from harness.testbed.steering import cpu_mask, steer_receive
+from harness.testbed.steering import ReceiveWork, cpu_mask, steer_receive
 
 SEND = """
 import socket
@@ -92,5 +92,5 @@ def test_polls_of_an_interface_become_threads_on_its_cores() -> None:
 @pytest.mark.bed
 def test_every_queue_is_steered() -> None:
     with LocalTestbed(queues=2, wanted_hugepages=0) as bed:
-        end = steer_receive(bed.server_namespace, bed.server_interface, (0, 1))
+        end = steer_receive(bed.server_namespace, bed.server_interface, ReceiveWork((0, 1)))
         assert end.rps_cpus == {"rx-0": "3", "rx-1": "3"}

@@ -1,0 +1,85 @@
+"""Whether a run that went on is still the same one: its plan, its profiles, its machine."""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from harness.errors import StackcostError
+from harness.experiment.schema import Experiment
+from harness.store import Manifest
+
+# Figures from before and after a change of one of these cannot stand in one table.
+DECISIVE = (
+    "kernel.release",
+    "kernel.command_line",
+    "kernel.cpu_accounting",
+    "processors.model",
+    "processors.online",
+    "processors.mitigations",
+    "memory.MemTotal",
+)
+# Moves by itself, or is put back only after it is read.
+RESTLESS = ("memory.HugePages_Free", "memory.HugePages_Total", "sysctls.vm.nr_hugepages")
+LONGEST = 80  # characters of a value
+
+
+def experiment_hash(experiment: Experiment) -> str:
+    """SHA-256 of the plan as resolved."""
+    return _hash(json.dumps(experiment.model_dump(mode="json"), sort_keys=True).encode())
+
+
+def profile_hashes(experiment: Experiment) -> dict[str, str]:
+    """SHA-256 of the profiles' files by path."""
+    paths = (experiment.load.profile, experiment.memory.profile)
+    return {str(path): _hash(Path(path).read_bytes()) for path in paths}
+
+
+def differences(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
+    """What two descriptions of a machine differ in, each as "kernel.release: 6.1 -> 6.18"."""
+    old, new = _flat(before), _flat(after)
+    return [
+        f"{name}: {str(old.get(name))[:LONGEST]} -> {str(new.get(name))[:LONGEST]}"
+        for name in sorted(old.keys() | new.keys())
+        if old.get(name) != new.get(name) and not name.startswith(RESTLESS)
+    ]
+
+
+def check_resumable(manifest: Manifest, machine: Mapping[str, Any]) -> Experiment:
+    """The plan of a run that shall go on; StackcostError when it would not be the same run."""
+    if manifest.state == "complete":
+        raise StackcostError(f"{manifest.run} is complete", "stackcost run starts a new one")
+    experiment = Experiment.model_validate(manifest.experiment)
+    now = profile_hashes(experiment)
+    changed = [path for path, was in manifest.profile_hashes.items() if now.get(path) != was]
+    decisive = [line for line in differences(manifest.machine, machine) if _is_decisive(line)]
+    if experiment_hash(experiment) != manifest.experiment_hash:
+        changed.append("the plan in its manifest, or what this version reads out of it")
+    if changed or decisive:
+        raise StackcostError(
+            f"{manifest.run} cannot go on, it would not be the same run: "
+            + "; ".join([*(f"{what} changed" for what in changed), *decisive]),
+            "start a new run: stackcost run EXPERIMENT",
+        )
+    return experiment
+
+
+def _is_decisive(line: str) -> bool:
+    return line.startswith(DECISIVE)
+
+
+def _hash(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+def _flat(value: Any, name: str = "") -> dict[str, Any]:
+    if isinstance(value, Mapping):
+        return {
+            path: leaf
+            for key, below in value.items()
+            for path, leaf in _flat(below, f"{name}.{key}" if name else str(key)).items()
+        }
+    if isinstance(value, list) and value and isinstance(value[0], Mapping):
+        return _flat({str(at): below for at, below in enumerate(value)}, name)
+    return {name: value}

@@ -1,0 +1,9 @@
+"""Tuning tiers: named, reversible sets of settings under which a server is measured.
+
+Each tier is a file in `tiers/`, with the source of every setting.
+"""
+
+from harness.tuning.tier import Tier, tier_names, tier_of
+from harness.tuning.tune import Change, Tuning
+
+__all__ = ["Change", "Tier", "Tuning", "tier_names", "tier_of"]

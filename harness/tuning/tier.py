@@ -1,0 +1,92 @@
+"""What a tier's file says."""
+
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from ruamel.yaml import YAML
+
+from harness.errors import StackcostError
+
+FOLDER = Path(__file__).parent / "tiers"
+Context = Literal["main", "events", "http"]  # nginx's own word for a block of its configuration
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Setting(_Part):
+    """One value, and where its source says so. `left`: why it is not set although it says so."""
+
+    value: str
+    source: str
+    left: str = ""
+
+    @field_validator("value", mode="before")
+    @classmethod
+    def _as_text(cls, value: object) -> str:
+        return value if isinstance(value, str) else str(value)
+
+
+class Receive(_Part):
+    """Where receive work of the server's interface is done; see `harness.testbed.steering`.
+
+    `poll_threads`: threaded NAPI. `packet_steering`: RPS. `apart`: on the first half of the
+    server's cores, which its programs then leave alone; it needs two cores.
+    """
+
+    poll_threads: bool = True
+    packet_steering: bool = True
+    apart: bool = False
+    source: str = ""
+
+    def share(self, cores: Sequence[int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """The cores that receive, and those of the server's programs."""
+        if not self.apart:
+            return tuple(cores), tuple(cores)
+        half = len(cores) // 2
+        return tuple(cores[:half]), tuple(cores[half:])
+
+
+class Tier(_Part):
+    """One way to tune nginx and the kernel; `sysctls` and nginx's directives by name."""
+
+    name: str
+    title: str
+    source: str
+    receive: Receive = Receive()
+    sysctls: dict[str, Setting] = Field(default_factory=dict)
+    nginx: dict[Context, dict[str, Setting]] = Field(default_factory=dict)
+
+    def directives(self) -> dict[str, dict[str, str]]:
+        """nginx's directives by context, those left out excepted."""
+        return {
+            context: {name: each.value for name, each in settings.items() if not each.left}
+            for context, settings in self.nginx.items()
+        }
+
+    def lacks(self, server_cores: int) -> str:
+        """Why it cannot be measured on so many cores; empty when it can."""
+        if self.receive.apart and server_cores < 2:
+            return f"it needs 2 cores for the server, the experiment gives {server_cores}"
+        return ""
+
+
+def tier_names() -> list[str]:
+    """All tiers there are."""
+    return sorted(path.stem for path in FOLDER.glob("*.yaml"))
+
+
+@cache
+def tier_of(name: str) -> Tier:
+    """The tier of this name; StackcostError naming the others when there is none."""
+    path = FOLDER / f"{name}.yaml"
+    if name not in tier_names():
+        raise StackcostError(f"there is no tuning tier {name!r}", f"one of {tier_names()}")
+    try:
+        return Tier.model_validate(YAML(typ="safe").load(path.read_text()) | {"name": name})
+    except ValidationError as error:
+        raise StackcostError(f"{path}: {error}") from error

@@ -1,0 +1,138 @@
+"""Puts a tier's kernel settings in force for a server's life, writes down what became of each."""
+
+from types import TracebackType
+from typing import Any, Literal, Self
+
+from pydantic import BaseModel, ConfigDict
+
+from harness.errors import StackcostError
+from harness.testbed import host_sysctl
+from harness.testbed.namespace import execute
+from harness.tuning.tier import Setting, Tier
+
+Where = Literal["namespace", "machine", "server"]
+
+
+class Change(BaseModel):
+    """One setting of a tier. `before` and `after` are read, not assumed.
+
+    `where`: "namespace" of the server, the whole "machine", or the "server" program's own
+    configuration. `reason`: why the wanted value is not in force; empty when it is.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    setting: str
+    where: Where
+    wanted: str
+    before: str | None
+    after: str | None
+    source: str
+    reason: str = ""
+
+
+class Tuning:
+    """A context manager: the tier's sysctls are set on entry and put back on exit.
+
+    A sysctl is set in `namespace` where the kernel has it by namespace; else for the whole
+    machine, its old value being written to the state folder first, so that the next start
+    restores it after a kill. `changes` says what became of each setting.
+    """
+
+    def __init__(self, tier: Tier, namespace: str):
+        self.tier = tier
+        self.changes: list[Change] = []
+        self._namespace = namespace
+
+    def __enter__(self) -> Self:
+        try:
+            for name, setting in self.tier.sysctls.items():
+                self.changes.append(self._set(name, setting))
+        except BaseException:
+            self._undo()
+            raise
+        self.changes += [
+            Change(
+                setting=f"nginx {directive}",
+                where="server",
+                wanted=setting.value,
+                before=None,
+                after=None if setting.left else setting.value,
+                source=setting.source,
+                reason=setting.left,
+            )
+            for directives in self.tier.nginx.values()
+            for directive, setting in directives.items()
+        ]
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._undo()
+
+    def describe(self) -> dict[str, Any]:
+        """For the manifest: what was wanted, and what became of it."""
+        return {
+            "tier": self.tier.name,
+            "title": self.tier.title,
+            "source": self.tier.source,
+            "receive": self.tier.receive.model_dump(),
+            "changes": [change.model_dump() for change in self.changes],
+        }
+
+    def _undo(self) -> None:
+        for change in reversed(self.changes):
+            if change.where == "namespace" and change.before is not None:
+                self._write("namespace", change.setting, change.before)
+        host_sysctl.restore()
+
+    def _set(self, name: str, setting: Setting) -> Change:
+        where: Where = "namespace"
+        before = self._read(where, name)
+        if before is None:
+            where = "machine"
+            before = self._read(where, name)
+        reason = setting.left
+        if before is None:
+            reason = reason or "this kernel has no such setting, or its module is not loaded"
+        elif not reason:
+            reason = self._write(where, name, setting.value)
+        after = self._read(where, name)
+        if not reason and _words(after) != _words(setting.value):
+            reason = "the kernel made another value of it"
+        return Change(
+            setting=name,
+            where=where,
+            wanted=setting.value,
+            before=before,
+            after=after,
+            source=setting.source,
+            reason=reason,
+        )
+
+    def _read(self, where: Where, name: str) -> str | None:
+        if where == "machine":
+            return host_sysctl.read(name)
+        try:
+            return execute(self._namespace, ["sysctl", "-n", name]).strip()
+        except StackcostError:
+            return None
+
+    def _write(self, where: Where, name: str, value: str) -> str:
+        """Set it; returns why the kernel refused, empty when it did not."""
+        try:
+            if where == "machine":
+                host_sysctl.write(name, value)
+            else:
+                execute(self._namespace, ["sysctl", "-q", "-w", f"{name}={value}"])
+        except StackcostError as error:
+            return f"the kernel refused it: {error.what}"
+        return ""
+
+
+def _words(value: str | None) -> list[str]:
+    return (value or "").split()
