@@ -63,41 +63,10 @@ std::unique_ptr<ProfileRun> DataCore::prepare(std::string id,
 void DataCore::attach(std::unique_ptr<ProfileRun>& run, Nanoseconds now) {
   World& world = *world_;
   world.context.set_time(now);
-  // Ports first: they are what can be refused.
-  std::vector<uint32_t> numbers;
-  const auto take_number = [&world](FlowClass& shared) {
-    uint32_t number;
-    if (world.free_classes.empty()) {
-      number = static_cast<uint32_t>(world.context.classes.size());
-      world.context.classes.push_back(&shared);
-    } else {
-      number = world.free_classes.back();
-      world.free_classes.pop_back();
-      world.context.classes[number] = &shared;
-    }
-    return number;
-  };
-  const auto& templates = run->profile().templates;
-  auto& server_numbers = run->class_numbers[index_of(Side::server)];
-  try {
-    for (size_t t = 0; t < templates.size(); ++t) {
-      FlowClass& shared = run->flow_class(Side::server, t);
-      server_numbers.push_back(take_number(shared));
-      world.servers.add(shared.program->stream, templates[t].server_port, templates[t].server_first,
-                        templates[t].server_last, server_numbers.back());
-    }
-  } catch (...) {
-    for (uint32_t number : server_numbers) {
-      world.servers.remove(number);
-      world.context.classes[number] = nullptr;
-      world.free_classes.push_back(number);
-    }
-    server_numbers.clear();
-    throw;
-  }
-  for (size_t t = 0; t < templates.size(); ++t)
+  world.listen(*run);  // first: it is what can be refused
+  for (size_t t = 0; t < run->profile().templates.size(); ++t)
     run->class_numbers[index_of(Side::client)].push_back(
-        take_number(run->flow_class(Side::client, t)));
+        world.take_number(run->flow_class(Side::client, t)));
   world.stray_tunables = run->profile().server_defaults;
   run->begin(now);
   world.runs.push_back(std::move(run));
@@ -123,7 +92,7 @@ void cut_flows(Context& context, const ProfileRun& run, Side side, Cut&& cut) {
 }
 
 uint64_t open_flows_of(ProfileRun& run, Side side) {
-  uint64_t count = 0;
+  uint64_t count = side == Side::server ? run.undecided : 0;
   for (size_t t = 0; t < run.profile().templates.size(); ++t)
     count += run.flow_class(side, t).open_flows;
   return count;
@@ -161,10 +130,7 @@ std::unique_ptr<ProfileRun> DataCore::detach(const std::string& id) {
   world.runs.erase(found);
   run->leave_offsets(world.port_offsets);
   for (const auto& numbers : run->class_numbers)
-    for (uint32_t number : numbers) {
-      world.context.classes[number] = nullptr;
-      world.free_classes.push_back(number);
-    }
+    for (uint32_t number : numbers) world.give_back_number(number);
   return run;
 }
 

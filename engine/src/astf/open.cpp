@@ -35,13 +35,15 @@ size_t DataCore::World::open_due(ProfileRun& run, Nanoseconds now) {
   return count;
 }
 
-bool DataCore::World::open_flow(ProfileRun& run, uint32_t index, Nanoseconds intended) {
+bool DataCore::World::open_flow(ProfileRun& run, uint32_t index, Nanoseconds intended,
+                                Flow* parent) {
   const Template& source = run.profile().templates[index];
   CounterBlock& counters = table_counters[index_of(Side::client)];
-  ClientPool& clients = run.clients(source.client_range);
-  uint32_t client = 0;
+  const uint32_t client_range = parent == nullptr ? source.client_range : client_range_of(*parent);
+  ClientPool& clients = run.clients(client_range);
+  uint32_t client = parent == nullptr ? 0 : parent->local.low32();
   uint16_t port = 0;
-  if (!clients.take(client, port)) {
+  if (parent == nullptr ? !clients.take(client, port) : !clients.take_port_of(client, port)) {
     ++counters[Counter::err_c_tuple_err];
     return false;
   }
@@ -59,7 +61,7 @@ bool DataCore::World::open_flow(ProfileRun& run, uint32_t index, Nanoseconds int
     return false;
   }
   Flow* flow = make_flow(key, run.class_numbers[index_of(Side::client)][index], PathTable::kPort,
-                         Side::client);
+                         Side::client, parent != nullptr || shared.program->uses_variables);
   if (flow == nullptr) {
     ++counters[Counter::err_c_nf_throttled];
     clients.give_back(client, port);
@@ -67,7 +69,15 @@ bool DataCore::World::open_flow(ProfileRun& run, uint32_t index, Nanoseconds int
   }
   flow->set(kPortOwned);
   latency::begin(*flow, intended);
-  run.count_open(index);
+  if (parent == nullptr) {
+    run.count_open(index);
+  } else {
+    VariableBlock& block = context.variables[flow->variables];
+    block.client_range = client_range;
+    block.parent = context.flows.number_of(*parent);
+    context.variables[parent->variables].child = context.flows.number_of(*flow);
+    parent->wait = Wait::child;
+  }
   if (datagram) {
     udp::open(context, *flow);
     ++run.established;
@@ -78,8 +88,8 @@ bool DataCore::World::open_flow(ProfileRun& run, uint32_t index, Nanoseconds int
   return true;
 }
 
-Flow* DataCore::World::make_flow(const FlowKey& key, uint32_t flow_class, uint16_t path,
-                                 Side side) {
+Flow* DataCore::World::make_flow(const FlowKey& key, uint32_t flow_class, uint16_t path, Side side,
+                                 bool with_variables) {
   const uint32_t number = context.flows.take();
   if (number == Flow::kNone) return nullptr;
   Flow& flow = context.flows[number];
@@ -97,24 +107,26 @@ Flow* DataCore::World::make_flow(const FlowKey& key, uint32_t flow_class, uint16
   flow.extension = Flow::kNone;
   flow.variables = Flow::kNone;
   flow.rx_available = 0;
-  FlowClass& shared = *context.classes[flow_class];
-  if (shared.program->uses_variables) {
-    flow.variables = context.variables.take();
-    if (flow.variables == Flow::kNone) {
-      flow.state = FlowState::free;
-      context.flows.give_back(number);
-      return nullptr;
-    }
-    VariableBlock& block = context.variables[flow.variables];
-    std::fill(std::begin(block.values), std::end(block.values), 0);
-    std::fill(std::begin(block.times), std::end(block.times), 0);
+  if (with_variables && !add_variables(flow)) {
+    flow.state = FlowState::free;
+    context.flows.give_back(number);
+    return nullptr;
   }
-  ++shared.open_flows;
+  ++context.classes[flow_class]->open_flows;
   context.tables[index_of(side)].insert(flow);
   return &flow;
 }
 
+bool DataCore::World::add_variables(Flow& flow) {
+  flow.variables = context.variables.take();
+  if (flow.variables == Flow::kNone) return false;
+  context.variables[flow.variables] = {};
+  return true;
+}
+
 void DataCore::World::release(Flow& flow) {
+  if (context.class_of(flow).undecided)  // to the end: counted with one of its templates
+    decide(flow, static_cast<UndecidedClass&>(context.class_of(flow)).reference);
   FlowClass& shared = context.class_of(flow);
   ProfileRun& run = run_of(flow);
   ++(*shared.counters)[flow.state == FlowState::datagram ? Counter::udps_closed
@@ -122,11 +134,13 @@ void DataCore::World::release(Flow& flow) {
   context.wheel.remove(flow);
   context.tables[index_of(shared.side)].erase(flow);
   if (flow.extension != Flow::kNone) context.extensions.give_back(flow.extension);
-  if (flow.variables != Flow::kNone) context.variables.give_back(flow.variables);
   if (flow.has(kPortOwned)) {
-    const Template& source = run.profile().templates[shared.template_index];
-    run.clients(source.client_range).give_back(flow.local.low32(), flow.local_port);
+    run.clients(client_range_of(flow)).give_back(flow.local.low32(), flow.local_port);
     run.count_close(shared.template_index);
+  }
+  if (flow.variables != Flow::kNone) {
+    unlink(flow);
+    context.variables.give_back(flow.variables);
   }
   --shared.open_flows;
   flow.state = FlowState::free;
@@ -148,7 +162,7 @@ void DataCore::World::after_events(Flow& flow, tcp::Events events) {
     if ((events & tcp::kDelivered) != 0 && !flow.has(kServerSide))
       latency::record_payload(context, flow);
     program::Outcome outcome;
-    if ((events & tcp::kEstablished) != 0) {
+    if ((events & tcp::kEstablished) != 0 && flow.wait != Wait::template_choice) {
       ++run_of(flow).established;
       if (!flow.has(kServerSide)) latency::record(context, flow, LatencyKind::connect);
       outcome = flow.has(kServerSide) ? program::start(context, flow, flow.rx_available)
@@ -166,6 +180,10 @@ void DataCore::World::after_events(Flow& flow, tcp::Events events) {
 
 void DataCore::World::expired(Flow& flow, TimerKind kind) {
   if (kind == TimerKind::program) {
+    if (flow.wait == Wait::execution) {
+      execute(flow);
+      return;
+    }
     const program::Outcome outcome = program::wake_from_delay(context, flow);
     if (outcome == program::Outcome::release)
       release(flow);

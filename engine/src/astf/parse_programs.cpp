@@ -158,13 +158,17 @@ class ProgramParser {
         command.flag = (fields.integer("flags", 0, UINT32_MAX) & 1) != 0;
         break;
       case Operation::set_template:
+        program_.uses_variables = true;
         command.index = index(fields, "tg_id", 1, groups_, "template group");
+        break;
+      case Operation::exec_template:
+        program_.uses_variables = true;
+        program_.opens_flows = true;
         break;
       case Operation::connect:
       case Operation::reset:
       case Operation::nc:
       case Operation::close_msg:
-      case Operation::exec_template:
       case Operation::end:
         break;
     }

@@ -86,6 +86,7 @@ Layer7Map read_layer7_map(const JsonFields& fields, const Profile& profile,
     if (!map.offsets.empty() && offset < map.offsets.back()) fields.fail("offset must ascend");
     map.offsets.push_back(static_cast<uint16_t>(offset));
   }
+  if (map.offsets.empty()) fields.fail("offset is empty");
   map.masks.assign(map.offsets.size(), UINT8_MAX);
   if (fields.has("mask")) {
     const std::vector<int64_t> masks = fields.integers("mask", 0, UINT8_MAX);
@@ -105,6 +106,8 @@ Layer7Map read_layer7_map(const JsonFields& fields, const Profile& profile,
 
 void read_server(const JsonFields& fields, bool force_ipv6, Profile& profile, Template& into) {
   into.server_program = read_program(fields, profile);
+  if (profile.programs[into.server_program].opens_flows)
+    fields.fail("only a client's program can have exec_template");
   const auto& assoc = fields.list("assoc");
   if (assoc.empty()) fields.fail("assoc must have one element");
   // TRex evaluates the first element only.

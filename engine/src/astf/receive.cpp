@@ -87,7 +87,16 @@ void DataCore::receive(Side side, std::span<const Frame> frames, Nanoseconds now
 Flow* DataCore::World::new_server_flow(const Frame& frame, const Packet& packet, bool tcp,
                                        bool& refused) {
   CounterBlock& counters = table_counters[index_of(Side::server)];
-  const uint32_t number = servers.find(tcp, packet.destination_port, packet.destination.low32());
+  const uint16_t port = packet.destination_port;
+  const uint32_t address = packet.destination.low32();
+  const uint32_t undecided = servers.find_undecided(tcp, port, address);
+  uint32_t number = ServerTable::kNone;
+  if (undecided == ServerTable::kNone)
+    number = servers.find(tcp, port, address);
+  else if (!tcp)
+    number = servers.choose(tcp, port, address, {packet.payload, packet.payload_length});
+  else
+    number = take_undecided(undecided);
   if (number == ServerTable::kNone) {
     ++counters[Counter::err_no_template];
     refused = true;
@@ -97,9 +106,23 @@ Flow* DataCore::World::new_server_flow(const Frame& frame, const Packet& packet,
   const uint16_t path = shared.tunables->dont_use_inbound_mac
                             ? PathTable::kPort
                             : context.paths[index_of(Side::server)].intern(reply_path(frame));
-  Flow* flow = make_flow(key_of(packet, !tcp), number, path, Side::server);
+  Flow* flow =
+      make_flow(key_of(packet, !tcp), number, path, Side::server, shared.program->uses_variables);
   if (flow == nullptr) ++counters[Counter::err_s_nf_throttled];
+  if (!shared.undecided) return flow;
+  if (flow == nullptr) {
+    give_back_undecided(number);
+  } else {
+    flow->wait = Wait::template_choice;
+    ++counters[Counter::defer_template];
+  }
   return flow;
+}
+
+/// Refuses an accepted connection whose first payload is of no template.
+void DataCore::World::refuse_undecided(Flow& flow) {
+  if (stray_tunables.blackhole == 0) tcp::abort(context, flow);
+  release(flow);
 }
 
 void DataCore::World::receive_tcp(Side side, const Frame& frame, const Packet& packet,
@@ -114,7 +137,21 @@ void DataCore::World::receive_tcp(Side side, const Frame& frame, const Packet& p
     flow = nullptr;
   }
   if (flow != nullptr) {
-    after_events(*flow, tcp::receive(context, *flow, segment, packet.traffic_class));
+    const bool waiting = flow->wait == Wait::template_choice;
+    if (waiting && packet.payload_length != 0 && segment.sequence == flow->rcv_nxt &&
+        !choose_template(*flow, packet)) {
+      refuse_undecided(*flow);
+      return;
+    }
+    const bool begins = waiting && flow->wait == Wait::nothing && flow->has(kEverEstablished);
+    tcp::Events events = tcp::receive(context, *flow, segment, packet.traffic_class);
+    if (begins) events |= tcp::kEstablished;
+    if (flow->wait == Wait::template_choice && (events & tcp::kPeerClosed) != 0) {
+      ++table_counters[index_of(side)][Counter::err_defer_no_template];
+      refuse_undecided(*flow);  // it will never say what it wants
+      return;
+    }
+    after_events(*flow, events);
     return;
   }
   CounterBlock& counters = table_counters[index_of(side)];

@@ -25,19 +25,6 @@ uint64_t share_of(uint64_t limit, uint32_t thread, uint32_t threads) {
   return limit / threads + (thread < limit % threads ? 1 : 0);
 }
 
-void refuse_unsupported(const Profile& profile) {
-  for (size_t p = 0; p < profile.programs.size(); ++p)
-    for (size_t c = 0; c < profile.programs[p].commands.size(); ++c) {
-      const Operation operation = profile.programs[p].commands[c].operation;
-      if (operation == Operation::exec_template || operation == Operation::set_template)
-        throw ProfileError("program " + std::to_string(p) + ", command " + std::to_string(c) +
-                           ": exec_template and set_template are not supported");
-    }
-  for (size_t t = 0; t < profile.templates.size(); ++t)
-    if (profile.templates[t].layer7_map)
-      throw ProfileError("template " + std::to_string(t) + ": l7_map is not supported");
-}
-
 }  // namespace
 
 ProfileRun::ProfileRun(std::string id, std::shared_ptr<const Profile> profile,
@@ -49,7 +36,6 @@ ProfileRun::ProfileRun(std::string id, std::shared_ptr<const Profile> profile,
       threads_(config.threads),
       schedule_(0, 0, 0, 0),
       draw_(weights_of(*profile_), config.seed + config.thread) {
-  refuse_unsupported(*profile_);
   const auto first_offset = static_cast<uint32_t>(config.seed % kPortSpread);
   for (const AddressRange& range : profile_->ranges) {
     const AddressSlice slice = slice_of(range, config.thread, config.threads, config.pairs);
@@ -83,6 +69,9 @@ ProfileRun::ProfileRun(std::string id, std::shared_ptr<const Profile> profile,
       made.side = side;
     }
   }
+  groups_.resize(profile_->group_names.size() + 1);
+  for (uint32_t t = 0; t < profile_->templates.size(); ++t)
+    groups_[profile_->templates[t].group].push_back(t);
   for (const Template& t : profile_->templates)
     limits_.push_back(t.limit == 0 ? UINT64_MAX : share_of(t.limit, config.thread, config.threads));
   for (uint32_t t = 0; t < limits_.size(); ++t)

@@ -21,8 +21,7 @@ using PortOffsets = std::map<uint32_t, uint32_t>;
 
 class ProfileRun {
  public:
-  /// Throws ProfileError when a range cannot be shared among the cores, or a command is not
-  /// supported.
+  /// Throws ProfileError when a range cannot be shared among the cores.
   ProfileRun(std::string id, std::shared_ptr<const Profile> profile, const RunOptions& options,
              const CoreConfig& config, const PortOffsets& offsets);
 
@@ -44,6 +43,9 @@ class ProfileRun {
   ClientPool& clients(uint32_t range) { return *clients_[range]; }
   ServerPool& servers(uint32_t range) { return *servers_[range]; }
 
+  /// Templates of group `group` (0: of none), by number.
+  const std::vector<uint32_t>& templates_of(uint32_t group) const { return groups_[group]; }
+
   /// A template whose limit ended leaves the draw.
   void count_open(uint32_t index);
   void count_close(uint32_t index);
@@ -63,6 +65,7 @@ class ProfileRun {
   uint64_t late = 0;
   uint64_t unsent = 0;
   uint64_t established = 0;
+  uint64_t undecided = 0;  ///< server flows open whose template is not chosen yet
   /// Of each side and template: number of its FlowClass in Context::classes.
   std::array<std::vector<uint32_t>, kSides> class_numbers;
 
@@ -78,6 +81,7 @@ class ProfileRun {
   std::vector<LatencyBlock> latencies_;
   std::vector<std::unique_ptr<ClientPool>> clients_;  ///< by range; empty for ranges of servers
   std::vector<std::unique_ptr<ServerPool>> servers_;
+  std::vector<std::vector<uint32_t>> groups_;  ///< templates, by group
   std::vector<uint64_t> limits_;  ///< by template: flows that may still be opened
   Schedule schedule_;
   Nanoseconds give_up_ = INT64_MAX;

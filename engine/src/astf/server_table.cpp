@@ -14,28 +14,82 @@ std::string text_of(uint32_t first, uint32_t last) {
   return ipv4_text(first) + "-" + ipv4_text(last);
 }
 
+std::string taken(bool tcp, uint16_t port, uint32_t first, uint32_t last, uint32_t other_first,
+                  uint32_t other_last, const char* why) {
+  return fmt::format("{} port {} for {} is taken: another template answers there for {}{}",
+                     tcp ? "TCP" : "UDP", port, text_of(first, last),
+                     text_of(other_first, other_last), why);
+}
+
+bool matches(const Layer7Map& map, std::span<const uint8_t> payload) {
+  if (payload.size() <= map.offsets.back()) return false;  // offsets ascend
+  for (size_t i = 0; i < map.offsets.size(); ++i)
+    if ((payload[map.offsets[i]] & map.masks[i]) != map.values[i]) return false;
+  return true;
+}
+
 }  // namespace
 
-void ServerTable::add(bool tcp, uint16_t port, uint32_t first, uint32_t last, uint32_t handle) {
+ServerTable::List& ServerTable::list_of(bool tcp, uint16_t port) {
   uint32_t& number = list_of_port_[key(tcp, port)];
-  const auto next =
-      std::lower_bound(lists_[number].begin(), lists_[number].end(), first,
-                       [](const Entry& entry, uint32_t address) { return entry.last < address; });
-  if (next != lists_[number].end() && next->first <= last)
-    throw ProfileError(fmt::format(
-        "{} port {} for {} is taken: another template answers there for {}", tcp ? "TCP" : "UDP",
-        port, text_of(first, last), text_of(next->first, next->last)));
   if (number == 0) {
     number = static_cast<uint32_t>(lists_.size());
-    lists_.push_back({{first, last, handle}});
-  } else {
-    lists_[number].insert(next, {first, last, handle});
+    lists_.emplace_back();
   }
+  return lists_[number];
+}
+
+void ServerTable::add(bool tcp, uint16_t port, uint32_t first, uint32_t last, uint32_t handle) {
+  std::vector<Entry>& entries = list_of(tcp, port).entries;
+  const auto next =
+      std::lower_bound(entries.begin(), entries.end(), first,
+                       [](const Entry& entry, uint32_t address) { return entry.last < address; });
+  if (next != entries.end() && next->first <= last)
+    throw ProfileError(taken(tcp, port, first, last, next->first, next->last, ""));
+  entries.insert(next, {first, last, handle});
+}
+
+void ServerTable::add(bool tcp, uint16_t port, uint32_t first, uint32_t last, const Layer7Map& map,
+                      uint32_t handle) {
+  std::vector<Mapped>& mapped = list_of(tcp, port).mapped;
+  for (Mapped& other : mapped) {
+    if (other.last < first || last < other.first) continue;
+    const auto refuse = [&](const char* why) {
+      throw ProfileError(taken(tcp, port, first, last, other.first, other.last, why));
+    };
+    const Layer7Map& known = *other.choices.front().map;
+    if (other.first != first || other.last != last) refuse(", with l7_map; the ranges must be equal");
+    if (known.offsets != map.offsets || known.masks != map.masks)
+      refuse(", with an l7_map of other offsets or masks");
+    for (const Choice& choice : other.choices)
+      if (choice.map->values == map.values) refuse(", with the same l7_map");
+    other.choices.push_back({&map, handle});
+    return;
+  }
+  mapped.push_back({first, last, {{&map, handle}}});
 }
 
 void ServerTable::remove(uint32_t handle) {
-  for (std::vector<Entry>& list : lists_)
-    std::erase_if(list, [=](const Entry& entry) { return entry.handle == handle; });
+  for (List& list : lists_) {
+    std::erase_if(list.entries, [=](const Entry& entry) { return entry.handle == handle; });
+    for (Mapped& mapped : list.mapped)
+      std::erase_if(mapped.choices, [=](const Choice& choice) { return choice.handle == handle; });
+    std::erase_if(list.mapped, [](const Mapped& mapped) { return mapped.choices.empty(); });
+  }
+}
+
+const ServerTable::Mapped* ServerTable::find_mapped(const List& list, uint32_t address) {
+  for (const Mapped& mapped : list.mapped)
+    if (mapped.first <= address && address <= mapped.last) return &mapped;
+  return nullptr;
+}
+
+uint32_t ServerTable::choose(bool tcp, uint16_t port, uint32_t address,
+                             std::span<const uint8_t> payload) const {
+  if (const Mapped* mapped = find_mapped(lists_[list_of_port_[key(tcp, port)]], address))
+    for (const Choice& choice : mapped->choices)
+      if (matches(*choice.map, payload)) return choice.handle;
+  return find(tcp, port, address);
 }
 
 }  // namespace engine

@@ -1,8 +1,10 @@
 #pragma once
-// Which template answers a first packet: by protocol, destination port and address range.
+// Which template answers a first packet: by protocol, destination port, address range and, where
+// templates say so, bytes of the first payload.
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "astf/profile.h"
@@ -15,17 +17,32 @@ class ServerTable {
   /// Adds template `handle` (the core's own number for it). Throws ProfileError when another
   /// template already answers this protocol, port and an overlapping range, naming port and range.
   void add(bool tcp, uint16_t port, uint32_t first, uint32_t last, uint32_t handle);
+  /// The same for a template that is told apart from others of the same range by its payload.
+  /// `map` outlives the entry. Throws ProfileError also when the range or the bytes looked at differ
+  /// from those of the templates it shares them with.
+  void add(bool tcp, uint16_t port, uint32_t first, uint32_t last, const Layer7Map& map,
+           uint32_t handle);
   /// Removes everything added under `handle`.
   void remove(uint32_t handle);
 
   static constexpr uint32_t kNone = UINT32_MAX;
   /// The handle that answers, or kNone. `address`: low 32 bits of the destination.
   uint32_t find(bool tcp, uint16_t port, uint32_t address) const {
-    const uint32_t list = list_of_port_[key(tcp, port)];
-    for (const Entry& entry : lists_[list])
+    for (const Entry& entry : lists_[list_of_port_[key(tcp, port)]].entries)
       if (address <= entry.last) return address >= entry.first ? entry.handle : kNone;
     return kNone;
   }
+  /// Any handle among those that the payload decides on, or kNone where it decides nothing.
+  uint32_t find_undecided(bool tcp, uint16_t port, uint32_t address) const {
+    const List& list = lists_[list_of_port_[key(tcp, port)]];
+    if (list.mapped.empty()) return kNone;
+    const Mapped* mapped = find_mapped(list, address);
+    return mapped == nullptr ? kNone : mapped->choices.front().handle;
+  }
+  /// The handle that answers a first `payload`: the one it matches, else the one that answers
+  /// whatever the payload, else kNone.
+  uint32_t choose(bool tcp, uint16_t port, uint32_t address,
+                  std::span<const uint8_t> payload) const;
 
  private:
   struct Entry {
@@ -33,10 +50,26 @@ class ServerTable {
     uint32_t last;
     uint32_t handle;
   };
+  struct Choice {
+    const Layer7Map* map;
+    uint32_t handle;
+  };
+  /// Templates of one range that look at the same bytes.
+  struct Mapped {
+    uint32_t first;
+    uint32_t last;
+    std::vector<Choice> choices;
+  };
+  struct List {
+    std::vector<Entry> entries;  ///< sorted by address
+    std::vector<Mapped> mapped;  ///< disjoint
+  };
+  static const Mapped* find_mapped(const List& list, uint32_t address);
+  List& list_of(bool tcp, uint16_t port);
   static constexpr size_t key(bool tcp, uint16_t port) { return (size_t{tcp} << 16) | port; }
 
   std::vector<uint32_t> list_of_port_ = std::vector<uint32_t>(1u << 17);  ///< index into lists_
-  std::vector<std::vector<Entry>> lists_ = {{}};  ///< sorted by address; the first one stays empty
+  std::vector<List> lists_ = std::vector<List>(1);  ///< the first one stays empty
 };
 
 }  // namespace engine

@@ -35,6 +35,8 @@ struct Tunables {
   uint8_t congestion_control = 0;   ///< cc_algo: 0 NewReno, 1 CUBIC
   uint8_t ecn = 0;                  ///< 0 off, 1 active, 2 passive
   uint16_t reassembly_limit = 100;  ///< out-of-order blocks
+
+  bool operator==(const Tunables&) const = default;
 };
 
 }  // namespace engine

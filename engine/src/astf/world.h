@@ -17,6 +17,14 @@
 
 namespace engine {
 
+/// The class of one server flow whose template its first payload decides on (l7_map). What is
+/// counted until then goes along to the template's counters.
+struct UndecidedClass : FlowClass {
+  CounterBlock own_counters;
+  uint32_t number = 0;     ///< in Context::classes
+  uint32_t reference = 0;  ///< class of one of the templates in question
+};
+
 struct DataCore::World {
   World(const CoreConfig& config, std::array<TransmitQueue*, kSides> transmit);
 
@@ -27,23 +35,52 @@ struct DataCore::World {
   std::array<PortResponder, kSides> responders;
   std::vector<std::unique_ptr<ProfileRun>> runs;
   std::vector<uint32_t> free_classes;
+  std::vector<std::unique_ptr<UndecidedClass>> undecided;  ///< by order of making
+  std::vector<UndecidedClass*> free_undecided;
   Tunables stray_tunables;  ///< for answers to segments of no flow: those of the run attached last
   PortOffsets port_offsets;
 
   // -- receive.cpp
   void receive_tcp(Side side, const Frame& frame, const Packet& packet, uint32_t hash);
   void receive_udp(Side side, const Frame& frame, const Packet& packet, uint32_t hash);
+  void refuse_undecided(Flow& flow);
   Flow* new_server_flow(const Frame& frame, const Packet& packet, bool tcp, bool& refused);
+
+  // -- listen.cpp
+  /// Has the servers of `run` listen. Throws ProfileError, and nothing has changed, when a port is
+  /// taken.
+  void listen(ProfileRun& run);
+  uint32_t take_number(FlowClass& shared);
+  void give_back_number(uint32_t number);
+  /// A class for a flow of which only the port and the address are known. `reference`: any of the
+  /// templates in question.
+  uint32_t take_undecided(uint32_t reference);
+  void give_back_undecided(uint32_t number);
+  /// Makes the flow one of class `number`, now that it is known.
+  void decide(Flow& flow, uint32_t number);
+  /// `packet` has the flow's first payload: finds its template. False: there is none.
+  bool choose_template(Flow& flow, const Packet& packet);
 
   // -- open.cpp
   size_t open_due(ProfileRun& run, Nanoseconds now);
-  bool open_flow(ProfileRun& run, uint32_t index, Nanoseconds intended);
+  /// Opens a flow of template `index`. `parent`: the flow that does so by exec_template.
+  bool open_flow(ProfileRun& run, uint32_t index, Nanoseconds intended, Flow* parent = nullptr);
   /// Identity and class of a new flow, entered into the table. nullptr: full.
-  Flow* make_flow(const FlowKey& key, uint32_t flow_class, uint16_t path, Side side);
+  Flow* make_flow(const FlowKey& key, uint32_t flow_class, uint16_t path, Side side,
+                  bool with_variables);
+  bool add_variables(Flow& flow);
   /// Gives back all that a flow holds; counts it closed.
   void release(Flow& flow);
   /// Ends a flow silently, because its run ends.
   void cut(Flow& flow);
+
+  // -- execute.cpp
+  /// exec_template: opens a flow of the group that the program set.
+  void execute(Flow& parent);
+  /// `flow` ends: whoever waits for it goes on.
+  void unlink(const Flow& flow);
+  /// From whose pool a client's flow has its port.
+  uint32_t client_range_of(const Flow& flow);
 
   // -- flows
   void after_events(Flow& flow, tcp::Events events);

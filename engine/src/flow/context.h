@@ -33,6 +33,7 @@ struct FlowClass {
   void* run = nullptr;              ///< the ProfileRun it belongs to
   uint32_t template_index = 0;      ///< in the run's profile
   Side side = Side::client;
+  bool undecided = false;  ///< of one flow only, until its first payload tells the template
   uint64_t open_flows = 0;
 };
 

@@ -45,10 +45,18 @@ struct Extension {
   }
 };
 
-/// Variables and tick variables of a program that uses them (TRex: set_var, set_tick_var ...).
+/// What a program keeps in mind, if it does: variables and tick variables (TRex: set_var,
+/// set_tick_var ...), and of flows that others open (exec_template) who waits for whom.
 struct VariableBlock {
+  static constexpr uint32_t kNone = UINT32_MAX;
+
   uint64_t values[5] = {};
   int64_t times[5] = {};  ///< Nanoseconds
+  uint32_t next_group = 0;        ///< of the next exec_template; 0: none
+  uint32_t last_group = 0;        ///< of the one before
+  uint32_t parent = kNone;        ///< the flow that waits for this one to end
+  uint32_t child = kNone;         ///< the flow whose end this one waits for
+  uint32_t client_range = kNone;  ///< of a flow opened by another: whose pool its port is from
   uint32_t next_free = 0;
 
   uint32_t& pool_next() { return next_free; }

@@ -32,6 +32,9 @@ enum class Wait : uint8_t {
   received,      ///< rx, rx_msg: enough bytes or datagrams
   time,          ///< delay
   peer_close,    ///< nc: the peer's FIN
+  template_choice,  ///< not begun: the first payload tells which template's program it is
+  execution,        ///< exec_template: the timer, upon which a flow is opened
+  child,            ///< exec_template: the end of the flow opened
   ended,         ///< the program is over; the flow closes by itself
 };
 

@@ -178,8 +178,14 @@ Outcome run(Context& context, Flow& flow) {
           flow.clear(kNonBlocking);
         break;
       case Operation::set_template:
+        variables_of(context, flow).next_group = command.index;
+        break;
       case Operation::exec_template:
-        break;  // refused when the profile is started, see ProfileRun
+        // The flow is opened from the timer, so that chains of them do not recurse.
+        if (flow.wait == Wait::time || variables_of(context, flow).next_group == 0) break;
+        wait_for(context, flow, 1);
+        flow.wait = Wait::execution;
+        return Outcome::goes_on;
       case Operation::end:
         flow.wait = Wait::ended;
         latency::record(context, flow, LatencyKind::completion);
@@ -223,10 +229,17 @@ Outcome wake(Context& context, Flow& flow, tcp::Events events) {
       break;
     case Wait::nothing:  // paused by the watchdog; its timer wakes it
     case Wait::time:
+    case Wait::template_choice:
+    case Wait::execution:
+    case Wait::child:
     case Wait::ended:
       break;
   }
   return ready ? run(context, flow) : Outcome::goes_on;
+}
+
+void resume(Context& context, Flow& flow) {
+  wait_for(context, flow, 1);
 }
 
 Outcome wake_from_delay(Context& context, Flow& flow) {

@@ -19,6 +19,9 @@ Outcome start(Context& context, Flow& flow, uint64_t received);
 /// Goes on after `events` of TCP, or after a datagram (tcp::kDelivered).
 Outcome wake(Context& context, Flow& flow, tcp::Events events);
 
+/// Goes on a tick later: the flow it opened (exec_template) has ended.
+void resume(Context& context, Flow& flow);
+
 /// Goes on after a delay.
 Outcome wake_from_delay(Context& context, Flow& flow);
 

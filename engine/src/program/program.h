@@ -61,6 +61,7 @@ struct Command {
 struct Program {
   bool stream = true;           ///< TCP; false: UDP
   bool uses_variables = false;  ///< a flow needs VariableBlock
+  bool opens_flows = false;     ///< exec_template
   std::vector<Command> commands;
 };
 
