@@ -55,5 +55,43 @@ TEST(ServerTable, RemovesAllOfAHandle) {
   EXPECT_EQ(table.find(true, 1499, 5), 9u);
 }
 
+Layer7Map first_byte(uint8_t value) {
+  return {{1}, {0xff}, {value}};
+}
+
+TEST(ServerTable, ChoosesByPayloadBeforePort) {
+  ServerTable table;
+  const Layer7Map a = first_byte('a'), b = first_byte('b');
+  table.add(true, 80, 100, 199, a, 1);
+  table.add(true, 80, 100, 199, b, 2);
+  const std::vector<uint8_t> says_a{'x', 'a'}, says_b{'x', 'b'}, says_c{'x', 'c'}, too_short{'x'};
+  EXPECT_EQ(table.find_undecided(true, 80, 150), 1u);
+  EXPECT_EQ(table.find_undecided(true, 80, 200), ServerTable::kNone);
+  EXPECT_EQ(table.choose(true, 80, 150, says_a), 1u);
+  EXPECT_EQ(table.choose(true, 80, 150, says_b), 2u);
+  EXPECT_EQ(table.choose(true, 80, 150, says_c), ServerTable::kNone);
+  EXPECT_EQ(table.choose(true, 80, 150, too_short), ServerTable::kNone);
+  EXPECT_EQ(table.find(true, 80, 150), ServerTable::kNone);
+  table.add(true, 80, 0, UINT32_MAX, 3);
+  EXPECT_EQ(table.choose(true, 80, 150, says_c), 3u);
+  EXPECT_EQ(table.choose(true, 80, 150, says_b), 2u);
+  table.remove(2);
+  EXPECT_EQ(table.choose(true, 80, 150, says_b), 3u);
+  table.remove(1);
+  EXPECT_EQ(table.find_undecided(true, 80, 150), ServerTable::kNone);
+}
+
+TEST(ServerTable, RefusesPayloadMapsThatDoNotTellTemplatesApart) {
+  ServerTable table;
+  const Layer7Map a = first_byte('a'), b = first_byte('b'), other_offset{{2}, {0xff}, {'a'}};
+  table.add(true, 80, 100, 199, a, 1);
+  EXPECT_THROW(table.add(true, 80, 100, 199, a, 2), ProfileError);
+  EXPECT_THROW(table.add(true, 80, 100, 198, b, 2), ProfileError);
+  EXPECT_THROW(table.add(true, 80, 100, 199, other_offset, 2), ProfileError);
+  table.add(true, 80, 200, 299, other_offset, 2);
+  table.add(false, 80, 100, 199, other_offset, 3);
+  EXPECT_EQ(table.find_undecided(true, 80, 250), 2u);
+}
+
 }  // namespace
 }  // namespace engine
