@@ -82,7 +82,7 @@ class ProfileRun {
   std::vector<std::unique_ptr<ClientPool>> clients_;  ///< by range; empty for ranges of servers
   std::vector<std::unique_ptr<ServerPool>> servers_;
   std::vector<std::vector<uint32_t>> groups_;  ///< templates, by group
-  std::vector<uint64_t> limits_;  ///< by template: flows that may still be opened
+  std::vector<uint64_t> limits_;               ///< by template: flows that may still be opened
   Schedule schedule_;
   Nanoseconds give_up_ = INT64_MAX;
   TemplateDraw draw_;

@@ -58,7 +58,8 @@ void ServerTable::add(bool tcp, uint16_t port, uint32_t first, uint32_t last, co
       throw ProfileError(taken(tcp, port, first, last, other.first, other.last, why));
     };
     const Layer7Map& known = *other.choices.front().map;
-    if (other.first != first || other.last != last) refuse(", with l7_map; the ranges must be equal");
+    if (other.first != first || other.last != last)
+      refuse(", with l7_map; the ranges must be equal");
     if (known.offsets != map.offsets || known.masks != map.masks)
       refuse(", with an l7_map of other offsets or masks");
     for (const Choice& choice : other.choices)

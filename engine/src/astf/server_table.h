@@ -18,8 +18,8 @@ class ServerTable {
   /// template already answers this protocol, port and an overlapping range, naming port and range.
   void add(bool tcp, uint16_t port, uint32_t first, uint32_t last, uint32_t handle);
   /// The same for a template that is told apart from others of the same range by its payload.
-  /// `map` outlives the entry. Throws ProfileError also when the range or the bytes looked at differ
-  /// from those of the templates it shares them with.
+  /// `map` outlives the entry. Throws ProfileError also when the range or the bytes looked at
+  /// differ from those of the templates it shares them with.
   void add(bool tcp, uint16_t port, uint32_t first, uint32_t last, const Layer7Map& map,
            uint32_t handle);
   /// Removes everything added under `handle`.

@@ -51,7 +51,7 @@ struct VariableBlock {
   static constexpr uint32_t kNone = UINT32_MAX;
 
   uint64_t values[5] = {};
-  int64_t times[5] = {};  ///< Nanoseconds
+  int64_t times[5] = {};          ///< Nanoseconds
   uint32_t next_group = 0;        ///< of the next exec_template; 0: none
   uint32_t last_group = 0;        ///< of the one before
   uint32_t parent = kNone;        ///< the flow that waits for this one to end

@@ -25,17 +25,17 @@ enum class FlowState : uint8_t {
 
 /// What a program waits for.
 enum class Wait : uint8_t {
-  nothing,       ///< may run
-  connected,     ///< ESTABLISHED
-  acknowledged,  ///< blocking tx: everything queued is acknowledged
-  space,         ///< non-blocking tx: the send queue is below half of the transmit buffer
-  received,      ///< rx, rx_msg: enough bytes or datagrams
-  time,          ///< delay
-  peer_close,    ///< nc: the peer's FIN
+  nothing,          ///< may run
+  connected,        ///< ESTABLISHED
+  acknowledged,     ///< blocking tx: everything queued is acknowledged
+  space,            ///< non-blocking tx: the send queue is below half of the transmit buffer
+  received,         ///< rx, rx_msg: enough bytes or datagrams
+  time,             ///< delay
+  peer_close,       ///< nc: the peer's FIN
   template_choice,  ///< not begun: the first payload tells which template's program it is
   execution,        ///< exec_template: the timer, upon which a flow is opened
   child,            ///< exec_template: the end of the flow opened
-  ended,         ///< the program is over; the flow closes by itself
+  ended,            ///< the program is over; the flow closes by itself
 };
 
 enum FlowFlag : uint16_t {

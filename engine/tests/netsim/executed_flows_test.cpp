@@ -26,7 +26,8 @@ const json kNothing = program(R"({"name":"close_msg"})", false);
 /// One flow of `scheduler` that opens those of groups 1 and 2, on ports 81 and 82.
 std::string executing(const std::string& scheduler, const json& first = kAsk) {
   const std::string keepalive = R"({"name":"keepalive","msec":60000},)";
-  std::vector<json> templates = {flow_template(0, 1, 1, 0), flow_template(2, 3, 0, 1, {{"port", 81}}),
+  std::vector<json> templates = {flow_template(0, 1, 1, 0),
+                                 flow_template(2, 3, 0, 1, {{"port", 81}}),
                                  flow_template(4, 3, 0, 2, {{"port", 82}})};
   templates[0]["client_template"]["limit"] = 1;
   return several({program(keepalive + scheduler, false), kNothing, first, kAnswer, kAsk}, templates,
@@ -65,9 +66,10 @@ TEST(ExecutedFlows, FollowEachOtherFromTheSameAddress) {
 }
 
 TEST(ExecutedFlows, TellTheOneThatWaitsWhichGroupComesNext) {
-  const json chooses = program(R"({"name":"tx","buf_index":0},{"name":"rx","min_bytes":1000},)" +
-                               set_group(2));
-  Network network({}, executing(set_group(1) + "," + kExecute + "," + kExecute, chooses), forever());
+  const json chooses =
+      program(R"({"name":"tx","buf_index":0},{"name":"rx","min_bytes":1000},)" + set_group(2));
+  Network network({}, executing(set_group(1) + "," + kExecute + "," + kExecute, chooses),
+                  forever());
   ASSERT_TRUE(network.drain(20 * kSecond));
   EXPECT_EQ(group(network, 1)[tcps_closed], 1u);
   EXPECT_EQ(group(network, 2)[tcps_closed], 1u);
@@ -97,8 +99,9 @@ TEST(ExecutedFlows, GoOnWhenTheOneThatWaitsIsGone) {
 TEST(ExecutedFlows, ChainsEndWhenTheFlowTableIsFull) {
   Settings settings;
   settings.max_flows = 64;
-  std::string profile = executing(set_group(1) + "," + kExecute,
-                                  program(R"({"name":"connect"},)" + set_group(1) + "," + kExecute));
+  std::string profile =
+      executing(set_group(1) + "," + kExecute,
+                program(R"({"name":"connect"},)" + set_group(1) + "," + kExecute));
   Network network(settings, profile, forever());
   network.run_until(5 * kSecond);
   EXPECT_GT(network.table_counters(Side::client)[err_c_nf_throttled], 0u);

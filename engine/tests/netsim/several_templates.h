@@ -35,12 +35,12 @@ inline std::string several(const std::vector<nlohmann::json>& programs,
   clients.update({{"dir", "c"}, {"ip_start", "16.0.0.1"}, {"ip_end", "16.0.0.9"}});
   nlohmann::json servers = range;
   servers.update({{"dir", "s"}, {"ip_start", "48.0.0.1"}, {"ip_end", "48.0.0.9"}});
-  return nlohmann::json{{"buf_list",
-                         {"QUFBQQ==", "QkJCQg==", "Q0NDQw==", {{"base", "eA=="}, {"size", 1000}}}},
-                        {"ip_gen_dist_list", {clients, servers}},
-                        {"program_list", programs},
-                        {"templates", templates},
-                        {"tg_names", groups}}
+  return nlohmann::json{
+      {"buf_list", {"QUFBQQ==", "QkJCQg==", "Q0NDQw==", {{"base", "eA=="}, {"size", 1000}}}},
+      {"ip_gen_dist_list", {clients, servers}},
+      {"program_list", programs},
+      {"templates", templates},
+      {"tg_names", groups}}
       .dump();
 }
 
