@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 
 class Kind(StrEnum):
@@ -108,3 +108,23 @@ class Trial:
     samples: list[Sample] = field(default_factory=list)
     flags: list[str] = field(default_factory=list)
     set_aside: str = ""
+
+
+Where = Literal["namespace", "machine", "server"]
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What became of one setting of a tuning tier. `before` and `after` are read, not assumed.
+
+    `where`: "namespace" of the server, the whole "machine", or the "server" program's own
+    configuration. `reason`: why the wanted value is not in force; empty when it is.
+    """
+
+    setting: str
+    where: Where
+    wanted: str
+    before: str | None
+    after: str | None
+    source: str
+    reason: str = ""

@@ -127,6 +127,16 @@ DEFINITIONS = {
         "the kernel's memory over a peer's flows is shown as the noise it is",
         source="as memory.per_flow",
     ),
+    "memory.straightness": Definition(
+        unit="1",
+        definition="coefficient of determination of that line: 1 when every point is on it",
+        source="as memory.per_flow",
+    ),
+    "memory.caches": Definition(
+        unit="B",
+        definition="slope of one slab cache of the kernel over the number of flows held open",
+        source="/proc/slabinfo: whole slabs that the cache has taken",
+    ),
     "factor.cpu": Definition(
         unit="1",
         definition="ratio of the medians of server_cpu_total over the rounds; minimum and maximum "

@@ -1,13 +1,14 @@
 """The two answers: how many times the CPU, and the memory, of one server another one takes."""
 
 from collections.abc import Collection, Mapping, Sequence
+from typing import Literal
 
 from harness.analysis.checks import is_hold
 from harness.analysis.cpu import server_total
 from harness.analysis.memory import Merged, held_flows
 from harness.analysis.memory_summary import bytes_per_flow
 from harness.analysis.readings import Readings
-from harness.analysis.spread import Spread, ratio
+from harness.analysis.spread import Spread, ratio, spread
 from harness.analysis.summary import Factor
 
 
@@ -20,8 +21,15 @@ def cpu_factor(
     common = _offered(known, above) & _offered(known, below)
     if not common:
         why = "no load was measured on both servers"
-        ratio_unknown = Spread(unit="1", reason=why)
-        return Factor(name="cpu", above=above, below=below, at="no load", ratio=ratio_unknown)
+        return Factor(
+            name="cpu",
+            above=above,
+            below=below,
+            at="no load",
+            ratio=Spread(unit="1", reason=why),
+            above_cost=Spread(unit="us", reason=why),
+            below_cost=Spread(unit="us", reason=why),
+        )
 
     def distrusted(rate: float) -> int:
         at_rate = [seen.trial for seen in known if seen.trial.offered_cps == rate]
@@ -39,9 +47,7 @@ def cpu_factor(
             if seen.trial.server == server and seen.trial.offered_cps == best
         }
 
-    return Factor(
-        name="cpu", above=above, below=below, at=at, ratio=_over_rounds(costs(above), costs(below))
-    )
+    return _factor("cpu", (above, below), at, (costs(above), costs(below)), "us")
 
 
 def memory_factor(trials: Sequence[Readings], above: str, below: str, merged: Merged) -> Factor:
@@ -53,8 +59,26 @@ def memory_factor(trials: Sequence[Readings], above: str, below: str, merged: Me
         name: bytes_per_flow([seen for seen in holds if seen.trial.server == name], merged)
         for name in (above, below)
     }
-    quotient = _over_rounds(slopes[above], slopes[below])
-    return Factor(name="memory", above=above, below=below, at=at, ratio=quotient)
+    return _factor("memory", (above, below), at, (slopes[above], slopes[below]), "B")
+
+
+def _factor(
+    name: Literal["cpu", "memory"],
+    servers: tuple[str, str],
+    at: str,
+    costs: tuple[Mapping[int, float | None], Mapping[int, float | None]],
+    unit: str,
+) -> Factor:
+    above, below = costs
+    return Factor(
+        name=name,
+        above=servers[0],
+        below=servers[1],
+        at=at,
+        ratio=_over_rounds(above, below),
+        above_cost=spread(list(above.values()), unit),
+        below_cost=spread(list(below.values()), unit),
+    )
 
 
 def _offered(trials: Sequence[Readings], server: str) -> set[float]:

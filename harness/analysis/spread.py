@@ -41,7 +41,7 @@ def spread(values: Sequence[float | None], unit: str, reason: str = "") -> Sprea
     known = [value for value in values if value is not None]
     if not known:
         return Spread(unit=unit, reason=reason or "not measured in any trial")
-    low, high = _interval([known])
+    low, high = interval([known])
     return Spread(
         unit=unit,
         values=known,
@@ -65,7 +65,7 @@ def ratio(above: Sequence[float | None], below: Sequence[float | None], reason: 
         return Spread(unit="1", reason=reason or "no round in which both were measured")
     tops, bottoms = [a for a, _ in pairs], [b for _, b in pairs]
     ratios = [a / b for a, b in pairs]
-    low, high = _interval([tops, bottoms])
+    low, high = interval([tops, bottoms])
     return Spread(
         unit="1",
         values=ratios,
@@ -78,9 +78,9 @@ def ratio(above: Sequence[float | None], below: Sequence[float | None], reason: 
     )
 
 
-def _interval(samples: list[list[float]]) -> tuple[float | None, float | None]:
-    """Bootstrap interval of the median, or of the ratio of two medians."""
-    if len(samples[0]) < 2:
+def interval(samples: Sequence[Sequence[float]]) -> tuple[float | None, float | None]:
+    """Bootstrap interval of the median, or of the ratio of two medians; None of a single value."""
+    if min(len(sample) for sample in samples) < 2:
         return None, None
 
     def statistic(*parts: np.ndarray, axis: int = -1) -> np.ndarray:

@@ -1,7 +1,7 @@
 """From a run's trials to its summary."""
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from harness.analysis import breakdown, checks, cpu, flows
@@ -15,7 +15,7 @@ from harness.analysis.memory_summary import summarise_memory
 from harness.analysis.readings import Readings
 from harness.analysis.spread import Spread, spread
 from harness.analysis.summary import Level, ServerResult, Summary, TrialRow
-from harness.model import Trial
+from harness.model import Change, Trial
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +35,8 @@ class Context:
     state: Literal["complete", "interrupted"]
     machine: dict[str, Any]
     merged_caches: Merged
+    tuning: dict[str, list[Change]] = field(default_factory=dict)
+    not_measured: dict[str, str] = field(default_factory=dict)
 
 
 def summarise(trials: Sequence[Trial], context: Context) -> Summary:
@@ -56,6 +58,8 @@ def summarise(trials: Sequence[Trial], context: Context) -> Summary:
             )
         ],
         trials=[_row(seen, context) for seen in every_trial],
+        tuning=context.tuning,
+        not_measured=context.not_measured,
         definitions=DEFINITIONS,
     )
 

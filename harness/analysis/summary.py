@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from harness.analysis.checks import Check
 from harness.analysis.spread import Spread
+from harness.model import Change
 
 FORMAT = "stackcost-summary/1"
 
@@ -83,13 +84,18 @@ class ServerResult(Part):
 
 
 class Factor(Part):
-    """How many times what `below` costs does `above` cost. `at` says at which load, in words."""
+    """How many times what `below` costs does `above` cost. `at` says at which load, in words.
+
+    `above_cost`, `below_cost`: the costs themselves, in microseconds or bytes.
+    """
 
     name: Literal["cpu", "memory"]
     above: str
     below: str
     at: str
     ratio: Spread
+    above_cost: Spread
+    below_cost: Spread
 
 
 class TrialRow(Part):
@@ -110,7 +116,11 @@ class TrialRow(Part):
 
 
 class Summary(Part):
-    """One run. `state`: "complete", or "interrupted" when it ended before its last trial."""
+    """One run. `state`: "complete", or "interrupted" when it ended before its last trial.
+
+    `tuning`: by server, what became of each setting of its tier. `not_measured`: servers of the
+    plan that this machine cannot measure, and why.
+    """
 
     format: str = FORMAT
     run: str
@@ -120,4 +130,6 @@ class Summary(Part):
     servers: list[ServerResult]
     factors: list[Factor]
     trials: list[TrialRow]
+    tuning: dict[str, list[Change]] = Field(default_factory=dict)
+    not_measured: dict[str, str] = Field(default_factory=dict)
     definitions: dict[str, Definition] = Field(default_factory=dict)

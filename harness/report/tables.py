@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from harness.analysis.spread import Spread
-from harness.analysis.summary import Level, ServerResult, Summary
+from harness.analysis.summary import Factor, Level, ServerResult, Summary
 from harness.report.words import UNKNOWN, factor, number, share, size, with_range
 
 
@@ -139,6 +139,70 @@ def factor_table(summary: Summary) -> TextTable:
         [
             (found.name, f"{found.above} : {found.below}", found.at, factor(found.ratio))
             for found in summary.factors
+        ],
+    )
+
+
+def cost_table(summary: Summary) -> TextTable:
+    """What one connection costs on each server, and how many times that of the one below."""
+    by_pair: dict[tuple[str, str], dict[str, Factor]] = {}
+    for found in summary.factors:
+        by_pair.setdefault((found.above, found.below), {})[found.name] = found
+    rows: list[tuple[str, ...]] = [
+        (
+            above,
+            f"{with_range(each['cpu'].above_cost)} at {each['cpu'].at}",
+            factor(each["cpu"].ratio),
+            with_range(each["memory"].above_cost),
+            factor(each["memory"].ratio),
+            _tuning_remark(summary, above),
+        )
+        for (above, _), each in by_pair.items()
+    ]
+    for below in dict.fromkeys(below for _, below in by_pair):
+        each = next(each for (_, name), each in by_pair.items() if name == below)
+        costs = with_range(each["cpu"].below_cost), with_range(each["memory"].below_cost)
+        rows.append((below, f"{costs[0]} at {each['cpu'].at}", "1", costs[1], "1", ""))
+    rows += [(name, UNKNOWN, "", UNKNOWN, "", why) for name, why in summary.not_measured.items()]
+    against = ", ".join(dict.fromkeys(below for _, below in by_pair))
+    return TextTable(
+        "Cost of one connection: median (min-max of the rounds)",
+        (
+            "system",
+            "CPU, us",
+            f"times {against}",
+            "memory, bytes per open flow",
+            f"times {against}",
+            "tuning",
+        ),
+        rows,
+    )
+
+
+def _tuning_remark(summary: Summary, server: str) -> str:
+    changes = summary.tuning.get(server, [])
+    refused = sum(bool(change.reason) for change in changes)
+    text = f"{len(changes) - refused} settings in force" if changes else ""
+    return f"{text}, {refused} not" if refused else text
+
+
+def tuning_table(summary: Summary) -> TextTable:
+    """What every tier wanted to change, what was there before, and what became of it."""
+    return TextTable(
+        "Tuning: what each tier changed",
+        ("server", "setting", "of the", "before", "after", "source", "why not as wanted"),
+        [
+            (
+                server,
+                change.setting,
+                change.where,
+                change.before or "",
+                change.after or UNKNOWN,
+                change.source,
+                f"wanted {change.wanted}: {change.reason}" if change.reason else "",
+            )
+            for server, changes in summary.tuning.items()
+            for change in changes
         ],
     )
 

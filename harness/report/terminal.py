@@ -4,29 +4,38 @@ from rich.console import Console
 from rich.table import Table
 
 from harness.analysis.summary import Summary
-from harness.report.tables import TextTable, latency_table, load_table, memory_table
+from harness.report.tables import TextTable, cost_table, latency_table, load_table, memory_table
 from harness.report.words import factor
 
+FACTORS = ("cpu", "memory")  # of one pair of servers; of more the costs are a table
 SHOWN_DOUBTS = 6  # of each sort; the report has all
 
 
 def print_summary(summary: Summary, console: Console) -> None:
     """Cost per connection, memory per flow, the factors, and what there is to distrust."""
-    console.print(_drawn(load_table(summary)))
-    console.print(_drawn(latency_table(summary)))
+    console.print(draw(load_table(summary)))
+    console.print(draw(latency_table(summary)))
     memory = memory_table(summary)
     if memory.rows:
-        console.print(_drawn(memory))
+        console.print(draw(memory))
+    if len(summary.factors) > len(FACTORS):
+        console.print(draw(cost_table(summary)))
+    else:
+        _print_factors(summary, console)
+    _print_doubts(summary, console)
+
+
+def _print_factors(summary: Summary, console: Console) -> None:
     for found in summary.factors:
         console.print(
             f"[bold]{found.name} factor[/bold] {found.above} : {found.below}, at {found.at}: "
             f"[bold]{factor(found.ratio)}[/bold]",
             highlight=False,
         )
-    _print_doubts(summary, console)
 
 
-def _drawn(text: TextTable) -> Table:
+def draw(text: TextTable) -> Table:
+    """A table for the terminal."""
     table = Table(title=text.title, title_justify="left")
     for column in text.columns:
         table.add_column(column)

@@ -95,6 +95,10 @@ class RunFolder:
         lines = "".join(json.dumps(record) + "\n" for record in records)
         self._write(TRIALS, lines.encode())
 
+    def count(self) -> int:
+        """Number of stored trials."""
+        return len(self._trial_lines().splitlines())
+
     def trials(self) -> list[Trial]:
         """All stored trials in order, with their samples."""
         trials = [_TRIAL.validate_json(line) for line in self._trial_lines().splitlines()]

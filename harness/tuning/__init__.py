@@ -4,6 +4,6 @@ Each tier is a file in `tiers/`, with the source of every setting.
 """
 
 from harness.tuning.tier import Tier, tier_names, tier_of
-from harness.tuning.tune import Change, Tuning
+from harness.tuning.tune import Tuning
 
-__all__ = ["Change", "Tier", "Tuning", "tier_names", "tier_of"]
+__all__ = ["Tier", "Tuning", "tier_names", "tier_of"]

@@ -1,34 +1,14 @@
 """Puts a tier's kernel settings in force for a server's life, writes down what became of each."""
 
+from dataclasses import asdict
 from types import TracebackType
-from typing import Any, Literal, Self
-
-from pydantic import BaseModel, ConfigDict
+from typing import Any, Self
 
 from harness.errors import StackcostError
+from harness.model import Change, Where
 from harness.testbed import host_sysctl
 from harness.testbed.namespace import execute
 from harness.tuning.tier import Setting, Tier
-
-Where = Literal["namespace", "machine", "server"]
-
-
-class Change(BaseModel):
-    """One setting of a tier. `before` and `after` are read, not assumed.
-
-    `where`: "namespace" of the server, the whole "machine", or the "server" program's own
-    configuration. `reason`: why the wanted value is not in force; empty when it is.
-    """
-
-    model_config = ConfigDict(frozen=True)
-
-    setting: str
-    where: Where
-    wanted: str
-    before: str | None
-    after: str | None
-    source: str
-    reason: str = ""
 
 
 class Tuning:
@@ -81,7 +61,7 @@ class Tuning:
             "title": self.tier.title,
             "source": self.tier.source,
             "receive": self.tier.receive.model_dump(),
-            "changes": [change.model_dump() for change in self.changes],
+            "changes": [asdict(change) for change in self.changes],
         }
 
     def _undo(self) -> None:
@@ -92,10 +72,10 @@ class Tuning:
 
     def _set(self, name: str, setting: Setting) -> Change:
         where: Where = "namespace"
-        before = self._read(where, name)
-        if before is None:
+        # Others than net.* are the machine's, though they can be written from a namespace.
+        if not name.startswith("net.") or self._read(where, name) is None:
             where = "machine"
-            before = self._read(where, name)
+        before = self._read(where, name)
         reason = setting.left
         if before is None:
             reason = reason or "this kernel has no such setting, or its module is not loaded"

@@ -3,6 +3,7 @@ from dataclasses import replace
 import pytest
 
 from harness.analysis.definitions import DEFINITIONS
+from harness.analysis.figures import definition, figures
 from harness.analysis.summarise import summarise
 from harness.analysis.summary import Summary
 from tests.analysis.runs import CONTEXT, compared
@@ -56,3 +57,9 @@ def test_summary_survives_json_and_names_every_figure() -> None:
         assert f"server_cpu.{kind}" in DEFINITIONS
     assert len(summary.trials) == len(compared())
     assert all(definition.source for definition in summary.definitions.values())
+
+
+def test_every_figure_that_is_compared_or_exported_has_a_definition() -> None:
+    found = figures(summarise(compared(), CONTEXT))
+    assert {"server_cpu_total", "memory.total", "server_cpu.user"} <= {f.name for f in found}
+    assert [f.name for f in found if not definition(f.name, DEFINITIONS)] == []

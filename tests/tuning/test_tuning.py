@@ -67,6 +67,7 @@ def test_a_tier_is_set_read_back_and_undone(bed: LocalTestbed) -> None:
         host = by_name["net.core.netdev_max_backlog"]
         assert host.where == "machine" and host.before == host_before
         assert host.reason or host_sysctl.read("net.core.netdev_max_backlog") == "9999999"
+        assert by_name["fs.file-max"].where == "machine", "a namespace has no fs.* of its own"
         unknown = by_name["sunrpc.tcp_fin_timeout"]
         assert unknown.after is None and "no such setting" in unknown.reason
     assert backlog() == before

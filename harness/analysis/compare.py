@@ -1,0 +1,127 @@
+"""Whether two sets of trials differ: how much, how surely, and when nothing can be said.
+
+A difference is called by a Mann-Whitney test, which asks nothing of the distribution, two-sided.
+Several figures compared at once are corrected by Holm's method, so that of identical set-ups at
+most `RATE` of the comparisons as a whole are called different. How large it is stands apart: the
+ratio of the medians with its bootstrap interval, and Cliff's delta (the share of pairs of trials
+in which B is above A, less the share in which it is below: -1 to 1).
+
+With few trials no outcome, however clear, can reach the rate: the most extreme order of n + m
+values has the probability 2 / C(n+m, n) under equal set-ups. Then the verdict says so, with the
+number of trials it takes, as asv does (asv/_stats.py).
+"""
+
+import itertools
+from collections.abc import Sequence
+from math import comb
+from typing import Literal
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict
+from scipy.stats import mannwhitneyu
+
+from harness.analysis.spread import Spread, interval
+
+RATE = 0.01
+EXACT_UP_TO = 60  # trials of both together; beyond it the normal approximation is as good
+
+Verdict = Literal["different", "no difference shown", "too few trials", "not judged", "unknown"]
+
+
+class Comparison(BaseModel):
+    """One figure of A and of B. `ratio`: median of B over median of A; `low`, `high` its interval.
+
+    `p`: of the Mann-Whitney test, `p_corrected`: by Holm over all judged figures. None where it
+    was not judged or cannot be known; `reason` then says why.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    figure: str
+    at: str
+    unit: str
+    a: Spread
+    b: Spread
+    ratio: float | None = None
+    low: float | None = None
+    high: float | None = None
+    effect: float | None = None
+    p: float | None = None
+    p_corrected: float | None = None
+    verdict: Verdict = "not judged"
+    reason: str = ""
+
+
+def compare(
+    pairs: Sequence[tuple[str, str, Spread, Spread]], judged: Sequence[bool], rate: float = RATE
+) -> list[Comparison]:
+    """Compare figures, each given as (figure, at, A, B). Only the `judged` ones get a verdict."""
+    return [_with_interval(each) for each in judge(pairs, judged, rate)]
+
+
+def judge(
+    pairs: Sequence[tuple[str, str, Spread, Spread]], judged: Sequence[bool], rate: float = RATE
+) -> list[Comparison]:
+    """The same without the intervals, which take most of the time."""
+    family = sum(judged)
+    drafts = [_measured(*pair) for pair in pairs]
+    tested = [
+        _tested(draft, family, rate) if wanted and draft.verdict != "unknown" else draft
+        for draft, wanted in zip(drafts, judged, strict=True)
+    ]
+    known = [each for each in tested if each.p is not None]
+    corrected = iter(holm([each.p or 0.0 for each in known]))
+    return [each if each.p is None else _called(each, next(corrected), rate) for each in tested]
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """Corrected p values in the given order (Holm, Scandinavian Journal of Statistics, 1979)."""
+    order = np.argsort(p_values)
+    stepped = [p_values[at] * (len(p_values) - rank) for rank, at in enumerate(order)]
+    corrected = np.empty(len(p_values))
+    corrected[order] = np.minimum(np.maximum.accumulate(stepped), 1.0) if stepped else []
+    return [float(value) for value in corrected]
+
+
+def least_p(n: int, m: int) -> float:
+    """The smallest two-sided p that n and m trials can have at all."""
+    return min(1.0, 2 / comb(n + m, n))
+
+
+def trials_needed(rate: float) -> int:
+    """Trials on each side that can show a difference at this rate."""
+    return next(n for n in itertools.count(2) if least_p(n, n) < rate)
+
+
+def _measured(figure: str, at: str, a: Spread, b: Spread) -> Comparison:
+    draft = Comparison(figure=figure, at=at, unit=a.unit, a=a, b=b)
+    if a.median is None or b.median is None:
+        reason = a.reason or b.reason
+        return draft.model_copy(update={"verdict": "unknown", "reason": reason})
+    ratio = b.median / a.median if a.median > 0 else None
+    above = mannwhitneyu(b.values, a.values).statistic / (len(a.values) * len(b.values))
+    return draft.model_copy(update={"ratio": ratio, "effect": float(2 * above - 1)})
+
+
+def _with_interval(each: Comparison) -> Comparison:
+    if each.ratio is None or min(each.a.values) <= 0:
+        return each
+    low, high = interval([each.b.values, each.a.values])
+    return each.model_copy(update={"low": low, "high": high})
+
+
+def _tested(draft: Comparison, family: int, rate: float) -> Comparison:
+    n, m = len(draft.a.values), len(draft.b.values)
+    if least_p(n, m) >= rate / family:
+        needed = trials_needed(rate / family)
+        reason = f"{n} and {m} trials; {needed} and {needed} can show a difference"
+        return draft.model_copy(update={"verdict": "too few trials", "reason": reason})
+    distinct = len({*draft.a.values, *draft.b.values}) == n + m
+    method = "exact" if distinct and n + m <= EXACT_UP_TO else "asymptotic"
+    p = float(mannwhitneyu(draft.b.values, draft.a.values, method=method).pvalue)
+    return draft.model_copy(update={"p": p})
+
+
+def _called(draft: Comparison, corrected: float, rate: float) -> Comparison:
+    verdict: Verdict = "different" if corrected < rate else "no difference shown"
+    return draft.model_copy(update={"p_corrected": corrected, "verdict": verdict})

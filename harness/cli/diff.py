@@ -1,0 +1,31 @@
+"""`stackcost diff`."""
+
+from typing import Annotated
+
+import typer
+
+from harness.cli.application import app, make_console
+
+
+@app.command()
+def diff(
+    a: Annotated[str, typer.Argument(help="a run's folder, or RUN#SYSTEM for one system of it")],
+    b: Annotated[str, typer.Argument(help="the same; #SYSTEM alone is of the same run as A")],
+    everything: Annotated[bool, typer.Option("--all", help="also figures without verdict")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="the whole answer as JSON")] = False,
+) -> None:
+    """Say whether two runs, or two systems of one run, differ, and by how much."""
+    from harness.report.difference import Side, difference, difference_table, sentence
+    from harness.report.terminal import draw
+
+    found = difference(Side.of(a), Side.of(b, run_of=a))
+    if as_json:
+        print(found.model_dump_json(indent=2))
+        return
+    console = make_console()
+    console.print(draw(difference_table(found, everything)))
+    if any(found.flagged):
+        console.print(f"distrusted trials: {found.flagged[0]} of A, {found.flagged[1]} of B's")
+    for line in found.machine:
+        console.print(f"differs too: {line}", highlight=False, markup=False)
+    console.print(sentence(found), style="bold", highlight=False, markup=False, soft_wrap=True)

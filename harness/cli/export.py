@@ -1,0 +1,36 @@
+"""`stackcost export`."""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from harness.cli.application import app
+
+
+class Format(StrEnum):
+    """What other programs read."""
+
+    CSV = "csv"
+    PARQUET = "parquet"
+    JSON = "json"
+
+
+@app.command()
+def export(
+    run: Annotated[Path, typer.Argument(help="a run's folder, such as results/<time>-compare")],
+    form: Annotated[Format, typer.Option("--format", help="csv, parquet or json")] = Format.CSV,
+    out: Annotated[Path | None, typer.Option(help="file; without it the terminal")] = None,
+) -> None:
+    """Write a run's figures as one long table, each with unit, definition and source."""
+    import sys
+
+    from harness.report.export import encode
+    from harness.store import RunFolder
+
+    content = encode(RunFolder.open(run), form.value)
+    if out:
+        out.write_bytes(content)
+    else:
+        sys.stdout.buffer.write(content)

@@ -1,0 +1,28 @@
+"""`stackcost ls`."""
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from harness.cli.application import app, make_console
+from harness.cli.run import DEFAULT_RESULTS
+
+
+@app.command()
+def ls(
+    results: Annotated[Path, typer.Argument(help="folder of runs")] = DEFAULT_RESULTS,
+    as_json: Annotated[bool, typer.Option("--json", help="as JSON")] = False,
+) -> None:
+    """List the runs in a folder."""
+    from harness.report.listing import list_runs, listing_table
+    from harness.report.terminal import draw
+
+    runs = list_runs(results)
+    if as_json:
+        print(json.dumps(runs, indent=2))
+    elif runs:
+        make_console().print(draw(listing_table(results, runs)))
+    else:
+        print(f"no runs in {results}")

@@ -1,0 +1,152 @@
+"""What differs between two runs, or between two systems of one: as data and as a table."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
+
+from pydantic import BaseModel, ConfigDict
+
+from harness.analysis.compare import RATE, Comparison, compare
+from harness.analysis.figures import Figure, figures
+from harness.analysis.summary import Summary
+from harness.errors import StackcostError
+from harness.experiment.identity import differences
+from harness.report.stored import summary_of
+from harness.report.tables import TextTable
+from harness.report.words import UNKNOWN, with_range
+from harness.store import Manifest, RunFolder
+
+# The answer's own figures; their parts explain them and would only cost the test its power.
+JUDGED = ("server_cpu_total", "memory.total")
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One side of a comparison. `system` is empty when all of the run's systems are meant."""
+
+    manifest: Manifest
+    summary: Summary
+    system: str
+
+    @classmethod
+    def of(cls, text: str, run_of: str = "") -> Self:
+        """From "RUN", "RUN#SYSTEM", or "#SYSTEM" of the run that `run_of` names."""
+        path, _, system = text.partition("#")
+        run = RunFolder.open(Path(path or run_of.partition("#")[0]))
+        side = cls(run.manifest(), summary_of(run), system)
+        names = [server.name for server in side.summary.servers]
+        if system and system not in names:
+            raise StackcostError(f"{run.path} has no system {system!r}", f"one of {names}")
+        return side
+
+    def figures(self, system: str) -> dict[tuple[str, float | None], Figure]:
+        """The figures of a system by name and load."""
+        own = (figure for figure in figures(self.summary) if figure.server == system)
+        return {(figure.name, figure.at): figure for figure in own}
+
+
+class Difference(BaseModel):
+    """The answer of `stackcost diff`. `rate`: how often identical set-ups are called different.
+
+    `flagged`: distrusted trials of A and B. `machine`: what was different besides.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    a: str
+    b: str
+    rate: float = RATE
+    comparisons: list[Comparison]
+    flagged: tuple[int, int]
+    machine: list[str]
+
+
+def difference(a: Side, b: Side) -> Difference:
+    """Compare what both have; StackcostError when that is nothing."""
+    systems = _systems(a, b)
+    pairs, judged = [], []
+    for of_a, of_b in systems:
+        theirs = b.figures(of_b)
+        label = "" if len(systems) == 1 else f"{of_a}: "
+        for key, figure in a.figures(of_a).items():
+            if key in theirs:
+                where = "open flows" if figure.at is None else f"{figure.at:,.0f}/s"
+                pairs.append((label + figure.name, where, figure.spread, theirs[key].spread))
+                judged.append(figure.name in JUDGED)
+    if not pairs:
+        raise StackcostError(
+            "no figure was measured at the same load on both", "stackcost show tells what was"
+        )
+    return Difference(
+        a=_name(a, [mine for mine, _ in systems]),
+        b=_name(b, [other for _, other in systems]),
+        comparisons=compare(pairs, judged),
+        flagged=(
+            _flagged(a, {mine for mine, _ in systems}),
+            _flagged(b, {other for _, other in systems}),
+        ),
+        machine=differences(a.manifest.machine, b.manifest.machine),
+    )
+
+
+def difference_table(found: Difference, everything: bool) -> TextTable:
+    """One row for each judged figure; with `everything` for the parts of it too."""
+    rows: list[tuple[str, ...]] = [
+        (
+            each.figure,
+            each.at,
+            f"{with_range(each.a)} {each.unit if each.unit != '1' else ''}".strip(),
+            with_range(each.b),
+            change_of(each),
+            UNKNOWN if each.effect is None else f"{each.effect:+.2f}",
+            "" if each.p_corrected is None else f"{each.p_corrected:.2g}",
+            f"{each.verdict}: {each.reason}" if each.reason else each.verdict,
+        )
+        for each in found.comparisons
+        if everything or each.verdict != "not judged"
+        if everything or each.figure.rpartition(": ")[2] in JUDGED
+    ]
+    return TextTable(
+        f"A: {found.a}\nB: {found.b}",
+        ("figure", "at", "A", "B", "B against A", "Cliff's delta", "p (Holm)", "verdict"),
+        rows,
+    )
+
+
+def change_of(each: Comparison) -> str:
+    """By how much B is above A, and the interval of that."""
+    if each.ratio is None:
+        return UNKNOWN
+    text = f"{each.ratio - 1:+.1%}"
+    if each.low is None or each.high is None:
+        return text
+    return f"{text} ({each.low - 1:+.1%} to {each.high - 1:+.1%})"
+
+
+def sentence(found: Difference) -> str:
+    """The answer in one sentence."""
+    judged = [each for each in found.comparisons if each.p_corrected is not None]
+    differing = [each for each in judged if each.verdict == "different"]
+    if differing:
+        return "different: " + "; ".join(
+            f"{each.figure} at {each.at} {change_of(each)}" for each in differing
+        )
+    if judged:
+        return f"no difference shown in {len(judged)} figures, at a rate of {found.rate:.0%}"
+    return "nothing can be said: too few trials, or nothing judged was measured"
+
+
+def _systems(a: Side, b: Side) -> list[tuple[str, str]]:
+    """Which system is compared with which; by their names when none is named."""
+    if a.system or b.system:
+        return [(a.system or b.system, b.system or a.system)]
+    theirs = {server.name for server in b.summary.servers}
+    return [(server.name, server.name) for server in a.summary.servers if server.name in theirs]
+
+
+def _name(side: Side, systems: list[str]) -> str:
+    return f"{side.summary.run}, {' and '.join(systems)}"
+
+
+def _flagged(side: Side, systems: set[str]) -> int:
+    return sum(bool(trial.flags) for trial in side.summary.trials if trial.server in systems)

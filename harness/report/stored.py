@@ -1,0 +1,75 @@
+"""A stored run as its summary, whether it came to its end or not."""
+
+from pathlib import Path
+from typing import Any
+
+from harness.analysis.summarise import Context, summarise
+from harness.analysis.summary import Summary
+from harness.errors import StackcostError
+from harness.experiment.matrix import pairs, variants
+from harness.experiment.schema import Experiment
+from harness.model import Change
+from harness.store import Manifest, RunFolder
+
+
+def summary_of(run: RunFolder) -> Summary:
+    """A stored run's summary, computed from its trials. StackcostError when it holds none."""
+    trials = run.trials()
+    if not trials:
+        raise StackcostError(f"{run.path} holds no trial: the run ended before its first one")
+    return summarise(trials, _context(run.manifest()))
+
+
+def remarks(manifest: Manifest) -> list[str]:
+    """What happened to a run: how it ended, whether it went on, what changed meanwhile."""
+    lines = [f"state: {manifest.state}" + (f", {manifest.failure}" if manifest.failure else "")]
+    for going_on in manifest.resumed:
+        lines.append(f"went on at {going_on.time} with trial {going_on.first_trial}")
+        lines += [f"  changed until then: {line}" for line in going_on.changed]
+    lines += [f"changed during the run: {line}" for line in manifest.changed]
+    return lines + [f"not measured: {name}: {why}" for name, why in manifest.not_measured.items()]
+
+
+def _context(manifest: Manifest) -> Context:
+    experiment = Experiment.model_validate(manifest.experiment)
+    return Context(
+        run=manifest.run,
+        title=experiment.title,
+        servers=tuple(each.name for each in variants(experiment) if not each.lacking),
+        pairs=pairs(experiment),
+        load_cpus=tuple(experiment.cores.load),
+        server_cpus=tuple(experiment.cores.server),
+        state="complete" if manifest.state == "complete" else "interrupted",
+        machine=_machine(manifest),
+        tuning={
+            name: [Change(**change) for change in server["tuning"]["changes"]]
+            for name, server in manifest.servers.items()
+            if "tuning" in server
+        },
+        not_measured=manifest.not_measured,
+        merged_caches=manifest.machine.get("kernel", {}).get("merged_slab_caches") or {},
+    )
+
+
+def _machine(manifest: Manifest) -> dict[str, Any]:
+    """The lines of the manifest that a reader of figures needs first; the rest stands there."""
+    kernel = manifest.machine.get("kernel", {})
+    processors = manifest.machine.get("processors", {})
+    memory = manifest.machine.get("memory", {})
+    nginx = [each for name, each in manifest.servers.items() if name.startswith("nginx/kernel")]
+    cores = manifest.experiment["cores"]
+    return {
+        "started": manifest.started,
+        "processor": processors.get("model"),
+        "cores online": len(processors.get("online", [])),
+        "virtual machine": "yes" if processors.get("virtual") else "no",
+        "cores of the load": ", ".join(map(str, cores["load"])),
+        "cores of the server": ", ".join(map(str, cores["server"])),
+        "memory": memory.get("MemTotal"),
+        "kernel": kernel.get("release"),
+        "kernel's CPU accounting": kernel.get("cpu_accounting"),
+        "nginx": nginx[0].get("version") if nginx else None,
+        "nginx and kernel tuning": ", ".join(each["tuning"]["tier"] for each in nginx),
+        "generator": manifest.servers.get("generator", {}).get("program"),
+        "everything else": str(Path(manifest.run) / "manifest.json"),
+    }

@@ -1,0 +1,88 @@
+"""The test behind `stackcost diff`, on values whose difference is known."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+from harness.analysis.compare import RATE, Comparison, compare, holm, judge, least_p, trials_needed
+from harness.analysis.spread import Spread, spread
+
+
+def values_of(numbers: Sequence[float]) -> Spread:
+    """Without the interval of the median, which these tests do not look at."""
+    known = list(numbers)
+    return Spread(unit="us", values=known, median=float(np.median(known)))
+
+
+def judged(a: Sequence[float], b: Sequence[float]) -> Comparison:
+    (found,) = compare([("cost", "1,000/s", values_of(a), values_of(b))], [True])
+    return found
+
+
+def test_a_clear_difference_is_called_with_its_size_and_direction() -> None:
+    found = judged([100, 101, 102, 103, 104, 105], [110, 111, 112, 113, 114, 115.5])
+    assert found.verdict == "different" and found.effect == 1
+    assert found.ratio == pytest.approx(112.5 / 102.5)
+    assert found.low is not None and found.high is not None
+    assert 1 < found.low < found.ratio < found.high
+
+
+def test_the_same_values_show_no_difference() -> None:
+    same = [100, 101, 102, 103, 104, 105, 106]
+    found = judged(same, [value + 0.5 for value in reversed(same)])
+    assert found.verdict == "no difference shown"
+    assert found.p is not None and found.p > 0.1
+
+
+def test_too_few_trials_are_never_called_however_clear() -> None:
+    found = judged([1, 1.1, 1.2], [9, 9.1, 9.2])
+    assert found.verdict == "too few trials" and found.p is None
+    assert "5 and 5 can show a difference" in found.reason
+    assert least_p(5, 5) < RATE <= least_p(4, 4) and trials_needed(RATE) == 5
+
+
+def test_what_is_unknown_on_one_side_has_no_verdict_and_its_reason() -> None:
+    unknown = spread([None], "us", "not read")
+    (found,) = compare([("cost", "", values_of([1, 2]), unknown)], [True])
+    assert (found.verdict, found.reason, found.ratio) == ("unknown", "not read", None)
+
+
+def test_figures_without_verdict_do_not_weaken_the_others() -> None:
+    clear = values_of([1, 2, 3, 4, 5]), values_of([11, 12, 13, 14, 15])
+    pairs = [(f"figure {number}", "", *clear) for number in range(20)]
+    first, *others = compare(pairs, [True] + [False] * 19)
+    assert first.verdict == "different"
+    assert {each.verdict for each in others} == {"not judged"}
+    assert {each.verdict for each in compare(pairs, [True] * 20)} == {"too few trials"}
+
+
+def test_correction_is_holms() -> None:
+    # Smallest x 3, next x 2, largest x 1, never falling.
+    assert holm([0.03, 0.01, 0.04]) == pytest.approx([0.06, 0.03, 0.06])
+    assert holm([0.9, 0.8]) == [1.0, 1.0]
+    assert holm([]) == []
+
+
+def share_called(above: float, comparisons: int, trials: int = 10) -> float:
+    """Of simulated comparisons of 3 figures; trials scatter by 2 %, now and then one is far off."""
+    random = np.random.default_rng(11)
+
+    def draw(median: float) -> list[float]:
+        far = np.where(random.random(trials) < 0.05, 1.2, 1.0)
+        return list(median * far * random.lognormal(0, 0.02, trials))
+
+    called = 0
+    for _ in range(comparisons):
+        pairs = [("cost", "", values_of(draw(100)), values_of(draw(100 * above))) for _ in "123"]
+        verdicts = [each.verdict for each in judge(pairs, [True] * 3)]
+        called += "different" in verdicts
+    return called / comparisons
+
+
+def test_identical_set_ups_are_called_different_at_most_at_the_stated_rate() -> None:
+    assert share_called(1.0, comparisons=400) <= RATE + 3 * (RATE * (1 - RATE) / 400) ** 0.5
+
+
+def test_five_percent_more_are_found_nine_times_in_ten() -> None:
+    assert share_called(1.05, comparisons=100) >= 0.9

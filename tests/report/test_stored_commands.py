@@ -1,0 +1,76 @@
+"""ls, show, diff and export on stored runs with known answers; no test bed."""
+
+import json
+from pathlib import Path
+
+import pandas
+import pytest
+from typer.testing import CliRunner
+
+from harness.cli.application import app
+from harness.cli.entry import COMMANDS
+from harness.errors import StackcostError
+from harness.store import RunFolder
+from tests.analysis.runs import compared
+from tests.report.stored import store
+
+
+def stackcost(*arguments: str) -> str:
+    assert COMMANDS
+    done = CliRunner().invoke(app, arguments, catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    return done.output
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
+    return store(tmp_path_factory.mktemp("results"), compared(rounds=6))
+
+
+def test_runs_are_listed_with_their_state_also_an_unreadable_one(tmp_path: Path) -> None:
+    store(tmp_path, state="interrupted")
+    (tmp_path / "zz-broken").mkdir()
+    (tmp_path / "zz-broken" / "manifest.json").write_text("{")
+    first, second = json.loads(stackcost("ls", str(tmp_path), "--json"))
+    assert (first["state"], first["trials"]) == ("interrupted", len(compared()))
+    assert second["run"] == "zz-broken" and second["state"].startswith("unreadable")
+
+
+def test_two_systems_of_a_run_differ_by_the_known_factor(run: RunFolder) -> None:
+    said = json.loads(stackcost("diff", f"{run.path}#astf-peer", "#nginx/kernel", "--json"))
+    by_figure = {(each["figure"], each["at"]): each for each in said["comparisons"]}
+    cpu = by_figure["server_cpu_total", "2,000/s"]
+    assert cpu["ratio"] == pytest.approx(10, rel=0.03) and cpu["verdict"] == "different"
+    assert cpu["low"] < cpu["ratio"] < cpu["high"]
+    assert by_figure["memory.total", "open flows"]["verdict"] == "different"
+    assert by_figure["completed_cps", "2,000/s"]["verdict"] == "not judged"
+
+
+def test_a_run_against_itself_shows_no_difference(run: RunFolder) -> None:
+    said = stackcost("diff", str(run.path), str(run.path))
+    assert "no difference shown in 6 figures" in said.splitlines()[-1]
+
+
+def test_a_system_that_is_not_there_is_named_with_those_that_are(run: RunFolder) -> None:
+    with pytest.raises(StackcostError, match="no system 'other'") as caught:
+        stackcost("diff", f"{run.path}#other", str(run.path))
+    assert "nginx/kernel" in caught.value.mend
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet", "json"])
+def test_every_format_has_the_same_rows_with_units_and_definitions(
+    run: RunFolder, tmp_path: Path, form: str
+) -> None:
+    file = tmp_path / f"figures.{form}"
+    stackcost("export", str(run.path), "--format", form, "--out", str(file))
+    table: pandas.DataFrame = getattr(pandas, f"read_{form}")(file)
+    memory = table[(table.system == "nginx/kernel") & (table.figure == "memory.total")]
+    assert list(memory.repeat) == [1, 2, 3, 4, 5, 6] and set(memory.unit) == {"B"}
+    assert memory.value.median() == pytest.approx(4120, rel=0.01)
+    assert memory.offered_cps.isna().all() and "sum of the slopes" in memory.definition.iloc[0]
+
+
+def test_show_prints_the_answer_and_how_the_run_ended(run: RunFolder) -> None:
+    said = stackcost("show", str(run.path))
+    assert "cpu factor nginx/kernel : astf-peer" in said and "state: complete" in said
+    assert json.loads(stackcost("show", str(run.path), "--json"))["run"] == run.name
