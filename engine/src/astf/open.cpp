@@ -100,7 +100,7 @@ Flow* DataCore::World::make_flow(const FlowKey& key, uint32_t flow_class, uint16
   flow.flow_class = flow_class;
   flow.state = key.datagram ? FlowState::datagram : FlowState::syn_sent;
   flow.wait = Wait::nothing;
-  flow.flags = side == Side::server ? kServerSide : 0;
+  flow.flags = side == Side::server ? uint32_t{kServerSide} : 0;
   flow.path = path;
   flow.timer_slot = TimerWheel::kNowhere;
   flow.armed = 0;

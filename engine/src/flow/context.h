@@ -83,6 +83,8 @@ struct Context {
   TimerWheel wheel;
   std::array<TransmitQueue*, kSides> transmit;
   std::array<PathTable, kSides> paths;
+  Tick challenges_since = 0;  ///< challenge ACKs are counted from then on, RFC 5961 section 10
+  uint32_t challenges = 0;
   std::vector<FlowClass*> classes;  ///< by Flow::flow_class; nullptr: number not in use
 
   void set_time(Nanoseconds time) {

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "flow/timer_kind.h"
+
 namespace engine {
 
 /// A range of sequence numbers, [start, end).
@@ -18,6 +20,17 @@ struct QueuedBuffer {
   uint32_t base;  ///< sequence number of its first byte
 };
 
+/// What CUBIC remembers of the last reduction and the congestion avoidance stage since, RFC 9438
+/// section 4.1; windows in segments.
+struct Cubic {
+  bool started = false;  ///< the stage has begun
+  Tick epoch = 0;        ///< when
+  float before = 0;      ///< cwnd_prior: window before the reduction
+  float maximum = 0;     ///< W_max; 0: never reduced
+  float inflection = 0;  ///< K: seconds until the window is W_max again
+  float estimate = 0;    ///< W_est: what Reno would have
+};
+
 /// Out-of-order data (as ranges: content is known, only arrival counts), the SACK scoreboard, and
 /// queued buffers of one flow. Vectors keep their memory when the extension is used again.
 struct Extension {
@@ -26,8 +39,11 @@ struct Extension {
   std::vector<QueuedBuffer> queue;          ///< oldest first
   SequenceRange newest{};                   ///< range the last out-of-order segment went into
   uint32_t high_retransmit = 0;             ///< RFC 6675 HighRxt
-  uint32_t out_of_order_peak = 0;           ///< most ranges held, for the tcps_reas_hist counters
-  uint32_t fin_sequence = 0;                ///< of a FIN received out of order
+  uint32_t lost_before = 0;                 ///< in recovery: holes before it are lost by time
+  Cubic cubic;
+  uint32_t out_of_order_peak = 0;  ///< most ranges held, for the tcps_reas_hist counters
+  uint32_t fin_sequence = 0;       ///< of a FIN received out of order
+  bool rescued = false;            ///< RFC 6675 RescueRxt is used up
   bool has_fin = false;
   bool reassembling = false;  ///< counted in tcps_reasalloc, not yet in tcps_reasfree
   uint32_t next_free = 0;
@@ -40,6 +56,7 @@ struct Extension {
     newest = {};
     high_retransmit = 0;
     out_of_order_peak = 0;
+    cubic = {};
     has_fin = false;
     reassembling = false;
   }

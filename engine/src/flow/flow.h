@@ -38,7 +38,7 @@ enum class Wait : uint8_t {
   ended,            ///< the program is over; the flow closes by itself
 };
 
-enum FlowFlag : uint16_t {
+enum FlowFlag : uint32_t {
   kServerSide = 1 << 0,
   kAckNow = 1 << 1,        ///< an ACK is owed at once
   kFinQueued = 1 << 2,     ///< FIN follows the stream's last byte
@@ -54,6 +54,13 @@ enum FlowFlag : uint16_t {
   kAfterTimeout = 1 << 12,          ///< resending after a retransmission timeout, until `recover`
   kPortOwned = 1 << 13,             ///< local port is to be given back to the client pool
   kScaling = 1 << 14,               ///< both sides sent the window scale option (RFC 7323)
+  kEcn = 1 << 15,                   ///< both sides agreed on ECN (RFC 3168)
+  kEcnEcho = 1 << 16,               ///< CE was received: ACKs carry ECE until the peer's CWR
+  kEcnReduced = 1 << 17,            ///< the window was reduced for an ECE, until `recover`
+  kCongestionWindowReduced = 1 << 18,  ///< CWR goes with the next new data
+  kProbeTimer = 1 << 19,   ///< the retransmit timer runs as probe timer (RFC 8985 section 7)
+  kProbing = 1 << 20,      ///< a tail loss probe was sent, `recover` is its TLP.end_seq
+  kProbedAgain = 1 << 21,  ///< that probe was a retransmission
 };
 
 /// Comparisons in sequence space, RFC 9293 section 3.4.
@@ -77,7 +84,7 @@ struct alignas(64) Flow {
   uint32_t flow_class;  ///< number of its FlowClass
   FlowState state = FlowState::free;
   Wait wait;
-  uint16_t flags;
+  uint16_t spare;  ///< keeps the line at its length
   uint32_t rcv_nxt;
   uint32_t snd_una;
   uint32_t snd_nxt;
@@ -95,7 +102,7 @@ struct alignas(64) Flow {
   uint32_t snd_wl2;
   uint32_t last_ack_sent;
   uint32_t ts_recent;  ///< RFC 7323 section 4.3
-  uint32_t recover;    ///< RFC 6582: snd_max when loss was found
+  uint32_t recover;    ///< snd_max when loss was found (RFC 6582), ECE came or a probe was sent
   uint32_t rtt_sequence;
   uint32_t rtt_tick;
   uint32_t srtt_us;  ///< 0: no sample yet
@@ -104,7 +111,7 @@ struct alignas(64) Flow {
   uint8_t scales;  ///< window scale (0: none): high half the peer's, low half ours
   uint8_t duplicate_acks;
   uint32_t intended_start;  ///< when it was due, see flow/latency.h; server side: not used
-  uint32_t spare;           ///< keeps the third line on its boundary
+  uint32_t flags;           ///< FlowFlag bits
 
   // -- third line: timers and the program
   // ------------------------------------------------------------
@@ -125,8 +132,8 @@ struct alignas(64) Flow {
 
   uint32_t& pool_next() { return table_next; }
   bool has(FlowFlag flag) const { return (flags & flag) != 0; }
-  void set(FlowFlag flag) { flags = static_cast<uint16_t>(flags | flag); }
-  void clear(FlowFlag flag) { flags = static_cast<uint16_t>(flags & ~flag); }
+  void set(FlowFlag flag) { flags |= flag; }
+  void clear(FlowFlag flag) { flags &= ~uint32_t{flag}; }
   uint8_t send_scale() const { return scales >> 4; }
   uint8_t receive_scale() const { return scales & 15; }
 };

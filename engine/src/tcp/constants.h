@@ -13,6 +13,12 @@ inline constexpr Nanoseconds kInitialRto = 1 * kSecond;
 inline constexpr Nanoseconds kMinRto = 200 * kMillisecond;
 /// RFC 6298 (2.5) allows a bound of at least 60 s; the shorter one keeps a trial's drain bounded.
 inline constexpr Nanoseconds kMaxRto = 5 * kSecond;
+/// RFC 8985 section 7.2: a tail loss probe is sent two round trips after the last news, but not
+/// before other stacks' delayed ACKs (Linux: 40 ms) have come.
+inline constexpr Nanoseconds kMinProbe = 50 * kMillisecond;
+/// RFC 8985 section 6.2: how long a hole below what SACK reported may be mere reordering; a quarter
+/// of the round trip, and at least what paths with a millisecond clock do to order.
+inline constexpr Nanoseconds kMinReorderingWindow = 4 * kMillisecond;
 /// Unanswered retransmissions in a row after which a connection is given up.
 inline constexpr unsigned kMaxRetransmissions = 6;
 /// Back-off of SYN retransmissions, in initial RTOs: gentler than doubling, so that a lossy path
@@ -26,5 +32,14 @@ inline constexpr Nanoseconds kMaxPersist = 10 * kSecond;
 inline constexpr Nanoseconds kTimeWait = 500 * kMillisecond;
 /// Unanswered keepalive probes after which a connection is dropped.
 inline constexpr unsigned kMaxKeepProbes = 8;
+
+/// RFC 5961 section 10: challenge ACKs that a data core sends at most in a second, so that two ends
+/// that disagree do not answer each other for ever.
+inline constexpr uint32_t kChallengesPerSecond = 10'000;
+
+/// Values of the tunables cc_algo and do_ecn (TRex).
+inline constexpr uint8_t kCubic = 1;
+inline constexpr uint8_t kEcnActive = 1;   ///< the client asks for it, the server agrees
+inline constexpr uint8_t kEcnPassive = 2;  ///< agrees only
 
 }  // namespace engine::tcp

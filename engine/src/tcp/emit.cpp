@@ -108,7 +108,9 @@ bool emit(Context& context, Flow& flow, uint32_t sequence, uint8_t flags, const 
   const uint32_t transport_length = header_length + payload.length;
   const bool offload = queue.offloads().checksum;
   const uint16_t window = window_field(context, flow, syn);
-  compose_ip(ip, flow.local, flow.remote, kProtocolTcp, transport_length, tunables, 0, !offload);
+  const uint8_t ecn =
+      flow.has(kEcn) && !syn ? mark_segment(flow, sequence, payload.length, flags) : uint8_t{0};
+  compose_ip(ip, flow.local, flow.remote, kProtocolTcp, transport_length, tunables, ecn, !offload);
   store_be<uint16_t>(tcp, flow.local_port);
   store_be<uint16_t>(tcp + 2, flow.remote_port);
   store_be<uint32_t>(tcp + 4, sequence);
@@ -166,7 +168,9 @@ uint32_t longest_segment(Context& context, Flow& flow, uint32_t sequence) {
 void emit_syn(Context& context, Flow& flow) {
   const bool syn_ack = flow.state == FlowState::syn_received;
   CounterBlock& counters = *context.class_of(flow).counters;
-  if (emit(context, flow, flow.snd_una, syn_ack ? kSyn | kAck : kSyn, {})) {
+  const auto flags =
+      static_cast<uint8_t>((syn_ack ? kSyn | kAck : kSyn) | syn_ecn_flags(context, flow));
+  if (emit(context, flow, flow.snd_una, flags, {})) {
     ++counters[Counter::tcps_sndctrl];
     flow.snd_nxt = flow.snd_max = flow.snd_una + 1;
     if (flow.retransmissions == 0) {
@@ -178,7 +182,7 @@ void emit_syn(Context& context, Flow& flow) {
       flow.clear(kRttTiming);
     }
   }
-  start_retransmit_timer(context, flow);
+  start_handshake_timer(context, flow);
 }
 
 bool emit_control(Context& context, Flow& flow, uint32_t sequence, uint8_t flags) {

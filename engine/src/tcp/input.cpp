@@ -55,6 +55,7 @@ void take_offer(Context& context, Flow& flow, const Segment& syn) {
     flow.scales = 0;
   }
   if (tunables.sack && syn.sack_permitted) flow.set(kSack);
+  if (tunables.ecn != 0 && syn.is(kEce)) take_ecn_offer(context, flow, syn);
   // RFC 9293 section 3.7.1: without the option, 536 (IPv4) or 1220 (IPv6).
   const uint16_t peer_mss = syn.mss != 0 ? syn.mss : flow.remote.is_v4() ? 536 : 1220;
   // Never so small that headers outweigh all (a hostile MSS of 0 or 1 would be a loop).
@@ -226,7 +227,13 @@ Events take_payload(Context& context, Flow& flow, const Segment& segment, uint32
   return events;
 }
 
+/// A challenge ACK (RFC 5961): tells the peer where this end stands, and asks it to prove itself.
 Events challenge(Context& context, Flow& flow) {
+  if (context.tick - context.challenges_since >= ticks_for(kSecond)) {
+    context.challenges_since = context.tick;
+    context.challenges = 0;
+  }
+  if (++context.challenges > kChallengesPerSecond) return kNothing;
   flow.set(kAckNow);
   transmit(context, flow);
   return kNothing;
@@ -252,7 +259,6 @@ void accept(Context& context, Flow& flow, const Segment& syn) {
 Events receive(Context& context, Flow& flow, const Segment& segment, uint8_t traffic_class) {
   FlowClass& shared = context.class_of(flow);
   CounterBlock& counters = *shared.counters;
-  (void)traffic_class;
   ++counters[Counter::tcps_rcvtotal];
   if (flow.state == FlowState::syn_sent) return receive_syn_sent(context, flow, segment);
 
@@ -351,9 +357,17 @@ Events receive(Context& context, Flow& flow, const Segment& segment, uint8_t tra
     ++counters[Counter::tcps_rcvacktoomuch];
     return events | challenge(context, flow);
   }
+  // RFC 5961 section 5: older than the largest window that was ever open.
+  if (before(acknowledgment, flow.snd_una - (uint32_t{UINT16_MAX} << flow.send_scale())))
+    return events | challenge(context, flow);
+  if (flow.has(kEcn) || (traffic_class & 3) != 0) {
+    take_code_point(context, flow, segment, traffic_class);
+    if (flow.has(kEcn) && segment.is(kEce)) on_congestion_echo(context, flow);
+  }
   const bool news =
       flow.has(kSack) && segment.sack_count != 0 && update_scoreboard(context, flow, segment);
-  if (after(acknowledgment, flow.snd_una)) {
+  const bool advanced = after(acknowledgment, flow.snd_una);
+  if (advanced) {
     if (length == 0) ++counters[Counter::tcps_predack];
     events |= take_new_ack(context, flow, acknowledgment);
     if ((events & kGone) != 0) return events;
@@ -363,6 +377,7 @@ Events receive(Context& context, Flow& flow, const Segment& segment, uint8_t tra
     const bool same_window = (uint32_t{segment.window} << flow.send_scale()) == flow.snd_wnd;
     if (news || (same_window && segment.sack_count == 0)) on_duplicate_ack(context, flow);
   }
+  if (flow.has(kProbing)) on_ack_while_probing(context, flow, segment, advanced);
   take_window(flow, segment, counters);
   if (flow.snd_wnd != 0 && flow.has(kPersist)) {
     flow.clear(kPersist);

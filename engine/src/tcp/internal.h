@@ -27,30 +27,86 @@ uint32_t longest_segment(Context& context, Flow& flow, uint32_t sequence);
 void add_rtt_sample(Flow& flow, uint32_t microseconds);
 /// RFC 6298 (2.3) to (2.5) with back-off (5.5).
 Nanoseconds retransmission_timeout(const Flow& flow);
+/// After a SYN or SYN-ACK.
+void start_handshake_timer(Context& context, Flow& flow);
+/// For the retransmission timeout, or for what should come before it: `probe_timeout` or
+/// `reordering_window`.
 void start_retransmit_timer(Context& context, Flow& flow);
+/// For the retransmission timeout, of which `waited` has passed.
+void start_timeout(Context& context, Flow& flow, Nanoseconds waited);
 void start_persist_timer(Context& context, Flow& flow);
 void start_keepalive(Context& context, Flow& flow);
 void enter_time_wait(Context& context, Flow& flow);
 /// Handshake complete on either side: counters, keepalive, congestion window.
 void establish(Context& context, Flow& flow);
 
-// -- congestion.cpp: RFC 5681, 6582, 6675 ---------------------------------------------------------
+// -- congestion.cpp: how much may be in flight ----------------------------------------------------
 
 /// RFC 6928 and RFC 5681 section 3.1 with the profile's initwnd.
 void start_congestion_control(Context& context, Flow& flow);
+/// `acked` new bytes outside of loss recovery; flow.snd_una is still the old one.
+void grow_window(Context& context, Flow& flow, uint32_t acked);
+/// A sign of congestion: sets ssthresh, and what the algorithm remembers.
+void reduce_threshold(Context& context, Flow& flow);
+/// RFC 5681 section 4.1: slow start again when nothing was sent for a retransmission timeout.
+void restart_after_idle(Context& context, Flow& flow);
+/// The peer echoes a CE mark: RFC 3168 section 6.1.2.
+void on_congestion_echo(Context& context, Flow& flow);
+void on_retransmission_timeout(Context& context, Flow& flow);
+/// Bytes sent and not cumulatively acknowledged (RFC 5681 section 2).
+inline uint32_t flight_size(const Flow& flow) {
+  return flow.snd_max - flow.snd_una;
+}
+
+// -- cubic.cpp ------------------------------------------------------------------------------------
+
+/// The slow start threshold after a sign of congestion at `flight` bytes (RFC 9438 section 4.6).
+uint32_t cubic_reduce(Context& context, Flow& flow, uint32_t flight);
+/// Congestion avoidance; false: no memory for it, NewReno is to do it.
+bool cubic_grow(Context& context, Flow& flow, uint32_t acked);
+
+// -- ecn.cpp: RFC 3168 ----------------------------------------------------------------------------
+
+/// A segment of a marked packet, or of a flow that agreed on ECN. `traffic_class`: the TOS byte.
+void take_code_point(Context& context, Flow& flow, const Segment& segment, uint8_t traffic_class);
+/// Agrees with a SYN or SYN-ACK.
+void take_ecn_offer(Context& context, Flow& flow, const Segment& syn);
+/// ECE and CWR of the SYN or SYN-ACK to be sent.
+uint8_t syn_ecn_flags(Context& context, const Flow& flow);
+/// Adds ECE and CWR to `flags` of a segment of a flow that agreed on ECN; its ECN code point.
+uint8_t mark_segment(Flow& flow, uint32_t sequence, uint32_t length, uint8_t& flags);
+
+// -- recovery.cpp: RFC 6582, 6675 -----------------------------------------------------------------
+
+/// Sends one segment from `sequence` on, not beyond `limit`, again; returns its length in sequence
+/// space, 0 when there was no frame buffer.
+uint32_t resend(Context& context, Flow& flow, uint32_t sequence, uint32_t limit);
 /// Enters SACK blocks into the scoreboard; true when one reported something new.
 bool update_scoreboard(Context& context, Flow& flow, const Segment& segment);
+void enter_recovery(Context& context, Flow& flow);
 /// A duplicate ACK; may enter recovery.
 void on_duplicate_ack(Context& context, Flow& flow);
 /// New data up to `acknowledgment` acknowledged; flow.snd_una is still the old one.
 void on_new_ack(Context& context, Flow& flow, uint32_t acknowledgment);
-void on_retransmission_timeout(Context& context, Flow& flow);
 /// Resends what RFC 6675 section 5 (C) allows during SACK recovery; returns how many bytes of new
 /// data may be sent besides.
 uint32_t transmit_in_recovery(Context& context, Flow& flow);
-inline uint32_t flight_size(const Flow& flow) {
-  return flow.snd_max - flow.snd_una;
-}
+/// Going back after a timeout: moves snd_nxt beyond what SACK has reported since. True, and `limit`
+/// the bytes until the next such range, when there is one.
+bool skip_reported(Context& context, Flow& flow, uint32_t& limit);
+
+// -- probe.cpp: RFC 8985 --------------------------------------------------------------------------
+
+/// Whether a tail loss probe may be sent when no ACK comes (section 7.2).
+bool may_probe(Context& context, const Flow& flow);
+Nanoseconds probe_timeout(const Flow& flow);
+/// Whether SACK reported data behind a hole that is not taken for lost yet.
+bool has_open_hole(Context& context, const Flow& flow);
+Nanoseconds reordering_window(const Flow& flow);
+/// The timer ran as probe or reordering timer. False: there is nothing to do before the timeout.
+bool expire_probe(Context& context, Flow& flow);
+/// An ACK, already taken, while a probe is out; `advanced`: it acknowledged new data.
+void on_ack_while_probing(Context& context, Flow& flow, const Segment& segment, bool advanced);
 
 // -- reassembly.cpp
 // --------------------------------------------------------------------------------

@@ -76,6 +76,13 @@ Events expire_persist(Context& context, Flow& flow) {
 
 Events expire_retransmission(Context& context, Flow& flow) {
   CounterBlock& counters = *context.class_of(flow).counters;
+  if (flow.has(kProbeTimer)) {
+    if (expire_probe(context, flow))
+      transmit(context, flow);
+    else
+      start_timeout(context, flow, probe_timeout(flow));
+    return kNothing;
+  }
   ++counters[Counter::tcps_rexmttimeo];
   if (++flow.retransmissions > kMaxRetransmissions) {
     drop_established(context, flow, Counter::tcps_timeoutdrop);
@@ -149,13 +156,17 @@ void abort(Context& context, Flow& flow) {
 void transmit(Context& context, Flow& flow) {
   if (may_send_data(flow)) {
     const Tunables& tunables = *context.class_of(flow).tunables;
+    if (flow.snd_una == flow.snd_max && before(flow.snd_nxt, flow.snd_end))
+      restart_after_idle(context, flow);
     uint32_t allowance = congestion_allowance(context, flow);
     for (;;) {
+      uint32_t missing = UINT32_MAX;
+      if (flow.has(kAfterTimeout)) skip_reported(context, flow, missing);
       const uint32_t sequence = flow.snd_nxt;
       const uint32_t left = before(sequence, flow.snd_end) ? flow.snd_end - sequence : 0;
       const uint32_t flight = sequence - flow.snd_una;
       const uint32_t window = flow.snd_wnd > flight ? flow.snd_wnd - flight : 0;
-      uint32_t length = std::min({left, allowance, window});
+      uint32_t length = std::min({left, allowance, window, missing});
       if (left != 0 && length != 0)
         length = std::min(length, longest_segment(context, flow, sequence));
       const bool fin = fin_is_next(flow, sequence + length) && length == left;

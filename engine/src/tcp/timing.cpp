@@ -27,15 +27,32 @@ Nanoseconds retransmission_timeout(const Flow& flow) {
   return std::min(timeout << flow.retransmissions, kMaxRto);
 }
 
-void start_retransmit_timer(Context& context, Flow& flow) {
+void start_timeout(Context& context, Flow& flow, Nanoseconds waited) {
   flow.clear(kPersist);
-  Nanoseconds timeout;
-  if (flow.state == FlowState::syn_sent || flow.state == FlowState::syn_received)
-    timeout = kInitialRto *
-              kSynBackoff[std::min<size_t>(flow.retransmissions, std::size(kSynBackoff) - 1)];
-  else
-    timeout = retransmission_timeout(flow);
+  flow.clear(kProbeTimer);
+  context.wheel.arm(flow, TimerKind::retransmit, context.tick,
+                    ticks_for(retransmission_timeout(flow) - waited));
+}
+
+void start_handshake_timer(Context& context, Flow& flow) {
+  const Nanoseconds timeout =
+      kInitialRto * kSynBackoff[std::min<size_t>(flow.retransmissions, std::size(kSynBackoff) - 1)];
   context.wheel.arm(flow, TimerKind::retransmit, context.tick, ticks_for(timeout));
+}
+
+void start_retransmit_timer(Context& context, Flow& flow) {
+  Nanoseconds early = 0;
+  if (has_open_hole(context, flow))
+    early = reordering_window(flow);
+  else if (may_probe(context, flow))
+    early = probe_timeout(flow);
+  if (early == 0 || early >= retransmission_timeout(flow)) {
+    start_timeout(context, flow, 0);
+    return;
+  }
+  flow.clear(kPersist);
+  flow.set(kProbeTimer);
+  context.wheel.arm(flow, TimerKind::retransmit, context.tick, ticks_for(early));
 }
 
 void start_persist_timer(Context& context, Flow& flow) {
@@ -66,10 +83,10 @@ void enter_time_wait(Context& context, Flow& flow) {
 void establish(Context& context, Flow& flow) {
   flow.state = FlowState::established;
   flow.set(kEverEstablished);
+  start_congestion_control(context, flow);
   flow.retransmissions = 0;
   context.wheel.disarm(flow, TimerKind::retransmit);
   ++(*context.class_of(flow).counters)[Counter::tcps_connects];
-  start_congestion_control(context, flow);
   start_keepalive(context, flow);
 }
 

@@ -21,6 +21,16 @@ CoreConfig config_for(Side side, const Settings& settings) {
   return config;
 }
 
+/// An ECN-capable IPv4 packet gets CE (RFC 3168 section 5), others stay as they are.
+void mark_congestion(std::vector<uint8_t>& frame) {
+  constexpr size_t kIp = 14;
+  if (load_be<uint16_t>(frame.data() + 12) != 0x0800 || (frame[kIp + 1] & 3) == 0) return;
+  frame[kIp + 1] |= 3;
+  store_be<uint16_t>(frame.data() + kIp + 10, 0);
+  store_be<uint16_t>(frame.data() + kIp + 10,
+                     checksum_finish(checksum_add(0, frame.data() + kIp, 20)));
+}
+
 }  // namespace
 
 Network::Network(const Settings& settings, const std::string& profile_json,
@@ -85,6 +95,7 @@ void Network::put(Side from, std::vector<uint8_t> bytes) {
     if (!filter(seen)) return;
   }
   if (chance() < impairment.loss) return;
+  if (chance() < impairment.congestion) mark_congestion(bytes);
   if (chance() < impairment.corruption && bytes.size() > 14)
     bytes[14 + random_.next() % (bytes.size() - 14)] ^=
         static_cast<uint8_t>(1u << (random_.next() % 8));

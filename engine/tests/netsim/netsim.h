@@ -25,6 +25,7 @@ struct Impairment {
   double loss = 0;         ///< probability that a frame is lost
   double duplication = 0;  ///< probability that a frame arrives twice
   double reordering = 0;   ///< probability that a frame is held back by `held`
+  double congestion = 0;   ///< probability that an ECN-capable IPv4 packet is marked CE
   Nanoseconds delay = 50 * kMicrosecond;
   Nanoseconds held = 300 * kMicrosecond;
   double corruption =

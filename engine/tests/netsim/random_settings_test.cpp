@@ -27,6 +27,7 @@ class Draw {
   Impairment impairment() {
     Impairment made;
     made.loss = probability(0.06);
+    made.congestion = probability(0.1);
     made.duplication = probability(0.1);
     made.reordering = probability(0.2);
     made.corruption = probability(0.02);
@@ -43,6 +44,8 @@ class Draw {
     if (one_in(2)) json += R"(,"rxbufsize":)" + std::to_string(2048 + below(300'000));
     if (one_in(2)) json += R"(,"initwnd":)" + std::to_string(1 + below(20));
     if (one_in(2)) json += R"(,"no_delay":)" + std::to_string(below(4));
+    if (one_in(2)) json += R"(,"do_ecn":)" + std::to_string(below(3));
+    if (one_in(2)) json += R"(,"cc_algo":1)";
     return json + "}";
   }
 

@@ -102,7 +102,7 @@ void Script::send(const Out& out) {
   uint8_t* const ip = compose_ethernet(bytes.data(), path, true);
   const auto header = static_cast<uint32_t>(20 + out.options.size());
   uint8_t* const tcp = compose_ip(ip, peer_address_, stack_address_, kProtocolTcp,
-                                  header + out.length, tunables, 0, true);
+                                  header + out.length, tunables, out.code_point, true);
   std::fill(tcp, tcp + 20, 0);
   store_be<uint16_t>(tcp, role_ == Side::server ? 1025 : 80);
   store_be<uint16_t>(tcp + 2, stack_port_);
@@ -135,6 +135,7 @@ Segment Script::expect(const char* what) {
   frame.head_length = static_cast<uint16_t>(bytes.size());
   Packet packet;
   EXPECT_EQ(parse_packet(frame, packet), PacketKind::tcp) << what;
+  code_point_ = packet.traffic_class & 3;
   Segment segment = parse_segment(packet);
   if (segment.is(kSyn) && !known_) {
     known_ = true;

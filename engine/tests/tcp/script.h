@@ -21,6 +21,7 @@ struct Out {
   uint32_t length = 0;
   uint16_t window = 65535;
   std::vector<uint8_t> options = {};
+  uint8_t code_point = 0;  ///< ECN bits of the IP header
 };
 
 /// Options of a SYN: MSS alone, or with window scale, SACK-permitted and timestamps.
@@ -41,6 +42,8 @@ class Script {
   void send(const Out& out);
   /// The next segment the stack sent, seq and ack made relative; fails the test when there is none.
   Segment expect(const char* what);
+  /// ECN bits of the segment that `expect` returned last.
+  uint8_t code_point() const { return code_point_; }
   /// Fails the test when the stack sent anything.
   void expect_nothing(const char* what);
   /// Lets time pass.
@@ -61,6 +64,7 @@ class Script {
   Side role_;
   uint32_t stack_isn_ = 0;
   bool known_ = false;
+  uint8_t code_point_ = 0;
   uint16_t stack_port_ = 0;
   IpAddress stack_address_;
   IpAddress peer_address_;
