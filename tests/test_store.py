@@ -138,7 +138,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
         pytest.skip("mounting a small file system needs root")
     disk = tmp_path / "disk"
     disk.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=64k", "stackcost-test", str(disk)]
+    mount = ["mount", "-t", "tmpfs", "-o", "size=768k", "stackcost-test", str(disk)]
     subprocess.run(mount, check=True)
     try:
         yield disk

@@ -84,6 +84,7 @@ def resume_experiment(run: RunFolder, command: list[str], console: Console) -> R
                 )
             )
         manifest.state, manifest.finished, manifest.failure = "running", None, ""
+        run.reserve()
         _run_turns(experiment, turns, run, manifest, console)
     return run
 
@@ -131,6 +132,7 @@ def _finish(run: RunFolder, manifest: Manifest) -> None:
     if manifest.state == "failed" and not run.trials():
         shutil.rmtree(run.path)
         return
+    run.give_back_reserve()
     manifest.finished = utc_now()
     manifest.machine_after = describe_machine()
     manifest.changed = differences(manifest.machine, manifest.machine_after)
@@ -180,9 +182,12 @@ class _Runner:
         trial.load["response_bytes"] = session.response_bytes
         try:
             (run_hold_trial if is_hold(trial) else run_load_trial)(session, trial)
-        except BaseException:
+            session.check_parts()
+        except BaseException as error:
             trial.flags.append("cut short")
             trial.set_aside = "cut short"
+            if isinstance(error, Exception):
+                session.check_parts()  # a part that ended is the cause, and the error its effect
             raise
         finally:
             if trial.samples:

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import psutil
+
 from harness.collect.cpu import CpuTime
 from harness.collect.cpu_account import CpuAccount
 from harness.collect.engine import SCHEDULE_METHOD, Engine
@@ -18,6 +20,7 @@ from harness.collect.process import Processes
 from harness.collect.sampler import Sampler
 from harness.collect.slab import Slab
 from harness.collect.softnet import Softnet
+from harness.errors import StackcostError
 from harness.experiment.progress import Progress
 from harness.experiment.schema import Experiment, ServerName
 from harness.experiment.systems import System, make_system, on_kernel_stack
@@ -39,6 +42,7 @@ class Session:
     """What trials are run on.
 
     `where`: round and server, for people. `response_bytes`: as probed from the running server.
+    `processes`: the server's, by role, as they were at its start. `folder`: logs of all programs.
     """
 
     experiment: Experiment
@@ -51,11 +55,24 @@ class Session:
     sampler: Sampler
     progress: Progress
     response_bytes: int
+    processes: dict[str, int]
+    folder: Path
     _mark: int = 0
 
     def say(self, what: str) -> None:
         """Show what is being done now."""
         self.progress.say(f"{self.where}: {what}")
+
+    def check_parts(self) -> None:
+        """StackcostError naming the part that has ended by itself: the generator or the server."""
+        self.generator.check()
+        for role, process in self.processes.items():
+            if not _lives(process):
+                raise StackcostError(
+                    f"{self.system.server.name} ended during the trial: its {role}, process "
+                    f"{process}, is gone",
+                    f"see its log below {self.folder}",
+                )
 
     def begin_trial(self) -> None:
         """From now on samples belong to the next trial."""
@@ -154,9 +171,18 @@ def open_session(
                         sampler,
                         progress,
                         length,
+                        processes,
+                        folder,
                     )
         finally:
             system.server.stop()
+
+
+def _lives(process: int) -> bool:
+    try:
+        return psutil.Process(process).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
 
 
 def _numbers(counters: Mapping[str, Any]) -> dict[str, float]:

@@ -5,6 +5,7 @@
         trials.jsonl          a line for each finished trial, without its samples
         samples/0001.parquet  the samples of trial 1
         summary.json          the answer; only when the run came that far
+        reserve               some bytes of disk, kept while the run goes
 
 Every file appears whole or not at all: it is written under another name and then renamed.
 """
@@ -29,6 +30,7 @@ from harness.model import Trial
 from harness.store import sample_table
 from harness.store.manifest import Manifest
 
+RESERVE, RESERVED_BYTES = "reserve", 512 << 10  # a manifest of a large matrix is half of that
 MANIFEST, SUMMARY, TRIALS, SAMPLES = "manifest.json", "summary.json", "trials.jsonl", "samples"
 _TRIAL = TypeAdapter(Trial)
 
@@ -53,7 +55,9 @@ class RunFolder:
                     f"cannot make the results folder {path}: {error.strerror}",
                     "name another with --results FOLDER",
                 ) from error
-            return cls(path)
+            run = cls(path)
+            run.reserve()
+            return run
         raise AssertionError("the endings do not end")
 
     @classmethod
@@ -70,6 +74,14 @@ class RunFolder:
     def name(self) -> str:
         """What the run is called everywhere: the folder's name."""
         return self.path.name
+
+    def reserve(self) -> None:
+        """Keep some disk, so that a run that fills it can still say so in its manifest."""
+        self._write(RESERVE, bytes(RESERVED_BYTES))
+
+    def give_back_reserve(self) -> None:
+        """At the end of a run, or when its disk is full."""
+        (self.path / RESERVE).unlink(missing_ok=True)
 
     def write_manifest(self, manifest: Manifest) -> None:
         """Write or replace the manifest."""

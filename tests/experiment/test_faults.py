@@ -1,0 +1,163 @@
+"""What can go wrong in the middle of a run, for real: nothing measured is lost, the cause is told.
+
+Ctrl-C, two harnesses at once, and cleaning up after a kill: test_run.py.
+"""
+
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from harness.store import RunFolder
+from harness.testbed.network import existing_namespaces
+from tests.experiment.test_run import REPOSITORY, read_until, run_folder, start
+
+NGINX_ALONE = """
+servers: [nginx/kernel]
+against: nginx/kernel
+rounds: 1
+load: {offered_cps: [300], warm_up_s: 0.5, sustain_s: 1}
+memory: {open_flows: [0, 100], open_cps: 1000, settle_s: 0.1, read_s: 0.2}
+"""
+
+pytestmark = pytest.mark.bed
+
+
+@pytest.fixture(scope="module")
+def alone(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """compare.yaml with nginx alone, as short as it can be."""
+    text = (REPOSITORY / "experiments" / "compare.yaml").read_text()
+    text = text[: text.index("\nquick:")].replace("../trex_profiles", f"{REPOSITORY}/trex_profiles")
+    quick = "\nquick:\n" + "".join(f"  {line}\n" for line in NGINX_ALONE.strip().splitlines())
+    path = tmp_path_factory.mktemp("experiment") / "alone.yaml"
+    path.write_text(text + quick)
+    return path
+
+
+@pytest.fixture
+def going(alone: Path, tmp_path: Path) -> Iterator["subprocess.Popen[str]"]:
+    """A run that has stored its memory part and is in its load trial."""
+    process = start(["run", str(alone), "--quick", "--results", str(tmp_path / "results")])
+    try:
+        read_until(process, "300 connections/s")
+        yield process
+    finally:
+        if process.poll() is None:
+            process.send_signal(signal.SIGINT)
+            process.communicate(timeout=60)
+
+
+def programs(run: "subprocess.Popen[str]", name: str) -> list[psutil.Process]:
+    return [
+        each for each in psutil.Process(run.pid).children(recursive=True) if each.name() == name
+    ]
+
+
+def end_of(run: "subprocess.Popen[str]", results: Path) -> tuple[RunFolder, str]:
+    """The folder and the message of a run that failed; the machine must be as it was."""
+    _, errors = run.communicate(timeout=60)
+    assert run.returncode == 1 and "Traceback" not in errors, errors
+    assert existing_namespaces() == []
+    folder = run_folder(results)
+    manifest = folder.manifest()
+    assert manifest.state == "failed" and manifest.failure in errors
+    trials = folder.trials()
+    assert [trial.load.get("open_flows") for trial in trials][:2] == [0, 100]
+    assert all(not trial.set_aside for trial in trials[:2]), "what was over before is whole"
+    assert f"--resume {folder.path}" in errors
+    return folder, manifest.failure
+
+
+@pytest.mark.parametrize(
+    ("program", "told"),
+    [("nginx", "nginx/kernel ended during the trial"), ("astf-engine", "generator ended")],
+)
+def test_a_program_killed_in_mid_trial_is_named(
+    going: "subprocess.Popen[str]", tmp_path: Path, program: str, told: str
+) -> None:
+    time.sleep(0.7)
+    found = programs(going, program)
+    assert found
+    for process in found:
+        process.kill()
+    folder, cause = end_of(going, tmp_path / "results")
+    assert told in cause
+    cut = folder.trials()[2:]  # none if it had not begun yet
+    assert all(trial.set_aside == "cut short" and trial.samples for trial in cut)
+
+
+def test_a_full_disk_is_told_in_the_runs_own_manifest(alone: Path, tmp_path: Path) -> None:
+    disk = tmp_path / "results"
+    disk.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=4m", "stackcost-test", str(disk)]
+    subprocess.run(mount, check=True)
+    try:
+        run = start(["run", str(alone), "--quick", "--results", str(disk)])
+        read_until(run, "300 connections/s")
+        with (run_folder(disk).path / "logs" / "filler").open("wb", buffering=0) as filler:
+            while written := _write_some(filler):
+                assert written
+        folder, cause = end_of(run, disk)
+        assert "no space left" in cause
+        assert len(folder.trials()) == 2
+    finally:
+        subprocess.run(["umount", str(disk)], check=True)
+
+
+def _write_some(file: object) -> int:
+    try:
+        return file.write(bytes(4096))  # type: ignore[attr-defined,no-any-return]
+    except OSError:
+        return 0
+
+
+@pytest.fixture(scope="module")
+def resumed(alone: Path, tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
+    """A run without a working compiler, killed in its load trial, and gone on with."""
+    folder = tmp_path_factory.mktemp("resumed")
+    compiler = folder / "bin" / "clang"
+    compiler.parent.mkdir()
+    compiler.write_text("#!/bin/sh\necho 'no compiler today' >&2\nexit 1\n")
+    compiler.chmod(0o755)
+    old_path = os.environ["PATH"]
+    os.environ["PATH"] = f"{compiler.parent}:{old_path}"
+    try:
+        run = start(["run", str(alone), "--quick", "--results", str(folder / "results")])
+        read_until(run, "300 connections/s")
+        run.kill()
+        run.communicate()
+        killed = run_folder(folder / "results")
+        assert (killed.manifest().state, len(killed.trials())) == ("running", 2)
+        assert existing_namespaces(), "a killed run cannot clean up"
+        again = start(["run", "--resume", str(killed.path)])
+        _, errors = again.communicate(timeout=90)
+        assert again.returncode == 0, errors
+    finally:
+        os.environ["PATH"] = old_path
+    return killed
+
+
+def test_a_killed_run_goes_on_with_only_what_is_missing(resumed: RunFolder) -> None:
+    assert existing_namespaces() == []
+    manifest = resumed.manifest()
+    assert manifest.state == "complete"
+    assert [each.first_trial for each in manifest.resumed] == [3]
+    trials = resumed.trials()
+    assert [trial.number for trial in trials] == [1, 2, 3]
+    assert [trial.load.get("open_flows") for trial in trials] == [0, 100, None]
+    memory = resumed.summary()["servers"][0]["memory"]
+    assert memory["total"]["median"] is not None
+    assert not (resumed.path / "reserve").exists()
+
+
+def test_a_failing_collector_leaves_the_others_and_its_cause(resumed: RunFolder) -> None:
+    load = resumed.trials()[-1]
+    broken = [sample for sample in load.samples if sample.metric == "cpu.exact_time"]
+    assert broken and all(sample.value is None for sample in broken)
+    assert all("no compiler today" in sample.reason for sample in broken)
+    assert any(sample.metric == "cpu.time" and sample.value for sample in load.samples)

@@ -1,0 +1,70 @@
+"""Whether a run may go on: the same plan, profiles and machine. No test bed."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.errors import StackcostError
+from harness.experiment.identity import (
+    check_resumable,
+    differences,
+    experiment_hash,
+    profile_hashes,
+)
+from harness.experiment.load_file import load_experiment
+from harness.experiment.plan import plan
+from harness.store import Manifest
+
+COMPARE = Path(__file__).resolve().parents[2] / "experiments" / "compare.yaml"
+MACHINE = {"kernel": {"release": "6.1"}, "sysctls": {"net.core.busy_poll": "0"}}
+
+
+def manifest(**others: Any) -> Manifest:
+    experiment = load_experiment(COMPARE)
+    known: dict[str, Any] = {
+        "run": "1",
+        "state": "interrupted",
+        "experiment": experiment.model_dump(mode="json"),
+        "experiment_hash": experiment_hash(experiment),
+        "profile_hashes": profile_hashes(experiment),
+        "machine": MACHINE,
+    }
+    return Manifest.model_validate(known | others)
+
+
+def test_an_interrupted_run_goes_on_where_a_setting_changed_which_is_told() -> None:
+    now = MACHINE | {"sysctls": {"net.core.busy_poll": "50"}}
+    assert check_resumable(manifest(), now) == load_experiment(COMPARE)
+    assert differences(MACHINE, now) == ["sysctls.net.core.busy_poll: 0 -> 50"]
+
+
+@pytest.mark.parametrize(
+    ("others", "machine", "told"),
+    [
+        ({"state": "complete"}, MACHINE, "is complete"),
+        ({}, MACHINE | {"kernel": {"release": "6.2"}}, "kernel.release: 6.1 -> 6.2"),
+        ({"experiment_hash": "other"}, MACHINE, "the plan in its manifest"),
+        ({"profile_hashes": {"gone.py": "1"}}, MACHINE, "gone.py changed"),
+    ],
+)
+def test_what_would_be_another_run_does_not_go_on(
+    others: dict[str, Any], machine: dict[str, Any], told: str
+) -> None:
+    with pytest.raises(StackcostError, match=told):
+        check_resumable(manifest(**others), machine)
+
+
+def test_a_plan_lacks_what_is_stored_and_repeats_a_memory_part_that_was_cut() -> None:
+    experiment = load_experiment(COMPARE, quick=True)
+    everything = [trial for turn in plan(experiment) for trial in turn.trials]
+    assert plan(experiment, everything) == []
+    first_turn = everything[:7]
+    missing_load = [trial for trial in everything if trial is not first_turn[5]]
+    (turn,) = plan(experiment, missing_load)
+    assert turn.holds == [] and [trial.offered_cps for trial in turn.loads] == [2000]
+    assert turn.loads[0].number == len(everything) + 1
+    missing_hold = [trial for trial in everything if trial is not first_turn[1]]
+    (turn,) = plan(experiment, missing_hold)
+    assert [trial.load["open_flows"] for trial in turn.holds] == [0, 2000, 4000, 8000]
+    assert turn.loads == []

@@ -1,0 +1,61 @@
+"""Which systems a matrix makes, and which of them are divided by which. No test bed."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from harness.experiment.load_file import load_experiment
+from harness.experiment.matrix import pairs, variants
+from harness.experiment.schema import Experiment
+
+EXPERIMENTS = Path(__file__).resolve().parents[2] / "experiments"
+
+
+def experiment(**others: Any) -> Experiment:
+    plain = load_experiment(EXPERIMENTS / "compare.yaml").model_dump(mode="json")
+    return Experiment.model_validate(plain | others)
+
+
+def test_without_a_matrix_the_systems_are_the_servers() -> None:
+    assert [each.name for each in variants(experiment())] == ["nginx/kernel", "astf-peer"]
+    assert pairs(experiment()) == (("nginx/kernel", "astf-peer"),)
+
+
+def test_every_combination_is_a_system_with_its_values_in_place() -> None:
+    matrix = {"tuning": ["stock", "rps"], "workers": [1, 2], "response_bytes": [500, 32000]}
+    found = {each.name: each for each in variants(experiment(matrix=matrix))}
+    assert len(found) == 2 * 2 * 2 + 2, "the peer has neither tiers nor workers"
+    one = found["nginx/kernel:rps,2-workers,500-B"].experiment
+    assert (one.nginx.tuning, one.nginx.workers, one.workload.response_bytes) == ("rps", 2, 500)
+    assert found["astf-peer:500-B"].experiment.workload.response_bytes == 500
+
+
+def test_systems_are_divided_at_the_same_response_only() -> None:
+    matrix = {"tuning": ["stock", "rps"], "response_bytes": [500, 32000]}
+    assert pairs(experiment(matrix=matrix, baseline="nginx/kernel:rps")) == (
+        ("nginx/kernel:rps,500-B", "astf-peer:500-B"),
+        ("nginx/kernel:rps,32000-B", "astf-peer:32000-B"),
+    )
+
+
+def test_a_tier_that_the_machine_cannot_is_kept_with_the_reason_and_not_run() -> None:
+    tiers = load_experiment(EXPERIMENTS / "tiers.yaml")
+    lacking = {each.name: each.lacking for each in variants(tiers) if each.lacking}
+    assert list(lacking) == ["nginx/kernel:pinned-apart"]
+    assert "needs 2 cores" in lacking["nginx/kernel:pinned-apart"]
+    assert "nginx/kernel:pinned-apart" not in dict(pairs(tiers))
+
+
+@pytest.mark.parametrize(
+    ("others", "told"),
+    [
+        ({"matrix": {"tuning": ["none"]}}, "no such tuning tier"),
+        ({"matrix": {"workers": [1, 1]}}, "stands twice"),
+        ({"baseline": "nginx/kernel:rps"}, "the matrix has no rps"),
+    ],
+)
+def test_a_matrix_that_cannot_be_is_refused(others: dict[str, Any], told: str) -> None:
+    with pytest.raises(ValidationError, match=told):
+        experiment(**others)
