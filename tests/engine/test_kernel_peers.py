@@ -5,21 +5,22 @@ from pathlib import Path
 
 import pytest
 
+from engine.interop.bed import (
+    HOST,
+    HOST_ADDRESS,
+    HOST_INTERFACE,
+    Wire,
+    engine_on,
+    host_behind_router,
+)
 from harness.load.client import TrexClient
 from harness.testbed.local import LocalTestbed
 from servers.base import Endpoint
 from servers.nginx_kernel import NginxKernel
-from tests.engine.conftest import (
-    HOST,
-    HOST_ADDRESS,
-    PROFILES,
-    engine_on,
-    host_behind_lossy_router,
-)
 
 pytestmark = pytest.mark.bed
 
-HTTP = PROFILES / "http_program.py"
+HTTP = Path(__file__).resolve().parents[2] / "trex_profiles" / "http_program.py"
 NO_CLIENTS = 0
 FLOWS = 1000
 
@@ -50,7 +51,7 @@ def serve(client: TrexClient, response_bytes: int) -> None:
 )
 def test_curl_gets_whole_responses(tmp_path: Path, response_bytes: int, per_mille: int) -> None:
     with (
-        host_behind_lossy_router(per_mille) as bed,
+        host_behind_router(Wire(loss=per_mille)) as bed,
         engine_on(bed, tmp_path, server=True) as client,
     ):
         serve(client, response_bytes)
@@ -67,10 +68,12 @@ def test_curl_gets_whole_responses(tmp_path: Path, response_bytes: int, per_mill
 
 
 def test_every_flow_against_nginx_completes_over_a_lossy_wire(tmp_path: Path) -> None:
-    with host_behind_lossy_router(per_mille=10) as bed:
+    with host_behind_router(Wire(loss=10)) as bed:
         folder = tmp_path / "nginx"
         folder.mkdir()
-        nginx = NginxKernel(Endpoint(HOST, "sc-host0", HOST_ADDRESS, 80, bed.cpus.server, folder))
+        nginx = NginxKernel(
+            Endpoint(HOST, HOST_INTERFACE, HOST_ADDRESS, 80, bed.cpus.server, folder)
+        )
         nginx.start()
         try:
             with engine_on(bed, tmp_path, server=False) as client:
