@@ -12,6 +12,7 @@ from harness.analysis.factors import cpu_factor, memory_factor
 from harness.analysis.latency import latency
 from harness.analysis.memory import Merged
 from harness.analysis.memory_summary import summarise_memory
+from harness.analysis.published import Recomputed
 from harness.analysis.readings import Readings
 from harness.analysis.spread import Spread, spread
 from harness.analysis.summary import Level, ServerResult, Summary, TrialRow
@@ -37,6 +38,7 @@ class Context:
     merged_caches: Merged
     tuning: dict[str, list[Change]] = field(default_factory=dict)
     not_measured: dict[str, str] = field(default_factory=dict)
+    published: Recomputed | None = None
 
 
 def summarise(trials: Sequence[Trial], context: Context) -> Summary:
@@ -60,6 +62,7 @@ def summarise(trials: Sequence[Trial], context: Context) -> Summary:
         trials=[_row(seen, context) for seen in every_trial],
         tuning=context.tuning,
         not_measured=context.not_measured,
+        published=context.published,
         definitions=DEFINITIONS,
     )
 

@@ -9,6 +9,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from harness.analysis.checks import Check
+from harness.analysis.published import Recomputed
 from harness.analysis.spread import Spread
 from harness.model import Change
 
@@ -119,7 +120,7 @@ class Summary(Part):
     """One run. `state`: "complete", or "interrupted" when it ended before its last trial.
 
     `tuning`: by server, what became of each setting of its tier. `not_measured`: servers of the
-    plan that this machine cannot measure, and why.
+    plan that this machine cannot measure, and why. `published`: others' factors, recomputed.
     """
 
     format: str = FORMAT
@@ -132,4 +133,5 @@ class Summary(Part):
     trials: list[TrialRow]
     tuning: dict[str, list[Change]] = Field(default_factory=dict)
     not_measured: dict[str, str] = Field(default_factory=dict)
+    published: Recomputed | None = None
     definitions: dict[str, Definition] = Field(default_factory=dict)

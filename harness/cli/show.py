@@ -15,7 +15,7 @@ def show(
 ) -> None:
     """Print a stored run's answer, what its tiers changed, and what happened to it."""
     from harness.report.stored import remarks, summary_of
-    from harness.report.tables import tuning_table
+    from harness.report.tables import published_table, tuning_table
     from harness.report.terminal import draw, print_summary
     from harness.store import RunFolder
 
@@ -26,8 +26,8 @@ def show(
         return
     console = make_console()
     print_summary(summary, console)
-    tuning = tuning_table(summary)
-    if tuning.rows:
-        console.print(draw(tuning))
+    for table in (tuning_table(summary), published_table(summary)):
+        if table.rows:
+            console.print(draw(table))
     for line in remarks(folder.manifest()):
         console.print(line, highlight=False, markup=False)

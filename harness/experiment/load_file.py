@@ -96,8 +96,12 @@ def _line_of(document: Any, location: Location) -> tuple[int, int]:
 
 
 def _with_profiles(path: Path, experiment: Experiment) -> Experiment:
-    """The experiment with its profiles' paths made absolute; each must be there."""
-    parts = {}
+    """The experiment with the paths in it made absolute; each file must be there."""
+    parts: dict[str, Any] = {}
+    if experiment.published:
+        parts["published"] = (path.parent / experiment.published).resolve()
+        if not parts["published"].is_file():
+            raise StackcostError(f"{path}: published: there is no file {parts['published']}")
     for name in ("load", "memory"):
         part = getattr(experiment, name)
         profile = (path.parent / part.profile).resolve()

@@ -167,6 +167,9 @@ class Experiment(Section):
     workload: Workload
     load: LoadPart
     memory: MemoryPart
+    published: Path | None = Field(
+        default=None, description="a file of published/: others' figures, to stand beside these"
+    )
 
     @model_validator(mode="after")
     def _compares_its_own(self) -> "Experiment":

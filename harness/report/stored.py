@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+from harness.analysis.published import Recomputed, read_publication, recompute
 from harness.analysis.summarise import Context, summarise
 from harness.analysis.summary import Summary
 from harness.errors import StackcostError
@@ -47,8 +48,14 @@ def _context(manifest: Manifest) -> Context:
             if "tuning" in server
         },
         not_measured=manifest.not_measured,
+        published=_published(experiment.published),
         merged_caches=manifest.machine.get("kernel", {}).get("merged_slab_caches") or {},
     )
+
+
+def _published(path: Path | None) -> Recomputed | None:
+    """None too when the run was brought here without the file."""
+    return recompute(read_publication(path)) if path and path.is_file() else None
 
 
 def _machine(manifest: Manifest) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from harness.analysis.published import Step
 from harness.analysis.spread import Spread
 from harness.analysis.summary import Factor, Level, ServerResult, Summary
 from harness.report.words import UNKNOWN, factor, number, share, size, with_range
@@ -184,6 +185,28 @@ def _tuning_remark(summary: Summary, server: str) -> str:
     refused = sum(bool(change.reason) for change in changes)
     text = f"{len(changes) - refused} settings in force" if changes else ""
     return f"{text}, {refused} not" if refused else text
+
+
+def published_table(summary: Summary) -> TextTable:
+    """Published factors from their claim to what their raw data say, and those of this run."""
+    published = summary.published
+    rows: list[tuple[str, ...]] = [
+        (step.of, step.what, _step_value(step), step.source)
+        for step in (published.steps if published else [])
+    ]
+    rows += [
+        (found.name, f"this run: {found.above} : {found.below}", factor(found.ratio), found.at)
+        for found in summary.factors
+        if published
+    ]
+    title = f"{published.title}, recomputed from its raw data" if published else ""
+    return TextTable(title, ("factor", "what", "value", "source"), rows)
+
+
+def _step_value(step: Step) -> str:
+    if step.unit == "1":
+        return f"{number(step.value)}x"
+    return size(step.value) if step.unit == "B" else f"{number(step.value)} {step.unit}"
 
 
 def tuning_table(summary: Summary) -> TextTable:

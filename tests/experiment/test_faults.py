@@ -32,7 +32,7 @@ pytestmark = pytest.mark.bed
 def alone(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """compare.yaml with nginx alone, as short as it can be."""
     text = (REPOSITORY / "experiments" / "compare.yaml").read_text()
-    text = text[: text.index("\nquick:")].replace("../trex_profiles", f"{REPOSITORY}/trex_profiles")
+    text = text[: text.index("\nquick:")].replace("../", f"{REPOSITORY}/")
     quick = "\nquick:\n" + "".join(f"  {line}\n" for line in NGINX_ALONE.strip().splitlines())
     path = tmp_path_factory.mktemp("experiment") / "alone.yaml"
     path.write_text(text + quick)

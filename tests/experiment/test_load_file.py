@@ -16,7 +16,7 @@ def edited(folder: Path, *changes: tuple[str, str]) -> Path:
         assert old in text
         text = text.replace(old, new, 1)
     path = folder / "experiment.yaml"
-    path.write_text(text.replace("../trex_profiles/", f"{COMPARE.parents[1]}/trex_profiles/"))
+    path.write_text(text.replace("../", f"{COMPARE.parents[1]}/"))
     return path
 
 

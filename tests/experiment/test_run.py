@@ -26,7 +26,7 @@ memory: {open_flows: [0, 200], open_cps: 1000, settle_s: 0.2, read_s: 0.3}
 def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """compare.yaml with a `quick` that takes seconds."""
     text = (REPOSITORY / "experiments" / "compare.yaml").read_text()
-    text = text[: text.index("\nquick:")].replace("../trex_profiles", f"{REPOSITORY}/trex_profiles")
+    text = text[: text.index("\nquick:")].replace("../", f"{REPOSITORY}/")
     quick = "\nquick:\n" + "".join(f"  {line}\n" for line in TINY.strip().splitlines())
     path = tmp_path_factory.mktemp("experiment") / "tiny.yaml"
     path.write_text(text + quick)

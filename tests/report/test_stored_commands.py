@@ -40,7 +40,7 @@ def test_two_systems_of_a_run_differ_by_the_known_factor(run: RunFolder) -> None
     said = json.loads(stackcost("diff", f"{run.path}#astf-peer", "#nginx/kernel", "--json"))
     by_figure = {(each["figure"], each["at"]): each for each in said["comparisons"]}
     cpu = by_figure["server_cpu_total", "2,000/s"]
-    assert cpu["ratio"] == pytest.approx(10, rel=0.03) and cpu["verdict"] == "different"
+    assert cpu["ratio"] == pytest.approx(10, rel=0.05) and cpu["verdict"] == "different"
     assert cpu["low"] < cpu["ratio"] < cpu["high"]
     assert by_figure["memory.total", "open flows"]["verdict"] == "different"
     assert by_figure["completed_cps", "2,000/s"]["verdict"] == "not judged"

@@ -1,0 +1,39 @@
+"""The published factors from their own raw data; expected values computed by hand."""
+
+from pathlib import Path
+
+import pytest
+
+from harness.analysis.published import read_publication, recompute
+
+FILE = Path(__file__).resolve().parents[2] / "published" / "trex_nginx.yaml"
+
+
+def test_the_claimed_80_is_29_by_busy_time() -> None:
+    publication = read_publication(FILE)
+    # us 45.5 + sy 205.0 + hi 19.0 + si 279.4, percent, over 32 logical CPUs.
+    assert publication.cpu.busy_cpus == pytest.approx(5.489)
+    found = recompute(publication)
+    steps = [step for step in found.steps if step.of == "cpu"]
+    assert [step.value for step in steps if step.unit == "1"] == pytest.approx(
+        [80, 80 * 5.489 / 16, 80 * 5.489 / 16 / 0.847, 29.44], rel=1e-3
+    )
+    nginx, trex = (step.value for step in steps if step.unit == "cycles")
+    assert nginx == pytest.approx(878_240) and trex == pytest.approx(29_827, rel=1e-4)
+    assert found.last("cpu") == pytest.approx(nginx / trex), "two ways to the same factor"
+
+
+def test_most_of_the_claimed_2000_is_what_nginx_takes_at_start() -> None:
+    steps = [step for step in recompute(read_publication(FILE)).steps if step.of == "memory"]
+    measured, rest, slab = (step.value for step in steps[1:] if step.unit == "1")
+    assert measured == pytest.approx(10e9 / 12_000 / 500)
+    (reserved,) = (step.value for step in steps if step.unit == "B")
+    assert reserved == pytest.approx(6.9e9, rel=0.01) and reserved > 0.5 * 10e9
+    assert rest == pytest.approx((10e9 - reserved) / 12_000 / 500)
+    assert slab == pytest.approx(800e6 / 12_000 / 500)
+
+
+def test_every_row_of_top_adds_up_to_a_whole_cpu() -> None:
+    cpu = read_publication(FILE).cpu
+    assert len(cpu.top) == 32
+    assert all(sum(row) == pytest.approx(100, abs=0.5) for row in cpu.top)
