@@ -18,6 +18,7 @@ LATE_LIMIT = 0.01  # of connections, started more than 1 ms after their time
 FOREIGN_LIMIT = 0.02  # of the server's cores, taken by other programs
 STEAL_LIMIT = 0.01  # of all cores' time
 RATE_TOLERANCE = 0.05  # completed against offered, as RFC 9411 section 7 asks of the sustain phase
+ESTABLISHED = "established"
 RECEIVE_SHARE = 0.95  # of NET_RX time on the server's cores
 
 
@@ -59,6 +60,16 @@ def flags(seen: Readings, server_cpus: Collection[int]) -> list[str]:
 def is_hold(trial: Trial) -> bool:
     """Whether flows were held open for the memory part; otherwise it is a load trial."""
     return "open_flows" in trial.load
+
+
+def is_established_hold(trial: Trial) -> bool:
+    """Whether the held flows were established and untracked: what the memory factor compares."""
+    return is_hold(trial) and state_of(trial) == ESTABLISHED
+
+
+def state_of(trial: Trial) -> str:
+    """The state in which a trial's flows were held."""
+    return str(trial.load.get("state", ESTABLISHED))
 
 
 def main_phase(trial: Trial) -> str:

@@ -70,11 +70,7 @@ def kernel_seconds(seen: Readings, cpus: Collection[int], phase: str = "sustain"
     """
     cores = [core_seconds(seen, cpu, phase) for cpu in cpus]
     task = _process_seconds(seen, cpus, phase)
-    user, system = (
-        seen.growth("process.cpu_time", phase, kind=kind) for kind in ("user", "system")
-    )
-    whole = _sum([user, system])
-    share = None if user is None or whole is None else user / whole if whole else 0.0
+    share = _user_share(seen, cpus, phase)
     return {
         "user": None if task is None or share is None else task * share,
         "system": None
@@ -83,6 +79,21 @@ def kernel_seconds(seen: Readings, cpus: Collection[int], phase: str = "sustain"
         "irq": _sum([core.irq if core else None for core in cores]),
         "softirq": _sum([core.softirq if core else None for core in cores]),
     }
+
+
+def _user_share(seen: Readings, cpus: Collection[int], phase: str) -> float | None:
+    """Share of user mode in the time of the server's processes.
+
+    Exact where tasks were split at system calls, else by the kernel's account of these processes.
+    """
+    user, system = (_process_seconds(seen, cpus, phase, kind=kind) for kind in ("user", "system"))
+    if user is None and system is None:
+        user, system = (
+            seen.growth("process.cpu_time", phase, kind=kind) for kind in ("user", "system")
+        )
+    if user is None or system is None:
+        return None
+    return user / (user + system) if user + system else 0.0
 
 
 def foreign_share(seen: Readings, cpus: Collection[int], phase: str = "sustain") -> float | None:
@@ -95,14 +106,18 @@ def foreign_share(seen: Readings, cpus: Collection[int], phase: str = "sustain")
     return foreign / (seen.trial.phases[phase].length * len(cpus))
 
 
-def _process_seconds(seen: Readings, cpus: Collection[int], phase: str) -> float | None:
+def _process_seconds(
+    seen: Readings, cpus: Collection[int], phase: str, **wanted: str
+) -> float | None:
     """Time of the server's processes themselves, without softirqs and interrupts."""
     own = {
         sample.labels["process"]
         for sample in seen.samples("process.cpu_time")
         if not sample.labels["role"].startswith(POLL_ROLE)
     }
-    by_process = [seen.by_label("task.time", phase, "process", cpu=str(cpu)) for cpu in cpus]
+    by_process = [
+        seen.by_label("task.time", phase, "process", cpu=str(cpu), **wanted) for cpu in cpus
+    ]
     if not own or not any(by_process):
         return None
     return sum(spent for each in by_process for name, spent in each.items() if name in own)

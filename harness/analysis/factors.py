@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from typing import Literal
 
-from harness.analysis.checks import is_hold
+from harness.analysis.checks import is_established_hold, is_hold
 from harness.analysis.cpu import server_total
 from harness.analysis.memory import Merged, held_flows
 from harness.analysis.memory_summary import bytes_per_flow
@@ -52,7 +52,11 @@ def cpu_factor(
 
 def memory_factor(trials: Sequence[Readings], above: str, below: str, merged: Merged) -> Factor:
     """Of the bytes per open flow, by their slopes."""
-    holds = [seen for seen in trials if is_hold(seen.trial) and seen.trial.server in (above, below)]
+    holds = [
+        seen
+        for seen in trials
+        if is_established_hold(seen.trial) and seen.trial.server in (above, below)
+    ]
     counts = [held_flows(seen) for seen in holds]
     at = f"slope over {min(counts):,.0f} to {max(counts):,.0f} open flows" if counts else "no flows"
     slopes = {

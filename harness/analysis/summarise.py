@@ -15,7 +15,7 @@ from harness.analysis.memory_summary import summarise_memory
 from harness.analysis.published import Recomputed
 from harness.analysis.readings import Readings
 from harness.analysis.spread import Spread, spread
-from harness.analysis.summary import Level, ServerResult, Summary, TrialRow
+from harness.analysis.summary import Level, Memory, ServerResult, Summary, TrialRow
 from harness.model import Change, Trial
 
 
@@ -72,6 +72,7 @@ def _server_result(name: str, everything: Sequence[Readings], context: Context) 
     loads = [seen for seen in own if not checks.is_hold(seen.trial)]
     lengths = {int(seen.trial.load["response_bytes"]) for seen in own}
     offered = sorted({seen.trial.offered_cps for seen in loads})
+    memory = _memory_by_state(own, context.merged_caches)
     return ServerResult(
         name=name,
         response_bytes=lengths.pop() if len(lengths) == 1 else None,
@@ -79,10 +80,20 @@ def _server_result(name: str, everything: Sequence[Readings], context: Context) 
             _level(rate, [seen for seen in loads if seen.trial.offered_cps == rate], context)
             for rate in offered
         ],
-        memory=summarise_memory(
-            [seen for seen in own if checks.is_hold(seen.trial)], context.merged_caches
-        ),
+        memory=memory.pop(checks.ESTABLISHED, None),
+        states=memory,
     )
+
+
+def _memory_by_state(own: Sequence[Readings], merged: Merged) -> dict[str, Memory]:
+    """Memory of one server's flows by the state in which they were held."""
+    holds = [seen for seen in own if checks.is_hold(seen.trial)]
+    states = dict.fromkeys(checks.state_of(seen.trial) for seen in holds)
+    found = {
+        state: summarise_memory([s for s in holds if checks.state_of(s.trial) == state], merged)
+        for state in states
+    }
+    return {state: memory for state, memory in found.items() if memory is not None}
 
 
 def _level(offered: float, trials: list[Readings], context: Context) -> Level:

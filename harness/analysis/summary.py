@@ -76,12 +76,16 @@ class Memory(Part):
 
 
 class ServerResult(Part):
-    """What one server cost. `memory` is None when no flows were held open."""
+    """What one server cost. `memory` is None when no flows were held open.
+
+    `states`: the same of flows in other states of the kernel's stack, by state.
+    """
 
     name: str
     response_bytes: int | None
     levels: list[Level]
     memory: Memory | None
+    states: dict[str, Memory] = {}
 
 
 class Factor(Part):

@@ -1,10 +1,18 @@
 """One memory trial: open a number of flows, hold them, read memory, let them close."""
 
 import time
+from collections.abc import Callable
+from contextlib import nullcontext
 
 from harness.analysis.checks import flags
 from harness.analysis.readings import Readings
 from harness.errors import StackcostError
+from harness.experiment.kernel_states import (
+    end_time_wait,
+    half_open,
+    time_wait,
+    tracked,
+)
 from harness.experiment.load_trial import end_traffic
 from harness.experiment.session import Session
 from harness.experiment.systems import tunables_of
@@ -17,23 +25,41 @@ SPARE_S = 1.0  # flows are held so much longer than the plan needs
 
 
 def run_hold_trial(session: Session, trial: Trial) -> None:
-    """Hold `trial.load["open_flows"]` flows and fill in phase, samples, report and flags."""
-    part = session.experiment.memory
-    count = int(trial.load["open_flows"])
+    """Hold `trial.load["open_flows"]` flows in its state; fill in phase, samples, report, flags."""
+    count, state = int(trial.load["open_flows"]), trial.load["state"]
     session.begin_trial()
     try:
-        if count:
-            _open_flows(session, count)
-        session.progress.pause(part.settle_s)
-        trial.phases["hold"] = _read_memory(session, part.read_s)
-        trial.load["held_flows"] = _open_now(session)  # after the reading: none closed during it
-        if count:
-            patience_s = _hold_seconds(session, count) + session.experiment.load.drain_s
-            trial.load["cut_flows"] = end_traffic(session, patience_s)
-            trial.load |= session.generator_report()
+        if state == "half-open":
+            with half_open(session, count) as held:
+                _read_held(session, trial, held)
+        elif state == "time-wait":
+            with time_wait(session, count) as held:
+                _read_held(session, trial, held)
+            if count == max(session.experiment.memory.open_flows):
+                end_time_wait(session)
+        else:
+            with tracked(session) if state == "tracked" else nullcontext():
+                _hold_established(session, trial, count)
     finally:
         trial.samples = session.trial_samples()
     trial.flags = flags(Readings(trial), session.experiment.cores.server)
+
+
+def _hold_established(session: Session, trial: Trial, count: int) -> None:
+    if count:
+        _open_flows(session, count)
+    _read_held(session, trial, lambda: _open_now(session))
+    if count:
+        patience_s = _hold_seconds(session, count) + session.experiment.load.drain_s
+        trial.load["cut_flows"] = end_traffic(session, patience_s)
+        trial.load |= session.generator_report()
+
+
+def _read_held(session: Session, trial: Trial, held: Callable[[], float]) -> None:
+    part = session.experiment.memory
+    session.progress.pause(part.settle_s)
+    trial.phases["hold"] = _read_memory(session, part.read_s)
+    trial.load["held_flows"] = held()  # after the reading: none closed during it
 
 
 def _hold_seconds(session: Session, count: int) -> float:

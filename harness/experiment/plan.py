@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from harness.experiment.load_trial import OVERHANG_S
 from harness.experiment.matrix import Variant, variants
-from harness.experiment.schema import Experiment
+from harness.experiment.schema import Experiment, FlowState
+from harness.experiment.systems import on_kernel_stack
 from harness.model import Trial
 
 # Measured on a machine of two cores; they only serve the display of the time left.
@@ -44,7 +45,13 @@ def plan(experiment: Experiment, stored: Collection[Trial] = ()) -> list[Turn]:
             if variant.lacking:
                 continue
             holds = [
-                Trial(variant.name, 0, 0.0, load={"round": number, "open_flows": count})
+                Trial(
+                    variant.name,
+                    0,
+                    0.0,
+                    load={"round": number, "open_flows": count, "state": state},
+                )
+                for state in _states(variant, experiment)
                 for count in experiment.memory.open_flows
             ]
             loads = [
@@ -65,7 +72,14 @@ def plan(experiment: Experiment, stored: Collection[Trial] = ()) -> list[Turn]:
 def identity(trial: Trial) -> tuple[object, ...]:
     """What makes two trials the same one of the plan."""
     load = trial.load
-    return trial.server, load["round"], load.get("open_flows"), trial.offered_cps
+    flows = load.get("open_flows"), load.get("state")
+    return trial.server, load["round"], *flows, trial.offered_cps
+
+
+def _states(variant: Variant, experiment: Experiment) -> list[FlowState]:
+    """States in which flows are held; those of the kernel's stack only where it serves."""
+    states = experiment.memory.states
+    return [s for s in states if s == "established" or on_kernel_stack(variant.server)]
 
 
 def seconds_of(trial: Trial, experiment: Experiment) -> float:

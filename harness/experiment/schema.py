@@ -21,6 +21,7 @@ from harness.tuning import tier_names
 Seconds = Annotated[float, Field(gt=0, le=3600)]
 Rate = Annotated[float, Field(gt=0)]
 Core = Annotated[int, Field(ge=0)]
+FlowState = Literal["established", "tracked", "half-open", "time-wait"]
 ServerName = Literal["nginx/kernel", "astf-peer"]
 Workers = Annotated[int, Field(ge=1, le=1024)]
 ResponseBytes = Annotated[int, Field(ge=1, le=100_000_000)]
@@ -93,6 +94,11 @@ class MemoryPart(Section):
     open_cps: Rate
     settle_s: Seconds = Field(description="wait after the last flow opened, before reading")
     read_s: Seconds = Field(description="span over which levels are read; their median counts")
+    states: Annotated[list[FlowState], Once] = Field(
+        default=["established"],
+        min_length=1,
+        description="of the flows; all but the first are of the kernel's stack alone",
+    )
 
     @field_validator("open_flows")
     @classmethod

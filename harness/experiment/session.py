@@ -22,8 +22,8 @@ from harness.collect.slab import Slab
 from harness.collect.softnet import Softnet
 from harness.errors import StackcostError
 from harness.experiment.progress import Progress
-from harness.experiment.schema import Experiment, ServerName
-from harness.experiment.systems import System, make_system, on_kernel_stack
+from harness.experiment.schema import Experiment
+from harness.experiment.systems import MakeSystem, System, make_system, on_kernel_stack
 from harness.load.client import TrexClient
 from harness.load.generator import Generator
 from harness.load.trex_config import Port, TrexConfig
@@ -107,11 +107,18 @@ class Session:
 
 @contextmanager
 def open_session(
-    name: ServerName, experiment: Experiment, folder: Path, where: str, progress: Progress
+    name: str,
+    experiment: Experiment,
+    folder: Path,
+    where: str,
+    progress: Progress,
+    make: MakeSystem = make_system,
+    split_at_syscalls: bool = False,
 ) -> Iterator[Session]:
     """Test bed up, server up and healthy, its response probed, generator up; all undone on exit.
 
-    `folder` takes the configuration and logs of the server and the generator.
+    `folder` takes the configuration and logs of the server and the generator. `make`: for a system
+    that no experiment names. `split_at_syscalls`: see `CpuAccount`.
     """
     folder.mkdir(parents=True, exist_ok=True)
     cores = experiment.cores
@@ -132,7 +139,7 @@ def open_session(
     )
     with bed_of_tier as bed, Tuning(tier, bed.server_namespace) as tuning:
         endpoint = dataclasses.replace(bed.endpoint(folder / "server"), cpus=program_cpus)
-        system = make_system(name, experiment, endpoint)
+        system = make(name, experiment, endpoint)
         progress.say(f"{where}: server")
         try:
             system.start()
@@ -146,15 +153,8 @@ def open_session(
                 client.reset()
                 bed.steer()
                 processes = system.server.processes()
-                collectors: list[Collector] = [
-                    CpuAccount(),
-                    CpuTime(),
-                    HardwareCounters(),
-                    Softnet(),
-                    Network(bed.server_namespace),
-                    # Looking for the processes at every reading would fill caches of /proc.
-                    Processes(lambda: processes),
-                    Slab(),
+                collectors = [
+                    *machine_collectors(bed.server_namespace, processes, split_at_syscalls),
                     Engine("generator", client),
                     Latency(client),
                     *system.own_collectors(),
@@ -183,6 +183,22 @@ def _lives(process: int) -> bool:
         return psutil.Process(process).status() != psutil.STATUS_ZOMBIE
     except psutil.NoSuchProcess:
         return False
+
+
+def machine_collectors(
+    server_namespace: str, processes: Mapping[str, int], split_at_syscalls: bool = False
+) -> list[Collector]:
+    """All that is read of the machine itself and of the server's processes, by role."""
+    return [
+        CpuAccount(split_at_syscalls),
+        CpuTime(),
+        HardwareCounters(),
+        Softnet(),
+        Network(server_namespace),
+        # Looking for the processes at every reading would fill caches of /proc.
+        Processes(lambda: processes),
+        Slab(),
+    ]
 
 
 def _numbers(counters: Mapping[str, Any]) -> dict[str, float]:

@@ -1,12 +1,12 @@
 """The systems under test that an experiment can name, made ready for its workload."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Protocol
 
 from harness.collect.engine import Engine
 from harness.errors import StackcostError
-from harness.experiment.schema import Experiment, ServerName, Workload
+from harness.experiment.schema import Experiment, Workload
 from harness.load.client import TrexClient
 from harness.model import Collector
 from harness.tuning import tier_of
@@ -39,12 +39,15 @@ class System(Protocol):
         """Collectors of the running server."""
 
 
-def on_kernel_stack(name: ServerName) -> bool:
+MakeSystem = Callable[[str, Experiment, Endpoint], System]
+
+
+def on_kernel_stack(name: str) -> bool:
     """Whether its end of the wire gets addresses of the kernel; otherwise it stays bare."""
-    return name == "nginx/kernel"
+    return name != "astf-peer"
 
 
-def make_system(name: ServerName, experiment: Experiment, endpoint: Endpoint) -> System:
+def make_system(name: str, experiment: Experiment, endpoint: Endpoint) -> System:
     """The system of this name, not started."""
     if name == "nginx/kernel":
         return _Nginx(experiment, endpoint)

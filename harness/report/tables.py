@@ -3,9 +3,10 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from harness.analysis.checks import ESTABLISHED
 from harness.analysis.published import Step
 from harness.analysis.spread import Spread
-from harness.analysis.summary import Factor, Level, ServerResult, Summary
+from harness.analysis.summary import Factor, Level, Memory, ServerResult, Summary
 from harness.report.words import UNKNOWN, factor, number, share, size, with_range
 
 
@@ -110,18 +111,26 @@ def memory_table(summary: Summary) -> TextTable:
     """Bytes per open flow by kind of memory, and what is there without any flow."""
     return TextTable(
         "Memory: bytes per open flow (slope; min-max of the rounds), and what no flow needs",
-        ("server", "kind", "bytes per flow", "at no flow", "in the total"),
-        [row for server in summary.servers for row in _memory_rows(server)],
+        ("server", "flows", "kind", "bytes per flow", "at no flow", "in the total"),
+        [
+            row
+            for server in summary.servers
+            for state, memory in _memories(server).items()
+            for row in _memory_rows(server.name, state, memory)
+        ],
     )
 
 
-def _memory_rows(server: ServerResult) -> list[tuple[str, ...]]:
-    memory = server.memory
-    if memory is None:
-        return []
+def _memories(server: ServerResult) -> dict[str, Memory]:
+    """By the state of the flows that were held."""
+    return ({ESTABLISHED: server.memory} if server.memory else {}) | server.states
+
+
+def _memory_rows(server: str, state: str, memory: Memory) -> list[tuple[str, ...]]:
     rows = [
         (
-            server.name,
+            server,
+            state,
             kind,
             with_range(slope),
             size(memory.at_no_flow[kind].median),
@@ -129,7 +138,7 @@ def _memory_rows(server: ServerResult) -> list[tuple[str, ...]]:
         )
         for kind, slope in memory.per_flow.items()
     ]
-    return [*rows, (server.name, "total", with_range(memory.total), "", "")]
+    return [*rows, (server, state, "total", with_range(memory.total), "", "")]
 
 
 def factor_table(summary: Summary) -> TextTable:
@@ -234,12 +243,12 @@ def cache_table(summary: Summary) -> TextTable:
     """Which objects of the kernel an open flow holds."""
     return TextTable(
         "Kernel slab by cache, bytes per open flow",
-        ("server", "cache", "bytes per flow"),
+        ("server", "flows", "cache", "bytes per flow"),
         [
-            (server.name, cache, with_range(slope))
+            (server.name, state, cache, with_range(slope))
             for server in summary.servers
-            if server.memory
-            for cache, slope in server.memory.caches.items()
+            for state, memory in _memories(server).items()
+            for cache, slope in memory.caches.items()
             if abs(slope.median or 0) >= 1
         ],
     )

@@ -1,0 +1,45 @@
+"""Whether the suite's figures are true: known cost, known memory, and what collecting costs."""
+
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from harness.truth.overhead import OVERHEAD_TOLERANCE, prove_overhead
+from harness.truth.prove import prove_known
+from harness.truth.row import TOLERANCE, Row
+
+
+def run(trials: int) -> dict[str, Any]:
+    """`trials` rounds of everything."""
+    rows = [(row, TOLERANCE) for row in prove_known(trials)]
+    rows.append((prove_overhead(4 * trials), OVERHEAD_TOLERANCE))
+    table = Table()
+    for column in ("figure", "unit", "known", "seen", "seen : known (95 %)", "holds within"):
+        table.add_column(column)
+    for row, tolerance in rows:
+        table.add_row(
+            row.name,
+            row.unit,
+            _numbers(row.known),
+            _numbers(row.seen),
+            _interval(row),
+            f"{'yes' if row.holds(tolerance) else 'NO'}, {tolerance:.0%}",
+        )
+    Console(width=200).print(table)
+    return {
+        "figures": [
+            {**row.model_dump(), "tolerance": tolerance, "holds": row.holds(tolerance)}
+            for row, tolerance in rows
+        ]
+    }
+
+
+def _numbers(values: list[float]) -> str:
+    return ", ".join(f"{value:,.1f}" for value in values)
+
+
+def _interval(row: Row) -> str:
+    ratio = row.ratio
+    interval = "" if ratio.low is None else f" ({ratio.low:.3f} to {ratio.high:.3f})"
+    return f"{ratio.median:.3f}{interval}" if ratio.median is not None else ratio.reason

@@ -1,0 +1,72 @@
+"""Known cost: a burn in user space and a rule set in softirq, in the right kind on the right core.
+
+Each is seen as the difference to a trial without it, in turn, as the connection itself costs too.
+"""
+
+from collections import defaultdict
+from collections.abc import Sequence
+
+from harness.analysis import cpu
+from harness.analysis.flows import completed
+from harness.analysis.readings import Readings
+from harness.experiment.load_trial import prepare_load, run_load_trial
+from harness.experiment.session import Session
+from harness.model import Trial
+from harness.truth.row import Row, row
+from harness.truth.rules import CHAIN_RULES, cost_per_packet, load_rules, packets
+from servers.known_cost import KnownCost
+
+BURNS_US = (20.0, 100.0)
+WALKS = 40
+UNIT = "us per connection"
+
+
+def prove_known_cost(
+    session: Session, server: KnownCost, rounds: int, burns_us: Sequence[float] = BURNS_US
+) -> list[Row]:
+    """A line for each burn and one for the rules, from `rounds` rounds of all trials in turn."""
+    namespace, (core, *_) = session.bed.server_namespace, session.experiment.cores.server
+    pairs: dict[str, list[tuple[float, float]]] = defaultdict(list)
+    prepare_load(session)
+    for _ in range(rounds):
+        load_rules(namespace, 0)
+        base, base_burn = _burn(session, server, 0)
+        for burn_us in burns_us:
+            cost, burnt = _burn(session, server, burn_us)
+            name = f"burn of {burn_us:g} us in user space: user time on the server's core"
+            pairs[name].append((burnt - base_burn, _more(cost, base, "user")))
+        per_packet = cost_per_packet(namespace, core, WALKS)
+        load_rules(namespace, WALKS)  # anew: the counter has seen the calibration
+        server.set_burn(0)
+        trial = _run(session, server)
+        known = per_packet * packets(namespace) / completed(trial)
+        name = f"{WALKS * CHAIN_RULES:,} nftables rules: softirq time on the server's core"
+        pairs[name].append((known, _more(_cost(session, trial), base, "softirq")))
+    load_rules(namespace, 0)
+    return [row(name, UNIT, *zip(*values, strict=True)) for name, values in pairs.items()]
+
+
+def _burn(session: Session, server: KnownCost, burn_us: float) -> tuple[cpu.Cost, float]:
+    """Cost per connection by kind as the suite reports it; the burn by the server's clock."""
+    server.set_burn(burn_us)
+    first = server.request_number
+    trial = _run(session, server)
+    return _cost(session, trial), server.burnt(first, server.request_number)
+
+
+def _run(session: Session, server: KnownCost) -> Trial:
+    """One load trial at the experiment's first level."""
+    trial = Trial(server.name, 1, session.experiment.load.offered_cps[0], load={"round": 1})
+    trial.load["response_bytes"] = session.response_bytes
+    run_load_trial(session, trial)
+    return trial
+
+
+def _cost(session: Session, trial: Trial) -> cpu.Cost:
+    return cpu.server_cost(Readings(trial), session.experiment.cores.server)
+
+
+def _more(loaded: cpu.Cost, base: cpu.Cost, kind: str) -> float:
+    above, below = loaded[kind], base[kind]
+    assert above is not None and below is not None, "the account of time was not read"
+    return above - below

@@ -1,0 +1,85 @@
+"""Known memory: what flows are made to hold moves the slope by that amount.
+
+Two amounts at once: bytes that the server allocates for each connection, and a request that it
+leaves in the socket's buffer. What the kernel charges each socket for the latter, it says of each
+one by itself (sock_diag); the suite reads the sum of the whole stack (/proc/net/sockstat).
+"""
+
+import re
+import time
+from collections import defaultdict
+
+from harness.analysis.memory import HOLD, Line, fit, held_flows, lines
+from harness.analysis.readings import Readings
+from harness.experiment.hold_trial import run_hold_trial
+from harness.experiment.session import Session
+from harness.model import Kind, Metric, Sample, Trial
+from harness.testbed.namespace import execute
+from harness.truth.row import Row, row
+from servers.known_cost import KnownCost
+
+HOLD_BYTES = 8192
+UNREAD_BYTES = 20_000
+CHARGED = Metric("known.socket_memory", "B", Kind.GAUGE, "ss --memory: r, f, w of skmem")
+SKMEM = re.compile(r"skmem:\(r(\d+),rb\d+,t\d+,tb\d+,f(\d+),w(\d+)")
+
+
+class ChargedSockets:
+    """What the kernel charges the established sockets of a namespace, each asked by itself."""
+
+    name = "charged sockets"
+    metrics = (CHARGED,)
+
+    def __init__(self, namespace: str):
+        self._namespace = namespace
+
+    def start(self) -> None:
+        """Nothing to begin."""
+
+    def read(self) -> list[Sample]:
+        """The sum over all sockets."""
+        now = time.monotonic()
+        said = execute(self._namespace, ["ss", "-tnmH", "state", "established"])
+        whole = sum(sum(map(int, parts)) for parts in SKMEM.findall(said))
+        return [CHARGED.sample(now, whole)]
+
+    def stop(self) -> None:
+        """Nothing to end."""
+
+
+def prove_known_memory(session: Session, server: KnownCost, rounds: int) -> list[Row]:
+    """A line for the server's own memory and one for socket buffers, over `rounds` rounds."""
+    plain_experiment = session.experiment
+    workload = plain_experiment.workload.model_copy(update={"request_bytes": UNREAD_BYTES})
+    unread_experiment = plain_experiment.model_copy(update={"workload": workload})
+    pairs: dict[str, list[tuple[float, float]]] = defaultdict(list)
+    for _ in range(rounds):
+        server.hold(0)
+        plain, plain_charged = _slopes(session, server)
+        server.hold(HOLD_BYTES, leave_unread=True)
+        session.experiment = unread_experiment
+        try:
+            full, full_charged = _slopes(session, server)
+        finally:
+            session.experiment = plain_experiment
+        name = f"{HOLD_BYTES:,} bytes that the server allocates per flow: process"
+        pairs[name].append((HOLD_BYTES, full["process"].slope - plain["process"].slope))
+        name = f"{UNREAD_BYTES:,} bytes left unread per flow, as charged: socket buffers"
+        seen = full["socket buffers"].slope - plain["socket buffers"].slope
+        pairs[name].append((full_charged - plain_charged, seen))
+    server.hold(0)
+    return [row(name, "B per flow", *zip(*values, strict=True)) for name, values in pairs.items()]
+
+
+def _slopes(session: Session, server: KnownCost) -> tuple[dict[str, Line], float]:
+    """The suite's lines through holds at all counts, and the slope of what sockets are charged."""
+    holds = []
+    for number, count in enumerate(session.experiment.memory.open_flows, start=1):
+        trial = Trial(server.name, number, 0.0, load={"round": 1})
+        trial.load |= {"open_flows": count, "state": "established"}
+        trial.load["response_bytes"] = session.response_bytes
+        run_hold_trial(session, trial)
+        holds.append(Readings(trial))
+    charged = fit([(held_flows(seen), seen.level(CHARGED.name, HOLD) or 0.0) for seen in holds])
+    assert charged is not None, "a slope needs two counts of flows"
+    return lines(holds, {}), charged.slope

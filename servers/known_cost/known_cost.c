@@ -1,0 +1,138 @@
+// An HTTP server whose cost is known: it burns a set amount of user time for each request and holds a
+// set amount of memory for each connection. For proving that the suite's figures are true.
+//
+// Usage: known_cost ADDRESS PORT CONTROL RESPONSE_BYTES. CONTROL is a file that holds `struct Control`,
+// shared with the harness, which changes the cost between two trials and reads what was burnt.
+//
+// A burn is a chain of dependent multiplications. Its length in time is measured around each one by
+// this thread's own CPU clock, which no time in other programs is in; softirqs that ran on top of
+// a burn are in it, so the median of many burns is the cost.
+
+#define _GNU_SOURCE
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#define BURNS 65536
+#define MAX_FILES 20000
+#define EVENTS 64
+
+// Laid out as `Control` in server.py.
+struct Control {
+  uint64_t loops;             // of a burn; set by the harness
+  uint64_t hold_bytes;        // of each connection from now on; set by the harness
+  uint64_t leave_unread;      // from now on, answer at once and never read; set by the harness
+  uint64_t requests;          // answered so far
+  uint32_t burnt_ns[BURNS];   // of request number i at i % BURNS
+};
+
+static volatile struct Control* control;
+static char* response;
+static size_t response_bytes;
+static void* held[MAX_FILES];
+static volatile uint64_t sink;
+
+static uint64_t thread_ns(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static void burn(void) {
+  uint64_t loops = control->loops;
+  uint64_t before = thread_ns();
+  uint64_t value = sink | 1;
+  for (uint64_t i = 0; i < loops; i++) value = value * 6364136223846793005u + 1442695040888963407u;
+  sink = value;
+  control->burnt_ns[control->requests % BURNS] = (uint32_t)(thread_ns() - before);
+}
+
+static void make_response(size_t size) {
+  char head[128];
+  size_t body = size;
+  int length;
+  do {
+    length = snprintf(head, sizeof head, "HTTP/1.1 200 OK\r\nContent-Length: %zu\r\n\r\n", body);
+  } while ((size_t)length + body > size && body-- > 0);
+  response_bytes = (size_t)length + body;
+  response = malloc(response_bytes);
+  memset(response, 'x', response_bytes);
+  memcpy(response, head, (size_t)length);
+}
+
+static void answer(int file) {
+  burn();
+  if (write(file, response, response_bytes) == (ssize_t)response_bytes) control->requests++;
+}
+
+static void accept_all(int listener, int poll) {
+  for (;;) {
+    int file = accept4(listener, 0, 0, SOCK_NONBLOCK);
+    if (file < 0) return;
+    if (file >= MAX_FILES) {
+      close(file);
+      continue;
+    }
+    size_t size = control->hold_bytes;
+    held[file] = size ? malloc(size) : 0;
+    if (held[file]) memset(held[file], 1, size);
+    int unread = control->leave_unread != 0;
+    struct epoll_event event = {.events = unread ? EPOLLRDHUP : EPOLLIN | EPOLLRDHUP, .data.fd = file};
+    epoll_ctl(poll, EPOLL_CTL_ADD, file, &event);
+    if (unread) answer(file);
+  }
+}
+
+static void end(int file) {
+  free(held[file]);
+  held[file] = 0;
+  close(file);
+}
+
+static void serve(struct epoll_event* event) {
+  static char request[65536];
+  int file = event->data.fd;
+  if (event->events & (EPOLLERR | EPOLLHUP)) {
+    end(file);
+    return;
+  }
+  if (event->events & EPOLLIN) {
+    ssize_t length = read(file, request, sizeof request);
+    if (length > 3 && !memcmp(request + length - 4, "\r\n\r\n", 4)) answer(file);
+    if (length <= 0) event->events |= EPOLLRDHUP;
+  }
+  if (event->events & EPOLLRDHUP) end(file);
+}
+
+int main(int count, char** arguments) {
+  if (count != 5) return 2;
+  int file = open(arguments[3], O_RDWR);
+  control = mmap(0, sizeof *control, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  if (control == MAP_FAILED) return perror(arguments[3]), 1;
+  make_response(strtoul(arguments[4], 0, 10));
+  int listener = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0), yes = 1;
+  setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+  struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons(atoi(arguments[2]))};
+  inet_pton(AF_INET, arguments[1], &address.sin_addr);
+  if (bind(listener, (struct sockaddr*)&address, sizeof address) || listen(listener, 4096)) return perror("listen"), 1;
+  int poll = epoll_create1(0);
+  struct epoll_event event = {.events = EPOLLIN, .data.fd = listener};
+  epoll_ctl(poll, EPOLL_CTL_ADD, listener, &event);
+  for (;;) {
+    struct epoll_event events[EVENTS];
+    int ready = epoll_wait(poll, events, EVENTS, -1);
+    for (int i = 0; i < ready; i++) {
+      if (events[i].data.fd == listener) accept_all(listener, poll);
+      else serve(&events[i]);
+    }
+  }
+}

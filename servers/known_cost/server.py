@@ -1,0 +1,168 @@
+"""A server of known cost on the kernel's stack: compiled when needed, set from outside, stopped."""
+
+import ctypes
+import mmap
+import os
+import subprocess
+import time
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from harness.errors import StackcostError
+from harness.testbed.namespace import end_group, find_program, run
+from servers.base import Endpoint
+from servers.probe import ask, ensure_port_free
+
+SOURCE = Path(__file__).with_name("known_cost.c")
+BURNS = 65_536
+START_PATIENCE_S = 5.0
+PRIORITY = 1  # as the kernel threads that receive for it
+PROBE_LOOPS = 100_000
+PROBES = 20
+
+
+class Control(ctypes.Structure):
+    """struct Control of known_cost.c."""
+
+    _fields_ = [
+        ("loops", ctypes.c_uint64),
+        ("hold_bytes", ctypes.c_uint64),
+        ("leave_unread", ctypes.c_uint64),
+        ("requests", ctypes.c_uint64),
+        ("burnt_ns", ctypes.c_uint32 * BURNS),
+    ]
+
+
+class KnownCost:
+    """Answers each request with `response_bytes`, after a burn of `set_burn`; one process.
+
+    `hold`: bytes of its own that it allocates and fills for each connection from then on.
+    `leave_unread`: from then on it answers at once and leaves the request in the socket's buffer.
+    """
+
+    name: str = "known-cost"
+
+    def __init__(self, endpoint: Endpoint, response_bytes: int = 100, request: bytes = b"\r\n\r\n"):
+        self._endpoint = endpoint
+        self._response_bytes = response_bytes
+        self._request = request
+        self._process: subprocess.Popen[bytes] | None = None
+        self._control: Control | None = None
+        self._own_requests = 0
+        self._loops_per_us = 0.0
+
+    def start(self) -> None:
+        """Compile, start, wait until it answers, and find how many loops a microsecond has."""
+        self.stop()
+        where = self._endpoint
+        where.folder.mkdir(parents=True, exist_ok=True)
+        ensure_port_free(where.namespace, where.address, where.port)
+        program = where.folder / "known_cost"
+        subprocess.run(
+            [find_program("cc"), "-O2", "-o", str(program), str(SOURCE)], check=True, timeout=60
+        )
+        self._control = self._map_control(where.folder / "control")
+        arguments = [where.address, str(where.port), str(where.folder / "control")]
+        try:
+            with (where.folder / "error.log").open("wb") as log:
+                self._process = run(
+                    where.namespace,
+                    [str(program), *arguments, str(self._response_bytes)],
+                    where.cpus,
+                    stderr=log,
+                )
+            # Other programs must not preempt it: what they leave of the caches is no known cost.
+            os.sched_setscheduler(self._process.pid, os.SCHED_FIFO, os.sched_param(PRIORITY))
+            self._wait_until_up()
+            self._calibrate()
+        except BaseException:
+            self.stop()
+            raise
+
+    def set_burn(self, microseconds: float) -> None:
+        """From now on burn about so long for each request; `burnt` says how long it really was."""
+        self._set().loops = round(microseconds * self._loops_per_us)
+
+    def hold(self, size: int, leave_unread: bool = False) -> None:
+        """From now on hold `size` bytes for each connection; leave requests unread or not."""
+        self._set().hold_bytes = size
+        self._set().leave_unread = leave_unread
+
+    def burnt(self, first: int, last: int) -> float:
+        """Median microseconds of the burns of requests number `first` to `last`, by its clock."""
+        control = self._set()
+        chosen = range(max(first, last - BURNS), last)
+        return median(control.burnt_ns[number % BURNS] for number in chosen) / 1e3
+
+    def check_health(self) -> None:
+        """One request must bring the whole response."""
+        if self.response_length() != self._response_bytes:
+            raise StackcostError(f"{self.name} did not answer with {self._response_bytes} bytes")
+
+    def response_length(self) -> int:
+        """Bytes of headers and body in answer to a real request."""
+        where = self._endpoint
+        self._own_requests += 1
+        return ask(where.namespace, where.address, where.port, self._request).length
+
+    def processes(self) -> dict[str, int]:
+        """The one process."""
+        alive = self._process is not None and self._process.poll() is None
+        return {"worker-0": self._process.pid} if self._process and alive else {}
+
+    def requests_served(self) -> int | None:
+        """Requests answered since start, less those made here."""
+        return int(self._set().requests) - self._own_requests
+
+    @property
+    def request_number(self) -> int:
+        """Requests answered since start, all of them."""
+        return int(self._set().requests)
+
+    def describe(self) -> dict[str, Any]:
+        """What ran and where."""
+        return {
+            "name": self.name,
+            "cpus": list(self._endpoint.cpus),
+            "response_bytes": self._response_bytes,
+            "loops_per_microsecond": self._loops_per_us,
+        }
+
+    def stop(self) -> None:
+        """End it; may be called at any time, more than once."""
+        if self._process is not None:
+            end_group(self._process)
+            self._process = None
+        self._own_requests = 0
+
+    def _set(self) -> Control:
+        if self._control is None:
+            raise StackcostError(f"{self.name} is not started")
+        return self._control
+
+    def _map_control(self, path: Path) -> Control:
+        path.write_bytes(bytes(ctypes.sizeof(Control)))
+        with path.open("r+b") as file:
+            return Control.from_buffer(mmap.mmap(file.fileno(), ctypes.sizeof(Control)))
+
+    def _wait_until_up(self) -> None:
+        assert self._process is not None
+        deadline = time.monotonic() + START_PATIENCE_S
+        while self._process.poll() is None and time.monotonic() < deadline:
+            try:
+                self.check_health()
+                return
+            except StackcostError:
+                self._own_requests -= 1
+                time.sleep(0.02)
+        said = (self._endpoint.folder / "error.log").read_text(errors="replace").strip()
+        raise StackcostError(f"{self.name} did not start: {said or 'no answer'}")
+
+    def _calibrate(self) -> None:
+        self._set().loops = PROBE_LOOPS
+        first = self.request_number
+        for _ in range(PROBES):
+            self.response_length()
+        self._loops_per_us = PROBE_LOOPS / self.burnt(first, self.request_number)
+        self.set_burn(0)

@@ -1,0 +1,53 @@
+"""Flows in states of the kernel's stack: as many as wanted are there, and the kernel holds them."""
+
+import os
+from collections.abc import Iterator
+
+import pytest
+
+from harness.collect.slab import Slab
+from harness.experiment.kernel_states import half_open, time_wait, tracked
+from harness.experiment.session import Session
+from harness.testbed.namespace import execute
+from harness.truth.bed import known_cost_session, truth_experiment
+
+pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="the test bed needs root")
+
+FLOWS = 300
+
+
+@pytest.fixture(scope="module")
+def session() -> Iterator[Session]:
+    with known_cost_session(truth_experiment()) as (made, _):
+        yield made
+
+
+def objects(cache: str) -> float:
+    return sum(
+        sample.value or 0
+        for sample in Slab().read()
+        if sample.metric == "slab.active" and sample.labels["cache"] == cache
+    )
+
+
+def test_half_open_flows_are_requests_that_nobody_completes(session: Session) -> None:
+    with half_open(session, FLOWS) as held:
+        assert held() == FLOWS
+        assert objects("request_sock_TCP") >= FLOWS
+    assert held() == 0
+
+
+def test_flows_in_time_wait_are_opened_up_to_the_count(session: Session) -> None:
+    for count in (FLOWS // 2, FLOWS):
+        with time_wait(session, count) as held:
+            assert held() == count
+            assert objects("tw_sock_TCP") >= count
+
+
+def test_flows_are_tracked_inside_and_forgotten_after(session: Session) -> None:
+    namespace = session.bed.server_namespace
+    path = "/proc/sys/net/netfilter/nf_conntrack_count"
+    with tracked(session):
+        execute(namespace, ["bash", "-c", "echo > /dev/udp/127.0.0.1/8099"])
+        assert int(execute(namespace, ["cat", path])) >= 1
+    assert int(execute(namespace, ["cat", path])) == 0

@@ -1,0 +1,34 @@
+"""Known cost and memory through the whole of the suite, quickly; `script/bench truth` is exact.
+
+The tolerance is wider than that proof's, as other programs may share the machine; a figure in the
+wrong kind, on the wrong core or counted twice is off by everything.
+"""
+
+import os
+
+import pytest
+
+from harness.truth.prove import prove_known
+from harness.truth.row import Row
+
+pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="the test bed needs root")
+
+TOLERANCE = 0.2
+
+
+@pytest.fixture(scope="module")
+def rows() -> dict[str, Row]:
+    return {row.name.partition(":")[0]: row for row in prove_known(quick=True)}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "burn of 100 us in user space",
+        "4,000 nftables rules",
+        "8,192 bytes that the server allocates per flow",
+        "20,000 bytes left unread per flow, as charged",
+    ],
+)
+def test_what_is_known_is_what_is_reported(rows: dict[str, Row], name: str) -> None:
+    assert rows[name].holds(TOLERANCE), rows[name]
