@@ -1,8 +1,5 @@
 // Any bytes as a profile: a ProfileError, or a profile whose every reference and span is good.
-//
-//   meson setup build-fuzz engine -Dfuzz=true --native-file engine/tests/fuzz/clang.ini
-//   ninja -C build-fuzz tests/fuzz/profile-fuzz
-//   mkdir corpus; build-fuzz/tests/fuzz/profile-fuzz -dict=engine/tests/fuzz/profile.dict corpus
+// script/fuzz builds and runs it.
 
 #include <algorithm>
 #include <cstdint>

@@ -1,9 +1,6 @@
 // Any bytes as a request: an answer, and the control plane serves on. Input is one message as sent,
 // or, when it begins with '!', several divided by 0x1e that get the handles of the context's owner.
-//
-//   meson setup build-fuzz engine -Dfuzz=true --native-file engine/tests/fuzz/clang.ini
-//   ninja -C build-fuzz tests/fuzz/rpc-fuzz
-//   mkdir corpus; build-fuzz/tests/fuzz/rpc-fuzz -dict=engine/tests/fuzz/rpc.dict corpus
+// script/fuzz builds and runs it.
 
 #include <cstdlib>
 #include <memory>
