@@ -54,6 +54,7 @@ def flags(seen: Readings, server_cpus: Collection[int]) -> list[str]:
         found.append(f"{trial.load['cut_flows']} flows had not ended when the drain was over")
     if flows.retransmitted(trial):
         found.append(f"{flows.retransmitted(trial)} segments retransmitted")
+    found += _collector_flags(trial)
     return found + (_hold_flags(trial) if is_hold(trial) else _rate_flags(seen))
 
 
@@ -86,6 +87,17 @@ def _schedule_flags(trial: Trial) -> list[str]:
     if unsent:
         found.append(f"{unsent} connections of the schedule not started")
     return found
+
+
+def _collector_flags(trial: Trial) -> list[str]:
+    """Collectors that read in this trial and failed in it too: what they lack is unknown."""
+    read = {sample.metric for sample in trial.samples if sample.value is not None}
+    lost = {
+        sample.reason
+        for sample in trial.samples
+        if sample.value is None and not sample.labels and sample.metric in read
+    }
+    return [f"failed in mid-trial: {reason}" for reason in sorted(lost)]
 
 
 def _hold_flags(trial: Trial) -> list[str]:

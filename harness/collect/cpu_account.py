@@ -24,6 +24,7 @@ from pathlib import Path
 
 from harness.collect.bpf import BpfObject
 from harness.collect.cpu import online_cpus
+from harness.errors import StackcostError
 from harness.model import Kind, Metric, Sample
 
 # Order of enum in include/linux/interrupt.h.
@@ -115,7 +116,8 @@ class CpuAccount:
 
     def read(self) -> list[Sample]:
         """Per CPU: time by kind, softirqs and interrupts by vector; time of every task."""
-        assert self._programs is not None, "read() before start()"
+        if self._programs is None:
+            raise StackcostError("it is not running")
         for cpu in online_cpus():
             self._programs.run("update_account", cpu)
         accounts = self._programs.read_per_cpu("accounts", Account)

@@ -1,9 +1,10 @@
 from dataclasses import replace
 
+from harness.analysis import cpu
 from harness.analysis.checks import Check, checks, flags
 from harness.analysis.readings import Readings
 from harness.model import Trial
-from tests.analysis.trials import counter, hold_trial, load_trial
+from tests.analysis.trials import SUSTAIN, counter, hold_trial, load_trial
 
 
 def by_name(trial: Trial, cpus: tuple[int, ...] = (1,)) -> dict[str, Check]:
@@ -94,3 +95,17 @@ def test_an_account_that_lost_time_does_not_close() -> None:
 def test_a_hold_has_the_closing_of_its_time_as_its_check() -> None:
     (closing,) = checks(Readings(hold_trial(2000, {"slab.bytes": 1.0})), (1,))
     assert closing.holds is None and closing.reason == "exact CPU time was not read"
+
+
+def test_a_collector_that_fails_in_mid_trial_is_flagged_and_its_figures_are_unknown() -> None:
+    trial = load_trial()
+    edge = SUSTAIN.end
+    last = [s for s in trial.samples if s.metric == "cpu.exact_time" and s.time >= edge]
+    trial.samples = [sample for sample in trial.samples if sample not in last]
+    trial.samples += [replace(last[0], value=None, labels={}, reason="cpu account: it broke")]
+    seen = Readings(trial)
+    assert flags(seen, (1,)) == ["failed in mid-trial: cpu account: it broke"]
+    assert cpu.server_cost(seen, [1])["softirq"] is None
+    closing = by_name(trial)["user"]
+    assert closing.holds is None and closing.reason == "cpu account: it broke"
+    assert cpu.engine_busy_share(seen, "generator") == 0.4, "the others' figures stay"

@@ -164,3 +164,15 @@ def test_a_machine_without_a_compiler_has_unknown_figures_with_the_reason(
     assert unknown == {metric.name for metric in CpuAccount.metrics}
     assert all("clang is missing" in s.reason for s in samples if s.value is None)
     assert any(sample.metric == "cpu.time" for sample in samples)
+
+
+def test_an_account_that_ends_in_mid_trial_is_unknown_from_then_on_and_the_others_go_on() -> None:
+    account = CpuAccount()
+    with Sampler([account, CpuTime()], interval_s=10) as sampler:
+        first = sampler.read_now()
+        account.stop()  # as when its programs are taken out of the kernel
+        last = sampler.read_now()
+    assert all(sample.value is not None for sample in first)
+    lost = {s.metric: s.reason for s in last if s.value is None}
+    assert lost == {metric.name: "cpu account: it is not running" for metric in CpuAccount.metrics}
+    assert any(sample.metric == "cpu.time" and sample.value for sample in last)
