@@ -169,7 +169,7 @@ def _server_agrees(trial: Trial) -> Check:
 
 
 def _receive_work_is_the_servers(seen: Readings, server_cpus: Collection[int]) -> Check:
-    name = "share of NET_RX softirq time on the server's cores"
+    name = "share of receive work on the server's cores"
     share = cpu.receive_share(seen, server_cpus)
     wanted = f">= {RECEIVE_SHARE:.0%}"
     if share is None:

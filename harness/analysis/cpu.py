@@ -140,12 +140,17 @@ def core_seconds(seen: Readings, cpu: int, phase: str) -> CpuSeconds | None:
 
 
 def receive_share(seen: Readings, cpus: Collection[int], phase: str = "sustain") -> float | None:
-    """Share (0 to 1) of the machine's NET_RX softirq time that ran on some cores."""
+    """Share (0 to 1) of the machine's receive work that ran on some cores.
+
+    Receive work: NET_RX softirq anywhere, and the threads that poll an interface on these cores,
+    where threaded NAPI without packet steering does all of it.
+    """
     by_cpu = seen.by_label("softirq.time", phase, "cpu", vector="NET_RX")
-    everywhere = sum(by_cpu.values())
-    if not everywhere:
+    polls = _poll_seconds(seen, cpus, phase)
+    everywhere = sum(by_cpu.values()) + polls
+    if not by_cpu or not everywhere:
         return None
-    return sum(by_cpu.get(str(cpu), 0.0) for cpu in cpus) / everywhere
+    return (sum(by_cpu.get(str(cpu), 0.0) for cpu in cpus) + polls) / everywhere
 
 
 def engine_busy_seconds(seen: Readings, engine: str, phase: str = "sustain") -> float | None:

@@ -96,8 +96,9 @@ DEFINITIONS = {
     ),
     "receive_share": Definition(
         unit="1",
-        definition="share of the machine's NET_RX softirq time that ran on the server's cores",
-        source="softirq.time, vector NET_RX",
+        definition="share of the machine's receive work that ran on the server's cores: NET_RX "
+        "softirq anywhere, and the threads that poll an interface on the server's cores",
+        source="softirq.time, vector NET_RX; task.time of napi/*",
     ),
     "latency": Definition(
         unit="us",

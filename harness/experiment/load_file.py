@@ -49,7 +49,7 @@ def _validate(path: Path, document: Any, short: Any) -> Experiment:
         raise StackcostError(f"{path} line 1: an experiment is a mapping of keys to values")
     merged: dict[str, Any] = _overlaid(document, short)
     try:
-        experiment = Experiment.model_validate(merged)
+        experiment = Experiment.model_validate(merged, context={"folder": path.parent})
     except ValidationError as error:
         lines = [_fault(path, document, short, fault) for fault in error.errors()]
         raise StackcostError("\n".join(lines), "see experiments/compare.yaml for every key") from (

@@ -64,7 +64,7 @@ def _variants_of(server: ServerName, experiment: Experiment) -> list[Variant]:
         matrix.response_bytes or [workload.response_bytes],
     ):
         varied = [
-            tuning if tuned and matrix.tuning else "",
+            tier_of(tuning).name if tuned and matrix.tuning else "",
             workers_part(workers) if workers and numbers else "",
             length_part(length) if matrix.response_bytes else "",
         ]

@@ -12,11 +12,13 @@ from pydantic import (
     BaseModel,
     ConfigDict,
     Field,
+    ValidationInfo,
     field_validator,
     model_validator,
 )
 
-from harness.tuning import tier_names
+from harness.errors import StackcostError
+from harness.tuning import tier_of
 
 Seconds = Annotated[float, Field(gt=0, le=3600)]
 Rate = Annotated[float, Field(gt=0)]
@@ -27,9 +29,15 @@ Workers = Annotated[int, Field(ge=1, le=1024)]
 ResponseBytes = Annotated[int, Field(ge=1, le=100_000_000)]
 
 
-def _known_tier(name: str) -> str:
-    if name not in tier_names():
-        raise ValueError(f"no such tuning tier, choose of {', '.join(tier_names())}")
+def _known_tier(name: str, info: ValidationInfo) -> str:
+    """A tier's name, or the path of its file, made absolute from the validation's folder: the
+    experiment file's."""
+    if name.endswith(".yaml"):
+        name = str(Path((info.context or {}).get("folder", "."), name).resolve())
+    try:
+        tier_of(name)
+    except StackcostError as error:
+        raise ValueError(str(error)) from error
     return name
 
 
@@ -148,7 +156,7 @@ class Matrix(Section):
     def parts(self) -> set[str]:
         """Every word that it adds to a server's name."""
         return {
-            *self.tuning,
+            *(tier_of(tuning).name for tuning in self.tuning),
             *map(workers_part, self.workers),
             *map(length_part, self.response_bytes),
         }

@@ -7,10 +7,12 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 from ruamel.yaml import YAML
+from ruamel.yaml.error import MarkedYAMLError
 
 from harness.errors import StackcostError
 
 FOLDER = Path(__file__).parent / "tiers"
+SUFFIX = ".yaml"
 Context = Literal["main", "events", "http"]  # nginx's own word for a block of its configuration
 
 
@@ -82,11 +84,17 @@ def tier_names() -> list[str]:
 
 @cache
 def tier_of(name: str) -> Tier:
-    """The tier of this name; StackcostError naming the others when there is none."""
-    path = FOLDER / f"{name}.yaml"
-    if name not in tier_names():
-        raise StackcostError(f"there is no tuning tier {name!r}", f"one of {tier_names()}")
+    """The tier of this name, or of a file of one's own (`name` ends in .yaml).
+
+    StackcostError naming the others when there is none.
+    """
+    path = Path(name) if name.endswith(SUFFIX) else FOLDER / f"{name}{SUFFIX}"
+    if not path.is_file():
+        raise StackcostError(
+            f"there is no tuning tier {name!r}", f"one of {', '.join(tier_names())}, or a file"
+        )
     try:
-        return Tier.model_validate(YAML(typ="safe").load(path.read_text()) | {"name": name})
-    except ValidationError as error:
-        raise StackcostError(f"{path}: {error}") from error
+        text = path.read_text(encoding="utf-8")
+        return Tier.model_validate(dict(YAML(typ="safe").load(text)) | {"name": path.stem})
+    except (ValidationError, MarkedYAMLError, ValueError, TypeError) as error:
+        raise StackcostError(f"{path} is no tuning tier: {error}") from error

@@ -51,7 +51,7 @@ def test_a_tier_that_the_machine_cannot_is_kept_with_the_reason_and_not_run() ->
 @pytest.mark.parametrize(
     ("others", "told"),
     [
-        ({"matrix": {"tuning": ["none"]}}, "no such tuning tier"),
+        ({"matrix": {"tuning": ["none"]}}, "there is no tuning tier 'none'"),
         ({"matrix": {"workers": [1, 1]}}, "stands twice"),
         ({"baseline": "nginx/kernel:rps"}, "the matrix has no rps"),
     ],

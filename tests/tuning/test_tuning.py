@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from harness.errors import StackcostError
 from harness.testbed import host_sysctl
 from harness.testbed.local import LocalTestbed
 from harness.testbed.namespace import execute
@@ -90,6 +91,15 @@ def test_receive_work_is_done_as_a_tier_wants_it(bed: LocalTestbed) -> None:
     napi = steer_receive(*where, ReceiveWork((1,), packet_steering=False))
     assert napi.poll_threads and set(napi.rps_cpus.values()) == {"0"}
     assert os.sched_getaffinity(napi.poll_threads[0]) == {1}
+
+
+def test_a_tier_may_be_a_file_of_ones_own(tmp_path: Path) -> None:
+    file = tmp_path / "mine.yaml"
+    file.write_text("title: my own\nsource: me\nsysctls: {net.a: {value: 1, source: me}}\n")
+    assert tier_of(str(file)).name == "mine" and tier_of(str(file)).sysctls["net.a"].value == "1"
+    file.with_name("bad.yaml").write_text("title: no source\n")
+    with pytest.raises(StackcostError, match=r"bad\.yaml is no tuning tier"):
+        tier_of(str(file.with_name("bad.yaml")))
 
 
 def test_pinning_apart_needs_a_core_for_each() -> None:
