@@ -46,6 +46,9 @@ class Server(Protocol):
     def requests_served(self) -> int | None:
         """Requests served since start by its own account; None when it keeps none."""
 
+    def refusals(self) -> dict[str, int]:
+        """Connections it turned away since start, by what it lacked; empty when it counts none."""
+
     def describe(self) -> dict[str, Any]:
         """Version, configuration text, tuning tier, worker count, cores: for the manifest."""
 

@@ -17,6 +17,7 @@ BUSY_LIMIT = 0.80  # of the generator's cores, as CSIT keeps its own
 LATE_LIMIT = 0.01  # of connections, started more than 1 ms after their time
 FOREIGN_LIMIT = 0.02  # of the server's cores, taken by other programs
 STEAL_LIMIT = 0.01  # of all cores' time
+VARIATION_LIMIT = 0.05  # of the rate in the sustain window, by seconds; RFC 9411 as below
 RATE_TOLERANCE = 0.05  # completed against offered, as RFC 9411 section 7 asks of the sustain phase
 ESTABLISHED = "established"
 RECEIVE_SHARE = 0.95  # of NET_RX time on the server's cores
@@ -36,18 +37,8 @@ class Check(BaseModel):
 
 def flags(seen: Readings, server_cpus: Collection[int]) -> list[str]:
     """Reasons to distrust a trial; empty is good."""
-    trial, phase = seen.trial, main_phase(seen.trial)
-    found = []
-    busy = cpu.engine_busy_share(seen, "generator", phase)
-    if busy is not None and busy > BUSY_LIMIT:
-        found.append(f"generator {busy:.0%} busy, above {BUSY_LIMIT:.0%}")
-    found += _schedule_flags(trial)
-    steal = cpu.steal_share(seen, phase)
-    if steal is not None and steal > STEAL_LIMIT:
-        found.append(f"{steal:.1%} of CPU time stolen by the hypervisor")
-    foreign = None if is_hold(trial) else cpu.foreign_share(seen, server_cpus)
-    if foreign is not None and foreign > FOREIGN_LIMIT:
-        found.append(f"other programs took {foreign:.1%} of the server's cores")
+    trial = seen.trial
+    found = disturbances(seen, server_cpus)
     if flows.failed(trial):
         found.append(f"{flows.failed(trial)} connections failed")
     if trial.load.get("cut_flows"):
@@ -56,6 +47,41 @@ def flags(seen: Readings, server_cpus: Collection[int]) -> list[str]:
         found.append(f"{flows.retransmitted(trial)} segments retransmitted")
     found += _collector_flags(trial)
     return found + (_hold_flags(trial) if is_hold(trial) else _rate_flags(seen))
+
+
+def disturbances(seen: Readings, server_cpus: Collection[int]) -> list[str]:
+    """What the generator or the machine did to a trial; no fault of the server's.
+
+    Such a trial says little of the server, so it is worth repeating.
+    """
+    trial, phase = seen.trial, main_phase(seen.trial)
+    found = generator_limits(seen) + late_starts(seen)
+    steal = cpu.steal_share(seen, phase)
+    if steal is not None and steal > STEAL_LIMIT:
+        found.append(f"{steal:.1%} of CPU time stolen by the hypervisor")
+    foreign = None if is_hold(trial) else cpu.foreign_share(seen, server_cpus)
+    if foreign is not None and foreign > FOREIGN_LIMIT:
+        found.append(f"other programs took {foreign:.1%} of the server's cores")
+    return found
+
+
+def generator_limits(seen: Readings) -> list[str]:
+    """Signs that the generator did not offer what was asked of it."""
+    busy = cpu.engine_busy_share(seen, "generator", main_phase(seen.trial))
+    over = busy is not None and busy > BUSY_LIMIT
+    found = [f"generator {busy:.0%} busy, above {BUSY_LIMIT:.0%}"] if over else []
+    intended, opened = (_schedule(seen.trial, name) for name in ("intended", "opened"))
+    if intended > opened:
+        found.append(f"{intended - opened} connections of the schedule not started")
+    return found
+
+
+def late_starts(seen: Readings) -> list[str]:
+    """Whether too many connections came too late, and then in bunches."""
+    late, opened = (_schedule(seen.trial, name) for name in ("late", "opened"))
+    if opened and late / opened > LATE_LIMIT:
+        return [f"{late / opened:.1%} of connections started late by the schedule"]
+    return []
 
 
 def is_hold(trial: Trial) -> bool:
@@ -78,15 +104,8 @@ def main_phase(trial: Trial) -> str:
     return "hold" if is_hold(trial) else "sustain"
 
 
-def _schedule_flags(trial: Trial) -> list[str]:
-    schedule = trial.load.get("schedule") or {}
-    late, unsent, opened = (schedule.get(name, 0) for name in ("late", "unsent", "opened"))
-    found = []
-    if opened and late / opened > LATE_LIMIT:
-        found.append(f"{late / opened:.1%} of connections started late by the schedule")
-    if unsent:
-        found.append(f"{unsent} connections of the schedule not started")
-    return found
+def _schedule(trial: Trial, name: str) -> int:
+    return int((trial.load.get("schedule") or {}).get(name, 0))
 
 
 def _collector_flags(trial: Trial) -> list[str]:
@@ -109,9 +128,13 @@ def _rate_flags(seen: Readings) -> list[str]:
     rate, offered = flows.completed_rate(seen), seen.trial.offered_cps
     if rate is None:
         return ["connections of the sustain window were not counted"]
+    found = []
     if abs(rate - offered) > RATE_TOLERANCE * offered:
-        return [f"completed {rate:.0f} connections/s of {offered:.0f} offered"]
-    return []
+        found.append(f"completed {rate:.0f} connections/s of {offered:.0f} offered")
+    steady = seen.trial.load.get("steadiness")
+    if steady and steady["variation"] > VARIATION_LIMIT:
+        found.append(f"the rate wavered by {steady['variation']:.1%} from second to second")
+    return found
 
 
 def checks(seen: Readings, server_cpus: Collection[int]) -> list[Check]:

@@ -4,7 +4,10 @@ import time
 
 from harness.analysis.checks import flags
 from harness.analysis.readings import Readings
+from harness.analysis.steadiness import completed_series, steadiness, warm_up_end
 from harness.collect.latency import latency_between, read_latency
+from harness.experiment.limits import read_limits
+from harness.experiment.schema import LoadPart
 from harness.experiment.session import Session
 from harness.experiment.systems import tunables_of
 from harness.model import Trial, Window
@@ -16,16 +19,22 @@ POLL_S = 0.1
 
 
 def run_load_trial(session: Session, trial: Trial) -> None:
+    """Offer `trial.offered_cps` as the experiment's load part says."""
+    offer_load(session, trial, session.experiment.load)
+
+
+def offer_load(session: Session, trial: Trial, part: LoadPart) -> None:
     """Offer `trial.offered_cps` and fill in phases, samples, the generator's report and flags.
 
-    The trial is filled in as it goes, so that one that is cut short holds what it had.
+    The loaded profile is that of `part`, whose times hold. The trial is filled in as it goes, so
+    that one that is cut short holds what it had.
     """
-    part = session.experiment.load
     served = session.system.server.requests_served()
+    refused = session.system.server.refusals()
     session.begin_trial()
-    session.client.start(
-        mult=trial.offered_cps, duration=part.warm_up_s + part.sustain_s + OVERHANG_S
-    )
+    whole_s = part.warm_up_s + part.sustain_s + OVERHANG_S
+    session.client.start(mult=trial.offered_cps, duration=whole_s)
+    end = time.monotonic() + whole_s
     try:
         began = session.read_edge()
         session.progress.pause(part.warm_up_s)
@@ -37,13 +46,16 @@ def run_load_trial(session: Session, trial: Trial) -> None:
         trial.phases["sustain"] = Window(first, last)
         after = read_latency(session.client)
         trial.load["latency"] = latency_between(before, after)
-        trial.load["cut_flows"] = end_traffic(session, OVERHANG_S + part.drain_s)
+        trial.load["limits"] = read_limits(session, refused)
+        trial.load["cut_flows"] = end_traffic(session, end + part.drain_s - time.monotonic())
         trial.phases["drain"] = Window(last, session.read_edge())
         trial.load |= session.generator_report()
         trial.load["server_requests"] = _difference(session.system.server.requests_served(), served)
     finally:
         trial.samples = session.trial_samples()
-    trial.flags = flags(Readings(trial), session.experiment.cores.server)
+    seen = Readings(trial)
+    _find_warm_up(seen)
+    trial.flags = flags(seen, session.experiment.cores.server)
 
 
 def end_traffic(session: Session, patience_s: float) -> int:
@@ -53,11 +65,12 @@ def end_traffic(session: Session, patience_s: float) -> int:
     """
     deadline = time.monotonic() + patience_s
     while session.client.is_traffic_active():
-        if time.monotonic() > deadline:
-            left = int(session.client.stats()["traffic"]["client"].get("m_active_flows", 0))
+        left = deadline - time.monotonic()
+        if left <= 0:
+            open_flows = int(session.client.stats()["traffic"]["client"].get("m_active_flows", 0))
             session.client.stop()
-            return left
-        time.sleep(POLL_S)
+            return open_flows
+        time.sleep(min(POLL_S, left))
     return 0
 
 
@@ -67,6 +80,21 @@ def prepare_load(session: Session) -> None:
     tunables = tunables_of(session.experiment.workload, session.response_bytes)
     session.system.serve(part.profile, tunables)
     session.client.load_profile(part.profile, tunables)
+
+
+def _find_warm_up(seen: Readings) -> None:
+    """Let the sustain window begin where the rate had become steady, if that is later than planned.
+
+    What was found is kept in `load`: seconds of warm-up, and how steady the sustain window was.
+    """
+    phases, load = seen.trial.phases, seen.trial.load
+    began, planned, last = phases["warm-up"].start, phases["sustain"].start, phases["sustain"].end
+    found = warm_up_end(completed_series(seen, Window(began, last)))
+    load["warm_up_found_s"] = None if found is None else found - began
+    if found is not None and found > planned:
+        phases["warm-up"], phases["sustain"] = Window(began, found), Window(found, last)
+    steady = steadiness(completed_series(seen, phases["sustain"]))
+    load["steadiness"] = steady.as_dict() if steady else None
 
 
 def _difference(after: int | None, before: int | None) -> int | None:

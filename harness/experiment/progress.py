@@ -63,6 +63,11 @@ class Progress:
                 soft_wrap=True,
             )
 
+    def expect(self, planned_s: float) -> None:
+        """The plan has changed: so many seconds in all, those behind us included."""
+        self._planned = planned_s
+        self._bar.update(self._task, total=planned_s)
+
     def reach(self, seconds: float) -> None:
         """So many of the planned seconds are behind us."""
         self._bar.update(self._task, completed=seconds)

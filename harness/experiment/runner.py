@@ -1,7 +1,6 @@
 """Runs an experiment: every trial is stored as soon as it is over, whatever happens next."""
 
 import re
-import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -29,11 +28,12 @@ from harness.experiment.plan import (
     seconds_of,
 )
 from harness.experiment.progress import Progress
+from harness.experiment.recorded import recorded
 from harness.experiment.schema import Experiment
 from harness.experiment.session import Session, open_session
 from harness.model import Trial
 from harness.store import Manifest, RunFolder
-from harness.store.manifest import Resumption, utc_now
+from harness.store.manifest import Resumption
 from harness.testbed.local import check_root
 from harness.testbed.lock import RunLock
 from harness.testbed.signals import ending_signals_raise
@@ -102,41 +102,11 @@ def _run_turns(
     manifest: Manifest,
     console: Console,
 ) -> None:
-    run.write_manifest(manifest)
-    try:
-        with Progress(planned_seconds(turns, experiment), console) as progress:
-            _Runner(experiment, run, manifest, progress).run(turns)
-        manifest.state = "complete"
-    except KeyboardInterrupt:
-        manifest.state = "interrupted"
-    except StackcostError as error:
-        manifest.state, manifest.failure = "failed", error.what
-        raise _with_folder(error, run) from error
-    except BaseException as error:  # an error of ours
-        manifest.state, manifest.failure = "failed", repr(error)
-        raise
-    finally:
-        _finish(run, manifest)
-
-
-def _with_folder(error: StackcostError, run: RunFolder) -> StackcostError:
-    """The error, and where the trials before it are."""
-    if not run.trials():
-        return error
-    kept = f"the trials before it are kept, go on with: stackcost run --resume {run.path}"
-    return StackcostError(error.what, f"{error.mend}; {kept}" if error.mend else kept)
-
-
-def _finish(run: RunFolder, manifest: Manifest) -> None:
-    """Complete the manifest; of a run that failed before its first trial nothing is kept."""
-    if manifest.state == "failed" and not run.trials():
-        shutil.rmtree(run.path)
-        return
-    run.give_back_reserve()
-    manifest.finished = utc_now()
-    manifest.machine_after = describe_machine()
-    manifest.changed = differences(manifest.machine, manifest.machine_after)
-    run.write_manifest(manifest)
+    with (
+        recorded(run, manifest, "go on with: stackcost run --resume"),
+        Progress(planned_seconds(turns, experiment), console) as progress,
+    ):
+        _Runner(experiment, run, manifest, progress).run(turns)
 
 
 class _Runner:

@@ -93,6 +93,10 @@ class AstfPeer:
         """Connections accepted since start by its own count, less those made here."""
         return int(self.client.stats()["traffic"]["server"]["tcps_accepts"]) - self._probes
 
+    def refusals(self) -> dict[str, int]:
+        """It keeps no such count of its own."""
+        return {}
+
     def processes(self) -> dict[str, int]:
         """The engine, and the kernel threads that do its interface's receive work."""
         if self._generator is None:

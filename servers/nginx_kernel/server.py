@@ -132,6 +132,11 @@ class NginxKernel:
         """Requests since start by nginx's own count, less those made here."""
         return self.status().requests - self._own_requests
 
+    def refusals(self) -> dict[str, int]:
+        """Connections it accepted and closed at once, since its workers had no room for more."""
+        status = self.status()
+        return {"worker_connections": status.accepted - status.handled}
+
     def processes(self) -> dict[str, int]:
         """The master and its workers, in the order they were started."""
         if self._process is None or self._process.poll() is not None:

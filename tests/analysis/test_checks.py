@@ -23,8 +23,8 @@ def test_each_fault_of_the_load_is_flagged() -> None:
     trial.load["client"] |= {"tcps_conndrops": 2, "tcps_sndrexmitpack": 5}
     trial.load["cut_flows"] = 3
     assert flags(Readings(trial), (1,)) == [
-        "3.0% of connections started late by the schedule",
         "7 connections of the schedule not started",
+        "3.0% of connections started late by the schedule",
         "2 connections failed",
         "3 flows had not ended when the drain was over",
         "5 segments retransmitted",

@@ -1,0 +1,69 @@
+"""What a server holds and what it could run into: read under load, and cleared after it."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import psutil
+
+from harness.experiment.session import Session
+from harness.testbed.namespace import execute
+
+
+def read_limits(session: Session, refused_before: Mapping[str, int]) -> dict[str, Any]:
+    """What is used and what is granted, for the trial's record; all readings of this moment.
+
+    `accept_queue`: connections that the kernel keeps for the server's listening sockets until they
+    are accepted, now and at most; None when the kernel listens on none. `open_files`: of each
+    process, files and sockets now and at most. `refused`: connections that the server itself turned
+    away since `refused_before` was read, by reason. `tracked_connections_limit`: of netfilter, or
+    None.
+    """
+    refused = session.system.server.refusals()
+    return {
+        "accept_queue": _accept_queue(session),
+        "open_files": _open_files(session),
+        "refused": {why: number - refused_before.get(why, 0) for why, number in refused.items()},
+        "tracked_connections_limit": _tracked_limit(session),
+    }
+
+
+def open_connections(session: Session) -> int:
+    """TCP connections that the kernel's stack of the server holds open (Tcp CurrEstab)."""
+    text = execute(session.bed.server_namespace, ["cat", "/proc/net/snmp"])
+    names, values = (line.split() for line in text.splitlines() if line.startswith("Tcp:"))
+    return int(values[names.index("CurrEstab")])
+
+
+def end_connections(session: Session) -> None:
+    """Reset all connections of the kernel's stack to the server's port (INET_DIAG_DESTROY)."""
+    port = session.experiment.workload.port
+    command = ["ss", "-K", "-Hnt", "state", "established", f"sport = :{port}"]
+    execute(session.bed.server_namespace, command)
+
+
+def _accept_queue(session: Session) -> dict[str, int] | None:
+    """Sums over the listening sockets; ss prints of each its state, queue and limit."""
+    port = session.experiment.workload.port
+    command = ["ss", "-Hltn", f"sport = :{port}"]
+    rows = [row.split() for row in execute(session.bed.server_namespace, command).splitlines()]
+    if not rows:
+        return None
+    return {"now": sum(int(row[1]) for row in rows), "limit": sum(int(row[2]) for row in rows)}
+
+
+def _open_files(session: Session) -> dict[str, dict[str, int]]:
+    found = {}
+    for role, number in session.system.server.processes().items():
+        try:
+            process = psutil.Process(number)
+            limit = process.rlimit(psutil.RLIMIT_NOFILE)[0]
+            found[role] = {"now": process.num_fds(), "limit": limit}
+        except (psutil.NoSuchProcess, psutil.AccessDenied):
+            continue
+    return found
+
+
+def _tracked_limit(session: Session) -> int | None:
+    path = "/proc/sys/net/netfilter/nf_conntrack_max"
+    text = execute(session.bed.server_namespace, ["sh", "-c", f"cat {path} 2>/dev/null || true"])
+    return int(text) if text.strip() else None

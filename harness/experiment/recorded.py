@@ -1,0 +1,53 @@
+"""The record of a run: whatever ends it, its folder says how, and keeps its trials."""
+
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from harness.collect.machine import describe_machine
+from harness.errors import StackcostError
+from harness.experiment.identity import differences
+from harness.store import Manifest, RunFolder
+from harness.store.manifest import utc_now
+
+
+@contextmanager
+def recorded(run: RunFolder, manifest: Manifest, go_on: str) -> Iterator[None]:
+    """Write the manifest on entry, and on exit with how the run ended; Ctrl-C ends it in order.
+
+    `go_on`: what a person does with the trials of a run that failed. Of a run that failed before
+    its first trial nothing is kept.
+    """
+    run.write_manifest(manifest)
+    try:
+        yield
+        manifest.state = "complete"
+    except KeyboardInterrupt:
+        manifest.state = "interrupted"
+    except StackcostError as error:
+        manifest.state, manifest.failure = "failed", error.what
+        raise _with_folder(error, run, go_on) from error
+    except BaseException as error:  # an error of ours
+        manifest.state, manifest.failure = "failed", repr(error)
+        raise
+    finally:
+        _finish(run, manifest)
+
+
+def _with_folder(error: StackcostError, run: RunFolder, go_on: str) -> StackcostError:
+    """The error, and where the trials before it are."""
+    if not run.trials():
+        return error
+    kept = f"the trials before it are kept, {go_on} {run.path}"
+    return StackcostError(error.what, f"{error.mend}; {kept}" if error.mend else kept)
+
+
+def _finish(run: RunFolder, manifest: Manifest) -> None:
+    if manifest.state == "failed" and not run.trials():
+        shutil.rmtree(run.path)
+        return
+    run.give_back_reserve()
+    manifest.finished = utc_now()
+    manifest.machine_after = describe_machine()
+    manifest.changed = differences(manifest.machine, manifest.machine_after)
+    run.write_manifest(manifest)
