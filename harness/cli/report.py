@@ -14,9 +14,10 @@ def report(
 ) -> None:
     """Compute a stored run's answer again: tables, summary.json, report.html."""
     from harness.report.answer import answer
+    from harness.report.ceiling import answer_ceilings, has_ceilings
     from harness.store import RunFolder
 
     console = make_console()
     folder = RunFolder.open(run)
-    answer(folder, console)
+    (answer_ceilings if has_ceilings(folder) else answer)(folder, console)
     console.print(str(folder.path / "report.html"), soft_wrap=True, highlight=False)

@@ -41,7 +41,7 @@ def _context(manifest: Manifest) -> Context:
         load_cpus=tuple(experiment.cores.load),
         server_cpus=tuple(experiment.cores.server),
         state="complete" if manifest.state == "complete" else "interrupted",
-        machine=_machine(manifest),
+        machine=describe_setting(manifest),
         tuning={
             name: [Change(**change) for change in server["tuning"]["changes"]]
             for name, server in manifest.servers.items()
@@ -58,7 +58,7 @@ def _published(path: Path | None) -> Recomputed | None:
     return recompute(read_publication(path)) if path and path.is_file() else None
 
 
-def _machine(manifest: Manifest) -> dict[str, Any]:
+def describe_setting(manifest: Manifest) -> dict[str, Any]:
     """The lines of the manifest that a reader of figures needs first; the rest stands there."""
     kernel = manifest.machine.get("kernel", {})
     processors = manifest.machine.get("processors", {})

@@ -7,6 +7,7 @@ from pydantic import BaseModel
 
 from harness.analysis.summary import Summary
 from harness.experiment.schema import Experiment
+from harness.search.summary import CeilingSummary
 from harness.store.manifest import Manifest
 
 FOLDER = Path(__file__).resolve().parents[2] / "docs" / "schema"
@@ -18,6 +19,7 @@ def schemas() -> dict[str, str]:
         "experiment": Experiment,
         "manifest": Manifest,
         "summary": Summary,
+        "ceiling": CeilingSummary,
     }
     return {
         f"{name}.schema.json": json.dumps(model.model_json_schema(), indent=2) + "\n"

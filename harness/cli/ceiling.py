@@ -1,0 +1,57 @@
+"""`stackcost ceiling`."""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from harness.cli.application import INTERRUPTED, app, make_console
+from harness.cli.run import DEFAULT_RESULTS
+
+
+@app.command()
+def ceiling(
+    systems: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="FILE_OR_SYSTEM...",
+            help="experiment files, of which every server is searched, or servers by name, such as "
+            "nginx/kernel, in the setting of experiments/compare.yaml",
+        ),
+    ],
+    of: Annotated[
+        list[str],
+        typer.Option(
+            help="connections (per second), flows (open at once), or requests (per second on "
+            "connections kept open); may be given more than once"
+        ),
+    ] = ["connections"],  # noqa: B006, typer copies it
+    quick: Annotated[bool, typer.Option("--quick", help="wider bounds, shorter trials")] = False,
+    width: Annotated[
+        float | None,
+        typer.Option(help="relative width of the bounds, 0.005 by default", min=1e-4, max=0.5),
+    ] = None,
+    most: Annotated[
+        float | None, typer.Option(help="never offer more than this load", min=2)
+    ] = None,
+    repeat: Annotated[int, typer.Option(help="find each ceiling so many times", min=1)] = 1,
+    results: Annotated[Path, typer.Option(help="folder that takes the run's")] = DEFAULT_RESULTS,
+) -> None:
+    """Find the highest load a server holds without loss (NDR) and with 0.5 % (PDR). Needs root."""
+    from harness.report.ceiling import answer_ceilings
+    from harness.search.runner import run_ceilings
+    from harness.search.targets import task_of
+
+    console = make_console()
+    task = task_of(systems, of, quick, width, most, repeat)
+    folder = run_ceilings(task, "ceiling", results, sys.argv, console)
+    interrupted = folder.manifest().state == "interrupted"
+    if interrupted and not folder.trials():
+        console.print(f"interrupted before the first trial; nothing was measured\n{folder.path}")
+        raise typer.Exit(INTERRUPTED)
+    answer_ceilings(folder, console)
+    console.print(f"report: {folder.path / 'report.html'}", soft_wrap=True, highlight=False)
+    console.print(str(folder.path), soft_wrap=True, highlight=False)
+    if interrupted:
+        raise typer.Exit(INTERRUPTED)

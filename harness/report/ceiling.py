@@ -1,0 +1,163 @@
+"""The answer of a run of searches: sentences, the trace as a table and a plot, on one page."""
+
+from html import escape
+
+from jinja2 import Environment
+from markupsafe import Markup
+from matplotlib.figure import Figure
+from rich.console import Console
+
+from harness.errors import StackcostError
+from harness.report.notebook import PAGE
+from harness.report.plots import SERVER_COLOURS, as_svg
+from harness.report.stored import describe_setting
+from harness.report.story import as_html
+from harness.report.tables import TextTable
+from harness.report.terminal import draw
+from harness.report.words import number
+from harness.search.summarise import summarise_ceilings
+from harness.search.summary import Ceiling, CeilingSummary, TraceRow
+from harness.store import RunFolder
+
+WIDTH, HEIGHT = 8.0, 3.6  # inches
+HELD, LOST, PASSED_OVER = "#009E73", "#D55E00", "#BBBBBB"
+
+
+def answer_ceilings(run: RunFolder, console: Console) -> CeilingSummary:
+    """Write summary.json and report.html into the run's folder, and print the answer.
+
+    Needs nothing but the folder, so it works again on any stored run, also on one cut short.
+    StackcostError when it holds no trial.
+    """
+    summary = ceilings_of(run)
+    run.write_summary(summary)
+    print_ceilings(summary, console)
+    (run.path / "report.html").write_text(_page(summary), encoding="utf-8")
+    return summary
+
+
+def has_ceilings(run: RunFolder) -> bool:
+    """Whether a run searched for ceilings; else it measured at loads that were given."""
+    return "ceiling" in run.manifest().experiment
+
+
+def ceilings_of(run: RunFolder) -> CeilingSummary:
+    """A stored run's summary, computed from its trials. StackcostError when it holds none."""
+    trials, manifest = run.trials(), run.manifest()
+    if not trials:
+        raise StackcostError(f"{run.path} holds no trial: the run ended before its first one")
+    return summarise_ceilings(
+        trials,
+        run.name,
+        manifest.experiment,
+        "complete" if manifest.state == "complete" else "interrupted",
+        describe_setting(manifest),
+    )
+
+
+def trace_table(ceiling: Ceiling) -> TextTable:
+    """Every trial of a search in order."""
+    rows: list[tuple[str, ...]] = [
+        (
+            str(row.number),
+            number(row.load),
+            f"{row.duration_s:g}",
+            number(row.lost),
+            f"{row.loss_ratio:.3%}",
+            ", ".join(f"{cause} {count:,}" for cause, count in row.lost_by.items() if count),
+            _remark(row),
+        )
+        for row in ceiling.trace
+    ]
+    return TextTable(
+        title=f"Trials of the search for {ceiling.of} of {ceiling.server}",
+        columns=("trial", ceiling.unit, "s", "lost", "share", "by cause", "remark"),
+        rows=rows,
+    )
+
+
+def trace_plot(ceiling: Ceiling) -> Figure:
+    """The load of each trial in order: held without loss or not, and the bounds that were found."""
+    figure = Figure(figsize=(WIDTH, HEIGHT), layout="constrained")
+    axes = figure.subplots()
+    axes.spines[["top", "right"]].set_visible(False)
+    kinds = (
+        (HELD, "nothing lost", [r for r in ceiling.trace if r.decisive and not r.lost]),
+        (LOST, "some lost", [r for r in ceiling.trace if r.decisive and r.lost]),
+        (PASSED_OVER, "disturbed, repeated", [r for r in ceiling.trace if not r.decisive]),
+    )
+    for colour, label, rows in kinds:
+        if rows:
+            axes.plot(
+                [row.number for row in rows],
+                [row.load for row in rows],
+                "o",
+                color=colour,
+                label=label,
+                markersize=5,
+            )
+    for colour, rate in zip(SERVER_COLOURS, ceiling.rates, strict=False):
+        if rate.value is not None:
+            label = f"{rate.name} {rate.value:,.0f}"
+            axes.axhline(rate.value, color=colour, linewidth=1, label=label)
+    axes.set_yscale("log")
+    axes.set_xlabel("trial")
+    axes.set_ylabel(ceiling.unit)
+    axes.legend(frameon=False, fontsize=8)
+    return figure
+
+
+def _remark(row: TraceRow) -> str:
+    if row.decisive:
+        return "; ".join(row.disturbed)
+    return "repeated: " + "; ".join(row.disturbed)
+
+
+def print_ceilings(summary: CeilingSummary, console: Console) -> None:
+    """Every trial, then each ceiling in a sentence."""
+    for ceiling in summary.ceilings:
+        console.print(draw(trace_table(ceiling)))
+    for ceiling in summary.ceilings:
+        for line in _lines(ceiling):
+            console.print(line, highlight=False, markup=False, soft_wrap=True)
+    for repeated in summary.repeated:
+        console.print(f"{repeated.sentence}.", highlight=False, markup=False, soft_wrap=True)
+    if summary.state == "interrupted":
+        console.print("this run was interrupted: the figures are of what was measured until then")
+
+
+def _lines(ceiling: Ceiling) -> list[str]:
+    """The search's answer, then its twin's."""
+    lines = [ceiling.sentence]
+    if ceiling.twin:
+        lines.append(f"{ceiling.twin.sentence}.")
+    return lines
+
+
+def _page(summary: CeilingSummary) -> str:
+    parts = [f"<h1>{escape(summary.title)}</h1>", f"<p>Run <code>{escape(summary.run)}</code></p>"]
+    if summary.state == "interrupted":
+        parts.append("<p><b>This run was interrupted.</b> What was measured until then is below.")
+    parts += [f"<p><b>{escape(each.sentence)}.</b></p>" for each in summary.repeated]
+    for ceiling in summary.ceilings:
+        again = f", search {ceiling.round}" if ceiling.round > 1 else ""
+        parts.append(f"<h2>{escape(ceiling.server)}: {ceiling.unit}{again}</h2>")
+        parts += [f"<p>{escape(line)}</p>" for line in _lines(ceiling)]
+        parts += [as_svg(trace_plot(ceiling)), as_html(trace_table(ceiling)), _settings(ceiling)]
+    parts.append("<h2>What the words mean</h2>")
+    parts += [f"<p>{escape(f'{n}: {d}')}.</p>" for n, d in summary.definitions.items()]
+    setting = TextTable(
+        title="Measured on",
+        columns=("what", "it was"),
+        rows=[(name, str(value)) for name, value in summary.machine.items()],
+    )
+    parts.append(as_html(setting))
+    template = Environment(autoescape=True).from_string(PAGE.read_text())
+    return template.render(title=f"stackcost {summary.run}", body=Markup("\n".join(parts)))
+
+
+def _settings(ceiling: Ceiling) -> str:
+    """The search's settings under MLRsearch's names."""
+    kept = ceiling.settings.model_dump(exclude={"goals"})
+    words = ", ".join(f"{name} {value:g}" for name, value in kept.items())
+    return f"<p>{ceiling.seconds:,.0f} s; MLRsearch with {escape(words)}.</p>"

@@ -1,0 +1,74 @@
+"""Makes the trials of searches: each is numbered, stored, and repeated when it was disturbed."""
+
+import itertools
+
+from harness.experiment.progress import Progress
+from harness.experiment.session import Session
+from harness.model import Trial
+from harness.search.controller import Counted
+from harness.search.settings import UNITS, Settings
+from harness.search.stored import Key, counted, decisive, needs_repeat
+from harness.search.trials import run_trial, seconds_of
+from harness.store import RunFolder
+
+
+class Measurer:
+    """Numbers the trials of one run and keeps the time that has passed in it.
+
+    `trials`: all that came to their end, in order.
+    """
+
+    def __init__(self, run: RunFolder, progress: Progress):
+        self.trials: list[Trial] = []
+        self._run = run
+        self._progress = progress
+        self._numbers = itertools.count(1)
+        self._passed = 0.0
+
+    def measure(
+        self,
+        session: Session,
+        key: Key,
+        settings: Settings,
+        load: float,
+        duration: float,
+        twin: bool = False,
+    ) -> Counted:
+        """One trial, repeated while it lost something under a disturbance; all are stored."""
+        attempts: list[Trial] = []
+        for repeat in range(settings.repeats + 1):
+            again = f", repeat {repeat}" if repeat else ""
+            session.say(f"{load:,.0f} {UNITS[key.of]} for {duration:g} s{again}")
+            record = {"of": key.of, "load": load, "duration_s": duration}
+            record |= {"repeat": repeat, "twin": twin}
+            trial = Trial(key.server, next(self._numbers), 0.0, load={"round": key.round})
+            trial.load |= {"response_bytes": session.response_bytes, "ceiling": record}
+            self._run_trial(session, trial, key, load, duration)
+            attempts.append(trial)
+            if not needs_repeat(trial):
+                break
+        return counted(decisive(attempts))
+
+    def expect(self, seconds_left: float) -> None:
+        """So many seconds are still to come."""
+        self._progress.expect(self._passed + seconds_left)
+
+    def pass_seconds(self, seconds: float) -> None:
+        """So many seconds of work, as planned for it, are behind us."""
+        self._passed += seconds
+        self._progress.reach(self._passed)
+
+    def _run_trial(
+        self, session: Session, trial: Trial, key: Key, load: float, duration: float
+    ) -> None:
+        """Run and store a trial; one that is cut short is stored too, with a flag that says so."""
+        try:
+            run_trial(session, trial, key.of, load, duration)
+        except BaseException:
+            trial.flags.append("cut short")
+            raise
+        finally:
+            if trial.samples:
+                self._run.add_trial(trial)
+        self.trials.append(trial)
+        self.pass_seconds(seconds_of(key.of, load, duration, session.experiment.memory.open_cps))

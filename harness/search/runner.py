@@ -1,0 +1,170 @@
+"""Runs searches on the test bed; every trial is stored as soon as it is over."""
+
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from rich.console import Console
+
+from harness.collect.machine import describe_machine
+from harness.errors import StackcostError
+from harness.experiment.matrix import Variant
+from harness.experiment.progress import Progress
+from harness.experiment.recorded import recorded
+from harness.experiment.schema import ServerName
+from harness.experiment.session import Session, open_session
+from harness.search.controller import Counted, search
+from harness.search.expected import seconds_left
+from harness.search.measurer import Measurer
+from harness.search.settings import Of, Settings
+from harness.search.stored import Key
+from harness.search.trials import prepare, seconds_of
+from harness.store import Manifest, RunFolder
+from harness.testbed.local import check_root
+from harness.testbed.lock import RunLock
+from harness.testbed.signals import ending_signals_raise
+
+TWIN: ServerName = "astf-peer"
+TWIN_STEPS = (1, 2, 4)  # times the load at which the server lost something; until it loses as well
+SETUP_S = 7.0
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What a run searches for: each of `settings`' ceilings, of each target, `rounds` times."""
+
+    targets: tuple[Variant, ...]
+    settings: dict[Of, Settings]
+    rounds: int
+
+    def describe(self) -> dict[str, object]:
+        """For the manifest, in the shape of an experiment with a part of its own."""
+        return self.targets[0].experiment.model_dump(mode="json") | {
+            "title": "Ceilings of " + ", ".join(target.name for target in self.targets),
+            "servers": [target.name for target in self.targets],
+            "ceiling": {
+                "settings": {of: s.model_dump(mode="json") for of, s in self.settings.items()},
+                "rounds": self.rounds,
+                "experiments": {
+                    target.name: target.experiment.model_dump(mode="json")
+                    for target in self.targets
+                },
+            },
+        }
+
+
+def run_ceilings(
+    task: Task, name: str, results: Path, command: list[str], console: Console
+) -> RunFolder:
+    """Do all searches and store their trials under `results`; returns the run's folder.
+
+    Ctrl-C ends it with a folder too: its manifest says "interrupted", and it holds what was
+    measured. StackcostError when a trial cannot be made.
+    """
+    check_root()
+    with RunLock(), ending_signals_raise():
+        run = RunFolder.create(results, name)
+        manifest = Manifest(
+            run=run.name,
+            command=command,
+            experiment=task.describe(),
+            machine=describe_machine(),
+            not_measured={each.name: each.lacking for each in task.targets if each.lacking},
+        )
+        with (
+            recorded(run, manifest, "see them with: stackcost report"),
+            Progress(0.0, console) as progress,
+        ):
+            _Runner(task, run, manifest, progress).run()
+    return run
+
+
+class _Runner:
+    """The searches of one run, in their order."""
+
+    def __init__(self, task: Task, run: RunFolder, manifest: Manifest, progress: Progress):
+        self._task = task
+        self._run = run
+        self._manifest = manifest
+        self._progress = progress
+        self._measurer = Measurer(run, progress)
+
+    def run(self) -> None:
+        """All searches in the order A B A B over the rounds; a twin once, after the first."""
+        keys = [
+            (target, Key(target.name, of, number))
+            for number in range(1, self._task.rounds + 1)
+            for of in self._task.settings
+            for target in self._task.targets
+            if not target.lacking
+        ]
+        for place, (target, key) in enumerate(keys):
+            after = sum(self._seconds_of_search(t, k, ()) for t, k in keys[place + 1 :])
+            try:
+                self._search(target, key, after)
+            except StackcostError as error:
+                where = f"{key.of} of {key.server}"
+                raise StackcostError(f"{where}: {error.what}", error.mend) from error
+
+    def _search(self, target: Variant, key: Key, after: float) -> None:
+        """One search, and the twin's trials when it is the first of its kind."""
+        settings = self._task.settings[key.of]
+        so_far: list[tuple[float, Counted]] = []
+        with self._session(target.server, target, key) as session:
+            self._describe(key, session)
+            prepare(session, key.of)
+
+            def measure(load: float, duration: float) -> Counted:
+                self._measurer.expect(self._seconds_of_search(target, key, so_far) + after)
+                result = self._measurer.measure(session, key, settings, load, duration)
+                so_far.append((load, result))
+                return result
+
+            outcome = search(settings, measure)
+        upper = outcome.bounds[settings.goals[0]].upper
+        if key.round == 1 and target.server != TWIN:
+            self._try_twin(target, key, upper or max(load for load, _ in so_far))
+
+    def _try_twin(self, target: Variant, key: Key, load: float) -> None:
+        """Offer the load that the server did not hold, and more, to a peer over the same path."""
+        settings = self._task.settings[key.of]
+        duration = settings.final_trial_duration
+        with self._session(TWIN, target, key) as session:
+            prepare(session, key.of)
+            for step in TWIN_STEPS:
+                offered = step * load
+                if self._measurer.measure(session, key, settings, offered, duration, True).lost:
+                    break
+
+    def _session(
+        self, server: ServerName, target: Variant, key: Key
+    ) -> AbstractContextManager[Session]:
+        self._measurer.pass_seconds(SETUP_S)
+        folder = f"{key.round}-{target.name}-{key.of}-{server}".replace("/", "-")
+        where = f"{key.of} of {target.name}" + (" (twin)" if server != target.server else "")
+        if self._task.rounds > 1:
+            where = f"{key.round} of {self._task.rounds}, {where}"
+        return open_session(
+            server, target.experiment, self._run.path / "logs" / folder, where, self._progress
+        )
+
+    def _describe(self, key: Key, session: Session) -> None:
+        """Put into the manifest what a search runs on; the same in every round."""
+        described = session.describe()
+        self._manifest.test_bed[key.server] = described["test_bed"]
+        self._manifest.servers[key.server] = described["server"]
+        self._manifest.servers["generator"] = described["generator"]
+        self._run.write_manifest(self._manifest)
+
+    def _seconds_of_search(
+        self, target: Variant, key: Key, so_far: Sequence[tuple[float, Counted]]
+    ) -> float:
+        """Seconds still to come of one search, with its twin's trials."""
+        settings = self._task.settings[key.of]
+        seconds = partial(seconds_of, key.of, open_cps=target.experiment.memory.open_cps)
+        left = seconds_left(settings, so_far, seconds) + (0 if so_far else SETUP_S)
+        if key.round == 1 and target.server != TWIN:
+            left += SETUP_S + 2 * seconds(settings.first_load, settings.final_trial_duration)
+        return left

@@ -1,0 +1,82 @@
+"""What a search looks for and how long it looks, under MLRsearch's own names.
+
+Terms: draft-ietf-bmwg-mlrsearch, section 4 (goal attributes); the search itself is the package
+MLRsearch, which FD.io's CSIT project publishes.
+"""
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+Of = Literal["connections", "flows", "requests"]
+UNITS: dict[Of, str] = {
+    "connections": "connections/s",
+    "flows": "open flows",
+    "requests": "requests/s",
+}
+
+
+class Goal(BaseModel):
+    """One rate to be found: the highest load at which trials lose no more than `loss_ratio`."""
+
+    model_config = ConfigDict(frozen=True)
+
+    name: Literal["NDR", "PDR"]
+    loss_ratio: float = Field(ge=0, lt=1, description="share of the load that a trial may lose")
+
+
+class Settings(BaseModel):
+    """One search. Durations in seconds; loads in the unit of what is searched for.
+
+    `relative_width`: the search ends when its bounds are that close, as a share of the upper one.
+    A load counts as a bound once trials of `final_trial_duration` with `duration_sum` in all say so
+    whatever the rest would show; of that time the share `exceed_ratio` may be of trials that lost
+    more than the goal allows. `first_load`: where the doubling begins that finds the range;
+    `most_load`: never offered more. `repeats`: how often a trial is repeated that lost something
+    while the generator or the machine was disturbed.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    goals: tuple[Goal, ...] = (Goal(name="NDR", loss_ratio=0.0), Goal(name="PDR", loss_ratio=0.005))
+    relative_width: float = Field(default=0.005, gt=0, lt=1)
+    initial_trial_duration: float = Field(default=2.0, gt=0)
+    final_trial_duration: float = Field(default=5.0, gt=0)
+    duration_sum: float = Field(default=35.0, gt=0)
+    exceed_ratio: float = Field(default=0.5, ge=0, lt=1)
+    first_load: float = Field(default=500.0, gt=0)
+    most_load: float = Field(default=1_000_000.0, gt=0)
+    repeats: int = Field(default=2, ge=0)
+
+
+QUICK = {
+    "relative_width": 0.02,
+    "initial_trial_duration": 2.0,
+    "final_trial_duration": 2.0,
+    "duration_sum": 6.0,
+    "repeats": 1,
+}
+# A limit on open flows is a count, not a rate: the same in every trial, however short it holds.
+FLOWS = {
+    "initial_trial_duration": 1.0,
+    "final_trial_duration": 1.0,
+    "duration_sum": 1.0,
+    "first_load": 1000.0,
+    "most_load": 200_000.0,
+}
+
+
+def settings_for(
+    of: Of, quick: bool = False, width: float | None = None, most: float | None = None
+) -> Settings:
+    """The usual search for `of`; `quick`, `width` and `most` change it in that order."""
+    chosen: dict[str, float] = {}
+    if quick:
+        chosen |= QUICK
+    if of == "flows":
+        chosen |= FLOWS
+    if width is not None:
+        chosen["relative_width"] = width
+    if most is not None:
+        chosen["most_load"] = most
+    return Settings.model_validate(chosen)

@@ -1,0 +1,59 @@
+"""What a command line asks to search: systems by name or by experiment file, and ceilings."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import get_args
+
+from harness.errors import StackcostError
+from harness.experiment.load_file import load_experiment
+from harness.experiment.matrix import Variant, variants
+from harness.experiment.schema import ServerName
+from harness.search.runner import Task
+from harness.search.settings import Of, Settings, settings_for
+
+USUAL = Path(__file__).resolve().parents[2] / "experiments" / "compare.yaml"
+
+
+def task_of(
+    systems: Sequence[str],
+    ceilings: Sequence[str],
+    quick: bool = False,
+    width: float | None = None,
+    most: float | None = None,
+    rounds: int = 1,
+) -> Task:
+    """The searches that are asked for; StackcostError for a word that names none."""
+    targets = [target for system in dict.fromkeys(systems) for target in _targets(system)]
+    found = [target.name for target in targets]
+    twice = {name for name in found if found.count(name) > 1}
+    if twice:
+        raise StackcostError(
+            f"{', '.join(sorted(twice))} is named by more than one of {', '.join(systems)}",
+            "search them in runs of their own",
+        )
+    settings: dict[Of, Settings] = {
+        of: settings_for(of, quick, width, most) for of in map(_ceiling, ceilings)
+    }
+    return Task(tuple(targets), settings, rounds)
+
+
+def _targets(system: str) -> list[Variant]:
+    names: tuple[ServerName, ...] = get_args(ServerName)
+    for name in names:
+        if system == name:
+            usual = load_experiment(USUAL)
+            return variants(usual.model_copy(update={"servers": [name]}))
+    if not Path(system).is_file():
+        raise StackcostError(
+            f"{system} is neither an experiment file nor one of {', '.join(names)}",
+            "stackcost ceiling nginx/kernel",
+        )
+    return variants(load_experiment(Path(system)))
+
+
+def _ceiling(word: str) -> Of:
+    known: tuple[Of, ...] = get_args(Of)
+    for of in known:
+        if word == of:
+            return of
+    raise StackcostError(f"there is no ceiling of {word!r}", f"--of {' or '.join(known)}")

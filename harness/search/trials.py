@@ -1,0 +1,163 @@
+"""One trial of a search: a load offered for a while, and what of it was lost.
+
+docs/figures.md defines loss for each of the three ceilings.
+"""
+
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+from harness.analysis import flows
+from harness.analysis.checks import disturbances, flags
+from harness.analysis.readings import Readings
+from harness.experiment.limits import end_connections, open_connections, read_limits
+from harness.experiment.load_trial import OVERHANG_S, end_traffic, offer_load
+from harness.experiment.session import Session
+from harness.experiment.systems import tunables_of
+from harness.model import Trial, Window
+from harness.search.controller import Counted
+from harness.search.settings import Of
+
+KEEPALIVE_PROFILE = Path(__file__).resolve().parents[2] / "trex_profiles" / "http_keepalive.py"
+REQUESTS_PER_CONNECTION = 100
+TIME_WAIT_S = 0.5  # the client's: a connection counts as ended only after it
+ANSWER_LIMIT_S = {"connections": 0.02, "requests": 0.05}  # for the last ones, beyond TIME_WAIT
+WARM_UP_S = 0.6  # above TIME_WAIT, so that as many connections end as begin
+SETTLE_S = 0.5  # between the last flow's opening and the hold
+SPARE_S = 1.0  # flows are held so much longer than the trial needs
+CLOSE_PATIENCE_S = 5.0
+RESET_PATIENCE_S = 3.0
+POLL_S = 0.1
+
+
+def prepare(session: Session, of: Of) -> None:
+    """Load the profile that trials of `of` use on both sides; flows have one for each trial."""
+    if of == "flows":
+        session.system.serve(session.experiment.memory.profile, _tunables(session, {}))
+        return
+    extra = {"requests": REQUESTS_PER_CONNECTION} if of == "requests" else {}
+    profile = KEEPALIVE_PROFILE if of == "requests" else session.experiment.load.profile
+    session.system.serve(profile, _tunables(session, extra))
+    session.client.load_profile(profile, _tunables(session, extra))
+
+
+def seconds_of(of: Of, load: float, duration: float, open_cps: float) -> float:
+    """About how long a trial takes, for the display of the time left."""
+    if of == "flows":
+        return 2 * load / open_cps + SETTLE_S + duration + SPARE_S + 1.0
+    return WARM_UP_S + duration + OVERHANG_S + TIME_WAIT_S + 0.7
+
+
+def run_trial(session: Session, trial: Trial, of: Of, load: float, duration: float) -> Counted:
+    """Offer `load` for `duration` seconds and fill in the trial.
+
+    Beside what every trial has, `trial.load["ceiling"]` says what was intended and lost, by cause.
+    """
+    if of == "flows":
+        _hold(session, trial, round(load), duration)
+    else:
+        per_connection = REQUESTS_PER_CONNECTION if of == "requests" else 1
+        trial.load["requests_per_connection"] = per_connection
+        trial.offered_cps = load / per_connection
+        times = {
+            "warm_up_s": WARM_UP_S,
+            "sustain_s": duration,
+            "drain_s": TIME_WAIT_S + ANSWER_LIMIT_S[of],
+        }
+        offer_load(session, trial, session.experiment.load.model_copy(update=times))
+    intended, lost = count(trial, of)
+    counted = Counted(intended, min(intended, _total(lost)))
+    trial.load["ceiling"] |= {
+        "intended": counted.intended,
+        "lost": counted.lost,
+        "lost_by": lost,
+        "disturbed": disturbances(Readings(trial), session.experiment.cores.server),
+    }
+    _reset_server(session)
+    return counted
+
+
+def count(trial: Trial, of: Of) -> tuple[int, dict[str, int]]:
+    """What was to be offered, and what of it was lost, by cause; the unit is that of `of`."""
+    if of == "flows":
+        intended = int(trial.load["open_flows"])
+        return intended, {"not open and served": max(0, intended - int(trial.load["held_flows"]))}
+    schedule = trial.load.get("schedule") or {}
+    opened = flows.client_counter(trial, "tcps_connattempt")
+    connections = int(schedule.get("intended", opened))
+    again = flows.client_counter(trial, "tcps_rexmttimeo_syn")
+    if of == "connections":
+        return connections, {
+            "not started by the generator": max(0, connections - opened),
+            "failed": flows.failed(trial) - flows.client_counter(trial, "tcps_testdrops"),
+            "SYN sent again": again,
+            "not answered in time": int(trial.load["cut_flows"]),
+        }
+    each = int(trial.load["requests_per_connection"])
+    answered = flows.client_counter(trial, "tcps_rcvbyte") // int(trial.load["response_bytes"])
+    unsent = max(0, connections - opened) * each
+    return connections * each, {
+        "not started by the generator": unsent,
+        "SYN sent again": again,
+        "not answered in time": max(0, connections * each - unsent - answered),
+    }
+
+
+def _total(lost: Mapping[str, int]) -> int:
+    """The sum, but for connections that may be in both of the last two causes."""
+    both = ("SYN sent again", "not answered in time")
+    apart = sum(number for cause, number in lost.items() if cause not in both)
+    return apart + max(lost.get(cause, 0) for cause in both)
+
+
+def _hold(session: Session, trial: Trial, number: int, duration: float) -> None:
+    """Open `number` flows, hold them open for `duration`, let them close."""
+    open_cps = session.experiment.memory.open_cps
+    opening = number / open_cps
+    held_s = opening + SETTLE_S + duration + SPARE_S
+    trial.load["open_flows"] = number
+    refused = session.system.server.refusals()
+    session.begin_trial()
+    hold = {"flows": number, "cps": open_cps, "hold_seconds": held_s}
+    session.client.load_profile(session.experiment.memory.profile, _tunables(session, hold))
+    try:
+        began = session.read_edge()
+        session.client.start(mult=1)
+        session.progress.pause(opening + SETTLE_S)
+        first = session.read_edge()
+        trial.phases["opening"] = Window(began, first)
+        session.progress.pause(duration)
+        trial.phases["hold"] = Window(first, session.read_edge())
+        trial.load["held_flows"] = _served_and_open(session)
+        trial.load["limits"] = read_limits(session, refused)
+        trial.load["cut_flows"] = end_traffic(session, held_s + CLOSE_PATIENCE_S)
+        trial.load |= session.generator_report()
+    finally:
+        trial.samples = session.trial_samples()
+    trial.flags = flags(Readings(trial), session.experiment.cores.server)
+
+
+def _served_and_open(session: Session) -> int:
+    """Flows that are open and have their whole response.
+
+    A flow that waits in a full server's accept queue is open to the client, and not served.
+    """
+    client = session.client.stats()["traffic"]["client"]
+    served = int(client.get("tcps_rcvbyte", 0)) // session.response_bytes
+    return min(int(client.get("m_est_flows", 0)), served)
+
+
+def _reset_server(session: Session) -> None:
+    """End the connections that a trial left on the kernel's stack, so that the next starts alike.
+
+    The generator forgets the flows that it cuts; nginx would keep their other ends for as long as
+    it keeps idle ones, and run out of files some trials later.
+    """
+    deadline = time.monotonic() + RESET_PATIENCE_S
+    while open_connections(session) and time.monotonic() < deadline:
+        end_connections(session)
+        time.sleep(POLL_S)
+
+
+def _tunables(session: Session, extra: Mapping[str, float]) -> dict[str, object]:
+    return {**tunables_of(session.experiment.workload, session.response_bytes), **extra}

@@ -1,0 +1,134 @@
+"""What gave way, from trials whose readings show one fault each."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from harness.analysis.readings import Readings
+from harness.model import Trial
+from harness.search.gave_way import GaveWay, what_gave_way
+from tests.analysis.trials import counter, gauge, load_trial
+
+IDLE = {"user": 50.0, "system": 200.0, "irq": 10.0, "softirq": 240.0}  # half of the core
+FULL = {"user": 100.0, "system": 390.0, "irq": 10.0, "softirq": 495.0}
+
+
+def answer(trial: Trial) -> GaveWay:
+    return what_gave_way(Readings(trial), (1,))
+
+
+def tcp(name: str, number: float) -> list[Any]:
+    return counter("tcp.counter", number, {"namespace": "server", "counter": name})
+
+
+def test_a_core_without_time_is_named_with_what_took_it() -> None:
+    found = answer(load_trial(microseconds=FULL))
+    assert found.cause == "core"
+    assert found.sentence == "core 1 was saturated: 99% busy (softirq 49%, nginx 49%)"
+
+
+def test_a_queue_that_overflows_on_a_full_core_is_its_consequence() -> None:
+    trial = load_trial(microseconds=FULL)
+    trial.samples += tcp("TcpExtListenOverflows", 213)
+    trial.load["limits"] = {"accept_queue": {"now": 511, "limit": 511}}
+    found = answer(trial)
+    assert [sign.cause for sign in found.evidence] == ["core", "accept queue"]
+    assert found.sentence.endswith("; the accept queue overflowed 213 times (it has room for 511)")
+
+
+def test_a_queue_that_overflows_on_an_idle_core_is_the_cause() -> None:
+    trial = load_trial(microseconds=IDLE)
+    trial.samples += tcp("TcpExtListenOverflows", 213)
+    assert answer(trial).cause == "accept queue"
+
+
+@pytest.mark.parametrize(
+    ("limits", "cause", "words"),
+    [
+        (
+            {"open_files": {"worker-0": {"now": 20_000, "limit": 20_000}}},
+            "open files",
+            "open files of worker-0: 20,000 of 20,000 allowed",
+        ),
+        (
+            {"refused": {"worker_connections": 17}},
+            "server's own limit",
+            "the server refused 17 connections for want of worker_connections",
+        ),
+        (
+            {"tracked_connections_limit": 1000},
+            "connection tracking",
+            "netfilter tracked 995 connections of 1,000 allowed",
+        ),
+    ],
+)
+def test_a_limit_that_was_reached_comes_before_a_full_core(
+    limits: dict[str, Any], cause: str, words: str
+) -> None:
+    trial = load_trial(microseconds=FULL)
+    trial.load["limits"] = limits
+    trial.samples += gauge("conntrack.entries", (900, 995), {"namespace": "server"})
+    found = answer(trial)
+    assert found.cause == cause and found.evidence[0].words == words
+    assert found.evidence[1].cause == "core"
+
+
+def test_limits_that_were_not_reached_are_not_mentioned() -> None:
+    trial = load_trial(microseconds=FULL)
+    trial.load["limits"] = {
+        "open_files": {"worker-0": {"now": 19_000, "limit": 20_000}},
+        "refused": {"worker_connections": 0},
+        "tracked_connections_limit": 262_144,
+    }
+    assert [sign.cause for sign in answer(trial).evidence] == ["core"]
+
+
+@pytest.mark.parametrize(
+    ("counters", "cause"),
+    [({"err_c_tuple_err": 3}, "client ports"), ({"tcps_rexmttimeo_syn": 40}, "on the way")],
+)
+def test_what_the_generator_counts(counters: dict[str, int], cause: str) -> None:
+    trial = load_trial(microseconds=IDLE)
+    trial.load["client"] |= counters
+    assert answer(trial).cause == cause
+
+
+def test_memory_pressure_is_named() -> None:
+    trial = load_trial(microseconds=IDLE)
+    trial.samples += tcp("TcpExtTCPMemoryPressures", 2)
+    assert answer(trial).cause == "memory"
+
+
+def test_a_busy_generator_comes_first() -> None:
+    trial = load_trial(microseconds=FULL)
+    trial.samples = [
+        replace(sample, value=(sample.value or 0) * 2.2)
+        if sample.metric == "engine.busy_time"
+        else sample
+        for sample in trial.samples
+    ]
+    found = answer(trial)
+    assert found.cause == "generator" and "88% busy" in found.sentence
+
+
+def test_a_core_that_others_filled_is_not_the_servers_fault() -> None:
+    trial = load_trial(microseconds=IDLE)
+    other = {"cpu": "1", "process": "99", "thread": "99", "command": "cc1plus", "kind": "task"}
+    trial.samples += counter("task.time", 5.0, other)
+    for sample in [s for s in trial.samples if s.labels == {"cpu": "1", "kind": "idle"}]:
+        trial.samples.remove(sample)
+    trial.samples += counter("cpu.exact_time", 0.0, {"cpu": "1", "kind": "idle"})
+    found = answer(trial)
+    assert found.cause == "other programs", found.sentence
+
+
+def test_a_peer_whose_core_is_full_is_named() -> None:
+    found = answer(load_trial(server="astf-peer", microseconds={"busy": 990.0}))
+    assert found.sentence == "core 1 was saturated: the peer had work in 99% of its time"
+
+
+def test_nothing_found_is_said() -> None:
+    found = answer(load_trial(microseconds=IDLE))
+    assert found.cause == "unknown"
+    assert found.sentence == "nothing that is measured here was at its limit"

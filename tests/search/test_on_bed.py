@@ -1,0 +1,140 @@
+"""Searches on the real test bed, of servers whose ceilings were set on purpose."""
+
+import io
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+
+import psutil
+import pytest
+from rich.console import Console
+
+from harness.analysis.readings import Readings
+from harness.experiment.limits import open_connections
+from harness.experiment.load_file import load_experiment
+from harness.experiment.load_trial import OVERHANG_S
+from harness.experiment.progress import Progress
+from harness.experiment.schema import Experiment
+from harness.experiment.session import Session, open_session
+from harness.model import Trial
+from harness.search.controller import search
+from harness.search.gave_way import what_gave_way
+from harness.search.measurer import Measurer
+from harness.search.settings import Goal, Of, Settings, settings_for
+from harness.search.stored import Key
+from harness.search.summarise import summarise_ceilings
+from harness.search.summary import Ceiling
+from harness.search.trials import REQUESTS_PER_CONNECTION, WARM_UP_S, prepare, run_trial
+from harness.store import RunFolder
+from harness.testbed.lock import RunLock
+from harness.testbed.namespace import execute
+from harness.testbed.signals import ending_signals_raise
+from tests.search.simulated import plan_of
+
+COMPARE = Path(__file__).resolve().parents[2] / "experiments" / "compare.yaml"
+ALLOWED_CPS = 1_000
+BURST = 100  # of the token bucket; it lets a generator that was stopped for a moment catch up
+LIMIT = f"""
+table ip sc_limit {{
+    chain input {{
+        type filter hook input priority 0;
+        tcp dport 80 tcp flags & (syn | ack) == syn \
+            limit rate over {ALLOWED_CPS}/second burst {BURST} packets drop
+    }}
+}}
+"""
+
+
+def small() -> Experiment:
+    """Responses so short that no core of this machine is near its limit."""
+    experiment = load_experiment(COMPARE, quick=True)
+    workload = experiment.workload.model_copy(update={"response_bytes": 400})
+    nginx = experiment.nginx.model_copy(update={"tuning": "stock"})
+    return experiment.model_copy(update={"workload": workload, "nginx": nginx})
+
+
+@contextmanager
+def session_of(experiment: Experiment, folder: Path) -> Iterator[Session]:
+    with (
+        RunLock(),
+        ending_signals_raise(),
+        Progress(60, Console(file=io.StringIO())) as progress,
+        open_session("nginx/kernel", experiment, folder / "logs", "test", progress) as session,
+    ):
+        yield session
+
+
+def find(session: Session, folder: Path, of: Of, settings: Settings) -> Ceiling:
+    """A search as the command makes it, and what its summary says."""
+    measurer = Measurer(RunFolder.create(folder, "test"), session.progress)
+    key = Key("nginx/kernel", of, 1)
+    prepare(session, of)
+    search(settings, partial(measurer.measure, session, key, settings))
+    plan = plan_of(settings, of)
+    (found,) = summarise_ceilings(measurer.trials, "test", plan, "complete", {}).ceilings
+    return found
+
+
+@pytest.mark.bed
+def test_new_connections_limited_on_the_way_are_found_at_their_limit(tmp_path: Path) -> None:
+    settings = settings_for("connections", quick=True, most=2_000).model_copy(
+        update={
+            "goals": (Goal(name="NDR", loss_ratio=0.0),),
+            "relative_width": 0.01,
+            "initial_trial_duration": 1.0,
+            "final_trial_duration": 1.0,
+            "duration_sum": 1.0,
+            "first_load": 800.0,
+        }
+    )
+    with session_of(small(), tmp_path) as session:
+        execute(session.bed.server_namespace, ["nft", "-f", "-"], stdin=LIMIT)
+        found = find(session, tmp_path, "connections", settings)
+    (rate,) = found.rates
+    per_trial = ALLOWED_CPS + BURST / (WARM_UP_S + 1.0 + OVERHANG_S)
+    assert rate.value == pytest.approx(per_trial, rel=0.02), found.sentence
+    assert found.gave_way is not None and found.gave_way.cause == "on the way", found.sentence
+
+
+def one_trial(session: Session, of: Of, load: float) -> Trial:
+    trial = Trial("nginx/kernel", 1, 0.0)
+    trial.load |= {"round": 1, "response_bytes": session.response_bytes, "ceiling": {"of": of}}
+    run_trial(session, trial, of, load, 1.0)
+    return trial
+
+
+@pytest.mark.bed
+def test_each_ceilings_trials_count_what_was_served_and_find_what_was_not(tmp_path: Path) -> None:
+    with session_of(small(), tmp_path) as session:
+        server = session.system.server
+
+        prepare(session, "requests")
+        requests = one_trial(session, "requests", 2_000)
+        counts = requests.load["ceiling"]
+        connections = requests.load["client"]["tcps_connattempt"]
+        assert counts["intended"] == REQUESTS_PER_CONNECTION * connections > 2_000
+        assert requests.load["server_requests"] == counts["intended"] - counts["lost"]
+        assert open_connections(session) == 0, "a trial leaves the server as it found it"
+
+        prepare(session, "flows")
+        held = one_trial(session, "flows", 600)
+        assert (held.load["ceiling"]["intended"], held.load["ceiling"]["lost"]) == (600, 0)
+
+        worker = psutil.Process(server.processes()["worker-0"])
+        worker.rlimit(psutil.RLIMIT_NOFILE, (300, 300))
+        few = one_trial(session, "flows", 600)
+        assert 290 < few.load["ceiling"]["lost"] < 400
+        found = what_gave_way(Readings(few), (1,))
+        assert found.cause == "open files", found.sentence
+        assert "of 300 allowed" in found.sentence
+
+        enter = ["sh", "-c", "echo 1 > /proc/sys/net/core/somaxconn"]
+        execute(session.bed.server_namespace, enter)
+        server.start()  # listens anew
+        prepare(session, "connections")
+        crowded = one_trial(session, "connections", 3_000)
+        assert crowded.load["ceiling"]["lost"] > 0
+        found = what_gave_way(Readings(crowded), (1,))
+        words = [sign.words for sign in found.evidence if sign.cause == "accept queue"]
+        assert words and words[0].endswith("times (it has room for 1)"), found.sentence

@@ -1,0 +1,36 @@
+from harness.search.controller import search
+from harness.search.settings import settings_for
+from harness.search.summarise import summarise_ceilings
+from harness.search.summary import Repeated
+from tests.search.simulated import Simulated, plan_of
+
+
+def repeated(ceilings: list[float], hiccup: float = 0.0) -> list[Repeated]:
+    """What is said of several searches for the same thing, each of which found another ceiling."""
+    settings = settings_for("connections")
+    trials = []
+    for number, ceiling in enumerate(ceilings, start=1):
+        system = Simulated(ceiling, hiccup=hiccup, seed=number)
+        search(settings, system.measure)
+        for trial in system.trials:
+            trial.load["round"] = number
+        trials += system.trials
+    return summarise_ceilings(trials, "a run", plan_of(settings), "complete", {}).repeated
+
+
+def test_searches_that_agree_are_said_to() -> None:
+    ndr, pdr = repeated([7_400, 7_430, 7_380, 7_410, 7_440])
+    assert (ndr.rate, pdr.rate) == ("NDR", "PDR")
+    assert len(ndr.values.values) == 5 and ndr.range_share < 0.03
+    assert "noisy" not in ndr.sentence
+
+
+def test_a_machine_too_noisy_for_it_is_said_by_itself() -> None:
+    ndr, _ = repeated([7_400, 6_800, 7_300], hiccup=0.3)
+    assert 0.07 < ndr.range_share < 0.1
+    assert "more than 3%: this machine is too noisy" in ndr.sentence
+    assert "trials were disturbed, such as trial" in ndr.sentence and "stolen" in ndr.sentence
+
+
+def test_one_search_says_nothing_of_others() -> None:
+    assert repeated([7_400]) == []

@@ -1,0 +1,126 @@
+"""The search over a simulated system, whose ceiling is known."""
+
+import pytest
+
+from harness.search.controller import search
+from harness.search.expected import seconds_left
+from harness.search.settings import Of, settings_for
+from harness.search.stored import attempts_of, counted, record_of, search_again
+from harness.search.summarise import summarise_ceilings
+from harness.search.summary import Ceiling
+from tests.search.simulated import Simulated, cut_after, plan_of
+
+
+def ceiling_of(system: Simulated, quick: bool = False, most: float | None = None) -> Ceiling:
+    settings = settings_for(system.of, quick, most=most)
+    search(settings, system.measure)
+    plan = plan_of(settings, system.of)
+    (found,) = summarise_ceilings(system.trials, "a run", plan, "complete", {}).ceilings
+    return found
+
+
+@pytest.mark.parametrize("quick", [False, True])
+@pytest.mark.parametrize("true", [812.0, 7_400.0, 251_000.0])
+def test_a_known_ceiling_is_found_within_the_width(true: float, quick: bool) -> None:
+    found = ceiling_of(Simulated(true, noise=0.001), quick)
+    for rate in found.rates:
+        assert rate.lower is not None and rate.upper is not None and rate.value is not None
+        width = found.settings.relative_width
+        assert rate.upper - rate.lower <= 1.001 * width * rate.upper
+        assert abs(rate.value - true) < (width + 0.005) * true
+    assert found.complete and not found.at_least
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_noise_of_one_percent_moves_the_ceiling_by_less_than_two(seed: int) -> None:
+    found = ceiling_of(Simulated(7_400, noise=0.01, seed=seed))
+    values = [rate.value for rate in found.rates]
+    assert all(value is not None and abs(value - 7_400) < 0.02 * 7_400 for value in values)
+
+
+def test_open_flows_are_a_count_however_long_they_are_held() -> None:
+    found = ceiling_of(Simulated(19_800, of="flows"))
+    assert found.unit == "open flows"
+    assert found.rates[0].value == pytest.approx(19_800, rel=0.006)
+    assert len(found.trace) < 15
+
+
+def test_a_generator_that_was_the_limit_is_said() -> None:
+    found = ceiling_of(Simulated(20_000, generator=5_000))
+    assert found.rates[0].value == pytest.approx(5_000, rel=0.01)
+    assert found.gave_way is not None and found.gave_way.cause == "generator"
+    assert "NDR at least" in found.sentence
+    assert "The true ceiling may be higher: the generator was the limit" in found.sentence
+
+
+def test_a_limit_set_by_hand_is_said() -> None:
+    found = ceiling_of(Simulated(20_000), most=6_000)
+    assert found.rates[0].value == 6_000 and found.gave_way is None
+    assert "no more than 6,000 was to be offered" in found.at_least
+    assert max(row.load for row in found.trace) == 6_000
+
+
+def test_trials_that_were_disturbed_are_repeated_and_all_are_kept() -> None:
+    system = Simulated(7_400, hiccup=0.3, seed=4)
+    found = ceiling_of(system)
+    assert found.rates[0].value == pytest.approx(7_400, rel=0.01)
+    assert len(found.trace) == len(system.trials)
+    passed_over = [row for row in found.trace if not row.decisive]
+    assert passed_over and all(row.disturbed and row.lost for row in passed_over)
+    assert max(row.repeat for row in found.trace) <= 2
+
+
+def test_without_the_repeats_the_same_disturbances_lower_the_ceiling() -> None:
+    found = ceiling_of(Simulated(7_400, hiccup=0.6, seed=4, repeats=0))
+    assert found.rates[0].value is None or found.rates[0].value < 0.99 * 7_400
+
+
+@pytest.mark.parametrize("of", ["connections", "flows"])
+def test_the_stored_trials_lead_to_the_same_bounds_again(of: Of) -> None:
+    system, settings = Simulated(7_400, noise=0.01, hiccup=0.3, of=of, seed=4), settings_for(of)
+    outcome = search(settings, system.measure)
+    assert search_again(system.trials, settings) == outcome
+    loads = [record_of(attempts[0])["load"] for attempts in attempts_of(system.trials)]
+    assert len(loads) < len(system.trials)
+
+
+@pytest.mark.parametrize("after", [0, 1, 4, 6, 10])
+def test_a_search_that_was_cut_short_says_what_it_knew(after: int) -> None:
+    system, settings = Simulated(7_400), settings_for("connections")
+    with pytest.raises(KeyboardInterrupt):
+        search(settings, cut_after(after, system.measure))
+    outcome = search_again(system.trials, settings)
+    assert not outcome.complete
+    for bounds in outcome.bounds.values():
+        assert bounds.lower is None or bounds.lower <= 7_500
+        assert bounds.upper is None or bounds.upper >= 7_400
+    if system.trials:
+        plan = plan_of(settings)
+        (found,) = summarise_ceilings(system.trials, "a run", plan, "interrupted", {}).ceilings
+        assert "The search was cut short" in found.sentence
+
+
+def test_a_ceiling_below_the_first_load_is_found() -> None:
+    found = ceiling_of(Simulated(37))
+    assert found.rates[0].value == pytest.approx(37, rel=0.02)
+
+
+def test_a_server_that_serves_nothing_ends_the_search() -> None:
+    found = ceiling_of(Simulated(0))
+    assert found.rates[0].value is None
+    assert "NDR: no load was held without loss" in found.sentence
+
+
+def test_the_time_left_is_about_right_from_the_first_trial_on() -> None:
+    system, settings = Simulated(7_400, noise=0.002), settings_for("connections")
+
+    def seconds(_load: float, duration: float) -> float:
+        return duration + 2.0
+
+    search(settings, system.measure)
+    taken = [seconds(0, record_of(trial)["duration_s"]) for trial in system.trials]
+    trials = [(record_of(trial)["load"], counted(trial)) for trial in system.trials]
+    for done in range(0, len(trials), 4):
+        told = seconds_left(settings, trials[:done], seconds)
+        assert told == pytest.approx(sum(taken[done:]), rel=0.5, abs=40)
+    assert seconds_left(settings, trials, seconds) == 0

@@ -1,0 +1,104 @@
+"""Several HTTP requests, one after the other, on each TCP connection that is kept open for them.
+
+The client asks, takes the whole response, and asks again, `requests` times in all; then it closes.
+A new connection starts by the schedule whether or not earlier ones have ended, so requests are
+offered at connections per second x requests.
+"""
+
+import argparse
+import os
+
+from trex.astf.api import *
+
+
+def request_of(size):
+    """A GET of exactly `size` bytes; the User-Agent takes up what is left over."""
+    start = b"GET / HTTP/1.1\r\nHost: 48.0.0.1\r\nUser-Agent: "
+    end = b"\r\n\r\n"
+    spare = size - len(start) - len(end)
+    if spare < 0:
+        raise ValueError("request_bytes must be at least %d" % (size - spare))
+    return start + b"x" * spare + end
+
+
+def response_head_of(size):
+    """Status line and headers of a response of exactly `size` bytes, headers included."""
+    form = "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: %d\r\n\r\n"
+    body = size
+    while len(form % body) + body > size:  # the length's own digits count too
+        body -= 1
+    head = form % body
+    if body < 1 or len(head) + body != size:
+        raise ValueError("response_bytes cannot be %d, try %d" % (size, max(size + 1, 100)))
+    return head.encode()
+
+
+class HttpKeepalive:
+    """One template whose programs go round a loop, once for each request."""
+
+    def create_profile(self, args):
+        request = request_of(args.request_bytes)
+        head = response_head_of(args.response_bytes)
+
+        client = ASTFProgram()
+        client.set_var("left", args.requests)
+        client.set_label("ask:")
+        client.send(request)
+        client.recv(args.response_bytes, clear=True)
+        client.jmp_nz("left", "ask:")
+
+        server = ASTFProgram()
+        server.set_var("left", args.requests)
+        server.set_label("answer:")
+        server.recv(len(request), clear=True)
+        server.send(head, size=args.response_bytes, fill=b"x")
+        server.jmp_nz("left", "answer:")
+        server.wait_for_peer_close()
+
+        addresses = ASTFIPGen(
+            glob=ASTFIPGenGlobal(ip_offset="1.0.0.0"),
+            dist_client=ASTFIPGenDist(ip_range=args.clients.split("-"), distribution="seq"),
+            dist_server=ASTFIPGenDist(ip_range=args.servers.split("-"), distribution="seq"),
+        )
+        tuning = ASTFGlobalInfo()  # the published test bed's
+        tuning.tcp.initwnd = 2
+        tuning.tcp.delay_ack_msec = 100
+
+        return ASTFProfile(
+            default_ip_gen=addresses,
+            default_c_glob_info=tuning,
+            default_s_glob_info=tuning,
+            templates=ASTFTemplate(
+                client_template=ASTFTCPClientTemplate(
+                    program=client, ip_gen=addresses, port=args.port, cps=args.cps
+                ),
+                server_template=ASTFTCPServerTemplate(
+                    program=server, assoc=ASTFAssociationRule(port=args.port)
+                ),
+            ),
+        )
+
+    def get_profile(self, tunables, **kwargs):
+        parser = argparse.ArgumentParser(
+            description="Argparser for {}".format(os.path.basename(__file__)),
+            formatter_class=argparse.ArgumentDefaultsHelpFormatter,
+        )
+        parser.add_argument("--requests", type=int, default=100, help="on each connection")
+        parser.add_argument("--request_bytes", type=int, default=100, help="whole request")
+        parser.add_argument(
+            "--response_bytes",
+            type=int,
+            default=32000,
+            help="whole response, headers and body; against a real server what it really sends",
+        )
+        parser.add_argument("--port", type=int, default=80, help="server's TCP port")
+        parser.add_argument("--clients", default="16.0.0.1-16.0.0.200", help="client addresses")
+        parser.add_argument("--servers", default="48.0.0.1-48.0.0.1", help="server addresses")
+        parser.add_argument(
+            "--cps", type=float, default=1, help="connections per second at multiplier 1"
+        )
+        return self.create_profile(parser.parse_args(tunables))
+
+
+def register():
+    return HttpKeepalive()
