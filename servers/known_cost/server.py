@@ -111,6 +111,10 @@ class KnownCost:
         alive = self._process is not None and self._process.poll() is None
         return {"worker-0": self._process.pid} if self._process and alive else {}
 
+    def refusals(self) -> dict[str, int]:
+        """It keeps no such count."""
+        return {}
+
     def requests_served(self) -> int | None:
         """Requests answered since start, less those made here."""
         return int(self._set().requests) - self._own_requests
