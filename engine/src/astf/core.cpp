@@ -138,6 +138,10 @@ void DataCore::set_multiplier(const std::string& id, double multiplier, Nanoseco
   if (ProfileRun* run = world_->find(id)) run->set_multiplier(multiplier, now);
 }
 
+void DataCore::set_service(const ServiceMode& mode) {
+  world_->service = mode;
+}
+
 RunStatus DataCore::status(const std::string& id) const {
   RunStatus status;
   ProfileRun* run = world_->find(id);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "astf/profile.h"
+#include "astf/service.h"
 #include "astf/side.h"
 #include "flow/time.h"
 #include "net/frame.h"
@@ -104,6 +105,9 @@ class DataCore {
   /// Takes a closed run out, for the control thread to destroy.
   std::unique_ptr<ProfileRun> detach(const std::string& id);
   void set_multiplier(const std::string& id, double multiplier, Nanoseconds now);
+
+  /// Keeps received frames from flows, from now on.
+  void set_service(const ServiceMode& mode);
 
   RunStatus status(const std::string& id) const;
   /// Counters of a run on one side: element g is template group g (0: no group).

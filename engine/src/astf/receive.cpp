@@ -1,6 +1,8 @@
 // From frames to flows, and what is answered to a packet without one (TRex:
 // src/44bsd/flow_table.cpp).
 
+#include <algorithm>
+
 #include "astf/world.h"
 #include "udp/udp.h"
 
@@ -33,8 +35,32 @@ Counter reason_of(PacketKind kind) {
 void DataCore::receive(Side side, std::span<const Frame> frames, Nanoseconds now) {
   World& world = *world_;
   world.context.set_time(now);
-  CounterBlock& counters = world.table_counters[index_of(side)];
-  FlowTable& table = world.context.tables[index_of(side)];
+  if (!world.service.enabled && !world.service.filtered) [[likely]] {
+    world.receive_for_flows(side, frames);
+    return;
+  }
+  while (!frames.empty()) {
+    const auto end = std::ranges::find_if(
+        frames, [&world](const Frame& frame) { return is_for_service(world.service, frame); });
+    const auto count = static_cast<size_t>(end - frames.begin());
+    world.receive_for_flows(side, frames.first(count));
+    if (count == frames.size()) break;
+    world.receive_beside_flows(side, *end);
+    frames = frames.subspan(count + 1);
+  }
+}
+
+/// The slow path.
+void DataCore::World::receive_beside_flows(Side side, const Frame& frame) {
+  CounterBlock& counters = table_counters[index_of(side)];
+  ++counters[Counter::err_no_tcp_udp];
+  ++counters[Counter::redirect_rx_ok];
+  responders[index_of(side)].receive(frame, context.now);
+}
+
+void DataCore::World::receive_for_flows(Side side, std::span<const Frame> frames) {
+  CounterBlock& counters = table_counters[index_of(side)];
+  FlowTable& table = context.tables[index_of(side)];
   struct Parsed {
     PacketKind kind;
     uint32_t hash;
@@ -56,7 +82,7 @@ void DataCore::receive(Side side, std::span<const Frame> frames, Nanoseconds now
       if (p.kind != PacketKind::tcp && p.kind != PacketKind::udp) continue;
       const uint32_t first = table.first(p.hash);
       if (first == Flow::kNone) continue;
-      const auto* flow = reinterpret_cast<const char*>(&world.context.flows[first]);
+      const auto* flow = reinterpret_cast<const char*>(&context.flows[first]);
       __builtin_prefetch(flow);
       __builtin_prefetch(flow + 64);
       __builtin_prefetch(flow + 128);
@@ -66,15 +92,13 @@ void DataCore::receive(Side side, std::span<const Frame> frames, Nanoseconds now
       const Frame& frame = frames[from + i];
       switch (p.kind) {
         case PacketKind::tcp:
-          world.receive_tcp(side, frame, p.packet, p.hash);
+          receive_tcp(side, frame, p.packet, p.hash);
           break;
         case PacketKind::udp:
-          world.receive_udp(side, frame, p.packet, p.hash);
+          receive_udp(side, frame, p.packet, p.hash);
           break;
         case PacketKind::other:
-          ++counters[Counter::err_no_tcp_udp];
-          ++counters[Counter::redirect_rx_ok];
-          world.responders[index_of(side)].receive(frame, now);
+          receive_beside_flows(side, frame);
           break;
         default:
           ++counters[reason_of(p.kind)];

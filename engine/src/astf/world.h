@@ -39,8 +39,11 @@ struct DataCore::World {
   std::vector<UndecidedClass*> free_undecided;
   Tunables stray_tunables;  ///< for answers to segments of no flow: those of the run attached last
   PortOffsets port_offsets;
+  ServiceMode service;
 
   // -- receive.cpp
+  void receive_for_flows(Side side, std::span<const Frame> frames);
+  void receive_beside_flows(Side side, const Frame& frame);
   void receive_tcp(Side side, const Frame& frame, const Packet& packet, uint32_t hash);
   void receive_udp(Side side, const Frame& frame, const Packet& packet, uint32_t hash);
   void refuse_undecided(Flow& flow);

@@ -103,6 +103,8 @@ uint64_t DataThread::pass(Nanoseconds now) {
     if (frames.empty()) continue;
     // The frames are here by now; the poll itself may have taken long.
     if (work_from == 0) now = clock_.at(work_from = Clock::read());
+    if (const auto& tap = taps_[index_of(side)]; tap != nullptr) [[unlikely]]
+      tap->received(frames);
     core_.receive(side, frames, now);
     port.release();
   }

@@ -4,11 +4,10 @@
 
 #include <algorithm>
 #include <chrono>
-#include <map>
 #include <thread>
 
 #include "astf/run.h"
-#include "io/machine.h"
+#include "io/engine_implementation.h"
 
 namespace engine {
 namespace {
@@ -17,10 +16,6 @@ namespace {
 constexpr int kResolvePolls = 100;
 constexpr auto kResolvePoll = std::chrono::milliseconds(10);
 
-constexpr Side side_of(uint32_t port) {
-  return port % 2 == 0 ? Side::client : Side::server;
-}
-
 template <typename Block>
 void add(std::vector<Block>& to, const std::vector<Block>& what) {
   to.resize(std::max(to.size(), what.size()));
@@ -28,26 +23,6 @@ void add(std::vector<Block>& to, const std::vector<Block>& what) {
 }
 
 }  // namespace
-
-struct Engine::Implementation {
-  explicit Implementation(const EngineConfig& config)
-      : machine(config), promiscuous(machine.ports(), false) {}
-
-  /// Has `job`(core, now, thread) done on every data core in turn.
-  template <typename Job>
-  void on_all_cores(Job job) const {
-    for (const auto& thread : machine.threads())
-      thread->run([&](DataCore& core, Nanoseconds now) { job(core, now, *thread); });
-  }
-
-  std::optional<MacAddress> destination(uint32_t port) const;
-  void resolve(uint32_t port);
-  void remove(const std::string& id);
-
-  Machine machine;
-  std::vector<bool> promiscuous;
-  std::map<std::string, std::shared_ptr<const Profile>> attached;
-};
 
 /// What any core of the port has resolved: answers reach only one of several.
 std::optional<MacAddress> Engine::Implementation::destination(uint32_t port) const {

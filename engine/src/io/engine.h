@@ -4,11 +4,13 @@
 // so what is read is one consistent moment per core.
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "astf/core.h"
+#include "capture/tap.h"
 #include "io/config.h"
 
 namespace engine {
@@ -64,6 +66,19 @@ class Engine {
   /// Replaces a port's addresses (set_l2, set_l3, set_vlan).
   void configure_port(uint32_t port, const PortAddress& address);
   void set_promiscuous(uint32_t port, bool enabled);
+
+  /// Has the frames of a port looked at, until `unwatch`; what is seen waits for `read_seen`.
+  void watch(uint32_t port, const Watch& watch);
+  void unwatch(uint32_t number);
+  /// Hands over what was seen: in order of time for each direction of a port and core.
+  void read_seen(const std::function<void(const SeenFrame&)>& take);
+  /// Frames that were looked for, and lost because `read_seen` was not called in time.
+  uint64_t unseen(uint32_t port) const;
+  /// Sends whole frames, from their Ethernet header on, as they are. Returns how many the device
+  /// took.
+  size_t send(uint32_t port, std::vector<std::vector<uint8_t>> frames);
+  /// What is kept from flows on all ports, for the slow path.
+  void set_service(const ServiceMode& mode);
 
   /// Starts a profile on all data cores, or on none. `client_mask` bit p: port p (even) opens
   /// flows. Throws ProfileError: no address to share, port taken by another run, unresolved

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <utility>
 
 namespace engine {
 
@@ -48,6 +49,11 @@ class TransmitQueue {
   /// Sends `frames` (payload still by reference) and gives every slot a fresh `head` of kHeadRoom
   /// bytes, nullptr where memory ran out. Counts what the device would not take as dropped.
   using Drain = void (*)(void* device, std::span<Frame> frames);
+  /// Where frames go.
+  struct Device {
+    Drain drain = nullptr;
+    void* device = nullptr;
+  };
 
   TransmitQueue() = default;
   /// `drain` is called once with an empty queue's slots to fill them first: frames with head_length
@@ -70,6 +76,9 @@ class TransmitQueue {
   /// Hands all committed frames to the device.
   void flush();
 
+  /// Puts `device` in the place of the present one, which it may call on. Returns that.
+  Device redirect(Device device) { return std::exchange(device_, device); }
+
   const DeviceOffloads& offloads() const { return offloads_; }
 
  private:
@@ -77,8 +86,7 @@ class TransmitQueue {
 
   Frame slots_[kBurst];
   size_t count_ = 0;
-  Drain drain_ = nullptr;
-  void* device_ = nullptr;
+  Device device_;
   DeviceOffloads offloads_;
 };
 

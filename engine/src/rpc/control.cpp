@@ -13,6 +13,8 @@ namespace engine {
 namespace {
 
 constexpr double kSamplePeriod = 0.5;
+/// How long frames that are captured wait in their rings at most.
+constexpr double kCollectPeriod = 0.005;
 
 }  // namespace
 
@@ -22,6 +24,8 @@ ControlState::ControlState(Engine& engine, const EngineConfig& config)
       ownership(engine.ports().size()),
       profiles(engine, sessions),
       machine(engine),
+      captures(engine),
+      paced_frames(engine),
       api_handler(random_handler()),
       multicast(engine.ports().size()) {
   global_config = {{"sched_max_stretch", 0.0}, {"process_at_cp", true}, {"do_mbuf_cache", false}};
@@ -75,13 +79,17 @@ void Control::check_access(const Method& method, const Json& params) const {
 double Control::advance() {
   state_.profiles.advance();
   const double now = state_.engine.now();
+  state_.paced_frames.advance(now);
+  if (state_.captures.active()) state_.captures.collect();
   if (now >= next_sample_) {
     next_sample_ = now + kSamplePeriod;
     state_.machine.sample();
     state_.profiles.sample();
     tell_link_changes();
   }
-  return std::clamp(next_sample_ - now, 0.0, state_.profiles.patience());
+  double patience = std::min(state_.profiles.patience(), state_.paced_frames.patience(now));
+  if (state_.captures.active()) patience = std::min(patience, kCollectPeriod);
+  return std::clamp(next_sample_ - now, 0.0, std::max(patience, 0.0));
 }
 
 void Control::tell_link_changes() {

@@ -6,10 +6,12 @@
 
 #include "io/config.h"
 #include "io/engine.h"
+#include "rpc/captures.h"
 #include "rpc/json.h"
 #include "rpc/machine_statistics.h"
 #include "rpc/method_table.h"
 #include "rpc/ownership.h"
+#include "rpc/paced_frames.h"
 #include "rpc/profile_table.h"
 #include "rpc/sessions.h"
 
@@ -28,9 +30,11 @@ struct ControlState {
   Ownership ownership;
   ProfileTable profiles;
   MachineStatistics machine;
+  Captures captures;
+  PacedFrames paced_frames;
 
   std::string api_handler;  ///< proves the API handshake with this very server
-  bool service_mode = false;
+  ServiceMode service;
   bool shutdown = false;
   Json ignored_addresses = Json::array();
   Json ignored_macs = Json::array();

@@ -51,8 +51,8 @@ Json start(ControlState& state, const Json& params) {
   options.drain_limit_s = seconds_of(params, "t_duration");
   if (params.value("latency_pps", 0.0) > 0)
     throw refused("Latency streams are not supported by this engine yet: use latency_pps 0");
-  if (state.service_mode)
-    throw refused("Service mode is on, in which no traffic runs: turn it off first");
+  if (state.service.enabled)
+    throw refused("Service mode is on, in which no flow receives anything: turn it off first");
   state.profiles.start(params.at("profile_id"), options);
   return Json::object();
 }

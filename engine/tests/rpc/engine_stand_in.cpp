@@ -71,6 +71,38 @@ void Engine::set_promiscuous(uint32_t port, bool enabled) {
   current->ports[port].promiscuous = enabled;
 }
 
+void Engine::watch(uint32_t port, const Watch& watch) {
+  current->calls.push_back("watch " + std::to_string(port));
+  current->watches.emplace(port, watch);
+}
+void Engine::unwatch(uint32_t number) {
+  std::erase_if(current->watches, [&](const auto& entry) { return entry.second.number == number; });
+}
+void Engine::read_seen(const std::function<void(const SeenFrame&)>& take) {
+  for (const EngineStandIn::Passing& frame : std::exchange(current->passing, {})) {
+    SeenFrame seen{.time = static_cast<Nanoseconds>(current->clock() * 1e9),
+                   .port = frame.port,
+                   .transmitted = frame.transmitted,
+                   .wire_length = static_cast<uint32_t>(frame.bytes.size()),
+                   .bytes = frame.bytes};
+    for (const auto& [port, watch] : current->watches)
+      if (port == frame.port && (frame.transmitted ? watch.transmitted : watch.received) &&
+          watch.filter.matches(frame.bytes))
+        seen.watches |= uint64_t{1} << watch.number;
+    if (seen.watches != 0) take(seen);
+  }
+}
+uint64_t Engine::unseen(uint32_t) const {
+  return 0;
+}
+size_t Engine::send(uint32_t port, std::vector<std::vector<uint8_t>> frames) {
+  for (const auto& frame : frames) current->sent.emplace_back(port, frame);
+  return frames.size();
+}
+void Engine::set_service(const ServiceMode& mode) {
+  current->service = mode;
+}
+
 void Engine::start(const std::string& id, std::shared_ptr<const Profile> profile,
                    const RunOptions& options, uint32_t client_mask) {
   current->calls.push_back("start " + id);

@@ -26,6 +26,16 @@ struct EngineStandIn {
   std::array<PortState, 2> ports;
   std::array<CounterBlock, kSides> table;
 
+  struct Passing {
+    uint32_t port = 0;
+    bool transmitted = false;
+    std::vector<uint8_t> bytes;
+  };
+  std::vector<Passing> passing;            ///< frames that pass ports before the next read_seen
+  std::multimap<uint32_t, Watch> watches;  ///< by port
+  std::vector<std::pair<uint32_t, std::vector<uint8_t>>> sent;  ///< port and frame
+  ServiceMode service;
+
   struct Run {
     std::shared_ptr<const Profile> profile;
     RunOptions options;

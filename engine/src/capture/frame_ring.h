@@ -1,0 +1,54 @@
+#pragma once
+// Copies of frames on their way from a data thread to the control thread.
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+
+#include "flow/time.h"
+
+namespace engine {
+
+/// What was seen of one frame at a port.
+struct SeenFrame {
+  Nanoseconds time = 0;
+  uint64_t watches = 0;  ///< bit n: watch n asked for it
+  uint32_t port = 0;
+  bool transmitted = false;
+  uint32_t wire_length = 0;        ///< of the whole frame, without FCS
+  std::span<const uint8_t> bytes;  ///< its beginning, as much as the watches want
+};
+
+/// One writer, one reader, no lock. A frame that finds no room is not waited for.
+class FrameRing {
+ public:
+  static constexpr size_t kBytes = size_t{4} << 20;
+
+  FrameRing();
+
+  /// Room for `length` bytes (at most a quarter of the ring), nullptr when there is none now.
+  uint8_t* reserve(size_t length);
+  /// Publishes what was written to the room reserved last. `seen.bytes` says how much of it counts.
+  void commit(const SeenFrame& seen);
+
+  /// Hands over all that is there, oldest first; `bytes` live until `take` returns.
+  void read(const std::function<void(const SeenFrame&)>& take);
+
+ private:
+  struct Header;
+  struct alignas(64) Line {
+    std::byte bytes[64];
+  };
+
+  Header* at(uint64_t position) const;
+
+  std::unique_ptr<Line[]> memory_;
+  uint64_t reserved_ = 0;  ///< position of the record being written
+  alignas(64) std::atomic<uint64_t> written_ = 0;
+  alignas(64) std::atomic<uint64_t> read_ = 0;
+};
+
+}  // namespace engine

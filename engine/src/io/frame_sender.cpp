@@ -1,0 +1,43 @@
+#include "io/frame_sender.h"
+
+#include <algorithm>
+
+namespace engine {
+
+size_t FrameSender::send(DataThread& thread, Side side, std::vector<Bytes> frames) {
+  forget_arrived();
+  Batch& batch = batches_.emplace_back(thread, side, 0, std::move(frames));
+  size_t sent = 0;
+  thread.run([&](DataCore&, Nanoseconds) {
+    PortQueue& queue = thread.queue(side);
+    TransmitQueue& transmit = queue.transmit();
+    transmit.flush();
+    const uint64_t before = queue.counters().opackets;
+    for (const Bytes& bytes : batch.frames) {
+      Frame* const frame = transmit.next();
+      if (frame == nullptr) break;
+      const size_t head = std::min(bytes.size(), kHeadRoom);
+      std::copy_n(bytes.data(), head, frame->head);
+      frame->head_length = static_cast<uint16_t>(head);
+      frame->payload = head == bytes.size() ? nullptr : bytes.data() + head;
+      frame->payload_length = static_cast<uint32_t>(bytes.size() - head);
+      transmit.commit();
+    }
+    transmit.flush();
+    batch.last = queue.counters().opackets;
+    sent = batch.last - before;
+  });
+  return sent;
+}
+
+void FrameSender::forget_arrived() {
+  std::erase_if(batches_, [](const Batch& batch) {
+    uint64_t released = 0;
+    batch.thread.run([&](DataCore&, Nanoseconds) {
+      released = batch.thread.queue(batch.side).payload_released();
+    });
+    return released >= batch.last;
+  });
+}
+
+}  // namespace engine

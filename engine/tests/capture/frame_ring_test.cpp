@@ -1,0 +1,82 @@
+#include "capture/frame_ring.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <thread>
+#include <vector>
+
+namespace engine {
+namespace {
+
+/// Writes a frame of `length` bytes that all equal the low byte of `time`.
+bool write(FrameRing& ring, Nanoseconds time, size_t length) {
+  uint8_t* const room = ring.reserve(length);
+  if (room == nullptr) return false;
+  std::fill_n(room, length, static_cast<uint8_t>(time));
+  SeenFrame seen;
+  seen.time = time;
+  seen.bytes = {room, length};
+  ring.commit(seen);
+  return true;
+}
+
+void expect_intact(const SeenFrame& seen) {
+  const auto byte = static_cast<uint8_t>(seen.time);
+  EXPECT_TRUE(std::ranges::all_of(seen.bytes, [&](uint8_t value) { return value == byte; }));
+}
+
+TEST(FrameRing, ManyTimesItsSizePassInOrder) {
+  FrameRing ring;
+  Nanoseconds next = 0;
+  Nanoseconds time = 0;
+  for (size_t total = 0; total < 5 * FrameRing::kBytes;) {
+    for (int i = 0; i < 7; ++i) {
+      const size_t length = 60 + static_cast<size_t>(time) * 977 % 65000;
+      ASSERT_TRUE(write(ring, time++, length));
+      total += length;
+    }
+    ring.read([&](const SeenFrame& seen) {
+      EXPECT_EQ(seen.time, next++);
+      expect_intact(seen);
+    });
+  }
+  EXPECT_EQ(next, time);
+}
+
+TEST(FrameRing, FullTakesNoMoreAndLosesNothingItHas) {
+  FrameRing ring;
+  Nanoseconds taken = 0;
+  while (write(ring, taken, 1500)) ++taken;
+  EXPECT_GT(taken, static_cast<Nanoseconds>(FrameRing::kBytes / 2000));
+  EXPECT_FALSE(write(ring, taken, 1500));
+  Nanoseconds next = 0;
+  ring.read([&](const SeenFrame& seen) { EXPECT_EQ(seen.time, next++); });
+  EXPECT_EQ(next, taken);
+  EXPECT_TRUE(write(ring, taken, 1500));
+}
+
+TEST(FrameRing, WriterAndReaderNeedNoLock) {
+  FrameRing ring;
+  constexpr Nanoseconds kFrames = 20'000;
+  std::thread writer([&ring] {
+    for (Nanoseconds time = 0; time < kFrames;)
+      if (write(ring, time, 1 + static_cast<size_t>(time) % 3000))
+        ++time;
+      else
+        std::this_thread::yield();
+  });
+  Nanoseconds next = 0;
+  while (next < kFrames) {
+    ring.read([&](const SeenFrame& seen) {
+      ASSERT_EQ(seen.time, next++);
+      ASSERT_EQ(seen.bytes.size(), 1 + static_cast<size_t>(seen.time) % 3000);
+      expect_intact(seen);
+    });
+    std::this_thread::yield();
+  }
+  writer.join();
+}
+
+}  // namespace
+}  // namespace engine

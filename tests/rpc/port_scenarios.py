@@ -1,0 +1,129 @@
+"""What the unmodified TRex client asks of ports, as scripts of their own.
+
+Run as: python -m tests.rpc.port_scenarios SCENARIO RPC_PORT ASYNC_PORT. Fails by an exception.
+"""
+
+import sys
+from typing import Any
+
+from scapy.all import IP, TCP, UDP, Dot1Q, Ether, Raw
+
+from tests.rpc.client_scenarios import client, http, refused
+
+
+def marked(port: int = 4053) -> Any:
+    """A datagram that nothing but this test sends."""
+    return (
+        Ether() / IP(src="1.1.1.1", dst="2.2.2.2") / UDP(sport=1000, dport=port) / Raw(b"mark" * 9)
+    )
+
+
+def owner() -> Any:
+    """A client that has all ports, out of service mode."""
+    c = client()
+    c.reset()
+    c.set_service_mode(enabled=False)
+    return c
+
+
+def fetched(c: Any, capture: int) -> list[Any]:
+    """The frames of a capture, with their records, taken out."""
+    records: list[Any] = []
+    c.fetch_capture_packets(capture, records)
+    return records
+
+
+def pushed_and_captured() -> None:
+    """Packets that a user pushes, seen where they leave and where they arrive."""
+    c = owner()
+    assert c.map_ports()["map"] == {0: 1, 1: 0}
+    both = c.start_capture(tx_ports=[0], rx_ports=[1], bpf_filter="udp dst port 4053")["id"]
+    c.push_packets([marked(4053), marked(4054), marked(4053)], ports=[0], force=True)
+    c.push_packets([marked(4053)], ports=[1], force=True)
+    while (status := c.get_capture_status()[both])["count"] < 4:
+        assert status["state"] == "ACTIVE"
+    records = fetched(c, both)
+    assert sorted((r["origin"], r["port"]) for r in records) == [("RX", 1)] * 2 + [("TX", 0)] * 2
+    assert all(Ether(r["binary"])[Raw].load == b"mark" * 9 for r in records)
+    c.stop_capture(both)
+    assert c.get_capture_status() == {}
+    refused("is not a valid pattern", c.start_capture, rx_ports=[0], bpf_filter="no filter at all")
+    c.disconnect()
+
+
+def layer_3() -> None:
+    """Addresses of ports are resolved and pinged, without a tag and with one."""
+    c = owner()
+    c.set_service_mode(enabled=True)
+    refused("Could not resolve", c.set_l3_mode, 0, "10.0.0.1", "10.0.0.2")  # nobody is there yet
+    for vlan in (None, 30):
+        c.set_service_mode(enabled=True)
+        if vlan is not None:
+            c.set_vlan(ports=[0, 1], vlan=vlan)
+        c.set_l3_mode(1, "10.0.0.2", "10.0.0.1", vlan)
+        c.resolve(ports=[0, 1])
+        assert c.get_port_attr(0)["dest"] == "10.0.0.2"
+        assert c.get_port_attr(0)["arp"] == c.get_port_attr(1)["src_mac"]
+        for answer in c.ping_ip(0, "10.0.0.2", count=2, interval_sec=0.1):
+            assert answer.state == answer.SUCCESS, answer
+        for answer in c.ping_ip(0, "10.0.0.9", count=1, interval_sec=0.1):
+            assert answer.state != answer.SUCCESS, answer
+        c.set_service_mode(enabled=False)
+    c.clear_vlan(ports=[0, 1])
+    c.set_service_mode(enabled=True)
+    for port, peer in ((0, 1), (1, 0)):
+        c.set_l2_mode(port, c.get_port_attr(peer)["src_mac"])
+    c.set_service_mode(enabled=False)
+    c.disconnect()
+
+
+def traffic_looked_at() -> None:
+    """Captures while flows run: with a tag when the port has one, as many as asked for."""
+    c = owner()
+    c.load_profile(http())
+    for vlan, tagged in (
+        (None, "ip src net 16.0.0.0/8"),
+        (30, "vlan 30 and ip src net 16.0.0.0/8"),
+    ):
+        if vlan is not None:
+            c.set_vlan(ports=[0], vlan=vlan)
+        wanted = c.start_capture(rx_ports=[1], limit=20, bpf_filter=tagged)["id"]
+        c.start(mult=10, duration=1)
+        c.wait_on_traffic(timeout=20)
+        records = fetched(c, wanted)
+        assert len(records) == 20, len(records)
+        frames = [Ether(record["binary"]) for record in records]
+        assert all(TCP in frame and frame[IP].src.startswith("16.") for frame in frames)
+        assert {frame.haslayer(Dot1Q) for frame in frames} == {vlan is not None}
+        c.stop_capture(wanted)
+    c.clear_vlan(ports=[0])
+    traffic = c.get_stats()["traffic"]["client"]
+    assert traffic["tcps_connects"] == traffic["tcps_connattempt"] > 0
+    c.disconnect()
+
+
+def service_mode() -> None:
+    """In service mode flows get nothing and a port's queue everything; filtered, flows go on."""
+    c = owner()
+    c.set_service_mode(enabled=True)
+    c.set_rx_queue(ports=[1], size=5)
+    c.push_packets([marked(port) for port in range(10)], ports=[0], force=True)
+    while c.get_port(1).get_rx_queue_pkts() is None:
+        pass
+    c.remove_rx_queue(ports=[1])
+    c.set_service_mode(enabled=False)
+    c.load_profile(http())
+    c.set_service_mode(enabled=False, filtered=True, mask=3)
+    c.start(duration=0.5)
+    c.wait_on_traffic(timeout=20)
+    traffic = c.get_stats()["traffic"]["client"]
+    assert traffic["tcps_connects"] == traffic["tcps_connattempt"] > 0
+    c.start(duration=-1)
+    c.set_service_mode(enabled=True)
+    c.set_service_mode(enabled=False)
+    c.stop()
+    c.disconnect()
+
+
+if __name__ == "__main__":
+    globals()[sys.argv[1]]()
