@@ -76,7 +76,9 @@ def describe_setting(manifest: Manifest) -> dict[str, Any]:
         "kernel": kernel.get("release"),
         "kernel's CPU accounting": kernel.get("cpu_accounting"),
         "nginx": nginx[0].get("version") if nginx else None,
-        "nginx and kernel tuning": ", ".join(each["tuning"]["tier"] for each in nginx),
+        "nginx and kernel tuning": ", ".join(
+            each["tuning"]["tier"] for each in nginx if "tuning" in each
+        ),
         "generator": manifest.servers.get("generator", {}).get("program"),
         "everything else": str(Path(manifest.run) / "manifest.json"),
     }
