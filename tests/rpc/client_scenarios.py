@@ -108,6 +108,37 @@ def whole_run() -> None:
     c.disconnect()
 
 
+def latency_streams() -> None:
+    """Alone, with a profile, and what they measured."""
+    c = client()
+    c.reset()
+    refused("Latency is not active", c.update_latency, mult=5)
+    c.start_latency(mult=200)
+    refused("should stop latency first", c.start_latency, mult=200)
+    time.sleep(0.6)
+    c.update_latency(mult=1000)
+    time.sleep(0.4)
+    c.stop_latency()
+    alone = c.get_stats()["latency"]
+    sent = alone[0]["stats"]["m_tx_pkt_ok"]
+    assert alone[1]["stats"]["m_pkt_ok"] == sent > 100, alone
+    assert alone[0]["stats"]["m_pkt_ok"] == alone[1]["stats"]["m_tx_pkt_ok"] > 0
+    for port in alone.values():
+        hist = port["hist"]
+        assert hist["cnt"] == port["stats"]["m_pkt_ok"]
+        assert sum(bucket["val"] for bucket in hist["histogram"]) == hist["high_cnt"]
+        assert port["stats"]["m_seq_error"] == 0
+    c.load_profile(http())
+    c.start(duration=1, latency_pps=500)
+    c.wait_on_traffic(timeout=20)
+    along = c.get_stats()["latency"]
+    assert 100 < along[1]["stats"]["m_pkt_ok"] != sent
+    c.start_latency(mult=1)  # the profile's have ended with it
+    c.reset()
+    c.stop_latency()
+    c.disconnect()
+
+
 def stop_and_start_again() -> None:
     """The state machine under many quick starts and stops."""
     c = client()
@@ -201,6 +232,26 @@ def _no_such_group(c: Any) -> None:
         c.get_traffic_tg_stats("group 9")
     except ASTFErrorBadTG as error:
         raise TRexError(str(error)) from None
+
+
+def ipv6() -> None:
+    """start(ipv6=True): all flows complete, behind a header that is 20 bytes longer."""
+    c = client()
+    c.reset()
+    c.load_profile(http())
+    headers = {}
+    for forced in (False, True):
+        c.clear_stats()
+        c.start(mult=2, duration=1, ipv6=forced)
+        c.wait_on_traffic(timeout=20)
+        stats = c.get_stats()
+        one, other = stats["traffic"]["client"], stats["traffic"]["server"]
+        assert one["tcps_connects"] == one["tcps_closed"] == other["tcps_accepts"] > 50
+        assert one["tcps_rcvbyte"] == other["tcps_sndbyte"]
+        port = stats[0]
+        headers[forced] = (port["obytes"] - one["tcps_sndbyte"]) / port["opackets"]
+    assert 19 < headers[True] - headers[False] < 21, headers
+    c.disconnect()
 
 
 def limits_of_runs() -> None:

@@ -13,6 +13,8 @@ from tests.load.conftest import REPOSITORY
     "scenario",
     [
         "whole_run",
+        "latency_streams",
+        "ipv6",
         "stop_and_start_again",
         "large_upload",
         "several_profiles",

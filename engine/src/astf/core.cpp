@@ -22,7 +22,9 @@ DataCore::World::World(const CoreConfig& config, std::array<TransmitQueue*, kSid
       context(config.max_flows, config.seed, config.epoch, transmit,
               {path_of(config.ports[0]), path_of(config.ports[1])}),
       responders{PortResponder(config.ports[0], context.paths[0], *transmit[0]),
-                 PortResponder(config.ports[1], context.paths[1], *transmit[1])} {}
+                 PortResponder(config.ports[1], context.paths[1], *transmit[1])},
+      latency_streams{LatencyStream(Side::client, context.paths[0], *transmit[0]),
+                      LatencyStream(Side::server, context.paths[1], *transmit[1])} {}
 
 ProfileRun* DataCore::World::find(const std::string& id) const {
   for (const auto& run : runs)
@@ -50,6 +52,11 @@ size_t DataCore::advance(Nanoseconds now) {
   }
   for (PortResponder& responder : world.responders)
     if (responder.next_deadline() <= now) responder.advance(now);
+  for (LatencyStream& stream : world.latency_streams)
+    if (stream.next_deadline() <= now) {
+      stream.advance(now);
+      ++work;
+    }
   return work;
 }
 
@@ -199,6 +206,10 @@ uint64_t DataCore::open_flows() const {
 
 PortResponder& DataCore::responder(Side side) {
   return world_->responders[index_of(side)];
+}
+
+LatencyStream& DataCore::latency_stream(Side side) {
+  return world_->latency_streams[index_of(side)];
 }
 
 }  // namespace engine

@@ -14,6 +14,7 @@
 #include "astf/side.h"
 #include "flow/time.h"
 #include "net/frame.h"
+#include "net/latency_stream.h"
 #include "net/path.h"
 #include "net/responder.h"
 #include "stats/counters.h"
@@ -119,6 +120,7 @@ class DataCore {
   std::vector<PoolStatus> memory() const;
   uint64_t open_flows() const;
   PortResponder& responder(Side side);
+  LatencyStream& latency_stream(Side side);
 
  private:
   struct World;

@@ -35,10 +35,7 @@ void DataCore::World::unlink(const Flow& flow) {
 }
 
 uint32_t DataCore::World::client_range_of(const Flow& flow) {
-  if (flow.variables != Flow::kNone) {
-    const uint32_t range = context.variables[flow.variables].client_range;
-    if (range != VariableBlock::kNone) return range;
-  }
+  if (executed(flow)) return context.variables[flow.variables].client_range;
   const ProfileRun& run = run_of(flow);
   return run.profile().templates[context.class_of(flow).template_index].client_range;
 }

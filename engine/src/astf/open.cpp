@@ -136,7 +136,7 @@ void DataCore::World::release(Flow& flow) {
   if (flow.extension != Flow::kNone) context.extensions.give_back(flow.extension);
   if (flow.has(kPortOwned)) {
     run.clients(client_range_of(flow)).give_back(flow.local.low32(), flow.local_port);
-    run.count_close(shared.template_index);
+    if (!executed(flow)) run.count_close(shared.template_index);
   }
   if (flow.variables != Flow::kNone) {
     unlink(flow);

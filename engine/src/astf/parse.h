@@ -13,7 +13,8 @@ namespace engine {
 std::vector<Buffer> parse_buffers(const JsonFields& profile);
 
 /// program_list. `buffers`, `groups`: how many there are to refer to.
-std::vector<Program> parse_programs(const JsonFields& profile, size_t buffers, size_t groups);
+std::vector<Program> parse_programs(const JsonFields& profile, size_t buffers, size_t groups,
+                                    std::vector<std::string>& notices);
 
 /// templates; all else of `into` is parsed already.
 void parse_templates(const JsonFields& profile, bool force_ipv6, Profile& into);

@@ -68,7 +68,8 @@ std::shared_ptr<const Profile> parse_profile(std::string_view text, bool force_i
   auto profile = std::make_shared<Profile>();
   profile->buffers = parse_buffers(fields);
   profile->group_names = parse_group_names(fields);
-  profile->programs = parse_programs(fields, profile->buffers.size(), profile->group_names.size());
+  profile->programs = parse_programs(fields, profile->buffers.size(), profile->group_names.size(),
+                                     profile->notices);
   profile->ranges = parse_ranges(fields);
   profile->client_defaults =
       parse_global_tunables(fields, "c_glob_info", force_ipv6, profile->notices);

@@ -54,13 +54,13 @@ constexpr uint32_t kUserCounters = 4;
 /// Parses the commands of one program.
 class ProgramParser {
  public:
-  ProgramParser(const JsonFields& fields, size_t buffers, size_t groups)
-      : fields_(fields), buffers_(buffers), groups_(groups) {}
+  ProgramParser(const JsonFields& fields, size_t buffers, size_t groups,
+                std::vector<std::string>& notices)
+      : fields_(fields), buffers_(buffers), groups_(groups), notices_(notices) {}
 
   Program parse() {
-    if (fields_.has("addon"))
-      fields_.fail(fmt::format("add-on \"{}\" is not supported", fields_.text("addon")));
     program_.stream = !fields_.has("stream") || fields_.flag("stream");
+    read_addon();
     const auto& list = fields_.list("commands");
     if (list.size() > kMaxCommands)
       fields_.fail(fmt::format("has {} commands, at most {} can be", list.size(), kMaxCommands));
@@ -72,6 +72,19 @@ class ProgramParser {
   }
 
  private:
+  /// TRex's only add-on takes times of a UDP program's messages. The program runs without it just
+  /// as well; the engine takes the times of all flows anyway.
+  void read_addon() {
+    if (!fields_.has("addon")) return;
+    const std::string& name = fields_.text("addon");
+    if (name != "latency" || program_.stream)
+      fields_.fail(fmt::format("add-on \"{}\" is not supported", name));
+    notices_.push_back(
+        fmt::format("{}: runs without its add-on \"latency\"; stackcost_get_latency "
+                    "has the times of its flows",
+                    fields_.place()));
+  }
+
   void add(const nlohmann::json& element) {
     const size_t number = program_.commands.size();
     const std::string place = fmt::format("{}, command {}", fields_.place(), number);
@@ -233,6 +246,7 @@ class ProgramParser {
   const JsonFields& fields_;
   size_t buffers_;
   size_t groups_;
+  std::vector<std::string>& notices_;
   size_t count_ = 0;
   uint64_t total_ = 0;
   Program program_;
@@ -240,11 +254,12 @@ class ProgramParser {
 
 }  // namespace
 
-std::vector<Program> parse_programs(const JsonFields& profile, size_t buffers, size_t groups) {
+std::vector<Program> parse_programs(const JsonFields& profile, size_t buffers, size_t groups,
+                                    std::vector<std::string>& notices) {
   std::vector<Program> programs;
   for (const nlohmann::json& element : profile.list("program_list")) {
     const JsonFields fields(element, fmt::format("program {}", programs.size()));
-    programs.push_back(ProgramParser(fields, buffers, groups).parse());
+    programs.push_back(ProgramParser(fields, buffers, groups, notices).parse());
   }
   return programs;
 }

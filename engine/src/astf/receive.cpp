@@ -55,7 +55,8 @@ void DataCore::World::receive_beside_flows(Side side, const Frame& frame) {
   CounterBlock& counters = table_counters[index_of(side)];
   ++counters[Counter::err_no_tcp_udp];
   ++counters[Counter::redirect_rx_ok];
-  responders[index_of(side)].receive(frame, context.now);
+  if (!latency_streams[index_of(side)].receive(frame, context.now))
+    responders[index_of(side)].receive(frame, context.now);
 }
 
 void DataCore::World::receive_for_flows(Side side, std::span<const Frame> frames) {

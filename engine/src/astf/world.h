@@ -33,6 +33,7 @@ struct DataCore::World {
   ServerTable servers;
   std::array<CounterBlock, kSides> table_counters;
   std::array<PortResponder, kSides> responders;
+  std::array<LatencyStream, kSides> latency_streams;
   std::vector<std::unique_ptr<ProfileRun>> runs;
   std::vector<uint32_t> free_classes;
   std::vector<std::unique_ptr<UndecidedClass>> undecided;  ///< by order of making
@@ -82,6 +83,11 @@ struct DataCore::World {
   void execute(Flow& parent);
   /// `flow` ends: whoever waits for it goes on.
   void unlink(const Flow& flow);
+  /// A program opened it, not the schedule: limits do not count it.
+  bool executed(const Flow& flow) const {
+    return flow.variables != Flow::kNone &&
+           context.variables[flow.variables].client_range != VariableBlock::kNone;
+  }
   /// From whose pool a client's flow has its port.
   uint32_t client_range_of(const Flow& flow);
 

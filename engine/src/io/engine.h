@@ -102,6 +102,15 @@ class Engine {
   };
   Population population() const;
 
+  /// Starts the latency stream of one port on all its cores; the first one sends. Throws
+  /// ProfileError: unresolved destination of a client port.
+  void start_latency(uint32_t port, const LatencyOptions& options);
+  void set_latency_interval(Nanoseconds interval);
+  /// Stops all; what they measured can still be read.
+  void stop_latency();
+  /// Sums over cores, since the last start.
+  LatencyReport latency(uint32_t port) const;
+
   std::vector<PoolStatus> memory() const;
   std::vector<CoreCycles> cycles() const;
   uint64_t tsc_hz() const;

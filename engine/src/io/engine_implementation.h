@@ -34,6 +34,7 @@ struct Engine::Implementation {
   std::vector<bool> promiscuous;
   std::vector<uint64_t> unseen;  ///< by port
   std::map<std::string, std::shared_ptr<const Profile>> attached;
+  std::vector<uint32_t> latency_ports;  ///< whose streams run
 };
 
 }  // namespace engine

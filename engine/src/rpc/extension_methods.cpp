@@ -35,6 +35,10 @@ Json schedule(const RunStatus& run) {
           {"unsent", run.unsent}};
 }
 
+Json notices(const ProfileSlot& slot) {
+  return {{"notices", slot.profile ? slot.profile->notices : std::vector<std::string>{}}};
+}
+
 }  // namespace
 
 void add_extension_methods(MethodTable& methods, ControlState& state) {
@@ -42,6 +46,10 @@ void add_extension_methods(MethodTable& methods, ControlState& state) {
               [&state](const Json&) { return cpu(state.engine); });
   methods.add("stackcost_get_memory", Access::reader, {},
               [&state](const Json&) { return memory(state.engine); });
+  methods.add("stackcost_get_notices", Access::reader, {{"profile_id", string}},
+              [&state](const Json& params) {
+                return notices(state.profiles.find(params.at("profile_id")));
+              });
   methods.add("stackcost_get_schedule", Access::reader, {{"profile_id", string}},
               [&state](const Json& params) {
                 return schedule(state.profiles.run_status(params.at("profile_id")));

@@ -49,8 +49,7 @@ Json start(ControlState& state, const Json& params) {
     options.client_mask = static_cast<uint32_t>(integer_in(params, "client_mask", 0, UINT32_MAX));
   options.establish_limit_s = seconds_of(params, "e_duration");
   options.drain_limit_s = seconds_of(params, "t_duration");
-  if (params.value("latency_pps", 0.0) > 0)
-    throw refused("Latency streams are not supported by this engine yet: use latency_pps 0");
+  options.latency_rate = params.value("latency_pps", 0.0);
   if (state.service.enabled)
     throw refused("Service mode is on, in which no flow receives anything: turn it off first");
   state.profiles.start(params.at("profile_id"), options);

@@ -1,8 +1,12 @@
 // The state machine of profiles: what happens between a client's command and its effect.
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <utility>
 
 #include "rpc/profile_table.h"
+#include "rpc/rpc_error.h"
 
 namespace engine {
 
@@ -96,6 +100,8 @@ void ProfileTable::parse(const std::string& id, ProfileSlot& slot) {
   try {
     slot.profile = parse_profile(slot.text, slot.options.ipv6);
     slot.profile_ipv6 = slot.options.ipv6;
+    for (const std::string& notice : slot.profile->notices)
+      fmt::print(stderr, "profile {}: {}\n", id, notice);
   } catch (const std::exception& error) {
     slot.profile.reset();
     set_state(id, slot, ProfileState::loaded, error.what());
@@ -114,9 +120,19 @@ void ProfileTable::build(const std::string& id, ProfileSlot& slot) {
   try {
     engine_.start(id, slot.profile, run, options.client_mask);
   } catch (const std::exception& error) {
-    set_state(id, slot, ProfileState::cleanup, error.what());
-    set_state(id, slot, ProfileState::loaded);
+    refuse_run(id, slot, error.what());
     return;
+  }
+  if (options.latency_rate > 0) {
+    try {
+      latency_.start(latency_addresses(*slot.profile), options.latency_rate,
+                     LatencyControl::kAllPorts);
+      slot.has_latency = true;
+    } catch (const RpcError& error) {
+      engine_.remove(id);
+      refuse_run(id, slot, error.specific);
+      return;
+    }
   }
   const double now = engine_.now();
   if (state_ == ProfileState::build) {  // the first to start after quiet
@@ -131,6 +147,11 @@ void ProfileTable::build(const std::string& id, ProfileSlot& slot) {
   slot.clients_done.reset();
   slot.statistics.begin(table, now);
   set_state(id, slot, ProfileState::transmit);
+}
+
+void ProfileTable::refuse_run(const std::string& id, ProfileSlot& slot, const std::string& why) {
+  set_state(id, slot, ProfileState::cleanup, why);
+  set_state(id, slot, ProfileState::loaded);
 }
 
 void ProfileTable::watch(const std::string& id, ProfileSlot& slot) {
@@ -152,6 +173,7 @@ void ProfileTable::watch(const std::string& id, ProfileSlot& slot) {
 
 void ProfileTable::begin_cleanup(const std::string& id, ProfileSlot& slot) {
   engine_.stop_opening(id);
+  if (std::exchange(slot.has_latency, false)) latency_.stop();
   set_state(id, slot, ProfileState::cleanup);
 }
 

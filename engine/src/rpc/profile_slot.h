@@ -20,6 +20,7 @@ struct StartOptions {
   bool ipv6 = false;
   uint32_t client_mask = 0xffffffff;
   double establish_limit_s = 0;  ///< e_duration: no flow established by then, no more are opened
+  double latency_rate = 0;       ///< latency_pps: packets per second of latency streams; 0: none
   double drain_limit_s = 0;      ///< t_duration: how long flows may go on after the duration
 };
 
@@ -46,6 +47,7 @@ struct ProfileSlot {
   RunCounters final_counters;          ///< of the last finished run
   std::vector<LatencyBlock> final_latencies;
   RunStatistics statistics;
+  bool has_latency = false;  ///< latency streams run along, and end with it
 
   // deletion
   double deleting = 0;                  ///< since when

@@ -22,7 +22,7 @@ bool at_rest(const ProfileSlot& slot) {
 }  // namespace
 
 ProfileTable::ProfileTable(Engine& engine, Sessions& sessions)
-    : engine_(engine), sessions_(sessions) {
+    : engine_(engine), sessions_(sessions), latency_(engine) {
   profiles_[kDefault];
 }
 
@@ -77,6 +77,7 @@ void ProfileTable::start(const std::string& id, const StartOptions& options) {
   ProfileSlot& slot = this->slot(id);
   if (slot.state != ProfileState::loaded)
     throw invalid_state(slot.state, name_of(ProfileState::loaded));
+  if (options.latency_rate > 0) latency_.check_idle();
   slot.options = options;
   const bool parsed = slot.profile && slot.profile_ipv6 == options.ipv6;
   set_state(id, slot, parsed ? ProfileState::build : ProfileState::parse);

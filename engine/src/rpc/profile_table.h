@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "io/engine.h"
+#include "rpc/latency_control.h"
 #include "rpc/profile_slot.h"
 #include "rpc/sessions.h"
 
@@ -42,6 +43,7 @@ class ProfileTable {
   /// Takes readings for the rates; every 0.5 to 1 s.
   void sample();
 
+  LatencyControl& latency() { return latency_; }
   ProfileState state() const { return state_; }
   uint64_t epoch() const { return epoch_; }
   const std::map<std::string, ProfileSlot>& profiles() const { return profiles_; }
@@ -69,6 +71,7 @@ class ProfileTable {
 
   void parse(const std::string& id, ProfileSlot& slot);
   void build(const std::string& id, ProfileSlot& slot);
+  void refuse_run(const std::string& id, ProfileSlot& slot, const std::string& why);
   void watch(const std::string& id, ProfileSlot& slot);
   void begin_cleanup(const std::string& id, ProfileSlot& slot);
   void finish_cleanup(const std::string& id, ProfileSlot& slot);
@@ -80,6 +83,7 @@ class ProfileTable {
 
   Engine& engine_;
   Sessions& sessions_;
+  LatencyControl latency_;
   std::map<std::string, ProfileSlot> profiles_;
   ProfileState state_ = ProfileState::idle;
   uint64_t epoch_ = 1;

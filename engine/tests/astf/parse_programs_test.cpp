@@ -1,3 +1,4 @@
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "astf/profile.h"
@@ -177,9 +178,28 @@ TEST(Programs, WhatIsWrongIsNamed) {
                    false);
 }
 
-TEST(Programs, AddOnsAreRefused) {
+TEST(Programs, RunWithoutTheLatencyAddOnWhichTheyAreToldOf) {
   json profile = small_profile();
-  profile["program_list"][1]["addon"] = "latency";
+  profile["program_list"][2]["addon"] = "latency";
+  const auto parsed = parse_profile(profile.dump(), false);
+  ASSERT_EQ(parsed->notices.size(), 1u);
+  EXPECT_THAT(parsed->notices[0], testing::HasSubstr("program 2: runs without its add-on"));
+}
+
+TEST(Programs, OtherAddOnsAreRefused) {
+  json profile = small_profile();
+  profile["program_list"][1]["addon"] = "latency";  // of a TCP program
+  EXPECT_THROW(parse_profile(profile.dump(), false), ProfileError);
+  profile = small_profile();
+  profile["program_list"][2]["addon"] = "other";
+  EXPECT_THROW(parse_profile(profile.dump(), false), ProfileError);
+}
+
+TEST(Programs, OnlyClientsOpenFlows) {
+  json profile = small_profile();
+  profile["program_list"][0]["commands"].push_back({{"name", "exec_template"}});
+  EXPECT_NO_THROW(parse_profile(profile.dump(), false));
+  profile["program_list"][1]["commands"].push_back({{"name", "exec_template"}});
   EXPECT_THROW(parse_profile(profile.dump(), false), ProfileError);
 }
 

@@ -38,7 +38,6 @@ struct Settings {
   Impairment to_client;
   DeviceOffloads offloads{};  ///< of both ports; with checksum offload frames arrive as trusted
   uint32_t max_flows = 1 << 16;
-  Nanoseconds epoch = 0;  ///< of both cores: initial sequence numbers and timestamps go by it
 };
 
 /// A frame on the wire as a test sees it.

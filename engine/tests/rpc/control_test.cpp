@@ -122,7 +122,6 @@ TEST_F(ControlTest, StartChecksItsArguments) {
   EXPECT_THAT(with("mult", -1), HasSubstr("'mult' must be above 0"));
   EXPECT_THAT(with("client_mask", -1), HasSubstr("client_mask"));
   EXPECT_THAT(with("client_mask", uint64_t{1} << 32), HasSubstr("client_mask"));
-  EXPECT_THAT(with("latency_pps", 1000), HasSubstr("latency_pps 0"));
   Json endless = good;
   endless["duration"] = 1e300;
   endless["client_mask"] = 0;
@@ -131,6 +130,60 @@ TEST_F(ControlTest, StartChecksItsArguments) {
   EXPECT_GT(stand_in().runs["_"].options.duration, 0);
   EXPECT_EQ(stand_in().runs["_"].client_mask, 0u);
   EXPECT_EQ(stand_in().runs["_"].options.multiplier, 1.5);
+}
+
+Json latency_parameters() {
+  return {{"mult", 100},
+          {"src_addr", "16.0.0.1"},
+          {"dst_addr", "48.0.0.1"},
+          {"dual_port_addr", "1.0.0.0"},
+          {"mask", 1}};
+}
+
+TEST_F(ControlTest, LatencyStreamsRunOnceAtATime) {
+  acquire();
+  EXPECT_THAT(refusal("update_latency", {{"mult", 5}}), HasSubstr("Latency is not active"));
+  result("stop_latency");
+  result("start_latency", latency_parameters());
+  const auto& streams = stand_in().latency;
+  EXPECT_EQ(streams.at(0).interval, 10 * kMillisecond);
+  EXPECT_EQ(streams.at(0).source, 0x10000001u);
+  EXPECT_EQ(streams.at(1).source, 0x30000001u);
+  EXPECT_TRUE(streams.at(0).sends);
+  EXPECT_FALSE(streams.at(1).sends);
+  EXPECT_THAT(refusal("start_latency", latency_parameters()), HasSubstr("should stop latency"));
+  result("update_latency", {{"mult", 1000}});
+  EXPECT_EQ(streams.at(0).interval, kMillisecond);
+  const uint8_t epoch = streams.at(0).epoch;
+  result("stop_latency");
+  result("start_latency", latency_parameters());
+  EXPECT_NE(streams.at(0).epoch, epoch);
+}
+
+TEST_F(ControlTest, LatencyStreamsAreNotSentToThePortsThemselves) {
+  acquire();
+  stand_in().ports[1].address.ipv4 = 0x30000001;
+  EXPECT_THAT(refusal("start_latency", latency_parameters()),
+              HasSubstr("might reach port 1 with IP 48.0.0.1"));
+  Json bad = latency_parameters();
+  bad["src_addr"] = "here";
+  EXPECT_THAT(refusal("start_latency", bad), HasSubstr("'src_addr' must be an IPv4 address"));
+}
+
+TEST_F(ControlTest, LatencyStreamsComeAndGoWithAProfile) {
+  acquire();
+  load();
+  const Json with_latency = {
+      {"profile_id", "_"}, {"mult", 1.0}, {"nc", false}, {"duration", -1}, {"latency_pps", 1000}};
+  result("start", with_latency);
+  pass(0.1);
+  EXPECT_EQ(stand_in().latency.at(0).interval, kMillisecond);
+  EXPECT_THAT(refusal("start_latency", latency_parameters()), HasSubstr("not idle"));
+  result("stop", {{"profile_id", "_"}});
+  EXPECT_EQ(stand_in().calls.back(), "stop_latency");
+  pass(0.1);
+  result("start_latency", latency_parameters());
+  EXPECT_THAT(refusal("start", with_latency), HasSubstr("should stop latency first"));
 }
 
 TEST_F(ControlTest, AddressesOfPortsChange) {

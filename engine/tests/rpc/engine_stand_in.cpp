@@ -129,6 +129,20 @@ void Engine::remove(const std::string& id) {
   current->runs.erase(id);
 }
 
+void Engine::start_latency(uint32_t port, const LatencyOptions& options) {
+  current->calls.push_back("start_latency " + std::to_string(port));
+  current->latency[port] = options;
+}
+void Engine::set_latency_interval(Nanoseconds interval) {
+  for (auto& [port, options] : current->latency) options.interval = interval;
+}
+void Engine::stop_latency() {
+  current->calls.push_back("stop_latency");
+}
+LatencyReport Engine::latency(uint32_t) const {
+  return {};
+}
+
 RunStatus Engine::status(const std::string& id) const {
   const EngineStandIn::Run& run = current->runs.at(id);
   const double now = current->clock();

@@ -45,6 +45,7 @@ struct EngineStandIn {
     bool servers_closed = false;
   };
   std::map<std::string, Run> runs;
+  std::map<uint32_t, LatencyOptions> latency;  ///< by port, as started last
 };
 
 /// Made new with each Engine.

@@ -1,0 +1,76 @@
+#pragma once
+// Latency streams: ICMP echo packets that carry the time they were sent (TRex ASTF, start_latency).
+
+#include <cstdint>
+
+#include "astf/side.h"
+#include "flow/time.h"
+#include "net/frame.h"
+#include "net/path.h"
+#include "stats/decade_histogram.h"
+
+namespace engine {
+
+/// What one port sends.
+struct LatencyOptions {
+  Nanoseconds interval = kSecond;
+  uint64_t warm_up = 0;  ///< samples that the maximum leaves out
+  uint32_t source = 0;   ///< addresses, host order
+  uint32_t destination = 0;
+  uint8_t port = 0;    ///< number of this port
+  uint8_t epoch = 0;   ///< tells packets of this run from those of an earlier one
+  bool sends = false;  ///< a server port sends only once a request has come, too
+};
+
+/// What a port sent and got. One direction: a packet's time is taken to where it arrives.
+struct LatencyReport {
+  uint64_t sent = 0;
+  uint64_t not_sent = 0;  ///< no packet buffer
+  uint64_t received = 0;  ///< in sequence, with the right length
+  uint64_t out_of_sequence = 0;
+  uint64_t wrong_length = 0;
+  double jitter_ns = 0;  ///< RFC 3550 section 6.4.1
+  DecadeHistogram histogram;
+
+  LatencyReport& operator+=(const LatencyReport& other);
+};
+
+/// The latency stream of one port on one data core. A client port sends echo requests at a rate; a
+/// server port, of its own, echo replies at the same rate from the first request on. Both carry the
+/// time, so each direction is measured by the clock that all cores share.
+class LatencyStream {
+ public:
+  /// `paths`[PathTable::kPort] is the port's own path; `transmit` sends.
+  LatencyStream(Side side, const PathTable& paths, TransmitQueue& transmit)
+      : side_(side), paths_(paths), transmit_(transmit) {}
+
+  /// Begins with all counters at 0.
+  void start(const LatencyOptions& options, Nanoseconds now);
+  /// Sends no more; what is under way still counts.
+  void stop();
+  void set_interval(Nanoseconds interval, Nanoseconds now);
+
+  /// Takes a frame when it is of the stream; false: it is not.
+  bool receive(const Frame& frame, Nanoseconds now);
+  void advance(Nanoseconds now);
+  Nanoseconds next_deadline() const { return next_; }
+
+  const LatencyReport& report() const { return report_; }
+
+ private:
+  void send(Nanoseconds now);
+
+  Side side_;
+  const PathTable& paths_;
+  TransmitQueue& transmit_;
+  bool listening_ = false;  ///< since the first start
+  LatencyOptions options_;
+  Nanoseconds next_ = INT64_MAX;
+  uint32_t sequence_ = 0;       ///< of the next packet sent
+  uint32_t expected_ = 0;       ///< of the next packet received
+  uint16_t echo_sequence_ = 1;  ///< a server's: of the last request
+  Nanoseconds last_latency_ = -1;
+  LatencyReport report_;
+};
+
+}  // namespace engine
