@@ -32,8 +32,8 @@ title: {rules} regular expressions for each request
 source: this proof
 nginx:
   http:
-    'map $request_uri $burnt {{ default ""; {cases} }} add_header X-Burnt':
-      {{ value: $burnt, source: this proof }}
+    ? 'map $request_uri $burnt {{ default ""; {cases} }} add_header X-Burnt'
+    : {{ value: $burnt, source: this proof }}
 """
 EXPERIMENT = """
 title: whether a difference is told from none
