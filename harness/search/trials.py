@@ -19,9 +19,10 @@ from harness.search.controller import Counted
 from harness.search.settings import Of
 
 KEEPALIVE_PROFILE = Path(__file__).resolve().parents[2] / "trex_profiles" / "http_keepalive.py"
-REQUESTS_PER_CONNECTION = 100
+REQUESTS_PER_CONNECTION = 20
 TIME_WAIT_S = 0.5  # the client's: a connection counts as ended only after it
-ANSWER_LIMIT_S = {"connections": 0.02, "requests": 0.05}  # for the last ones, beyond TIME_WAIT
+# From the end of the load until what has not been answered is lost.
+ANSWER_LIMIT_S = {"connections": TIME_WAIT_S + 0.02, "requests": 0.05}
 WARM_UP_S = 0.6  # above TIME_WAIT, so that as many connections end as begin
 SETTLE_S = 0.5  # between the last flow's opening and the hold
 SPARE_S = 1.0  # flows are held so much longer than the trial needs
@@ -62,7 +63,7 @@ def run_trial(session: Session, trial: Trial, of: Of, load: float, duration: flo
         times = {
             "warm_up_s": WARM_UP_S,
             "sustain_s": duration,
-            "drain_s": TIME_WAIT_S + ANSWER_LIMIT_S[of],
+            "drain_s": ANSWER_LIMIT_S[of],
         }
         offer_load(session, trial, session.experiment.load.model_copy(update=times))
     intended, lost = count(trial, of)
