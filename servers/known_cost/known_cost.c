@@ -25,11 +25,12 @@
 #define BURNS 65536
 #define MAX_FILES 20000
 #define EVENTS 64
+#define SLOT_BYTES 65536  // the most that a connection can hold
 
 // Laid out as `Control` in server.py.
 struct Control {
   uint64_t loops;             // of a burn; set by the harness
-  uint64_t hold_bytes;        // of each connection from now on; set by the harness
+  uint64_t hold_bytes;        // of each connection from now on, whole pages; set by the harness
   uint64_t leave_unread;      // from now on, answer at once and never read; set by the harness
   uint64_t requests;          // answered so far
   uint32_t burnt_ns[BURNS];   // of request number i at i % BURNS
@@ -38,7 +39,7 @@ struct Control {
 static volatile struct Control* control;
 static char* response;
 static size_t response_bytes;
-static void* held[MAX_FILES];
+static char* slots;  // one per connection
 static volatile uint64_t sink;
 
 static uint64_t thread_ns(void) {
@@ -74,6 +75,16 @@ static void answer(int file) {
   if (write(file, response, response_bytes) == (ssize_t)response_bytes) control->requests++;
 }
 
+// Neither an allocator's free lists nor huge pages: what a connection holds is resident while it is
+// open and gone afterwards.
+static int make_slots(void) {
+  size_t size = (size_t)MAX_FILES * SLOT_BYTES;
+  slots = mmap(0, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (slots == MAP_FAILED) return 0;
+  madvise(slots, size, MADV_NOHUGEPAGE);
+  return 1;
+}
+
 static void accept_all(int listener, int poll) {
   for (;;) {
     int file = accept4(listener, 0, 0, SOCK_NONBLOCK);
@@ -83,8 +94,8 @@ static void accept_all(int listener, int poll) {
       continue;
     }
     size_t size = control->hold_bytes;
-    held[file] = size ? malloc(size) : 0;
-    if (held[file]) memset(held[file], 1, size);
+    if (size > SLOT_BYTES) size = SLOT_BYTES;
+    memset(slots + (size_t)file * SLOT_BYTES, 1, size);
     int unread = control->leave_unread != 0;
     struct epoll_event event = {.events = unread ? EPOLLRDHUP : EPOLLIN | EPOLLRDHUP, .data.fd = file};
     epoll_ctl(poll, EPOLL_CTL_ADD, file, &event);
@@ -93,8 +104,7 @@ static void accept_all(int listener, int poll) {
 }
 
 static void end(int file) {
-  free(held[file]);
-  held[file] = 0;
+  if (control->hold_bytes) madvise(slots + (size_t)file * SLOT_BYTES, SLOT_BYTES, MADV_DONTNEED);
   close(file);
 }
 
@@ -118,6 +128,7 @@ int main(int count, char** arguments) {
   int file = open(arguments[3], O_RDWR);
   control = mmap(0, sizeof *control, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
   if (control == MAP_FAILED) return perror(arguments[3]), 1;
+  if (!make_slots()) return perror("memory of connections"), 1;
   make_response(strtoul(arguments[4], 0, 10));
   int listener = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0), yes = 1;
   setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
