@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from engine.interop.bed import engine_on
 from harness.testbed.local import LocalTestbed
 from harness.testbed.namespace import execute
-from tests.engine.conftest import engine_on
 
 pytestmark = pytest.mark.bed
 
