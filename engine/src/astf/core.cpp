@@ -47,8 +47,7 @@ size_t DataCore::advance(Nanoseconds now) {
     if (run->phase != RunPhase::opening) continue;
     work += world.open_due(*run, now);
     if (!run->exhausted(now)) continue;
-    run->stop_opening(now);
-    run->phase = RunPhase::draining;
+    world.stop_opening(*run);
   }
   for (PortResponder& responder : world.responders)
     if (responder.next_deadline() <= now) responder.advance(now);
@@ -81,8 +80,7 @@ void DataCore::attach(std::unique_ptr<ProfileRun>& run, Nanoseconds now) {
 
 void DataCore::stop_opening(const std::string& id) {
   if (ProfileRun* run = world_->find(id); run != nullptr && run->phase == RunPhase::opening) {
-    run->stop_opening(world_->context.now);
-    run->phase = RunPhase::draining;
+    world_->stop_opening(*run);
   }
 }
 
@@ -176,6 +174,17 @@ std::vector<LatencyBlock> DataCore::latencies(const std::string& id) const {
 
 CounterBlock DataCore::table_counters(Side side) const {
   return world_->table_counters[index_of(side)];
+}
+
+Drops DataCore::drops(Side side) const {
+  Drops drops = world_->drops[index_of(side)];
+  const CounterBlock& counters = world_->table_counters[index_of(side)];
+#define DROP(name, help)
+#define DROP_AS(name, counter, help) drops[Drop::name] += counters[Counter::counter];
+#include "stats/drops.def"
+#undef DROP
+#undef DROP_AS
+  return drops;
 }
 
 std::vector<PoolStatus> DataCore::memory() const {

@@ -18,6 +18,7 @@
 #include "net/path.h"
 #include "net/responder.h"
 #include "stats/counters.h"
+#include "stats/drops.h"
 #include "stats/latency.h"
 
 namespace engine {
@@ -117,6 +118,8 @@ class DataCore {
   std::vector<LatencyBlock> latencies(const std::string& id) const;
   /// Counters of the flow table of one side, shared by all runs (err_*, rss_*, ignored_*).
   CounterBlock table_counters(Side side) const;
+  /// What was given up on one side, by reason.
+  Drops drops(Side side) const;
   std::vector<PoolStatus> memory() const;
   uint64_t open_flows() const;
   PortResponder& responder(Side side);

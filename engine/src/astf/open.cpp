@@ -20,6 +20,13 @@ IpAddress address_of(const std::array<uint32_t, 3>& msb, uint32_t low, bool ipv6
 
 }  // namespace
 
+void DataCore::World::stop_opening(ProfileRun& run) {
+  const uint64_t before = run.unsent;
+  run.stop_opening(context.now);
+  drops[index_of(Side::client)][Drop::start_too_late] += run.unsent - before;
+  run.phase = RunPhase::draining;
+}
+
 size_t DataCore::World::open_due(ProfileRun& run, Nanoseconds now) {
   size_t count = 0;
   Nanoseconds intended = 0;

@@ -55,8 +55,9 @@ void DataCore::World::receive_beside_flows(Side side, const Frame& frame) {
   CounterBlock& counters = table_counters[index_of(side)];
   ++counters[Counter::err_no_tcp_udp];
   ++counters[Counter::redirect_rx_ok];
-  if (!latency_streams[index_of(side)].receive(frame, context.now))
-    responders[index_of(side)].receive(frame, context.now);
+  if (!latency_streams[index_of(side)].receive(frame, context.now) &&
+      !responders[index_of(side)].receive(frame, context.now))
+    ++drops[index_of(side)][Drop::unknown_protocol];
 }
 
 void DataCore::World::receive_for_flows(Side side, std::span<const Frame> frames) {
@@ -152,7 +153,10 @@ void DataCore::World::refuse_undecided(Flow& flow) {
 
 void DataCore::World::receive_tcp(Side side, const Frame& frame, const Packet& packet,
                                   uint32_t hash) {
-  if (runs.empty()) return;  // idle: nobody is there
+  if (runs.empty()) {
+    ++drops[index_of(side)][Drop::idle];
+    return;
+  }
   FlowTable& table = context.tables[index_of(side)];
   const tcp::Segment segment = tcp::parse_segment(packet);
   Flow* flow = table.find(key_of(packet, false), hash);
@@ -202,7 +206,10 @@ void DataCore::World::receive_tcp(Side side, const Frame& frame, const Packet& p
 
 void DataCore::World::receive_udp(Side side, const Frame& frame, const Packet& packet,
                                   uint32_t hash) {
-  if (runs.empty()) return;
+  if (runs.empty()) {
+    ++drops[index_of(side)][Drop::idle];
+    return;
+  }
   Flow* flow = context.tables[index_of(side)].find(key_of(packet, true), hash);
   if (flow == nullptr) {
     if (side == Side::client) {

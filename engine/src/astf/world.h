@@ -32,6 +32,7 @@ struct DataCore::World {
   Context context;
   ServerTable servers;
   std::array<CounterBlock, kSides> table_counters;
+  std::array<Drops, kSides> drops;  ///< those that table_counters does not count
   std::array<PortResponder, kSides> responders;
   std::array<LatencyStream, kSides> latency_streams;
   std::vector<std::unique_ptr<ProfileRun>> runs;
@@ -66,6 +67,8 @@ struct DataCore::World {
   bool choose_template(Flow& flow, const Packet& packet);
 
   // -- open.cpp
+  /// Starts that are still waiting are given up.
+  void stop_opening(ProfileRun& run);
   size_t open_due(ProfileRun& run, Nanoseconds now);
   /// Opens a flow of template `index`. `parent`: the flow that does so by exec_template.
   bool open_flow(ProfileRun& run, uint32_t index, Nanoseconds intended, Flow* parent = nullptr);

@@ -100,7 +100,10 @@ uint64_t DataThread::pass(Nanoseconds now) {
   for (const Side side : {Side::client, Side::server}) {
     PortQueue& port = queue(side);
     const std::span<const Frame> frames = port.receive();
-    if (frames.empty()) continue;
+    if (frames.empty()) {
+      port.release();  // there may have been frames, none of them ours
+      continue;
+    }
     // The frames are here by now; the poll itself may have taken long.
     if (work_from == 0) now = clock_.at(work_from = Clock::read());
     if (const auto& tap = taps_[index_of(side)]; tap != nullptr) [[unlikely]]

@@ -93,10 +93,15 @@ std::span<const Frame> DpdkQueue::receive() {
       packets_[i] = packet;
     if (packet->nb_segs != 1) {
       ++counters_.ierrors;
+      ++drops_[Drop::multiple_segments];
       continue;
     }
     uint8_t* const head = rte_pktmbuf_mtod(packet, uint8_t*);
-    if (packet->data_len < kEthernetLength || !wanted(head)) continue;
+    const bool too_short = packet->data_len < kEthernetLength;
+    if (too_short || !wanted(head)) {
+      ++drops_[too_short ? Drop::too_short : Drop::not_ours];
+      continue;
+    }
     Frame& frame = frames_[count++];
     frame.head = head;
     frame.head_length = packet->data_len;
@@ -130,6 +135,7 @@ rte_mbuf* DpdkQueue::complete(Frame& frame) {
     return packet;
   rte_pktmbuf_free(packet);
   ++counters_.oerrors;
+  ++drops_[Drop::no_payload_buffer];
   return nullptr;
 }
 
@@ -146,6 +152,7 @@ void DpdkQueue::send(std::span<rte_mbuf*> packets) {
   counters_.opackets += sent;
   counters_.obytes += bytes;
   counters_.oerrors += refused.size();
+  drops_[Drop::device_full] += refused.size();
 }
 
 void DpdkQueue::refill(std::span<Frame> frames) {

@@ -250,6 +250,26 @@ Engine::Population Engine::population() const {
   return population;
 }
 
+std::vector<PortDrops> Engine::drops() const {
+  std::vector<PortDrops> all;
+  const Machine& machine = implementation_->machine;
+  for (uint32_t number = 0; number < machine.threads().size(); ++number)
+    machine.threads()[number]->run([&](DataCore& core, Nanoseconds) {
+      for (const Side side : {Side::client, Side::server}) {
+        PortQueue& queue = machine.threads()[number]->queue(side);
+        Drops drops = core.drops(side);
+        drops += queue.drops();
+        drops[Drop::no_buffer] += queue.transmit().without_buffer();
+        all.push_back({machine.port_of(number, side), number, drops});
+      }
+    });
+  return all;
+}
+
+uint64_t Engine::device_losses(uint32_t port) const {
+  return implementation_->machine.port(port).losses().ierrors;
+}
+
 std::vector<PoolStatus> Engine::memory() const {
   std::vector<PoolStatus> sum;
   implementation_->on_all_cores([&](DataCore& core, Nanoseconds, DataThread&) {

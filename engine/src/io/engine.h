@@ -51,6 +51,13 @@ struct CoreCycles {
   uint64_t busy = 0;
 };
 
+/// What one port gave up on one data core, since start.
+struct PortDrops {
+  uint32_t port = 0;
+  uint32_t core = 0;
+  Drops drops;
+};
+
 class Engine {
  public:
   /// Opens the ports and starts the data threads. Throws ConfigError with cause and mend.
@@ -110,7 +117,9 @@ class Engine {
   void stop_latency();
   /// Sums over cores, since the last start.
   LatencyReport latency(uint32_t port) const;
-
+  std::vector<PortDrops> drops() const;
+  /// What the port's device lost by its own account.
+  uint64_t device_losses(uint32_t port) const;
   std::vector<PoolStatus> memory() const;
   std::vector<CoreCycles> cycles() const;
   uint64_t tsc_hz() const;

@@ -24,11 +24,14 @@ class PortQueue {
   virtual void set_filter(const MacAddress& mac, bool promiscuous) {}
 
   const PortCounters& counters() const { return counters_; }
+  /// What this queue gave up; of frames to send, those that a device counts in oerrors.
+  const Drops& drops() const { return drops_; }
   /// How many of the frames sent (counters().opackets) refer to payload elsewhere no more.
   virtual uint64_t payload_released() const { return counters_.opackets; }
 
  protected:
   PortCounters counters_;
+  Drops drops_;
 };
 
 /// A port as the control thread sees it.

@@ -67,6 +67,7 @@ void WireQueue::drain(void* self, std::span<Frame> frames) {
       queue.counters_.obytes += length;
     } else {
       ++queue.counters_.oerrors;
+      ++queue.drops_[Drop::ring_full];
     }
   }
 }

@@ -17,7 +17,9 @@ Frame* TransmitQueue::refill_slot() {
   Frame& slot = slots_[count_];
   slot = Frame{};
   device_.drain(device_.device, {&slot, 1});
-  return slot.head == nullptr ? nullptr : &slot;
+  if (slot.head != nullptr) return &slot;
+  ++without_buffer_;
+  return nullptr;
 }
 
 }  // namespace engine

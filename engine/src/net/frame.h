@@ -80,12 +80,15 @@ class TransmitQueue {
   Device redirect(Device device) { return std::exchange(device_, device); }
 
   const DeviceOffloads& offloads() const { return offloads_; }
+  /// How often there was no buffer for a frame.
+  uint64_t without_buffer() const { return without_buffer_; }
 
  private:
   Frame* refill_slot();
 
   Frame slots_[kBurst];
   size_t count_ = 0;
+  uint64_t without_buffer_ = 0;
   Device device_;
   DeviceOffloads offloads_;
 };

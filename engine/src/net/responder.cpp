@@ -53,13 +53,13 @@ void PortResponder::configure(const PortAddress& address, Nanoseconds now) {
   update_path();
 }
 
-void PortResponder::receive(const Frame& frame, Nanoseconds now) {
-  if (!address_.ipv4.has_value() || frame.payload != nullptr) return;
+bool PortResponder::receive(const Frame& frame, Nanoseconds now) {
+  if (!address_.ipv4.has_value() || frame.payload != nullptr) return false;
   const EtherType ethernet = read_ethernet(frame);
-  if (ethernet.length == 0) return;
-  if ((ethernet.vlan & kVlanIdMask) != (address_.vlan & kVlanIdMask)) return;
-  if (ethernet.type == kEtherTypeArp) receive_arp(frame, ethernet.length, now);
-  if (ethernet.type == kEtherTypeIpv4) answer_echo(frame, ethernet.length);
+  if (ethernet.length == 0) return false;
+  if ((ethernet.vlan & kVlanIdMask) != (address_.vlan & kVlanIdMask)) return false;
+  if (ethernet.type == kEtherTypeArp) return receive_arp(frame, ethernet.length, now);
+  return ethernet.type == kEtherTypeIpv4 && answer_echo(frame, ethernet.length);
 }
 
 void PortResponder::advance(Nanoseconds now) {
@@ -75,37 +75,38 @@ void PortResponder::advance(Nanoseconds now) {
   }
 }
 
-void PortResponder::receive_arp(const Frame& frame, size_t offset, Nanoseconds now) {
-  if (frame.head_length < offset + kArpLength) return;
+bool PortResponder::receive_arp(const Frame& frame, size_t offset, Nanoseconds now) {
+  if (frame.head_length < offset + kArpLength) return false;
   const uint8_t* arp = frame.head + offset;
-  if (load_be<uint64_t>(arp) >> 16 != kArpEthernetIpv4) return;
+  if (load_be<uint64_t>(arp) >> 16 != kArpEthernetIpv4) return false;
   const uint16_t operation = load_be<uint16_t>(arp + 6);
   const MacAddress sender_mac = load_mac(arp + 8);
   const uint32_t sender = load_be<uint32_t>(arp + 14);
   const uint32_t target = load_be<uint32_t>(arp + 24);
-  if (sender_mac == address_.mac) return;
+  if (sender_mac == address_.mac) return false;
 
   // RFC 826 merges whatever a known sender says of itself, so a gateway may change its address.
   if (sender == address_.gateway && !address_.destination.has_value()) resolve(sender_mac, now);
   if (operation == kArpRequest && target == address_.ipv4)
     send_arp(kArpReply, sender_mac, sender_mac, sender);
+  return true;
 }
 
-void PortResponder::answer_echo(const Frame& frame, size_t offset) {
+bool PortResponder::answer_echo(const Frame& frame, size_t offset) {
   const size_t available = frame.head_length - offset;
   const uint8_t* ip = frame.head + offset;
-  if (available < kIpv4Length + kEchoLength || ip[0] != 0x45 || ip[9] != kIcmp) return;
+  if (available < kIpv4Length + kEchoLength || ip[0] != 0x45 || ip[9] != kIcmp) return false;
   const size_t total = load_be<uint16_t>(ip + 2);
-  if (total < kIpv4Length + kEchoLength || total > available || total > kLongestEcho) return;
-  if ((load_be<uint16_t>(ip + 6) & 0x3fff) != 0) return;  // a fragment
-  if (load_be<uint32_t>(ip + 16) != address_.ipv4) return;
+  if (total < kIpv4Length + kEchoLength || total > available || total > kLongestEcho) return false;
+  if ((load_be<uint16_t>(ip + 6) & 0x3fff) != 0) return false;  // a fragment
+  if (load_be<uint32_t>(ip + 16) != address_.ipv4) return false;
   const uint8_t* echo = ip + kIpv4Length;
-  if (echo[0] != kEchoRequest) return;
-  if (checksum_fold(checksum_add(0, ip, kIpv4Length)) != 0xffff) return;
-  if (checksum_fold(checksum_add(0, echo, total - kIpv4Length)) != 0xffff) return;
+  if (echo[0] != kEchoRequest) return false;
+  if (checksum_fold(checksum_add(0, ip, kIpv4Length)) != 0xffff) return false;
+  if (checksum_fold(checksum_add(0, echo, total - kIpv4Length)) != 0xffff) return false;
 
   Frame* answer = transmit_.next();
-  if (answer == nullptr) return;
+  if (answer == nullptr) return false;
   const Path back{load_mac(frame.head + 6), address_.mac, address_.vlan};
   uint8_t* out = answer->head + write_ethernet(answer->head, back, kEtherTypeIpv4);
   std::memcpy(out, ip, kIpv4Length + kEchoLength);
@@ -129,6 +130,7 @@ void PortResponder::answer_echo(const Frame& frame, size_t offset) {
   answer->payload_length = static_cast<uint32_t>(data);
   transmit_.commit();
   transmit_.flush();
+  return true;
 }
 
 void PortResponder::send_arp(uint16_t operation, const MacAddress& to, const MacAddress& target_mac,

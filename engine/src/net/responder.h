@@ -32,7 +32,8 @@ class PortResponder {
   void configure(const PortAddress& address, Nanoseconds now);
   const PortAddress& address() const { return address_; }
 
-  void receive(const Frame& frame, Nanoseconds now);
+  /// False: nothing here knows what to do with the frame.
+  bool receive(const Frame& frame, Nanoseconds now);
   /// Repeats unanswered ARP requests (every 250 ms while unresolved, every 120 s gratuitous ARP).
   void advance(Nanoseconds now);
   Nanoseconds next_deadline() const { return next_; }
@@ -42,8 +43,8 @@ class PortResponder {
   std::optional<MacAddress> destination() const { return destination_; }
 
  private:
-  void receive_arp(const Frame& frame, size_t offset, Nanoseconds now);
-  void answer_echo(const Frame& frame, size_t offset);
+  bool receive_arp(const Frame& frame, size_t offset, Nanoseconds now);
+  bool answer_echo(const Frame& frame, size_t offset);
   void send_arp(uint16_t operation, const MacAddress& to, const MacAddress& target_mac,
                 uint32_t target);
   void resolve(const MacAddress& gateway, Nanoseconds now);

@@ -39,6 +39,20 @@ Json notices(const ProfileSlot& slot) {
   return {{"notices", slot.profile ? slot.profile->notices : std::vector<std::string>{}}};
 }
 
+Json drops(const Engine& engine) {
+  Json cores = Json::array();
+  for (const PortDrops& port : engine.drops()) {
+    Json reasons = Json::object();
+    for (size_t reason = 0; reason < kDropReasons; ++reason)
+      reasons[kDropNames[reason]] = port.drops.values[reason];
+    cores.push_back({{"port", port.port}, {"core", port.core}, {"reasons", std::move(reasons)}});
+  }
+  Json devices = Json::array();
+  for (uint32_t port = 0; port < engine.ports().size(); ++port)
+    devices.push_back({{"port", port}, {"lost", engine.device_losses(port)}});
+  return {{"cores", std::move(cores)}, {"devices", std::move(devices)}};
+}
+
 }  // namespace
 
 void add_extension_methods(MethodTable& methods, ControlState& state) {
@@ -50,6 +64,8 @@ void add_extension_methods(MethodTable& methods, ControlState& state) {
               [&state](const Json& params) {
                 return notices(state.profiles.find(params.at("profile_id")));
               });
+  methods.add("stackcost_get_drops", Access::reader, {},
+              [&state](const Json&) { return drops(state.engine); });
   methods.add("stackcost_get_schedule", Access::reader, {{"profile_id", string}},
               [&state](const Json& params) {
                 return schedule(state.profiles.run_status(params.at("profile_id")));

@@ -95,6 +95,7 @@ TEST_F(Wire, AFullWireCountsWhatItDropsAndKeepsTheRest) {
   left.transmit().flush();
   EXPECT_EQ(left.counters().opackets, WireRing::kSlots);
   EXPECT_EQ(left.counters().oerrors, extra);
+  EXPECT_EQ(left.drops()[Drop::ring_full], extra);
   EXPECT_EQ(left.payload_released(), 0u);
   uint32_t expected = 0;
   while (true) {

@@ -182,6 +182,14 @@ CounterBlock Engine::table_counters(Side side) const {
 Engine::Population Engine::population() const {
   return {200, 1, 10};
 }
+std::vector<PortDrops> Engine::drops() const {
+  PortDrops drops{.port = 1, .core = 0, .drops = {}};
+  drops.drops[Drop::no_template] = 3;
+  return {{}, drops};
+}
+uint64_t Engine::device_losses(uint32_t port) const {
+  return port;
+}
 std::vector<PoolStatus> Engine::memory() const {
   return {{"flow", 256, 10, 1 << 20}};
 }
