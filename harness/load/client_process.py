@@ -85,7 +85,8 @@ class Session:
         """One RPC through the client's own connection, also one it does not know itself."""
         from trex.astf.api import TRexError
 
-        reply = self._client._transmit(method, params)
+        owner = {"handler": self._client.handler}  # asked for by methods that change something
+        reply = self._client._transmit(method, owner | params)
         if not reply:
             raise TRexError(reply.err())
         return reply.data()

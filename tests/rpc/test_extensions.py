@@ -1,10 +1,12 @@
 """What the engine answers beyond TRex, over its in-memory wire."""
 
+import time
 from collections.abc import Iterator
 
 import pytest
 from hdrh.histogram import HdrHistogram
 
+from harness.errors import StackcostError
 from harness.load.client import TrexClient
 from harness.load.generator import Generator
 from tests.load.conftest import PROFILES, client_of
@@ -43,3 +45,31 @@ def test_latency_histograms_are_read_by_hdrhistogram(client: TrexClient) -> None
         medians.append(histogram.get_value_at_percentile(50))
     assert medians == sorted(medians)
     assert 0 < medians[-1] < 1e6
+
+
+def test_held_flows_are_replaced_as_they_close(client: TrexClient) -> None:
+    client.load_profile(PROFILES / "http_program.py", {"cps": 0.01, "response_bytes": 1000})
+    client.start(1)
+    client.call("stackcost_hold_flows", {"profile_id": "_", "flows": 300})
+    deadline = time.monotonic() + PATIENCE_S
+    while True:
+        held = client.call("stackcost_get_held_flows", {"profile_id": "_"})
+        if held["open"] >= 300 and held["opened"] > 600:
+            break
+        assert time.monotonic() < deadline, held
+        time.sleep(0.05)
+    assert held["wanted"] == 300 and held["refused"] == 0
+    client.stop()
+    with pytest.raises(StackcostError, match="Invalid state"):
+        client.call("stackcost_hold_flows", {"profile_id": "_", "flows": 300})
+
+
+def test_drops_of_a_clean_run_are_all_zero(client: TrexClient) -> None:
+    before = client.call("stackcost_get_drops", {})
+    run(client, 200, 0.5, response_bytes=1000)
+    after = client.call("stackcost_get_drops", {})
+    assert {(entry["port"], entry["core"]) for entry in after["cores"]} == {(0, 0), (1, 0)}
+    for now, then in zip(after["cores"], before["cores"], strict=True):
+        changed = {r: n for r, n in now["reasons"].items() if n != then["reasons"][r]}
+        assert changed.keys() <= {"unknown_protocol"}, changed
+    assert [device["lost"] for device in after["devices"]] == [0, 0]

@@ -147,6 +147,10 @@ void DataCore::set_service(const ServiceMode& mode) {
   world_->service = mode;
 }
 
+void DataCore::hold(const std::string& id, uint64_t flows, Nanoseconds ramp, Nanoseconds now) {
+  if (ProfileRun* run = world_->find(id)) run->hold(flows, ramp, now);
+}
+
 RunStatus DataCore::status(const std::string& id) const {
   RunStatus status;
   ProfileRun* run = world_->find(id);
@@ -158,6 +162,9 @@ RunStatus DataCore::status(const std::string& id) const {
   status.opened = run->opened;
   status.late = run->late;
   status.unsent = run->unsent;
+  status.held_wanted = run->held.wanted(world_->context.now);
+  status.held_opened = run->held.opened;
+  status.held_refused = run->held.refused;
   status.established = run->established;
   return status;
 }

@@ -56,11 +56,14 @@ struct RunStatus {
   RunPhase phase = RunPhase::closed;
   uint64_t client_flows = 0;  ///< open now
   uint64_t server_flows = 0;
-  uint64_t intended = 0;     ///< starts due so far by schedule
-  uint64_t opened = 0;       ///< of those, flows opened
-  uint64_t late = 0;         ///< opened more than 1 ms after the intended time
-  uint64_t unsent = 0;       ///< due but given up: no port, table full, no buffer
-  uint64_t established = 0;  ///< flows of this run that were ever established (both sides)
+  uint64_t intended = 0;      ///< starts due so far by schedule
+  uint64_t opened = 0;        ///< of those, flows opened
+  uint64_t late = 0;          ///< opened more than 1 ms after the intended time
+  uint64_t unsent = 0;        ///< due but given up: no port, table full, no buffer
+  uint64_t held_wanted = 0;   ///< flows to be held open now
+  uint64_t held_opened = 0;   ///< opened to hold them, replacements among them
+  uint64_t held_refused = 0;  ///< tries at that which failed
+  uint64_t established = 0;   ///< flows of this run that were ever established (both sides)
 };
 
 /// Memory of one kind of object.
@@ -107,6 +110,8 @@ class DataCore {
   /// Takes a closed run out, for the control thread to destroy.
   std::unique_ptr<ProfileRun> detach(const std::string& id);
   void set_multiplier(const std::string& id, double multiplier, Nanoseconds now);
+  /// Holds a share of `flows` client flows open beside the schedule, until the run's end.
+  void hold(const std::string& id, uint64_t flows, Nanoseconds ramp, Nanoseconds now);
 
   /// Keeps received frames from flows, from now on.
   void set_service(const ServiceMode& mode);

@@ -1,5 +1,7 @@
 // How flows come and go.
 
+#include <algorithm>
+
 #include "astf/world.h"
 #include "flow/latency.h"
 #include "udp/udp.h"
@@ -12,6 +14,8 @@ namespace {
 constexpr size_t kOpensPerPass = 64;
 /// A start later than this is counted late.
 constexpr Nanoseconds kLate = 1 * kMillisecond;
+/// How long a refused replacement of a held flow waits.
+constexpr Nanoseconds kHeldRetry = 1 * kMillisecond;
 
 IpAddress address_of(const std::array<uint32_t, 3>& msb, uint32_t low, bool ipv6) {
   if (!ipv6) return IpAddress::v4(low);
@@ -38,6 +42,25 @@ size_t DataCore::World::open_due(ProfileRun& run, Nanoseconds now) {
     } else {
       ++run.unsent;
     }
+  }
+  return run.held.flows == 0 ? count : count + open_held(run, now);
+}
+
+size_t DataCore::World::open_held(ProfileRun& run, Nanoseconds now) {
+  HeldFlows& held = run.held;
+  if (now < held.retry || run.draw().empty()) return 0;
+  const uint64_t open = run.open_clients();
+  const uint64_t wanted = held.wanted(now);
+  const uint64_t missing = wanted > open ? wanted - open : 0;
+  const auto count = static_cast<size_t>(std::min<uint64_t>(missing, kOpensPerPass));
+  for (size_t done = 0; done < count && !run.draw().empty(); ++done) {
+    if (open_flow(run, run.draw().draw(), now)) {
+      ++held.opened;
+      continue;
+    }
+    ++held.refused;
+    held.retry = now + kHeldRetry;
+    return done;
   }
   return count;
 }

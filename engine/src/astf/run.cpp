@@ -33,6 +33,7 @@ ProfileRun::ProfileRun(std::string id, std::shared_ptr<const Profile> profile,
     : id_(std::move(id)),
       profile_(std::move(profile)),
       options_(options),
+      thread_(config.thread),
       threads_(config.threads),
       schedule_(0, 0, 0, 0),
       draw_(weights_of(*profile_), config.seed + config.thread) {
@@ -99,6 +100,19 @@ void ProfileRun::leave_offsets(PortOffsets& offsets) const {
 void ProfileRun::set_multiplier(double multiplier, Nanoseconds now) {
   options_.multiplier = multiplier;
   schedule_.set_rate(rate(multiplier), now);
+}
+
+void ProfileRun::hold(uint64_t flows, Nanoseconds ramp, Nanoseconds now) {
+  held.flows = options_.opens_flows ? share_of(flows, thread_, threads_) : 0;
+  held.since = now;
+  held.ramp = ramp;
+  held.retry = now;
+}
+
+uint64_t ProfileRun::open_clients() const {
+  uint64_t open = 0;
+  for (const FlowClass& shared : classes_[index_of(Side::client)]) open += shared.open_flows;
+  return open;
 }
 
 void ProfileRun::count_open(uint32_t index) {

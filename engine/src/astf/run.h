@@ -9,6 +9,7 @@
 
 #include "astf/address_pool.h"
 #include "astf/core.h"
+#include "astf/held_flows.h"
 #include "astf/profile.h"
 #include "astf/schedule.h"
 #include "flow/context.h"
@@ -60,7 +61,12 @@ class ProfileRun {
   Schedule& schedule() { return schedule_; }
   TemplateDraw& draw() { return draw_; }
 
+  /// Holds this core's share of `flows` open from `now` on; a run that opens none holds none.
+  void hold(uint64_t flows, Nanoseconds ramp, Nanoseconds now);
+  uint64_t open_clients() const;
+
   RunPhase phase = RunPhase::opening;
+  HeldFlows held;
   uint64_t opened = 0;
   uint64_t late = 0;
   uint64_t unsent = 0;
@@ -75,6 +81,7 @@ class ProfileRun {
   std::string id_;
   std::shared_ptr<const Profile> profile_;
   RunOptions options_;
+  uint32_t thread_;
   uint32_t threads_;
   std::array<std::vector<FlowClass>, kSides> classes_;
   std::array<std::vector<CounterBlock>, kSides> counters_;

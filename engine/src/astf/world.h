@@ -70,6 +70,8 @@ struct DataCore::World {
   /// Starts that are still waiting are given up.
   void stop_opening(ProfileRun& run);
   size_t open_due(ProfileRun& run, Nanoseconds now);
+  /// Replaces held flows that closed.
+  size_t open_held(ProfileRun& run, Nanoseconds now);
   /// Opens a flow of template `index`. `parent`: the flow that does so by exec_template.
   bool open_flow(ProfileRun& run, uint32_t index, Nanoseconds intended, Flow* parent = nullptr);
   /// Identity and class of a new flow, entered into the table. nullptr: full.

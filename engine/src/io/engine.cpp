@@ -163,6 +163,11 @@ void Engine::set_multiplier(const std::string& id, double multiplier) {
   });
 }
 
+void Engine::hold(const std::string& id, uint64_t flows, Nanoseconds ramp) {
+  implementation_->on_all_cores(
+      [&](DataCore& core, Nanoseconds now, DataThread&) { core.hold(id, flows, ramp, now); });
+}
+
 void Engine::stop_opening(const std::string& id) {
   implementation_->on_all_cores(
       [&](DataCore& core, Nanoseconds, DataThread&) { core.stop_opening(id); });
@@ -213,6 +218,9 @@ RunStatus Engine::status(const std::string& id) const {
     sum.opened += status.opened;
     sum.late += status.late;
     sum.unsent += status.unsent;
+    sum.held_wanted += status.held_wanted;
+    sum.held_opened += status.held_opened;
+    sum.held_refused += status.held_refused;
     sum.established += status.established;
   });
   return sum;

@@ -93,6 +93,8 @@ class Engine {
   void start(const std::string& id, std::shared_ptr<const Profile> profile,
              const RunOptions& options, uint32_t client_mask);
   void set_multiplier(const std::string& id, double multiplier);
+  /// Holds `flows` client flows open on all cores together, reached over `ramp`.
+  void hold(const std::string& id, uint64_t flows, Nanoseconds ramp);
   void stop_opening(const std::string& id);
   void close_servers(const std::string& id);
   void remove(const std::string& id);

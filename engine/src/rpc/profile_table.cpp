@@ -96,6 +96,13 @@ void ProfileTable::update(const std::string& id, double multiplier) {
   slot.options.multiplier = multiplier;
 }
 
+void ProfileTable::hold(const std::string& id, uint64_t flows, double ramp_s) {
+  ProfileSlot& slot = this->slot(id);
+  if (slot.state != ProfileState::transmit)
+    throw invalid_state(slot.state, name_of(ProfileState::transmit));
+  engine_.hold(id, flows, static_cast<Nanoseconds>(ramp_s * kSecond));
+}
+
 void ProfileTable::clear(const std::string& id) {
   ProfileSlot& slot = this->slot(id);
   if (!at_rest(slot)) throw invalid_state(slot.state, kAtRest);

@@ -32,6 +32,8 @@ class ProfileTable {
   void start(const std::string& id, const StartOptions& options);
   void stop(const std::string& id);
   void update(const std::string& id, double multiplier);
+  /// Holds flows of a transmitting profile open.
+  void hold(const std::string& id, uint64_t flows, double ramp_s);
   void clear(const std::string& id);
   /// Counts the server's epoch up; refused while anything is in a transient state.
   void advance_epoch();

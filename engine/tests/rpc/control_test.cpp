@@ -285,6 +285,7 @@ TEST_F(ControlTest, ExtensionsTellWhatTrexCannot) {
   EXPECT_EQ(result("stackcost_get_schedule", {{"profile_id", "_"}}),
             Json::parse(R"({"intended":0,"opened":0,"late":0,"unsent":0})"));
   EXPECT_EQ(refusal("stackcost_get_schedule", {{"profile_id", "x"}}), "Invalid profile : x");
+  EXPECT_EQ(result("stackcost_get_held_flows", {{"profile_id", "_"}})["wanted"], 0);
   const Json drops = result("stackcost_get_drops");
   EXPECT_EQ(drops["cores"][1]["port"], 1);
   EXPECT_EQ(drops["cores"][1]["reasons"]["no_template"], 3);

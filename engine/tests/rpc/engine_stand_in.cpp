@@ -116,6 +116,9 @@ void Engine::set_multiplier(const std::string& id, double multiplier) {
   current->calls.push_back("set_multiplier " + id);
   current->runs.at(id).options.multiplier = multiplier;
 }
+void Engine::hold(const std::string& id, uint64_t flows, Nanoseconds) {
+  current->calls.push_back("hold " + id + " " + std::to_string(flows));
+}
 void Engine::stop_opening(const std::string& id) {
   current->calls.push_back("stop_opening " + id);
   current->runs.at(id).stopped = current->clock();
