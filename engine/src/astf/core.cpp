@@ -74,6 +74,7 @@ void DataCore::attach(std::unique_ptr<ProfileRun>& run, Nanoseconds now) {
     run->class_numbers[index_of(Side::client)].push_back(
         world.take_number(run->flow_class(Side::client, t)));
   world.stray_tunables = run->profile().server_defaults;
+  run->enter_paths(world.context.paths[index_of(Side::client)]);
   run->begin(now);
   world.runs.push_back(std::move(run));
 }
@@ -149,6 +150,10 @@ void DataCore::set_service(const ServiceMode& mode) {
 
 void DataCore::hold(const std::string& id, uint64_t flows, Nanoseconds ramp, Nanoseconds now) {
   if (ProfileRun* run = world_->find(id)) run->hold(flows, ramp, now);
+}
+
+void DataCore::set_ignored(const Ignored& ignored) {
+  world_->ignored = ignored;
 }
 
 RunStatus DataCore::status(const std::string& id) const {

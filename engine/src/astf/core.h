@@ -9,9 +9,11 @@
 #include <string>
 #include <vector>
 
+#include "astf/ignored.h"
 #include "astf/profile.h"
 #include "astf/service.h"
 #include "astf/side.h"
+#include "astf/topology.h"
 #include "flow/time.h"
 #include "net/frame.h"
 #include "net/latency_stream.h"
@@ -38,8 +40,9 @@ struct CoreConfig {
 /// How a profile is run (arguments of the `start` method).
 struct RunOptions {
   double multiplier = 1;
-  Nanoseconds duration = 0;  ///< <= 0: no end
-  bool opens_flows = true;   ///< false: server side only (client_mask excludes the pair)
+  Nanoseconds duration = 0;                  ///< <= 0: no end
+  std::shared_ptr<const Topology> topology;  ///< nullptr: all clients are directly behind the port
+  bool opens_flows = true;  ///< false: server side only (client_mask excludes the pair)
 };
 
 /// What becomes of open flows when a run ends.
@@ -115,6 +118,8 @@ class DataCore {
 
   /// Keeps received frames from flows, from now on.
   void set_service(const ServiceMode& mode);
+  /// Whom packets of no flow are not answered, from now on.
+  void set_ignored(const Ignored& ignored);
 
   RunStatus status(const std::string& id) const;
   /// Counters of a run on one side: element g is template group g (0: no group).

@@ -90,7 +90,7 @@ bool DataCore::World::open_flow(ProfileRun& run, uint32_t index, Nanoseconds int
     clients.give_back(client, port);
     return false;
   }
-  Flow* flow = make_flow(key, run.class_numbers[index_of(Side::client)][index], PathTable::kPort,
+  Flow* flow = make_flow(key, run.class_numbers[index_of(Side::client)][index], run.path_of(client),
                          Side::client, parent != nullptr || shared.program->uses_variables);
   if (flow == nullptr) {
     ++counters[Counter::err_c_nf_throttled];

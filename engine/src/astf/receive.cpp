@@ -151,6 +151,19 @@ void DataCore::World::refuse_undecided(Flow& flow) {
   release(flow);
 }
 
+void DataCore::World::refuse(Side side, const Frame& frame, const Packet& packet,
+                             const tcp::Segment& segment) {
+  CounterBlock& counters = table_counters[index_of(side)];
+  const Path back = reply_path(frame);
+  if (ignored.has(back.destination)) {
+    ++counters[Counter::ignored_macs];
+  } else if (ignored.has(packet.source.low32())) {
+    ++counters[Counter::ignored_ips];
+  } else {
+    tcp::refuse(context, side, packet, segment, back, stray_tunables);
+  }
+}
+
 void DataCore::World::receive_tcp(Side side, const Frame& frame, const Packet& packet,
                                   uint32_t hash) {
   if (runs.empty()) {
@@ -186,14 +199,12 @@ void DataCore::World::receive_tcp(Side side, const Frame& frame, const Packet& p
   CounterBlock& counters = table_counters[index_of(side)];
   if (side == Side::client) {
     ++counters[Counter::err_cwf];
-    if (stray_tunables.blackhole == 0)
-      tcp::refuse(context, side, packet, segment, reply_path(frame), stray_tunables);
+    if (stray_tunables.blackhole == 0) refuse(side, frame, packet, segment);
     return;
   }
   if (!segment.is(tcp::kSyn) || segment.is(tcp::kAck) || segment.is(tcp::kRst)) {
     ++counters[Counter::err_no_syn];
-    if (stray_tunables.blackhole != 2)
-      tcp::refuse(context, side, packet, segment, reply_path(frame), stray_tunables);
+    if (stray_tunables.blackhole != 2) refuse(side, frame, packet, segment);
     return;
   }
   bool refused = false;
@@ -201,7 +212,7 @@ void DataCore::World::receive_tcp(Side side, const Frame& frame, const Packet& p
   if (flow != nullptr)
     tcp::accept(context, *flow, segment);
   else if (refused && stray_tunables.blackhole == 0)
-    tcp::refuse(context, side, packet, segment, reply_path(frame), stray_tunables);
+    refuse(side, frame, packet, segment);
 }
 
 void DataCore::World::receive_udp(Side side, const Frame& frame, const Packet& packet,

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "astf/ipv4_text.h"
+
 namespace engine {
 
 namespace {
@@ -25,6 +27,13 @@ uint64_t share_of(uint64_t limit, uint32_t thread, uint32_t threads) {
   return limit / threads + (thread < limit % threads ? 1 : 0);
 }
 
+void check_covered(const Topology& topology, uint32_t port, const AddressSlice& clients) {
+  if (const auto missing =
+          topology.first_missing(port, clients.first, clients.first + clients.count - 1))
+    throw ProfileError("Client configuration error - no group containing IP: " +
+                       ipv4_text(*missing));
+}
+
 }  // namespace
 
 ProfileRun::ProfileRun(std::string id, std::shared_ptr<const Profile> profile,
@@ -35,12 +44,15 @@ ProfileRun::ProfileRun(std::string id, std::shared_ptr<const Profile> profile,
       options_(options),
       thread_(config.thread),
       threads_(config.threads),
+      port_(config.thread % config.pairs * 2),
       schedule_(0, 0, 0, 0),
       draw_(weights_of(*profile_), config.seed + config.thread) {
   const auto first_offset = static_cast<uint32_t>(config.seed % kPortSpread);
   for (const AddressRange& range : profile_->ranges) {
     const AddressSlice slice = slice_of(range, config.thread, config.threads, config.pairs);
     if (range.client) {
+      if (options_.topology && options_.opens_flows)
+        check_covered(*options_.topology, port_, slice);
       const auto left = offsets.find(slice.first);
       clients_.push_back(std::make_unique<ClientPool>(
           slice, config.thread, left == offsets.end() ? first_offset : left->second));
@@ -83,6 +95,14 @@ double ProfileRun::rate(double multiplier) const {
   double total = 0;
   for (const Template& t : profile_->templates) total += t.cps;
   return options_.opens_flows ? multiplier * total / threads_ : 0;
+}
+
+void ProfileRun::enter_paths(PathTable& paths) {
+  if (!options_.topology) return;
+  const Path port = paths[PathTable::kPort];
+  for (const ClientGroup& group : options_.topology->groups())
+    paths_.push_back(paths.intern({group.destination, group.source.value_or(port.source),
+                                   group.source.has_value() ? group.vlan : port.vlan}));
 }
 
 void ProfileRun::begin(Nanoseconds now) {

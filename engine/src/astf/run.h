@@ -29,6 +29,12 @@ class ProfileRun {
   const std::string& id() const { return id_; }
   const Profile& profile() const { return *profile_; }
 
+  /// Enters the headers of the clients' gateways into the core's table, before any flow is opened.
+  void enter_paths(PathTable& paths);
+  /// Of flows that `client` opens.
+  uint16_t path_of(uint32_t client) const {
+    return paths_.empty() ? PathTable::kPort : paths_[*options_.topology->find(port_, client)];
+  }
   /// Starts the schedule; TRex opens its first flow about 0.11 s after the start.
   void begin(Nanoseconds now);
   void set_multiplier(double multiplier, Nanoseconds now);
@@ -83,6 +89,8 @@ class ProfileRun {
   RunOptions options_;
   uint32_t thread_;
   uint32_t threads_;
+  uint32_t port_;                ///< number of the client port
+  std::vector<uint16_t> paths_;  ///< by group of the topology; empty without one
   std::array<std::vector<FlowClass>, kSides> classes_;
   std::array<std::vector<CounterBlock>, kSides> counters_;
   std::vector<LatencyBlock> latencies_;

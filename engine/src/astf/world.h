@@ -42,9 +42,12 @@ struct DataCore::World {
   Tunables stray_tunables;  ///< for answers to segments of no flow: those of the run attached last
   PortOffsets port_offsets;
   ServiceMode service;
+  Ignored ignored;
 
   // -- receive.cpp
   void receive_for_flows(Side side, std::span<const Frame> frames);
+  /// Resets the sender of a segment of no flow, unless it is to be ignored.
+  void refuse(Side side, const Frame& frame, const Packet& packet, const tcp::Segment& segment);
   void receive_beside_flows(Side side, const Frame& frame);
   void receive_tcp(Side side, const Frame& frame, const Packet& packet, uint32_t hash);
   void receive_udp(Side side, const Frame& frame, const Packet& packet, uint32_t hash);

@@ -42,7 +42,11 @@ class DpdkPort final : public Port {
 
   bool link_up() const override;
   void set_promiscuous(bool enabled) override;
+  std::vector<std::pair<std::string, uint64_t>> extended_statistics() const override;
   PortCounters losses() const override;
+  bool set_link(bool up) override;
+  bool set_flow_control(int mode) override;
+  std::optional<int> flow_control() const override;
 
  private:
   void describe();
@@ -147,6 +151,41 @@ bool DpdkPort::link_up() const {
 void DpdkPort::set_promiscuous(bool enabled) {
   // Devices that cannot (rings, memory interfaces) deliver everything anyway.
   enabled ? rte_eth_promiscuous_enable(id_) : rte_eth_promiscuous_disable(id_);
+}
+
+std::vector<std::pair<std::string, uint64_t>> DpdkPort::extended_statistics() const {
+  const int count = rte_eth_xstats_get(id_, nullptr, 0);
+  if (count <= 0) return {};
+  std::vector<rte_eth_xstat> values(static_cast<size_t>(count));
+  std::vector<rte_eth_xstat_name> names(values.size());
+  const auto size = static_cast<unsigned>(count);
+  if (rte_eth_xstats_get(id_, values.data(), size) != count ||
+      rte_eth_xstats_get_names(id_, names.data(), size) != count)
+    return {};
+  std::vector<std::pair<std::string, uint64_t>> all;
+  for (const rte_eth_xstat& value : values) all.emplace_back(names.at(value.id).name, value.value);
+  return all;
+}
+
+bool DpdkPort::set_link(bool up) {
+  return (up ? rte_eth_dev_set_link_up(id_) : rte_eth_dev_set_link_down(id_)) == 0;
+}
+
+constexpr std::array kFlowControlModes{RTE_ETH_FC_NONE, RTE_ETH_FC_RX_PAUSE, RTE_ETH_FC_TX_PAUSE,
+                                       RTE_ETH_FC_FULL};
+
+bool DpdkPort::set_flow_control(int mode) {
+  rte_eth_fc_conf settings{};
+  if (rte_eth_dev_flow_ctrl_get(id_, &settings) != 0) return false;
+  settings.mode = kFlowControlModes.at(static_cast<size_t>(mode));
+  return rte_eth_dev_flow_ctrl_set(id_, &settings) == 0;
+}
+
+std::optional<int> DpdkPort::flow_control() const {
+  rte_eth_fc_conf settings{};
+  if (rte_eth_dev_flow_ctrl_get(id_, &settings) != 0) return std::nullopt;
+  const auto found = std::ranges::find(kFlowControlModes, settings.mode);
+  return static_cast<int>(found - kFlowControlModes.begin());
 }
 
 PortCounters DpdkPort::losses() const {

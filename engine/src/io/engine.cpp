@@ -87,6 +87,7 @@ PortState Engine::port_state(uint32_t port) const {
   state.destination = destination.value_or(MacAddress{});
   state.link_up = implementation_->machine.port(port).link_up();
   state.promiscuous = implementation_->promiscuous[port];
+  state.flow_control = implementation_->machine.port(port).flow_control();
   return state;
 }
 
@@ -103,6 +104,21 @@ PortCounters Engine::port_counters(uint32_t port) const {
       sum.ierrors += counters.ierrors;
     });
   return sum;
+}
+
+bool Engine::set_link(uint32_t port, bool up) {
+  return implementation_->machine.port(port).set_link(up);
+}
+
+bool Engine::set_flow_control(uint32_t port, int mode) {
+  return implementation_->machine.port(port).set_flow_control(mode);
+}
+
+std::vector<std::pair<std::string, uint64_t>> Engine::extended_statistics(uint32_t port) const {
+  std::vector<std::pair<std::string, uint64_t>> all =
+      implementation_->machine.port(port).extended_statistics();
+  all.emplace_back("capture_ring_full", unseen(port));
+  return all;
 }
 
 void Engine::configure_port(uint32_t port, const PortAddress& address) {
@@ -136,7 +152,7 @@ void Engine::start(const std::string& id, std::shared_ptr<const Profile> profile
     return options.opens_flows && (client_mask >> port & 1) != 0 && !machine.infos()[port].is_dummy;
   };
   for (uint32_t port = 0; port < machine.ports(); port += 2)
-    if (opens(port)) implementation_->resolve(port);
+    if (opens(port) && !options.topology) implementation_->resolve(port);
 
   std::vector<std::unique_ptr<ProfileRun>> runs;
   for (size_t number = 0; number < machine.threads().size(); ++number) {

@@ -32,6 +32,7 @@ struct PortState {
   MacAddress destination{};
   bool link_up = false;
   bool promiscuous = false;
+  std::optional<int> flow_control;  ///< mode (Port::set_flow_control); nullopt: the device has none
 };
 
 /// Frames and bytes (without FCS) since start.
@@ -73,6 +74,9 @@ class Engine {
   /// Replaces a port's addresses (set_l2, set_l3, set_vlan).
   void configure_port(uint32_t port, const PortAddress& address);
   void set_promiscuous(uint32_t port, bool enabled);
+  /// False: the device cannot.
+  bool set_link(uint32_t port, bool up);
+  bool set_flow_control(uint32_t port, int mode);
 
   /// Has the frames of a port looked at, until `unwatch`; what is seen waits for `read_seen`.
   void watch(uint32_t port, const Watch& watch);
@@ -86,6 +90,10 @@ class Engine {
   size_t send(uint32_t port, std::vector<std::vector<uint8_t>> frames);
   /// What is kept from flows on all ports, for the slow path.
   void set_service(const ServiceMode& mode);
+  /// Whom packets of no flow are not answered, on all ports.
+  void set_ignored(const Ignored& ignored);
+  /// The device's own statistics by name, and ours that have no other place.
+  std::vector<std::pair<std::string, uint64_t>> extended_statistics(uint32_t port) const;
 
   /// Starts a profile on all data cores, or on none. `client_mask` bit p: port p (even) opens
   /// flows. Throws ProfileError: no address to share, port taken by another run, unresolved

@@ -56,4 +56,9 @@ void Engine::set_service(const ServiceMode& mode) {
       [&](DataCore& core, Nanoseconds, DataThread&) { core.set_service(mode); });
 }
 
+void Engine::set_ignored(const Ignored& ignored) {
+  implementation_->on_all_cores(
+      [&](DataCore& core, Nanoseconds, DataThread&) { core.set_ignored(ignored); });
+}
+
 }  // namespace engine

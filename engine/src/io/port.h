@@ -2,6 +2,7 @@
 // What every kind of port offers: to its data cores a queue each, to the control thread its state.
 
 #include <memory>
+#include <optional>
 #include <span>
 
 #include "io/engine.h"
@@ -45,6 +46,14 @@ class Port {
   virtual bool link_up() const { return true; }
   /// Whether the device itself is to pass on frames for others.
   virtual void set_promiscuous(bool enabled) {}
+  /// Takes the link up or down. False: the device cannot.
+  virtual bool set_link(bool up) { return false; }
+  /// Sets IEEE 802.3x flow control: 0 none, 1 obeys pauses, 2 sends them, 3 both. False: it cannot.
+  virtual bool set_flow_control(int mode) { return false; }
+  /// As set_flow_control counts; nullopt: the device has none.
+  virtual std::optional<int> flow_control() const { return std::nullopt; }
+  /// The device's own statistics by name.
+  virtual std::vector<std::pair<std::string, uint64_t>> extended_statistics() const { return {}; }
   /// What the device lost, beyond what its queues count.
   virtual PortCounters losses() const { return {}; }
 

@@ -41,7 +41,10 @@ Captures::Capture Captures::begin(const CaptureRequest& request, uint32_t watch)
   const auto filter = PacketFilter::compile(request.filter);
   if (!filter)
     throw bad_parameters(fmt::format("BPF filter: '{}' is not a valid pattern", request.filter));
-  Capture capture{.request = request, .watch = watch, .started = engine_.now()};
+  Capture capture;
+  capture.request = request;
+  capture.watch = watch;
+  capture.started = engine_.now();
   for (uint32_t port = 0; port < engine_.ports().size(); ++port) {
     Watch wanted{.number = watch,
                  .received = contains(request.receiving, port),

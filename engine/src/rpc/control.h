@@ -14,6 +14,7 @@
 #include "rpc/paced_frames.h"
 #include "rpc/profile_table.h"
 #include "rpc/sessions.h"
+#include "rpc/topology.h"
 
 namespace engine {
 
@@ -32,6 +33,7 @@ struct ControlState {
   MachineStatistics machine;
   Captures captures;
   PacedFrames paced_frames;
+  TopologyUpload topology;
 
   std::string api_handler;  ///< proves the API handshake with this very server
   ServiceMode service;

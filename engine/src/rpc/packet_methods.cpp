@@ -140,11 +140,8 @@ std::vector<uint8_t> frame_of(const PortState& port, const Json& packet) {
     throw refused(fmt::format("Bad packet size provided: {}. Should be between {} and {}",
                               bytes->size(), kShortestFrame, kLongestFrame));
   std::vector<uint8_t> frame(bytes->begin(), bytes->end());
-  if (packet.at("use_port_dst_mac").get<bool>()) {
-    if (!port.resolved)
-      throw refused("the port's destination address is not resolved; set it or resolve it first");
-    std::ranges::copy(port.destination, frame.begin());
-  }
+  // Unresolved: all zero, as TRex sends it.
+  if (packet.at("use_port_dst_mac").get<bool>()) std::ranges::copy(port.destination, frame.begin());
   if (packet.at("use_port_src_mac").get<bool>())
     std::ranges::copy(port.address.mac, frame.begin() + 6);
   return frame;

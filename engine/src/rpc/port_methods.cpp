@@ -66,18 +66,34 @@ Json conf_ipv6(const Json& params) {
   return Json::object();
 }
 
+constexpr uint64_t kFlowControlModes = 4;
+
+void set_port_attribute(ControlState& state, uint32_t port, const std::string& name,
+                        const Json& value) {
+  const auto require = [&](bool done) {
+    if (!done) throw refused(fmt::format("Port {}: its device cannot change '{}'", port, name));
+  };
+  if (name == "promiscuous") {
+    check_parameters(value, {{"enabled", boolean}});
+    state.engine.set_promiscuous(port, value["enabled"]);
+  } else if (name == "multicast") {  // received in any case
+    check_parameters(value, {{"enabled", boolean}});
+    state.multicast[port] = value["enabled"];
+  } else if (name == "link_status") {
+    check_parameters(value, {{"up", boolean}});
+    require(state.engine.set_link(port, value["up"]));
+  } else if (name == "flow_ctrl_mode") {
+    const auto mode = static_cast<int>(integer_in(value, "mode", 0, kFlowControlModes - 1));
+    require(state.engine.set_flow_control(port, mode));
+  } else {
+    require(false);
+  }
+}
+
 Json set_port_attributes(ControlState& state, const Json& params) {
   const uint32_t port = state.port_of(params);
-  const Json& attributes = params.at("attr");
-  for (const auto& [name, value] : attributes.items()) {
-    if (name != "promiscuous" && name != "multicast")
-      throw refused(fmt::format("Port {} does not support changing '{}'", port, name));
-    check_parameters(value, {{"enabled", boolean}});
-  }
-  if (attributes.contains("promiscuous"))
-    state.engine.set_promiscuous(port, attributes["promiscuous"]["enabled"]);
-  if (attributes.contains("multicast"))  // received in any case
-    state.multicast[port] = attributes["multicast"]["enabled"];
+  for (const auto& [name, value] : params.at("attr").items())
+    set_port_attribute(state, port, name, value);
   return Json::object();
 }
 
@@ -91,16 +107,22 @@ void add_port_methods(MethodTable& methods, ControlState& state) {
       "get_port_stats", Access::reader, {{"port_id", integer}},
       [&state](const Json& params) { return state.machine.port_stats(state.port_of(params)); });
 
-  methods.add("get_port_xstats_names", Access::reader, {{"port_id", integer}},
-              [&state](const Json& params) {
-                state.port_of(params);
-                return Json{{"xstats_names", Json::array()}};
-              });
-  methods.add("get_port_xstats_values", Access::reader, {{"port_id", integer}},
-              [&state](const Json& params) {
-                state.port_of(params);
-                return Json{{"xstats_values", Json::array()}};
-              });
+  methods.add(
+      "get_port_xstats_names", Access::reader, {{"port_id", integer}},
+      [&state](const Json& params) {
+        Json names = Json::array();
+        for (const auto& [name, value] : state.engine.extended_statistics(state.port_of(params)))
+          names.push_back(name);
+        return Json{{"xstats_names", std::move(names)}};
+      });
+  methods.add(
+      "get_port_xstats_values", Access::reader, {{"port_id", integer}},
+      [&state](const Json& params) {
+        Json values = Json::array();
+        for (const auto& [name, value] : state.engine.extended_statistics(state.port_of(params)))
+          values.push_back(value);
+        return Json{{"xstats_values", std::move(values)}};
+      });
 
   methods.add("set_port_attr", Access::port_owner, {{"attr", object}},
               [&state](const Json& params) { return set_port_attributes(state, params); });

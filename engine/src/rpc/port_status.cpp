@@ -40,7 +40,7 @@ Json port_attributes(const ControlState& state, uint32_t port) {
       {"speed", state.engine.ports()[port].speed_mbps / 1000.0},
       {"rx_filter_mode", now.promiscuous || state.service.enabled ? "all" : "hw"},
       {"vxlan_fs", Json::array()},
-      {"fc", {{"mode", 0}}},
+      {"fc", {{"mode", now.flow_control.value_or(0)}}},
       {"layer_cfg",
        {{"ether", ether_layer(now)}, {"ipv4", ipv4_layer(now)}, {"ipv6", {{"enabled", false}}}}},
       {"vlan", {{"tags", std::move(tags)}}}};

@@ -47,6 +47,7 @@ Json start(ControlState& state, const Json& params) {
   options.ipv6 = params.value("ipv6", false);
   if (params.contains("client_mask"))
     options.client_mask = static_cast<uint32_t>(integer_in(params, "client_mask", 0, UINT32_MAX));
+  options.topology = state.topology.topology();
   options.establish_limit_s = seconds_of(params, "e_duration");
   options.drain_limit_s = seconds_of(params, "t_duration");
   options.latency_rate = params.value("latency_pps", 0.0);

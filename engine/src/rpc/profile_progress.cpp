@@ -114,6 +114,7 @@ void ProfileTable::build(const std::string& id, ProfileSlot& slot) {
   const StartOptions& options = slot.options;
   RunOptions run;
   run.multiplier = options.multiplier;
+  run.topology = options.topology;
   run.duration =
       options.duration_s > 0 ? static_cast<Nanoseconds>(options.duration_s * kSecond) : 0;
   const std::array<CounterBlock, kSides> table = read_table();

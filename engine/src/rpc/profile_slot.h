@@ -20,8 +20,9 @@ struct StartOptions {
   bool ipv6 = false;
   uint32_t client_mask = 0xffffffff;
   double establish_limit_s = 0;  ///< e_duration: no flow established by then, no more are opened
-  double latency_rate = 0;       ///< latency_pps: packets per second of latency streams; 0: none
-  double drain_limit_s = 0;      ///< t_duration: how long flows may go on after the duration
+  std::shared_ptr<const Topology> topology;  ///< nullptr: none
+  double latency_rate = 0;   ///< latency_pps: packets per second of latency streams; 0: none
+  double drain_limit_s = 0;  ///< t_duration: how long flows may go on after the duration
 };
 
 struct ProfileSlot {

@@ -40,6 +40,7 @@ Json acquire(ControlState& state, const Json& params) {
   if (taken_over) state.sessions.release(previous);
   state.sessions.acquire(session, state.engine.now());
   state.profiles.drop_uploads();
+  state.topology.drop_pieces();
   return handlers;
 }
 

@@ -41,6 +41,7 @@ std::string format_uptime(double seconds) {
 
 Json describe_port(const Engine& engine, uint32_t port) {
   const PortInfo& info = engine.ports()[port];
+  const PortState now = engine.port_state(port);
   Json speeds = Json::array();
   if (info.speed_mbps > 0) speeds.push_back(info.speed_mbps);
   return {{"index", port},
@@ -48,12 +49,12 @@ Json describe_port(const Engine& engine, uint32_t port) {
           {"description", info.description},
           {"pci_addr", info.pci_address},
           {"numa", info.numa},
-          {"hw_mac", mac_text(engine.port_state(port).address.mac)},
+          {"hw_mac", mac_text(now.address.mac)},
           {"stack", "legacy"},
           {"rx", {{"caps", Json::array()}, {"counters", 0}}},
-          {"is_fc_supported", false},
+          {"is_fc_supported", now.flow_control.has_value()},
           {"is_led_supported", false},
-          {"is_link_supported", false},
+          {"is_link_supported", !info.is_virtual},
           {"is_prom_supported", !info.is_dummy},
           {"is_vxlan_supported", false},
           {"is_ieee1588_supported", false},

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <vector>
 
 namespace engine {
@@ -10,10 +11,12 @@ namespace {
 /// A UDP datagram from port 12345 to 53 with the payload 0x12345678, tagged unless `vlan` is 0.
 std::vector<uint8_t> datagram(uint8_t vlan) {
   std::vector<uint8_t> frame = {2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 0};
-  if (vlan != 0) frame.insert(frame.end(), {0x81, 0x00, 0x00, vlan});
-  frame.insert(frame.end(),
-               {0x08, 0x00, 0x45, 0, 0, 32,   0,    0, 0x40, 0, 64, 17, 0, 0,    16,   0,    0,
-                1,    48,   0,    0, 1, 0x30, 0x39, 0, 53,   0, 12, 0,  0, 0x12, 0x34, 0x56, 0x78});
+  if (vlan != 0)
+    for (const uint8_t byte : {uint8_t{0x81}, uint8_t{0}, uint8_t{0}, vlan}) frame.push_back(byte);
+  constexpr std::array<uint8_t, 34> kPacket = {
+      0x08, 0x00, 0x45, 0, 0, 32,   0,    0, 0x40, 0, 64, 17, 0, 0,    16,   0,    0,
+      1,    48,   0,    0, 1, 0x30, 0x39, 0, 53,   0, 12, 0,  0, 0x12, 0x34, 0x56, 0x78};
+  frame.insert(frame.end(), kPacket.begin(), kPacket.end());
   return frame;
 }
 

@@ -99,6 +99,19 @@ size_t Engine::send(uint32_t port, std::vector<std::vector<uint8_t>> frames) {
   for (const auto& frame : frames) current->sent.emplace_back(port, frame);
   return frames.size();
 }
+bool Engine::set_link(uint32_t port, bool up) {
+  return current->ports[port].link_up = up, true;
+}
+bool Engine::set_flow_control(uint32_t port, int mode) {
+  if (!current->ports[port].flow_control) return false;
+  return current->ports[port].flow_control = mode, true;
+}
+void Engine::set_ignored(const Ignored& ignored) {
+  current->ignored = ignored;
+}
+std::vector<std::pair<std::string, uint64_t>> Engine::extended_statistics(uint32_t port) const {
+  return {{"rx_good_packets", 5 + port}, {"capture_ring_full", 0}};
+}
 void Engine::set_service(const ServiceMode& mode) {
   current->service = mode;
 }

@@ -35,6 +35,7 @@ struct EngineStandIn {
   std::multimap<uint32_t, Watch> watches;  ///< by port
   std::vector<std::pair<uint32_t, std::vector<uint8_t>>> sent;  ///< port and frame
   ServiceMode service;
+  Ignored ignored;
 
   struct Run {
     std::shared_ptr<const Profile> profile;

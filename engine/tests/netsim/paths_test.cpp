@@ -1,0 +1,102 @@
+// Which way frames go: topologies, and senders that get no answer.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "net/ethernet.h"
+#include "netsim/netsim.h"
+#include "netsim/several_templates.h"
+
+namespace engine::netsim {
+namespace {
+
+using enum Counter;
+
+/// One exchange per flow, clients 16.0.0.1 to 16.0.0.9.
+std::string exchange() {
+  return several({program(R"({"name": "tx", "buf_index": 0}, {"name": "rx", "min_bytes": 4})"),
+                  program(R"({"name": "rx", "min_bytes": 4}, {"name": "tx", "buf_index": 1})")},
+                 {flow_template(0, 1, 100, 0)}, {});
+}
+
+constexpr uint32_t kFirstClient = 0x10000001;
+constexpr MacAddress kGateway{0x11, 0, 0, 0, 3, 0};
+constexpr MacAddress kOtherGateway{0x11, 0, 0, 0, 4, 0};
+constexpr MacAddress kInterface{0x11, 0, 0, 0, 1, 0};
+
+Path path_of(const Seen& seen) {
+  Path path;
+  std::copy_n(seen.bytes.data(), 6, path.destination.data());
+  std::copy_n(seen.bytes.data() + 6, 6, path.source.data());
+  if (load_be<uint16_t>(seen.bytes.data() + 12) == kEtherTypeVlan)
+    path.vlan = load_be<uint16_t>(seen.bytes.data() + 14);
+  return path;
+}
+
+TEST(Paths, EachClientUsesTheInterfaceAndGatewayOfItsGroup) {
+  RunOptions options;
+  options.topology = std::make_shared<const Topology>(std::vector<ClientGroup>{
+      {0, kFirstClient, kFirstClient + 2, kGateway, kInterface, 7},
+      {0, kFirstClient + 3, kFirstClient + 8, kOtherGateway, std::nullopt, 0}});
+  Network network({}, exchange(), options);
+  const MacAddress port = network.core(Side::client).responder(Side::client).address().mac;
+  std::set<uint32_t> clients;
+  network.filter = [&](const Seen& seen) {
+    const bool sent = seen.from == Side::client;
+    const uint32_t client = (sent ? seen.packet.source : seen.packet.destination).low32();
+    clients.insert(client);
+    Path wanted =
+        client < kFirstClient + 3 ? Path{kGateway, kInterface, 7} : Path{kOtherGateway, port, 0};
+    if (!sent) std::swap(wanted.source, wanted.destination);  // an answer goes back the same way
+    EXPECT_EQ(path_of(seen), wanted) << client;
+    return true;
+  };
+  network.run_until(1 * kSecond);
+  EXPECT_EQ(clients.size(), 9u);
+  EXPECT_GT(network.count(Side::client, tcps_connects), 50u);
+}
+
+TEST(Paths, AClientInNoGroupIsNamedBeforeAnythingStarts) {
+  RunOptions options;
+  options.topology = std::make_shared<const Topology>(
+      std::vector<ClientGroup>{{0, kFirstClient, kFirstClient + 7, kGateway, std::nullopt, 0}});
+  try {
+    Network network({}, exchange(), options);
+    FAIL();
+  } catch (const ProfileError& error) {
+    EXPECT_STREQ(error.what(), "Client configuration error - no group containing IP: 16.0.0.9");
+  }
+}
+
+/// Resets that clients send when their flows are forgotten while servers still speak.
+uint64_t resets(const Ignored& ignored, Counter counted) {
+  Settings settings;
+  settings.to_client.delay = 20 * kMillisecond;
+  Network network(settings, exchange(), {});
+  network.core(Side::client).set_ignored(ignored);
+  network.run_until(500 * kMillisecond);
+  uint64_t resets = 0;
+  network.filter = [&](const Seen& seen) {
+    if (seen.from == Side::client && seen.segment.is(tcp::kRst)) ++resets;
+    return true;
+  };
+  network.core(Side::client).close_clients("_");
+  network.run_until(3 * kSecond);
+  const CounterBlock table = network.table_counters(Side::client);
+  EXPECT_GT(table[err_cwf], 0u);
+  EXPECT_EQ(table[counted], resets == 0 ? table[err_cwf] : 0u);
+  return resets;
+}
+
+TEST(Paths, IgnoredSendersGetNoReset) {
+  Ignored addresses;
+  for (uint32_t server = 0x30000001; server <= 0x30000009; ++server)
+    addresses.addresses.push_back(server);
+  EXPECT_GT(resets({}, ignored_ips), 0u);
+  EXPECT_EQ(resets(addresses, ignored_ips), 0u);
+}
+
+}  // namespace
+}  // namespace engine::netsim
