@@ -74,7 +74,7 @@ def run_trial(session: Session, trial: Trial, of: Of, load: float, duration: flo
         "lost_by": lost,
         "disturbed": disturbances(Readings(trial), session.experiment.cores.server),
     }
-    _reset_server(session)
+    reset_server(session)
     return counted
 
 
@@ -148,7 +148,7 @@ def _served_and_open(session: Session) -> int:
     return min(int(client.get("m_est_flows", 0)), served)
 
 
-def _reset_server(session: Session) -> None:
+def reset_server(session: Session) -> None:
     """End the connections that a trial left on the kernel's stack, so that the next starts alike.
 
     The generator forgets the flows that it cuts; nginx would keep their other ends for as long as

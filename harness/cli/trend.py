@@ -1,0 +1,38 @@
+"""`stackcost trend`."""
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from harness.cli.application import app, make_console
+
+DEFAULT_HISTORY = Path("stackcost-gate/history.jsonl")
+
+
+@app.command()
+def trend(
+    history: Annotated[
+        Path, typer.Argument(help="what tests with the fixture cps_ceiling wrote")
+    ] = DEFAULT_HISTORY,
+    plot: Annotated[Path | None, typer.Option(help="also draw it: an SVG, PNG or PDF file")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="as JSON")] = False,
+) -> None:
+    """Show where the ceilings that the pytest gate measured have changed."""
+    from harness.gate.history import read_history
+    from harness.gate.trend import trend as trend_of
+    from harness.report.terminal import draw
+    from harness.report.trend import trend_plot, trend_table
+
+    found = trend_of(read_history(history))
+    if plot:
+        trend_plot(found).savefig(plot)
+    if as_json:
+        print(json.dumps([series.model_dump() for series in found], indent=2))
+        return
+    console = make_console()
+    for series in found:
+        console.print(draw(trend_table(series)))
+    if not found:
+        console.print(f"no measurements in {history}")

@@ -1,0 +1,1 @@
+"""Ceilings of connections per second, kept by pytest: measured, judged, remembered."""

@@ -1,0 +1,174 @@
+"""Measures rounds of trials at saturation; each round on a test bed of its own."""
+
+import itertools
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Protocol
+
+from rich.console import Console
+
+from harness.analysis.readings import Readings
+from harness.collect.machine import describe_machine
+from harness.errors import StackcostError
+from harness.experiment.identity import profile_hashes
+from harness.experiment.load_trial import OVERHANG_S, offer_load, prepare_load
+from harness.experiment.matrix import Variant
+from harness.experiment.progress import Progress
+from harness.experiment.recorded import recorded
+from harness.experiment.session import Session, open_session
+from harness.gate.trial import GateTrial, gate_trial
+from harness.model import Trial
+from harness.search.trials import TIME_WAIT_S, reset_server
+from harness.store import Manifest, RunFolder
+from harness.testbed.local import check_root
+from harness.testbed.signals import ending_signals_raise
+
+WARM_UP_S = 1.0  # above the client's TIME_WAIT and until the server's queues are full
+SUSTAIN_S = 1.5
+DRAIN_S = 0.6
+FIRST_LOAD = 2000.0  # connections/s, where the look for saturation begins
+STEP = 1.6
+OVERLOAD = 1.3  # offered load over what a saturated server completed
+SETUP_S = 6.0
+
+
+class Bench(Protocol):
+    """Where the gate's trials come from. One of them measures at a time on a machine."""
+
+    def setup(self) -> dict[str, Any]:
+        """What the trials ran on, for baselines; without the server before the first."""
+
+    def saturating_load(self) -> float:
+        """Connections/s that are surely more than the server can do."""
+
+    def measure(self, offered_cps: float, trials: int) -> list[GateTrial]:
+        """One round."""
+
+    @property
+    def folder(self) -> str:
+        """Where all that was read is stored."""
+
+
+@contextmanager
+def open_bench(target: Variant, results: Path, command: list[str]) -> Iterator["LocalBench"]:
+    """The bench of this machine. The caller holds the `RunLock`."""
+    check_root()
+    with ending_signals_raise():
+        run = RunFolder.create(results, "gate")
+        manifest = Manifest(
+            run=run.name,
+            command=command,
+            experiment=target.experiment.model_dump(mode="json"),
+            machine=describe_machine(),
+            profile_hashes=profile_hashes(target.experiment),
+        )
+        with (
+            recorded(run, manifest, "see them with: stackcost show"),
+            Progress(0.0, Console(stderr=True)) as progress,
+        ):
+            yield LocalBench(target, run, manifest, progress)
+        if manifest.state == "interrupted":
+            raise KeyboardInterrupt  # it was recorded, and is for pytest, too
+
+
+class LocalBench:
+    """Trials on the test bed of this machine; all are stored as soon as they are over."""
+
+    def __init__(self, target: Variant, run: RunFolder, manifest: Manifest, progress: Progress):
+        times = {"warm_up_s": WARM_UP_S, "sustain_s": SUSTAIN_S, "drain_s": DRAIN_S}
+        self._target = target
+        self._part = target.experiment.load.model_copy(update=times)
+        self._run = run
+        self._manifest = manifest
+        self._progress = progress
+        self._numbers = itertools.count(1)
+        self._rounds = itertools.count(1)
+        self._planned = 0.0
+        self._passed = 0.0
+
+    @property
+    def folder(self) -> str:
+        """The run's folder."""
+        return str(self._run.path)
+
+    def setup(self) -> dict[str, Any]:
+        """Machine, plan, profile and server, without what says nothing to a reader."""
+        machine = dict(self._manifest.machine)
+        machine["kernel"] = {k: v for k, v in machine["kernel"].items() if k != "options"}
+        return {
+            "machine": machine,
+            "experiment": self._manifest.experiment,
+            "profiles": self._manifest.profile_hashes,
+            "server": self._manifest.servers.get(self._target.name, {}),
+        }
+
+    def saturating_load(self) -> float:
+        """Offer more and more, until the server completes less than that."""
+        with self._session("how much saturates it") as session:
+            load = FIRST_LOAD
+            while True:
+                found = self._trial(session, 0, load)
+                if not found.kept_up:
+                    return round(OVERLOAD * found.completed_cps, -2)
+                load *= STEP
+
+    def measure(self, offered_cps: float, trials: int) -> list[GateTrial]:
+        """One round on a fresh test bed."""
+        number = next(self._rounds)
+        self._planned += SETUP_S + trials * self._seconds_of_trial()
+        self._progress.expect(self._planned)
+        with self._session(f"round {number}") as session:
+            self._pass(SETUP_S)
+            return [self._trial(session, number, offered_cps) for _ in range(trials)]
+
+    @contextmanager
+    def _session(self, what: str) -> Iterator[Session]:
+        name = self._target.name
+        folder = self._run.path / "logs" / re.sub(r"[^\w.-]+", "-", f"{what}-{name}")
+        with open_session(
+            self._target.server,
+            self._target.experiment,
+            folder,
+            f"{name}, {what}",
+            self._progress,
+        ) as session:
+            described = session.describe()
+            self._manifest.test_bed[name] = described["test_bed"]
+            self._manifest.servers[name] = described["server"]
+            self._manifest.servers["generator"] = described["generator"]
+            self._run.write_manifest(self._manifest)
+            prepare_load(session)
+            yield session
+
+    def _trial(self, session: Session, number: int, offered_cps: float) -> GateTrial:
+        trial = Trial(self._target.name, next(self._numbers), offered_cps, load={"round": number})
+        trial.load["response_bytes"] = session.response_bytes
+        session.say(f"{offered_cps:,.0f} connections/s")
+        try:
+            offer_load(session, trial, self._part)
+            session.check_parts()
+        except BaseException:
+            trial.flags.append("cut short")
+            trial.set_aside = "cut short"
+            raise
+        finally:
+            if trial.samples:
+                self._run.add_trial(trial)
+        reset_server(session)
+        self._pass(self._seconds_of_trial())
+        found = gate_trial(Readings(trial), session.experiment.cores.server)
+        if found is None:
+            raise StackcostError(
+                f"{session.where}: the generator counted no connection of trial {trial.number}",
+                f"see its log below {session.folder}",
+            )
+        return found
+
+    def _seconds_of_trial(self) -> float:
+        return WARM_UP_S + SUSTAIN_S + OVERHANG_S + TIME_WAIT_S + DRAIN_S
+
+    def _pass(self, seconds: float) -> None:
+        self._passed += seconds
+        self._progress.reach(self._passed)

@@ -1,0 +1,173 @@
+"""The gate: measures until it can tell, at most as long as planned, and remembers what it saw.
+
+It looks at the trials after every round from the second on and ends as soon as they tell. A look
+is a test of its own, so each has its part of the rate at which the whole may be wrong (Bonferroni).
+"""
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, Protocol
+
+from harness.analysis.compare import RATE
+from harness.experiment.matrix import Variant
+from harness.gate.baseline import (
+    Baseline,
+    baseline_path,
+    of_other_machines,
+    read_baseline,
+    write_baseline,
+)
+from harness.gate.bench import OVERLOAD, Bench
+from harness.gate.fingerprint import fingerprint, in_words, key
+from harness.gate.history import HISTORY, Entry, append
+from harness.gate.trial import GateTrial
+from harness.gate.verdict import Verdict, against_baseline, against_ceiling
+from harness.gate.words import baseline_sentence, explain, sentence
+from harness.testbed.lock import RunLock
+
+Outcome = Literal["holds", "below", "cannot tell", "no baseline", "baseline written"]
+LOCK_PATIENCE_S = 3600.0  # other tests, in other processes, measure first
+
+
+@dataclass(frozen=True, slots=True)
+class Effort:
+    """How much is measured: trials in a round, and after which rounds it looks whether it can tell.
+
+    A baseline has the trials of all rounds.
+    """
+
+    trials: int
+    looks: tuple[int, ...]
+
+
+FULL = Effort(trials=5, looks=(2, 3, 4))
+QUICK = Effort(trials=4, looks=(2,))
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What a gate says. `sentence`: in a line; `text`: with all that explains it."""
+
+    outcome: Outcome
+    sentence: str
+    text: str
+    verdict: Verdict | None = None
+    folder: str = ""
+
+
+class Place(Protocol):
+    """Where is measured: this machine, or in tests one that is made up."""
+
+    def machine(self) -> dict[str, Any]:
+        """As `harness.collect.machine` describes it."""
+
+    def open(self, target: Variant) -> AbstractContextManager[Bench]:
+        """A bench for one system."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """The gate of one system. `folder`: of baselines and the history. `test`: who asks."""
+
+    experiment: str
+    target: Variant
+    place: Place
+    folder: Path
+    effort: Effort
+    test: str
+
+    def write_baseline(self) -> Result:
+        """Measure anew what later trials are held against."""
+        machine = fingerprint(self.place.machine())
+        path = baseline_path(self.folder, self.experiment, self.target.name, machine)
+        with RunLock(LOCK_PATIENCE_S), self.place.open(self.target) as bench:
+            load = bench.saturating_load()
+            trials = [
+                trial
+                for _ in range(self.effort.looks[-1])
+                for trial in bench.measure(load, self.effort.trials)
+            ]
+            baseline = Baseline(
+                experiment=self.experiment,
+                system=self.target.name,
+                machine=machine,
+                offered_cps=load,
+                trials=trials,
+                setup=bench.setup(),
+            )
+            folder = bench.folder
+        write_baseline(path, baseline)
+        said = f"{self.target.name}: {baseline_sentence(trials)}, written to {path}"
+        result = Result("baseline written", said, said, folder=folder)
+        self._remember(result, trials)
+        return result
+
+    def not_below_baseline(self, tolerance: float) -> Result:
+        """Hold this machine's baseline, less `tolerance`, against as many trials as it takes."""
+        machine = fingerprint(self.place.machine())
+        path = baseline_path(self.folder, self.experiment, self.target.name, machine)
+        if not path.is_file():
+            return self._no_baseline()
+        baseline = read_baseline(path)
+        return self._judge(
+            baseline.offered_cps,
+            lambda now, rate: against_baseline(baseline.trials, now, tolerance, rate),
+            baseline,
+        )
+
+    def at_least(self, ceiling: float) -> Result:
+        """Hold a number of connections/s against as many trials as it takes."""
+        return self._judge(
+            OVERLOAD * ceiling, lambda now, rate: against_ceiling(now, ceiling, rate), None
+        )
+
+    def _judge(
+        self,
+        offered_cps: float,
+        judge: Callable[[list[GateTrial], float], Verdict],
+        baseline: Baseline | None,
+    ) -> Result:
+        rate = RATE / len(self.effort.looks)
+        now: list[GateTrial] = []
+        with RunLock(LOCK_PATIENCE_S), self.place.open(self.target) as bench:
+            for number in range(1, self.effort.looks[-1] + 1):
+                now += bench.measure(offered_cps, self.effort.trials)
+                if number in self.effort.looks:
+                    verdict = judge(now, rate)
+                    if verdict.outcome != "cannot tell":
+                        break
+            said = f"{self.target.name}: {sentence(verdict)}"
+            text = explain(said, verdict, now, baseline, bench.setup(), bench.folder)
+            result = Result(verdict.outcome, said, text, verdict, bench.folder)
+        self._remember(result, now)
+        return result
+
+    def _no_baseline(self) -> Result:
+        here = fingerprint(self.place.machine())
+        others = of_other_machines(self.folder, self.experiment, self.target.name)
+        said = (
+            f"{self.target.name}: no baseline of this machine ({in_words(here)}) in {self.folder}"
+        )
+        if others:
+            known = "; ".join(f"{in_words(each.machine)}, {each.taken}" for each in others)
+            said += f", but of other machines: {known}"
+        said += ". Measure one: pytest --stackcost-update-baseline"
+        return Result("no baseline", said, said)
+
+    def _remember(self, result: Result, trials: list[GateTrial]) -> None:
+        append(
+            self.folder / HISTORY,
+            Entry.of(
+                trials,
+                test=self.test,
+                experiment=self.experiment,
+                system=self.target.name,
+                machine=key(fingerprint(self.place.machine())),
+                outcome=result.outcome,
+                ratio=result.verdict.ratio if result.verdict else None,
+                commit=str(self.place.machine().get("source", {}).get("commit")),
+                run=result.folder,
+            ),
+        )

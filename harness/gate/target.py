@@ -1,0 +1,22 @@
+"""Which system of an experiment file a test means."""
+
+from pathlib import Path
+
+from harness.errors import StackcostError
+from harness.experiment.load_file import load_experiment
+from harness.experiment.matrix import Variant, variants
+
+
+def target_of(path: Path, system: str = "") -> Variant:
+    """The system of this name, or the only one; StackcostError naming them otherwise."""
+    found = variants(load_experiment(path))
+    names = ", ".join(each.name for each in found)
+    wanted = [each for each in found if system in ("", each.name)]
+    if len(wanted) != 1:
+        what = f"has no system {system!r}" if system else f"has {len(found)} systems"
+        raise StackcostError(
+            f"{path} {what}", f'name one: cps_ceiling(file, system="..."): {names}'
+        )
+    if wanted[0].lacking:
+        raise StackcostError(f"{wanted[0].name} cannot be measured here: {wanted[0].lacking}")
+    return wanted[0]

@@ -1,0 +1,118 @@
+"""Whether a ceiling holds: from all trials, or that they cannot tell.
+
+Against a baseline it is a test of non-inferiority: the trials are compared with those of the
+baseline less the tolerance, by the same Mann-Whitney test as `stackcost diff`. Clearly above holds,
+clearly below fails. Against a number it is a sign test: how many trials are above it, if each had
+the chance of a half. Both are two-sided and ask nothing of the distribution.
+"""
+
+from collections.abc import Sequence
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict
+from scipy.stats import binomtest
+
+from harness.analysis.compare import compare
+from harness.analysis.spread import Spread, interval, spread
+from harness.gate.trial import GateTrial, foreign_share
+
+FOREIGN_LIMIT = 0.10  # of the server's cores; beyond it less may be the machine's fault
+UNIT = "connections/s"
+
+Outcome = Literal["holds", "below", "cannot tell"]
+
+
+class Verdict(BaseModel):
+    """`ratio`: median of the trials over what is wanted (a baseline's median, or the ceiling).
+
+    `low`, `high`: its bootstrap interval at 95 %. `floor`: the least ratio that is wanted. `rate`:
+    how often a verdict on a server exactly at the floor is wrong. `why`: what keeps it from
+    telling, and what would help; empty for the other outcomes.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    outcome: Outcome
+    wanted: Spread
+    seen: Spread
+    ratio: float
+    low: float | None
+    high: float | None
+    floor: float
+    p: float | None
+    rate: float
+    why: str = ""
+
+
+def against_baseline(
+    baseline: Sequence[GateTrial], now: Sequence[GateTrial], tolerance: float, rate: float
+) -> Verdict:
+    """Whether `now` is not below the baseline less `tolerance` (0.03 is 3 %)."""
+    floor = 1 - tolerance
+    wanted, seen = _spread(baseline), _spread(now)
+    least = spread([value * floor for value in wanted.values], UNIT)
+    (found,) = compare([("cps", "", least, seen)], [True], rate)
+    assert found.ratio is not None and found.effect is not None
+    outcome: Outcome = "cannot tell"
+    if found.verdict == "different":
+        outcome = "holds" if found.effect > 0 else "below"
+    verdict = Verdict(
+        outcome=outcome,
+        wanted=wanted,
+        seen=seen,
+        ratio=found.ratio * floor,
+        low=None if found.low is None else found.low * floor,
+        high=None if found.high is None else found.high * floor,
+        floor=floor,
+        p=found.p,
+        rate=rate,
+    )
+    return _excused(verdict, now, found.reason)
+
+
+def against_ceiling(now: Sequence[GateTrial], ceiling: float, rate: float) -> Verdict:
+    """Whether `now` is at least `ceiling` connections/s."""
+    seen = _spread(now)
+    above = sum(value >= ceiling for value in seen.values)
+    p = float(binomtest(above, len(seen.values)).pvalue)
+    outcome: Outcome = "cannot tell"
+    if p < rate:
+        outcome = "holds" if 2 * above > len(seen.values) else "below"
+    low, high = interval([seen.values])
+    verdict = Verdict(
+        outcome=outcome,
+        wanted=spread([ceiling], UNIT),
+        seen=seen,
+        ratio=(seen.median or 0.0) / ceiling,
+        low=None if low is None else low / ceiling,
+        high=None if high is None else high / ceiling,
+        floor=1.0,
+        p=p,
+        rate=rate,
+    )
+    return _excused(verdict, now, "")
+
+
+def _excused(verdict: Verdict, now: Sequence[GateTrial], reason: str) -> Verdict:
+    """The verdict, but for a busy machine's fault; with the reason where it cannot tell.
+
+    Other programs cost a server caches, too, so they only ever make it look worse: what holds
+    beside them holds.
+    """
+    taken = foreign_share(now)
+    if verdict.outcome == "below" and taken > FOREIGN_LIMIT:
+        why = (
+            f"it is below, but other programs took {taken:.0%} of the server's cores (median of "
+            f"the trials, limit {FOREIGN_LIMIT:.0%}): measure on a machine where nothing else runs"
+        )
+        return verdict.model_copy(update={"outcome": "cannot tell", "why": why})
+    if verdict.outcome == "cannot tell":
+        why = reason or f"the trials spread too wide around {verdict.floor:.1%} of what is wanted"
+        if taken > FOREIGN_LIMIT:
+            why += f"; other programs took {taken:.0%} of the server's cores"
+        return verdict.model_copy(update={"why": why})
+    return verdict
+
+
+def _spread(trials: Sequence[GateTrial]) -> Spread:
+    return spread([trial.cps for trial in trials], UNIT)

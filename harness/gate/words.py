@@ -1,0 +1,162 @@
+"""What a gate says: in a sentence, and when it fails, all that explains it."""
+
+import difflib
+from collections.abc import Mapping, Sequence
+from statistics import median
+from typing import Any
+
+from harness.analysis.spread import Spread, spread
+from harness.experiment.identity import differences
+from harness.gate.baseline import Baseline
+from harness.gate.trial import GateTrial, foreign_share
+from harness.gate.verdict import UNIT, Verdict
+from harness.report.words import UNKNOWN, with_range
+
+PLOT_WIDTH = 48  # characters
+SHOWN_CHANGES = 12
+LONGEST_LINE = 100
+OUTCOMES = {
+    "holds": "the ceiling holds",
+    "below": "the ceiling is BELOW what is wanted",
+    "cannot tell": "cannot tell",
+}
+
+
+def sentence(verdict: Verdict) -> str:
+    """The answer, the change with its interval, and by how many trials."""
+    change = f"{verdict.ratio - 1:+.1%}"
+    if verdict.low is not None and verdict.high is not None:
+        change += f" ({verdict.low - 1:+.1%} to {verdict.high - 1:+.1%})"
+    tolerance = f", tolerance {1 - verdict.floor:.1%}" if verdict.floor < 1 else ""
+    against = "baseline" if len(verdict.wanted.values) > 1 else "wanted"
+    text = (
+        f"{OUTCOMES[verdict.outcome]}: {with_range(verdict.seen)} {UNIT}, {change} against "
+        f"{with_range(verdict.wanted)} ({against}){tolerance}, "
+        f"{len(verdict.seen.values)} trials"
+    )
+    return f"{text}: {verdict.why}" if verdict.why else text
+
+
+def baseline_sentence(trials: Sequence[GateTrial]) -> str:
+    """What a baseline is, and whether its machine was quiet."""
+    found = spread([trial.cps for trial in trials], UNIT)
+    text = f"baseline of {with_range(found)} {UNIT}, {len(trials)} trials"
+    taken = foreign_share(trials)
+    if taken > 0.02:
+        text += f" (other programs took {taken:.0%} of the server's cores: better measure it again)"
+    return text
+
+
+def explain(
+    said: str,
+    verdict: Verdict,
+    now: Sequence[GateTrial],
+    baseline: Baseline | None,
+    setup: Mapping[str, Any],
+    folder: str,
+) -> str:
+    """The sentence, the distributions, where CPU time moved, and what else is different."""
+    p = "" if verdict.p is None else f"p = {verdict.p:.2g}, "
+    lines = [said, f"{p}called at {verdict.rate:.2g}", ""]
+    lines += distributions(verdict.wanted, verdict.seen, verdict.floor)
+    lines += ["", *cpu_lines(baseline.trials if baseline else (), now)]
+    full = sum(trial.cores_full for trial in now)
+    if full < len(now):
+        lines.append(
+            f"In {len(now) - full} of {len(now)} trials the server's cores were not full: "
+            "the load or something else than CPU time was the limit."
+        )
+    if baseline:
+        changed = changes(baseline.setup, setup)
+        lines += ["", f"Different from the baseline of {baseline.taken}:"]
+        lines += [f"  {line}" for line in changed[:SHOWN_CHANGES]] or ["  nothing that is recorded"]
+        if len(changed) > SHOWN_CHANGES:
+            lines.append(f"  and {len(changed) - SHOWN_CHANGES} more, see {folder}/manifest.json")
+    return "\n".join([*lines, "", f"Every reading: {folder}"])
+
+
+def distributions(wanted: Spread, seen: Spread, floor: float) -> list[str]:
+    """Both samples on one scale: a digit is so many trials, | what must be reached."""
+    values = [*wanted.values, *seen.values]
+    low, high = min(values), max(values)
+    limit = floor * (wanted.median or 0.0)
+    low, high = min(low, limit), max(high, limit)
+    span = (high - low) or 1.0
+
+    def place(value: float) -> int:
+        return round((value - low) / span * (PLOT_WIDTH - 1))
+
+    rows = [
+        f"{UNIT} for whole cores, {low:,.0f} to {high:,.0f}; | is the least that is wanted",
+    ]
+    for name, each in (("wanted", wanted), ("now", seen)):
+        marks = [" "] * PLOT_WIDTH
+        marks[place(limit)] = "|"
+        counts = [place(value) for value in each.values]
+        for at in set(counts):
+            marks[at] = str(min(9, counts.count(at)))
+        rows.append(f"  {name:<8} [{''.join(marks)}] median {each.median or 0:,.0f}")
+    return rows
+
+
+def cpu_lines(before: Sequence[GateTrial], now: Sequence[GateTrial]) -> list[str]:
+    """CPU time per connection by kind, then and now, and the kind that grew most."""
+    kinds = list(dict.fromkeys(kind for trial in now for kind in trial.cpu))
+    rows = ["CPU time of the server per connection, us (median):"]
+    grown: dict[str, float] = {}
+    for kind in kinds:
+        old, new = _median([t.cpu.get(kind) for t in before]), _median([t.cpu[kind] for t in now])
+        row = (
+            f"  {kind:<10} {_us(old):>8} -> {_us(new):>8}" if before else f"  {kind:<10} {_us(new)}"
+        )
+        if old is not None and new is not None:
+            grown[kind] = new - old
+            row += f"  {new - old:+.1f}"
+        rows.append(row)
+    if not grown or max(grown.values()) <= 0:
+        return rows
+    most = max(grown, key=lambda kind: grown[kind])
+    share = grown[most] / sum(change for change in grown.values() if change > 0)
+    text = f"Slower is {most} time: {grown[most]:+.1f} us, {share:.0%} of all that was added."
+    if most == "softirq":
+        text += _vectors(before, now)
+    return [*rows, text]
+
+
+def changes(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+    """What of the set-up is different; of a server's configuration the lines that are."""
+    old, new = dict(before), dict(now)
+    configurations = []
+    for side in (old, new):
+        side["server"] = dict(side.get("server", {}))
+        configurations.append(str(side["server"].pop("configuration", "")).splitlines())
+    lines = [
+        f"server's configuration: {line[:LONGEST_LINE]}"
+        for line in difflib.unified_diff(configurations[0], configurations[1], lineterm="", n=0)
+        if line[:1] in "+-" and line[:3] not in ("+++", "---")
+    ]
+    # What a machine does by itself comes last.
+    found = differences(old, new)
+    return lines + sorted(found, key=lambda line: line.startswith("machine."))
+
+
+def _vectors(before: Sequence[GateTrial], now: Sequence[GateTrial]) -> str:
+    """The softirq vector that grew most."""
+    grown = {}
+    for vector in {name for trial in now for name in trial.softirq}:
+        old = _median([trial.softirq.get(vector) for trial in before])
+        new = _median([trial.softirq.get(vector) for trial in now])
+        grown[vector] = (new or 0.0) - (old or 0.0)
+    if not grown:
+        return ""
+    most = max(grown, key=lambda name: grown[name])
+    return f" Of the softirqs it is {most}: {grown[most]:+.1f} us."
+
+
+def _median(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return median(known) if known else None
+
+
+def _us(value: float | None) -> str:
+    return UNKNOWN if value is None else f"{value:.1f}"

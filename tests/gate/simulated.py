@@ -1,0 +1,79 @@
+"""A place to measure that is made up: a server with a known ceiling on a machine with a name."""
+
+import random
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from harness.experiment.matrix import Variant
+from harness.gate.trial import GateTrial
+
+CPU = {"user": 10.0, "system": 40.0, "irq": 5.0, "softirq": 60.0}
+
+
+@dataclass
+class Simulated:
+    """Completes `ceiling` connections/s, give or take `noise` (standard deviation, a share).
+
+    `log`: takes a line at the begin and at the end of each use, to see whether two overlap.
+    """
+
+    ceiling: float = 8000.0
+    noise: float = 0.01
+    softirq_us: float = 60.0
+    foreign: float = 0.0
+    processor: str = "Processor A"
+    configuration: str = "worker_processes 1;\nsendfile on;\n"
+    log: str = ""
+    seed: int = 1
+    folder: str = "results/simulated"
+    loads: list[float] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self._random = random.Random(self.seed)
+
+    def machine(self) -> dict[str, Any]:
+        return {
+            "processors": {"model": self.processor, "architecture": "x86_64", "online": [0, 1]},
+            "memory": {"MemTotal": "4000000 kB"},
+            "kernel": {"release": "6.18"},
+            "source": {"commit": "0123456789abcdef"},
+        }
+
+    @contextmanager
+    def open(self, target: Variant) -> Iterator["Simulated"]:
+        self._note("begin")
+        if self.log:
+            time.sleep(0.1)  # long enough for another to come in between
+        yield self
+        self._note("end")
+
+    def setup(self) -> dict[str, Any]:
+        return {"machine": self.machine(), "server": {"configuration": self.configuration}}
+
+    def saturating_load(self) -> float:
+        return 1.3 * self.ceiling
+
+    def measure(self, offered_cps: float, trials: int) -> list[GateTrial]:
+        self.loads += [offered_cps] * trials
+        return [self._trial(offered_cps) for _ in range(trials)]
+
+    def _trial(self, offered_cps: float) -> GateTrial:
+        cps = self.ceiling * self._random.gauss(1, self.noise)
+        return GateTrial(
+            cps=cps,
+            completed_cps=cps * (1 - self.foreign),
+            offered_cps=offered_cps,
+            cpu=CPU | {"softirq": self.softirq_us},
+            softirq={"NET_RX": self.softirq_us - 5, "TIMER": 2.0},
+            foreign=self.foreign,
+            idle=0.0,
+        )
+
+    def _note(self, what: str) -> None:
+        if self.log:
+            with Path(self.log).open("a") as file:
+                file.write(f"{what}\n")

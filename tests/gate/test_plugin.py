@@ -1,0 +1,150 @@
+"""The plugin as a user's pytest runs it, over simulated trials."""
+
+import json
+import xml.etree.ElementTree as ElementTree
+from importlib.metadata import entry_points
+from pathlib import Path
+
+import pytest
+
+# Here, so that they are imported once: what is imported in a run inside of this process is undone.
+import harness.gate.gate
+import harness.gate.here
+import harness.gate.target  # noqa: F401
+import harness.testbed.lock as lock
+import tests.gate.simulated  # noqa: F401
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+MODULE = "harness.gate.plugin"
+INSTALLED = any(point.value == MODULE for point in entry_points(group="pytest11"))
+PLUGIN = () if INSTALLED else ("-p", MODULE)
+TEST = """
+def test_front_end(cps_ceiling):
+    cps_ceiling("nginx_kernel.yaml").{call}
+"""
+PLACE = """
+import pytest
+from pathlib import Path
+import harness.testbed.lock as lock
+from tests.gate.simulated import Simulated
+
+lock.state_folder = lambda: Path({folder!r})
+
+@pytest.fixture(scope="session")
+def stackcost_place():
+    return Simulated(**{settings!r})
+"""
+BASELINE = "not_below_baseline(tolerance=0.03)"
+
+
+class User:
+    """A user's folder with one test, and a machine of its own making."""
+
+    def __init__(self, pytester: pytest.Pytester):
+        self.pytester = pytester
+        self.baselines = pytester.path / "stackcost-gate"
+        text = (REPOSITORY / "experiments" / "nginx_kernel.yaml").read_text()
+        (pytester.path / "nginx_kernel.yaml").write_text(text.replace("../", f"{REPOSITORY}/"))
+        pytester.makeini("[pytest]\naddopts = --strict-markers -p no:cacheprovider -rs")
+
+    def run(self, *arguments: str, call: str = BASELINE, **settings: object) -> pytest.RunResult:
+        folder = str(self.pytester.path)
+        self.pytester.makeconftest(PLACE.format(folder=folder, settings=settings))
+        self.pytester.makepyfile(test_cps=TEST.format(call=call))
+        return self.pytester.runpytest_inprocess(*PLUGIN, *arguments)
+
+    def history(self) -> list[dict[str, object]]:
+        lines = (self.baselines / "history.jsonl").read_text().splitlines()
+        return [json.loads(line) for line in lines]
+
+
+@pytest.fixture
+def user(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> User:
+    monkeypatch.setenv("PYTHONPATH", str(REPOSITORY))  # for the workers of xdist
+    monkeypatch.setattr(lock, "state_folder", lambda: pytester.path)
+    return User(pytester)
+
+
+def test_the_entry_point_that_is_declared_is_the_plugin() -> None:
+    declared = (REPOSITORY / "pyproject.toml").read_text()
+    assert f'[project.entry-points.pytest11]\nstackcost = "{MODULE}"' in declared
+
+
+def test_first_a_skip_then_a_baseline_that_holds_and_a_slower_server_fails(user: User) -> None:
+    skipped = user.run()
+    skipped.assert_outcomes(skipped=1)
+    skipped.stdout.fnmatch_lines(["*no baseline of this machine (Processor A, 2 cores, 4 GiB)*"])
+
+    user.run("--stackcost-update-baseline").assert_outcomes(passed=1)
+    (kept,) = user.baselines.glob("*.json")
+    assert kept.name.startswith("nginx_kernel-nginx-kernel@")
+    assert len(json.loads(kept.read_text())["trials"]) == 20
+
+    for seed in (2, 3):
+        holds = user.run(seed=seed)
+        holds.assert_outcomes(passed=1)
+        holds.stdout.fnmatch_lines(["*the ceiling holds: *tolerance 3.0%*"])
+
+    slower = user.run(ceiling=7200.0, softirq_us=71.5, configuration="sendfile off;\n", seed=4)
+    slower.assert_outcomes(failed=1)
+    slower.stdout.fnmatch_lines(
+        [
+            "*BELOW what is wanted*-*% (-*% to -*%)*",
+            "*wanted *[[]*]*",
+            "*now *[[]*]*",
+            "*softirq * 60.0 -> * 71.5*+11.5",
+            "*Slower is softirq time: +11.5 us*NET_RX*",
+            "*server's configuration: +sendfile off;*",
+        ]
+    )
+    assert "Traceback" not in slower.stdout.str() and "def test_" not in slower.stdout.str()
+    outcomes = [line["outcome"] for line in user.history()]
+    assert outcomes == ["baseline written", "holds", "holds", "below"]
+
+
+def test_another_machine_is_a_skip_that_names_both(user: User) -> None:
+    user.run("--stackcost-update-baseline", "--stackcost-quick").assert_outcomes(passed=1)
+    other = user.run(processor="Processor B")
+    other.assert_outcomes(skipped=1)
+    other.stdout.fnmatch_lines(["*of this machine (Processor B*of other machines: Processor A*"])
+    user.run("--stackcost-update-baseline", processor="Processor B").assert_outcomes(passed=1)
+    assert len(list(user.baselines.glob("*.json"))) == 2
+
+
+def test_a_number_needs_no_baseline_and_wide_trials_are_skipped(user: User) -> None:
+    user.run(call="at_least(7500)").assert_outcomes(passed=1)
+    user.run(call="at_least(9000)").assert_outcomes(failed=1)
+    wide = user.run(call="at_least(8000)", noise=0.1)
+    wide.assert_outcomes(skipped=1)
+    wide.stdout.fnmatch_lines(["*cannot tell*spread too wide*"])
+
+
+def test_junit_has_the_figures(user: User) -> None:
+    user.run("--junitxml=junit.xml", call="at_least(7500)").assert_outcomes(passed=1)
+    root = ElementTree.parse(user.pytester.path / "junit.xml")
+    found = {each.attrib["name"]: each.attrib["value"] for each in root.iter("property")}
+    assert found["stackcost_outcome"] == "holds"
+    assert 7900 < float(found["stackcost_cps"]) < 8100
+
+
+def test_what_is_wrong_is_one_message(user: User) -> None:
+    (user.pytester.path / "nginx_kernel.yaml").write_text("title: [")
+    wrong = user.run()
+    wrong.assert_outcomes(failed=1)
+    wrong.stdout.fnmatch_lines(["*nginx_kernel.yaml line *not YAML*"])
+    assert "Traceback" not in wrong.stdout.str()
+
+
+def test_workers_of_xdist_measure_one_after_the_other(user: User) -> None:
+    log = user.pytester.path / "uses"
+    user.pytester.makepyfile(
+        test_more="\n".join(
+            TEST.format(call="at_least(7500)").replace("test_front_end", f"test_{number}")
+            for number in range(3)
+        )
+    )
+    settings = {"call": "at_least(7500)", "log": str(log)}
+    user.pytester.makeconftest("")
+    done = user.run("-n2", "-m", "stackcost", **settings)  # type: ignore[arg-type]
+    done.assert_outcomes(passed=4)
+    assert log.read_text().split() == ["begin", "end"] * 4

@@ -1,0 +1,56 @@
+"""Change points of a history, and the command that shows them."""
+
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from harness.cli.application import app
+from harness.cli.entry import COMMANDS
+from harness.errors import StackcostError
+from harness.gate.history import Entry, append, read_history
+from harness.gate.trend import trend
+from tests.gate.simulated import Simulated
+
+
+def history(path: Path, ceilings: list[float]) -> Path:
+    for at, ceiling in enumerate(ceilings):
+        append(
+            path,
+            Entry.of(
+                Simulated(ceiling, seed=at).measure(10_000, 8),
+                time=f"2026-01-{at + 1:02}T03:00:00+00:00",
+                test="test_cps.py::test_front_end",
+                experiment="nginx_kernel",
+                system="nginx/kernel",
+                machine="01234567",
+                outcome="holds",
+                ratio=1.0,
+                commit=f"{at:040x}",
+                run="",
+            ),
+        )
+    return path
+
+
+def test_a_step_is_found_where_it_was_and_nowhere_else(tmp_path: Path) -> None:
+    (series,) = trend(read_history(history(tmp_path / "h.jsonl", [8000] * 6 + [7600] * 5)))
+    assert [len(group.entries) for group in series.groups] == [6, 5]
+    change = series.groups[1].change
+    assert change is not None and -0.06 < change < -0.04
+
+
+def test_the_command_prints_groups_and_draws_them(tmp_path: Path) -> None:
+    assert COMMANDS
+    path, plot = history(tmp_path / "h.jsonl", [8000] * 3 + [7200] * 3), tmp_path / "trend.svg"
+    done = CliRunner().invoke(app, ["trend", str(path), "--plot", str(plot)])
+    assert done.exit_code == 0, done.output
+    assert "2026-01-04T03:00:00" in done.output and "-10." in done.output
+    assert plot.read_text().count("<svg") == 1
+
+
+def test_a_line_that_is_no_measurement_is_named(tmp_path: Path) -> None:
+    path = history(tmp_path / "h.jsonl", [8000])
+    path.write_text(path.read_text() + "nonsense\n")
+    with pytest.raises(StackcostError, match="line 2 is no measurement"):
+        read_history(path)
