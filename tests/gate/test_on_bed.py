@@ -1,0 +1,30 @@
+"""One short round on the real test bed, as the gate measures it."""
+
+from pathlib import Path
+
+import pytest
+
+from harness.gate.bench import open_bench
+from harness.gate.target import target_of
+from harness.report.stored import summary_of
+from harness.store import RunFolder
+from harness.testbed.lock import RunLock
+from harness.testbed.network import existing_namespaces
+
+FILE = Path(__file__).resolve().parents[2] / "experiments" / "nginx_kernel.yaml"
+OVERLOAD_CPS = 30_000.0  # more than nginx on one core and this generator can do
+
+
+@pytest.mark.bed
+def test_a_saturated_server_is_measured_and_stored(tmp_path: Path) -> None:
+    with RunLock(60), open_bench(target_of(FILE), tmp_path, ["test"]) as bench:
+        (trial,) = bench.measure(OVERLOAD_CPS, 1)
+        setup = bench.setup()
+    assert not trial.kept_up and 0 < trial.completed_cps <= trial.cps < OVERLOAD_CPS
+    assert all(trial.cpu[kind] for kind in ("user", "system", "softirq")) and trial.softirq
+    assert trial.foreign is not None and trial.idle is not None
+    assert "worker_processes" in setup["server"]["configuration"]
+    run = RunFolder.open(Path(bench.folder))
+    assert run.manifest().state == "complete" and existing_namespaces() == []
+    (server,) = summary_of(run).servers
+    assert server.levels[0].completed_cps.median == pytest.approx(trial.completed_cps, rel=1e-3)
