@@ -10,6 +10,8 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict
 from ruamel.yaml import YAML
 
+from harness.analysis.published_tables import PublishedTable
+
 BUSY = ("us", "sy", "ni", "hi", "si")  # columns of top in which a CPU works
 
 
@@ -67,6 +69,7 @@ class Publication(_Part):
     clock_hz: Fact
     cpu: CpuFacts
     memory: MemoryFacts
+    tables: list[PublishedTable] = []
 
 
 class Step(_Part):

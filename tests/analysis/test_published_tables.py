@@ -1,0 +1,141 @@
+"""Published tables against their own data: a number that was taken over wrongly contradicts one."""
+
+import pytest
+
+from harness.analysis.published_tables import Document, PublishedTable, documents
+
+ALL = documents()
+GAINS = [
+    pytest.param(table, id=f"{name}: {table.name}")
+    for name, document in ALL.items()
+    for table in document.tables
+    if table.gains_over
+]
+
+
+def numbered(name: str, *numbers: int) -> list[PublishedTable]:
+    by_name = {table.name: table for table in ALL[name].tables}
+    return [by_name[f"Table {number}"] for number in numbers]
+
+
+def values(document: Document, title: str) -> dict[str, list[float]]:
+    (table,) = (table for table in document.tables if table.name == title)
+    return {str(row[0]): [float(cell or 0) for cell in row[1:]] for row in table.rows}
+
+
+def test_all_tables_of_all_publications_are_there() -> None:
+    assert set(ALL) == {
+        "haproxy_cookbook",
+        "nginx_cookbook",
+        "nginx_dlb",
+        "nginx_white_paper",
+        "trex_nginx",
+    }
+    cookbook = [table.name for table in ALL["nginx_cookbook"].tables]
+    assert cookbook == [f"Table {number}" for number in range(2, 20)]
+    assert all(
+        [row[0] for row in table.rows] == [1, 2, 4, 8, 16, 28]
+        for table in numbered("nginx_cookbook", *range(2, 20))
+    )
+    assert len(numbered("haproxy_cookbook", 1, 2, 3, 4)) == 4
+
+
+@pytest.mark.parametrize("table", GAINS)
+def test_every_printed_gain_follows_from_its_row(table: PublishedTable) -> None:
+    # Gains were computed before the values were rounded: to 0.01 Gb/s, or to six or so digits.
+    whole = all(
+        gain is None or gain == int(gain) for row in table.rows for gain in table.printed_gains(row)
+    )
+    decimals = 0.5 if whole else 0.005
+    for row in table.rows:
+        for printed, found in zip(
+            table.printed_gains(row), table.recomputed_gains(row), strict=True
+        ):
+            if printed is None:
+                continue
+            step = {"Gb/s": 0.01, "1000 connections/s": 1.0, "1000 requests/s": 1.0}
+            rounding = 100 * step.get(table.unit, 0.1) / float(row[1] or 0)
+            assert found == pytest.approx(printed, abs=decimals + rounding * (2 + found / 100)), row
+
+
+def test_gains_are_not_printed_where_the_kernel_fell_behind() -> None:
+    (latency,) = numbered("haproxy_cookbook", 4)
+    for row in latency.rows:
+        assert (row[4] is None) == (float(row[0] or 0) > 1_000_000)
+        assert (latency.recomputed_gains(row)[0] > 1000) == (row[4] is None)
+
+
+@pytest.mark.parametrize(
+    ("requests", "throughput"), [(6, 7), (15, 16)], ids=["25 Gb/s", "100 Gb/s"]
+)
+def test_throughput_is_requests_times_one_size(requests: int, throughput: int) -> None:
+    """Of 100 KB both are printed: 102,400 bytes and headers, in units of 2^30 bits."""
+    above, below = numbered("nginx_cookbook", requests, throughput)
+    for rates, gigabits in zip(above.rows, below.rows, strict=True):
+        for rate, printed in zip(rates[1:4], gigabits[1:4], strict=True):
+            bits = float(printed or 0) * 2**30 / float(rate or 1)
+            assert bits / 8 == pytest.approx(102_655, rel=0.002)
+
+
+def test_links_are_never_more_than_full() -> None:
+    for table, link in ((7, 25), (8, 25), (9, 25), (10, 25), (16, 100), (17, 100), (19, 100)):
+        (of,) = numbered("nginx_cookbook", table)
+        assert all(float(cell or 0) * 1.0737 < link for row in of.rows for cell in row[1:4])
+
+
+def test_trex_statistics_agree_with_each_other() -> None:
+    document = ALL["trex_nginx"]
+    total = {name: row[0] for name, row in values(document, "Global statistics").items()}
+    ports = values(document, "Port statistics")
+    counters = values(document, "TCP counters")
+    sides = [total[f"CPU utilization of the {side}'s core, %"] for side in ("server", "client")]
+    assert total["CPU utilization, %"] == pytest.approx(sum(sides) / 2)
+    assert total["Total-Tx, Gbps"] == pytest.approx(sum(ports["Tx Bw, Gbps"]), abs=0.01)
+    assert total["Gb/s per core"] == pytest.approx(24.5 / 0.697, abs=0.06)
+    assert total["sockets per client"] == pytest.approx(total["sockets"] / 200, abs=0.05)
+    packets = 1000 * total["Total-PPS, Mpps"] / total["Total-CPS, Kcps"]
+    mean = values(document, "Table 2")["packets of a connection, mean"][0]
+    assert packets == pytest.approx(mean, rel=0.05)
+    assert ports["ipackets"][1] + ports["ierrors"][1] == pytest.approx(ports["opackets"][2], abs=10)
+    connects = counters["tcps_connects"][0]
+    assert counters["tcps_sndpack"][0] == connects
+    assert counters["tcps_rcvpack"][0] == pytest.approx(
+        22 * counters["tcps_connattempt"][0], rel=0.01
+    )
+    assert counters["m_active_flows"][0] == pytest.approx(
+        counters["tcps_connattempt"][0] - counters["tcps_closed"][0], abs=1
+    )
+    assert counters["m_active_flows"][1] == (
+        counters["tcps_accepts"][1] - counters["tcps_closed"][1]
+    )
+
+
+def test_what_the_trex_text_claims_follows_from_its_own_numbers() -> None:
+    told = {name: row[0] for name, row in values(ALL["trex_nginx"], "Figures in the text").items()}
+    cores = told["servers of nginx for 100 Gb/s"] * told["cores of each nginx server"]
+    assert told["CPU factor"] == cores / told["cores of TRex for 100 Gb/s"]
+    growth = 100 / 5
+    assert told["nginx and kernel, GB at 100 Gb/s"] == (
+        growth * told["nginx and kernel, GB at 5 Gb/s"]
+    )
+    assert told["memory factor"] == (
+        1000 * told["nginx and kernel, GB at 100 Gb/s"] / told["TRex, MB at 100 Gb/s"]
+    )
+
+
+def test_the_white_paper_and_the_log_agree_with_themselves() -> None:
+    paper = ALL["nginx_white_paper"]
+    rate = values(paper, "Figure 1")
+    response = values(paper, "Figure 4")["response, B"][0]
+    carried = 8e-9 * rate["Onload, highest connections/s"][0] * response
+    assert 0.85 * 10 < carried < 10, "a link is full of payload but for its headers"
+    cores = rate["cores for 10 Gb/s, kernel"][0] / rate["cores for 10 Gb/s, Onload"][0]
+    assert rate["times as efficient"][0] == cores
+    allocated = values(paper, "Tables 1 and 2")
+    for name, (local, remote, local_onload, remote_onload) in allocated.items():
+        assert local + remote == local_onload + remote_onload == int(name.split()[0])
+    log = {name: row[0] for name, row in values(ALL["nginx_dlb"], "Example log, totals").items()}
+    assert log["requests"] / 60 / log["minutes"] == pytest.approx(log["requests/s"], rel=0.001)
+    assert 1024 * log["TB read"] / 60 / log["minutes"] == pytest.approx(log["GB/s"], rel=0.01)
+    for column in zip(*values(ALL["nginx_dlb"], "Example log").values(), strict=True):
+        assert list(column) == sorted(column), "percentiles rise"
