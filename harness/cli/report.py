@@ -7,17 +7,36 @@ import typer
 
 from harness.cli.application import app, make_console
 
+PAGE = "report.html"
+
 
 @app.command()
 def report(
-    run: Annotated[Path, typer.Argument(help="a run's folder, such as results/<time>-compare")],
+    runs: Annotated[
+        list[Path],
+        typer.Argument(metavar="RUN...", help="runs' folders, such as results/<time>-compare"),
+    ],
+    out: Annotated[
+        Path | None,
+        typer.Option(help=f"the page to write; of several runs by default {PAGE} here"),
+    ] = None,
 ) -> None:
-    """Compute a stored run's answer again: tables, summary.json, report.html."""
-    from harness.report.answer import answer
+    """Compute stored runs' answers again, and render one page of all that can be sent.
+
+    Of one run: its tables, summary.json, and report.html in its folder.
+    """
+    from harness.report.answer import answer, summarise_again
     from harness.report.ceiling import answer_ceilings, has_ceilings
+    from harness.report.notebook import render
     from harness.store import RunFolder
 
     console = make_console()
-    folder = RunFolder.open(run)
-    (answer_ceilings if has_ceilings(folder) else answer)(folder, console)
-    console.print(str(folder.path / "report.html"), soft_wrap=True, highlight=False)
+    folders = [RunFolder.open(run) for run in runs]
+    page = out or (runs[0] if len(runs) == 1 else Path()) / PAGE
+    if len(folders) == 1 and out is None:
+        (answer_ceilings if has_ceilings(folders[0]) else answer)(folders[0], console)
+    else:
+        for folder in folders:
+            summarise_again(folder)
+        render(runs, page)
+    console.print(str(page), soft_wrap=True, highlight=False)

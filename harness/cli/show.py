@@ -15,8 +15,9 @@ def show(
 ) -> None:
     """Print a stored run's answer, what its tiers changed, and what happened to it."""
     from harness.report.ceiling import ceilings_of, has_ceilings, print_ceilings
+    from harness.report.published import published_table
     from harness.report.stored import remarks, summary_of
-    from harness.report.tables import published_table, tuning_table
+    from harness.report.tables import tuning_table
     from harness.report.terminal import draw, print_summary
     from harness.search.summary import CeilingSummary
     from harness.store import RunFolder
@@ -31,7 +32,10 @@ def show(
         print_ceilings(summary, console)
     else:
         print_summary(summary, console)
-        for table in (tuning_table(summary), published_table(summary)):
+        for table in (
+            tuning_table(summary),
+            published_table(summary.published, summary.factors),
+        ):
             if table.rows:
                 console.print(draw(table))
     for line in remarks(folder.manifest()):

@@ -3,6 +3,7 @@
 Unknown keys are errors, so that a misspelt key never silently means its default.
 """
 
+import re
 from ipaddress import IPv4Address, IPv4Network
 from pathlib import Path
 from typing import Annotated, Literal
@@ -134,6 +135,12 @@ class Nginx(Section):
 def workers_part(workers: int) -> str:
     """How a number of workers stands in a variant's name."""
     return f"{workers}-workers"
+
+
+def workers_of(name: str) -> int | None:
+    """The number of workers in a variant's name; None where it does not vary."""
+    found = re.search(r"\b(\d+)-workers\b", name)
+    return int(found[1]) if found else None
 
 
 def length_part(response_bytes: int) -> str:

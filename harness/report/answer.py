@@ -3,6 +3,7 @@
 from rich.console import Console
 
 from harness.analysis.summary import Summary
+from harness.report.ceiling import ceilings_of, has_ceilings
 from harness.report.notebook import render
 from harness.report.stored import summary_of
 from harness.report.terminal import print_summary
@@ -18,5 +19,10 @@ def answer(run: RunFolder, console: Console) -> Summary:
     summary = summary_of(run)
     run.write_summary(summary)
     print_summary(summary, console)
-    render(run.path)
+    render([run.path], run.path / "report.html")
     return summary
+
+
+def summarise_again(run: RunFolder) -> None:
+    """Write any run's summary.json anew from its trials. StackcostError when it holds none."""
+    run.write_summary(ceilings_of(run) if has_ceilings(run) else summary_of(run))

@@ -1,17 +1,12 @@
-"""The answer of a run of searches: sentences, the trace as a table and a plot, on one page."""
+"""The answer of a run of searches: sentences, the trace as a table and a plot."""
 
-from html import escape
-
-from jinja2 import Environment
-from markupsafe import Markup
 from matplotlib.figure import Figure
 from rich.console import Console
 
 from harness.errors import StackcostError
-from harness.report.notebook import PAGE
-from harness.report.plots import SERVER_COLOURS, as_svg
+from harness.report.notebook import render
+from harness.report.plots import SERVER_COLOURS
 from harness.report.stored import describe_setting
-from harness.report.story import as_html
 from harness.report.tables import TextTable
 from harness.report.terminal import draw
 from harness.report.words import number
@@ -32,7 +27,7 @@ def answer_ceilings(run: RunFolder, console: Console) -> CeilingSummary:
     summary = ceilings_of(run)
     run.write_summary(summary)
     print_ceilings(summary, console)
-    (run.path / "report.html").write_text(_page(summary), encoding="utf-8")
+    render([run.path], run.path / "report.html")
     return summary
 
 
@@ -118,7 +113,7 @@ def print_ceilings(summary: CeilingSummary, console: Console) -> None:
     for ceiling in summary.ceilings:
         console.print(draw(trace_table(ceiling)))
     for ceiling in summary.ceilings:
-        for line in _lines(ceiling):
+        for line in sentences_of(ceiling):
             console.print(line, highlight=False, markup=False, soft_wrap=True)
     for repeated in summary.repeated:
         console.print(f"{repeated.sentence}.", highlight=False, markup=False, soft_wrap=True)
@@ -126,7 +121,7 @@ def print_ceilings(summary: CeilingSummary, console: Console) -> None:
         console.print("this run was interrupted: the figures are of what was measured until then")
 
 
-def _lines(ceiling: Ceiling) -> list[str]:
+def sentences_of(ceiling: Ceiling) -> list[str]:
     """The search's answer, then its twin's."""
     lines = [ceiling.sentence]
     if ceiling.twin:
@@ -134,30 +129,8 @@ def _lines(ceiling: Ceiling) -> list[str]:
     return lines
 
 
-def _page(summary: CeilingSummary) -> str:
-    parts = [f"<h1>{escape(summary.title)}</h1>", f"<p>Run <code>{escape(summary.run)}</code></p>"]
-    if summary.state == "interrupted":
-        parts.append("<p><b>This run was interrupted.</b> What was measured until then is below.")
-    parts += [f"<p><b>{escape(each.sentence)}.</b></p>" for each in summary.repeated]
-    for ceiling in summary.ceilings:
-        again = f", search {ceiling.round}" if ceiling.round > 1 else ""
-        parts.append(f"<h2>{escape(ceiling.server)}: {ceiling.unit}{again}</h2>")
-        parts += [f"<p>{escape(line)}</p>" for line in _lines(ceiling)]
-        parts += [as_svg(trace_plot(ceiling)), as_html(trace_table(ceiling)), _settings(ceiling)]
-    parts.append("<h2>What the words mean</h2>")
-    parts += [f"<p>{escape(f'{n}: {d}')}.</p>" for n, d in summary.definitions.items()]
-    setting = TextTable(
-        title="Measured on",
-        columns=("what", "it was"),
-        rows=[(name, str(value)) for name, value in summary.machine.items()],
-    )
-    parts.append(as_html(setting))
-    template = Environment(autoescape=True).from_string(PAGE.read_text())
-    return template.render(title=f"stackcost {summary.run}", body=Markup("\n".join(parts)))
-
-
-def _settings(ceiling: Ceiling) -> str:
+def settings_of(ceiling: Ceiling) -> str:
     """The search's settings under MLRsearch's names."""
     kept = ceiling.settings.model_dump(exclude={"goals"})
     words = ", ".join(f"{name} {value:g}" for name, value in kept.items())
-    return f"<p>{ceiling.seconds:,.0f} s; MLRsearch with {escape(words)}.</p>"
+    return f"{ceiling.seconds:,.0f} s; MLRsearch with {words}."

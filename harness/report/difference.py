@@ -11,6 +11,7 @@ from harness.analysis.figures import Figure, figures
 from harness.analysis.summary import Summary
 from harness.errors import StackcostError
 from harness.experiment.identity import differences
+from harness.report.opened import OpenedRuns
 from harness.report.stored import summary_of
 from harness.report.tables import TextTable
 from harness.report.words import UNKNOWN, with_range
@@ -18,6 +19,7 @@ from harness.store import Manifest, RunFolder
 
 # The answer's own figures; their parts explain them and would only cost the test its power.
 JUDGED = ("server_cpu_total", "memory.total")
+PARTS = ("server_cpu.", "softirq.", "threads.", "memory.per_flow.", "memory.caches.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +89,28 @@ def difference(a: Side, b: Side) -> Difference:
         ),
         machine=differences(a.manifest.machine, b.manifest.machine),
     )
+
+
+def differences_from_first(runs: OpenedRuns) -> list[Difference]:
+    """The first run against each other one; those that have no load in common are left out."""
+    sides = [Side(run.manifest, run.summary, "") for run in runs.costs]
+    found = []
+    for other in sides[1:]:
+        try:
+            found.append(difference(sides[0], other))
+        except StackcostError:
+            continue
+    return found
+
+
+def parts_of(found: Difference) -> Difference:
+    """The same, of what the judged figures are made of: kinds of time, vectors, threads, caches."""
+    kept = [
+        each
+        for each in found.comparisons
+        if each.figure.rpartition(": ")[2].startswith(PARTS) and each.ratio is not None
+    ]
+    return found.model_copy(update={"comparisons": kept})
 
 
 def difference_table(found: Difference, everything: bool) -> TextTable:

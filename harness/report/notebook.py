@@ -1,35 +1,109 @@
-"""Executes the notebook on a run's stored results and renders it to one HTML file.
+"""Executes the notebooks on stored results and renders those that fit to one HTML file.
 
 The file needs nothing else: figures are inline SVG, and no script or font comes from a network.
+All notebooks are executed as one, in one kernel: that is one start of Python, not six.
 """
 
 import io
 import warnings
+from collections.abc import Sequence
 from contextlib import redirect_stderr
 from pathlib import Path
 
+import nbformat
 from jinja2 import Environment
 from markupsafe import Markup
 
 from harness.errors import StackcostError
+from harness.report.opened import OpenedRuns, open_runs
+from harness.report.story import of_trials, opening
 
-NOTEBOOK = Path(__file__).resolve().parents[2] / "notebooks" / "compare.ipynb"
+NOTEBOOKS = Path(__file__).resolve().parents[2] / "notebooks"
 PAGE = Path(__file__).with_name("page.html.j2")
 
 
-def render(run: Path) -> Path:
-    """Write report.ipynb (executed) and report.html into the run folder; returns the latter."""
-    executed, page = run / "report.ipynb", run / "report.html"
-    if not NOTEBOOK.is_file():
-        raise StackcostError(f"the notebook {NOTEBOOK} is missing", "git checkout notebooks")
+def fitting(runs: OpenedRuns) -> list[str]:
+    """Names of the notebooks for which these runs have results, in the order of a report."""
+    comparable = len(runs.costs) > 1
+    with_memory = any(server.memory for server in runs.servers)
+    fits = {
+        "cpu_cost": bool(runs.costs),
+        "memory_cost": with_memory,
+        "ceilings": True,
+        "compare_runs": comparable,
+        "published_vs_measured": bool(runs.ceilings) or any(s.published for s in runs.summaries),
+        "trust": bool(runs.costs),
+    }
+    return [name for name, fit in fits.items() if fit]
+
+
+def render(runs: Sequence[Path], page: Path) -> Path:
+    """Write the report of these runs, from their stored summaries, to `page`; beside it the
+    executed notebook, its name ending in .ipynb. Returns `page`.
+    """
+    opened = open_runs(runs)
+    names = fitting(opened)
+    executed = page.with_suffix(".ipynb")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        _execute(run, executed)
-        page.write_text(_to_html(executed), encoding="utf-8")
+        joined = executed.with_name(f".{executed.name}.unfinished")
+        try:
+            nbformat.write(_join(names, _head(opened)), joined)
+            _execute(joined, executed, runs)
+        finally:
+            joined.unlink(missing_ok=True)
+        title = ", ".join(run.name for run in runs)
+        page.write_text(_to_html(executed, title, names), encoding="utf-8")
     return page
 
 
-def _execute(run: Path, executed: Path) -> None:
+def question(name: str) -> str:
+    """What a notebook asks: its first heading."""
+    return str(_read(name).cells[0].source).splitlines()[0].lstrip("# ")
+
+
+def _read(name: str) -> nbformat.NotebookNode:
+    path = NOTEBOOKS / f"{name}.ipynb"
+    if not path.is_file():
+        raise StackcostError(f"the notebook {path} is missing", "git checkout notebooks")
+    return nbformat.read(path, as_version=4)  # type: ignore[no-any-return, no-untyped-call]
+
+
+def _head(runs: OpenedRuns) -> str:
+    """What was run, and how much of it there is; several runs as a list, with their numbers."""
+    costs = runs.summaries
+    if len(costs) == 1 and not runs.ceilings:
+        return opening(costs[0])
+    parts = [
+        f"- **run {number}**: {of_trials(summary)}, {summary.title}"
+        if len(costs) > 1
+        else f"- {of_trials(summary)}, {summary.title}"
+        for number, summary in enumerate(costs, 1)
+    ]
+    parts += [
+        f"- `{run.summary.run}`: {len(run.summary.ceilings)} searches, {run.summary.title}"
+        + (" **This run was interrupted.**" if run.summary.state == "interrupted" else "")
+        for run in runs.ceilings
+    ]
+    return "# Report\n\n" + "\n".join(parts)
+
+
+def _join(names: Sequence[str], head: str) -> nbformat.NotebookNode:
+    """One notebook of many: a single cell of parameters, and an anchor before each of them."""
+    whole = _read(names[0])
+    first = [cell for cell in whole.cells if "parameters" in cell.metadata.get("tags", [])]
+    cells = [nbformat.v4.new_markdown_cell(head), *first]  # type: ignore[no-untyped-call]
+    for name in names:
+        anchor = f'<a id="{name}"></a>'
+        cells.append(nbformat.v4.new_markdown_cell(anchor))  # type: ignore[no-untyped-call]
+        cells += [c for c in _read(name).cells if "parameters" not in c.metadata.get("tags", [])]
+    for number, cell in enumerate(cells):
+        cell["id"] = f"cell-{number}"
+    whole.cells = cells
+    return whole
+
+
+def _execute(notebook: Path, executed: Path, runs: Sequence[Path]) -> None:
     import papermill  # takes a second to import, and only reports need it
     from papermill.exceptions import PapermillExecutionError
     from traitlets.config import Config
@@ -37,9 +111,9 @@ def _execute(run: Path, executed: Path) -> None:
     try:
         with redirect_stderr(io.StringIO()):
             papermill.execute_notebook(
-                NOTEBOOK,
+                notebook,
                 executed,
-                parameters={"run": str(run.resolve())},
+                parameters={"runs": [str(run.resolve()) for run in runs]},
                 kernel_name="python3",
                 progress_bar=False,
                 config=Config(KernelManager={"transport": "ipc"}),  # nobody else can connect
@@ -51,7 +125,7 @@ def _execute(run: Path, executed: Path) -> None:
         ) from error
 
 
-def _to_html(executed: Path) -> str:
+def _to_html(executed: Path, title: str, names: Sequence[str]) -> str:
     """The notebook's text and outputs, without its code, in a page of our own.
 
     nbconvert's full page brings scripts that it loads from a network; its "basic" body has none.
@@ -66,4 +140,5 @@ def _to_html(executed: Path) -> str:
     )
     body, _ = exporter.from_filename(str(executed))
     template = Environment(autoescape=True).from_string(PAGE.read_text())
-    return template.render(title=f"stackcost {executed.parent.name}", body=Markup(body))
+    contents = [(name, question(name)) for name in names]
+    return template.render(title=f"stackcost {title}", contents=contents, body=Markup(body))

@@ -1,23 +1,25 @@
 """What the report says in sentences, from the summary's own figures."""
 
-from html import escape
-
 from harness.analysis.summary import ServerResult, Summary
-from harness.report.tables import TextTable
 from harness.report.words import number
 
 
 def opening(summary: Summary) -> str:
     """Title, run, and how much of it there is."""
-    trials, flagged = len(summary.trials), sum(bool(trial.flags) for trial in summary.trials)
-    text = f"# {summary.title}\n\nRun `{summary.run}`: {trials} trials"
-    text += f", {flagged} of them flagged" if flagged else ", none flagged"
+    text = f"# {summary.title}\n\nRun {of_trials(summary)}"
     if summary.state == "interrupted":
         text += (
             "\n\n**This run was interrupted.** What was measured until then is below; rounds that "
             "are missing make every spread less certain."
         )
     return text
+
+
+def of_trials(summary: Summary) -> str:
+    """A run's name, how many trials it has, and how many of them are distrusted."""
+    trials, flagged = len(summary.trials), sum(bool(trial.flags) for trial in summary.trials)
+    doubt = f", {flagged} of them flagged" if flagged else ", none flagged"
+    return f"`{summary.run}`: {trials} trials{doubt}"
 
 
 def reading(summary: Summary) -> str:
@@ -46,15 +48,3 @@ def _read_server(server: ServerResult) -> str:
         f"{kind} {number(memory.per_flow[kind].median)}" for kind in memory.counted
     )
     return f"{text} One open flow takes {number(memory.total.median)} bytes ({parts_of_flow})."
-
-
-def as_html(table: TextTable) -> str:
-    """A table with its title as caption; every cell is text, never markup."""
-    head = "".join(f"<th>{escape(column)}</th>" for column in table.columns)
-    rows = "".join(
-        "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in table.rows
-    )
-    caption = f"<caption>{escape(table.title)}</caption>"
-    style = 'style="text-align:left"'
-    body = f"<thead><tr {style}>{head}</tr></thead><tbody>{rows}</tbody>"
-    return f"<table {style}>{caption}{body}</table>"

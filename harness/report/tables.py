@@ -1,10 +1,11 @@
 """The answer's tables as text, drawn by the terminal and by the report alike."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from harness.analysis.checks import ESTABLISHED
-from harness.analysis.published import Step
+from harness.analysis.extrapolate import AtLineRate
 from harness.analysis.spread import Spread
 from harness.analysis.summary import Factor, Level, Memory, ServerResult, Summary
 from harness.report.words import UNKNOWN, factor, number, share, size, with_range
@@ -196,26 +197,23 @@ def _tuning_remark(summary: Summary, server: str) -> str:
     return f"{text}, {refused} not" if refused else text
 
 
-def published_table(summary: Summary) -> TextTable:
-    """Published factors from their claim to what their raw data say, and those of this run."""
-    published = summary.published
-    rows: list[tuple[str, ...]] = [
-        (step.of, step.what, _step_value(step), step.source)
-        for step in (published.steps if published else [])
-    ]
-    rows += [
-        (found.name, f"this run: {found.above} : {found.below}", factor(found.ratio), found.at)
-        for found in summary.factors
-        if published
-    ]
-    title = f"{published.title}, recomputed from its raw data" if published else ""
-    return TextTable(title, ("factor", "what", "value", "source"), rows)
-
-
-def _step_value(step: Step) -> str:
-    if step.unit == "1":
-        return f"{number(step.value)}x"
-    return size(step.value) if step.unit == "B" else f"{number(step.value)} {step.unit}"
+def line_rate_table(lines: Sequence[AtLineRate]) -> TextTable:
+    """Memory at a line rate: flows x slope."""
+    return TextTable(
+        "Extrapolated to 100 Gb/s of payload",
+        ("server", "flows", "connections/s", "flows at once", "bytes per flow", "memory"),
+        [
+            (
+                line.server,
+                line.state,
+                number(line.connections_per_s),
+                number(line.flows),
+                number(line.bytes_per_flow),
+                size(line.total_bytes),
+            )
+            for line in lines
+        ],
+    )
 
 
 def tuning_table(summary: Summary) -> TextTable:
@@ -315,8 +313,6 @@ def definition_table(summary: Summary) -> TextTable:
     )
 
 
-def machine_table(summary: Summary) -> TextTable:
+def machine_table(machine: Mapping[str, Any]) -> TextTable:
     """The machine and its settings, without which no figure means anything."""
-    return TextTable(
-        "Machine", ("what", "value"), [(k, str(v)) for k, v in summary.machine.items()]
-    )
+    return TextTable("Machine", ("what", "value"), [(k, str(v)) for k, v in machine.items()])

@@ -51,3 +51,10 @@ def size(value: float | None) -> str:
         if abs(value) >= scale:
             return f"{value / scale:.1f} {unit}"
     return f"{value:.0f} B"
+
+
+def with_interval(spread: Spread) -> str:
+    """Median and its 95 % interval, or the range where there is no interval."""
+    if spread.low is None:
+        return with_range(spread)
+    return f"{number(spread.median)} (95 % interval {number(spread.low)} to {number(spread.high)})"

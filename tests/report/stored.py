@@ -14,9 +14,17 @@ MACHINE = {
 }
 
 
-def store(root: Path, trials: list[Trial] | None = None, state: str = "complete") -> RunFolder:
+def store(
+    root: Path,
+    trials: list[Trial] | None = None,
+    state: str = "complete",
+    published: bool = True,
+) -> RunFolder:
+    """`published`: whether others' figures are to stand beside these, which takes seconds."""
     run = RunFolder.create(root, "compare")
     experiment = load_experiment(COMPARE).model_dump(mode="json")
+    if not published:
+        experiment["published"] = None
     run.write_manifest(
         Manifest(run=run.name, state=state, experiment=experiment, machine=MACHINE)  # type: ignore[arg-type]
     )

@@ -1,0 +1,136 @@
+"""The sentence with which each notebook answers its question."""
+
+from collections.abc import Sequence
+
+from harness.analysis.published import Recomputed
+from harness.analysis.summary import Factor
+from harness.report.beside import Beside
+from harness.report.difference import Difference, sentence
+from harness.report.opened import OpenedRuns
+from harness.report.words import number, with_interval
+
+NAMED = 2  # so many factors are told one by one; of more, the smallest and the largest
+
+
+def cpu_answer(runs: OpenedRuns) -> str:
+    """What a connection costs in CPU, and how many times that of the other system."""
+    factors = runs.factors("cpu")
+    if found := _told(factors, "us of CPU", "One connection takes"):
+        return found
+    known = sorted(
+        (level.server_cpu_total.median, f"{server.name} at {number(level.offered_cps)}/s")
+        for server in runs.servers
+        for level in server.levels[-1:]
+        if level.server_cpu_total.median is not None
+    )
+    if not known:
+        return "**No CPU cost was measured in these runs.**"
+    shown = known if len(known) <= NAMED else [known[0], known[-1]]
+    told = " and ".join(f"{number(cost)} us on {name}" for cost, name in shown)
+    between = f" The other {len(known) - 2} systems lie between." if len(known) > NAMED else ""
+    return f"**One connection takes {told} of CPU.**{between}"
+
+
+def memory_answer(runs: OpenedRuns) -> str:
+    """What an open flow costs in memory, and how many times that of the other system."""
+    if found := _told(runs.factors("memory"), "bytes", "One open flow takes"):
+        return found
+    known = [
+        f"{number(server.memory.total.median)} bytes on {server.name}"
+        for server in runs.servers
+        if server.memory and server.memory.total.median is not None
+    ]
+    if known:
+        return f"**One open flow takes {'; '.join(known)}.**"
+    return "**No memory slope was measured in these runs.**"
+
+
+def ceiling_answer(runs: OpenedRuns) -> str:
+    """Every ceiling's own sentence; without any, that none was searched."""
+    sentences = [
+        each.sentence.rstrip(".") for run in runs.ceilings for each in run.summary.ceilings
+    ]
+    if sentences:
+        return "\n\n".join(f"**{each}.**" for each in sentences)
+    return (
+        "**No ceiling was searched for in these runs** (`stackcost ceiling` does): below is how "
+        "long connections take at the loads that were offered."
+    )
+
+
+def published_answer(published: Recomputed, factors: Sequence[Factor]) -> str:
+    """What is left of the published factors, and what was measured here."""
+    parts = []
+    for of in ("cpu", "memory"):
+        steps = [step.value for step in published.steps if step.of == of and step.unit == "1"]
+        own = [factor for factor in factors if factor.name == of and factor.ratio.median]
+        here = ", ".join(
+            f"{with_interval(factor.ratio)} ({factor.above})" for factor in own[:NAMED]
+        )
+        measured = f"measured here: {here}" if here else "not measured in these runs"
+        parts.append(
+            f"of the claimed {of} factor of {number(steps[0])}, the publication's own raw data "
+            f"leave {number(steps[-1])}; {measured}"
+        )
+    text = ". ".join(part[0].upper() + part[1:] for part in parts)
+    return f"**{text}.**"
+
+
+def beside_answer(found: Sequence[Beside]) -> str:
+    """Of how many tables there is a figure of ours, and each reason once where there is none."""
+    ours = [each for each in found if each.value is not None]
+    lines = [
+        f"- {each.table}: {each.what}: **{number(each.value)}** "
+        f"({number(each.low)} to {number(each.high)})"
+        for each in ours
+    ]
+    reasons: dict[str, list[str]] = {}
+    for each in found:
+        if each.value is None:
+            reasons.setdefault(each.reason, []).append(each.table)
+    lines += [f"- {', '.join(tables)}: {reason}." for reason, tables in reasons.items()]
+    return "Measured here of the same shape:\n\n" + "\n".join(lines)
+
+
+def difference_answer(found: Sequence[Difference]) -> str:
+    """Each comparison's verdict."""
+    if not found:
+        return "**There is nothing to compare: it takes two runs with a load in common.**"
+    return "\n\n".join(f"**{_first_upper(sentence(each))}.**" for each in found)
+
+
+def trust_answer(runs: OpenedRuns) -> str:
+    """How many trials there are, how many of them are flagged, and how many checks hold."""
+    trials = [trial for summary in runs.summaries for trial in summary.trials]
+    flagged = sum(bool(trial.flags) for trial in trials)
+    checks = [check.holds for trial in trials for check in trial.checks]
+    unknown = checks.count(None)
+    return (
+        f"**Of {len(trials)} trials {flagged or 'none'} {'are' if flagged > 1 else 'is'} flagged; "
+        f"{checks.count(True)} checks hold, {checks.count(False)} fail, and {unknown} were not "
+        "possible on this machine.**"
+    )
+
+
+def _told(factors: Sequence[Factor], unit: str, start: str) -> str:
+    known = [factor for factor in factors if factor.ratio.median is not None]
+    if not known:
+        return ""
+    by_ratio = sorted(known, key=lambda factor: factor.ratio.median or 0.0)
+    shown = known if len(known) <= NAMED else [by_ratio[0], by_ratio[-1]]
+    told = [
+        f"{start} {number(factor.above_cost.median)} {unit} on {factor.above} and "
+        f"{number(factor.below_cost.median)} on {factor.below}: "
+        f"{with_interval(factor.ratio)} times as much ({_at(factor.at)})"
+        for factor in shown
+    ]
+    between = f" The other {len(known) - 2} factors lie between." if len(known) > NAMED else ""
+    return f"**{'. '.join(told)}.**{between}"
+
+
+def _at(at: str) -> str:
+    return at if at.startswith("slope") else f"at {at}"
+
+
+def _first_upper(text: str) -> str:
+    return text[:1].upper() + text[1:]

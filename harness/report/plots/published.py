@@ -1,0 +1,38 @@
+"""Published tables drawn again, and what was measured here beside them."""
+
+from collections.abc import Sequence
+
+from matplotlib.figure import Figure
+
+from harness.analysis.published_tables import PublishedTable
+from harness.report.beside import Beside
+from harness.report.plots.drawing import key, labels, looks, panels
+
+
+def redrawn(tables: Sequence[PublishedTable], ours: Sequence[Beside] = ()) -> Figure:
+    """A panel for each table, a line for each of its columns; `ours` in black, with its bounds."""
+    drawn = [table for table in tables if table.shape]
+    figure, axes_list = panels(len(drawn), height=2.5)
+    for axes, table in zip(axes_list, drawn, strict=False):
+        for column, look in zip(table.columns, looks(), strict=False):
+            x, y = zip(*table.points(column), strict=True)
+            axes.plot(x, y, label=column, markersize=4, linewidth=1.2, **look)
+        for own in ours:
+            if own.table == table.name and own.value is not None and own.x is not None:
+                arms = [[own.value - own.low], [own.high - own.value]]
+                axes.errorbar(own.x, own.value, yerr=arms, fmt="*", color="black", markersize=9,
+                              capsize=3, label="measured here")  # fmt: skip
+        axes.set_title(f"{table.name}: {table.title}", loc="left", fontsize=7)
+        if table.x == "worker processes":
+            axes.set_xscale("log", base=2)
+            ticks = [x for x, _ in table.points(table.columns[0])]
+            axes.set_xticks(ticks, [f"{x:.0f}" for x in ticks])
+        axes.minorticks_off()
+        axes.tick_params(labelsize=7)
+        if table.better == "lower":
+            axes.set_yscale("log")
+        labels(axes, table.x, table.unit)
+        axes.xaxis.label.set_fontsize(7)
+        axes.yaxis.label.set_fontsize(7)
+    key(figure, axes_list)
+    return figure

@@ -1,0 +1,170 @@
+"""Every notebook on real stored runs, each alone and all as the report that is sent."""
+
+import functools
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+
+from harness.analysis.published_tables import Document, PublishedTable, documents
+from harness.report import show as showing
+from harness.report.notebook import NOTEBOOKS, fitting, question, render
+from harness.report.opened import open_runs
+from tests.report.fixtures import ALL, COSTS
+
+NAMES = ["cpu_cost", "memory_cost", "ceilings", "compare_runs", "published_vs_measured", "trust"]
+
+
+def cells(name: str) -> list[Any]:
+    return list(nbformat.read(NOTEBOOKS / f"{name}.ipynb", as_version=4).cells)
+
+
+@functools.cache
+def shown(name: str, runs: tuple[Path, ...] = tuple(ALL)) -> list[str]:
+    """What a notebook shows, cell by cell, run in a namespace of its own."""
+    outputs: list[str] = []
+    space: dict[str, Any] = {}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(showing, "display", lambda thing: outputs.append(thing.data))
+        for cell in cells(name):
+            if cell.cell_type == "code":
+                exec(compile(cell.source, f"{name}.ipynb", "exec"), space)
+                if "parameters" in cell.metadata.get("tags", []):
+                    space["runs"] = [str(run) for run in runs]
+    return outputs
+
+
+class _Page(HTMLParser):
+    """What a page would load or run, its anchors and links, and its tables' cells by caption."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.loads: list[str] = []
+        self.tags: list[str] = []
+        self.ids: list[str] = []
+        self.tables: dict[str, list[list[str]]] = {}
+        self._caption = self._inside = ""
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        named = dict(attributes)
+        self.ids.append(named.get("id") or "")
+        if tag != "use" and not (named.get("href") or "#").startswith("#"):
+            self.loads.append(named["href"] or "")
+        self.loads += [
+            value or "" for name, value in attributes if name in ("src", "data", "action")
+        ]
+        if tag == "caption":
+            self._caption = ""
+        if tag == "tr" and self._caption:
+            self.tables.setdefault(self._caption, []).append([])
+        if tag == "td":
+            self.tables[self._caption][-1].append("")
+        self._inside = tag
+
+    def handle_endtag(self, tag: str) -> None:
+        self._inside = ""
+        if tag == "table":
+            self._caption = ""
+
+    def handle_data(self, data: str) -> None:
+        if self._inside == "caption":
+            self._caption += data
+        if self._inside == "td":
+            self.tables[self._caption][-1][-1] += data
+
+
+def test_the_notebooks_are_these_and_hold_no_outputs() -> None:
+    assert sorted(path.stem for path in NOTEBOOKS.glob("*.ipynb")) == sorted(NAMES)
+    for name in NAMES:
+        assert question(name).endswith("?"), "each begins with its question"
+        for cell in cells(name):
+            assert not cell.get("outputs") and cell.get("execution_count") is None
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_each_notebook_runs_alone_and_opens_with_answer_and_plot(name: str) -> None:
+    outputs = shown(name)
+    plot = next(at for at, output in enumerate(outputs) if "<svg" in output)
+    answer = "\n".join(outputs[:plot])
+    assert 1 <= plot <= 2, "the answer, then at once the plot that shows it"
+    assert answer.startswith("**") and re.search(r"\d", answer), "an answer has a figure"
+
+
+def test_the_answer_has_the_stored_factor_and_its_interval() -> None:
+    (factor, *_) = open_runs(COSTS[:1]).factors("cpu")
+    answer = shown("cpu_cost", (COSTS[0],))[0]
+    assert factor.ratio.low is not None and factor.ratio.high is not None
+    for value in (factor.ratio.median, factor.ratio.low, factor.ratio.high):
+        assert f"{value:.2f}" in answer or f"{value:.1f}" in answer
+
+
+def test_a_run_alone_has_nothing_to_be_compared_with() -> None:
+    assert "compare_runs" not in fitting(open_runs(COSTS[:1]))
+    assert "compare_runs" in fitting(open_runs(COSTS))
+
+
+def test_systems_of_two_runs_are_told_apart() -> None:
+    names = [server.name for server in open_runs(COSTS).servers]
+    assert len(set(names)) == len(names) and names[0] == "run 1: nginx/kernel"
+    assert open_runs(COSTS[:1]).servers[0].name == "nginx/kernel"
+
+
+def _numbers(document: Document, table: PublishedTable, page: _Page) -> list[list[float]]:
+    start = f"{table.name}: {table.title}"
+    (rows,) = (
+        rows
+        for caption, rows in page.tables.items()
+        if caption.startswith(start) and document.title in caption
+    )
+    return [
+        [float(cell.replace(",", "")) for cell in row if re.fullmatch(r"-?[\d,.]+", cell)]
+        for row in rows
+        if row
+    ]
+
+
+def test_published_vs_measured_has_every_number_of_every_table() -> None:
+    page = _Page("".join(shown("published_vs_measured")))
+    compared = 0
+    for document in documents().values():
+        for table in document.tables:
+            wanted = [[float(c) for c in row if isinstance(c, float | int)] for row in table.rows]
+            assert _numbers(document, table, page) == wanted, f"{document.title}, {table.name}"
+            compared += sum(map(len, wanted))
+    assert compared > 900
+
+
+def test_published_factors_stand_there_recomputed() -> None:
+    answer, _, steps = shown("published_vs_measured")[:3]
+    assert "claimed cpu factor of 80" in answer and "leave 29.4; measured here: " in answer
+    assert "claimed memory factor of 2,000" in answer
+    for value in ("80x", "27.4x", "32.4x", "29.4x", "2,000x", "1,667x", "6.4 GiB"):
+        assert f"<td>{value}</td>" in steps, value
+
+
+def test_every_published_measurement_has_ours_beside_it_or_a_reason() -> None:
+    text = "\n".join(shown("published_vs_measured"))
+    beside = "\n".join(re.findall(r"Measured here of the same shape:\n\n(?:- .*\n?)+", text))
+    for document in documents().values():
+        for table in document.tables:
+            if table.shape:
+                assert re.search(rf"\b{table.name}\b", beside), table.name
+    assert "not measured here" in beside
+
+
+def test_the_report_is_one_file_that_needs_no_network(tmp_path: Path) -> None:
+    file = render(ALL, tmp_path / "report.html")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["report.html", "report.ipynb"]
+    assert file.stat().st_size < 10_000_000
+    page = _Page(file.read_text())
+    assert page.loads == [] and "script" not in page.tags and "link" not in page.tags
+    assert page.tags.count("svg") > 20
+    for name in NAMES:
+        assert name in page.ids and f'href="#{name}"' in file.read_text()
+        assert question(name) in file.read_text()
+    assert "Traceback" not in file.read_text()
