@@ -14,7 +14,7 @@ from harness.report.plots.cpu import (
     parts_by_system,
 )
 from harness.report.plots.differences import ratios
-from harness.report.plots.drawing import SERVER_COLOURS, as_svg
+from harness.report.plots.drawing import SERVER_COLOURS, WIDTH, as_svg
 from harness.report.plots.factors import factor_intervals, factor_steps
 from harness.report.plots.load import ceilings_found, completed_against_offered, latency_over_load
 from harness.report.plots.memory import (
@@ -27,6 +27,7 @@ from harness.report.plots.published import redrawn
 
 __all__ = [
     "SERVER_COLOURS",
+    "WIDTH",
     "as_svg",
     "busy_by_kind",
     "caches_by_system",
