@@ -183,7 +183,7 @@ void DataCore::World::cut(Flow& flow) {
   release(flow);
 }
 
-void DataCore::World::after_events(Flow& flow, tcp::Events events) {
+void DataCore::World::after_events(Flow& flow, tcp::Events events, bool answered_later) {
   if ((events & tcp::kGone) != 0) {
     release(flow);
     return;
@@ -205,7 +205,7 @@ void DataCore::World::after_events(Flow& flow, tcp::Events events) {
       return;
     }
   }
-  tcp::transmit(context, flow);
+  if (!answered_later) tcp::transmit(context, flow);
 }
 
 void DataCore::World::expired(Flow& flow, TimerKind kind) {

@@ -49,7 +49,9 @@ struct DataCore::World {
   /// Resets the sender of a segment of no flow, unless it is to be ignored.
   void refuse(Side side, const Frame& frame, const Packet& packet, const tcp::Segment& segment);
   void receive_beside_flows(Side side, const Frame& frame);
-  void receive_tcp(Side side, const Frame& frame, const Packet& packet, uint32_t hash);
+  /// `next`: the packet behind it in the burst, when it is of the same flow, else nullptr.
+  void receive_tcp(Side side, const Frame& frame, const Packet& packet, uint32_t hash,
+                   const Packet* next);
   void receive_udp(Side side, const Frame& frame, const Packet& packet, uint32_t hash);
   void refuse_undecided(Flow& flow);
   Flow* new_server_flow(const Frame& frame, const Packet& packet, bool tcp, bool& refused);
@@ -100,7 +102,8 @@ struct DataCore::World {
   uint32_t client_range_of(const Flow& flow);
 
   // -- flows
-  void after_events(Flow& flow, tcp::Events events);
+  /// `answered_later`: the flow's next segment is at hand and will be answered for this one too.
+  void after_events(Flow& flow, tcp::Events events, bool answered_later);
   void expired(Flow& flow, TimerKind kind);
 
   ProfileRun& run_of(const Flow& flow) {

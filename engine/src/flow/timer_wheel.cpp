@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <iterator>
+#include <utility>
 
 namespace engine {
 
@@ -38,6 +39,8 @@ void TimerWheel::unlink(Flow& flow) {
   const uint16_t slot = flow.timer_slot;
   if (flow.timer_previous != Flow::kNone)
     flows_[flow.timer_previous].timer_next = flow.timer_next;
+  else if (heads_[kDue] == flows_.number_of(flow))  // a list keeps its number when it becomes due
+    heads_[kDue] = flow.timer_next;
   else
     heads_[slot] = flow.timer_next;
   if (flow.timer_next != Flow::kNone) flows_[flow.timer_next].timer_previous = flow.timer_previous;
@@ -73,7 +76,7 @@ void TimerWheel::cascade(unsigned level) {
   }
 }
 
-void TimerWheel::turn(Tick now) {
+bool TimerWheel::turn(Tick now) {
   while (tick_before(current_, now)) {
     // Skip to the next occupied slot of the lowest level, or to where that level wraps.
     const unsigned from = (current_ + 1) & (kSlots - 1);
@@ -89,7 +92,7 @@ void TimerWheel::turn(Tick now) {
     }
     if (tick_before(now, next)) {
       current_ = now;
-      return;
+      return false;
     }
     current_ = next;
     if ((current_ & 0xff) == 0) {
@@ -100,12 +103,22 @@ void TimerWheel::turn(Tick now) {
       cascade(1);
     }
     const unsigned slot = current_ & (kSlots - 1);
-    while (heads_[slot] != Flow::kNone) {
+    // A cascade may have found flows for this very tick.
+    while (heads_[slot] != Flow::kNone && heads_[kDue] != Flow::kNone) {
       Flow& flow = flows_[heads_[slot]];
       unlink(flow);
       push(kDue, flow);
     }
+    if (heads_[slot] != Flow::kNone) {
+      heads_[kDue] = std::exchange(heads_[slot], Flow::kNone);
+      occupied_[0][slot / 64] &= ~(1ULL << (slot % 64));
+    }
+    if (heads_[kDue] != Flow::kNone) {
+      prefetch_due();
+      return true;
+    }
   }
+  return false;
 }
 
 }  // namespace engine

@@ -49,14 +49,11 @@ class TimerWheel {
   /// any flow. Returns the number of flows looked at.
   template <typename Handler>
   size_t advance(Tick now, size_t budget, Handler&& expired) {
-    turn(now);
     size_t count = 0;
-    while (count < budget && heads_[kDue] != Flow::kNone) {
-      const uint32_t number = heads_[kDue];
-      Flow& flow = flows_[number];
+    for (; count < budget && (heads_[kDue] != Flow::kNone || turn(now)); ++count) {
+      Flow& flow = flows_[heads_[kDue]];
       unlink(flow);
-      if (heads_[kDue] != Flow::kNone) __builtin_prefetch(&flows_[heads_[kDue]].timer_next);
-      ++count;
+      prefetch_due();
       for (unsigned k = 0; k < kTimerKinds && flow.armed != 0; ++k) {
         if (!((flow.armed >> k) & 1) || tick_before(now, flow.deadlines[k])) continue;
         flow.armed = static_cast<uint8_t>(flow.armed & ~(1u << k));
@@ -76,7 +73,17 @@ class TimerWheel {
   void insert(Flow& flow, Tick tick);
   void unlink(Flow& flow);
   void push(uint16_t slot, Flow& flow);
-  void turn(Tick now);
+  /// With nothing due: moves on to the next flows that are due by `now`, or to `now`, where there
+  /// are none: false.
+  bool turn(Tick now);
+  /// The flow to be handled next is on its way to the cache while this one is: a flow that waited
+  /// long has left it.
+  void prefetch_due() const {
+    if (heads_[kDue] == Flow::kNone) return;
+    const auto* flow = reinterpret_cast<const char*>(&flows_[heads_[kDue]]);
+    __builtin_prefetch(flow);
+    __builtin_prefetch(flow + 128);
+  }
   void cascade(unsigned level);
   /// Puts a flow back for its earliest deadline unless a handler did so already.
   void requeue(Flow& flow);

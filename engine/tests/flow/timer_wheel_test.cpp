@@ -4,6 +4,7 @@
 
 #include <map>
 #include <random>
+#include <vector>
 
 namespace engine {
 namespace {
@@ -90,6 +91,30 @@ TEST_F(TimerWheelTest, ARemovedFlowNeverFiresAndABudgetLeavesTheRestForLater) {
   EXPECT_EQ(fired, 30);
   wheel.advance(60, 1000, handler);
   EXPECT_EQ(fired, 100);
+}
+
+TEST_F(TimerWheelTest, AHandlerMayRemoveAndMoveFlowsThatAreDueToo) {
+  std::vector<Flow*> all;
+  for (int i = 0; i < 30; ++i) all.push_back(&make());
+  for (Flow* flow : all) wheel.arm(*flow, TimerKind::program, 0, 300);  // comes down a level
+  std::map<Flow*, int> fired;
+  wheel.advance(300, 1000, [&](Flow& flow, TimerKind) {
+    ++fired[&flow];
+    if (fired.size() != 1) return;
+    for (size_t i = 0; i < all.size(); ++i) {
+      if (all[i] == &flow) continue;
+      if (i % 3 == 0) wheel.remove(*all[i]);
+      if (i % 3 == 1) {
+        wheel.remove(*all[i]);
+        wheel.arm(*all[i], TimerKind::program, 300, 256);  // the same list, one turn later
+      }
+    }
+  });
+  for (size_t i = 0; i < all.size(); ++i)
+    if (i % 3 == 2 && fired[all[i]] != 1) ADD_FAILURE() << "flow " << i;
+  wheel.advance(556, 1000, [&](Flow& flow, TimerKind) { ++fired[&flow]; });
+  for (size_t i = 0; i < all.size(); ++i)
+    if (i % 3 != 0 && fired[all[i]] != 1) ADD_FAILURE() << "flow " << i;
 }
 
 TEST_F(TimerWheelTest, TimeMayWrap) {

@@ -94,6 +94,20 @@ TEST(HttpFlows, SegmentationByTheDeviceCarriesTheSameBytesInFewerFrames) {
   EXPECT_LT(offloading.frames_sent(Side::server), plain.frames_sent(Side::server) / 2);
 }
 
+TEST(HttpFlows, SegmentsReceivedTogetherAreAcknowledgedTogether) {
+  Settings settings;
+  Network one_by_one(settings, profile({.limit = 20}), forever());
+  ASSERT_TRUE(one_by_one.drain(20 * kSecond));
+  settings.burst = 64;
+  Network together(settings, profile({.limit = 20}), forever());
+  check_content(together);
+  ASSERT_TRUE(together.drain(20 * kSecond));
+  expect_consistent(together, 20, 100, 32000);
+  EXPECT_LT(together.count(Side::client, Counter::tcps_sndacks),
+            one_by_one.count(Side::client, Counter::tcps_sndacks) / 2);
+  EXPECT_EQ(together.count(Side::server, Counter::tcps_sndrexmitpack), 0u);
+}
+
 struct Case {
   const char* name;
   double loss, duplication, reordering;

@@ -108,15 +108,21 @@ void Network::put(Side from, std::vector<uint8_t> bytes) {
 
 void Network::step() {
   while (!wire_.empty() && wire_.top().arrival <= now_) {
-    Flight flight = wire_.top();
-    wire_.pop();
-    const Side to = flight.from == Side::client ? Side::server : Side::client;
-    Frame frame;
-    frame.head = flight.bytes.data();
-    frame.head_length = static_cast<uint16_t>(flight.bytes.size());
-    frame.checksums = settings_.offloads.checksum ? Checksums::trusted : Checksums::in_frame;
+    const Side from = wire_.top().from;
+    std::vector<Flight> flights;
+    std::vector<Frame> frames;
+    for (; frames.size() < settings_.burst && !wire_.empty() && wire_.top().arrival <= now_ &&
+           wire_.top().from == from;
+         wire_.pop()) {
+      flights.push_back(wire_.top());
+      Frame& frame = frames.emplace_back();
+      frame.head_length = static_cast<uint16_t>(flights.back().bytes.size());
+      frame.checksums = settings_.offloads.checksum ? Checksums::trusted : Checksums::in_frame;
+    }
+    for (size_t i = 0; i < frames.size(); ++i) frames[i].head = flights[i].bytes.data();
+    const Side to = from == Side::client ? Side::server : Side::client;
     End& end = ends_[index_of(to)];
-    end.core->receive(to, {&frame, 1}, now_);
+    end.core->receive(to, frames, now_);
     end.queue->flush();
   }
   for (End& end : ends_) {

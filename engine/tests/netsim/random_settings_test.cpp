@@ -59,6 +59,7 @@ TEST_P(RandomSettings, EveryFlowIsWholeAndNothingIsLeftBehind) {
   Draw draw(GetParam());
   Settings settings;
   settings.seed = GetParam();
+  settings.burst = GetParam() % 2 == 0 ? 1 : 32;
   settings.to_server = draw.impairment();
   settings.to_client = draw.impairment();
   if (draw.one_in(3)) {
