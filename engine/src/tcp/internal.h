@@ -98,7 +98,7 @@ bool skip_reported(Context& context, Flow& flow, uint32_t& limit);
 // -- probe.cpp: RFC 8985 --------------------------------------------------------------------------
 
 /// Whether a tail loss probe may be sent when no ACK comes (section 7.2).
-bool may_probe(Context& context, const Flow& flow);
+bool may_probe(const Flow& flow);
 Nanoseconds probe_timeout(const Flow& flow);
 /// Whether SACK reported data behind a hole that is not taken for lost yet.
 bool has_open_hole(Context& context, const Flow& flow);

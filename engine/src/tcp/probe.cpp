@@ -22,7 +22,7 @@ bool recover_holes(Context& context, Flow& flow) {
 
 }  // namespace
 
-bool may_probe(Context& context, const Flow& flow) {
+bool may_probe(const Flow& flow) {
   constexpr uint32_t kBusy = kFastRecovery | kAfterTimeout | kProbing | kEcnReduced;
   return (flow.flags & (kBusy | kSack)) == kSack && flow.srtt_us != 0;
 }

@@ -44,9 +44,10 @@ void start_retransmit_timer(Context& context, Flow& flow) {
   Nanoseconds early = 0;
   if (has_open_hole(context, flow))
     early = reordering_window(flow);
-  else if (may_probe(context, flow))
+  else if (may_probe(flow))
     early = probe_timeout(flow);
-  if (early == 0 || early >= retransmission_timeout(flow)) {
+  // No timeout is below kMinRto: most flows need not know theirs.
+  if (early == 0 || (early >= kMinRto && early >= retransmission_timeout(flow))) {
     start_timeout(context, flow, 0);
     return;
   }
