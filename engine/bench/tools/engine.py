@@ -98,7 +98,12 @@ def check_no_failure(client: TrexClient, what: str) -> None:
 def saturate(engine: Driven, tunables: dict[str, Any], what: str) -> Rates:
     """Rates with more offered than the core can do, and no failed flow."""
     engine.client.load_profile(PROFILES / "http_program.py", tunables)
-    engine.client.start(OVERLOAD_CPS, duration=60)
+    return rates_at(engine, OVERLOAD_CPS, what)
+
+
+def rates_at(engine: Driven, cps: float, what: str) -> Rates:
+    """Rates of the profile loaded at an offered load; StackcostError when a flow failed."""
+    engine.client.start(cps, duration=60)
     try:
         time.sleep(WARM_UP_S)
         seen = rates(engine, MEASURE_S)
@@ -106,3 +111,14 @@ def saturate(engine: Driven, tunables: dict[str, Any], what: str) -> Rates:
     finally:
         engine.client.stop()
     return seen
+
+
+@contextmanager
+def serving(engine: Driven, profile: str) -> Iterator[None]:
+    """Listen only, for a client elsewhere."""
+    engine.client.load_profile(PROFILES / profile, {})
+    engine.client.start(1, client_mask=0)
+    try:
+        yield
+    finally:
+        engine.client.stop()
