@@ -110,8 +110,8 @@ def figures() -> list[Figure]:
         Figure(
             "engine without hand-over : wrk",
             "",
-            "busy time less what was in the kernel for sending, to wrk: about what the engine itself "
-            "takes, and all there is where a device is driven from user space",
+            "busy time less what was in the kernel for sending, to wrk: about what the engine "
+            "itself takes, and all there is where a device is driven from user space",
         ),
         Figure("wrk's rate", "connections/s", "requests that nginx counted"),
         Figure("engine's rate", "connections/s", "requests that nginx counted"),
