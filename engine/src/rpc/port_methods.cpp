@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "astf/ipv4_text.h"
 #include "rpc/mac_text.h"
 #include "rpc/port_status.h"
@@ -25,6 +27,16 @@ uint32_t ipv4_of(const Json& params, const char* name) {
   const std::string text = params.at(name);
   if (const auto address = parse_ipv4(text)) return *address;
   throw bad_parameters(fmt::format("parameter '{}' must be an IPv4 address, not '{}'", name, text));
+}
+
+/// Names of the devices' own statistics on any port. TRex's client asks one port for the names and
+/// takes them for every port's, whatever its kind.
+Json extended_names(const Engine& engine) {
+  Json names = Json::array();
+  for (uint32_t port = 0; port < engine.ports().size(); ++port)
+    for (const auto& [name, value] : engine.extended_statistics(port))
+      if (std::ranges::find(names, Json(name)) == names.end()) names.push_back(name);
+  return names;
 }
 
 Json set_l2(ControlState& state, const Json& params) {
@@ -107,20 +119,21 @@ void add_port_methods(MethodTable& methods, ControlState& state) {
       "get_port_stats", Access::reader, {{"port_id", integer}},
       [&state](const Json& params) { return state.machine.port_stats(state.port_of(params)); });
 
-  methods.add(
-      "get_port_xstats_names", Access::reader, {{"port_id", integer}},
-      [&state](const Json& params) {
-        Json names = Json::array();
-        for (const auto& [name, value] : state.engine.extended_statistics(state.port_of(params)))
-          names.push_back(name);
-        return Json{{"xstats_names", std::move(names)}};
-      });
+  methods.add("get_port_xstats_names", Access::reader, {{"port_id", integer}},
+              [&state](const Json& params) {
+                state.port_of(params);  // refuses one that is not there
+                Json names = extended_names(state.engine);
+                return Json{{"xstats_names", std::move(names)}};
+              });
   methods.add(
       "get_port_xstats_values", Access::reader, {{"port_id", integer}},
       [&state](const Json& params) {
-        Json values = Json::array();
+        Json own = Json::object();
         for (const auto& [name, value] : state.engine.extended_statistics(state.port_of(params)))
-          values.push_back(value);
+          own[name] = value;
+        Json values = Json::array();
+        for (const auto& name : extended_names(state.engine))
+          values.push_back(own.value(name.get<std::string>(), uint64_t{0}));
         return Json{{"xstats_values", std::move(values)}};
       });
 

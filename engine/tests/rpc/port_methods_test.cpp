@@ -44,6 +44,10 @@ TEST_F(PortMethodsTest, ExtendedStatisticsAreNamedAndCountedPerPort) {
   EXPECT_EQ(result("get_port_xstats_names", {{"port_id", 1}})["xstats_names"],
             (Json{"rx_good_packets", "capture_ring_full"}));
   EXPECT_EQ(result("get_port_xstats_values", {{"port_id", 1}})["xstats_values"], (Json{6, 0}));
+  // The client takes one port's names for all ports'.
+  EXPECT_EQ(result("get_port_xstats_names", {{"port_id", 0}}),
+            result("get_port_xstats_names", {{"port_id", 1}}));
+  EXPECT_EQ(result("get_port_xstats_values", {{"port_id", 0}})["xstats_values"], (Json{5, 0}));
 }
 
 }  // namespace
