@@ -41,8 +41,17 @@ def client(user: str = "first") -> Any:
     return made
 
 
-def http(cps: float = 100, port: int = 80, groups: int = 1, padding: str = "") -> Any:
-    """A request and a response for each of `groups` template groups, on successive ports."""
+def http(
+    cps: float = 100,
+    port: int = 80,
+    groups: int = 1,
+    padding: str = "",
+    limit: int | None = None,
+) -> Any:
+    """A request and a response for each of `groups` template groups, on successive ports.
+
+    `limit`: flows of each group in all.
+    """
     request = ASTFProgram()
     request.send("G" * 100)
     request.recv(RESPONSE_BYTES)
@@ -59,7 +68,7 @@ def http(cps: float = 100, port: int = 80, groups: int = 1, padding: str = "") -
     templates = [
         ASTFTemplate(
             client_template=ASTFTCPClientTemplate(
-                program=request, ip_gen=addresses, cps=cps, port=port + group
+                program=request, ip_gen=addresses, cps=cps, port=port + group, limit=limit
             ),
             server_template=ASTFTCPServerTemplate(
                 program=response, assoc=ASTFAssociationRule(port=port + group)

@@ -1,12 +1,9 @@
 """The unmodified client of TRex drives the engine on its in-memory wire."""
 
-import subprocess
-import sys
-
 import pytest
 
 from harness.load.generator import Generator
-from tests.load.conftest import REPOSITORY
+from tests.rpc.conftest import drive
 
 
 @pytest.mark.parametrize(
@@ -25,14 +22,4 @@ from tests.load.conftest import REPOSITORY
     ],
 )
 def test_scenario(engine: Generator, scenario: str) -> None:
-    ports = [str(engine.config.rpc_port), str(engine.config.async_port)]
-    done = subprocess.run(
-        [sys.executable, "-m", "tests.rpc.client_scenarios", scenario, *ports],
-        cwd=REPOSITORY,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=90,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    engine.check()
+    drive(engine, "client_scenarios", scenario)

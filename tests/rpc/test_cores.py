@@ -1,0 +1,31 @@
+"""The unmodified client of TRex drives several data cores of one port pair, and two pairs."""
+
+import os
+from collections.abc import Iterator
+from itertools import cycle, islice
+
+import pytest
+
+from harness.load.generator import Generator
+from harness.load.trex_config import Port, TrexConfig
+from tests.load.conftest import free_ports
+from tests.rpc.conftest import drive
+
+
+@pytest.fixture(scope="module", params=[(1, 2), (2, 1)], ids=["two cores", "two pairs"])
+def server(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Generator]:
+    """astf-engine with pairs of ports on the in-memory wire, and so many data cores for each."""
+    pairs, cores = request.param
+    cpus = list(islice(cycle(sorted(os.sched_getaffinity(0))), 1 + pairs * cores))
+    config = TrexConfig("test-cores", [Port("wire")] * (2 * pairs), cpus, *free_ports())
+    assert config.data_cores == cores
+    with Generator(config, tmp_path_factory.mktemp("engine")) as generator:
+        yield generator
+
+
+@pytest.mark.parametrize("scenario", ["counters", "addresses", "latency"])
+def test_scenario(server: Generator, scenario: str) -> None:
+    pairs = len(server.config.ports) // 2
+    drive(server, "core_scenarios", scenario, pairs, server.config.data_cores)
