@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from pydantic import ValidationError
+
 from harness.errors import StackcostError
 from harness.experiment.schema import Experiment
 from harness.store import Manifest
@@ -46,11 +48,23 @@ def differences(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str
     ]
 
 
+def plan_of(manifest: Manifest) -> Experiment:
+    """The plan of a stored run; StackcostError for one of another kind, such as a search."""
+    try:
+        return Experiment.model_validate(manifest.experiment)
+    except ValidationError as error:
+        raise StackcostError(
+            f"{manifest.run} is no run of an experiment, or of another version of stackcost: "
+            f"{error.errors()[0]['loc']}: {error.errors()[0]['msg']}",
+            "stackcost ls tells what each run is",
+        ) from error
+
+
 def check_resumable(manifest: Manifest, machine: Mapping[str, Any]) -> Experiment:
     """The plan of a run that shall go on; StackcostError when it would not be the same run."""
     if manifest.state == "complete":
         raise StackcostError(f"{manifest.run} is complete", "stackcost run starts a new one")
-    experiment = Experiment.model_validate(manifest.experiment)
+    experiment = plan_of(manifest)
     now = profile_hashes(experiment)
     changed = [path for path, was in manifest.profile_hashes.items() if now.get(path) != was]
     decisive = [line for line in differences(manifest.machine, machine) if _is_decisive(line)]

@@ -7,8 +7,8 @@ from harness.analysis.published import Recomputed, read_publication, recompute
 from harness.analysis.summarise import Context, summarise
 from harness.analysis.summary import Summary
 from harness.errors import StackcostError
+from harness.experiment.identity import plan_of
 from harness.experiment.matrix import pairs, variants
-from harness.experiment.schema import Experiment
 from harness.model import Change
 from harness.store import Manifest, RunFolder
 
@@ -32,7 +32,7 @@ def remarks(manifest: Manifest) -> list[str]:
 
 
 def _context(manifest: Manifest) -> Context:
-    experiment = Experiment.model_validate(manifest.experiment)
+    experiment = plan_of(manifest)
     return Context(
         run=manifest.run,
         title=experiment.title,
@@ -76,7 +76,9 @@ def describe_setting(manifest: Manifest) -> dict[str, Any]:
         "kernel": kernel.get("release"),
         "kernel's CPU accounting": kernel.get("cpu_accounting"),
         "nginx": nginx[0].get("version") if nginx else None,
-        "nginx and kernel tuning": ", ".join(each["tuning"]["tier"] for each in nginx),
+        "nginx and kernel tuning": ", ".join(
+            each["tuning"]["tier"] for each in nginx if "tuning" in each
+        ),
         "generator": manifest.servers.get("generator", {}).get("program"),
         "everything else": str(Path(manifest.run) / "manifest.json"),
     }

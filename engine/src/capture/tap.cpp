@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "io/clock.h"
+
 namespace engine {
 
 Tap::~Tap() {

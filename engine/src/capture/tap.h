@@ -7,10 +7,11 @@
 
 #include "capture/frame_ring.h"
 #include "capture/packet_filter.h"
-#include "io/clock.h"
 #include "net/frame.h"
 
 namespace engine {
+
+class Clock;
 
 /// What one observer wants to see at a port.
 struct Watch {

@@ -39,6 +39,7 @@ struct Settings {
   DeviceOffloads offloads{};  ///< of both ports; with checksum offload frames arrive as trusted
   uint32_t max_flows = 1 << 16;
   size_t burst = 1;  ///< frames of one direction that arrive at once and are received together
+  Nanoseconds epoch = 0;  ///< of both cores: initial sequence numbers and timestamps go by it
 };
 
 /// A frame on the wire as a test sees it.

@@ -67,6 +67,25 @@ TEST(Close, AServerEndsInLastAck) {
   EXPECT_EQ(script.count(tcps_closed), 1u);
 }
 
+TEST(Close, AHalfClosedConnectionStillCarriesTheResponse) {
+  Script script(Side::server, {.response = 20'000});
+  script.establish(mss_option(1000));
+  script.send({.flags = kPsh | kFinAck, .length = 100});  // as after shutdown(SHUT_WR)
+  uint32_t next = 1;
+  bool fin = false;
+  while (!fin) {
+    const Segment segment = script.expect("response");
+    ASSERT_EQ(segment.sequence, next);
+    EXPECT_EQ(segment.acknowledgment, 102u);
+    next += segment.length;
+    fin = segment.is(kFin);
+    script.send({.seq = 102, .ack = next + (fin ? 1 : 0)});
+  }
+  EXPECT_EQ(next, 20'001u);
+  EXPECT_EQ(script.open_flows(), 0u);
+  EXPECT_EQ(script.count(tcps_drops), 0u);
+}
+
 TEST(Close, ALostFinIsSentAgain) {
   Script script(Side::client, {.response = 100});
   script.establish(mss_option(1460));
