@@ -53,7 +53,7 @@ void LatencyStream::start(const LatencyOptions& options, Nanoseconds now) {
   expected_ = 0;
   echo_sequence_ = 1;
   last_latency_ = -1;
-  report_ = LatencyReport{};
+  report_ = {};
   report_.histogram = DecadeHistogram(options.warm_up);
 }
 
