@@ -34,6 +34,7 @@ def factor_intervals(factors: Sequence[Factor]) -> Figure | None:
 
 def factor_steps(published: Recomputed, factors: Sequence[Factor]) -> Figure:
     """Both published factors from the claim to their raw data, and those measured here below."""
+    factors = [factor for factor in factors if factor.ratio.median is not None]
     rows = [
         (f"{step.of}: {step.what.split(':')[0]}", step.value, None)
         for step in published.steps
