@@ -29,7 +29,7 @@ struct LatencyReport {
   uint64_t received = 0;  ///< in sequence, with the right length
   uint64_t out_of_sequence = 0;
   uint64_t wrong_length = 0;
-  double jitter_ns = 0;  ///< RFC 3550 section 6.4.1
+  double jitter_ns = 0;         ///< RFC 3550 section 6.4.1
   DecadeHistogram histogram{};  ///< its constructor is explicit
 
   LatencyReport& operator+=(const LatencyReport& other);

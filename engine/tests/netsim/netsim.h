@@ -38,7 +38,7 @@ struct Settings {
   Impairment to_client;
   DeviceOffloads offloads{};  ///< of both ports; with checksum offload frames arrive as trusted
   uint32_t max_flows = 1 << 16;
-  size_t burst = 1;  ///< frames of one direction that arrive at once and are received together
+  size_t burst = 1;       ///< frames of one direction that arrive at once and are received together
   Nanoseconds epoch = 0;  ///< of both cores: initial sequence numbers and timestamps go by it
 };
 
