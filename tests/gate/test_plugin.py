@@ -48,9 +48,12 @@ class User:
         pytester.makeini("[pytest]\naddopts = --strict-markers -p no:cacheprovider -rs")
 
     def run(self, *arguments: str, call: str = BASELINE, **settings: object) -> pytest.RunResult:
+        """Run pytest in this process; with xdist in one of its own, whose path its workers get."""
         folder = str(self.pytester.path)
         self.pytester.makeconftest(PLACE.format(folder=folder, settings=settings))
         self.pytester.makepyfile(test_cps=TEST.format(call=call))
+        if "-n2" in arguments:
+            return self.pytester.runpytest_subprocess(*PLUGIN, *arguments)
         return self.pytester.runpytest_inprocess(*PLUGIN, *arguments)
 
     def history(self) -> list[dict[str, object]]:

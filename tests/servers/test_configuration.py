@@ -15,6 +15,7 @@ SETTINGS = {
     "address": "48.0.0.1",
     "port": 80,
     "reuseport": False,
+    "directives": {"main": {}, "events": {}, "http": {"sendfile": "on"}},
 }
 
 
@@ -25,6 +26,7 @@ def test_masks_take_the_cores_in_turn() -> None:
 def test_only_modules_of_this_build_are_named() -> None:
     text = render(BUILD, **SETTINGS)
     assert "proxy_temp_path" in text and "uwsgi_temp_path" not in text
+    assert "sendfile on;" in text
     assert "listen 48.0.0.1:80;" in text and "worker_rlimit_nofile" not in text
     assert "listen 48.0.0.1:80 reuseport;" in render(BUILD, **{**SETTINGS, "reuseport": True})
 
