@@ -44,10 +44,13 @@ class Server(Protocol):
         """Process ids by role, such as {"master": 811, "worker-0": 812}."""
 
     def requests_served(self) -> int | None:
-        """Requests served since start by its own account; None when it keeps none."""
+        """Requests served since start by its own account; None when it keeps or tells none now."""
 
-    def refusals(self) -> dict[str, int]:
-        """Connections it turned away since start, by what it lacked; empty when it counts none."""
+    def refusals(self) -> dict[str, int] | None:
+        """Connections it turned away since start, by what it lacked; empty when it counts none.
+
+        None when the server does not answer: an overwhelmed one may not.
+        """
 
     def describe(self) -> dict[str, Any]:
         """Version, configuration text, tuning tier, worker count, cores: for the manifest."""

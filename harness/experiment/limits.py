@@ -9,21 +9,22 @@ from harness.experiment.session import Session
 from harness.testbed.namespace import execute
 
 
-def read_limits(session: Session, refused_before: Mapping[str, int]) -> dict[str, Any]:
+def read_limits(session: Session, refused_before: Mapping[str, int] | None) -> dict[str, Any]:
     """What is used and what is granted, for the trial's record; all readings of this moment.
+
+    The server itself is asked last: one that is out of files answers only when flows have closed.
 
     `accept_queue`: connections that the kernel keeps for the server's listening sockets until they
     are accepted, now and at most; None when the kernel listens on none. `open_files`: of each
     process, files and sockets now and at most. `refused`: connections that the server itself turned
-    away since `refused_before` was read, by reason. `tracked_connections_limit`: of netfilter, or
-    None.
+    away since `refused_before` was read, by reason; None when it did not answer.
+    `tracked_connections_limit`: of netfilter, or None.
     """
-    refused = session.system.server.refusals()
     return {
-        "accept_queue": _accept_queue(session),
         "open_files": _open_files(session),
-        "refused": {why: number - refused_before.get(why, 0) for why, number in refused.items()},
+        "accept_queue": _accept_queue(session),
         "tracked_connections_limit": _tracked_limit(session),
+        "refused": _refused_since(session, refused_before),
     }
 
 
@@ -39,6 +40,13 @@ def end_connections(session: Session) -> None:
     port = session.experiment.workload.port
     command = ["ss", "-K", "-Hnt", "state", "established", f"sport = :{port}"]
     execute(session.bed.server_namespace, command)
+
+
+def _refused_since(session: Session, before: Mapping[str, int] | None) -> dict[str, int] | None:
+    now = session.system.server.refusals()
+    if now is None or before is None:
+        return None
+    return {why: number - before.get(why, 0) for why, number in now.items()}
 
 
 def _accept_queue(session: Session) -> dict[str, int] | None:

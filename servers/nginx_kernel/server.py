@@ -124,17 +124,27 @@ class NginxKernel:
 
     def status(self) -> Status:
         """nginx's counts as they are, our own requests included."""
-        status = read_status(self._endpoint.folder)
+        try:
+            status = read_status(self._endpoint.folder)
+        except TimeoutError:
+            self._own_requests += 1  # it reads and counts what was sent when it comes to it
+            raise
         self._own_requests += 1
         return status
 
     def requests_served(self) -> int | None:
         """Requests since start by nginx's own count, less those made here."""
-        return self.status().requests - self._own_requests
+        try:
+            return self.status().requests - self._own_requests
+        except TimeoutError:
+            return None
 
-    def refusals(self) -> dict[str, int]:
+    def refusals(self) -> dict[str, int] | None:
         """Connections it accepted and closed at once, since its workers had no room for more."""
-        status = self.status()
+        try:
+            status = self.status()
+        except TimeoutError:
+            return None
         return {"worker_connections": status.accepted - status.handled}
 
     def processes(self) -> dict[str, int]:
