@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, Self
 from harness.errors import StackcostError
 from harness.testbed import hugepages, namespace, network
 from harness.testbed.affinity import harness_on
+from harness.testbed.idle import awake
 from harness.testbed.leftovers import undo_all
 from harness.testbed.lock import RunLock
 from harness.testbed.signals import ending_signals_held, ending_signals_raise
@@ -34,8 +35,8 @@ class LocalTestbed:
     `server_receive`: where the server's end receives; on all of its cores when not given.
     `queues`: veth queues each way, one for each of the generator's cores.
     `wanted_hugepages`: pages of 2 MB; fewer are no error, see `hugepages.reason` of `describe`.
-    What a killed run left is removed first. A second run on this machine is refused. The harness
-    itself keeps to the load's cores while the bed stands.
+    What a killed run left is removed first. A second run on this machine is refused. While the bed
+    stands, the harness itself keeps to the load's cores, and idle cores stay awake.
     """
 
     load_namespace = network.LOAD_NAMESPACE
@@ -67,6 +68,7 @@ class LocalTestbed:
         self._queues = queues
         self._wanted_hugepages = wanted_hugepages
         self._steering: tuple[Steering, ...] = ()
+        self._idle = ""
         self.hugepages = hugepages.Reservation(wanted_hugepages, 0, "not reserved yet")
         self._exit = ExitStack()
 
@@ -77,6 +79,7 @@ class LocalTestbed:
             entered.enter_context(RunLock())
             entered.enter_context(ending_signals_raise())
             entered.enter_context(harness_on(self.cpus.load))
+            self._idle = entered.enter_context(awake())
             entered.callback(self._undo)
             self._make()
             self._exit = entered.pop_all()
@@ -128,6 +131,7 @@ class LocalTestbed:
         return {
             "kind": "veth pair between two network namespaces of one machine",
             "cpus": self.cpus._asdict(),
+            "idle_cores": self._idle,
             "queues": self._queues,
             "mtu_bytes": network.MTU,
             "initial_window_segments": network.INITIAL_WINDOW if self._kernel_server else None,

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import struct
 import subprocess
 import sys
 import time
@@ -12,6 +13,7 @@ import pytest
 
 from harness.errors import StackcostError
 from harness.testbed import hugepages, network
+from harness.testbed.idle import DEVICE
 from harness.testbed.leftovers import remove_leftovers
 from harness.testbed.local import LocalTestbed
 from harness.testbed.namespace import execute, processes_inside
@@ -54,6 +56,23 @@ def assert_nothing_left(pages_before: int) -> None:
     links = subprocess.run(["ip", "-o", "link"], capture_output=True, text=True).stdout
     assert "sc-load0" not in links and "sc-server0" not in links
     assert not subprocess.run(["pgrep", "-x", "-f", "sleep 1000"], capture_output=True).stdout
+
+
+def wake_up_limit_us() -> int:
+    """What the kernel now promises as the longest exit from idle (PM QoS)."""
+    with DEVICE.open("rb") as device:
+        return int(struct.unpack("i", device.read(4))[0])
+
+
+@pytest.mark.bed
+def test_idle_cores_stay_awake_while_the_bed_stands_and_no_longer() -> None:
+    if not DEVICE.exists():
+        pytest.skip(f"this kernel has no {DEVICE}")
+    before = wake_up_limit_us()
+    with LocalTestbed(wanted_hugepages=0) as bed:
+        assert wake_up_limit_us() == 0
+        assert str(DEVICE) in bed.describe()["idle_cores"]
+    assert wake_up_limit_us() == before > 0
 
 
 @pytest.mark.bed
