@@ -17,7 +17,7 @@ from harness.truth.rules import CHAIN_RULES, cost_per_packet, load_rules, packet
 from servers.known_cost import KnownCost
 
 BURNS_US = (20.0, 100.0)
-WALKS = 40
+WALKS = 400
 UNIT = "us per connection"
 
 

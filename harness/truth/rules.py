@@ -1,8 +1,9 @@
 """An nftables rule set of known length, whose cost per packet is found without any tracepoint.
 
 None of its rules matches, so each packet is compared with all of them, in the softirq that receives
-it. They stand once in a chain that is walked many times: little memory, so the cost does not hang
-on what else is in the caches. It is calibrated by the clock of a program that sends to itself over
+it. They stand once in a chain that is walked many times, by a chain of jumps that is itself walked
+many times: so little memory that the cost does not hang on what else is in the caches. It is
+calibrated by the clock of a program that sends to itself over
 loopback in the same namespace on the same core: its packets are received inside of its own
 system calls, and the least time of many batches is without interruptions.
 """
@@ -15,7 +16,8 @@ from harness.errors import StackcostError
 from harness.testbed.namespace import execute, run
 
 TABLE = "stackcost"
-CHAIN_RULES = 100
+CHAIN_RULES = 20
+JUMPS = 10  # walks of the chain for each jump to the chain of jumps
 BATCH, BATCHES = 100, 40
 # Prints the least microseconds per packet of BATCHES batches.
 SEND = f"""
@@ -36,14 +38,18 @@ print(least / {BATCH} * 1e6)
 
 
 def load_rules(namespace: str, walks: int) -> None:
-    """Compare everything that comes in with the chain's rules `walks` times; 0 removes all."""
+    """Compare everything that comes in with the chain's rules `walks` times; 0 removes all.
+
+    `walks` is a multiple of JUMPS.
+    """
     text = f"table ip {TABLE}\ndelete table ip {TABLE}\n"
     if walks:
         rules = "\n".join(["ip saddr 203.0.113.1 drop"] * CHAIN_RULES)  # RFC 5737: nobody's
-        jumps = "\n".join(["jump rules"] * walks)
+        inner = "\n".join(["jump rules"] * JUMPS)
+        outer = "\n".join(["jump walks"] * (walks // JUMPS))
         hook = "type filter hook input priority 0;"
-        text += f"table ip {TABLE} {{\nchain rules {{\n{rules}\n}}\n"
-        text += f"chain input {{\n{hook}\ncounter\n{jumps}\n}}\n}}\n"
+        text += f"table ip {TABLE} {{\nchain rules {{\n{rules}\n}}\nchain walks {{\n{inner}\n}}\n"
+        text += f"chain input {{\n{hook}\ncounter\n{outer}\n}}\n}}\n"
     execute(namespace, ["nft", "-f", "-"], stdin=text)
 
 
