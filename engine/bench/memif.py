@@ -20,6 +20,7 @@ from tools.machine import cpus
 
 from harness.errors import StackcostError
 from harness.load.trex_config import Port, TrexConfig
+from harness.testbed import hugepages
 
 PROFILE = "one_byte.py"
 STEP = 0.05  # the search ends when the least rate refused is so little above the highest kept
@@ -51,6 +52,8 @@ def run(trials: int) -> dict[str, Any]:
         raise StackcostError("one CPU only", "give the benchmark a CPU for each side")
     measured = [Measured(CPS), Measured(WHOLE_CORE), Measured(FRAMES)]
     with ExitStack() as stack:
+        stack.callback(hugepages.restore)
+        hugepages.reserve(hugepages.USUAL_COUNT)
         folder = stack.enter_context(tempfile.TemporaryDirectory())
         socket = f"{Path(folder)}/memif"
         server_ports = [Port("dummy"), memif("server", socket, "198.18.0.2", "198.18.0.1")]
@@ -105,6 +108,9 @@ def at_load(client: Driven, server: Driven, offered: float) -> Rates:
 
 
 def memif(role: str, socket: str, address: str, gateway: str) -> Port:
-    """One end of the shared memory; the server makes the socket."""
-    device = f"--vdev=net_memif0,role={role},socket={socket},socket-abstract=no"
+    """One end of the shared memory; the server makes the socket.
+
+    Rings of 16,384 frames: what arrives while the other core is away for some milliseconds.
+    """
+    device = f"--vdev=net_memif0,role={role},socket={socket},socket-abstract=no,rsize=14"
     return Port(device, address, gateway)
