@@ -53,8 +53,8 @@ workload:
 load:
   profile: {repository}/trex_profiles/http_program.py
   offered_cps: {levels}
-  warm_up_s: 0.8
-  sustain_s: 1.5
+  warm_up_s: 2
+  sustain_s: 5
   drain_s: 5
 memory:
   profile: {repository}/trex_profiles/http_hold.py
