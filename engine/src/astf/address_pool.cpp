@@ -5,7 +5,7 @@
 #include <new>
 #include <type_traits>
 
-#include "astf/ipv4_text.h"
+#include "net/address_text.h"
 
 namespace engine {
 namespace {
@@ -84,6 +84,16 @@ ClientPool::~ClientPool() {
   if (!clients_ || table_bytes_ == 0) return;
   for (uint32_t i = 0; i < slice_.count; ++i)
     if (clients_[i].log2_words > 1) std::free(clients_[i].table);
+}
+
+bool ClientPool::pass_over(const AddressRanges& others) {
+  for (const uint32_t from : {next_, uint32_t{0}}) {
+    const auto address = others.first_outside(slice_.first + from);
+    if (!address || *address - slice_.first >= slice_.count) continue;
+    next_ = *address - slice_.first;
+    return true;
+  }
+  return false;
 }
 
 bool ClientPool::take_of(uint32_t index, uint16_t& port) {

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <memory>
 
+#include "astf/address_ranges.h"
 #include "astf/profile.h"
 
 namespace engine {
@@ -41,6 +42,8 @@ class ClientPool {
     address = slice_.first + index;
     return take_of(index, port);
   }
+  /// Has the next `take` pass over clients in `others`. False: all are.
+  bool pass_over(const AddressRanges& others);
   /// Takes a port of one given client address (exec_template keeps the client). False as above.
   bool take_port_of(uint32_t address, uint16_t& port) {
     return take_of(address - slice_.first, port);

@@ -32,6 +32,17 @@ ProfileRun* DataCore::World::find(const std::string& id) const {
   return nullptr;
 }
 
+AddressRanges DataCore::World::clients() const {
+  AddressRanges all;
+  for (const auto& run : runs)
+    for (uint32_t range = 0; range < run->profile().ranges.size(); ++range)
+      if (run->profile().ranges[range].client) {
+        const ClientPool& pool = run->clients(range);
+        all.add(pool.first_address(), pool.first_address() + pool.address_count() - 1);
+      }
+  return all;
+}
+
 DataCore::DataCore(const CoreConfig& config, std::array<TransmitQueue*, kSides> transmit)
     : world_(std::make_unique<World>(config, transmit)) {}
 
@@ -135,6 +146,7 @@ std::unique_ptr<ProfileRun> DataCore::detach(const std::string& id) {
   std::unique_ptr<ProfileRun> run = std::move(*found);
   world.runs.erase(found);
   run->leave_offsets(world.port_offsets);
+  if (!world.disabled_clients.empty()) world.disabled_clients.keep(world.clients());
   for (const auto& numbers : run->class_numbers)
     for (uint32_t number : numbers) world.give_back_number(number);
   return run;
@@ -154,6 +166,17 @@ void DataCore::hold(const std::string& id, uint64_t flows, Nanoseconds ramp, Nan
 
 void DataCore::set_ignored(const Ignored& ignored) {
   world_->ignored = ignored;
+}
+
+void DataCore::enable_clients(const AddressRanges& addresses, bool enabled) {
+  AddressRanges& disabled = world_->disabled_clients;
+  for (const auto& [first, last] : addresses.ranges())
+    enabled ? disabled.remove(first, last) : disabled.add(first, last);
+  disabled.keep(world_->clients());
+}
+
+ClientAddresses DataCore::clients() const {
+  return {world_->clients(), world_->disabled_clients};
 }
 
 RunStatus DataCore::status(const std::string& id) const {

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "astf/address_ranges.h"
 #include "astf/ignored.h"
 #include "astf/profile.h"
 #include "astf/service.h"
@@ -69,6 +70,12 @@ struct RunStatus {
   uint64_t established = 0;   ///< flows of this run that were ever established (both sides)
 };
 
+/// Client addresses that runs have, and those of them that open no flows.
+struct ClientAddresses {
+  AddressRanges known;
+  AddressRanges disabled;
+};
+
 /// Memory of one kind of object.
 struct PoolStatus {
   const char* name;
@@ -121,6 +128,10 @@ class DataCore {
   /// Whom packets of no flow are not answered, from now on.
   void set_ignored(const Ignored& ignored);
 
+  /// Disabled clients open no flows; those they have open go on. Addresses that no run has are left
+  /// out: like TRex's, a client is enabled when the first run with its address begins.
+  void enable_clients(const AddressRanges& addresses, bool enabled);
+
   RunStatus status(const std::string& id) const;
   /// Counters of a run on one side: element g is template group g (0: no group).
   std::vector<CounterBlock> counters(const std::string& id, Side side) const;
@@ -130,6 +141,7 @@ class DataCore {
   CounterBlock table_counters(Side side) const;
   /// What was given up on one side, by reason.
   Drops drops(Side side) const;
+  ClientAddresses clients() const;
   std::vector<PoolStatus> memory() const;
   uint64_t open_flows() const;
   PortResponder& responder(Side side);

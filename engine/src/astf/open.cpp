@@ -73,6 +73,10 @@ bool DataCore::World::open_flow(ProfileRun& run, uint32_t index, Nanoseconds int
   ClientPool& clients = run.clients(client_range);
   uint32_t client = parent == nullptr ? 0 : parent->local.low32();
   uint16_t port = 0;
+  if (parent == nullptr && !disabled_clients.empty() && !clients.pass_over(disabled_clients)) {
+    ++drops[index_of(Side::client)][Drop::no_client_enabled];
+    return false;
+  }
   if (parent == nullptr ? !clients.take(client, port) : !clients.take_port_of(client, port)) {
     ++counters[Counter::err_c_tuple_err];
     return false;

@@ -43,6 +43,7 @@ struct DataCore::World {
   PortOffsets port_offsets;
   ServiceMode service;
   Ignored ignored;
+  AddressRanges disabled_clients;  ///< of all runs; others are forgotten
 
   // -- receive.cpp
   void receive_for_flows(Side side, std::span<const Frame> frames);
@@ -110,6 +111,8 @@ struct DataCore::World {
     return *static_cast<ProfileRun*>(context.class_of(flow).run);
   }
   ProfileRun* find(const std::string& id) const;
+  /// Addresses that the runs' clients have on this core.
+  AddressRanges clients() const;
 };
 
 }  // namespace engine

@@ -92,6 +92,10 @@ class Engine {
   void set_service(const ServiceMode& mode);
   /// Whom packets of no flow are not answered, on all ports.
   void set_ignored(const Ignored& ignored);
+  /// Disables or enables clients of the profiles that run; addresses that none has are left out.
+  void enable_clients(const AddressRanges& addresses, bool enabled);
+  /// Clients of the profiles that run.
+  ClientAddresses clients() const;
   /// The device's own statistics by name, and ours that have no other place.
   std::vector<std::pair<std::string, uint64_t>> extended_statistics(uint32_t port) const;
 

@@ -46,6 +46,7 @@ Control::Control(Engine& engine, const EngineConfig& config) : state_(engine, co
   add_statistics_methods(methods_, state_);
   add_group_methods(methods_, state_);
   add_latency_methods(methods_, state_);
+  add_client_methods(methods_, state_);
   add_topology_methods(methods_, state_);
   add_extension_methods(methods_, state_);
   add_flow_latency_methods(methods_, state_);

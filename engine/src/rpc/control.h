@@ -40,6 +40,7 @@ struct ControlState {
   bool shutdown = false;
   Json ignored_addresses = Json::array();
   Json ignored_macs = Json::array();
+  Json clients_information;  ///< asked for, not yet collected; null: nobody asked
   Json global_config;
   std::vector<bool> multicast;  ///< per port, as last set
   std::vector<bool> link_up;    ///< per port, as last told to clients
@@ -75,6 +76,7 @@ void add_profile_methods(MethodTable& methods, ControlState& state);
 void add_statistics_methods(MethodTable& methods, ControlState& state);
 void add_group_methods(MethodTable& methods, ControlState& state);
 void add_latency_methods(MethodTable& methods, ControlState& state);
+void add_client_methods(MethodTable& methods, ControlState& state);
 void add_topology_methods(MethodTable& methods, ControlState& state);
 void add_extension_methods(MethodTable& methods, ControlState& state);
 void add_flow_latency_methods(MethodTable& methods, ControlState& state);

@@ -109,6 +109,14 @@ bool Engine::set_flow_control(uint32_t port, int mode) {
 void Engine::set_ignored(const Ignored& ignored) {
   current->ignored = ignored;
 }
+void Engine::enable_clients(const AddressRanges& addresses, bool enabled) {
+  AddressRanges& disabled = current->clients.disabled;
+  for (const auto& [first, last] : addresses.ranges())
+    enabled ? disabled.remove(first, last) : disabled.add(first, last);
+}
+ClientAddresses Engine::clients() const {
+  return current->clients;
+}
 std::vector<std::pair<std::string, uint64_t>> Engine::extended_statistics(uint32_t port) const {
   if (port == 0) return {{"rx_good_packets", 5}};
   return {{"rx_good_packets", 5 + port}, {"capture_ring_full", 0}};

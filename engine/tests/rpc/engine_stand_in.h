@@ -36,6 +36,7 @@ struct EngineStandIn {
   std::vector<std::pair<uint32_t, std::vector<uint8_t>>> sent;  ///< port and frame
   ServiceMode service;
   Ignored ignored;
+  ClientAddresses clients;
 
   struct Run {
     std::shared_ptr<const Profile> profile;
