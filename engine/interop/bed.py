@@ -124,9 +124,15 @@ def host_behind_router(wire: Wire, ipv6: bool = False) -> Iterator[LocalTestbed]
 
 
 @contextmanager
-def engine_on(bed: LocalTestbed, folder: Path, server: bool) -> Iterator[TrexClient]:
+def engine_on(
+    bed: LocalTestbed,
+    folder: Path,
+    server: bool,
+    address: str = LOAD_ADDRESS,
+    gateway: str = SERVER_ADDRESS,
+) -> Iterator[TrexClient]:
     """astf-engine on the load's end, as ASTF server or as client, and a TRex client of it."""
-    port = Port(bed.load_interface, LOAD_ADDRESS, SERVER_ADDRESS)
+    port = Port(bed.load_interface, address, gateway)
     ports = (Port("dummy"), port) if server else (port, Port("dummy"))
     spawn = spawner(bed.load_namespace, bed.cpus.load)
     config = TrexConfig("engine-test", ports, bed.cpus.load)

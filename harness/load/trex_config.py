@@ -16,7 +16,8 @@ class Port:
 
     `interface`: a Linux interface's name, a PCI address, "--vdev=..." with DPDK's arguments, or
     "dummy" for a side that is not used; astf-engine alone knows "wire", on both ports of a pair.
-    `address`, `gateway`: IPv4; the port answers ARP for the first and resolves the second.
+    `address`, `gateway`: the port answers ARP for the first and resolves the second. Both IPv4, or
+    for astf-engine both IPv6: neighbour solicitations take the place of ARP.
     """
 
     interface: str
@@ -103,4 +104,6 @@ class TrexConfig:
 
 def _addresses(port: Port) -> dict[str, str]:
     """By position in the list, so a port without addresses has an entry too; 0.0.0.0 is unset."""
+    if ":" in port.address:
+        return {"ipv6": port.address, "default_gw_ipv6": port.gateway}
     return {"ip": port.address or "0.0.0.0", "default_gw": port.gateway or "0.0.0.0"}

@@ -1,18 +1,20 @@
 """The engine's IPv6 against the kernel's, both ways round.
 
-The engine answers no neighbour solicitation for the addresses it plays, as TRex does not: the
-kernel has a route to them over a neighbour entered by hand.
+Both find each other by neighbour discovery: the engine's port solicits its gateway, the kernel's
+end, and that has a route to the addresses which the engine plays over the port's own one.
 """
 
 import json
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
 
 from engine.interop.bed import engine_on
+from harness.load.client import TrexClient
 from harness.testbed.local import LocalTestbed
 from harness.testbed.namespace import execute
 
@@ -21,6 +23,21 @@ pytestmark = pytest.mark.bed
 PROFILE = Path(__file__).parent / "profiles" / "http_ipv6.py"
 BODY_BYTES = 32_000
 RESPONSE_BYTES = len(b"HTTP/1.1 200 OK\r\nContent-Length: 32000\r\n\r\n") + BODY_BYTES
+
+ENGINE = "fd00:5d::2"
+GATEWAY = "fd00:5d::1"
+
+# An ICMPv6 echo request of 1,000 bytes, and its reply whole.
+PING = f"""
+import socket
+data = bytes(range(250)) * 4
+with socket.socket(socket.AF_INET6, socket.SOCK_RAW, socket.IPPROTO_ICMPV6) as ping:
+    ping.settimeout(20)
+    ping.sendto(bytes([128, 0, 0, 0, 1, 2, 3, 4]) + data, ("{ENGINE}", 0))
+    while (answer := ping.recv(2000))[0] != 129:
+        pass
+assert answer[4:] == bytes([1, 2, 3, 4]) + data, answer
+"""
 
 # One connection after the other: takes the request, answers, and waits for the other's end.
 SERVER = """
@@ -40,21 +57,22 @@ KERNEL = """
 sysctl -q -w net.ipv6.conf.INTERFACE.disable_ipv6=0
 sysctl -q -w net.ipv6.conf.lo.disable_ipv6=0
 ip -6 address add 2001:db8:1::3000:1/128 dev INTERFACE nodad
-ip -6 neighbour replace fe80::1 lladdr ENGINE dev INTERFACE nud permanent
-ip -6 route add 2001:db8::/96 via fe80::1 dev INTERFACE src 2001:db8:1::3000:1
+ip -6 address add GATEWAY/64 dev INTERFACE nodad
+ip -6 route add 2001:db8::/96 via ENGINE dev INTERFACE src 2001:db8:1::3000:1
 """
 
 
 @pytest.fixture
 def bed() -> Iterator[LocalTestbed]:
     with LocalTestbed(service_address="198.18.0.9") as bed:
-        link = json.loads(
-            execute(bed.load_namespace, ["ip", "-j", "link", "show", bed.load_interface])
-        )
-        commands = KERNEL.replace("INTERFACE", bed.server_interface)
-        for command in commands.replace("ENGINE", link[0]["address"]).strip().splitlines():
+        commands = KERNEL.replace("INTERFACE", bed.server_interface).replace("GATEWAY", GATEWAY)
+        for command in commands.replace("ENGINE", ENGINE).strip().splitlines():
             execute(bed.server_namespace, command.split())
         yield bed
+
+
+def engine(bed: LocalTestbed, folder: Path, server: bool) -> AbstractContextManager[TrexClient]:
+    return engine_on(bed, folder, server, ENGINE, GATEWAY)
 
 
 def test_every_flow_against_the_kernel_completes(bed: LocalTestbed, tmp_path: Path) -> None:
@@ -68,7 +86,7 @@ def test_every_flow_against_the_kernel_completes(bed: LocalTestbed, tmp_path: Pa
     try:
         assert server.stdout is not None
         assert server.stdout.readline() == b"ready\n"
-        with engine_on(bed, tmp_path, server=False) as client:
+        with engine(bed, tmp_path, server=False) as client:
             client.load_profile(PROFILE)
             client.start(1, duration=1)
             client.wait_on_traffic(30)
@@ -83,7 +101,7 @@ def test_every_flow_against_the_kernel_completes(bed: LocalTestbed, tmp_path: Pa
 
 
 def test_curl_gets_a_whole_response(bed: LocalTestbed, tmp_path: Path) -> None:
-    with engine_on(bed, tmp_path, server=True) as client:
+    with engine(bed, tmp_path, server=True) as client:
         client.load_profile(PROFILE)
         client.start(1, client_mask=0)
         file = tmp_path / "response"
@@ -100,3 +118,22 @@ def test_curl_gets_a_whole_response(bed: LocalTestbed, tmp_path: Path) -> None:
         assert file.read_bytes() == b"x" * BODY_BYTES
         assert client.stats()["traffic"]["server"]["tcps_accepts"] == 1
         client.stop()
+
+
+def test_the_kernel_finds_the_port_and_pings_it(bed: LocalTestbed, tmp_path: Path) -> None:
+    show = ["ip", "-6", "-json", "neighbour", "show", ENGINE]
+    with engine(bed, tmp_path, server=True):
+        ping = bed.run(
+            bed.server_namespace,
+            [sys.executable, "-c", PING],
+            bed.cpus.server,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        _, complaint = ping.communicate(timeout=30)
+        assert ping.returncode == 0, complaint
+        (neighbour,) = json.loads(execute(bed.server_namespace, show))
+        (link,) = json.loads(
+            execute(bed.load_namespace, ["ip", "-json", "link", "show", bed.load_interface])
+        )
+        assert neighbour["lladdr"] == link["address"]

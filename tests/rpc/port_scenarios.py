@@ -4,11 +4,13 @@ Run as: python -m tests.rpc.port_scenarios SCENARIO RPC_PORT ASYNC_PORT. Fails b
 """
 
 import sys
+from ipaddress import IPv4Address
 from typing import Any
 
-from scapy.all import IP, TCP, UDP, Dot1Q, Ether, Raw
+from tests.rpc.client_scenarios import client, http, refused  # with TRex's own scapy, for all
 
-from tests.rpc.client_scenarios import client, http, refused
+# isort: split
+from scapy.all import IP, TCP, UDP, Dot1Q, Ether, Raw
 
 
 def marked(port: int = 4053) -> Any:
@@ -77,6 +79,33 @@ def layer_3() -> None:
     c.disconnect()
 
 
+def ipv6_neighbours() -> None:
+    """Ports with IPv6 addresses find each other and answer pings, without a tag and with one."""
+    c = owner()
+    c.set_service_mode(enabled=True)
+    refused("not a valid IPv6", c.conf_ipv6, 0, True, "10.0.0.1")
+    assert c.ping_ip(0, "2001:db8::2", count=1, timeout=0.2)[0]["status"] == "timeout"
+    for vlan in (None, 30):
+        if vlan is not None:
+            c.set_vlan(ports=[0, 1], vlan=vlan)
+        c.conf_ipv6(0, True)
+        c.conf_ipv6(1, True, "2001:db8::2")
+        own = c.get_port_attr(0)["ipv6"]
+        assert own.startswith("fe80::"), own
+        (other,) = c.scan6(ports=[0], timeout=0.5)[0]
+        assert other["mac"] == c.get_port_attr(1)["src_mac"], other
+        for address in (other["ipv6"], "2001:db8::2"):
+            for answer in c.ping_ip(0, address, count=2, interval_sec=0.1):
+                assert answer["status"] == "success", answer
+                assert answer["ttl"] == 64
+        for port in (0, 1):
+            c.conf_ipv6(port, False)
+        assert c.get_port_attr(0)["ipv6"] == "off"
+    c.clear_vlan(ports=[0, 1])
+    c.set_service_mode(enabled=False)
+    c.disconnect()
+
+
 def traffic_looked_at() -> None:
     """Captures while flows run: with a tag when the port has one, as many as asked for."""
     c = owner()
@@ -99,6 +128,33 @@ def traffic_looked_at() -> None:
     c.clear_vlan(ports=[0])
     traffic = c.get_stats()["traffic"]["client"]
     assert traffic["tcps_connects"] == traffic["tcps_connattempt"] > 0
+    c.disconnect()
+
+
+def clients_disabled() -> None:
+    """Clients that are disabled open no flows; what is told of them, and of one that is none."""
+    c = owner()
+    first = int(IPv4Address("16.0.0.1"))
+    c.load_profile(http())
+    c.start(mult=10, duration=-1)
+    assert c.set_client_enable_range(first, first + 199, False)
+    assert c.set_client_enable([first, first + 100], True)
+    for enabled in ({first, first + 100}, {first}):
+        flows = c.start_capture(rx_ports=[1], limit=20, bpf_filter="tcp[13] == 2")["id"]
+        while c.get_capture_status()[flows]["count"] < 20:
+            pass
+        seen = {Ether(record["binary"])[IP].src for record in fetched(c, flows)}
+        assert seen == {str(IPv4Address(address)) for address in enabled}, seen
+        c.stop_capture(flows)
+        assert c.set_client_enable([first + 100], False)
+    assert c.get_clients_info([first, first + 100, first + 500]).data() == {
+        str(first): {"Found": 1, "state": "Active"},
+        str(first + 100): {"Found": 1, "state": "Inactive"},
+        str(first + 500): {"Found": 0},
+    }
+    assert len(c.get_clients_info_range(first, first + 199).data()) == 200
+    c.stop()
+    refused("for at most 100000", c.get_clients_info_range, 0, 100_000)
     c.disconnect()
 
 

@@ -11,8 +11,10 @@ from tests.rpc.conftest import drive
     [
         "pushed_and_captured",
         "layer_3",
+        "ipv6_neighbours",
         "traffic_looked_at",
         "service_mode",
+        "clients_disabled",
     ],
 )
 def test_scenario(engine: Generator, scenario: str) -> None:

@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "astf/base64.h"
-#include "astf/ipv4_text.h"
+#include "net/address_text.h"
 
 namespace engine {
 

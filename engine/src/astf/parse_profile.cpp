@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 
-#include "astf/ipv4_text.h"
 #include "astf/parse.h"
+#include "net/address_text.h"
 
 namespace engine {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "astf/ipv4_text.h"
+#include "net/address_text.h"
 
 namespace engine {
 

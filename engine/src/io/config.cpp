@@ -11,6 +11,9 @@
 #include <set>
 #include <sstream>
 
+#include "net/address_text.h"
+#include "net/icmpv6.h"
+
 namespace engine {
 namespace {
 
@@ -88,6 +91,12 @@ class Reader {
     return ntohl(address.s_addr);
   }
 
+  IpAddress ipv6(const YAML::Node& node, const std::string& key) const {
+    const auto address = node.IsScalar() ? parse_ipv6(node.Scalar()) : std::nullopt;
+    if (!address || is_multicast(*address)) expect(node, key, "a unicast IPv6 address");
+    return *address;
+  }
+
   /// "02:00:00:00:00:01", or TRex's older list of six numbers.
   MacAddress mac(const YAML::Node& node, const std::string& key) const {
     const char* expected = "a MAC address such as 02:00:00:00:00:01";
@@ -132,6 +141,12 @@ PortAddress read_port(Reader& reader, const YAML::Node& node) {
       port.ipv4 = reader.ipv4(value, key);
     else if (key == "default_gw" || key == "default_gateway")
       port.gateway = reader.ipv4(value, key);
+    else if (key == "ipv6") {
+      port.ipv6 = true;
+      if (!value.IsScalar() || value.Scalar() != "auto")
+        port.ipv6_address = reader.ipv6(value, key);
+    } else if (key == "default_gw_ipv6")
+      port.ipv6_gateway = reader.ipv6(value, key);
     else if (key == "dest_mac")
       port.destination = reader.mac(value, key);
     else if (key == "src_mac")
@@ -144,6 +159,10 @@ PortAddress read_port(Reader& reader, const YAML::Node& node) {
   });
   if (port.gateway.has_value() && !port.ipv4.has_value())
     reader.fail(node.Mark(), "port_info: default_gw without ip; give the port its own ip too");
+  if (port.ipv6_gateway.has_value() && !port.ipv6)
+    reader.fail(node.Mark(),
+                "port_info: default_gw_ipv6 without ipv6; give the port an ipv6 address too, or "
+                "\"auto\" for the one that its MAC address gives");
   return port;
 }
 

@@ -40,18 +40,20 @@ void Engine::Implementation::resolve(uint32_t port) {
   if (machine.infos()[port].is_dummy) return;
   std::optional<MacAddress> found = destination(port);
   const PortAddress& address = machine.configured(port);
-  if (!found && !address.gateway)
+  if (!found && !address.gateway && !address.ipv6_gateway)
     throw ProfileError(fmt::format(
-        "port {} has no destination: give it default_gw or dest_mac in the configuration", port));
+        "port {} has no destination: give it default_gw, default_gw_ipv6 or dest_mac in the "
+        "configuration",
+        port));
   for (int poll = 0; !found && poll < kResolvePolls; ++poll) {
     std::this_thread::sleep_for(kResolvePoll);
     found = destination(port);
   }
   if (!found)
     throw ProfileError(fmt::format(
-        "port {}: its gateway does not answer ARP; see that the other side is up, has that address "
+        "port {}: its gateway does not answer {}; see that the other side is up, has that address "
         "and is on the same link",
-        port));
+        port, address.gateway ? "ARP" : "neighbour solicitations"));
   for (DataThread* thread : machine.threads_of(port))
     thread->run([&](DataCore& core, Nanoseconds now) {
       PortResponder& responder = core.responder(side_of(port));

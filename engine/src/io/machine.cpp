@@ -89,7 +89,8 @@ void Machine::fill_in_addresses() {
     PortAddress& address = config_.ports[number].address;
     if (address.mac == kNoMac) address.mac = ports_[number]->mac();
     // A wire leads to one other port, so nobody needs to say where to.
-    if (config_.ports[number].device == "wire" && !address.ipv4 && !address.destination)
+    if (config_.ports[number].device == "wire" && !address.ipv4 && !address.ipv6_gateway &&
+        !address.destination)
       address.destination = ports_[number ^ 1]->mac();
   }
 }

@@ -1,14 +1,17 @@
 #include "net/responder.h"
 
+#include <algorithm>
 #include <limits>
 
 #include "net/checksum.h"
 #include "net/ethernet.h"
+#include "net/icmpv6.h"
 
 namespace engine {
 namespace {
 
-constexpr Nanoseconds kResolveInterval = 250 * kMillisecond;
+constexpr Nanoseconds kArpInterval = 250 * kMillisecond;
+constexpr Nanoseconds kSolicitInterval = kSecond;  ///< RetransTimer, RFC 4861 section 10
 constexpr Nanoseconds kAnnounceInterval = 120 * kSecond;
 constexpr Nanoseconds kNever = std::numeric_limits<Nanoseconds>::max();
 
@@ -41,7 +44,9 @@ PortResponder::PortResponder(const PortAddress& address, PathTable& paths, Trans
 }
 
 void PortResponder::configure(const PortAddress& address, Nanoseconds now) {
-  const bool same_gateway = address.ipv4.has_value() && address.gateway == address_.gateway &&
+  const bool same_gateway = address.ipv4.has_value() == address_.ipv4.has_value() &&
+                            address.gateway == address_.gateway &&
+                            address.ipv6_gateway == address_.ipv6_gateway &&
                             address.vlan == address_.vlan;
   const bool was_by_hand = address_.destination.has_value();
   address_ = address;
@@ -54,25 +59,43 @@ void PortResponder::configure(const PortAddress& address, Nanoseconds now) {
 }
 
 bool PortResponder::receive(const Frame& frame, Nanoseconds now) {
-  if (!address_.ipv4.has_value() || frame.payload != nullptr) return false;
+  if (frame.payload != nullptr) return false;
   const EtherType ethernet = read_ethernet(frame);
   if (ethernet.length == 0) return false;
   if ((ethernet.vlan & kVlanIdMask) != (address_.vlan & kVlanIdMask)) return false;
+  if (address_.ipv6 && ethernet.type == kEtherTypeIpv6)
+    return receive_ipv6(frame, ethernet.length, now);
+  if (!address_.ipv4.has_value()) return false;
   if (ethernet.type == kEtherTypeArp) return receive_arp(frame, ethernet.length, now);
   return ethernet.type == kEtherTypeIpv4 && answer_echo(frame, ethernet.length);
 }
 
+bool PortResponder::asks_over_ipv6() const {
+  return address_.ipv6 && address_.ipv6_gateway && !address_.gateway && !address_.destination;
+}
+
 void PortResponder::advance(Nanoseconds now) {
   if (now < next_) return;
-  if (!address_.ipv4.has_value()) {
+  if (!address_.ipv4.has_value() && !address_.ipv6) {
     next_ = kNever;
-  } else if (address_.gateway.has_value() && !destination_.has_value()) {
+  } else if (!destination_.has_value() && address_.gateway.has_value()) {
     send_arp(kArpRequest, kBroadcast, MacAddress{}, *address_.gateway);
-    next_ = now + kResolveInterval;
+    next_ = now + kArpInterval;
+  } else if (!destination_.has_value() && asks_over_ipv6()) {
+    solicit_gateway();
+    next_ = now + kSolicitInterval;
   } else {
-    send_arp(kArpRequest, kBroadcast, MacAddress{}, *address_.ipv4);  // gratuitous: RFC 5227
+    announce();
     next_ = now + kAnnounceInterval;
   }
+}
+
+void PortResponder::announce() {
+  if (address_.ipv4)
+    send_arp(kArpRequest, kBroadcast, MacAddress{}, *address_.ipv4);  // gratuitous: RFC 5227
+  if (!address_.ipv6) return;
+  advertise(link_local(address_.mac));
+  if (address_.ipv6_address) advertise(*address_.ipv6_address);
 }
 
 bool PortResponder::receive_arp(const Frame& frame, size_t offset, Nanoseconds now) {
@@ -107,8 +130,7 @@ bool PortResponder::answer_echo(const Frame& frame, size_t offset) {
 
   Frame* answer = transmit_.next();
   if (answer == nullptr) return false;
-  const Path back{load_mac(frame.head + 6), address_.mac, address_.vlan};
-  uint8_t* out = answer->head + write_ethernet(answer->head, back, kEtherTypeIpv4);
+  uint8_t* out = answer->head + write_ethernet(answer->head, path_back(frame), kEtherTypeIpv4);
   std::memcpy(out, ip, kIpv4Length + kEchoLength);
   out[8] = kEchoTtl;
   std::memcpy(out + 12, ip + 16, 4);
@@ -116,21 +138,32 @@ bool PortResponder::answer_echo(const Frame& frame, size_t offset) {
   store_be<uint16_t>(out + 10, 0);
   store_be(out + 10, checksum_finish(checksum_add(0, out, kIpv4Length)));
 
-  // The request's memory is its device's; the answer's data must outlive this call.
-  const size_t data = total - kIpv4Length - kEchoLength;
-  std::memcpy(echo_.data(), echo + kEchoLength, data);
+  const std::span data = keep_echo({echo + kEchoLength, total - kIpv4Length - kEchoLength});
   uint8_t* reply = out + kIpv4Length;
   reply[0] = kEchoReply;
   store_be<uint16_t>(reply + 2, 0);
-  const ChecksumSum sum = checksum_add(checksum_add(0, reply, kEchoLength), echo_.data(), data);
+  const ChecksumSum sum =
+      checksum_add(checksum_add(0, reply, kEchoLength), data.data(), data.size());
   store_be(reply + 2, checksum_finish(sum));
+  send_echo(*answer, reply + kEchoLength, data);
+  return true;
+}
 
-  answer->head_length = static_cast<uint16_t>(reply + kEchoLength - answer->head);
-  answer->payload = data == 0 ? nullptr : echo_.data();
-  answer->payload_length = static_cast<uint32_t>(data);
+std::span<const uint8_t> PortResponder::keep_echo(std::span<const uint8_t> data) {
+  std::ranges::copy(data, echo_.begin());
+  return {echo_.data(), data.size()};
+}
+
+void PortResponder::send_echo(Frame& answer, const uint8_t* end, std::span<const uint8_t> data) {
+  answer.head_length = static_cast<uint16_t>(end - answer.head);
+  answer.payload = data.empty() ? nullptr : data.data();
+  answer.payload_length = static_cast<uint32_t>(data.size());
   transmit_.commit();
   transmit_.flush();
-  return true;
+}
+
+Path PortResponder::path_back(const Frame& frame) const {
+  return {load_mac(frame.head + 6), address_.mac, address_.vlan};
 }
 
 void PortResponder::send_arp(uint16_t operation, const MacAddress& to, const MacAddress& target_mac,

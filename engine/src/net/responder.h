@@ -1,28 +1,39 @@
 #pragma once
-// What a port itself says: ARP and ICMP echo for its address, and resolution of its gateway.
+// What a port itself says: ARP, neighbour discovery and echo for its addresses, and resolution of
+// its gateway.
 
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <span>
 
 #include "flow/time.h"
+#include "net/address.h"
 #include "net/frame.h"
 #include "net/path.h"
 
 namespace engine {
 
 /// A port's own addresses. With `ipv4` the port is in L3 mode and resolves `gateway` by ARP;
-/// without, it is in L2 mode, silent, and sends to `destination`.
+/// without, it is in L2 mode and sends to `destination`. With `ipv6` it has the link-local address
+/// of its MAC and `ipv6_address`, and resolves `ipv6_gateway` when it has no other one. With
+/// neither it is silent.
 struct PortAddress {
   MacAddress mac{};
   std::optional<uint32_t> ipv4;           ///< host order
   std::optional<uint32_t> gateway;        ///< host order
   std::optional<MacAddress> destination;  ///< configured; in L3 mode: resolved by hand
+  bool ipv6 = false;
+  std::optional<IpAddress> ipv6_address;
+  std::optional<IpAddress> ipv6_gateway;
   uint16_t vlan = 0;
 };
 
+struct NeighbourMessage;
+
 /// The slow path of one port on one data core: everything that is neither TCP nor UDP ends here.
-/// Answers only frames whose VLAN tag equals the port's. ARP: RFC 826; ICMP echo: RFC 792.
+/// Answers only frames whose VLAN tag equals the port's. ARP: RFC 826; ICMP echo: RFC 792;
+/// neighbour discovery: RFC 4861; ICMPv6 echo: RFC 4443.
 class PortResponder {
  public:
   /// `paths`[PathTable::kPort] is kept equal to the port's own path; `transmit` sends answers.
@@ -34,21 +45,37 @@ class PortResponder {
 
   /// False: nothing here knows what to do with the frame.
   bool receive(const Frame& frame, Nanoseconds now);
-  /// Repeats unanswered ARP requests (every 250 ms while unresolved, every 120 s gratuitous ARP).
+  /// Asks for the gateway again while it has not answered (ARP: every 250 ms, IPv6: every second);
+  /// then tells of the port's own addresses every 120 s.
   void advance(Nanoseconds now);
   Nanoseconds next_deadline() const { return next_; }
 
-  /// Destination MAC known, by configuration or by ARP.
+  /// Destination MAC known, by configuration or by the gateway's answer.
   bool resolved() const { return destination_.has_value(); }
   std::optional<MacAddress> destination() const { return destination_; }
 
  private:
+  bool asks_over_ipv6() const;
+  void announce();
   bool receive_arp(const Frame& frame, size_t offset, Nanoseconds now);
   bool answer_echo(const Frame& frame, size_t offset);
   void send_arp(uint16_t operation, const MacAddress& to, const MacAddress& target_mac,
                 uint32_t target);
+  /// Keeps an echo request's data until its answer is sent: the request's memory is its device's.
+  std::span<const uint8_t> keep_echo(std::span<const uint8_t> data);
+  /// Sends an answer whose headers end at `end`.
+  void send_echo(Frame& answer, const uint8_t* end, std::span<const uint8_t> data);
+  Path path_back(const Frame& frame) const;
   void resolve(const MacAddress& gateway, Nanoseconds now);
   void update_path();
+
+  // -- responder_ipv6.cpp
+  bool owns(const IpAddress& address) const;
+  bool receive_ipv6(const Frame& frame, size_t offset, Nanoseconds now);
+  bool answer_echo6(const Frame& frame, std::span<const uint8_t> packet);
+  void solicit_gateway();
+  void advertise(const IpAddress& address);
+  void send_neighbour(const NeighbourMessage& message, const MacAddress& to);
 
   /// Largest IP packet of a jumbo frame; longer echo requests are not answered.
   static constexpr size_t kLongestEcho = 9000;

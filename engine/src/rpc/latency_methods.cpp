@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "astf/ipv4_text.h"
+#include "net/address_text.h"
 #include "rpc/control.h"
 #include "rpc/rpc_error.h"
 

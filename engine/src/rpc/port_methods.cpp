@@ -4,7 +4,8 @@
 
 #include <algorithm>
 
-#include "astf/ipv4_text.h"
+#include "net/address_text.h"
+#include "net/icmpv6.h"
 #include "rpc/mac_text.h"
 #include "rpc/port_status.h"
 #include "rpc/rpc_error.h"
@@ -72,9 +73,20 @@ Json set_vlan(ControlState& state, const Json& params) {
   return Json::object();
 }
 
-Json conf_ipv6(const Json& params) {
-  if (params.at("enabled").get<bool>())
-    throw refused("An IPv6 address of the port itself is not supported; IPv6 flows need none");
+/// As Linux does for TRex: once enabled, the port has its link-local address and `src_ipv6`.
+Json conf_ipv6(ControlState& state, const Json& params) {
+  const uint32_t port = state.port_of(params);
+  PortAddress address = state.engine.port_state(port).address;
+  address.ipv6 = params.at("enabled");
+  address.ipv6_address.reset();
+  const std::string text = params.value("src_ipv6", "");
+  if (address.ipv6 && !text.empty()) {
+    address.ipv6_address = parse_ipv6(text);
+    if (!address.ipv6_address || is_multicast(*address.ipv6_address))
+      throw bad_parameters(
+          fmt::format("parameter 'src_ipv6' must be a unicast IPv6 address, not '{}'", text));
+  }
+  state.engine.configure_port(port, address);
   return Json::object();
 }
 
@@ -147,7 +159,7 @@ void add_port_methods(MethodTable& methods, ControlState& state) {
   methods.add("set_vlan", Access::port_owner, {{"vlan", array}},
               [&state](const Json& params) { return set_vlan(state, params); });
   methods.add("conf_ipv6", Access::port_owner, {{"enabled", boolean}, optional("src_ipv6", string)},
-              [](const Json& params) { return conf_ipv6(params); });
+              [&state](const Json& params) { return conf_ipv6(state, params); });
 }
 
 }  // namespace engine

@@ -1,6 +1,7 @@
 #include "rpc/port_status.h"
 
-#include "astf/ipv4_text.h"
+#include "net/address_text.h"
+#include "net/icmpv6.h"
 #include "rpc/mac_text.h"
 
 namespace engine {
@@ -23,6 +24,12 @@ Json ipv4_layer(const PortState& port) {
           {"dst", ipv4_text(port.address.gateway.value_or(0))}};
 }
 
+Json ipv6_layer(const PortAddress& address) {
+  if (!address.ipv6) return {{"enabled", false}};
+  return {{"enabled", true},
+          {"src", ipv6_text(address.ipv6_address.value_or(link_local(address.mac)))}};
+}
+
 Json inactive() {
   return {{"is_active", false}};
 }
@@ -42,7 +49,7 @@ Json port_attributes(const ControlState& state, uint32_t port) {
       {"vxlan_fs", Json::array()},
       {"fc", {{"mode", now.flow_control.value_or(0)}}},
       {"layer_cfg",
-       {{"ether", ether_layer(now)}, {"ipv4", ipv4_layer(now)}, {"ipv6", {{"enabled", false}}}}},
+       {{"ether", ether_layer(now)}, {"ipv4", ipv4_layer(now)}, {"ipv6", ipv6_layer(now.address)}}},
       {"vlan", {{"tags", std::move(tags)}}}};
 }
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "astf/address_pool.h"
-#include "astf/ipv4_text.h"
+#include "net/address_text.h"
 #include "rpc/control.h"
 #include "rpc/rpc_error.h"
 

@@ -4,7 +4,7 @@
 
 #include <map>
 
-#include "astf/ipv4_text.h"
+#include "net/address_text.h"
 #include "rpc/mac_text.h"
 #include "rpc/parameters.h"
 #include "rpc/rpc_error.h"

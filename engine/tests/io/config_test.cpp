@@ -175,6 +175,9 @@ TEST_F(Config, EveryWrongValueIsToldWithKeyAndLine) {
   EXPECT_THAT(with("port_info: {ip: 1.1.1.1}"), HasSubstr("port_info: expected a list"));
   EXPECT_THAT(with("port_info: [{ip: 1.1.1}]"), HasSubstr("ip: expected an IPv4 address"));
   EXPECT_THAT(with("port_info: [{default_gw: 1.1.1.1}]"), HasSubstr("without ip"));
+  EXPECT_THAT(with("port_info: [{default_gw_ipv6: fe80::1}]"), HasSubstr("without ipv6"));
+  EXPECT_THAT(with("port_info: [{ipv6: 1.1.1.1}]"), HasSubstr("a unicast IPv6 address"));
+  EXPECT_THAT(with("port_info: [{ipv6: ff02::1}]"), HasSubstr("a unicast IPv6 address"));
   EXPECT_THAT(with("port_info: [{dest_mac: '00:00'}]"), HasSubstr("MAC address"));
   EXPECT_THAT(with("port_info: [{dest_mac: '00:00:00:00:00:0g'}]"), HasSubstr("MAC address"));
   EXPECT_THAT(with("port_info: [{src_mac: [1, 2]}]"), HasSubstr("MAC address"));

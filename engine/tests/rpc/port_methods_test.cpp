@@ -40,6 +40,21 @@ TEST_F(PortMethodsTest, AttributesThatTheDeviceDoesNotHaveAreRefusedByName) {
   EXPECT_EQ(result("get_system_info")["ports"][0]["is_fc_supported"], false);
 }
 
+TEST_F(PortMethodsTest, Ipv6AddressesAreThoseOfTheMacAndOfTheUser) {
+  const auto configure = [&](bool enabled, const std::string& address) {
+    result("conf_ipv6", {{"port_id", 0}, {"enabled", enabled}, {"src_ipv6", address}});
+    return attributes()["layer_cfg"]["ipv6"];
+  };
+  EXPECT_EQ(configure(true, ""), (Json{{"enabled", true}, {"src", "fe80::ff:fe00:0"}}));
+  EXPECT_EQ(configure(true, "2001:db8:0::9"), (Json{{"enabled", true}, {"src", "2001:db8::9"}}));
+  EXPECT_EQ(stand_in().ports[0].address.ipv6_address->low, 9u);
+  for (const char* wrong : {"10.0.0.1", "ff02::1", "fe80::g"})
+    EXPECT_THAT(refusal("conf_ipv6", {{"port_id", 0}, {"enabled", true}, {"src_ipv6", wrong}}),
+                HasSubstr("must be a unicast IPv6 address"));
+  EXPECT_EQ(attributes()["layer_cfg"]["ipv6"]["src"], "2001:db8::9");
+  EXPECT_EQ(configure(false, ""), (Json{{"enabled", false}}));
+}
+
 TEST_F(PortMethodsTest, ExtendedStatisticsAreNamedAndCountedPerPort) {
   EXPECT_EQ(result("get_port_xstats_names", {{"port_id", 1}})["xstats_names"],
             (Json{"rx_good_packets", "capture_ring_full"}));
