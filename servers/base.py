@@ -1,8 +1,13 @@
 """What the harness asks of a system under test."""
 
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, ClassVar, Self
+
+from harness.model import Collector
+from harness.tuning import Tier
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,38 +27,85 @@ class Endpoint:
     folder: Path
 
 
-class Server(Protocol):
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What an experiment asks a server to do.
+
+    `response_bytes`: length of every response, headers and body. `request`: the very bytes that the
+    load will send, as headers of a response may depend on them; empty for a server that speaks
+    frames itself. `open_flows`: the most connections that will be held open at once. `workers`:
+    processes or threads that serve, None for one on each core. `worker_connections`: for how many
+    connections each has to have room. `tier`: the tuning; sysctls and receive work are set by the
+    harness. `profile`, `tunables`: the load's ASTF profile, for a server that runs one itself.
+    """
+
+    response_bytes: int
+    request: bytes
+    open_flows: int
+    workers: int | None
+    worker_connections: int
+    tier: Tier
+    profile: Path
+    tunables: Mapping[str, Any]
+
+
+class Server(ABC):
     """One system under test, not yet started when made.
 
     A server that cannot run on this machine raises StackcostError from `start`, naming the
     missing part and how that was established.
+
+    `name`: "nginx/kernel", "astf-peer". `kernel_stack`: whether it is on the kernel's stack;
+    otherwise it speaks frames itself, and gets a bare interface.
     """
 
-    name: str  # "nginx/kernel", "astf-peer"
+    name: ClassVar[str]
+    kernel_stack: ClassVar[bool] = True
 
+    @classmethod
+    @abstractmethod
+    def make(cls, endpoint: Endpoint, task: Task) -> Self:
+        """The server for an experiment, not started."""
+
+    @abstractmethod
     def start(self) -> None:
         """Start it and return once `check_health` passes; on failure leave nothing behind."""
 
+    @abstractmethod
     def check_health(self) -> None:
         """Raise StackcostError unless it serves correctly now."""
 
+    @abstractmethod
     def response_length(self) -> int:
         """Bytes (headers and body) of one response, as probed from the running server."""
 
+    @abstractmethod
     def processes(self) -> dict[str, int]:
         """Process ids by role, such as {"master": 811, "worker-0": 812}."""
 
+    @abstractmethod
+    def describe(self) -> dict[str, Any]:
+        """Version, configuration text, worker count, cores: for the manifest."""
+
+    @abstractmethod
+    def stop(self) -> None:
+        """End it and remove what it made; may be called at any time, more than once."""
+
     def requests_served(self) -> int | None:
         """Requests served since start by its own account; None when it keeps or tells none now."""
+        return None
 
     def refusals(self) -> dict[str, int] | None:
         """Connections it turned away since start, by what it lacked; empty when it counts none.
 
         None when the server does not answer: an overwhelmed one may not.
         """
+        return {}
 
-    def describe(self) -> dict[str, Any]:
-        """Version, configuration text, tuning tier, worker count, cores: for the manifest."""
+    def serve(self, profile: Path, tunables: Mapping[str, Any]) -> None:
+        """From now on serve this profile of the load; most servers answer whatever comes."""
+        return
 
-    def stop(self) -> None:
-        """End it and remove what it made; may be called at any time, more than once."""
+    def own_collectors(self) -> list[Collector]:
+        """Collectors of the running server, for figures that only it knows."""
+        return []

@@ -1,14 +1,17 @@
 """Looking at a server on the kernel's stack from inside its own namespace."""
 
 import errno
+import os
 import socket
 from dataclasses import dataclass
+from pathlib import Path
 
 from pyroute2 import netns
 
 from harness.errors import StackcostError
 
 TIMEOUT_S = 5.0
+HEAD = b"HTTP/1.1 200 OK\r\ncontent-length: %d\r\n\r\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +47,40 @@ def ask(namespace: str, address: str, port: int, request: bytes) -> Response:
         raise StackcostError(
             f"no HTTP answer from {address}:{port} in {namespace}: {error}"
         ) from error
+
+
+def ask_socket(path: Path, request: bytes) -> bytes:
+    """All that a server says on a UNIX socket of its own, where no TCP counter moves.
+
+    OSError when none answers.
+    """
+    directory = os.open(path.parent, os.O_PATH)
+    try:
+        with socket.socket(socket.AF_UNIX) as connection:
+            connection.settimeout(TIMEOUT_S)
+            # Through the descriptor: the address of a UNIX socket is limited to 107 bytes.
+            connection.connect(f"/proc/self/fd/{directory}/{path.name}")
+            connection.sendall(request)
+            answer = b""
+            while part := connection.recv(1 << 16):
+                answer += part
+    finally:
+        os.close(directory)
+    return answer
+
+
+def whole_response(length: int) -> bytes:
+    """An HTTP response of `length` bytes, headers and body, for a server that sends it as it is.
+
+    StackcostError when there is none: where a body of one byte more is one digit more.
+    """
+    for digits in range(1, 10):
+        body = length - len(HEAD % (10 ** (digits - 1)))
+        if body >= 0 and len(str(body)) == digits:
+            return HEAD % body + b"x" * body
+    raise StackcostError(
+        f"no response has {length} bytes in all", "choose a few more response_bytes"
+    )
 
 
 def ensure_port_free(namespace: str, address: str, port: int) -> None:

@@ -15,7 +15,7 @@ from harness.experiment.kernel_states import (
 )
 from harness.experiment.load_trial import end_traffic
 from harness.experiment.session import Session
-from harness.experiment.systems import tunables_of
+from harness.experiment.task import tunables_of
 from harness.model import Trial, Window
 
 READINGS = 4  # at least, inside the hold; their median counts

@@ -11,6 +11,7 @@ from pydantic import ValidationError
 from harness.errors import StackcostError
 from harness.experiment.schema import Experiment
 from harness.store import Manifest
+from servers.registry import SUFFIX
 
 # Figures from before and after a change of one of these cannot stand in one table.
 DECISIVE = (
@@ -33,9 +34,10 @@ def experiment_hash(experiment: Experiment) -> str:
 
 
 def profile_hashes(experiment: Experiment) -> dict[str, str]:
-    """SHA-256 of the profiles' files by path."""
-    paths = (experiment.load.profile, experiment.memory.profile)
-    return {str(path): _hash(Path(path).read_bytes()) for path in paths}
+    """SHA-256 of files by path, of those that are there: profiles, and servers of one's own."""
+    own = [server for server in experiment.servers if server.endswith(SUFFIX)]
+    paths = [experiment.load.profile, experiment.memory.profile, *map(Path, own)]
+    return {str(path): _hash(path.read_bytes()) for path in paths if path.is_file()}
 
 
 def differences(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:

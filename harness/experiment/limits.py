@@ -43,7 +43,7 @@ def end_connections(session: Session) -> None:
 
 
 def _refused_since(session: Session, before: Mapping[str, int] | None) -> dict[str, int] | None:
-    now = session.system.server.refusals()
+    now = session.server.refusals()
     if now is None or before is None:
         return None
     return {why: number - before.get(why, 0) for why, number in now.items()}
@@ -61,7 +61,7 @@ def _accept_queue(session: Session) -> dict[str, int] | None:
 
 def _open_files(session: Session) -> dict[str, dict[str, int]]:
     found = {}
-    for role, number in session.system.server.processes().items():
+    for role, number in session.server.processes().items():
         try:
             process = psutil.Process(number)
             limit = process.rlimit(psutil.RLIMIT_NOFILE)[0]

@@ -9,6 +9,7 @@ from ruamel.yaml.error import MarkedYAMLError
 
 from harness.errors import StackcostError
 from harness.experiment.schema import Experiment
+from servers.registry import server_class
 
 Location = tuple[int | str, ...]
 
@@ -96,8 +97,13 @@ def _line_of(document: Any, location: Location) -> tuple[int, int]:
 
 
 def _with_profiles(path: Path, experiment: Experiment) -> Experiment:
-    """The experiment with the paths in it made absolute; each file must be there."""
+    """The experiment with the paths in it made absolute; each file must be there and load."""
     parts: dict[str, Any] = {}
+    for at, server in enumerate(experiment.servers):
+        try:
+            server_class(server)
+        except StackcostError as error:
+            raise StackcostError(f"{path}: servers.{at}: {error.what}", error.mend) from error
     if experiment.published:
         parts["published"] = (path.parent / experiment.published).resolve()
         if not parts["published"].is_file():

@@ -9,7 +9,7 @@ from harness.collect.latency import latency_between, read_latency
 from harness.experiment.limits import read_limits
 from harness.experiment.schema import LoadPart
 from harness.experiment.session import Session
-from harness.experiment.systems import tunables_of
+from harness.experiment.task import tunables_of
 from harness.model import Trial, Window
 
 # The offered load goes on for so long after the sustain window, so that its last edge is read
@@ -29,8 +29,8 @@ def offer_load(session: Session, trial: Trial, part: LoadPart) -> None:
     The loaded profile is that of `part`, whose times hold. The trial is filled in as it goes, so
     that one that is cut short holds what it had.
     """
-    served = session.system.server.requests_served()
-    refused = session.system.server.refusals()
+    served = session.server.requests_served()
+    refused = session.server.refusals()
     session.begin_trial()
     whole_s = part.warm_up_s + part.sustain_s + OVERHANG_S
     session.client.start(mult=trial.offered_cps, duration=whole_s)
@@ -50,7 +50,7 @@ def offer_load(session: Session, trial: Trial, part: LoadPart) -> None:
         trial.load["cut_flows"] = end_traffic(session, end + part.drain_s - time.monotonic())
         trial.phases["drain"] = Window(last, session.read_edge())
         trial.load |= session.generator_report()
-        trial.load["server_requests"] = _difference(session.system.server.requests_served(), served)
+        trial.load["server_requests"] = _difference(session.server.requests_served(), served)
     finally:
         trial.samples = session.trial_samples()
     seen = Readings(trial)
@@ -78,7 +78,7 @@ def prepare_load(session: Session) -> None:
     """Load the profile on both sides; every level then only starts it at another multiplier."""
     part = session.experiment.load
     tunables = tunables_of(session.experiment.workload, session.response_bytes)
-    session.system.serve(part.profile, tunables)
+    session.server.serve(part.profile, tunables)
     session.client.load_profile(part.profile, tunables)
 
 

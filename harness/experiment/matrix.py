@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from harness.experiment.schema import (
     Experiment,
     Matrix,
-    ServerName,
     length_part,
     workers_part,
 )
 from harness.tuning import tier_of
+from servers.registry import server_class, server_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,12 +18,13 @@ class Variant:
     """One server in one setting.
 
     `name`: the server's, and after a colon what the matrix varies, as "nginx/kernel:rps" or
-    "nginx/kernel:stock,2-workers,32000-B". `experiment`: the same without a matrix, this
-    variant's values in their places. `lacking`: why it cannot be measured here, else empty.
+    "nginx/kernel:stock,2-workers,32000-B". `server`: as the experiment lists it. `experiment`: the
+    same without a matrix, this variant's values in their places. `lacking`: why it cannot be
+    measured here, else empty.
     """
 
     name: str
-    server: ServerName
+    server: str
     experiment: Experiment
     lacking: str = ""
 
@@ -31,7 +32,8 @@ class Variant:
         """Whether `wanted` is its name, or a part of it."""
         server, _, parts = wanted.partition(":")
         own = self.name.partition(":")[2].split(",")
-        return server == self.server and set(filter(None, parts.split(","))) <= set(own)
+        named = server == server_name(self.server)
+        return named and set(filter(None, parts.split(","))) <= set(own)
 
 
 def variants(experiment: Experiment) -> list[Variant]:
@@ -53,10 +55,13 @@ def pairs(experiment: Experiment) -> tuple[tuple[str, str], ...]:
     )
 
 
-def _variants_of(server: ServerName, experiment: Experiment) -> list[Variant]:
+def _variants_of(server: str, experiment: Experiment) -> list[Variant]:
     matrix, nginx, workload = experiment.matrix, experiment.nginx, experiment.workload
-    tuned = server == "nginx/kernel"
-    found = []
+    cores = len(experiment.cores.server)
+    name, found = server_name(server), []
+    # Asked only where it matters: a stored run can be read when a server's file is gone.
+    tunable = matrix.tuning or matrix.workers or tier_of(nginx.tuning).lacks(cores)
+    tuned = bool(tunable) and server_class(server).kernel_stack
     numbers: list[int | None] = [*matrix.workers] if tuned else []
     for tuning, workers, length in itertools.product(
         (tuned and matrix.tuning) or [nginx.tuning],
@@ -77,6 +82,6 @@ def _variants_of(server: ServerName, experiment: Experiment) -> list[Variant]:
                 "workload": workload.model_copy(update={"response_bytes": length}),
             }
         )
-        lacking = tier_of(tuning).lacks(len(experiment.cores.server)) if tuned else ""
-        found.append(Variant(f"{server}:{parts}" if parts else server, server, resolved, lacking))
+        lacking = tier_of(tuning).lacks(cores) if tuned else ""
+        found.append(Variant(f"{name}:{parts}" if parts else name, server, resolved, lacking))
     return found

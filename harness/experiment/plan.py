@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from harness.experiment.load_trial import OVERHANG_S
 from harness.experiment.matrix import Variant, variants
 from harness.experiment.schema import Experiment, FlowState
-from harness.experiment.systems import on_kernel_stack
 from harness.model import Trial
+from servers.registry import server_class
 
 # Measured on a machine of two cores; they only serve the display of the time left.
 SETUP_S = 6.0
@@ -79,7 +79,7 @@ def identity(trial: Trial) -> tuple[object, ...]:
 def _states(variant: Variant, experiment: Experiment) -> list[FlowState]:
     """States in which flows are held; those of the kernel's stack only where it serves."""
     states = experiment.memory.states
-    return [s for s in states if s == "established" or on_kernel_stack(variant.server)]
+    return [s for s in states if s == "established" or server_class(variant.server).kernel_stack]
 
 
 def seconds_of(trial: Trial, experiment: Experiment) -> float:

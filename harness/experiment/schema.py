@@ -14,32 +14,46 @@ from pydantic import (
     ConfigDict,
     Field,
     ValidationInfo,
+    WithJsonSchema,
     field_validator,
     model_validator,
 )
 
 from harness.errors import StackcostError
 from harness.tuning import tier_of
+from servers import registry
 
 Seconds = Annotated[float, Field(gt=0, le=3600)]
 Rate = Annotated[float, Field(gt=0)]
 Core = Annotated[int, Field(ge=0)]
 FlowState = Literal["established", "tracked", "half-open", "time-wait"]
-ServerName = Literal["nginx/kernel", "astf-peer"]
 Workers = Annotated[int, Field(ge=1, le=1024)]
 ResponseBytes = Annotated[int, Field(ge=1, le=100_000_000)]
 
 
+def _absolute(name: str, suffix: str, info: ValidationInfo) -> str:
+    """The path of a file made absolute from the validation's folder; any other name as it is."""
+    folder = (info.context or {}).get("folder", ".")
+    return str(Path(folder, name).resolve()) if name.endswith(suffix) else name
+
+
 def _known_tier(name: str, info: ValidationInfo) -> str:
-    """A tier's name, or the path of its file, made absolute from the validation's folder: the
-    experiment file's."""
-    if name.endswith(".yaml"):
-        name = str(Path((info.context or {}).get("folder", "."), name).resolve())
+    """A tier's name, or the path of its file, relative to the experiment file."""
+    name = _absolute(name, ".yaml", info)
     try:
         tier_of(name)
     except StackcostError as error:
         raise ValueError(str(error)) from error
     return name
+
+
+def _known_server(name: str, info: ValidationInfo) -> str:
+    """A server's name, or the path of its file, relative to the experiment file."""
+    try:
+        registry.check_entry(name)
+    except StackcostError as error:
+        raise ValueError(str(error)) from error
+    return _absolute(name, registry.SUFFIX, info)
 
 
 def _each_once(values: list[object]) -> list[object]:
@@ -50,6 +64,17 @@ def _each_once(values: list[object]) -> list[object]:
 
 TierName = Annotated[str, AfterValidator(_known_tier)]
 Once = AfterValidator(_each_once)
+SERVER_SCHEMA = {
+    "anyOf": [
+        {"enum": list(registry.SHIPPED), "description": "a server of the suite"},
+        {
+            "type": "string",
+            "pattern": f"\\{registry.SUFFIX}$",
+            "description": "a server of your own: its file, relative to this one",
+        },
+    ]
+}
+ServerName = Annotated[str, AfterValidator(_known_server), WithJsonSchema(SERVER_SCHEMA)]
 
 
 class Section(BaseModel):
@@ -125,11 +150,16 @@ class Cores(Section):
 
 
 class Nginx(Section):
-    """Settings of nginx on the kernel's stack; what a tier sets, harness/tuning/tiers says."""
+    """Settings of nginx, and of every other server on the kernel's stack as far as it knows them.
 
-    tuning: TierName
+    What a tier sets, harness/tuning/tiers says.
+    """
+
+    tuning: TierName = "stock"
     workers: Workers | None = Field(default=None, description="by default one for each core")
-    worker_connections: int = Field(ge=64, description="allocated at start, for each worker")
+    worker_connections: int = Field(
+        default=16_384, ge=64, description="room in each worker; nginx allocates it at start"
+    )
 
 
 def workers_part(workers: int) -> str:
@@ -151,7 +181,8 @@ def length_part(response_bytes: int) -> str:
 class Matrix(Section):
     """Axes that are varied: every server is measured at every combination of them.
 
-    Tiers and workers are nginx's; a server without them stands once for each response length.
+    Tiers and workers are for the kernel's stack; a server beside it stands once for each response
+    length.
     """
 
     tuning: Annotated[list[TierName], Once] = Field(default=[], description="in place of nginx's")
@@ -184,7 +215,7 @@ class Experiment(Section):
     against: str
     rounds: int = Field(ge=1, le=100)
     cores: Cores
-    nginx: Nginx
+    nginx: Nginx = Nginx()
     workload: Workload
     load: LoadPart
     memory: MemoryPart
@@ -194,10 +225,13 @@ class Experiment(Section):
 
     @model_validator(mode="after")
     def _compares_its_own(self) -> "Experiment":
+        servers = [registry.server_name(server) for server in self.servers]
+        if len(set(servers)) < len(servers):
+            raise ValueError(f"two servers have the same name: {', '.join(servers)}")
         for name in (self.baseline, self.against):
             server, _, parts = name.partition(":")
-            if server not in self.servers:
-                raise ValueError(f"{name!r} is compared, but is not among the servers")
+            if server not in servers:
+                raise ValueError(f"{name!r} is compared, but is not among {', '.join(servers)}")
             unknown = set(filter(None, parts.split(","))) - self.matrix.parts()
             if unknown:
                 raise ValueError(f"{name!r}: the matrix has no {', '.join(sorted(unknown))}")

@@ -23,7 +23,7 @@ from harness.collect.softnet import Softnet
 from harness.errors import StackcostError
 from harness.experiment.progress import Progress
 from harness.experiment.schema import Experiment
-from harness.experiment.systems import MakeSystem, System, make_system, on_kernel_stack
+from harness.experiment.task import task_of
 from harness.load.client import TrexClient
 from harness.load.generator import Generator
 from harness.load.trex_config import Port, TrexConfig
@@ -32,7 +32,8 @@ from harness.testbed.local import LocalTestbed
 from harness.testbed.namespace import spawner
 from harness.testbed.network import LOAD_ADDRESS, SERVER_ADDRESS
 from harness.testbed.steering import ReceiveWork
-from harness.tuning import Tuning, tier_of
+from harness.tuning import Tuning
+from servers.base import Server
 
 SAMPLE_INTERVAL_S = 1.0
 
@@ -48,7 +49,7 @@ class Session:
     experiment: Experiment
     where: str
     bed: LocalTestbed
-    system: System
+    server: Server
     tuning: Tuning
     generator: Generator
     client: TrexClient
@@ -69,7 +70,7 @@ class Session:
         for role, process in self.processes.items():
             if not _lives(process):
                 raise StackcostError(
-                    f"{self.system.server.name} ended during the trial: its {role}, process "
+                    f"{self.server.name} ended during the trial: its {role}, process "
                     f"{process}, is gone",
                     f"see its log below {self.folder}",
                 )
@@ -92,7 +93,7 @@ class Session:
         """What it runs on, for the manifest."""
         return {
             "test_bed": self.bed.describe(),
-            "server": self.system.server.describe() | {"tuning": self.tuning.describe()},
+            "server": self.server.describe() | {"tuning": self.tuning.describe()},
             "generator": self.generator.describe(),
         }
 
@@ -107,29 +108,29 @@ class Session:
 
 @contextmanager
 def open_session(
-    name: str,
+    kind: type[Server],
     experiment: Experiment,
     folder: Path,
     where: str,
     progress: Progress,
-    make: MakeSystem = make_system,
     split_at_syscalls: bool = False,
 ) -> Iterator[Session]:
     """Test bed up, server up and healthy, its response probed, generator up; all undone on exit.
 
-    `folder` takes the configuration and logs of the server and the generator. `make`: for a system
-    that no experiment names. `split_at_syscalls`: see `CpuAccount`.
+    `folder` takes the configuration and logs of the server and the generator.
+    `split_at_syscalls`: see `CpuAccount`.
     """
     folder.mkdir(parents=True, exist_ok=True)
     cores = experiment.cores
     progress.say(f"{where}: test bed")
     workload = experiment.workload
-    tier = tier_of(experiment.nginx.tuning if on_kernel_stack(name) else "stock")
+    task = task_of(experiment, kind)
+    tier = task.tier
     receive_cpus, program_cpus = tier.receive.share(cores.server)
     bed_of_tier = LocalTestbed(
         cores.load,
         cores.server,
-        kernel_server=on_kernel_stack(name),
+        kernel_server=kind.kernel_stack,
         server_receive=ReceiveWork(
             receive_cpus, tier.receive.poll_threads, tier.receive.packet_steering
         ),
@@ -139,11 +140,11 @@ def open_session(
     )
     with bed_of_tier as bed, Tuning(tier, bed.server_namespace) as tuning:
         endpoint = dataclasses.replace(bed.endpoint(folder / "server"), cpus=program_cpus)
-        system = make(name, experiment, endpoint)
+        server = kind.make(endpoint, task)
         progress.say(f"{where}: server")
         try:
-            system.start()
-            length = system.server.response_length()
+            server.start()
+            length = server.response_length()
             progress.say(f"{where}: healthy, a response has {length:,} bytes; generator")
             ports = (Port(bed.load_interface, LOAD_ADDRESS, SERVER_ADDRESS), Port("dummy"))
             config = TrexConfig("generator", ports, bed.cpus.load)
@@ -152,19 +153,19 @@ def open_session(
                 client.connect()
                 client.reset()
                 bed.steer()
-                processes = system.server.processes()
+                processes = server.processes()
                 collectors = [
                     *machine_collectors(bed.server_namespace, processes, split_at_syscalls),
                     Engine("generator", client),
                     Latency(client),
-                    *system.own_collectors(),
+                    *server.own_collectors(),
                 ]
                 with Sampler(collectors, SAMPLE_INTERVAL_S, bed.cpus.load) as sampler:
                     yield Session(
                         experiment,
                         where,
                         bed,
-                        system,
+                        server,
                         tuning,
                         generator,
                         client,
@@ -175,7 +176,7 @@ def open_session(
                         folder,
                     )
         finally:
-            system.server.stop()
+            server.stop()
 
 
 def _lives(process: int) -> bool:

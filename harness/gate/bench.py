@@ -12,6 +12,7 @@ from rich.console import Console
 from harness.analysis.readings import Readings
 from harness.collect.machine import describe_machine
 from harness.errors import StackcostError
+from harness.experiment.attempts import storing
 from harness.experiment.identity import profile_hashes
 from harness.experiment.load_trial import OVERHANG_S, offer_load, prepare_load
 from harness.experiment.matrix import Variant
@@ -24,6 +25,7 @@ from harness.search.trials import TIME_WAIT_S, reset_server
 from harness.store import Manifest, RunFolder
 from harness.testbed.local import check_root
 from harness.testbed.signals import ending_signals_raise
+from servers.registry import server_class
 
 WARM_UP_S = 1.0  # above the client's TIME_WAIT and until the server's queues are full
 SUSTAIN_S = 1.5
@@ -128,7 +130,7 @@ class LocalBench:
         name = self._target.name
         folder = self._run.path / "logs" / re.sub(r"[^\w.-]+", "-", f"{what}-{name}")
         with open_session(
-            self._target.server,
+            server_class(self._target.server),
             self._target.experiment,
             folder,
             f"{name}, {what}",
@@ -146,16 +148,8 @@ class LocalBench:
         trial = Trial(self._target.name, next(self._numbers), offered_cps, load={"round": number})
         trial.load["response_bytes"] = session.response_bytes
         session.say(f"{offered_cps:,.0f} connections/s")
-        try:
+        with storing(self._run, session, trial):
             offer_load(session, trial, self._part)
-            session.check_parts()
-        except BaseException:
-            trial.flags.append("cut short")
-            trial.set_aside = "cut short"
-            raise
-        finally:
-            if trial.samples:
-                self._run.add_trial(trial)
         reset_server(session)
         self._pass(self._seconds_of_trial())
         found = gate_trial(Readings(trial), session.experiment.cores.server)

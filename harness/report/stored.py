@@ -63,7 +63,8 @@ def describe_setting(manifest: Manifest) -> dict[str, Any]:
     kernel = manifest.machine.get("kernel", {})
     processors = manifest.machine.get("processors", {})
     memory = manifest.machine.get("memory", {})
-    nginx = [each for name, each in manifest.servers.items() if name.startswith("nginx/kernel")]
+    servers = [each for each in manifest.servers.values() if "tuning" in each]
+    tiers = dict.fromkeys(f"{each['name']}: {each['tuning']['tier']}" for each in servers)
     cores = manifest.experiment["cores"]
     return {
         "started": manifest.started,
@@ -75,10 +76,8 @@ def describe_setting(manifest: Manifest) -> dict[str, Any]:
         "memory": memory.get("MemTotal"),
         "kernel": kernel.get("release"),
         "kernel's CPU accounting": kernel.get("cpu_accounting"),
-        "nginx": nginx[0].get("version") if nginx else None,
-        "nginx and kernel tuning": ", ".join(
-            each["tuning"]["tier"] for each in nginx if "tuning" in each
-        ),
+        **{each["name"]: each["version"] for each in servers if each.get("version")},
+        "tuning": ", ".join(tiers),
         "generator": manifest.servers.get("generator", {}).get("program"),
         "everything else": str(Path(manifest.run) / "manifest.json"),
     }

@@ -13,7 +13,6 @@ from harness.errors import StackcostError
 from harness.experiment.matrix import Variant
 from harness.experiment.progress import Progress
 from harness.experiment.recorded import recorded
-from harness.experiment.schema import ServerName
 from harness.experiment.session import Session, open_session
 from harness.search.controller import Counted, search
 from harness.search.expected import seconds_left
@@ -25,8 +24,9 @@ from harness.store import Manifest, RunFolder
 from harness.testbed.local import check_root
 from harness.testbed.lock import RunLock
 from harness.testbed.signals import ending_signals_raise
+from servers.registry import server_class
 
-TWIN: ServerName = "astf-peer"
+TWIN = "astf-peer"
 TWIN_STEPS = (1, 2, 4)  # times the load at which the server lost something; until it loses as well
 SETUP_S = 7.0
 
@@ -138,16 +138,18 @@ class _Runner:
                 if self._measurer.measure(session, key, settings, offered, duration, True).lost:
                     break
 
-    def _session(
-        self, server: ServerName, target: Variant, key: Key
-    ) -> AbstractContextManager[Session]:
+    def _session(self, server: str, target: Variant, key: Key) -> AbstractContextManager[Session]:
         self._measurer.pass_seconds(SETUP_S)
         folder = f"{key.round}-{target.name}-{key.of}-{server}".replace("/", "-")
         where = f"{key.of} of {target.name}" + (" (twin)" if server != target.server else "")
         if self._task.rounds > 1:
             where = f"{key.round} of {self._task.rounds}, {where}"
         return open_session(
-            server, target.experiment, self._run.path / "logs" / folder, where, self._progress
+            server_class(server),
+            target.experiment,
+            self._run.path / "logs" / folder,
+            where,
+            self._progress,
         )
 
     def _describe(self, key: Key, session: Session) -> None:

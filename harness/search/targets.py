@@ -7,9 +7,9 @@ from typing import get_args
 from harness.errors import StackcostError
 from harness.experiment.load_file import load_experiment
 from harness.experiment.matrix import Variant, variants
-from harness.experiment.schema import ServerName
 from harness.search.runner import Task
 from harness.search.settings import Of, Settings, settings_for
+from servers.registry import SHIPPED
 
 USUAL = Path(__file__).resolve().parents[2] / "experiments" / "compare.yaml"
 
@@ -38,14 +38,11 @@ def task_of(
 
 
 def _targets(system: str) -> list[Variant]:
-    names: tuple[ServerName, ...] = get_args(ServerName)
-    for name in names:
-        if system == name:
-            usual = load_experiment(USUAL)
-            return variants(usual.model_copy(update={"servers": [name]}))
+    if system in SHIPPED:
+        return variants(load_experiment(USUAL).model_copy(update={"servers": [system]}))
     if not Path(system).is_file():
         raise StackcostError(
-            f"{system} is neither an experiment file nor one of {', '.join(names)}",
+            f"{system} is neither an experiment file nor one of {', '.join(SHIPPED)}",
             "stackcost ceiling nginx/kernel",
         )
     return variants(load_experiment(Path(system)))

@@ -13,7 +13,7 @@ from harness.analysis.readings import Readings
 from harness.experiment.limits import end_connections, open_connections, read_limits
 from harness.experiment.load_trial import OVERHANG_S, end_traffic, offer_load
 from harness.experiment.session import Session
-from harness.experiment.systems import tunables_of
+from harness.experiment.task import tunables_of
 from harness.model import Trial, Window
 from harness.search.controller import Counted
 from harness.search.settings import Of
@@ -34,11 +34,11 @@ POLL_S = 0.1
 def prepare(session: Session, of: Of) -> None:
     """Load the profile that trials of `of` use on both sides; flows have one for each trial."""
     if of == "flows":
-        session.system.serve(session.experiment.memory.profile, _tunables(session, {}))
+        session.server.serve(session.experiment.memory.profile, _tunables(session, {}))
         return
     extra = {"requests": REQUESTS_PER_CONNECTION} if of == "requests" else {}
     profile = KEEPALIVE_PROFILE if of == "requests" else session.experiment.load.profile
-    session.system.serve(profile, _tunables(session, extra))
+    session.server.serve(profile, _tunables(session, extra))
     session.client.load_profile(profile, _tunables(session, extra))
 
 
@@ -117,7 +117,7 @@ def _hold(session: Session, trial: Trial, number: int, duration: float) -> None:
     opening = number / open_cps
     held_s = opening + SETTLE_S + duration + SPARE_S
     trial.load["open_flows"] = number
-    refused = session.system.server.refusals()
+    refused = session.server.refusals()
     session.begin_trial()
     hold = {"flows": number, "cps": open_cps, "hold_seconds": held_s}
     session.client.load_profile(session.experiment.memory.profile, _tunables(session, hold))

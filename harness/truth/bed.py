@@ -11,10 +11,8 @@ from rich.console import Console
 from harness.experiment.progress import Progress
 from harness.experiment.schema import Experiment
 from harness.experiment.session import Session, open_session
-from harness.experiment.systems import Tunables
 from harness.model import Collector
 from harness.truth.known_memory import ChargedSockets
-from servers.base import Endpoint, Server
 from servers.known_cost import KnownCost
 
 PROFILES = Path(__file__).resolve().parents[2] / "trex_profiles"
@@ -58,22 +56,11 @@ def truth_experiment(**load: Any) -> Experiment:
     )
 
 
-class _System:
-    """The server of known cost as a session wants it."""
-
-    def __init__(self, experiment: Experiment, endpoint: Endpoint):
-        self.known = KnownCost(endpoint, experiment.workload.response_bytes)
-        self.server: Server = self.known
-        self._namespace = endpoint.namespace
-
-    def start(self) -> None:
-        self.known.start()
-
-    def serve(self, profile: Path, tunables: Tunables) -> None:
-        """It answers whatever comes."""
+class _KnownSockets(KnownCost):
+    """The server of known cost, and what the kernel says that each of its sockets holds."""
 
     def own_collectors(self) -> list[Collector]:
-        return [ChargedSockets(self._namespace)]
+        return [ChargedSockets(self.namespace)]
 
 
 @contextmanager
@@ -81,18 +68,13 @@ def known_cost_session(
     experiment: Experiment, split_at_syscalls: bool = False
 ) -> Iterator[tuple[Session, KnownCost]]:
     """A session over the server of known cost, with the load's profile loaded."""
-    made: list[_System] = []
-
-    def make(name: str, wanted: Experiment, endpoint: Endpoint) -> _System:
-        made.append(_System(wanted, endpoint))
-        return made[0]
-
     console = Console(quiet=True)
     with (
         tempfile.TemporaryDirectory(prefix="stackcost-") as folder,
         Progress(1.0, console) as progress,
         open_session(
-            "known-cost", experiment, Path(folder), "proof", progress, make, split_at_syscalls
+            _KnownSockets, experiment, Path(folder), "proof", progress, split_at_syscalls
         ) as session,
     ):
-        yield session, made[0].known
+        assert isinstance(session.server, KnownCost)
+        yield session, session.server

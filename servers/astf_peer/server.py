@@ -1,13 +1,16 @@
 """The ASTF server peer: an engine of its own on the server's cores, serving the load's profile."""
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
+from harness.collect.engine import Engine
 from harness.errors import StackcostError
 from harness.load.client import TrexClient
 from harness.load.generator import Generator
 from harness.load.trex_config import Port, TrexConfig
+from harness.model import Collector
 from harness.testbed.namespace import spawner
 from harness.testbed.network import (
     LOAD_ADDRESS,
@@ -17,30 +20,38 @@ from harness.testbed.network import (
 )
 from harness.testbed.steering import ReceiveWork, Steering, steer_receive
 from servers.astf_peer.request import first_request
-from servers.base import Endpoint
+from servers.base import Endpoint, Server, Task
 from servers.probe import ask
 
 NO_CLIENTS = 0  # client mask: no port opens connections
 
 
-class AstfPeer:
+class AstfPeer(Server):
     """An ASTF server that opens no connections, on a bare server end of the test bed.
 
     `profile`, `tunables`: the load's own. It has to be started before the generator attaches to
     the load's end, since the kernel's stack there probes it.
     """
 
-    name: str = "astf-peer"
+    name = "astf-peer"
+    kernel_stack = False
 
-    def __init__(self, endpoint: Endpoint, profile: Path, tunables: dict[str, Any] | None = None):
+    def __init__(
+        self, endpoint: Endpoint, profile: Path, tunables: Mapping[str, Any] | None = None
+    ):
         self._endpoint = endpoint
         self._profile = profile
-        self._tunables = tunables or {}
+        self._tunables = dict(tunables or {})
         self._generator: Generator | None = None
         self._client: TrexClient | None = None
         self._steering: Steering | None = None
         self._response_length: int | None = None
         self._probes = 0
+
+    @classmethod
+    def make(cls, endpoint: Endpoint, task: Task) -> Self:
+        """The peer of an experiment's load."""
+        return cls(endpoint, task.profile, task.tunables)
 
     @property
     def client(self) -> TrexClient:
@@ -93,9 +104,15 @@ class AstfPeer:
         """Connections accepted since start by its own count, less those made here."""
         return int(self.client.stats()["traffic"]["server"]["tcps_accepts"]) - self._probes
 
-    def refusals(self) -> dict[str, int]:
-        """It keeps no such count of its own."""
-        return {}
+    def serve(self, profile: Path, tunables: Mapping[str, Any]) -> None:
+        """Serve another profile, with the same response."""
+        self.client.stop()
+        self.client.load_profile(profile, dict(tunables))
+        self.client.start(mult=1, client_mask=NO_CLIENTS)
+
+    def own_collectors(self) -> list[Collector]:
+        """What the engine says of itself."""
+        return [Engine("peer", self.client)]
 
     def processes(self) -> dict[str, int]:
         """The engine, and the kernel threads that do its interface's receive work."""

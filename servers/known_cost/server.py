@@ -7,11 +7,11 @@ import subprocess
 import time
 from pathlib import Path
 from statistics import median
-from typing import Any
+from typing import Any, Self
 
 from harness.errors import StackcostError
 from harness.testbed.namespace import end_group, find_program, run
-from servers.base import Endpoint
+from servers.base import Endpoint, Server, Task
 from servers.probe import ask, ensure_port_free
 
 SOURCE = Path(__file__).with_name("known_cost.c")
@@ -34,14 +34,14 @@ class Control(ctypes.Structure):
     ]
 
 
-class KnownCost:
+class KnownCost(Server):
     """Answers each request with `response_bytes`, after a burn of `set_burn`; one process.
 
     `hold`: bytes of its own that it allocates and fills for each connection from then on.
     `leave_unread`: from then on it answers at once and leaves the request in the socket's buffer.
     """
 
-    name: str = "known-cost"
+    name = "known-cost"
 
     def __init__(self, endpoint: Endpoint, response_bytes: int = 100, request: bytes = b"\r\n\r\n"):
         self._endpoint = endpoint
@@ -51,6 +51,11 @@ class KnownCost:
         self._control: Control | None = None
         self._own_requests = 0
         self._loops_per_us = 0.0
+
+    @classmethod
+    def make(cls, endpoint: Endpoint, task: Task) -> Self:
+        """For an experiment, with nothing burnt or held yet."""
+        return cls(endpoint, task.response_bytes)
 
     def start(self) -> None:
         """Compile, start, wait until it answers, and find how many loops a microsecond has."""
@@ -79,6 +84,11 @@ class KnownCost:
         except BaseException:
             self.stop()
             raise
+
+    @property
+    def namespace(self) -> str:
+        """Where it runs."""
+        return self._endpoint.namespace
 
     def set_burn(self, microseconds: float) -> None:
         """From now on burn about so long for each request; `burnt` says how long it really was."""
@@ -110,10 +120,6 @@ class KnownCost:
         """The one process."""
         alive = self._process is not None and self._process.poll() is None
         return {"worker-0": self._process.pid} if self._process and alive else {}
-
-    def refusals(self) -> dict[str, int]:
-        """It keeps no such count."""
-        return {}
 
     def requests_served(self) -> int | None:
         """Requests answered since start, less those made here."""

@@ -4,13 +4,13 @@ import shutil
 import subprocess
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import psutil
 
 from harness.errors import StackcostError
 from harness.testbed.namespace import end_group, run
-from servers.base import Endpoint
+from servers.base import Endpoint, Server, Task
 from servers.nginx_kernel.configuration import Directives, affinity_masks, find_build, render
 from servers.nginx_kernel.status import STATUS_SOCKET, Status, read_status
 from servers.probe import Response, ask, ensure_port_free
@@ -18,11 +18,14 @@ from servers.probe import Response, ask, ensure_port_free
 DEFAULT_REQUEST = b"GET / HTTP/1.1\r\nHost: 48.0.0.1\r\n\r\n"
 START_PATIENCE_S = 10.0
 STOP_PATIENCE_S = 5.0
+SPARE_FILES = 200  # beside its connections, nginx opens logs, sockets and what it serves
 
 
-class NginxKernel:
+class NginxKernel(Server):
     """nginx serving one file of `body_bytes` for every path.
 
+    `response_bytes`: of a whole response, headers included, in place of `body_bytes`; the body is
+    fitted to it at start. `open_flows`: connections that have to be possible at once.
     `workers`: worker processes, one bound to each core in turn; by default as many as cores.
     `worker_connections`: connections a worker may hold; nginx allocates them all at start.
     `reuseport`: a listening socket for each worker, between which the kernel spreads connections.
@@ -33,12 +36,14 @@ class NginxKernel:
     `directives`: a tuning's own, by context; they come before those given here.
     """
 
-    name: str = "nginx/kernel"
+    name = "nginx/kernel"
 
     def __init__(
         self,
         endpoint: Endpoint,
         body_bytes: int = 32_000,
+        response_bytes: int | None = None,
+        open_flows: int = 0,
         workers: int | None = None,
         worker_connections: int = 16_384,
         reuseport: bool = True,
@@ -47,7 +52,9 @@ class NginxKernel:
         directives: Directives | None = None,
     ):
         self._endpoint = endpoint
-        self._body_bytes = body_bytes
+        self._body_bytes = response_bytes or body_bytes
+        self._response_bytes = response_bytes
+        self._open_flows = open_flows
         self._workers = workers or len(endpoint.cpus)
         self._worker_connections = worker_connections
         self._reuseport = reuseport
@@ -58,8 +65,34 @@ class NginxKernel:
         self._own_requests = 0
         self._build = find_build()
 
+    @classmethod
+    def make(cls, endpoint: Endpoint, task: Task) -> Self:
+        """nginx for an experiment."""
+        return cls(
+            endpoint,
+            response_bytes=task.response_bytes,
+            open_flows=task.open_flows,
+            workers=task.workers,
+            worker_connections=task.worker_connections,
+            directives=task.tier.directives(),
+            request=task.request,
+        )
+
     def start(self) -> None:
         """Start nginx and wait until it answers; StackcostError with nginx's own words if not."""
+        self._start()
+        if self._response_bytes is not None:
+            self._fit_response(self._response_bytes)
+        if self.open_files() < self._open_flows + SPARE_FILES:
+            granted = self.open_files()
+            self.stop()
+            raise StackcostError(
+                f"nginx may open {granted:,} files on this machine, and {self._open_flows:,} open "
+                f"flows need {self._open_flows + SPARE_FILES:,}",
+                "raise the hard limit (ulimit -Hn), or lower memory.open_flows of the experiment",
+            )
+
+    def _start(self) -> None:
         self.stop()
         self._own_requests = 0
         where = self._endpoint
@@ -94,23 +127,6 @@ class NginxKernel:
     def response_length(self) -> int:
         """Bytes of headers and body in answer to `request`, from a real one."""
         return self._ask().length
-
-    def fit_response(self, length: int) -> None:
-        """Serve a body such that a whole response has `length` bytes, by restarting with it.
-
-        StackcostError when no body does: below the headers' own length, or where one more byte of
-        body is one more digit of Content-Length.
-        """
-        for _ in range(2):  # the second time the header has the new body's number of digits
-            self._body_bytes = length - (self.response_length() - self._body_bytes)
-            if self._body_bytes < 0:
-                break
-            self.start()
-            if self.response_length() == length:
-                return
-        raise StackcostError(
-            f"nginx cannot answer with {length} bytes in all", "choose a few more response_bytes"
-        )
 
     def open_files(self) -> int:
         """Files and sockets all workers together may hold open, as the kernel granted it.
@@ -181,6 +197,24 @@ class NginxKernel:
             (self._endpoint.folder / name).unlink(missing_ok=True)
         for name in ("temporary", "www"):
             shutil.rmtree(self._endpoint.folder / name, ignore_errors=True)
+
+    def _fit_response(self, length: int) -> None:
+        """Serve a body such that a whole response has `length` bytes, by restarting with it.
+
+        StackcostError when no body does: below the headers' own length, or where one more byte of
+        body is one more digit of Content-Length.
+        """
+        for _ in range(2):  # the second time the header has the new body's number of digits
+            self._body_bytes = length - (self.response_length() - self._body_bytes)
+            if self._body_bytes < 0:
+                break
+            self._start()
+            if self.response_length() == length:
+                return
+        self.stop()
+        raise StackcostError(
+            f"nginx cannot answer with {length} bytes in all", "choose a few more response_bytes"
+        )
 
     def _ask(self) -> Response:
         where = self._endpoint

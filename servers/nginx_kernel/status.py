@@ -1,13 +1,12 @@
 """nginx's own account of its connections and requests, from its stub_status module."""
 
-import os
 import re
-import socket
 from dataclasses import dataclass
 from pathlib import Path
 
+from servers.probe import ask_socket
+
 STATUS_SOCKET = "status.sock"
-TIMEOUT_S = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,18 +25,7 @@ class Status:
 
 def read_status(folder: Path) -> Status:
     """Ask the nginx that runs in `folder`; OSError when none answers."""
-    directory = os.open(folder, os.O_PATH)
-    try:
-        with socket.socket(socket.AF_UNIX) as connection:
-            connection.settimeout(TIMEOUT_S)
-            # Through the descriptor: the address of a UNIX socket is limited to 107 bytes.
-            connection.connect(f"/proc/self/fd/{directory}/{STATUS_SOCKET}")
-            connection.sendall(b"GET / HTTP/1.0\r\n\r\n")
-            answer = b""
-            while part := connection.recv(4096):
-                answer += part
-    finally:
-        os.close(directory)
+    answer = ask_socket(folder / STATUS_SOCKET, b"GET / HTTP/1.0\r\n\r\n")
     return parse_status(answer.decode())
 
 

@@ -49,7 +49,12 @@ def test_quick_replaces_only_what_it_names() -> None:
         ("  warm_up_s: 2\n", "", "load: #", "load.warm_up_s: Field required"),
         ("2000, 4000, 6000]", "2000, -5]", "2000, -5]", "load.offered_cps.2: Input should be gr"),
         ("[0, 2000, 5000, 10000, 15000]", "[0, 9, 5]", "[0, 9, 5]", "the counts must ascend"),
-        ("servers: [nginx/kernel,", "servers: [apache,", "[apache,", "servers.0: Input should be"),
+        (
+            "servers: [nginx/kernel,",
+            "servers: [apache,",
+            "[apache,",
+            "servers.0: there is no server",
+        ),
         ("16.0.0.1-16.0.0.200", "16.0.0.9-16.0.0.1", "16.0.0.9-", "first address of the range"),
         ("    sustain_s: 3", "    sustain_s: 0", "sustain_s: 0", "load.sustain_s: Input should"),
         ("http_hold.py", "http_gone.py", None, "there is no file"),

@@ -30,6 +30,7 @@ from harness.store import RunFolder
 from harness.testbed.lock import RunLock
 from harness.testbed.namespace import execute
 from harness.testbed.signals import ending_signals_raise
+from servers.nginx_kernel import NginxKernel
 from tests.search.simulated import plan_of
 
 COMPARE = Path(__file__).resolve().parents[2] / "experiments" / "compare.yaml"
@@ -60,7 +61,7 @@ def session_of(experiment: Experiment, folder: Path) -> Iterator[Session]:
         RunLock(),
         ending_signals_raise(),
         Progress(60, Console(file=io.StringIO())) as progress,
-        open_session("nginx/kernel", experiment, folder / "logs", "test", progress) as session,
+        open_session(NginxKernel, experiment, folder / "logs", "test", progress) as session,
     ):
         yield session
 
@@ -107,7 +108,7 @@ def one_trial(session: Session, of: Of, load: float) -> Trial:
 @pytest.mark.bed
 def test_each_ceilings_trials_count_what_was_served_and_find_what_was_not(tmp_path: Path) -> None:
     with session_of(small(), tmp_path) as session:
-        server = session.system.server
+        server = session.server
 
         prepare(session, "requests")
         requests = one_trial(session, "requests", 2_000)

@@ -41,12 +41,22 @@ def test_the_body_comes_whole_and_its_length_was_probed(
     assert nginx.response_length() == int(head) + int(body)
 
 
-def test_a_response_can_be_fitted_to_a_whole_length(bed: LocalTestbed, nginx: NginxKernel) -> None:
-    nginx.fit_response(32_000)
+def test_a_response_can_be_fitted_to_a_whole_length(bed: LocalTestbed, tmp_path: Path) -> None:
+    fitted = NginxKernel(bed.endpoint(tmp_path), response_bytes=32_000)
+    fitted.start()
     head, body = fetch(bed, "%{size_header} %{size_download}").split()
-    assert int(head) + int(body) == nginx.response_length() == 32_000
+    assert int(head) + int(body) == fitted.response_length() == 32_000
+    fitted.stop()
     with pytest.raises(StackcostError, match="cannot answer with 10 bytes"):
-        nginx.fit_response(10)
+        NginxKernel(bed.endpoint(tmp_path), response_bytes=10).start()
+    assert processes_inside(bed.server_namespace) == []
+
+
+def test_open_flows_need_as_many_files(bed: LocalTestbed, tmp_path: Path) -> None:
+    server = NginxKernel(bed.endpoint(tmp_path), open_flows=1 << 31)
+    with pytest.raises(StackcostError, match=r"nginx may open .* open flows need 2,147,483,848"):
+        server.start()
+    assert processes_inside(bed.server_namespace) == []
 
 
 def test_the_granted_number_of_open_files_is_known(nginx: NginxKernel) -> None:

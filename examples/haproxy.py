@@ -1,0 +1,61 @@
+"""HAProxy that answers by itself: the example of docs/adding-a-server.md."""
+
+import csv
+import re
+import subprocess
+from typing import Any
+
+from harness.testbed.namespace import find_program
+from servers.probe import ask_socket, whole_response
+from servers.program import HttpProgram
+
+SMALLEST_BUFFER = 16_384  # HAProxy's own default; a response has to fit into one
+SPARE = 2_048  # of it, for headers on their way through
+
+
+class HAProxy(HttpProgram):
+    """One process with a thread for each worker; every request is answered from memory."""
+
+    def command(self) -> list[str]:
+        """In the foreground, without a master process."""
+        program = find_program("haproxy", "install it: apt-get install haproxy")
+        return [program, "-db", "-f", "haproxy.cfg"]
+
+    def write_files(self) -> None:
+        """Its configuration, and the response as it is to be sent."""
+        response = whole_response(self.task.response_bytes)
+        (self.endpoint.folder / "response.http").write_bytes(response)
+        (self.endpoint.folder / "haproxy.cfg").write_text(self._configuration())
+
+    def requests_counted(self) -> int | None:
+        """req_tot of the frontend, from the UNIX socket: no TCP counter moves."""
+        text = ask_socket(self.endpoint.folder / "admin.sock", b"show stat\n").decode()
+        rows = csv.DictReader(text.removeprefix("# ").splitlines())
+        return next(int(row["req_tot"]) for row in rows if row["pxname"] == "web")
+
+    def describe(self) -> dict[str, Any]:
+        """With version and configuration."""
+        said = subprocess.run([self.command()[0], "-v"], capture_output=True, text=True).stdout
+        version = re.search(r"version (\S+)", said)
+        return super().describe() | {
+            "version": version[1] if version else None,
+            "configuration": self._configuration(),
+        }
+
+    def _configuration(self) -> str:
+        room = self.task.worker_connections * self.workers
+        return f"""global
+    nbthread {self.workers}
+    maxconn {room}
+    no strict-limits # two files for each of maxconn would be asked for; it needs one
+    tune.bufsize {max(SMALLEST_BUFFER, self.task.response_bytes + SPARE)}
+    stats socket unix@admin.sock
+defaults
+    mode http
+    timeout client 75s
+    timeout http-keep-alive 75s
+    timeout http-request 75s
+frontend web
+    bind {self.endpoint.address}:{self.endpoint.port}
+    http-request return status 200 errorfile response.http
+"""

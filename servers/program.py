@@ -1,0 +1,141 @@
+"""A program on the kernel's stack that answers HTTP: started, probed, counted, stopped."""
+
+import subprocess
+import time
+from abc import abstractmethod
+from typing import Any, Self
+
+from harness.errors import StackcostError
+from harness.testbed.namespace import end_group, run
+from servers.base import Endpoint, Server, Task
+from servers.probe import Response, ask, ensure_port_free
+
+START_PATIENCE_S = 10.0
+STOP_PATIENCE_S = 5.0
+
+
+class HttpProgram(Server):
+    """What most servers have in common; a server of one's own derives from it.
+
+    `endpoint`: where it runs. `task`: what it is asked for. `log`: its output, in its folder.
+    """
+
+    def __init__(self, endpoint: Endpoint, task: Task):
+        self.endpoint = endpoint
+        self.task = task
+        self.log = endpoint.folder / "error.log"
+        self._process: subprocess.Popen[bytes] | None = None
+        self._own_requests = 0
+
+    @classmethod
+    def make(cls, endpoint: Endpoint, task: Task) -> Self:
+        """As it is made by hand."""
+        return cls(endpoint, task)
+
+    @abstractmethod
+    def command(self) -> list[str]:
+        """The program and its arguments. It stays in the foreground; its folder is current."""
+
+    @abstractmethod
+    def write_files(self) -> None:
+        """Write its configuration and content into `endpoint.folder`, which is there."""
+
+    def requests_counted(self) -> int | None:
+        """Requests since start by its own count, all of them; None when it keeps none.
+
+        Asked in a way that moves no TCP counter: see `servers.probe.ask_socket`.
+        """
+        return None
+
+    @property
+    def workers(self) -> int:
+        """As many as the experiment says, or one for each core."""
+        return self.task.workers or len(self.endpoint.cpus)
+
+    def start(self) -> None:
+        """Start it and wait until it answers; StackcostError with its own words if it does not."""
+        self.stop()
+        where = self.endpoint
+        where.folder.mkdir(parents=True, exist_ok=True)
+        ensure_port_free(where.namespace, where.address, where.port)
+        try:
+            self.write_files()
+            with self.log.open("wb") as log:
+                self._process = run(
+                    where.namespace,
+                    self.command(),
+                    where.cpus,
+                    cwd=where.folder,
+                    stdout=log,
+                    stderr=log,
+                )
+            self._wait_until_up(self._process)
+            self.check_health()
+        except BaseException:
+            self.stop()
+            raise
+
+    def check_health(self) -> None:
+        """One request must bring the whole response."""
+        response = self._ask()
+        if response.status != 200 or response.length != self.task.response_bytes:
+            raise StackcostError(
+                f"{self.name} answered {response.status} with {response.length} bytes, "
+                f"not 200 with {self.task.response_bytes}",
+                f"see {self.log}",
+            )
+
+    def response_length(self) -> int:
+        """Bytes of headers and body in answer to the load's request, from a real one."""
+        return self._ask().length
+
+    def requests_served(self) -> int | None:
+        """Requests since start by its own count, less those made here."""
+        try:
+            counted = self.requests_counted()
+        except TimeoutError:  # it is overwhelmed
+            return None
+        return None if counted is None else counted - self._own_requests
+
+    def processes(self) -> dict[str, int]:
+        """The one that was started; a server with more adds them."""
+        if self._process is None or self._process.poll() is not None:
+            return {}
+        return {"worker-0": self._process.pid}
+
+    def describe(self) -> dict[str, Any]:
+        """What ran; a server adds its version and configuration."""
+        return {
+            "name": self.name,
+            "command": self.command(),
+            "cpus": list(self.endpoint.cpus),
+            "workers": self.workers,
+        }
+
+    def stop(self) -> None:
+        """End it; configuration and log stay in the folder."""
+        if self._process is not None:
+            end_group(self._process, STOP_PATIENCE_S)
+            self._process = None
+        self._own_requests = 0
+
+    def _ask(self) -> Response:
+        where = self.endpoint
+        response = ask(where.namespace, where.address, where.port, self.task.request)
+        self._own_requests += 1
+        return response
+
+    def _wait_until_up(self, process: subprocess.Popen[bytes]) -> None:
+        deadline = time.monotonic() + START_PATIENCE_S
+        while process.poll() is None and time.monotonic() < deadline:
+            try:
+                self._ask()
+                return
+            except StackcostError as error:
+                refused = isinstance(error.__cause__, ConnectionRefusedError)
+                if not refused:
+                    raise
+                time.sleep(0.02)
+        said = " ".join(self.log.read_text(errors="replace").split()[-40:])
+        how = f"ended with {process.returncode}" if process.poll() is not None else "did not listen"
+        raise StackcostError(f"{self.name} {how}: {said or 'it said nothing'}", f"see {self.log}")

@@ -1,0 +1,65 @@
+"""The walk of docs/adding-a-server.md on the real bed, from a folder that is nobody's."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from harness.analysis.checks import checks
+from harness.analysis.readings import Readings
+from harness.gate.bench import open_bench
+from harness.gate.target import target_of
+from harness.report.stored import summary_of
+from harness.store import RunFolder
+from harness.testbed.lock import RunLock
+from harness.testbed.network import existing_namespaces
+from tests.experiment.test_run import REPOSITORY, run_folder, start
+
+pytestmark = pytest.mark.bed
+EXAMPLES = REPOSITORY / "examples"
+
+
+@pytest.fixture
+def experiment(tmp_path: Path) -> Path:
+    """HAProxy alone, in a folder of its user's."""
+    shutil.copy(EXAMPLES / "haproxy.py", tmp_path)
+    text = (EXAMPLES / "haproxy.yaml").read_text().replace("../", f"{REPOSITORY}/")
+    text = text.replace("[nginx/kernel, haproxy.py]", "[./haproxy.py]")
+    path = tmp_path / "mine.yaml"
+    path.write_text(text.replace("baseline: nginx/kernel", "baseline: haproxy"))
+    return path
+
+
+def test_a_server_of_ones_own_is_measured_counted_and_reported(
+    experiment: Path, tmp_path: Path
+) -> None:
+    results = tmp_path / "results"
+    process = start(["run", str(experiment), "--quick", "--results", str(results)])
+    output, errors = process.communicate(timeout=120)
+    assert process.returncode == 0, output + errors
+    run = run_folder(results)
+    *_, loaded = (trial for trial in run.trials() if trial.offered_cps)
+    held = {check.name.partition(" ")[0]: check.holds for check in checks(Readings(loaded), [1])}
+    assert held["requests"] and held["received"] and loaded.load["response_bytes"] == 2000
+    (server,) = summary_of(run).servers
+    assert server.name == "haproxy" and server.levels[0].completed_cps.median > 0
+    assert "nbthread 1" in run.manifest().servers["haproxy"]["configuration"]
+    assert "haproxy" in (run.path / "report.html").read_text()
+    assert existing_namespaces() == []
+
+
+def test_its_ceiling_is_what_the_gate_measures(experiment: Path, tmp_path: Path) -> None:
+    with RunLock(60), open_bench(target_of(experiment), tmp_path / "gate", ["test"]) as bench:
+        (trial,) = bench.measure(30_000, 1)
+    assert not trial.kept_up and trial.completed_cps > 0
+    assert RunFolder.open(Path(bench.folder)).manifest().state == "complete"
+
+
+def test_one_that_does_not_start_is_told_in_its_own_words(experiment: Path, tmp_path: Path) -> None:
+    server = tmp_path / "haproxy.py"
+    server.write_text(server.read_text().replace("mode http", "mode nonsense"))
+    process = start(["run", str(experiment), "--quick", "--results", str(tmp_path / "results")])
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 1 and "Traceback" not in errors
+    assert "haproxy ended with 1" in errors and "nonsense" in errors
+    assert existing_namespaces() == []

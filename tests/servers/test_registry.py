@@ -1,0 +1,111 @@
+"""Servers by name and by the file of somebody's own; nothing is started."""
+
+from pathlib import Path
+
+import pytest
+
+from harness.errors import StackcostError
+from harness.experiment.identity import profile_hashes
+from harness.experiment.load_file import load_experiment
+from harness.experiment.matrix import pairs, variants
+from harness.experiment.schema import Experiment
+from servers.base import Server
+from servers.probe import whole_response
+from servers.registry import SHIPPED, server_class
+
+EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "haproxy.yaml"
+WHOLE = """
+from servers.program import HttpProgram
+
+class Mine(HttpProgram):
+    def command(self):
+        return ["mine"]
+
+    def write_files(self):
+        pass
+"""
+
+
+def test_every_server_of_the_suite_is_found_and_called_by_its_name() -> None:
+    for name in SHIPPED:
+        assert server_class(name).name == name
+    assert [server_class(name).kernel_stack for name in SHIPPED] == [True, False]
+
+
+def test_a_file_is_found_and_called_by_its_own_name(tmp_path: Path) -> None:
+    path = tmp_path / "mine.py"
+    path.write_text(WHOLE)
+    found = server_class(str(path))
+    assert issubclass(found, Server) and found.name == "mine" and found.kernel_stack
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("import nothing_of_this_name\n", r"mine\.py line 1: ModuleNotFoundError"),
+        ("\nclass Mine(:\n", r"mine\.py line 2: SyntaxError"),
+        ("x = 1\n", "one class of a server, it has none"),
+        (WHOLE + "class Other(Mine):\n    pass\n", "it has Mine, Other"),
+        (WHOLE.replace("write_files", "write_none"), "Mine lacks write_files"),
+        ("from servers.nginx_kernel import NginxKernel\n", "it has none"),
+    ],
+)
+def test_what_is_wrong_in_a_file_is_told(tmp_path: Path, text: str, told: str) -> None:
+    path = tmp_path / "mine.py"
+    path.write_text(text)
+    with pytest.raises(StackcostError, match=told):
+        server_class(str(path))
+
+
+def test_an_experiment_names_a_file_relative_to_its_own() -> None:
+    experiment = load_experiment(EXAMPLE)
+    assert experiment.servers == ["nginx/kernel", str(EXAMPLE.with_name("haproxy.py"))]
+    assert [each.name for each in variants(experiment)] == ["nginx/kernel", "haproxy"]
+    assert pairs(experiment) == (("nginx/kernel", "haproxy"),)
+    assert str(EXAMPLE.with_name("haproxy.py")) in profile_hashes(experiment)
+
+
+def test_a_stored_plan_is_read_when_the_file_is_gone() -> None:
+    stored = load_experiment(EXAMPLE).model_dump(mode="json")
+    stored["servers"][1] = "/gone/haproxy.py"
+    read = Experiment.model_validate(stored)
+    assert [each.name for each in variants(read)] == ["nginx/kernel", "haproxy"]
+    assert "/gone/haproxy.py" not in profile_hashes(read)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ("haproxy.py]", "x/haproxy.py]", r"servers\.1: there is no file .*x/haproxy\.py"),
+        ("haproxy.py]", "haproxy.py, ./haproxy.py]", "servers: a value stands twice"),
+        ("haproxy.py]", "haproxy.py, x/haproxy.py]", "two servers have the same name"),
+        (
+            "haproxy.py]",
+            "haproxy]",
+            r"there is no server 'haproxy'; one of nginx/kernel, astf-peer",
+        ),
+        ("against: haproxy", "against: mine", "'mine' is compared, but is not among nginx/kernel"),
+    ],
+)
+def test_an_experiment_that_names_none_is_told(
+    tmp_path: Path, old: str, new: str, told: str
+) -> None:
+    text = EXAMPLE.read_text().replace("../", f"{EXAMPLE.parents[1]}/").replace(old, new)
+    (tmp_path / "haproxy.py").write_text(EXAMPLE.with_name("haproxy.py").read_text())
+    (tmp_path / "mine.yaml").write_text(text)
+    with pytest.raises(StackcostError, match=told):
+        load_experiment(tmp_path / "mine.yaml")
+
+
+@pytest.mark.parametrize("length", [39, 47, 49, 1000, 2000, 32_000])
+def test_a_whole_response_has_the_length_asked_for(length: int) -> None:
+    response = whole_response(length)
+    head, _, body = response.partition(b"\r\n\r\n")
+    assert len(response) == length
+    assert head.endswith(b"content-length: %d" % len(body))
+
+
+@pytest.mark.parametrize("length", [10, 48])
+def test_a_length_that_no_response_has_is_refused(length: int) -> None:
+    with pytest.raises(StackcostError, match=f"no response has {length} bytes"):
+        whole_response(length)
