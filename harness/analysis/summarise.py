@@ -153,5 +153,6 @@ def _row(seen: Readings, context: Context) -> TrialRow:
         retransmitted=flows.retransmitted(trial),
         server_cpu_total=None if hold else cpu.server_total(seen, context.server_cpus),
         flags=trial.flags + ([f"in no figure: {trial.set_aside}"] if trial.set_aside else []),
+        set_aside=trial.set_aside,
         checks=[] if trial.set_aside else checks.checks(seen, context.server_cpus),
     )

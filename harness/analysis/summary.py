@@ -104,7 +104,7 @@ class Factor(Part):
 
 
 class TrialRow(Part):
-    """One trial, kept whatever it showed."""
+    """One trial, kept whatever it showed. `set_aside`: why it is in no figure; empty for most."""
 
     number: int
     round: int
@@ -117,6 +117,7 @@ class TrialRow(Part):
     retransmitted: int
     server_cpu_total: float | None
     flags: list[str]
+    set_aside: str = ""
     checks: list[Check]
 
 

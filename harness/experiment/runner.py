@@ -1,5 +1,6 @@
 """Runs an experiment: every trial is stored as soon as it is over, whatever happens next."""
 
+import dataclasses
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -7,9 +8,11 @@ from typing import Any
 
 from rich.console import Console
 
-from harness.analysis.checks import is_hold
+from harness.analysis.checks import disturbances, is_hold
+from harness.analysis.readings import Readings
 from harness.collect.machine import describe_machine
 from harness.errors import StackcostError
+from harness.experiment.attempts import storing, until_undisturbed
 from harness.experiment.hold_trial import run_hold_trial
 from harness.experiment.identity import (
     check_resumable,
@@ -37,6 +40,9 @@ from harness.store.manifest import Resumption
 from harness.testbed.local import check_root
 from harness.testbed.lock import RunLock
 from harness.testbed.signals import ending_signals_raise
+from servers.registry import server_class
+
+REPEATS = 1  # of a trial that the generator or the machine disturbed
 
 
 def run_experiment(
@@ -102,24 +108,32 @@ def _run_turns(
     manifest: Manifest,
     console: Console,
 ) -> None:
+    seconds = planned_seconds(turns, experiment)
     with (
         recorded(run, manifest, "go on with: stackcost run --resume"),
-        Progress(planned_seconds(turns, experiment), console) as progress,
+        Progress(seconds, console) as progress,
     ):
-        _Runner(experiment, run, manifest, progress).run(turns)
+        _Runner(experiment, run, manifest, progress, seconds).run(turns)
 
 
 class _Runner:
-    """The state of one run: how many of the planned seconds are behind it."""
+    """The state of one run: how many of the planned seconds are behind it, and its repeats."""
 
     def __init__(
-        self, experiment: Experiment, run: RunFolder, manifest: Manifest, progress: Progress
+        self,
+        experiment: Experiment,
+        run: RunFolder,
+        manifest: Manifest,
+        progress: Progress,
+        seconds: float,
     ):
         self._experiment = experiment
         self._run = run
         self._manifest = manifest
         self._progress = progress
         self._reached = 0.0
+        self._seconds = seconds
+        self._repeats = 0
 
     def run(self, turns: Sequence[Turn]) -> None:
         for turn in turns:
@@ -129,7 +143,11 @@ class _Runner:
             where = f"round {turn.round} of {self._experiment.rounds}, {variant.name}"
             try:
                 with open_session(
-                    variant.server, variant.experiment, folder, where, self._progress
+                    server_class(variant.server),
+                    variant.experiment,
+                    folder,
+                    where,
+                    self._progress,
                 ) as session:
                     self._pass(SETUP_S)
                     self._describe(turn, session)
@@ -139,30 +157,43 @@ class _Runner:
 
     def _run_turn(self, turn: Turn, session: Session) -> None:
         for trial in turn.holds:
-            session.say(f"{trial.load['open_flows']:,} flows held open")
-            self._run_trial(session, trial)
+            self._measure(session, trial, f"{trial.load['open_flows']:,} flows held open")
         if turn.loads:
             prepare_load(session)
         for trial in turn.loads:
-            session.say(f"{trial.offered_cps:,.0f} connections/s")
-            self._run_trial(session, trial)
+            self._measure(session, trial, f"{trial.offered_cps:,.0f} connections/s")
 
-    def _run_trial(self, session: Session, trial: Trial) -> None:
-        """Run and store a trial; one that is cut short is stored too, with a flag that says so."""
-        trial.load["response_bytes"] = session.response_bytes
-        try:
-            (run_hold_trial if is_hold(trial) else run_load_trial)(session, trial)
-            session.check_parts()
-        except BaseException as error:
-            trial.flags.append("cut short")
-            trial.set_aside = "cut short"
-            if isinstance(error, Exception):
-                session.check_parts()  # a part that ended is the cause, and the error its effect
-            raise
-        finally:
-            if trial.samples:
-                self._run.add_trial(trial)
-        self._pass(seconds_of(trial, self._experiment))
+    def _measure(self, session: Session, planned: Trial, what: str) -> None:
+        """Run and store a trial; a disturbed one once more, and then it is in no figure.
+
+        The last one counts even if it was disturbed as well: to choose by what came out would
+        move the figures.
+        """
+
+        def attempt(repeat: int) -> Trial:
+            session.say(what + (", again: it was disturbed" if repeat else ""))
+            if repeat:
+                self._repeats += 1
+                self._seconds += seconds_of(planned, self._experiment)
+                self._progress.expect(self._seconds)
+            trial = dataclasses.replace(
+                planned,
+                number=planned.number + self._repeats,
+                load=planned.load | {"response_bytes": session.response_bytes},
+                phases={},
+                flags=[],
+            )
+            with storing(self._run, session, trial):
+                (run_hold_trial if is_hold(trial) else run_load_trial)(session, trial)
+            self._pass(seconds_of(trial, self._experiment))
+            return trial
+
+        def disturbed(trial: Trial) -> list[str]:
+            return disturbances(Readings(trial), session.experiment.cores.server)
+
+        *disturbed_ones, last = until_undisturbed(attempt, disturbed, REPEATS)
+        for trial in disturbed_ones:
+            self._run.set_aside([trial.number], f"disturbed, repeated as trial {last.number}")
 
     def _pass(self, seconds: float) -> None:
         self._reached += seconds

@@ -101,14 +101,17 @@ def difference_answer(found: Sequence[Difference]) -> str:
 
 def trust_answer(runs: OpenedRuns) -> str:
     """How many trials there are, how many of them are flagged, and how many checks hold."""
-    trials = [trial for summary in runs.summaries for trial in summary.trials]
+    everything = [trial for summary in runs.summaries for trial in summary.trials]
+    trials = [trial for trial in everything if not trial.set_aside]
+    aside = len(everything) - len(trials)
+    kept = f" {aside} more {'are' if aside > 1 else 'is'} kept and in no figure." if aside else ""
     flagged = sum(bool(trial.flags) for trial in trials)
     checks = [check.holds for trial in trials for check in trial.checks]
     unknown = checks.count(None)
     return (
         f"**Of {len(trials)} trials {flagged or 'none'} {'are' if flagged > 1 else 'is'} flagged; "
         f"{checks.count(True)} checks hold, {checks.count(False)} fail, and {unknown} were not "
-        "possible on this machine.**"
+        f"possible on this machine.{kept}**"
     )
 
 

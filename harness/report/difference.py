@@ -173,4 +173,5 @@ def _name(side: Side, systems: list[str]) -> str:
 
 
 def _flagged(side: Side, systems: set[str]) -> int:
-    return sum(bool(trial.flags) for trial in side.summary.trials if trial.server in systems)
+    used = (trial for trial in side.summary.trials if not trial.set_aside)
+    return sum(bool(trial.flags) for trial in used if trial.server in systems)

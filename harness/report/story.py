@@ -16,10 +16,13 @@ def opening(summary: Summary) -> str:
 
 
 def of_trials(summary: Summary) -> str:
-    """A run's name, how many trials it has, and how many of them are distrusted."""
-    trials, flagged = len(summary.trials), sum(bool(trial.flags) for trial in summary.trials)
+    """A run's name, how many trials are in its figures, and how many of them are distrusted."""
+    used = [trial for trial in summary.trials if not trial.set_aside]
+    flagged = sum(bool(trial.flags) for trial in used)
     doubt = f", {flagged} of them flagged" if flagged else ", none flagged"
-    return f"`{summary.run}`: {trials} trials{doubt}"
+    aside = len(summary.trials) - len(used)
+    kept = f"; {aside} more in no figure, disturbed or cut short" if aside else ""
+    return f"`{summary.run}`: {len(used)} trials{doubt}{kept}"
 
 
 def reading(summary: Summary) -> str:

@@ -2,6 +2,7 @@
 
 import itertools
 
+from harness.experiment.attempts import storing, until_undisturbed
 from harness.experiment.progress import Progress
 from harness.experiment.session import Session
 from harness.model import Trial
@@ -35,19 +36,23 @@ class Measurer:
         twin: bool = False,
     ) -> Counted:
         """One trial, repeated while it lost something under a disturbance; all are stored."""
-        attempts: list[Trial] = []
-        for repeat in range(settings.repeats + 1):
+
+        def attempt(repeat: int) -> Trial:
             again = f", repeat {repeat}" if repeat else ""
             session.say(f"{load:,.0f} {UNITS[key.of]} for {duration:g} s{again}")
             record = {"of": key.of, "load": load, "duration_s": duration}
             record |= {"repeat": repeat, "twin": twin}
             trial = Trial(key.server, next(self._numbers), 0.0, load={"round": key.round})
             trial.load |= {"response_bytes": session.response_bytes, "ceiling": record}
-            self._run_trial(session, trial, key, load, duration)
-            attempts.append(trial)
-            if not needs_repeat(trial):
-                break
-        return counted(decisive(attempts))
+            with storing(self._run, session, trial):
+                run_trial(session, trial, key.of, load, duration)
+            self.trials.append(trial)
+            self.pass_seconds(
+                seconds_of(key.of, load, duration, session.experiment.memory.open_cps)
+            )
+            return trial
+
+        return counted(decisive(until_undisturbed(attempt, needs_repeat, settings.repeats)))
 
     def expect(self, seconds_left: float) -> None:
         """So many seconds are still to come."""
@@ -57,18 +62,3 @@ class Measurer:
         """So many seconds of work, as planned for it, are behind us."""
         self._passed += seconds
         self._progress.reach(self._passed)
-
-    def _run_trial(
-        self, session: Session, trial: Trial, key: Key, load: float, duration: float
-    ) -> None:
-        """Run and store a trial; one that is cut short is stored too, with a flag that says so."""
-        try:
-            run_trial(session, trial, key.of, load, duration)
-        except BaseException:
-            trial.flags.append("cut short")
-            raise
-        finally:
-            if trial.samples:
-                self._run.add_trial(trial)
-        self.trials.append(trial)
-        self.pass_seconds(seconds_of(key.of, load, duration, session.experiment.memory.open_cps))

@@ -3,6 +3,7 @@
 Ctrl-C, two harnesses at once, and cleaning up after a kill: test_run.py.
 """
 
+import io
 import os
 import signal
 import subprocess
@@ -12,7 +13,14 @@ from pathlib import Path
 
 import psutil
 import pytest
+from rich.console import Console
 
+from harness.experiment.load_file import load_experiment
+from harness.experiment.runner import run_experiment
+from harness.model import Trial
+from harness.report.stored import summary_of
+from harness.report.story import of_trials
+from harness.report.tables import trial_table
 from harness.store import RunFolder
 from harness.testbed.network import existing_namespaces
 from tests.experiment.test_run import REPOSITORY, read_until, run_folder, start
@@ -58,6 +66,11 @@ def programs(run: "subprocess.Popen[str]", name: str) -> list[psutil.Process]:
     ]
 
 
+def whole(folder: RunFolder) -> list[Trial]:
+    """Without what a busy machine disturbed, which was made again."""
+    return [trial for trial in folder.trials() if not trial.set_aside]
+
+
 def end_of(run: "subprocess.Popen[str]", results: Path) -> tuple[RunFolder, str]:
     """The folder and the message of a run that failed; the machine must be as it was."""
     _, errors = run.communicate(timeout=60)
@@ -66,9 +79,8 @@ def end_of(run: "subprocess.Popen[str]", results: Path) -> tuple[RunFolder, str]
     folder = run_folder(results)
     manifest = folder.manifest()
     assert manifest.state == "failed" and manifest.failure in errors
-    trials = folder.trials()
-    assert [trial.load.get("open_flows") for trial in trials][:2] == [0, 100]
-    assert all(not trial.set_aside for trial in trials[:2]), "what was over before is whole"
+    held = [trial.load.get("open_flows") for trial in whole(folder)]
+    assert held == [0, 100], "what was over before is whole"
     assert f"--resume {folder.path}" in errors
     return folder, manifest.failure
 
@@ -87,8 +99,32 @@ def test_a_program_killed_in_mid_trial_is_named(
         process.kill()
     folder, cause = end_of(going, tmp_path / "results")
     assert told in cause
-    cut = folder.trials()[2:]  # none if it had not begun yet
+    cut = [trial for trial in folder.trials() if trial.offered_cps]  # none if not begun yet
     assert all(trial.set_aside == "cut short" and trial.samples for trial in cut)
+
+
+def test_a_disturbed_trial_is_made_once_more_and_is_in_no_figure(
+    alone: Path, tmp_path: Path
+) -> None:
+    output = io.StringIO()
+    loop = ["taskset", "-c", "1", "timeout", "100", "sh", "-c", "while :; do :; done"]
+    disturber = subprocess.Popen(loop)
+    try:
+        plan = load_experiment(alone, quick=True)
+        folder = run_experiment(plan, "alone", tmp_path, [], Console(file=output, width=200))
+    finally:
+        disturber.terminate()
+        disturber.wait()
+    assert "300 connections/s, again: it was disturbed" in output.getvalue()
+    first, second = (trial for trial in folder.trials() if trial.offered_cps)
+    assert first.set_aside == f"disturbed, repeated as trial {second.number}"
+    assert first.samples and second.number == first.number + 1 and not second.set_aside
+    assert all("other programs took" in " ".join(trial.flags) for trial in (first, second))
+    summary = summary_of(folder)
+    assert len(summary.servers[0].levels[0].completed_cps.values) == 1
+    row = next(row for row in trial_table(summary).rows if row[0] == str(first.number))
+    assert row[-1].endswith(f"in no figure: {first.set_aside}")
+    assert "more in no figure" in of_trials(summary)
 
 
 def test_a_full_disk_is_told_in_the_runs_own_manifest(alone: Path, tmp_path: Path) -> None:
@@ -104,7 +140,7 @@ def test_a_full_disk_is_told_in_the_runs_own_manifest(alone: Path, tmp_path: Pat
                 assert written
         folder, cause = end_of(run, disk)
         assert "no space left" in cause
-        assert len(folder.trials()) == 2
+        assert not any(trial.offered_cps for trial in folder.trials())
     finally:
         subprocess.run(["umount", str(disk)], check=True)
 
@@ -132,7 +168,7 @@ def resumed(alone: Path, tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
         run.kill()
         run.communicate()
         killed = run_folder(folder / "results")
-        assert (killed.manifest().state, len(killed.trials())) == ("running", 2)
+        assert (killed.manifest().state, len(whole(killed))) == ("running", 2)
         assert existing_namespaces(), "a killed run cannot clean up"
         again = start(["run", "--resume", str(killed.path)])
         _, errors = again.communicate(timeout=90)
@@ -146,10 +182,10 @@ def test_a_killed_run_goes_on_with_only_what_is_missing(resumed: RunFolder) -> N
     assert existing_namespaces() == []
     manifest = resumed.manifest()
     assert manifest.state == "complete"
-    assert [each.first_trial for each in manifest.resumed] == [3]
-    trials = resumed.trials()
-    assert [trial.number for trial in trials] == [1, 2, 3]
-    assert [trial.load.get("open_flows") for trial in trials] == [0, 100, None]
+    assert [trial.load.get("open_flows") for trial in whole(resumed)] == [0, 100, None]
+    numbers = [trial.number for trial in resumed.trials()]
+    assert numbers == list(range(1, len(numbers) + 1))
+    assert [each.first_trial for each in manifest.resumed] == [whole(resumed)[1].number + 1]
     memory = resumed.summary()["servers"][0]["memory"]
     assert memory["total"]["median"] is not None
     assert not (resumed.path / "reserve").exists()

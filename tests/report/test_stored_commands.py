@@ -74,3 +74,22 @@ def test_show_prints_the_answer_and_how_the_run_ended(run: RunFolder) -> None:
     said = stackcost("show", str(run.path))
     assert "cpu factor nginx/kernel : astf-peer" in said and "state: complete" in said
     assert json.loads(stackcost("show", str(run.path), "--json"))["run"] == run.name
+
+
+def test_two_runs_become_one_page_where_it_is_wanted(tmp_path: Path) -> None:
+    runs = [store(tmp_path / "results", compared(), published=False) for _ in range(2)]
+    page = tmp_path / "both.html"
+    said = stackcost("report", *(str(run.path) for run in runs), "--out", str(page))
+    assert said.splitlines()[-1] == str(page)
+    text = page.read_text()
+    assert all(run.name in text for run in runs) and 'id="compare_runs"' in text
+    assert "No difference shown" in text and "Traceback" not in text
+    for run in runs:
+        assert run.summary()["run"] == run.name
+        assert not (run.path / "report.html").exists(), "one page, and only there"
+
+
+def test_a_report_of_what_is_no_run_names_it(run: RunFolder, tmp_path: Path) -> None:
+    with pytest.raises(StackcostError, match="is not a run's folder"):
+        stackcost("report", str(run.path), str(tmp_path), "--out", str(tmp_path / "page.html"))
+    assert not (tmp_path / "page.html").exists()
