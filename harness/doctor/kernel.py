@@ -81,7 +81,7 @@ def check_af_xdp() -> Check:
             "AF_XDP",
             State.MISSING,
             str(error),
-            "the engine has to use net_af_packet, which is slower",
+            "the engine has to use packet sockets",
             "use a kernel built with CONFIG_XDP_SOCKETS=y, as Debian's are",
         )
     return Check("AF_XDP", State.OK, "a socket can be opened")

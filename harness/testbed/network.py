@@ -25,6 +25,8 @@ SERVICE_ADDRESS = "48.0.0.1"
 CLIENT_NETWORK = "16.0.0.0/8"
 CLIENT_ADDRESS = "16.0.0.1"
 MTU = 1500
+RECEIVE_STEP_NS = 50_000  # common in drivers of NICs
+EMPTY_POLLS = 100  # in a row, after which the poll waits to be woken
 INITIAL_WINDOW = 2  # segments; the published bed sets it on this very route
 
 NAMESPACES = (LOAD_NAMESPACE, SERVER_NAMESPACE)
@@ -73,13 +75,27 @@ def receive_as_a_nic() -> None:
     execute(SERVER_NAMESPACE, ["ethtool", "-K", SERVER_INTERFACE, "gro", "on"])
 
 
+def moderate_server_receive() -> None:
+    """Let the server's end be polled in fixed steps while frames come, as by a NIC with rx-usecs.
+
+    Otherwise a sender wakes the poll for nearly each frame it sends, and pays for that: in a
+    virtual machine more than for all the rest of sending (Documentation/networking/napi.rst,
+    "Software IRQ coalescing").
+    """
+    folder = f"/sys/class/net/{SERVER_INTERFACE}"
+    execute(SERVER_NAMESPACE, ["tee", f"{folder}/gro_flush_timeout"], stdin=str(RECEIVE_STEP_NS))
+    execute(SERVER_NAMESPACE, ["tee", f"{folder}/napi_defer_hard_irqs"], stdin=str(EMPTY_POLLS))
+
+
 @contextmanager
 def kernel_client(service_address: str = SERVICE_ADDRESS) -> Iterator[None]:
     """Let the kernel's stack be the client for a while, before the generator takes the load's end.
 
     Programs in the load's namespace then reach the server from 16.0.0.1. Anything attached to the
-    interface by AF_XDP would swallow the answers.
+    interface by AF_XDP would swallow the answers. A generator before may have had the address under
+    another MAC address, so the server is made to ask again.
     """
+    execute(SERVER_NAMESPACE, ["ip", "neighbor", "flush", "dev", SERVER_INTERFACE])
     with IPRoute(netns=LOAD_NAMESPACE) as network:
         index = network.link_lookup(ifname=LOAD_INTERFACE)[0]
         network.addr("replace", index=index, address=LOAD_ADDRESS, prefixlen=24)

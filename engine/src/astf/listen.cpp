@@ -102,7 +102,7 @@ void DataCore::World::decide(Flow& flow, uint32_t number) {
 
 bool DataCore::World::choose_template(Flow& flow, const Packet& packet) {
   const uint32_t number = servers.choose(true, packet.destination_port, packet.destination.low32(),
-                                         {packet.payload, packet.payload_length});
+                                         {packet.payload, packet.payload_at_hand});
   if (number == ServerTable::kNone) {
     ++table_counters[index_of(Side::server)][Counter::err_defer_no_template];
     return false;

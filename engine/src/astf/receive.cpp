@@ -134,7 +134,7 @@ Flow* DataCore::World::new_server_flow(const Frame& frame, const Packet& packet,
   if (undecided == ServerTable::kNone)
     number = servers.find(tcp, port, address);
   else if (!tcp)
-    number = servers.choose(tcp, port, address, {packet.payload, packet.payload_length});
+    number = servers.choose(tcp, port, address, {packet.payload, packet.payload_at_hand});
   else
     number = take_undecided(undecided);
   if (number == ServerTable::kNone) {

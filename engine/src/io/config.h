@@ -16,8 +16,9 @@ struct ConfigError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// One port as configured: `device` is "dummy", "wire", a PCI address, a Linux interface name, or a
-/// DPDK virtual device with its arguments ("net_memif0,role=client").
+/// One port as configured: `device` is "dummy", "wire", a PCI address, a Linux interface's name
+/// (AF_XDP) or that after "packet:" (packet sockets), or a DPDK virtual device with its arguments
+/// ("net_memif0,role=client").
 struct PortConfig {
   std::string device;
   PortAddress address;  ///< mac all zero: the device's own

@@ -45,6 +45,9 @@ DeviceName parse_device_name(const std::string& text) {
   if (text == "dummy") return {DeviceKind::dummy, text, ""};
   if (text == "wire") return {DeviceKind::wire, text, ""};
   if (if_nametoindex(text.c_str()) != 0) return {DeviceKind::interface, text, ""};
+  constexpr std::string_view kPacket = "packet:";
+  if (text.starts_with(kPacket) && if_nametoindex(text.c_str() + kPacket.size()) != 0)
+    return {DeviceKind::packet_socket, text.substr(kPacket.size()), ""};
   if (const auto address = pci_address(text)) return {DeviceKind::pci, *address, ""};
   constexpr std::string_view kOption = "--vdev=";
   const std::string device = text.starts_with(kOption) ? text.substr(kOption.size()) : text;
@@ -54,9 +57,9 @@ DeviceName parse_device_name(const std::string& text) {
     return {DeviceKind::virtual_device, device.substr(0, comma), arguments};
   }
   throw ConfigError(fmt::format(
-      "no network device \"{}\": the interfaces of this network namespace are {}; other ports are "
-      "written as a PCI address (0000:03:00.0), a DPDK device (net_memif0,role=client), \"dummy\", "
-      "or \"wire\"",
+      "no network device \"{}\": the interfaces of this network namespace are {}, each also by "
+      "packet sockets (packet:eth1); other ports are written as a PCI address (0000:03:00.0), a "
+      "DPDK device (net_memif0,role=client), \"dummy\", or \"wire\"",
       text, fmt::join(interface_names(), ", ")));
 }
 

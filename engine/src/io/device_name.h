@@ -11,6 +11,7 @@ enum class DeviceKind {
   pci,             ///< "03:00.0", "0000:03:00.0"
   virtual_device,  ///< DPDK's: "net_memif0,role=client", with or without "--vdev="
   interface,       ///< of Linux, in the network namespace the engine runs in
+  packet_socket,   ///< such an interface by packet sockets: "packet:eth1"
 };
 
 struct DeviceName {

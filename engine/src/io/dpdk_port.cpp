@@ -1,19 +1,18 @@
 #include "io/dpdk_port.h"
 
 #include <fmt/format.h>
-#include <net/if.h>
 #include <rte_bus_pci.h>
 #include <rte_dev.h>
 #include <rte_errno.h>
 #include <rte_ethdev.h>
-#include <sys/ioctl.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
 
 #include "io/captured_errors.h"
 #include "io/dpdk_queue.h"
+#include "io/linux_interface.h"
+#include "io/packet_socket_port.h"
 
 namespace engine {
 namespace {
@@ -222,17 +221,6 @@ std::unique_ptr<Port> open_quietly(Open open) {
   }
 }
 
-void check_is_up(const std::string& interface) {
-  ifreq request{};
-  interface.copy(request.ifr_name, sizeof request.ifr_name - 1);
-  const int socket_number = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-  const bool up = ioctl(socket_number, SIOCGIFFLAGS, &request) == 0 && (request.ifr_flags & IFF_UP);
-  close(socket_number);
-  if (!up)
-    throw ConfigError(
-        fmt::format("interface {} is down; bring it up: ip link set {} up", interface, interface));
-}
-
 /// Without it AF_XDP enters the kernel at every poll that finds nothing, for its busy polling. That
 /// is lost on a veth: since Linux 6.13 a NAPI instance gets its id after veth has noted it, so the
 /// kernel finds nothing to poll. There, threaded NAPI does the receive work on a CPU of one's
@@ -241,7 +229,7 @@ constexpr const char* kNoBusyPoll = "busy_budget=0";
 
 std::unique_ptr<Port> open_interface(const std::string& interface, uint32_t port, uint32_t cores,
                                      std::vector<std::string>& notices) {
-  check_is_up(interface);
+  LinuxInterface{interface};  // up
   std::string reason;
   try {
     return open_quietly([&] {
@@ -253,12 +241,9 @@ std::unique_ptr<Port> open_interface(const std::string& interface, uint32_t port
   } catch (const ConfigError& error) {
     reason = error.what();
   }
-  auto opened = open_quietly([&] {
-    return open_virtual(fmt::format("net_af_packet{}", port),
-                        fmt::format("iface={},qpairs={}", interface, cores), cores);
-  });
-  notices.push_back(fmt::format(
-      "{}: on AF_PACKET, which is slower, because AF_XDP does not attach: {}", interface, reason));
+  auto opened = open_packet_socket_port(interface, cores);
+  notices.push_back(
+      fmt::format("{}: on a packet socket, because AF_XDP does not attach: {}", interface, reason));
   return opened;
 }
 

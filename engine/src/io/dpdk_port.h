@@ -10,8 +10,8 @@ namespace engine {
 uint32_t packet_memory_mb(uint32_t cores);
 
 /// Opens and starts the device; DPDK runs. `port`: its number here. `cores`: queues it must have.
-/// A Linux interface is attached by AF_XDP, or by AF_PACKET where that does not work: a line in
-/// `notices`. Throws ConfigError with DPDK's own words.
+/// A Linux interface is attached by AF_XDP, or by packet sockets where that does not work: a line
+/// in `notices`. Throws ConfigError with DPDK's own words.
 std::unique_ptr<Port> open_dpdk_port(const DeviceName& device, uint32_t port, uint32_t cores,
                                      std::vector<std::string>& notices);
 

@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "net/checksum.h"
-#include "net/ethernet.h"
+#include "net/offload.h"
 
 namespace engine {
 namespace {
@@ -41,22 +41,19 @@ bool append(rte_mbuf* packet, rte_mempool* pool, const uint8_t* bytes, uint32_t 
 
 /// Tells the device to complete the checksums, and to cut the payload when it is long.
 void request_offloads(rte_mbuf* packet, const Frame& frame) {
-  const EtherType ethernet = read_ethernet(frame);
-  uint8_t* const ip = frame.head + ethernet.length;
-  const bool ipv4 = ethernet.type == kEtherTypeIpv4;
-  const size_t ip_length = ipv4 ? size_t{ip[0] & 0xfu} * 4 : 40;
-  uint8_t* const transport = ip + ip_length;
-  const bool tcp = (ipv4 ? ip[9] : ip[6]) == 6;
-  packet->l2_len = ethernet.length;
-  packet->l3_len = ip_length;
-  packet->l4_len = tcp ? size_t{transport[12]} / 16 * 4 : 8;
-  packet->ol_flags |= ipv4 ? RTE_MBUF_F_TX_IPV4 | RTE_MBUF_F_TX_IP_CKSUM : RTE_MBUF_F_TX_IPV6;
-  packet->ol_flags |= tcp ? RTE_MBUF_F_TX_TCP_CKSUM : RTE_MBUF_F_TX_UDP_CKSUM;
-  if (frame.segment_size == 0 || frame.payload_length <= frame.segment_size) return;
+  const HeaderLengths lengths = header_lengths(frame);
+  packet->l2_len = lengths.ethernet;
+  packet->l3_len = lengths.ip;
+  packet->l4_len = lengths.transport;
+  packet->ol_flags |=
+      lengths.ipv4 ? RTE_MBUF_F_TX_IPV4 | RTE_MBUF_F_TX_IP_CKSUM : RTE_MBUF_F_TX_IPV6;
+  packet->ol_flags |= lengths.tcp ? RTE_MBUF_F_TX_TCP_CKSUM : RTE_MBUF_F_TX_UDP_CKSUM;
+  if (!to_be_cut(frame)) return;
   packet->ol_flags |= RTE_MBUF_F_TX_TCP_SEG;
   packet->tso_segsz = frame.segment_size;
   // For packets it cuts, a device wants the pseudo-header's sum without the length.
-  const uint32_t length = packet->l4_len + frame.payload_length;
+  uint8_t* const transport = frame.head + lengths.ethernet + lengths.ip;
+  const uint32_t length = lengths.transport + frame.payload_length;
   const uint16_t without = static_cast<uint16_t>(~checksum_fold(length));
   store_be(transport + 16, checksum_fold(ChecksumSum{load_be<uint16_t>(transport + 16)} + without));
 }
@@ -67,16 +64,6 @@ DpdkQueue::DpdkQueue(uint16_t device, uint16_t queue, rte_mempool* pool, DeviceO
     : device_(device), queue_(queue), pool_(pool), transmit_(drain, this, offloads) {}
 
 DpdkQueue::~DpdkQueue() = default;
-
-void DpdkQueue::set_filter(const MacAddress& mac, bool promiscuous) {
-  mac_ = mac;
-  promiscuous_ = promiscuous;
-}
-
-bool DpdkQueue::wanted(const uint8_t* destination) const {
-  return promiscuous_ || (destination[0] & 1) != 0 ||
-         std::memcmp(destination, mac_.data(), mac_.size()) == 0;
-}
 
 std::span<const Frame> DpdkQueue::receive() {
   received_ = rte_eth_rx_burst(device_, queue_, packets_.data(), packets_.size());
@@ -98,7 +85,7 @@ std::span<const Frame> DpdkQueue::receive() {
     }
     uint8_t* const head = rte_pktmbuf_mtod(packet, uint8_t*);
     const bool too_short = packet->data_len < kEthernetLength;
-    if (too_short || !wanted(head)) {
+    if (too_short || !filter_.passes(head)) {
       ++drops_[too_short ? Drop::too_short : Drop::not_ours];
       continue;
     }

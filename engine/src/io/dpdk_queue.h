@@ -20,11 +20,12 @@ class DpdkQueue final : public PortQueue {
   std::span<const Frame> receive() override;
   void release() override;
   TransmitQueue& transmit() override { return transmit_; }
-  void set_filter(const MacAddress& mac, bool promiscuous) override;
+  void set_filter(const MacAddress& mac, bool promiscuous) override {
+    filter_ = {mac, promiscuous};
+  }
 
  private:
   static void drain(void* self, std::span<Frame> frames);
-  bool wanted(const uint8_t* destination) const;
   rte_mbuf* complete(Frame& frame);
   void send(std::span<rte_mbuf*> packets);
   void refill(std::span<Frame> frames);
@@ -32,8 +33,7 @@ class DpdkQueue final : public PortQueue {
   const uint16_t device_;
   const uint16_t queue_;
   rte_mempool* const pool_;
-  MacAddress mac_{};
-  bool promiscuous_ = true;
+  AddressFilter filter_;
   uint16_t received_ = 0;  ///< packets out with the core
   std::array<rte_mbuf*, TransmitQueue::kBurst> packets_;
   std::array<Frame, TransmitQueue::kBurst> frames_;

@@ -9,6 +9,7 @@
 #include "io/dpdk_port.h"
 #include "io/dummy_port.h"
 #include "io/eal.h"
+#include "io/packet_socket_port.h"
 #include "io/wire.h"
 
 namespace engine {
@@ -48,6 +49,11 @@ void pin_control_thread(uint32_t cpu) {
     throw ConfigError(fmt::format("master_thread_id: this machine has no CPU {} to run on", cpu));
 }
 
+bool takes_dpdk(DeviceKind kind) {
+  return kind == DeviceKind::pci || kind == DeviceKind::virtual_device ||
+         kind == DeviceKind::interface;
+}
+
 }  // namespace
 
 Machine::Machine(const EngineConfig& config) : config_(config) {
@@ -63,7 +69,7 @@ void Machine::open_ports() {
   uint32_t memory_mb = kEalMemoryMb;
   for (const PortConfig& port : config_.ports) {
     const DeviceName& device = devices.emplace_back(parse_device_name(port.device));
-    if (device.kind == DeviceKind::dummy || device.kind == DeviceKind::wire) continue;
+    if (!takes_dpdk(device.kind)) continue;
     if (device.kind == DeviceKind::pci) pci.push_back(device.name);
     memory_mb += packet_memory_mb(config_.cores_per_pair);
     with_dpdk_ = true;
@@ -79,6 +85,8 @@ void Machine::open_ports() {
       ports_.push_back(make_dummy_port(number, config_.cores_per_pair));
     else if (device.kind == DeviceKind::wire)
       for (auto& end : make_wire(number, config_.cores_per_pair)) ports_.push_back(std::move(end));
+    else if (device.kind == DeviceKind::packet_socket)
+      ports_.push_back(open_packet_socket_port(device.name, config_.cores_per_pair));
     else
       ports_.push_back(open_dpdk_port(device, number, config_.cores_per_pair, config_.notices));
   }

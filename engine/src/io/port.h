@@ -1,6 +1,7 @@
 #pragma once
 // What every kind of port offers: to its data cores a queue each, to the control thread its state.
 
+#include <cstring>
 #include <memory>
 #include <optional>
 #include <span>
@@ -9,6 +10,18 @@
 #include "net/frame.h"
 
 namespace engine {
+
+/// Which received frames are for a port.
+struct AddressFilter {
+  MacAddress mac{};
+  bool promiscuous = true;
+
+  /// `destination`: where a frame begins. Group addresses always pass.
+  bool passes(const uint8_t* destination) const {
+    return promiscuous || (destination[0] & 1) != 0 ||
+           std::memcmp(destination, mac.data(), mac.size()) == 0;
+  }
+};
 
 /// One port's frames of one data core. Used by that core's thread alone.
 class PortQueue {

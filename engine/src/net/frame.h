@@ -20,7 +20,8 @@ enum class Checksums : uint8_t {
 
 /// One frame to send or received. `head` holds the bytes from the Ethernet header on. Payload
 /// either follows in `head` or, when `payload` is set, lies elsewhere in memory that outlives the
-/// frame.
+/// frame. A received frame with a payload_length and no `payload` is cut: so many more bytes were
+/// on the wire, and the port has them no more.
 struct Frame {
   uint8_t* head = nullptr;
   const uint8_t* payload = nullptr;

@@ -1,5 +1,7 @@
 #include "net/packet.h"
 
+#include <algorithm>
+
 #include "net/checksum.h"
 #include "net/ethernet.h"
 
@@ -85,6 +87,7 @@ bool transport_sum_good(const Packet& packet, uint8_t protocol, size_t length) {
   // RFC 768: no checksum, over IPv4 only (RFC 8200 section 8.1).
   if (protocol == kUdp && found == 0) return packet.destination.is_v4();
   if (found == checksum_fold(pseudo)) return true;
+  if (packet.payload_at_hand < packet.payload_length) return false;  // nothing to compute it from
   const ChecksumSum header = checksum_add(pseudo, packet.transport, packet.transport_header_length);
   return checksum_fold(checksum_add(header, packet.payload, packet.payload_length)) == 0xffff;
 }
@@ -123,6 +126,8 @@ PacketKind parse_packet(const Frame& frame, Packet& packet) {
   packet.transport = header;
   packet.payload = frame.payload != nullptr ? frame.payload : header + header_length;
   packet.payload_length = static_cast<uint32_t>(transport.length - header_length);
+  const size_t at_hand = frame.payload != nullptr ? frame.payload_length : in_head - header_length;
+  packet.payload_at_hand = std::min(packet.payload_length, static_cast<uint32_t>(at_hand));
 
   if (frame.checksums != Checksums::trusted &&
       !transport_sum_good(packet, transport.protocol, transport.length))

@@ -32,6 +32,7 @@ struct Packet {
   const uint8_t* transport = nullptr;   ///< TCP or UDP header
   const uint8_t* payload = nullptr;     ///< transport payload, contiguous
   uint32_t payload_length = 0;          ///< bytes; Ethernet padding is left out
+  uint32_t payload_at_hand = 0;         ///< of them at `payload`; not all where the frame was cut
 };
 
 /// Parses `frame`. `packet` is valid for kinds tcp and udp, and its addresses for

@@ -12,6 +12,9 @@ TEST(DeviceName, TellsKindsApart) {
   EXPECT_EQ(parse_device_name("dummy").kind, DeviceKind::dummy);
   EXPECT_EQ(parse_device_name("wire").kind, DeviceKind::wire);
   EXPECT_EQ(parse_device_name("lo").kind, DeviceKind::interface);
+  EXPECT_EQ(parse_device_name("packet:lo").kind, DeviceKind::packet_socket);
+  EXPECT_EQ(parse_device_name("packet:lo").name, "lo");
+  EXPECT_THROW(parse_device_name("packet:sc-nothing"), ConfigError);
   for (const char* text : {"03:00.0", "0000:03:00.0"}) {
     const DeviceName device = parse_device_name(text);
     EXPECT_EQ(device.kind, DeviceKind::pci);

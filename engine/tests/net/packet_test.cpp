@@ -226,9 +226,26 @@ TEST(Packet, PayloadMayLieElsewhere) {
   ASSERT_EQ(parse_packet(frame, packet), PacketKind::tcp);
   EXPECT_EQ(packet.payload, payload.data());
   EXPECT_EQ(packet.payload_length, 100u);
+  EXPECT_EQ(packet.payload_at_hand, 100u);
   // It cannot begin in the head and go on elsewhere.
   frame.head_length += 4;
   frame.payload_length -= 4;
+  EXPECT_EQ(parse_packet(frame, packet), PacketKind::bad_length);
+}
+
+TEST(Packet, ACutOneIsTakenOnTrustOnly) {
+  Bytes bytes = make({.payload = 100});
+  Frame frame;
+  frame.head = bytes.data();
+  frame.head_length = static_cast<uint16_t>(bytes.size() - 80);
+  frame.payload_length = 80;
+  Packet packet;
+  EXPECT_EQ(parse_packet(frame, packet), PacketKind::bad_transport_sum);
+  frame.checksums = Checksums::trusted;
+  ASSERT_EQ(parse_packet(frame, packet), PacketKind::tcp);
+  EXPECT_EQ(packet.payload_length, 100u);
+  EXPECT_EQ(packet.payload_at_hand, 20u);
+  frame.payload_length = 79;  // less than the IP header tells
   EXPECT_EQ(parse_packet(frame, packet), PacketKind::bad_length);
 }
 

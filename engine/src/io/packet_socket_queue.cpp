@@ -1,0 +1,252 @@
+#include "io/packet_socket_queue.h"
+
+#include <fmt/format.h>
+#include <linux/if_ether.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <bit>
+#include <cerrno>
+
+#include "io/config.h"
+#include "net/checksum.h"
+#include "net/offload.h"
+
+namespace engine {
+namespace {
+
+/// Frames that may wait: several milliseconds' worth at 100,000 a second.
+constexpr uint32_t kSlots = 2048;
+/// What the kernel puts before a frame: tpacket2_hdr, sockaddr_ll, OffloadHeader, alignment; and
+/// the Ethernet header with a tag.
+constexpr uint32_t kSlotOverhead = 128;
+/// Longer frames are always coalesced ones.
+constexpr uint32_t kLongestMtu = 9216;
+
+/// Memory the kernel is asked for in one piece.
+constexpr uint32_t kBlockBytes = 1 << 16;
+
+/// How often a device that is full is asked again before frames are dropped.
+constexpr int kSendAttempts = 64;
+
+constexpr uint8_t kCwr = 0x80;
+constexpr size_t kTcpChecksum = 16;
+constexpr size_t kUdpChecksum = 6;
+
+uint32_t status_of(tpacket2_hdr& slot) {
+  return std::atomic_ref(slot.tp_status).load(std::memory_order_acquire);
+}
+
+/// The kernel took the tag out of the frame and hands it over beside it: put it back.
+uint8_t* insert_tag(uint8_t* head, const tpacket2_hdr& slot) {
+  std::memmove(head - kVlanTagLength, head, 12);
+  head -= kVlanTagLength;
+  store_be<uint16_t>(head + 12, kEtherTypeVlan);
+  store_be<uint16_t>(head + 14, slot.tp_vlan_tci);
+  return head;
+}
+
+/// Of IPv4 the kernel completes the transport's checksum, not the header's own.
+void fill_ip_checksum(uint8_t* ip, size_t length) {
+  store_be<uint16_t>(ip + 10, 0);
+  store_be<uint16_t>(ip + 10, checksum_finish(checksum_add(0, ip, length)));
+}
+
+/// VIRTIO 1.2, section 5.1.6.2.
+OffloadHeader request_offloads(const Frame& frame) {
+  OffloadHeader offload{};
+  if (frame.checksums != Checksums::partial) return offload;
+  const HeaderLengths lengths = header_lengths(frame);
+  uint8_t* const ip = frame.head + lengths.ethernet;
+  if (lengths.ipv4) fill_ip_checksum(ip, lengths.ip);
+  offload.flags = OffloadHeader::kNeedsChecksum;
+  offload.checksum_start = static_cast<uint16_t>(lengths.ethernet + lengths.ip);
+  offload.checksum_offset = lengths.tcp ? kTcpChecksum : kUdpChecksum;
+  if (!to_be_cut(frame)) return offload;
+  offload.segmentation = lengths.ipv4 ? OffloadHeader::kTcpIpv4 : OffloadHeader::kTcpIpv6;
+  if (ip[lengths.ip + 13] & kCwr) offload.segmentation |= OffloadHeader::kEcn;
+  offload.segment_size = frame.segment_size;
+  offload.header_length = static_cast<uint16_t>(offload.checksum_start + lengths.transport);
+  return offload;
+}
+
+}  // namespace
+
+Descriptor::~Descriptor() {
+  if (number >= 0) close(number);
+}
+
+PacketSocketQueue::PacketSocketQueue(const LinkLayer& link)
+    : socket_(socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0)),
+      transmit_(drain, this, {.checksum = true, .max_payload = kUncutPayload}) {
+  for (size_t i = 0; i < messages_.size(); ++i) {
+    headers_[i].msg_hdr.msg_iov = messages_[i].parts.data();
+    messages_[i].parts[0] = {&messages_[i].offload, sizeof(OffloadHeader)};
+  }
+  check(socket_.number, "opening a packet socket, which takes root");
+  open_ring(link);
+}
+
+PacketSocketQueue::~PacketSocketQueue() {
+  munmap(ring_, kSlots * slot_bytes_);
+}
+
+void PacketSocketQueue::check(int result, const char* what) const {
+  if (result < 0) throw ConfigError(fmt::format("{}: {}", what, std::strerror(errno)));
+}
+
+void PacketSocketQueue::set(int option, int value, const char* what) {
+  check(setsockopt(socket_.number, SOL_PACKET, option, &value, sizeof value), what);
+}
+
+void PacketSocketQueue::open_ring(const LinkLayer& link) {
+  set(PACKET_VERSION, TPACKET_V2, "asking for a ring of version 2");
+  set(PACKET_VNET_HDR, 1, "asking for offloads");
+  set(PACKET_IGNORE_OUTGOING, 1, "leaving out what is sent");
+  set(PACKET_QDISC_BYPASS, 1, "sending past the queueing discipline");
+
+  slot_bytes_ = std::bit_ceil(std::min(link.mtu, kLongestMtu) + kSlotOverhead);
+  tpacket_req request{};
+  request.tp_frame_size = static_cast<unsigned>(slot_bytes_);
+  request.tp_frame_nr = kSlots;
+  request.tp_block_size = std::max(request.tp_frame_size, kBlockBytes);
+  request.tp_block_nr = static_cast<unsigned>(kSlots * slot_bytes_ / request.tp_block_size);
+  check(setsockopt(socket_.number, SOL_PACKET, PACKET_RX_RING, &request, sizeof request),
+        "getting memory for a ring");
+
+  sockaddr_ll address{};
+  address.sll_family = AF_PACKET;
+  address.sll_protocol = byteswap(uint16_t{ETH_P_ALL});
+  address.sll_ifindex = interface_ = link.interface;
+  check(bind(socket_.number, reinterpret_cast<const sockaddr*>(&address), sizeof address),
+        "attaching to the interface");
+  receive_also(PACKET_ADD_MEMBERSHIP, PACKET_MR_UNICAST, link.mac);
+  receive_also(PACKET_ADD_MEMBERSHIP, PACKET_MR_ALLMULTI, {});  // IPv6 neighbour solicitations
+  void* const memory = mmap(nullptr, kSlots * slot_bytes_, PROT_READ | PROT_WRITE,
+                            MAP_SHARED | MAP_POPULATE, socket_.number, 0);
+  check(memory == MAP_FAILED ? -1 : 0, "mapping the ring");
+  ring_ = static_cast<uint8_t*>(memory);
+}
+
+int PacketSocketQueue::join(int group) {
+  int request = PACKET_FANOUT_HASH << 16 | group;
+  if (group == kAlone) request |= PACKET_FANOUT_FLAG_UNIQUEID << 16;
+  set(PACKET_FANOUT, request, "sharing frames between queues");
+  socklen_t length = sizeof request;
+  check(getsockopt(socket_.number, SOL_PACKET, PACKET_FANOUT, &request, &length),
+        "sharing frames between queues");
+  return request & 0xffff;
+}
+
+// What an interface cannot filter it receives whole: there is nothing to fail.
+void PacketSocketQueue::receive_also(int option, uint16_t what, const MacAddress& mac) {
+  packet_mreq request{};
+  request.mr_ifindex = interface_;
+  request.mr_type = what;
+  request.mr_alen = static_cast<uint16_t>(mac.size());
+  std::copy(mac.begin(), mac.end(), request.mr_address);
+  setsockopt(socket_.number, SOL_PACKET, option, &request, sizeof request);
+}
+
+void PacketSocketQueue::ask_for_all(bool enabled) {
+  receive_also(enabled ? PACKET_ADD_MEMBERSHIP : PACKET_DROP_MEMBERSHIP, PACKET_MR_PROMISC, {});
+}
+
+// Asking sets the kernel's count to zero.
+uint64_t PacketSocketQueue::lost() {
+  tpacket_stats statistics{};
+  socklen_t length = sizeof statistics;
+  if (getsockopt(socket_.number, SOL_PACKET, PACKET_STATISTICS, &statistics, &length) == 0)
+    lost_ += statistics.tp_drops;
+  return lost_;
+}
+
+tpacket2_hdr& PacketSocketQueue::slot(size_t ahead) {
+  return *reinterpret_cast<tpacket2_hdr*>(ring_ + (next_ + ahead) % kSlots * slot_bytes_);
+}
+
+std::span<const Frame> PacketSocketQueue::receive() {
+  size_t count = 0;
+  for (received_ = 0; received_ < frames_.size(); ++received_) {
+    tpacket2_hdr& next = slot(received_);
+    if ((status_of(next) & TP_STATUS_USER) == 0) break;
+    if (read(next, frames_[count])) ++count;
+  }
+  return {frames_.data(), count};
+}
+
+void PacketSocketQueue::release() {
+  for (size_t i = 0; i < received_; ++i)
+    std::atomic_ref(slot(i).tp_status).store(TP_STATUS_KERNEL, std::memory_order_release);
+  next_ = (next_ + received_) % kSlots;
+  received_ = 0;
+}
+
+/// False: it is not for this port.
+bool PacketSocketQueue::read(tpacket2_hdr& slot, Frame& frame) {
+  uint8_t* head = reinterpret_cast<uint8_t*>(&slot) + slot.tp_mac;
+  OffloadHeader offload;
+  std::memcpy(&offload, head - sizeof offload, sizeof offload);
+  size_t at_hand = slot.tp_snaplen;
+  const size_t beyond = slot.tp_len - at_hand;
+  if ((slot.tp_status & TP_STATUS_VLAN_VALID) && at_hand >= kEthernetLength) {
+    head = insert_tag(head, slot);
+    at_hand += kVlanTagLength;
+  }
+  ++counters_.ipackets;
+  counters_.ibytes += at_hand + beyond;
+  const bool too_short = at_hand < kEthernetLength;
+  if (too_short || !filter_.passes(head)) {
+    ++drops_[too_short ? Drop::too_short : Drop::not_ours];
+    return false;
+  }
+  frame = Frame{};
+  frame.head = head;
+  frame.head_length = static_cast<uint16_t>(at_hand);
+  frame.payload_length = static_cast<uint32_t>(beyond);
+  if (offload.flags & (OffloadHeader::kNeedsChecksum | OffloadHeader::kChecksumValid))
+    frame.checksums = Checksums::trusted;
+  return true;
+}
+
+void PacketSocketQueue::drain(void* self, std::span<Frame> frames) {
+  auto& queue = *static_cast<PacketSocketQueue*>(self);
+  size_t count = 0;
+  for (Frame& frame : frames) {
+    if (frame.head == nullptr)
+      frame.head = queue.heads_[queue.heads_used_++].data();
+    else
+      queue.describe(frame, count++);
+  }
+  queue.send(std::span(queue.headers_).first(count));
+}
+
+void PacketSocketQueue::describe(const Frame& frame, size_t position) {
+  Message& message = messages_[position];
+  message.offload = request_offloads(frame);
+  message.parts[1] = {frame.head, frame.head_length};
+  message.parts[2] = {const_cast<uint8_t*>(frame.payload), frame.payload_length};
+  headers_[position].msg_hdr.msg_iovlen = frame.payload_length == 0 ? 2 : 3;
+}
+
+void PacketSocketQueue::send(std::span<mmsghdr> messages) {
+  for (int attempt = 0; !messages.empty() && attempt < kSendAttempts;) {
+    const int sent = sendmmsg(socket_.number, messages.data(),
+                              static_cast<unsigned>(messages.size()), MSG_DONTWAIT);
+    if (sent <= 0) {
+      ++attempt;
+      continue;
+    }
+    const auto taken = static_cast<size_t>(sent);
+    counters_.opackets += taken;
+    for (const mmsghdr& message : messages.first(taken))
+      counters_.obytes += message.msg_len - sizeof(OffloadHeader);
+    messages = messages.subspan(taken);
+  }
+  counters_.oerrors += messages.size();
+  drops_[Drop::device_full] += messages.size();
+}
+
+}  // namespace engine

@@ -1,0 +1,105 @@
+#pragma once
+// One packet socket of an interface, for one data core: a ring that the kernel fills, and messages.
+
+#include <linux/if_packet.h>
+#include <sys/socket.h>
+
+#include "io/port.h"
+
+namespace engine {
+
+/// What goes before a frame of a socket with PACKET_VNET_HDR: Virtual I/O Device (VIRTIO) 1.2,
+/// section 5.1.6, in the machine's byte order (C++ cannot include linux/virtio_net.h).
+struct OffloadHeader {
+  uint8_t flags;
+  uint8_t segmentation;  ///< gso_type
+  uint16_t header_length;
+  uint16_t segment_size;
+  uint16_t checksum_start;
+  uint16_t checksum_offset;  ///< of the field, from checksum_start
+
+  static constexpr uint8_t kNeedsChecksum = 1;
+  static constexpr uint8_t kChecksumValid = 2;
+  static constexpr uint8_t kTcpIpv4 = 1;
+  static constexpr uint8_t kTcpIpv6 = 4;
+  static constexpr uint8_t kEcn = 0x80;
+};
+
+/// What a socket needs to know of its interface.
+struct LinkLayer {
+  int interface = 0;  ///< its index
+  uint32_t mtu = 0;   ///< bytes of an IP packet
+  MacAddress mac{};   ///< that the interface is to receive for, beside its own
+};
+
+/// A file descriptor, closed at its end.
+struct Descriptor {
+  int number = -1;
+
+  explicit Descriptor(int opened) : number(opened) {}
+  ~Descriptor();
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+};
+
+/// Received frames lie in the ring and are read there. A slot holds any frame of the link's MTU
+/// whole. Of a longer one, coalesced by the kernel, it holds the beginning: headers and the first
+/// payload bytes. Nothing here reads more, so the kernel need not copy more.
+class PacketSocketQueue final : public PortQueue {
+ public:
+  /// Opens the socket; it receives from now on. Throws ConfigError.
+  explicit PacketSocketQueue(const LinkLayer& link);
+  ~PacketSocketQueue() override;
+
+  static constexpr int kAlone = 0;
+  /// Shares the interface's frames, by flow, with other sockets. `group`: of an earlier one, or
+  /// kAlone for the first. Returns the group.
+  int join(int group);
+  /// Has the interface receive frames for any address.
+  void ask_for_all(bool enabled);
+  /// Frames that found the ring full. For the control thread.
+  uint64_t lost();
+
+  std::span<const Frame> receive() override;
+  void release() override;
+  TransmitQueue& transmit() override { return transmit_; }
+  void set_filter(const MacAddress& mac, bool promiscuous) override {
+    filter_ = {mac, promiscuous};
+  }
+
+ private:
+  /// A frame on its way out: what is to be done to it, its head, its payload.
+  struct Message {
+    OffloadHeader offload;
+    std::array<iovec, 3> parts;
+  };
+
+  static void drain(void* self, std::span<Frame> frames);
+  /// Has the interface receive what it would not (packet(7), PACKET_ADD_MEMBERSHIP).
+  void receive_also(int option, uint16_t what, const MacAddress& mac);
+  void set(int option, int value, const char* what);
+  void open_ring(const LinkLayer& link);
+  tpacket2_hdr& slot(size_t ahead);
+  bool read(tpacket2_hdr& slot, Frame& frame);
+  void describe(const Frame& frame, size_t position);
+  void send(std::span<mmsghdr> messages);
+  void check(int result, const char* what) const;
+
+  Descriptor socket_;
+  int interface_ = 0;
+  uint8_t* ring_ = nullptr;
+  size_t slot_bytes_ = 0;
+  size_t next_ = 0;      ///< the slot to read next
+  size_t received_ = 0;  ///< slots out with the core
+  uint64_t lost_ = 0;
+  AddressFilter filter_;
+  std::array<Frame, TransmitQueue::kBurst> frames_;
+
+  std::array<std::array<uint8_t, kHeadRoom>, TransmitQueue::kBurst> heads_;
+  size_t heads_used_ = 0;
+  std::array<Message, TransmitQueue::kBurst> messages_;
+  std::array<mmsghdr, TransmitQueue::kBurst> headers_{};
+  TransmitQueue transmit_;
+};
+
+}  // namespace engine

@@ -1,0 +1,178 @@
+#include <gtest/gtest.h>
+#include <net/if.h>
+#include <sched.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <functional>
+#include <thread>
+
+#include "io/config.h"
+#include "io/packet_socket_port.h"
+#include "net/compose.h"
+#include "net/packet.h"
+
+namespace engine {
+namespace {
+
+using Bytes = std::vector<uint8_t>;
+
+constexpr uint32_t kClient = 0x10000001;
+constexpr uint32_t kServer = 0x30000001;
+constexpr MacAddress kNobody{2, 0, 0, 0, 0, 9};
+
+void set_loopback(short flags) {
+  const int any = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  ifreq request{};
+  std::strcpy(request.ifr_name, "lo");
+  request.ifr_flags = flags;
+  EXPECT_EQ(ioctl(any, SIOCSIFFLAGS, &request), 0);
+  close(any);
+}
+
+/// Has `test` done on a thread in a network namespace of its own, with nothing but a loopback
+/// interface; every frame sent there comes back.
+void with_loopback(const std::function<void()>& test) {
+  bool possible = true;
+  std::thread([&] {
+    possible = unshare(CLONE_NEWNET) == 0;
+    if (!possible) return;
+    set_loopback(IFF_UP);
+    test();
+  }).join();
+  if (!possible) GTEST_SKIP() << "no network namespace to be had: run as root";
+}
+
+/// A TCP segment of `payload`, its checksums left to the device, to be cut into `segment_size`.
+void send(PortQueue& queue, const MacAddress& to, const Bytes& payload, uint16_t segment_size) {
+  Frame* const frame = queue.transmit().next();
+  ASSERT_NE(frame, nullptr);
+  const IpAddress source = IpAddress::v4(kClient);
+  const IpAddress destination = IpAddress::v4(kServer);
+  const auto length = static_cast<uint32_t>(20 + payload.size());
+  Path path;
+  path.destination = to;
+  uint8_t* const ip = compose_ethernet(frame->head, path, true);
+  uint8_t* const tcp =
+      compose_ip(ip, source, destination, kProtocolTcp, length, Tunables{}, 0, false);
+  std::memset(tcp, 0, 20);
+  store_be<uint16_t>(tcp, 1024);
+  store_be<uint16_t>(tcp + 2, 80);
+  tcp[12] = 0x50;
+  tcp[13] = 0x10;
+  store_be<uint16_t>(tcp + 16,
+                     checksum_fold(pseudo_header_sum(source, destination, kProtocolTcp, length)));
+  frame->checksums = Checksums::partial;
+  frame->head_length = static_cast<uint16_t>(tcp + 20 - frame->head);
+  frame->payload = payload.data();
+  frame->payload_length = static_cast<uint32_t>(payload.size());
+  frame->segment_size = segment_size;
+  queue.transmit().commit();
+  queue.transmit().flush();
+}
+
+/// Waits for a frame; the time is a limit, not a measure.
+std::span<const Frame> receive(PortQueue& queue) {
+  for (int i = 0; i < 5000; ++i) {
+    if (const auto frames = queue.receive(); !frames.empty()) return frames;
+    queue.release();
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  return {};
+}
+
+TEST(PacketSocket, CarriesSegmentsWholeWithoutComputingTheirChecksums) {
+  with_loopback([] {
+    const auto port = open_packet_socket_port("lo", 1);
+    EXPECT_TRUE(port->link_up());
+    PortQueue& queue = port->queue(0);
+    queue.set_filter(port->mac(), false);
+    Bytes payload(700);
+    for (size_t i = 0; i < payload.size(); ++i) payload[i] = static_cast<uint8_t>(i);
+    send(queue, port->mac(), payload, 0);
+    const std::span<const Frame> frames = receive(queue);
+    ASSERT_EQ(frames.size(), 1u);
+    EXPECT_EQ(frames[0].checksums, Checksums::trusted);
+    Packet packet;
+    ASSERT_EQ(parse_packet(frames[0], packet), PacketKind::tcp);
+    EXPECT_EQ(packet.source, IpAddress::v4(kClient));
+    EXPECT_EQ(packet.payload_at_hand, payload.size());
+    ASSERT_EQ(packet.payload_length, payload.size());
+    EXPECT_EQ(Bytes(packet.payload, packet.payload + packet.payload_length), payload);
+    queue.release();
+    EXPECT_EQ(queue.counters().opackets, 1u);
+    EXPECT_EQ(queue.counters().ipackets, 1u);
+    EXPECT_EQ(queue.counters().obytes, 54 + payload.size());
+    EXPECT_EQ(queue.counters().ibytes, 54 + payload.size());
+  });
+}
+
+TEST(PacketSocket, HasTheBeginningOfWhatTheKernelPutsTogetherAndTheLengthOfAll) {
+  with_loopback([] {
+    const auto port = open_packet_socket_port("lo", 1);
+    PortQueue& queue = port->queue(0);
+    const Bytes payload(60'000, 7);
+    send(queue, port->mac(), payload, 1460);
+    const std::span<const Frame> frames = receive(queue);
+    ASSERT_EQ(frames.size(), 1u);
+    EXPECT_LT(frames[0].head_length, payload.size());
+    EXPECT_EQ(frames[0].length(), 54 + payload.size());
+    Packet packet;
+    ASSERT_EQ(parse_packet(frames[0], packet), PacketKind::tcp);
+    EXPECT_EQ(packet.payload_length, payload.size());
+    EXPECT_EQ(packet.payload_at_hand, frames[0].head_length - 54u);
+    queue.release();
+    EXPECT_EQ(queue.counters().ibytes, 54 + payload.size());
+  });
+}
+
+TEST(PacketSocket, PassesOnlyWhatIsForItsAddressUnlessPromiscuous) {
+  with_loopback([] {
+    const auto port = open_packet_socket_port("lo", 1);
+    PortQueue& queue = port->queue(0);
+    queue.set_filter(port->mac(), false);
+    const Bytes payload(100);
+    send(queue, kNobody, payload, 0);
+    send(queue, port->mac(), payload, 0);
+    ASSERT_EQ(receive(queue).size(), 1u);
+    queue.release();
+    EXPECT_EQ(queue.drops()[Drop::not_ours], 1u);
+    queue.set_filter(port->mac(), true);
+    send(queue, kNobody, payload, 0);
+    EXPECT_EQ(receive(queue).size(), 1u);
+    queue.release();
+  });
+}
+
+TEST(PacketSocket, GoesRoundItsRing) {
+  with_loopback([] {
+    const auto port = open_packet_socket_port("lo", 1);
+    PortQueue& queue = port->queue(0);
+    for (uint8_t round = 0; round < 250; ++round) {
+      const Bytes payload(10, round);
+      for (int i = 0; i < 10; ++i) send(queue, port->mac(), payload, 0);
+      for (size_t seen = 0; seen < 10;) {
+        const std::span<const Frame> frames = receive(queue);
+        ASSERT_FALSE(frames.empty());
+        for (const Frame& frame : frames) EXPECT_EQ(frame.head[54], round);
+        seen += frames.size();
+        queue.release();
+      }
+    }
+    EXPECT_EQ(queue.counters().ipackets, 2500u);
+    EXPECT_EQ(port->losses().ierrors, 0u);
+  });
+}
+
+TEST(PacketSocket, AnInterfaceThatIsDownIsRefused) {
+  with_loopback([] {
+    EXPECT_NO_THROW(open_packet_socket_port("lo", 1));
+    set_loopback(0);
+    EXPECT_THROW(open_packet_socket_port("lo", 1), ConfigError);
+  });
+}
+
+}  // namespace
+}  // namespace engine
