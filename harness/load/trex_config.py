@@ -14,7 +14,7 @@ from harness.errors import StackcostError
 class Port:
     """One port of an ASTF server. Ports go in pairs: even ones are clients, odd ones servers.
 
-        `interface`: a Linux interface's name, a PCI address, "--vdev=..." with DPDK's arguments, or
+    `interface`: a Linux interface's name, a PCI address, "--vdev=..." with DPDK's arguments, or
     "dummy" for a side that is not used; astf-engine alone knows "wire", on both ports of a pair,
     and "packet:" before a Linux interface (docs/architecture.md, "Ports").
     `address`, `gateway`: the port answers ARP for the first and resolves the second. Both IPv4, or

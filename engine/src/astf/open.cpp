@@ -89,13 +89,15 @@ bool DataCore::World::open_flow(ProfileRun& run, uint32_t index, Nanoseconds int
                     address_of(tunables.source_msb, client, tunables.ipv6), source.destination_port,
                     port, datagram};
   FlowTable& table = context.tables[index_of(Side::client)];
-  if (table.find(key, table.hash(key)) != nullptr) {
+  const uint32_t hash = table.hash(key);
+  if (table.find(key, hash) != nullptr) {
     ++counters[Counter::err_dct];
     clients.give_back(client, port);
     return false;
   }
-  Flow* flow = make_flow(key, run.class_numbers[index_of(Side::client)][index], run.path_of(client),
-                         Side::client, parent != nullptr || shared.program->uses_variables);
+  Flow* flow =
+      make_flow(key, hash, run.class_numbers[index_of(Side::client)][index], run.path_of(client),
+                Side::client, parent != nullptr || shared.program->uses_variables);
   if (flow == nullptr) {
     ++counters[Counter::err_c_nf_throttled];
     clients.give_back(client, port);
@@ -116,14 +118,14 @@ bool DataCore::World::open_flow(ProfileRun& run, uint32_t index, Nanoseconds int
     udp::open(context, *flow);
     ++run.established;
   } else {
-    tcp::open(context, *flow);
+    tcp::open(context, *flow, hash);
   }
   if (program::start(context, *flow, 0) == program::Outcome::release) release(*flow);
   return true;
 }
 
-Flow* DataCore::World::make_flow(const FlowKey& key, uint32_t flow_class, uint16_t path, Side side,
-                                 bool with_variables) {
+Flow* DataCore::World::make_flow(const FlowKey& key, uint32_t hash, uint32_t flow_class,
+                                 uint16_t path, Side side, bool with_variables) {
   const uint32_t number = context.flows.take();
   if (number == Flow::kNone) return nullptr;
   Flow& flow = context.flows[number];
@@ -147,7 +149,7 @@ Flow* DataCore::World::make_flow(const FlowKey& key, uint32_t flow_class, uint16
     return nullptr;
   }
   ++context.classes[flow_class]->open_flows;
-  context.tables[index_of(side)].insert(flow);
+  context.tables[index_of(side)].insert(flow, hash);
   return &flow;
 }
 

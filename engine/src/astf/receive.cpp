@@ -20,7 +20,7 @@ struct Parsed {
 };
 
 bool same_flow(const Parsed& left, const Parsed& right) {
-  return left.kind == right.kind && left.hash == right.hash &&
+  return left.hash == right.hash && left.kind == right.kind &&
          left.packet.source_port == right.packet.source_port &&
          left.packet.destination_port == right.packet.destination_port;
 }
@@ -124,8 +124,8 @@ void DataCore::World::receive_for_flows(Side side, std::span<const Frame> frames
   }
 }
 
-Flow* DataCore::World::new_server_flow(const Frame& frame, const Packet& packet, bool tcp,
-                                       bool& refused) {
+Flow* DataCore::World::new_server_flow(const Frame& frame, const Packet& packet, uint32_t hash,
+                                       bool tcp, bool& refused) {
   CounterBlock& counters = table_counters[index_of(Side::server)];
   const uint16_t port = packet.destination_port;
   const uint32_t address = packet.destination.low32();
@@ -146,8 +146,8 @@ Flow* DataCore::World::new_server_flow(const Frame& frame, const Packet& packet,
   const uint16_t path = shared.tunables->dont_use_inbound_mac
                             ? PathTable::kPort
                             : context.paths[index_of(Side::server)].intern(reply_path(frame));
-  Flow* flow =
-      make_flow(key_of(packet, !tcp), number, path, Side::server, shared.program->uses_variables);
+  Flow* flow = make_flow(key_of(packet, !tcp), hash, number, path, Side::server,
+                         shared.program->uses_variables);
   if (flow == nullptr) ++counters[Counter::err_s_nf_throttled];
   if (!shared.undecided) return flow;
   if (flow == nullptr) {
@@ -226,9 +226,9 @@ void DataCore::World::receive_tcp(Side side, const Frame& frame, const Packet& p
     return;
   }
   bool refused = false;
-  flow = new_server_flow(frame, packet, true, refused);
+  flow = new_server_flow(frame, packet, hash, true, refused);
   if (flow != nullptr)
-    tcp::accept(context, *flow, segment);
+    tcp::accept(context, *flow, segment, hash);
   else if (refused && stray_tunables.blackhole == 0)
     refuse(side, frame, packet, segment);
 }
@@ -246,7 +246,7 @@ void DataCore::World::receive_udp(Side side, const Frame& frame, const Packet& p
       return;
     }
     bool refused = false;
-    flow = new_server_flow(frame, packet, false, refused);
+    flow = new_server_flow(frame, packet, hash, false, refused);
     if (flow == nullptr) return;
     udp::open(context, *flow);
     ++run_of(*flow).established;

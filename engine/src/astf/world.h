@@ -55,7 +55,8 @@ struct DataCore::World {
                    const Packet* next);
   void receive_udp(Side side, const Frame& frame, const Packet& packet, uint32_t hash);
   void refuse_undecided(Flow& flow);
-  Flow* new_server_flow(const Frame& frame, const Packet& packet, bool tcp, bool& refused);
+  Flow* new_server_flow(const Frame& frame, const Packet& packet, uint32_t hash, bool tcp,
+                        bool& refused);
 
   // -- listen.cpp
   /// Has the servers of `run` listen. Throws ProfileError, and nothing has changed, when a port is
@@ -80,8 +81,9 @@ struct DataCore::World {
   size_t open_held(ProfileRun& run, Nanoseconds now);
   /// Opens a flow of template `index`. `parent`: the flow that does so by exec_template.
   bool open_flow(ProfileRun& run, uint32_t index, Nanoseconds intended, Flow* parent = nullptr);
-  /// Identity and class of a new flow, entered into the table. nullptr: full.
-  Flow* make_flow(const FlowKey& key, uint32_t flow_class, uint16_t path, Side side,
+  /// Identity and class of a new flow, entered into the table under `hash`, of its key. nullptr:
+  /// full.
+  Flow* make_flow(const FlowKey& key, uint32_t hash, uint32_t flow_class, uint16_t path, Side side,
                   bool with_variables);
   bool add_variables(Flow& flow);
   /// Gives back all that a flow holds; counts it closed.

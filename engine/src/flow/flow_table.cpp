@@ -70,9 +70,9 @@ Flow* FlowTable::find(const FlowKey& key, uint32_t hash) const {
   return nullptr;
 }
 
-void FlowTable::insert(Flow& flow) {
+void FlowTable::insert(Flow& flow, uint32_t hash) {
   if (crowded(size_ + 1, bucket_count_) && bucket_count_ < bucket_limit_) split();
-  uint32_t& head = buckets_[bucket_of(hash(key_of(flow)))];
+  uint32_t& head = buckets_[bucket_of(hash)];
   flow.table_next = head;
   head = flows_.number_of(flow);
   ++size_;

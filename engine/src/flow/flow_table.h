@@ -34,8 +34,8 @@ class FlowTable {
   uint32_t first(uint32_t hash) const { return buckets_[bucket_of(hash)]; }
   /// The flow under `key`, or nullptr.
   Flow* find(const FlowKey& key, uint32_t hash) const;
-  /// Adds a flow whose identity is set and not yet in the table.
-  void insert(Flow& flow);
+  /// Adds a flow whose identity is set and not yet in the table; `hash`: of that.
+  void insert(Flow& flow, uint32_t hash);
   void erase(Flow& flow);
   uint32_t size() const { return size_; }
   size_t touched_bytes() const { return size_t{bucket_count_} * sizeof(uint32_t); }

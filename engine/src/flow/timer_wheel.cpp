@@ -18,7 +18,7 @@ void TimerWheel::push(uint16_t slot, Flow& flow) {
   flow.timer_slot = slot;
   if (heads_[slot] != Flow::kNone) flows_[heads_[slot]].timer_previous = number;
   heads_[slot] = number;
-  if (slot < kDue) occupied_[slot / kSlots][slot % kSlots / 64] |= 1ULL << (slot % 64);
+  if (slot < kSlots) occupied_[slot / 64] |= 1ULL << (slot % 64);
 }
 
 void TimerWheel::insert(Flow& flow, Tick tick) {
@@ -44,8 +44,7 @@ void TimerWheel::unlink(Flow& flow) {
   else
     heads_[slot] = flow.timer_next;
   if (flow.timer_next != Flow::kNone) flows_[flow.timer_next].timer_previous = flow.timer_previous;
-  if (heads_[slot] == Flow::kNone && slot < kDue)
-    occupied_[slot / kSlots][slot % kSlots / 64] &= ~(1ULL << (slot % 64));
+  if (slot < kSlots && heads_[slot] == Flow::kNone) occupied_[slot / 64] &= ~(1ULL << (slot % 64));
   flow.timer_slot = kNowhere;
 }
 
@@ -67,11 +66,10 @@ void TimerWheel::requeue(Flow& flow) {
 
 void TimerWheel::cascade(unsigned level) {
   const unsigned slot = (current_ >> (8 * level)) & (kSlots - 1);
-  uint32_t number = heads_[level * kSlots + slot];
+  uint32_t number = std::exchange(heads_[level * kSlots + slot], Flow::kNone);
   while (number != Flow::kNone) {
     Flow& flow = flows_[number];
     number = flow.timer_next;
-    unlink(flow);
     insert(flow, flow.timer_tick);
   }
 }
@@ -84,7 +82,7 @@ bool TimerWheel::turn(Tick now) {
     if (from != 0) {
       unsigned slot = kSlots;
       for (unsigned word = from / 64; word < kSlots / 64 && slot == kSlots; ++word) {
-        uint64_t bits = occupied_[0][word];
+        uint64_t bits = occupied_[word];
         if (word == from / 64) bits &= ~0ULL << (from % 64);
         if (bits != 0) slot = word * 64 + static_cast<unsigned>(std::countr_zero(bits));
       }
@@ -111,7 +109,7 @@ bool TimerWheel::turn(Tick now) {
     }
     if (heads_[slot] != Flow::kNone) {
       heads_[kDue] = std::exchange(heads_[slot], Flow::kNone);
-      occupied_[0][slot / 64] &= ~(1ULL << (slot % 64));
+      occupied_[slot / 64] &= ~(1ULL << (slot % 64));
     }
     if (heads_[kDue] != Flow::kNone) {
       prefetch_due();

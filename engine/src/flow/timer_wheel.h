@@ -76,12 +76,15 @@ class TimerWheel {
   /// With nothing due: moves on to the next flows that are due by `now`, or to `now`, where there
   /// are none: false.
   bool turn(Tick now);
-  /// The flow to be handled next is on its way to the cache while this one is: a flow that waited
-  /// long has left it.
+  /// The flows to be handled next are on their way to the cache while this one is: a flow that
+  /// waited long has left it. The first of them came with the call before, and tells the second.
   void prefetch_due() const {
     if (heads_[kDue] == Flow::kNone) return;
-    const auto* flow = reinterpret_cast<const char*>(&flows_[heads_[kDue]]);
+    const uint32_t second = flows_[heads_[kDue]].timer_next;
+    if (second == Flow::kNone) return;
+    const auto* flow = reinterpret_cast<const char*>(&flows_[second]);
     __builtin_prefetch(flow);
+    __builtin_prefetch(flow + 64);
     __builtin_prefetch(flow + 128);
   }
   void cascade(unsigned level);
@@ -91,7 +94,7 @@ class TimerWheel {
   Pool<Flow>& flows_;
   Tick current_ = 0;  ///< all ticks up to here are handled
   uint32_t heads_[kDue + 1];
-  uint64_t occupied_[kLevels][kSlots / 64] = {};
+  uint64_t occupied_[kSlots / 64] = {};  ///< which lists of the lowest level hold flows
 };
 
 }  // namespace engine

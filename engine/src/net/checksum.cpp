@@ -73,13 +73,14 @@ ChecksumSum checksum_add(ChecksumSum sum, const uint8_t* bytes, size_t length) {
 }
 
 // An IPv4 address is kept as ::ffff:a.b.c.d, and ffff is a zero of ones-complement arithmetic: the
-// sum over all 128 bits is the IPv4 pseudo-header's as well.
+// sum over all 128 bits is the IPv4 pseudo-header's as well. Words may be 32 bits wide (RFC 1071).
 ChecksumSum pseudo_header_sum(const IpAddress& source, const IpAddress& destination,
                               uint8_t protocol, uint32_t transport_length) {
-  ChecksumSum sum = uint64_t{protocol} + transport_length;
-  for (const uint64_t part : {source.high, source.low, destination.high, destination.low})
+  ChecksumSum sum = uint64_t{protocol} + transport_length + source.low32() + destination.low32();
+  if (source.is_v4()) return sum;
+  for (const uint64_t part : {source.high, destination.high})
     sum += (part >> 32) + (part & 0xffff'ffff);
-  return sum;
+  return sum + (source.low >> 32) + (destination.low >> 32);
 }
 
 }  // namespace engine

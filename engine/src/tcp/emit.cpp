@@ -80,7 +80,9 @@ struct Payload {
   ChecksumSum sum = 0;
 };
 
-bool emit(Context& context, Flow& flow, uint32_t sequence, uint8_t flags, const Payload& payload) {
+/// In one piece with its callers: a tenth of its instructions were those of the call.
+[[gnu::always_inline]] inline bool emit(Context& context, Flow& flow, uint32_t sequence,
+                                        uint8_t flags, const Payload& payload) {
   FlowClass& shared = *context.classes[flow.flow_class];
   const Tunables& tunables = *shared.tunables;
   TransmitQueue& queue = *context.transmit[index_of(shared.side)];

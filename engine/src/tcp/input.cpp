@@ -15,16 +15,13 @@ uint8_t scale_for(uint32_t buffer) {
 }
 
 /// RFC 6528: a clock of 4 us ticks plus a keyed hash of the connection's identity.
-uint32_t initial_sequence(Context& context, const Flow& flow) {
-  const FlowTable& table = context.tables[index_of(Context::side_of(flow))];
-  const uint32_t hash =
-      table.hash({flow.remote, flow.local, flow.remote_port, flow.local_port, false});
+uint32_t initial_sequence(const Context& context, uint32_t hash) {
   return static_cast<uint32_t>((context.epoch + context.now) >> 12) + hash;
 }
 
-void start_flow(Context& context, Flow& flow) {
+void start_flow(Context& context, Flow& flow, uint32_t hash) {
   const Tunables& tunables = *context.class_of(flow).tunables;
-  const uint32_t sequence = initial_sequence(context, flow);
+  const uint32_t sequence = initial_sequence(context, hash);
   flow.snd_una = flow.snd_nxt = flow.snd_max = sequence;
   flow.snd_end = sequence + 1;
   flow.snd_wnd = flow.snd_wl1 = flow.snd_wl2 = 0;
@@ -38,6 +35,11 @@ void start_flow(Context& context, Flow& flow) {
   flow.retransmissions = 0;
   flow.tx_buffer = Flow::kNone;
   flow.tx_base = flow.snd_end;
+}
+
+/// After the SYN: its own timer is due first, so that the flow is entered into the wheel but once.
+void limit_handshake(Context& context, Flow& flow) {
+  const Tunables& tunables = *context.class_of(flow).tunables;
   context.wheel.arm(flow, TimerKind::keep, context.tick, ticks_for(tunables.keep_init_s * kSecond));
 }
 
@@ -241,19 +243,21 @@ Events challenge(Context& context, Flow& flow) {
 
 }  // namespace
 
-void open(Context& context, Flow& flow) {
+void open(Context& context, Flow& flow, uint32_t hash) {
   flow.state = FlowState::syn_sent;
-  start_flow(context, flow);
+  start_flow(context, flow, hash);
   ++(*context.class_of(flow).counters)[Counter::tcps_connattempt];
   emit_syn(context, flow);
+  limit_handshake(context, flow);
 }
 
-void accept(Context& context, Flow& flow, const Segment& syn) {
+void accept(Context& context, Flow& flow, const Segment& syn, uint32_t hash) {
   flow.state = FlowState::syn_received;
-  start_flow(context, flow);
+  start_flow(context, flow, hash);
   ++(*context.class_of(flow).counters)[Counter::tcps_rcvtotal];
   take_offer(context, flow, syn);
   emit_syn(context, flow);
+  limit_handshake(context, flow);
 }
 
 Events receive(Context& context, Flow& flow, const Segment& segment, uint8_t traffic_class) {

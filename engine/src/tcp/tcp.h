@@ -24,11 +24,13 @@ enum Event : uint32_t {
 };
 using Events = uint32_t;
 
-/// Active open: the flow's identity and class are set; sends the SYN.
-void open(Context& context, Flow& flow);
+/// Active open: the flow's identity and class are set; sends the SYN. `hash`: the flow table's, of
+/// that identity.
+void open(Context& context, Flow& flow, uint32_t hash);
 
 /// Passive open by a SYN for a flow whose identity, class and path are set; sends the SYN-ACK.
-void accept(Context& context, Flow& flow, const Segment& syn);
+/// `hash`: as for open.
+void accept(Context& context, Flow& flow, const Segment& syn, uint32_t hash);
 
 /// Takes a segment that belongs to `flow`. `traffic_class`: the IP header's TOS byte, for ECN.
 Events receive(Context& context, Flow& flow, const Segment& segment, uint8_t traffic_class);

@@ -20,7 +20,7 @@ uint32_t add(Pool<Flow>& flows, FlowTable& table, const FlowKey& k) {
   flow.remote_port = k.remote_port;
   flow.local_port = k.local_port;
   flow.state = k.datagram ? FlowState::datagram : FlowState::established;
-  table.insert(flow);
+  table.insert(flow, table.hash(k));
   return number;
 }
 
