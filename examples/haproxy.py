@@ -6,7 +6,7 @@ import subprocess
 from typing import Any
 
 from harness.testbed.namespace import find_program
-from servers.probe import ask_socket, whole_response
+from servers.probe import ask_socket
 from servers.program import HttpProgram
 
 SMALLEST_BUFFER = 16_384  # HAProxy's own default; a response has to fit into one
@@ -22,9 +22,8 @@ class HAProxy(HttpProgram):
         return [program, "-db", "-f", "haproxy.cfg"]
 
     def write_files(self) -> None:
-        """Its configuration, and the response as it is to be sent."""
-        response = whole_response(self.task.response_bytes)
-        (self.endpoint.folder / "response.http").write_bytes(response)
+        """Its configuration and the body."""
+        (self.endpoint.folder / "body").write_bytes(b"x" * self.body_bytes)
         (self.endpoint.folder / "haproxy.cfg").write_text(self._configuration())
 
     def requests_counted(self) -> int | None:
@@ -57,5 +56,5 @@ defaults
     timeout http-request 75s
 frontend web
     bind {self.endpoint.address}:{self.endpoint.port}
-    http-request return status 200 errorfile response.http
+    http-request return status 200 content-type application/octet-stream file body
 """

@@ -3,6 +3,7 @@
 import errno
 import os
 import socket
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,7 +12,6 @@ from pyroute2 import netns
 from harness.errors import StackcostError
 
 TIMEOUT_S = 5.0
-HEAD = b"HTTP/1.1 200 OK\r\ncontent-length: %d\r\n\r\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,17 +69,23 @@ def ask_socket(path: Path, request: bytes) -> bytes:
     return answer
 
 
-def whole_response(length: int) -> bytes:
-    """An HTTP response of `length` bytes, headers and body, for a server that sends it as it is.
+def fit_body(wanted: int, serve: Callable[[int], int]) -> None:
+    """Find the body with which a whole response has `wanted` bytes, and leave it served.
 
-    StackcostError when there is none: where a body of one byte more is one digit more.
+    `serve`: starts or restarts with a body of so many bytes, and returns the whole response's
+    length. StackcostError when no body does: below the length of the headers alone, or where one
+    more byte of body is one more digit of Content-Length.
     """
-    for digits in range(1, 10):
-        body = length - len(HEAD % (10 ** (digits - 1)))
-        if body >= 0 and len(str(body)) == digits:
-            return HEAD % body + b"x" * body
+    body = wanted
+    for _ in range(3):  # the third time the headers have the new body's number of digits
+        length = serve(body)
+        if length == wanted:
+            return
+        body -= length - wanted
+        if body < 0:
+            break
     raise StackcostError(
-        f"no response has {length} bytes in all", "choose a few more response_bytes"
+        f"no response has {wanted} bytes in all", "choose a few more response_bytes"
     )
 
 

@@ -8,7 +8,7 @@ from typing import Any, Self
 from harness.errors import StackcostError
 from harness.testbed.namespace import end_group, run
 from servers.base import Endpoint, Server, Task
-from servers.probe import Response, ask, ensure_port_free
+from servers.probe import Response, ask, ensure_port_free, fit_body
 
 START_PATIENCE_S = 10.0
 STOP_PATIENCE_S = 5.0
@@ -18,11 +18,14 @@ class HttpProgram(Server):
     """What most servers have in common; a server of one's own derives from it.
 
     `endpoint`: where it runs. `task`: what it is asked for. `log`: its output, in its folder.
+    `body_bytes`: length of the body to serve; found at start, where it is started with several,
+    until the whole response has the length that is asked for.
     """
 
     def __init__(self, endpoint: Endpoint, task: Task):
         self.endpoint = endpoint
         self.task = task
+        self.body_bytes = task.response_bytes
         self.log = endpoint.folder / "error.log"
         self._process: subprocess.Popen[bytes] | None = None
         self._own_requests = 0
@@ -54,22 +57,8 @@ class HttpProgram(Server):
 
     def start(self) -> None:
         """Start it and wait until it answers; StackcostError with its own words if it does not."""
-        self.stop()
-        where = self.endpoint
-        where.folder.mkdir(parents=True, exist_ok=True)
-        ensure_port_free(where.namespace, where.address, where.port)
         try:
-            self.write_files()
-            with self.log.open("wb") as log:
-                self._process = run(
-                    where.namespace,
-                    self.command(),
-                    where.cpus,
-                    cwd=where.folder,
-                    stdout=log,
-                    stderr=log,
-                )
-            self._wait_until_up(self._process)
+            fit_body(self.task.response_bytes, self._serve)
             self.check_health()
         except BaseException:
             self.stop()
@@ -77,11 +66,10 @@ class HttpProgram(Server):
 
     def check_health(self) -> None:
         """One request must bring the whole response."""
-        response = self._ask()
-        if response.status != 200 or response.length != self.task.response_bytes:
+        length = self.response_length()
+        if length != self.task.response_bytes:
             raise StackcostError(
-                f"{self.name} answered {response.status} with {response.length} bytes, "
-                f"not 200 with {self.task.response_bytes}",
+                f"{self.name} answered with {length} bytes, not {self.task.response_bytes}",
                 f"see {self.log}",
             )
 
@@ -119,10 +107,33 @@ class HttpProgram(Server):
             self._process = None
         self._own_requests = 0
 
+    def _serve(self, body_bytes: int) -> int:
+        self.stop()
+        self.body_bytes = body_bytes
+        where = self.endpoint
+        where.folder.mkdir(parents=True, exist_ok=True)
+        ensure_port_free(where.namespace, where.address, where.port)
+        self.write_files()
+        with self.log.open("wb") as log:
+            self._process = run(
+                where.namespace,
+                self.command(),
+                where.cpus,
+                cwd=where.folder,
+                stdout=log,
+                stderr=log,
+            )
+        self._wait_until_up(self._process)
+        return self.response_length()
+
     def _ask(self) -> Response:
         where = self.endpoint
         response = ask(where.namespace, where.address, where.port, self.task.request)
         self._own_requests += 1
+        if response.status != 200:
+            raise StackcostError(
+                f"{self.name} answered {response.status}, not 200", f"see {self.log}"
+            )
         return response
 
     def _wait_until_up(self, process: subprocess.Popen[bytes]) -> None:

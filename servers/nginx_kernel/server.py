@@ -13,7 +13,7 @@ from harness.testbed.namespace import end_group, run
 from servers.base import Endpoint, Server, Task
 from servers.nginx_kernel.configuration import Directives, affinity_masks, find_build, render
 from servers.nginx_kernel.status import STATUS_SOCKET, Status, read_status
-from servers.probe import Response, ask, ensure_port_free
+from servers.probe import Response, ask, ensure_port_free, fit_body
 
 DEFAULT_REQUEST = b"GET / HTTP/1.1\r\nHost: 48.0.0.1\r\n\r\n"
 START_PATIENCE_S = 10.0
@@ -80,17 +80,15 @@ class NginxKernel(Server):
 
     def start(self) -> None:
         """Start nginx and wait until it answers; StackcostError with nginx's own words if not."""
-        self._start()
-        if self._response_bytes is not None:
-            self._fit_response(self._response_bytes)
-        if self.open_files() < self._open_flows + SPARE_FILES:
-            granted = self.open_files()
+        try:
+            if self._response_bytes is None:
+                self._start()
+            else:
+                fit_body(self._response_bytes, self._serve)
+            self._check_open_files()
+        except BaseException:
             self.stop()
-            raise StackcostError(
-                f"nginx may open {granted:,} files on this machine, and {self._open_flows:,} open "
-                f"flows need {self._open_flows + SPARE_FILES:,}",
-                "raise the hard limit (ulimit -Hn), or lower memory.open_flows of the experiment",
-            )
+            raise
 
     def _start(self) -> None:
         self.stop()
@@ -198,29 +196,25 @@ class NginxKernel(Server):
         for name in ("temporary", "www"):
             shutil.rmtree(self._endpoint.folder / name, ignore_errors=True)
 
-    def _fit_response(self, length: int) -> None:
-        """Serve a body such that a whole response has `length` bytes, by restarting with it.
-
-        StackcostError when no body does: below the headers' own length, or where one more byte of
-        body is one more digit of Content-Length.
-        """
-        for _ in range(2):  # the second time the header has the new body's number of digits
-            self._body_bytes = length - (self.response_length() - self._body_bytes)
-            if self._body_bytes < 0:
-                break
-            self._start()
-            if self.response_length() == length:
-                return
-        self.stop()
-        raise StackcostError(
-            f"nginx cannot answer with {length} bytes in all", "choose a few more response_bytes"
-        )
+    def _serve(self, body_bytes: int) -> int:
+        self._body_bytes = body_bytes
+        self._start()
+        return self.response_length()
 
     def _ask(self) -> Response:
         where = self._endpoint
         response = ask(where.namespace, where.address, where.port, self._request)
         self._own_requests += 1
         return response
+
+    def _check_open_files(self) -> None:
+        granted, needed = self.open_files(), self._open_flows + SPARE_FILES
+        if granted < needed:
+            raise StackcostError(
+                f"nginx may open {granted:,} files on this machine, and {self._open_flows:,} open "
+                f"flows need {needed:,}",
+                "raise the hard limit (ulimit -Hn), or lower memory.open_flows of the experiment",
+            )
 
     @property
     def _log_path(self) -> Path:

@@ -47,7 +47,7 @@ def test_a_response_can_be_fitted_to_a_whole_length(bed: LocalTestbed, tmp_path:
     head, body = fetch(bed, "%{size_header} %{size_download}").split()
     assert int(head) + int(body) == fitted.response_length() == 32_000
     fitted.stop()
-    with pytest.raises(StackcostError, match="cannot answer with 10 bytes"):
+    with pytest.raises(StackcostError, match="no response has 10 bytes"):
         NginxKernel(bed.endpoint(tmp_path), response_bytes=10).start()
     assert processes_inside(bed.server_namespace) == []
 

@@ -1,5 +1,6 @@
 """Servers by name and by the file of somebody's own; nothing is started."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ from harness.experiment.load_file import load_experiment
 from harness.experiment.matrix import pairs, variants
 from harness.experiment.schema import Experiment
 from servers.base import Server
-from servers.probe import whole_response
+from servers.probe import fit_body
 from servers.registry import SHIPPED, server_class
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "haproxy.yaml"
@@ -97,15 +98,24 @@ def test_an_experiment_that_names_none_is_told(
         load_experiment(tmp_path / "mine.yaml")
 
 
-@pytest.mark.parametrize("length", [39, 47, 49, 1000, 2000, 32_000])
-def test_a_whole_response_has_the_length_asked_for(length: int) -> None:
-    response = whole_response(length)
-    head, _, body = response.partition(b"\r\n\r\n")
-    assert len(response) == length
-    assert head.endswith(b"content-length: %d" % len(body))
+def serving(header: int, served: list[int]) -> Callable[[int], int]:
+    """A server with a header of so many bytes and the digits of Content-Length."""
+
+    def serve(body: int) -> int:
+        served.append(body)
+        return header + len(str(body)) + body
+
+    return serve
 
 
-@pytest.mark.parametrize("length", [10, 48])
-def test_a_length_that_no_response_has_is_refused(length: int) -> None:
-    with pytest.raises(StackcostError, match=f"no response has {length} bytes"):
-        whole_response(length)
+@pytest.mark.parametrize("wanted", [39, 47, 49, 138, 2000, 32_000])
+def test_a_body_is_found_for_a_whole_response(wanted: int) -> None:
+    served: list[int] = []
+    fit_body(wanted, serving(37, served))
+    assert 37 + len(str(served[-1])) + served[-1] == wanted and len(served) <= 3
+
+
+@pytest.mark.parametrize("wanted", [10, 48])
+def test_a_length_that_no_response_has_is_refused(wanted: int) -> None:
+    with pytest.raises(StackcostError, match=f"no response has {wanted} bytes"):
+        fit_body(wanted, serving(37, []))
