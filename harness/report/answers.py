@@ -27,7 +27,7 @@ def cpu_answer(runs: OpenedRuns) -> str:
         return "**No CPU cost was measured in these runs.**"
     shown = known if len(known) <= NAMED else [known[0], known[-1]]
     told = " and ".join(f"{number(cost)} us on {name}" for cost, name in shown)
-    between = f" The other {len(known) - 2} systems lie between." if len(known) > NAMED else ""
+    between = f" {_others(len(known) - 2, 'system')}" if len(known) > NAMED else ""
     return f"**One connection takes {told} of CPU.**{between}"
 
 
@@ -127,8 +127,14 @@ def _told(factors: Sequence[Factor], unit: str, start: str) -> str:
         f"{with_interval(factor.ratio)} times as much ({_at(factor.at)})"
         for factor in shown
     ]
-    between = f" The other {len(known) - 2} factors lie between." if len(known) > NAMED else ""
+    between = f" {_others(len(known) - 2, 'factor')}" if len(known) > NAMED else ""
     return f"**{'. '.join(told)}.**{between}"
+
+
+def _others(number_of: int, what: str) -> str:
+    if number_of == 1:
+        return f"The other {what} lies between."
+    return f"The other {number_of} {what}s lie between."
 
 
 def _at(at: str) -> str:

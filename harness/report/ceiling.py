@@ -5,7 +5,7 @@ from rich.console import Console
 
 from harness.errors import StackcostError
 from harness.report.notebook import render
-from harness.report.plots import SERVER_COLOURS
+from harness.report.plots.drawing import SERVER_COLOURS, plain_numbers
 from harness.report.stored import describe_setting
 from harness.report.tables import TextTable
 from harness.report.terminal import draw
@@ -96,6 +96,7 @@ def trace_plot(ceiling: Ceiling) -> Figure:
             label = f"{rate.name} {rate.value:,.0f}"
             axes.axhline(rate.value, color=colour, linewidth=1, label=label)
     axes.set_yscale("log")
+    plain_numbers(axes)
     axes.set_xlabel("trial")
     axes.set_ylabel(ceiling.unit)
     axes.legend(frameon=False, fontsize=8)

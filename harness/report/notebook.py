@@ -17,6 +17,7 @@ from markupsafe import Markup
 from harness.errors import StackcostError
 from harness.report.opened import OpenedRuns, open_runs
 from harness.report.story import of_trials, opening
+from harness.report.words import count
 
 NOTEBOOKS = Path(__file__).resolve().parents[2] / "notebooks"
 PAGE = Path(__file__).with_name("page.html.j2")
@@ -81,8 +82,9 @@ def _head(runs: OpenedRuns) -> str:
         for number, summary in enumerate(costs, 1)
     ]
     parts += [
-        f"- `{run.summary.run}`: {len(run.summary.ceilings)} searches, {run.summary.title}"
-        + (" **This run was interrupted.**" if run.summary.state == "interrupted" else "")
+        f"- `{run.summary.run}`: {count(len(run.summary.ceilings), 'search', 'searches')}, "
+        f"{run.summary.title}"
+        + (". **This run was interrupted.**" if run.summary.state == "interrupted" else "")
         for run in runs.ceilings
     ]
     return "# Report\n\n" + "\n".join(parts)

@@ -6,7 +6,7 @@ from harness.analysis.published import Recomputed, Step
 from harness.analysis.published_tables import Cell, Document, PublishedTable
 from harness.analysis.summary import Factor
 from harness.report.tables import TextTable
-from harness.report.words import factor, number, size
+from harness.report.words import factor, number, pair, size
 
 
 def published_table(published: Recomputed | None, factors: Sequence[Factor]) -> TextTable:
@@ -16,7 +16,12 @@ def published_table(published: Recomputed | None, factors: Sequence[Factor]) -> 
         for step in (published.steps if published else [])
     ]
     rows += [
-        (found.name, f"measured here: {found.above} : {found.below}", factor(found.ratio), found.at)
+        (
+            found.name,
+            f"measured here: {pair(found.above, found.below)}",
+            factor(found.ratio),
+            found.at,
+        )
         for found in factors
         if published
     ]

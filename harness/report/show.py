@@ -1,5 +1,6 @@
 """Shows answers in a notebook: sentences, tables and figures, each in one way."""
 
+import re
 from html import escape
 
 from IPython.display import HTML, Markdown, display
@@ -22,11 +23,16 @@ def show(*things: str | TextTable | Figure | None) -> None:
             display(HTML(as_html(thing)))  # type: ignore[no-untyped-call]
 
 
+def _cell(text: str) -> str:
+    """A cell's text; a range in brackets is not broken at its hyphen."""
+    return re.sub(r"\([\d.,]+-[\d.,]+\)", r'<span class="whole">\g<0></span>', escape(text))
+
+
 def as_html(table: TextTable) -> str:
     """A table with its title as caption; every cell is text, never markup."""
     head = "".join(f"<th>{escape(column)}</th>" for column in table.columns)
     rows = "".join(
-        "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in table.rows
+        "<tr>" + "".join(f"<td>{_cell(cell)}</td>" for cell in row) + "</tr>" for row in table.rows
     )
     caption = f"<caption>{escape(table.title)}</caption>"
     style = 'style="text-align:left"'

@@ -1,7 +1,7 @@
 """What the report says in sentences, from the summary's own figures."""
 
 from harness.analysis.summary import ServerResult, Summary
-from harness.report.words import number
+from harness.report.words import count, number
 
 
 def opening(summary: Summary) -> str:
@@ -22,7 +22,7 @@ def of_trials(summary: Summary) -> str:
     doubt = f", {flagged} of them flagged" if flagged else ", none flagged"
     aside = len(summary.trials) - len(used)
     kept = f"; {aside} more in no figure, disturbed or cut short" if aside else ""
-    return f"`{summary.run}`: {len(used)} trials{doubt}{kept}"
+    return f"`{summary.run}`: {count(len(used), 'trial')}{doubt}{kept}"
 
 
 def reading(summary: Summary) -> str:

@@ -8,7 +8,7 @@ from harness.analysis.checks import ESTABLISHED
 from harness.analysis.extrapolate import AtLineRate
 from harness.analysis.spread import Spread
 from harness.analysis.summary import Factor, Level, Memory, ServerResult, Summary
-from harness.report.words import UNKNOWN, factor, number, share, size, with_range
+from harness.report.words import UNKNOWN, factor, number, pair, share, size, with_range
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +148,7 @@ def factor_table(summary: Summary) -> TextTable:
         "Cost factors",
         ("factor", "of", "at", "median, range of rounds, 95 % bootstrap interval"),
         [
-            (found.name, f"{found.above} : {found.below}", found.at, factor(found.ratio))
+            (found.name, pair(found.above, found.below), found.at, factor(found.ratio))
             for found in summary.factors
         ],
     )

@@ -21,7 +21,24 @@ def with_range(spread: Spread) -> str:
         return UNKNOWN
     if len(spread.values) < 2:
         return number(spread.median)
-    return f"{number(spread.median)} ({number(spread.minimum)}-{number(spread.maximum)})"
+    return f"{number(spread.median)} ({_span(spread.minimum, spread.maximum)})"
+
+
+def _span(low: float | None, high: float | None) -> str:
+    """From one to the other; a minus between two signs could not be read."""
+    between = " to " if low is not None and low < 0 else "-"
+    return f"{number(low)}{between}{number(high)}"
+
+
+def pair(above: str, below: str) -> str:
+    """What is divided by what; of two systems of the same run, the run is named once."""
+    run, _, name = above.partition(": ")
+    return f"{above} : {below.removeprefix(f'{run}: ') if name else below}"
+
+
+def count(number_of: int, one: str, more: str = "") -> str:
+    """So many of them, as "1 search" and "2 searches"."""
+    return f"{number_of} {one if number_of == 1 else more or one + 's'}"
 
 
 def share(value: float | None) -> str:
@@ -37,9 +54,9 @@ def factor(spread: Spread) -> str:
     if spread.low is None:
         return f"{text} ({spread.reason})"
     return (
-        f"{text}  range {number(spread.minimum)}-{number(spread.maximum)},"
-        f" 95 % interval {number(spread.low)}-{number(spread.high)},"
-        f" {len(spread.values)} rounds"
+        f"{text} (range {_span(spread.minimum, spread.maximum)},"
+        f" 95 % interval {_span(spread.low, spread.high)},"
+        f" {len(spread.values)} rounds)"
     )
 
 
@@ -50,7 +67,7 @@ def size(value: float | None) -> str:
     for unit, scale in (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)):
         if abs(value) >= scale:
             return f"{value / scale:.1f} {unit}"
-    return f"{value:.0f} B"
+    return f"{round(value)} B"
 
 
 def with_interval(spread: Spread) -> str:

@@ -9,6 +9,7 @@ from matplotlib import rc_context
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from harness.analysis.spread import Spread
 
@@ -72,6 +73,15 @@ def labels(axes: Axes, below: str, beside: str) -> None:
     axes.set_ylabel(beside)
     if axes.get_yscale() == "linear":
         axes.set_ylim(bottom=min(0.0, axes.get_ylim()[0]))
+
+
+def plain_numbers(axes: Axes) -> None:
+    """Ticks as people write them, 20,000 and not 2 x 10^4; of a logarithmic axis 1, 2 and 5."""
+    for axis, scale in ((axes.xaxis, axes.get_xscale()), (axes.yaxis, axes.get_yscale())):
+        axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
+        if scale == "log":
+            axis.set_major_locator(LogLocator(base=10, subs=(1.0, 2.0, 5.0), numticks=12))
+            axis.set_minor_formatter(NullFormatter())
 
 
 def looks() -> Iterator[dict[str, Any]]:

@@ -7,6 +7,7 @@ from matplotlib.figure import Figure
 from harness.analysis.published import Recomputed
 from harness.analysis.summary import Factor
 from harness.report.plots.drawing import OTHER_COLOUR, SERVER_COLOURS, bounds, lying
+from harness.report.words import pair
 
 
 def factor_intervals(factors: Sequence[Factor]) -> Figure | None:
@@ -24,7 +25,7 @@ def factor_intervals(factors: Sequence[Factor]) -> Figure | None:
         if found and factor.ratio.median is not None:
             axes.plot(found, [place, place], color=SERVER_COLOURS[0], linewidth=2)
             axes.plot(factor.ratio.median, place, "D", color=SERVER_COLOURS[0], markersize=5)
-    names = [f"{each.above} : {each.below}, {each.at}" for each in factors]
+    names = [f"{pair(each.above, each.below)}, {each.at}" for each in factors]
     axes.set_yticks(range(len(factors)), names, fontsize=8)
     axes.axvline(1, color="#BBBBBB", linewidth=1)
     axes.set_xlim(left=0)
@@ -49,7 +50,7 @@ def factor_steps(published: Recomputed, factors: Sequence[Factor]) -> Figure:
         axes.annotate(f"{value:,.0f}x", (value, place), textcoords="offset points", xytext=(4, 0),
                       va="center", fontsize=8)  # fmt: skip
     for place, factor in enumerate(factors, len(rows)):
-        names.append(f"{factor.name}, measured here: {factor.above} : {factor.below}")
+        names.append(f"{factor.name}, measured here: {pair(factor.above, factor.below)}")
         found = bounds(factor.ratio)
         if found and factor.ratio.median:
             axes.plot(found, [place, place], color="black", linewidth=2)

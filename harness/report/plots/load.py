@@ -6,7 +6,15 @@ from matplotlib.figure import Figure
 
 from harness.analysis.summary import ServerResult
 from harness.report.plots.cpu import OFFERED
-from harness.report.plots.drawing import SERVER_COLOURS, key, labels, line, looks, panels
+from harness.report.plots.drawing import (
+    SERVER_COLOURS,
+    key,
+    labels,
+    line,
+    looks,
+    panels,
+    plain_numbers,
+)
 from harness.search.summary import Ceiling
 
 
@@ -43,6 +51,7 @@ def latency_over_load(servers: Sequence[ServerResult]) -> Figure:
             line(axes, name, points, look)
         if axes.containers:
             axes.set_yscale("log")
+        plain_numbers(axes)
         axes.set_title(server.name, loc="left", fontsize=8)
         labels(axes, OFFERED, "us to the last byte")
     key(figure, axes_list)
@@ -70,6 +79,10 @@ def ceilings_found(ceilings: Sequence[Ceiling]) -> Figure:
         axes.set_yticks([place + 0.15 for place in range(len(own))], names, fontsize=8)
         axes.set_ylim(len(own) - 0.4, -0.4)
         axes.set_xlim(left=0)
+        plain_numbers(axes)
+        if not axes.lines:
+            axes.text(0.5, 0.5, "no load was held", transform=axes.transAxes, ha="center")
+            axes.set_xticks([])
         axes.set_xlabel(unit)
     key(figure, axes_list)
     return figure

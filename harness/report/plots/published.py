@@ -1,12 +1,15 @@
 """Published tables drawn again, and what was measured here beside them."""
 
+import textwrap
 from collections.abc import Sequence
 
 from matplotlib.figure import Figure
 
 from harness.analysis.published_tables import PublishedTable
 from harness.report.beside import Beside
-from harness.report.plots.drawing import key, labels, looks, panels
+from harness.report.plots.drawing import key, labels, looks, panels, plain_numbers
+
+TITLE_WIDTH = 34  # characters beside each other's
 
 
 def redrawn(tables: Sequence[PublishedTable], ours: Sequence[Beside] = ()) -> Figure:
@@ -22,15 +25,17 @@ def redrawn(tables: Sequence[PublishedTable], ours: Sequence[Beside] = ()) -> Fi
                 arms = [[own.value - own.low], [own.high - own.value]]
                 axes.errorbar(own.x, own.value, yerr=arms, fmt="*", color="black", markersize=9,
                               capsize=3, label="measured here")  # fmt: skip
-        axes.set_title(f"{table.name}: {table.title}", loc="left", fontsize=7)
+        title = textwrap.fill(f"{table.name}: {table.title}", TITLE_WIDTH)
+        axes.set_title(title, loc="left", fontsize=7)
+        if table.better == "lower":
+            axes.set_yscale("log")
+        plain_numbers(axes)
         if table.x == "worker processes":
             axes.set_xscale("log", base=2)
             ticks = [x for x, _ in table.points(table.columns[0])]
             axes.set_xticks(ticks, [f"{x:.0f}" for x in ticks])
         axes.minorticks_off()
         axes.tick_params(labelsize=7)
-        if table.better == "lower":
-            axes.set_yscale("log")
         labels(axes, table.x, table.unit)
         axes.xaxis.label.set_fontsize(7)
         axes.yaxis.label.set_fontsize(7)
