@@ -24,8 +24,8 @@ def show(*things: str | TextTable | Figure | None) -> None:
 
 
 def _cell(text: str) -> str:
-    """A cell's text; a range in brackets is not broken at its hyphen."""
-    return re.sub(r"\([\d.,]+-[\d.,]+\)", r'<span class="whole">\g<0></span>', escape(text))
+    """A cell's text; a range is not broken at its hyphen."""
+    return re.sub(r"\(?\d[\d.,]*-\d[\d.,]*\)?", r'<span class="whole">\g<0></span>', escape(text))
 
 
 def as_html(table: TextTable) -> str:

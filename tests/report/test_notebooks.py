@@ -103,6 +103,12 @@ def test_the_answer_has_the_stored_factor_and_its_interval() -> None:
         assert f"{value:.2f}" in answer or f"{value:.1f}" in answer
 
 
+def test_numbers_on_axes_are_written_out_and_ranges_stay_whole() -> None:
+    everything = "".join(output for name in NAMES for output in shown(name))
+    assert "1e6" not in everything and "mathdefault" not in everything
+    assert 'class="whole">(' in everything
+
+
 def test_a_run_alone_has_nothing_to_be_compared_with() -> None:
     assert "compare_runs" not in fitting(open_runs(COSTS[:1]))
     assert "compare_runs" in fitting(open_runs(COSTS))

@@ -28,6 +28,7 @@ KIND_COLOURS = {
 OTHER_COLOUR = "#999999"
 WIDTH, HEIGHT = 8.0, 3.6  # inches
 ACROSS = 3  # panels beside each other
+LONG_AXIS = 1000  # times as much at its end as at its start
 
 
 def as_svg(figure: Figure) -> str:
@@ -76,11 +77,13 @@ def labels(axes: Axes, below: str, beside: str) -> None:
 
 
 def plain_numbers(axes: Axes) -> None:
-    """Ticks as people write them, 20,000 and not 2 x 10^4; of a logarithmic axis 1, 2 and 5."""
-    for axis, scale in ((axes.xaxis, axes.get_xscale()), (axes.yaxis, axes.get_yscale())):
+    """Ticks as people write them, 20,000 and not 2 x 10^4; of a short logarithmic axis 1, 2, 5."""
+    for axis in (axes.xaxis, axes.yaxis):
         axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
-        if scale == "log":
-            axis.set_major_locator(LogLocator(base=10, subs=(1.0, 2.0, 5.0), numticks=12))
+        if axis.get_scale() == "log":
+            low, high = axis.get_view_interval()
+            steps = (1.0, 2.0, 5.0) if high < low * LONG_AXIS else (1.0,)
+            axis.set_major_locator(LogLocator(base=10, subs=steps, numticks=12))
             axis.set_minor_formatter(NullFormatter())
 
 

@@ -6,7 +6,7 @@ from matplotlib.figure import Figure
 
 from harness.analysis.published import Recomputed
 from harness.analysis.summary import Factor
-from harness.report.plots.drawing import OTHER_COLOUR, SERVER_COLOURS, bounds, lying
+from harness.report.plots.drawing import OTHER_COLOUR, SERVER_COLOURS, bounds, lying, plain_numbers
 from harness.report.words import pair
 
 
@@ -57,7 +57,8 @@ def factor_steps(published: Recomputed, factors: Sequence[Factor]) -> Figure:
             axes.plot(factor.ratio.median, place, "D", color="black", markersize=5)
             axes.annotate(f"{factor.ratio.median:,.1f}x", (found[1], place), va="center",
                           textcoords="offset points", xytext=(6, 0), fontsize=8)  # fmt: skip
-    axes.set_yticks(range(len(names)), names, fontsize=8)
     axes.set_xscale("log")
+    plain_numbers(axes)
+    axes.set_yticks(range(len(names)), names, fontsize=8)
     axes.set_xlabel("times the cost of the user-space stack (logarithmic)")
     return figure

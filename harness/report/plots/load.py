@@ -76,10 +76,10 @@ def ceilings_found(ceilings: Sequence[Ceiling]) -> Figure:
             ceiling.server + (f", search {ceiling.round}" if ceiling.round > 1 else "")
             for ceiling in own
         ]
+        plain_numbers(axes)
         axes.set_yticks([place + 0.15 for place in range(len(own))], names, fontsize=8)
         axes.set_ylim(len(own) - 0.4, -0.4)
         axes.set_xlim(left=0)
-        plain_numbers(axes)
         if not axes.lines:
             axes.text(0.5, 0.5, "no load was held", transform=axes.transAxes, ha="center")
             axes.set_xticks([])

@@ -4,12 +4,14 @@ import textwrap
 from collections.abc import Sequence
 
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 from harness.analysis.published_tables import PublishedTable
 from harness.report.beside import Beside
 from harness.report.plots.drawing import key, labels, looks, panels, plain_numbers
 
-TITLE_WIDTH = 34  # characters beside each other's
+TITLE_WIDTH = 30  # characters
+TICKS = 4  # of numbers in the millions, beside each other
 
 
 def redrawn(tables: Sequence[PublishedTable], ours: Sequence[Beside] = ()) -> Figure:
@@ -34,6 +36,8 @@ def redrawn(tables: Sequence[PublishedTable], ours: Sequence[Beside] = ()) -> Fi
             axes.set_xscale("log", base=2)
             ticks = [x for x, _ in table.points(table.columns[0])]
             axes.set_xticks(ticks, [f"{x:.0f}" for x in ticks])
+        else:
+            axes.xaxis.set_major_locator(MaxNLocator(TICKS))
         axes.minorticks_off()
         axes.tick_params(labelsize=7)
         labels(axes, table.x, table.unit)
