@@ -15,7 +15,7 @@ from pathlib import Path
 
 from harness.collect.sampler import Sampler
 from harness.experiment.session import SAMPLE_INTERVAL_S, machine_collectors
-from harness.experiment.systems import tunables_of
+from harness.experiment.task import tunables_of
 from harness.load.client import TrexClient
 from harness.load.generator import Generator
 from harness.load.trex_config import Port, TrexConfig
