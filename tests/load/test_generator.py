@@ -127,4 +127,4 @@ def test_its_session_comes_first_where_sessions_share_cores_by_groups(tmp_path: 
         pytest.skip("needs root and sched_autogroup_enabled")
     with Generator(wire_config(), tmp_path) as running:
         group = Path(f"/proc/{running.process_id}/autogroup").read_text()
-    assert group.endswith("nice -20\n")
+    assert group.endswith("nice -10\n")

@@ -145,7 +145,7 @@ void DataThread::answer(Request& request, Nanoseconds now) {
 // end of its slice delays flows by milliseconds, so after one the next offer waits: such tasks get
 // what the scheduler grants them (the engine comes first where it may, see main.cpp). Measured on
 // one CPU at 10,000 flows a second, opened more than 1 ms late: 0.1 % with the control plane asked
-// 20 times a second; 1 % beside a task that never sleeps, against half of them at equal priority.
+// 20 times a second; 8 to 15 % beside a task that never sleeps, half of them at equal priority.
 //
 // Without a run it sleeps between polls: an engine that is merely up takes next to nothing from
 // what is measured beside it.
