@@ -130,9 +130,13 @@ def engine_on(
     server: bool,
     address: str = LOAD_ADDRESS,
     gateway: str = SERVER_ADDRESS,
+    kind: str = "",
 ) -> Iterator[TrexClient]:
-    """astf-engine on the load's end, as ASTF server or as client, and a TRex client of it."""
-    port = Port(bed.load_interface, address, gateway)
+    """astf-engine on the load's end, as ASTF server or as client, and a TRex client of it.
+
+    `kind`: "packet:" for packet sockets (docs/architecture.md, "Ports"), else AF_XDP.
+    """
+    port = Port(kind + bed.load_interface, address, gateway)
     ports = (Port("dummy"), port) if server else (port, Port("dummy"))
     spawn = spawner(bed.load_namespace, bed.cpus.load)
     config = TrexConfig("engine-test", ports, bed.cpus.load)

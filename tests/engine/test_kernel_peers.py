@@ -23,6 +23,7 @@ pytestmark = pytest.mark.bed
 HTTP = Path(__file__).resolve().parents[2] / "trex_profiles" / "http_program.py"
 NO_CLIENTS = 0
 FLOWS = 1000
+PACKET_SOCKETS = "packet:"
 
 
 def fetch(bed: LocalTestbed, file: Path, patience: int) -> bytes:
@@ -47,12 +48,22 @@ def serve(client: TrexClient, response_bytes: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("response_bytes", "per_mille"), [(32_000, 0), (10_000_000, 0), (32_000, 10), (10_000_000, 10)]
+    ("response_bytes", "per_mille", "kind"),
+    [
+        (32_000, 0, ""),
+        (10_000_000, 0, ""),
+        (32_000, 10, ""),
+        (10_000_000, 10, ""),
+        (32_000, 0, PACKET_SOCKETS),
+        (10_000_000, 10, PACKET_SOCKETS),
+    ],
 )
-def test_curl_gets_whole_responses(tmp_path: Path, response_bytes: int, per_mille: int) -> None:
+def test_curl_gets_whole_responses(
+    tmp_path: Path, response_bytes: int, per_mille: int, kind: str
+) -> None:
     with (
         host_behind_router(Wire(loss=per_mille)) as bed,
-        engine_on(bed, tmp_path, server=True) as client,
+        engine_on(bed, tmp_path, server=True, kind=kind) as client,
     ):
         serve(client, response_bytes)
         for number in range(5 if response_bytes < 1_000_000 else 1):
@@ -67,7 +78,8 @@ def test_curl_gets_whole_responses(tmp_path: Path, response_bytes: int, per_mill
         client.stop()
 
 
-def test_every_flow_against_nginx_completes_over_a_lossy_wire(tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", ["", PACKET_SOCKETS])
+def test_every_flow_against_nginx_completes_over_a_lossy_wire(tmp_path: Path, kind: str) -> None:
     with host_behind_router(Wire(loss=10)) as bed:
         folder = tmp_path / "nginx"
         folder.mkdir()
@@ -76,7 +88,7 @@ def test_every_flow_against_nginx_completes_over_a_lossy_wire(tmp_path: Path) ->
         )
         nginx.start()
         try:
-            with engine_on(bed, tmp_path, server=False) as client:
+            with engine_on(bed, tmp_path, server=False, kind=kind) as client:
                 length = nginx.response_length()
                 # One flow more than 0.11 s, the generator's start, takes away.
                 client.load_profile(HTTP, {"response_bytes": length, "cps": 200})

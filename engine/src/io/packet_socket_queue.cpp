@@ -31,7 +31,6 @@ constexpr uint32_t kBlockBytes = 1 << 16;
 /// How often a device that is full is asked again before frames are dropped.
 constexpr int kSendAttempts = 64;
 
-constexpr uint8_t kCwr = 0x80;
 constexpr size_t kTcpChecksum = 16;
 constexpr size_t kUdpChecksum = 6;
 
@@ -64,11 +63,6 @@ OffloadHeader request_offloads(const Frame& frame) {
   offload.flags = OffloadHeader::kNeedsChecksum;
   offload.checksum_start = static_cast<uint16_t>(lengths.ethernet + lengths.ip);
   offload.checksum_offset = lengths.tcp ? kTcpChecksum : kUdpChecksum;
-  if (!to_be_cut(frame)) return offload;
-  offload.segmentation = lengths.ipv4 ? OffloadHeader::kTcpIpv4 : OffloadHeader::kTcpIpv6;
-  if (ip[lengths.ip + 13] & kCwr) offload.segmentation |= OffloadHeader::kEcn;
-  offload.segment_size = frame.segment_size;
-  offload.header_length = static_cast<uint16_t>(offload.checksum_start + lengths.transport);
   return offload;
 }
 
@@ -80,7 +74,7 @@ Descriptor::~Descriptor() {
 
 PacketSocketQueue::PacketSocketQueue(const LinkLayer& link)
     : socket_(socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0)),
-      transmit_(drain, this, {.checksum = true, .max_payload = kUncutPayload}) {
+      transmit_(drain, this, {.checksum = true}) {
   for (size_t i = 0; i < messages_.size(); ++i) {
     headers_[i].msg_hdr.msg_iov = messages_[i].parts.data();
     messages_[i].parts[0] = {&messages_[i].offload, sizeof(OffloadHeader)};

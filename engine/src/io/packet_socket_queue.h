@@ -20,9 +20,6 @@ struct OffloadHeader {
 
   static constexpr uint8_t kNeedsChecksum = 1;
   static constexpr uint8_t kChecksumValid = 2;
-  static constexpr uint8_t kTcpIpv4 = 1;
-  static constexpr uint8_t kTcpIpv6 = 4;
-  static constexpr uint8_t kEcn = 0x80;
 };
 
 /// What a socket needs to know of its interface.

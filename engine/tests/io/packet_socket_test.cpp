@@ -45,8 +45,8 @@ void with_loopback(const std::function<void()>& test) {
   if (!possible) GTEST_SKIP() << "no network namespace to be had: run as root";
 }
 
-/// A TCP segment of `payload`, its checksums left to the device, to be cut into `segment_size`.
-void send(PortQueue& queue, const MacAddress& to, const Bytes& payload, uint16_t segment_size) {
+/// A TCP segment of `payload`, its checksums left to the device.
+void send(PortQueue& queue, const MacAddress& to, const Bytes& payload) {
   Frame* const frame = queue.transmit().next();
   ASSERT_NE(frame, nullptr);
   const IpAddress source = IpAddress::v4(kClient);
@@ -68,7 +68,6 @@ void send(PortQueue& queue, const MacAddress& to, const Bytes& payload, uint16_t
   frame->head_length = static_cast<uint16_t>(tcp + 20 - frame->head);
   frame->payload = payload.data();
   frame->payload_length = static_cast<uint32_t>(payload.size());
-  frame->segment_size = segment_size;
   queue.transmit().commit();
   queue.transmit().flush();
 }
@@ -91,7 +90,7 @@ TEST(PacketSocket, CarriesSegmentsWholeWithoutComputingTheirChecksums) {
     queue.set_filter(port->mac(), false);
     Bytes payload(700);
     for (size_t i = 0; i < payload.size(); ++i) payload[i] = static_cast<uint8_t>(i);
-    send(queue, port->mac(), payload, 0);
+    send(queue, port->mac(), payload);
     const std::span<const Frame> frames = receive(queue);
     ASSERT_EQ(frames.size(), 1u);
     EXPECT_EQ(frames[0].checksums, Checksums::trusted);
@@ -114,7 +113,7 @@ TEST(PacketSocket, HasTheBeginningOfWhatTheKernelPutsTogetherAndTheLengthOfAll) 
     const auto port = open_packet_socket_port("lo", 1);
     PortQueue& queue = port->queue(0);
     const Bytes payload(60'000, 7);
-    send(queue, port->mac(), payload, 1460);
+    send(queue, port->mac(), payload);
     const std::span<const Frame> frames = receive(queue);
     ASSERT_EQ(frames.size(), 1u);
     EXPECT_LT(frames[0].head_length, payload.size());
@@ -134,13 +133,13 @@ TEST(PacketSocket, PassesOnlyWhatIsForItsAddressUnlessPromiscuous) {
     PortQueue& queue = port->queue(0);
     queue.set_filter(port->mac(), false);
     const Bytes payload(100);
-    send(queue, kNobody, payload, 0);
-    send(queue, port->mac(), payload, 0);
+    send(queue, kNobody, payload);
+    send(queue, port->mac(), payload);
     ASSERT_EQ(receive(queue).size(), 1u);
     queue.release();
     EXPECT_EQ(queue.drops()[Drop::not_ours], 1u);
     queue.set_filter(port->mac(), true);
-    send(queue, kNobody, payload, 0);
+    send(queue, kNobody, payload);
     EXPECT_EQ(receive(queue).size(), 1u);
     queue.release();
   });
@@ -152,7 +151,7 @@ TEST(PacketSocket, GoesRoundItsRing) {
     PortQueue& queue = port->queue(0);
     for (uint8_t round = 0; round < 250; ++round) {
       const Bytes payload(10, round);
-      for (int i = 0; i < 10; ++i) send(queue, port->mac(), payload, 0);
+      for (int i = 0; i < 10; ++i) send(queue, port->mac(), payload);
       for (size_t seen = 0; seen < 10;) {
         const std::span<const Frame> frames = receive(queue);
         ASSERT_FALSE(frames.empty());
