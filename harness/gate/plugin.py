@@ -9,7 +9,7 @@ Nothing but pytest is imported until a test uses the fixture.
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import pytest
 
@@ -21,6 +21,7 @@ FIXTURE = "cps_ceiling"
 MARKER = "stackcost"
 PROPERTY = "stackcost"
 SKIPPED = ("cannot tell", "no baseline")
+Made = TypeVar("Made")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -51,6 +52,17 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
                 item.add_marker(pytest.mark.xdist_group(MARKER))
 
 
+def _or_fail(do: "Callable[[], Made]") -> "Made":
+    """What `do` returns; what the user can mend fails the test with that alone, without a trace."""
+    from harness.errors import StackcostError
+
+    try:
+        return do()
+    except StackcostError as error:
+        told = f"{error.what}\nmend: {error.mend or 'see above'}"
+    pytest.fail(told, pytrace=False)
+
+
 class Ceiling:
     """What a test says of a set-up."""
 
@@ -78,12 +90,7 @@ class Ceiling:
         self._end(lambda: self._gate.at_least(ceiling))
 
     def _end(self, measure: "Callable[[], Result]") -> None:
-        from harness.errors import StackcostError
-
-        try:
-            result = measure()
-        except StackcostError as error:
-            pytest.fail(f"{error.what}\nmend: {error.mend or 'see above'}", pytrace=False)
+        result = _or_fail(measure)
         self._record(PROPERTY, result.sentence)
         self._record(f"{PROPERTY}_outcome", result.outcome)
         if result.verdict:
@@ -111,7 +118,6 @@ def cps_ceiling(request: pytest.FixtureRequest, stackcost_place: "Place") -> Cal
 
     The file is relative to pytest's root; `system` names one of several, as `stackcost show` does.
     """
-    from harness.errors import StackcostError
     from harness.gate.gate import FULL, QUICK, Gate
     from harness.gate.target import target_of
 
@@ -122,10 +128,7 @@ def cps_ceiling(request: pytest.FixtureRequest, stackcost_place: "Place") -> Cal
         request.node.user_properties.append((name, value))
 
     def ceiling(file: str | Path, system: str = "") -> Ceiling:
-        try:
-            target = target_of(config.rootpath / file, system)
-        except StackcostError as error:
-            pytest.fail(f"{error.what}\nmend: {error.mend or 'see above'}", pytrace=False)
+        target = _or_fail(lambda: target_of(config.rootpath / file, system))
         gate = Gate(
             Path(file).stem,
             target,
