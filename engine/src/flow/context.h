@@ -11,6 +11,7 @@
 #include "flow/flow.h"
 #include "flow/flow_table.h"
 #include "flow/pool.h"
+#include "flow/random.h"
 #include "flow/time.h"
 #include "flow/timer_wheel.h"
 #include "net/frame.h"
@@ -22,6 +23,8 @@
 
 namespace engine {
 
+struct PayloadCheck;
+
 /// What all flows of one side of one template have in common. Kept by the run; flows hold its
 /// number.
 struct FlowClass {
@@ -29,32 +32,13 @@ struct FlowClass {
   const Tunables* tunables = nullptr;
   const std::vector<Buffer>* buffers = nullptr;
   CounterBlock* counters = nullptr;
-  LatencyBlock* latency = nullptr;  ///< of a client's template; nullptr: not recorded
-  void* run = nullptr;              ///< the ProfileRun it belongs to
-  uint32_t template_index = 0;      ///< in the run's profile
+  LatencyBlock* latency = nullptr;        ///< of a client's template; nullptr: not recorded
+  PayloadCheck* payload_check = nullptr;  ///< of received payload; nullptr: none
+  void* run = nullptr;                    ///< the ProfileRun it belongs to
+  uint32_t template_index = 0;            ///< in the run's profile
   Side side = Side::client;
   bool undecided = false;  ///< of one flow only, until its first payload tells the template
   uint64_t open_flows = 0;
-};
-
-/// xorshift64*: seeded, fast, good enough to spread delays and sequence numbers.
-class Random {
- public:
-  explicit Random(uint64_t seed) : state_(seed ? seed : 1) {}
-  uint64_t next() {
-    state_ ^= state_ >> 12;
-    state_ ^= state_ << 25;
-    state_ ^= state_ >> 27;
-    return state_ * 0x2545'f491'4f6c'dd1dULL;
-  }
-  /// Uniform in [low, high].
-  uint64_t between(uint64_t low, uint64_t high) {
-    return low +
-           static_cast<uint64_t>((static_cast<unsigned __int128>(next()) * (high - low + 1)) >> 64);
-  }
-
- private:
-  uint64_t state_;
 };
 
 struct Context {

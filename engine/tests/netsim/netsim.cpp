@@ -1,5 +1,8 @@
 #include "netsim/netsim.h"
 
+#include <algorithm>
+#include <cstdlib>
+
 #include "astf/profile.h"
 #include "astf/run.h"
 
@@ -22,21 +25,23 @@ CoreConfig config_for(Side side, const Settings& settings) {
   return config;
 }
 
-/// An ECN-capable IPv4 packet gets CE (RFC 3168 section 5), others stay as they are.
-void mark_congestion(std::vector<uint8_t>& frame) {
-  constexpr size_t kIp = 14;
-  if (load_be<uint16_t>(frame.data() + 12) != 0x0800 || (frame[kIp + 1] & 3) == 0) return;
-  frame[kIp + 1] |= 3;
-  store_be<uint16_t>(frame.data() + kIp + 10, 0);
-  store_be<uint16_t>(frame.data() + kIp + 10,
-                     checksum_finish(checksum_add(0, frame.data() + kIp, 20)));
+/// As the fuzzer makes many networks: what a test has on its way.
+constexpr size_t kWireBytes = size_t{8} << 20;
+
+ImpairmentSettings wire_for(Side from, const Settings& settings) {
+  ImpairmentSettings wire = from == Side::client ? settings.to_server : settings.to_client;
+  wire.seed = (settings.seed + 1) * 1000 + index_of(from);
+  if (wire.delay == 0) wire.delay = kDelay;
+  return wire;
 }
 
 }  // namespace
 
 Network::Network(const Settings& settings, const std::string& profile_json,
                  const RunOptions& options)
-    : settings_(settings), random_(settings.seed) {
+    : settings_(settings),
+      wires_{Impairment(wire_for(Side::client, settings), kWireBytes),
+             Impairment(wire_for(Side::server, settings), kWireBytes)} {
   auto parsed = parse_profile(profile_json, false);
   for (Side side : {Side::client, Side::server}) {
     End& end = ends_[index_of(side)];
@@ -84,48 +89,39 @@ void Network::inject(Side from, std::vector<uint8_t> bytes) {
 }
 
 void Network::put(Side from, std::vector<uint8_t> bytes) {
-  const Impairment& impairment = from == Side::client ? settings_.to_server : settings_.to_client;
+  Frame frame;
+  frame.head = bytes.data();
+  frame.head_length = static_cast<uint16_t>(bytes.size());
+  frame.checksums = settings_.offloads.checksum ? Checksums::trusted : Checksums::in_frame;
   if (filter) {
-    Seen seen{now_, from, PacketKind::other, {}, {}, bytes};
-    Frame frame;
-    frame.head = seen.bytes.data();
-    frame.head_length = static_cast<uint16_t>(seen.bytes.size());
-    frame.checksums = settings_.offloads.checksum ? Checksums::trusted : Checksums::in_frame;
+    Seen seen{now_, from, PacketKind::other, {}, {}, std::move(bytes)};
     seen.kind = parse_packet(frame, seen.packet);
     if (seen.kind == PacketKind::tcp) seen.segment = tcp::parse_segment(seen.packet);
     if (!filter(seen)) return;
+    bytes = std::move(seen.bytes);
   }
-  if (chance() < impairment.loss) return;
-  if (chance() < impairment.congestion) mark_congestion(bytes);
-  if (chance() < impairment.corruption && bytes.size() > 14)
-    bytes[14 + random_.next() % (bytes.size() - 14)] ^=
-        static_cast<uint8_t>(1u << (random_.next() % 8));
-  Nanoseconds arrival = now_ + impairment.delay;
-  if (chance() < impairment.reordering) arrival += impairment.held;
-  if (chance() < impairment.duplication)
-    wire_.push({arrival + kMicrosecond, number_++, from, bytes});
-  wire_.push({arrival, number_++, from, std::move(bytes)});
+  if (wire(from).pass(frame, now_)) std::abort();  // a wire always takes its time
+}
+
+void Network::deliver(Side from) {
+  DelayLine& line = wire(from).line();
+  std::vector<Frame> frames;
+  while (frames.size() < settings_.burst)
+    if (const Frame* frame = line.take(now_))
+      frames.push_back(*frame);
+    else
+      break;
+  const Side to = from == Side::client ? Side::server : Side::client;
+  End& end = ends_[index_of(to)];
+  end.core->receive(to, frames, now_);
+  line.release();
+  end.queue->flush();
 }
 
 void Network::step() {
-  while (!wire_.empty() && wire_.top().arrival <= now_) {
-    const Side from = wire_.top().from;
-    std::vector<Flight> flights;
-    std::vector<Frame> frames;
-    for (; frames.size() < settings_.burst && !wire_.empty() && wire_.top().arrival <= now_ &&
-           wire_.top().from == from;
-         wire_.pop()) {
-      flights.push_back(wire_.top());
-      Frame& frame = frames.emplace_back();
-      frame.head_length = static_cast<uint16_t>(flights.back().bytes.size());
-      frame.checksums = settings_.offloads.checksum ? Checksums::trusted : Checksums::in_frame;
-    }
-    for (size_t i = 0; i < frames.size(); ++i) frames[i].head = flights[i].bytes.data();
-    const Side to = from == Side::client ? Side::server : Side::client;
-    End& end = ends_[index_of(to)];
-    end.core->receive(to, frames, now_);
-    end.queue->flush();
-  }
+  const auto due = [this](Side from) { return wire(from).line().next_due(); };
+  while (std::min(due(Side::client), due(Side::server)) <= now_)
+    deliver(due(Side::client) <= due(Side::server) ? Side::client : Side::server);
   for (End& end : ends_) {
     while (end.core->advance(now_) != 0) end.queue->flush();
     end.queue->flush();
@@ -137,7 +133,7 @@ void Network::run_until(Nanoseconds until) {
     step();
     // The next thing that can happen: an arrival, or at most a quarter of a millisecond later.
     Nanoseconds next = now_ + 250 * kMicrosecond;
-    if (!wire_.empty()) next = std::min(next, wire_.top().arrival);
+    for (Impairment& wire : wires_) next = std::min(next, wire.line().next_due());
     now_ = std::min(std::max(next, now_ + kMicrosecond), until);
   }
   step();

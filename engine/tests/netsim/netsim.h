@@ -1,41 +1,30 @@
 #pragma once
-// Two data cores over a simulated wire on a virtual clock: loss, delay, reordering, duplication,
-// all seeded. The wire also reads along and checks that what one program sends arrives byte for
-// byte.
+// Two data cores on a virtual clock, joined by a wire that impairs what it carries. Tests may read
+// along and see that what one program sends arrives byte for byte.
 
 #include <array>
 #include <cstdint>
 #include <deque>
 #include <functional>
-#include <map>
 #include <memory>
-#include <queue>
 #include <string>
 #include <vector>
 
 #include "astf/core.h"
 #include "flow/context.h"
+#include "impairment/impairment.h"
 #include "net/packet.h"
 #include "tcp/segment.h"
 
 namespace engine::netsim {
 
-/// What the wire does to frames of one direction.
-struct Impairment {
-  double loss = 0;         ///< probability that a frame is lost
-  double duplication = 0;  ///< probability that a frame arrives twice
-  double reordering = 0;   ///< probability that a frame is held back by `held`
-  double congestion = 0;   ///< probability that an ECN-capable IPv4 packet is marked CE
-  Nanoseconds delay = 50 * kMicrosecond;
-  Nanoseconds held = 300 * kMicrosecond;
-  double corruption =
-      0;  ///< probability that one random byte behind the Ethernet header is changed
-};
+/// How long frames take that nothing delays.
+inline constexpr Nanoseconds kDelay = 50 * kMicrosecond;
 
 struct Settings {
-  uint64_t seed = 1;
-  Impairment to_server;
-  Impairment to_client;
+  uint64_t seed = 1;             ///< of cores and wires; the wires' own seeds are not used
+  ImpairmentSettings to_server;  ///< delay 0: kDelay
+  ImpairmentSettings to_client;
   DeviceOffloads offloads{};  ///< of both ports; with checksum offload frames arrive as trusted
   uint32_t max_flows = 1 << 16;
   size_t burst = 1;       ///< frames of one direction that arrive at once and are received together
@@ -47,7 +36,7 @@ struct Seen {
   Nanoseconds time;
   Side from;
   PacketKind kind;
-  Packet packet;
+  Packet packet;         ///< points into `bytes`
   tcp::Segment segment;  ///< when kind is tcp
   std::vector<uint8_t> bytes;
 };
@@ -71,8 +60,8 @@ class Network {
   uint64_t count(Side side, Counter counter) { return counters(side)[counter]; }
   Nanoseconds now() const { return now_; }
 
-  /// Called for each frame put on the wire; returns false to lose it.
-  std::function<bool(const Seen&)> filter;
+  /// Called for each frame put on the wire, whose bytes it may change; returns false to lose it.
+  std::function<bool(Seen&)> filter;
   /// Puts a frame on the wire as if `from` had sent it.
   void inject(Side from, std::vector<uint8_t> bytes);
 
@@ -88,28 +77,18 @@ class Network {
     std::deque<std::array<uint8_t, kHeadRoom>> heads;
     uint64_t sent = 0;
   };
-  struct Flight {
-    Nanoseconds arrival;
-    uint64_t number;
-    Side from;
-    std::vector<uint8_t> bytes;
-    bool operator>(const Flight& other) const {
-      return arrival != other.arrival ? arrival > other.arrival : number > other.number;
-    }
-  };
-
   static void drain_to_wire(void* end, std::span<Frame> frames);
   static void drain_nowhere(void* end, std::span<Frame> frames);
   void put(Side from, std::vector<uint8_t> bytes);
-  double chance() { return static_cast<double>(random_.next() >> 11) / 9007199254740992.0; }
+  Impairment& wire(Side from) { return wires_[index_of(from)]; }
+  /// Hands over what has arrived of the frames that one side sent.
+  void deliver(Side from);
   void step();
 
   Settings settings_;
-  Random random_;
   Nanoseconds now_ = 0;
-  uint64_t number_ = 0;
   std::array<End, kSides> ends_;
-  std::priority_queue<Flight, std::vector<Flight>, std::greater<>> wire_;
+  std::array<Impairment, kSides> wires_;  ///< by sender
 };
 
 /// A profile of one TCP template: `request` bytes, then `response` bytes, from client programs.

@@ -24,8 +24,8 @@ class Draw {
     return one_in(3) ? 0 : most * static_cast<double>(below(1000)) / 1000;
   }
 
-  Impairment impairment() {
-    Impairment made;
+  ImpairmentSettings impairment() {
+    ImpairmentSettings made;
     made.loss = probability(0.06);
     made.congestion = probability(0.1);
     made.duplication = probability(0.1);

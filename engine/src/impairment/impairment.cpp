@@ -1,0 +1,115 @@
+#include "impairment/impairment.h"
+
+#include "net/checksum.h"
+#include "net/ethernet.h"
+
+namespace engine {
+
+namespace {
+
+/// Neighbouring seeds lead to sequences that have nothing in common (SplitMix64's finalizer).
+uint64_t scattered(uint64_t seed) {
+  seed += 0x9e37'79b9'7f4a'7c15ULL;
+  seed = (seed ^ seed >> 30) * 0xbf58'476d'1ce4'e5b9ULL;
+  seed = (seed ^ seed >> 27) * 0x94d0'49bb'1331'11ebULL;
+  return seed ^ seed >> 31;
+}
+
+constexpr uint8_t kEcn = 3;            // of IPv4's TOS byte: both bits are CE
+constexpr uint8_t kEcnV6 = kEcn << 4;  // of IPv6's second byte
+
+/// Marks an ECN-capable packet; others stay as they are. False: it was none.
+bool mark_congestion(const Frame& frame) {
+  const EtherType ethernet = read_ethernet(frame);
+  uint8_t* const ip = frame.head + ethernet.length;
+  const size_t room = frame.head_length - ethernet.length;
+  if (ethernet.type == kEtherTypeIpv6 && room >= 40 && (ip[1] & kEcnV6) != 0) {
+    ip[1] |= kEcnV6;
+    return true;
+  }
+  const size_t length = room == 0 ? 0 : size_t{ip[0] & 15u} * 4;
+  if (ethernet.type != kEtherTypeIpv4 || length < 20 || room < length || (ip[1] & kEcn) == 0)
+    return false;
+  ip[1] |= kEcn;
+  if (frame.checksums == Checksums::partial) return true;  // the device sums it up
+  store_be<uint16_t>(ip + 10, 0);
+  store_be<uint16_t>(ip + 10, checksum_finish(checksum_add(0, ip, length)));
+  return true;
+}
+
+/// Inverts a bit behind the Ethernet addresses and type; of `frame` in one piece.
+bool corrupt_bit(Frame& frame, Random& random) {
+  if (frame.length() <= kEthernetLength) return false;
+  frame.head[random.between(kEthernetLength, frame.length() - 1)] ^=
+      static_cast<uint8_t>(1u << random.between(0, 7));
+  if (frame.checksums == Checksums::trusted) frame.checksums = Checksums::in_frame;
+  return true;
+}
+
+}  // namespace
+
+bool ImpairmentSettings::idle() const {
+  return loss == 0 && duplication == 0 && reordering == 0 && congestion == 0 && corruption == 0 &&
+         delay == 0 && jitter == 0;
+}
+
+ImpairmentCounts& ImpairmentCounts::operator+=(const ImpairmentCounts& other) {
+  frames += other.frames;
+  lost += other.lost;
+  no_room += other.no_room;
+  delayed += other.delayed;
+  reordered += other.reordered;
+  duplicated += other.duplicated;
+  marked += other.marked;
+  corrupted += other.corrupted;
+  return *this;
+}
+
+Impairment::Impairment(const ImpairmentSettings& settings, size_t line_bytes)
+    : random_(0), line_(line_bytes) {
+  set(settings);
+}
+
+void Impairment::set(const ImpairmentSettings& settings) {
+  settings_ = settings;
+  random_ = Random(scattered(settings.seed));
+}
+
+bool Impairment::pass(const Frame& frame, Nanoseconds now) {
+  ++counts_.frames;
+  if (chance(settings_.loss)) {
+    ++counts_.lost;
+    return false;
+  }
+  const bool mark = chance(settings_.congestion);
+  const bool corrupt = chance(settings_.corruption);
+  Nanoseconds due = now + settings_.delay;
+  if (settings_.jitter != 0)
+    due += static_cast<Nanoseconds>(random_.between(0, static_cast<uint64_t>(settings_.jitter)));
+  if (chance(settings_.reordering)) {
+    ++counts_.reordered;
+    due += settings_.held;
+  }
+  const bool twice = chance(settings_.duplication);
+  // Not past others that are about to go.
+  const bool as_it_is = due == now && !mark && !corrupt && line_.next_due() > now;
+  if (due != now) ++counts_.delayed;
+  if (!as_it_is) keep(frame, due, mark, corrupt);
+  if (twice) {
+    ++counts_.duplicated;
+    keep(frame, due, mark, false);
+  }
+  return as_it_is;
+}
+
+void Impairment::keep(const Frame& frame, Nanoseconds due, bool mark, bool corrupt) {
+  Frame* const copy = line_.put(frame, due);
+  if (copy == nullptr) {
+    ++counts_.no_room;
+    return;
+  }
+  if (mark && mark_congestion(*copy)) ++counts_.marked;
+  if (corrupt && corrupt_bit(*copy, random_)) ++counts_.corrupted;
+}
+
+}  // namespace engine

@@ -1,0 +1,174 @@
+#include "impairment/impairment.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <bit>
+#include <vector>
+
+#include "net/checksum.h"
+#include "net/ethernet.h"
+
+namespace engine {
+namespace {
+
+constexpr size_t kFrames = 20'000;
+
+/// An IPv4 header with `tos` behind an Ethernet header, and some bytes more.
+std::vector<uint8_t> packet(uint8_t tos, bool ipv4 = true) {
+  std::vector<uint8_t> bytes(80);
+  store_be(bytes.data() + 12, ipv4 ? kEtherTypeIpv4 : kEtherTypeIpv6);
+  if (!ipv4) {
+    bytes[14] = static_cast<uint8_t>(0x60 | tos >> 4);
+    bytes[15] = static_cast<uint8_t>(tos << 4);
+    return bytes;
+  }
+  bytes[14] = 0x45;
+  bytes[15] = tos;
+  store_be<uint16_t>(bytes.data() + 24, checksum_finish(checksum_add(0, bytes.data() + 14, 20)));
+  return bytes;
+}
+
+Frame frame_of(std::vector<uint8_t>& bytes) {
+  Frame frame;
+  frame.head = bytes.data();
+  frame.head_length = static_cast<uint16_t>(bytes.size());
+  frame.checksums = Checksums::trusted;
+  return frame;
+}
+
+/// Whether each of `frames` frames, one every microsecond, passes at once.
+std::vector<bool> passed(Impairment& impairment, size_t frames) {
+  std::vector<uint8_t> bytes = packet(0);
+  std::vector<bool> all;
+  for (size_t i = 0; i < frames; ++i)
+    all.push_back(impairment.pass(frame_of(bytes), static_cast<Nanoseconds>(i) * kMicrosecond));
+  return all;
+}
+
+size_t arrivals(Impairment& impairment, Nanoseconds now) {
+  size_t count = 0;
+  while (impairment.line().take(now) != nullptr) ++count;
+  impairment.line().release();
+  return count;
+}
+
+TEST(Impairment, WithoutSettingsEverythingPassesAtOnce) {
+  Impairment impairment;
+  EXPECT_TRUE(impairment.idle());
+  EXPECT_EQ(passed(impairment, 100), std::vector<bool>(100, true));
+  EXPECT_TRUE(impairment.line().empty());
+  EXPECT_EQ(impairment.counts().frames, 100u);
+}
+
+TEST(Impairment, LosesTheShareAskedForAndTheSameFramesWithTheSameSeed) {
+  Impairment impairment({.loss = 0.1});
+  const std::vector<bool> first = passed(impairment, kFrames);
+  // Five standard deviations of a binomial distribution: 5 * sqrt(20,000 * 0.1 * 0.9).
+  EXPECT_NEAR(static_cast<double>(impairment.counts().lost), 2000, 212);
+  EXPECT_EQ(static_cast<size_t>(std::ranges::count(first, false)), impairment.counts().lost);
+  EXPECT_TRUE(impairment.line().empty());
+  impairment.set({.loss = 0.1});
+  EXPECT_EQ(passed(impairment, kFrames), first);
+  impairment.set({.loss = 0.1, .seed = 2});
+  EXPECT_NE(passed(impairment, kFrames), first);
+}
+
+TEST(Impairment, DelaysAllFramesAndJittersThemWithinItsBounds) {
+  Impairment impairment({.delay = kMillisecond, .jitter = kMillisecond});
+  std::vector<uint8_t> bytes = packet(0);
+  for (size_t i = 0; i < 1000; ++i) EXPECT_FALSE(impairment.pass(frame_of(bytes), 0));
+  EXPECT_EQ(impairment.counts().delayed, 1000u);
+  EXPECT_EQ(arrivals(impairment, kMillisecond - 1), 0u);
+  const size_t half = arrivals(impairment, 3 * kMillisecond / 2);
+  EXPECT_NEAR(static_cast<double>(half), 500, 80);
+  EXPECT_EQ(half + arrivals(impairment, 2 * kMillisecond), 1000u);
+}
+
+TEST(Impairment, ReorderedFramesComeLaterThanThoseBehindThem) {
+  Impairment impairment({.reordering = 0.1, .held = 10 * kMicrosecond});
+  std::vector<uint8_t> bytes = packet(0);
+  size_t at_once = 0;
+  size_t held = 0;
+  for (size_t i = 0; i < kFrames; ++i) {
+    const auto now = static_cast<Nanoseconds>(i) * kMicrosecond;
+    held += arrivals(impairment, now);
+    at_once += impairment.pass(frame_of(bytes), now) ? 1 : 0;
+  }
+  held += arrivals(impairment, kSecond);
+  EXPECT_NEAR(static_cast<double>(held), 2000, 212);
+  EXPECT_EQ(held, impairment.counts().reordered);
+  EXPECT_EQ(at_once + held, kFrames);
+}
+
+TEST(Impairment, DuplicatesArriveBehindTheirOriginal) {
+  Impairment impairment({.duplication = 1, .delay = 5});
+  std::vector<uint8_t> bytes = packet(0);
+  for (uint8_t mark : {1, 2}) {
+    bytes[79] = mark;
+    EXPECT_FALSE(impairment.pass(frame_of(bytes), 0));
+  }
+  std::vector<int> marks;
+  while (const Frame* frame = impairment.line().take(5)) marks.push_back(frame->head[79]);
+  EXPECT_EQ(marks, (std::vector<int>{1, 1, 2, 2}));
+  EXPECT_EQ(impairment.counts().duplicated, 2u);
+}
+
+TEST(Impairment, AFrameDoesNotOvertakeOneThatIsAboutToGo) {
+  Impairment impairment({.delay = 5});
+  std::vector<uint8_t> bytes = packet(0);
+  EXPECT_FALSE(impairment.pass(frame_of(bytes), 0));
+  impairment.set({});
+  EXPECT_FALSE(impairment.idle());
+  EXPECT_TRUE(impairment.pass(frame_of(bytes), 4));
+  EXPECT_FALSE(impairment.pass(frame_of(bytes), 5));
+  EXPECT_EQ(arrivals(impairment, 5), 2u);
+  EXPECT_TRUE(impairment.idle());
+}
+
+TEST(Impairment, MarksEcnCapablePacketsOnlyAndKeepsTheHeaderWhole) {
+  Impairment impairment({.congestion = 1});
+  for (const bool ipv4 : {true, false})
+    for (const uint8_t code_point : {0, 1, 2, 3}) {
+      std::vector<uint8_t> bytes = packet(0x50 | code_point, ipv4);
+      EXPECT_FALSE(impairment.pass(frame_of(bytes), 0));
+      const Frame* frame = impairment.line().take(0);
+      ASSERT_NE(frame, nullptr);
+      const std::vector<uint8_t> wanted = packet(0x50 | (code_point == 0 ? 0 : 3), ipv4);
+      EXPECT_EQ(std::vector<uint8_t>(frame->head, frame->head + frame->head_length), wanted);
+    }
+  EXPECT_EQ(impairment.counts().marked, 6u);
+}
+
+TEST(Impairment, CorruptsOneBitBehindTheEthernetHeaderAndVouchesForItNoMore) {
+  Impairment impairment({.corruption = 1});
+  std::vector<uint8_t> bytes = packet(0);
+  for (int i = 0; i < 1000; ++i) {
+    EXPECT_FALSE(impairment.pass(frame_of(bytes), i));
+    const Frame* frame = impairment.line().take(i);
+    ASSERT_NE(frame, nullptr);
+    EXPECT_EQ(frame->checksums, Checksums::in_frame);
+    int bits = 0;
+    for (size_t at = 0; at < bytes.size(); ++at) {
+      const int changed = std::popcount(static_cast<unsigned>(frame->head[at] ^ bytes[at]));
+      if (at < kEthernetLength) {
+        EXPECT_EQ(changed, 0);
+      }
+      bits += changed;
+    }
+    EXPECT_EQ(bits, 1);
+  }
+  EXPECT_EQ(impairment.counts().corrupted, 1000u);
+}
+
+TEST(Impairment, WhatAFullLineCannotHoldIsCounted) {
+  Impairment impairment({.delay = kSecond});
+  std::vector<uint8_t> bytes(60'000);
+  for (int i = 0; i < 1000; ++i) EXPECT_FALSE(impairment.pass(frame_of(bytes), 0));
+  const size_t arrived = arrivals(impairment, kSecond);
+  EXPECT_GT(impairment.counts().no_room, 0u);
+  EXPECT_EQ(arrived + impairment.counts().no_room, 1000u);
+}
+
+}  // namespace
+}  // namespace engine
