@@ -23,6 +23,7 @@
 #include "stats/counters.h"
 #include "stats/drops.h"
 #include "stats/latency.h"
+#include "stats/payload_counts.h"
 
 namespace engine {
 
@@ -38,11 +39,18 @@ struct CoreConfig {
   std::array<PortAddress, kSides> ports;
 };
 
+/// Whether received payload is compared with what the other end's program sends.
+struct PayloadCheckOptions {
+  bool enabled = false;
+  uint64_t skip_bytes = 0;  ///< of the beginning of each connection, each way, are not compared
+};
+
 /// How a profile is run (arguments of the `start` method).
 struct RunOptions {
   double multiplier = 1;
   Nanoseconds duration = 0;                  ///< <= 0: no end
   std::shared_ptr<const Topology> topology;  ///< nullptr: all clients are directly behind the port
+  PayloadCheckOptions payload_check;
   bool opens_flows = true;  ///< false: server side only (client_mask excludes the pair)
 };
 
@@ -137,6 +145,8 @@ class DataCore {
   std::vector<CounterBlock> counters(const std::string& id, Side side) const;
   /// How long the client flows of a run took, by template.
   std::vector<LatencyBlock> latencies(const std::string& id) const;
+  /// What the payload check of a run found, by template; empty without one.
+  std::vector<PayloadBlock> payload(const std::string& id) const;
   /// Counters of the flow table of one side, shared by all runs (err_*, rss_*, ignored_*).
   CounterBlock table_counters(Side side) const;
   /// What was given up on one side, by reason.

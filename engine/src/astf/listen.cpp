@@ -79,6 +79,7 @@ uint32_t DataCore::World::take_undecided(uint32_t reference) {
   taken.program = &kNoProgram;
   taken.reference = reference;
   taken.undecided = true;
+  taken.payload_check = nullptr;  // what is expected is not known either
   taken.own_counters = {};
   taken.counters = &taken.own_counters;
   ++static_cast<ProfileRun*>(taken.run)->undecided;

@@ -199,6 +199,8 @@ void DataCore::World::receive_tcp(Side side, const Frame& frame, const Packet& p
       refuse_undecided(*flow);
       return;
     }
+    if (packet.payload_length != 0 && context.class_of(*flow).payload_check != nullptr) [[unlikely]]
+      check_payload(*flow, segment, packet);
     const bool begins = waiting && flow->wait == Wait::nothing && flow->has(kEverEstablished);
     tcp::Events events = tcp::receive(context, *flow, segment, packet.traffic_class);
     if (begins) events |= tcp::kEstablished;
@@ -250,12 +252,15 @@ void DataCore::World::receive_udp(Side side, const Frame& frame, const Packet& p
     if (flow == nullptr) return;
     udp::open(context, *flow);
     ++run_of(*flow).established;
+    if (context.class_of(*flow).payload_check != nullptr) check_datagram(*flow, packet);
     udp::receive(context, *flow, packet);
     // The first datagram counts before the program begins, so a first rx_msg may find it.
     const uint64_t datagrams = flow->rx_available;
     if (program::start(context, *flow, datagrams) == program::Outcome::release) release(*flow);
     return;
   }
+  if (context.class_of(*flow).payload_check != nullptr) [[unlikely]]
+    check_datagram(*flow, packet);
   udp::receive(context, *flow, packet);
   if (program::wake(context, *flow, tcp::kDelivered) == program::Outcome::release) release(*flow);
 }

@@ -82,6 +82,7 @@ ProfileRun::ProfileRun(std::string id, std::shared_ptr<const Profile> profile,
       made.side = side;
     }
   }
+  if (options_.payload_check.enabled) check_payload();
   groups_.resize(profile_->group_names.size() + 1);
   for (uint32_t t = 0; t < profile_->templates.size(); ++t)
     groups_[profile_->templates[t].group].push_back(t);
@@ -89,6 +90,27 @@ ProfileRun::ProfileRun(std::string id, std::shared_ptr<const Profile> profile,
     limits_.push_back(t.limit == 0 ? UINT64_MAX : share_of(t.limit, config.thread, config.threads));
   for (uint32_t t = 0; t < limits_.size(); ++t)
     if (limits_[t] == 0) draw_.remove(t);
+}
+
+void ProfileRun::check_payload() {
+  for (const Side side : {Side::client, Side::server}) {
+    std::vector<PayloadCheck>& checks = payload_checks_[index_of(side)];
+    for (const Template& t : profile_->templates) {
+      const uint32_t sender = side == Side::client ? t.server_program : t.client_program;
+      checks.push_back({ExpectedStream(profile_->programs[sender], profile_->buffers),
+                        options_.payload_check.skip_bytes,
+                        {}});
+    }
+    for (size_t t = 0; t < checks.size(); ++t) flow_class(side, t).payload_check = &checks[t];
+  }
+}
+
+std::vector<PayloadBlock> ProfileRun::payload() const {
+  std::vector<PayloadBlock> blocks(payload_checks_[0].size());
+  for (size_t side = 0; side < kSides; ++side)
+    for (size_t t = 0; t < blocks.size(); ++t)
+      blocks[t].sides[side] = payload_checks_[side][t].counts;
+  return blocks;
 }
 
 double ProfileRun::rate(double multiplier) const {

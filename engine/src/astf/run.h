@@ -10,6 +10,7 @@
 #include "astf/address_pool.h"
 #include "astf/core.h"
 #include "astf/held_flows.h"
+#include "astf/payload_check.h"
 #include "astf/profile.h"
 #include "astf/schedule.h"
 #include "flow/context.h"
@@ -47,6 +48,8 @@ class ProfileRun {
   const std::vector<CounterBlock>& counters(Side side) const { return counters_[index_of(side)]; }
   /// By template.
   const std::vector<LatencyBlock>& latencies() const { return latencies_; }
+  /// What the payload check found, by template; empty without one.
+  std::vector<PayloadBlock> payload() const;
   ClientPool& clients(uint32_t range) { return *clients_[range]; }
   ServerPool& servers(uint32_t range) { return *servers_[range]; }
 
@@ -83,6 +86,7 @@ class ProfileRun {
 
  private:
   double rate(double multiplier) const;
+  void check_payload();
 
   std::string id_;
   std::shared_ptr<const Profile> profile_;
@@ -94,6 +98,8 @@ class ProfileRun {
   std::array<std::vector<FlowClass>, kSides> classes_;
   std::array<std::vector<CounterBlock>, kSides> counters_;
   std::vector<LatencyBlock> latencies_;
+  /// By side that receives, and template; empty: nothing is checked.
+  std::array<std::vector<PayloadCheck>, kSides> payload_checks_;
   std::vector<std::unique_ptr<ClientPool>> clients_;  ///< by range; empty for ranges of servers
   std::vector<std::unique_ptr<ServerPool>> servers_;
   std::vector<std::vector<uint32_t>> groups_;  ///< templates, by group

@@ -58,6 +58,11 @@ struct DataCore::World {
   Flow* new_server_flow(const Frame& frame, const Packet& packet, uint32_t hash, bool tcp,
                         bool& refused);
 
+  // -- payload_check.cpp: of flows whose class has one
+  /// `segment` has payload and has not been taken yet.
+  void check_payload(Flow& flow, const tcp::Segment& segment, const Packet& packet);
+  void check_datagram(Flow& flow, const Packet& packet);
+
   // -- listen.cpp
   /// Has the servers of `run` listen. Throws ProfileError, and nothing has changed, when a port is
   /// taken.

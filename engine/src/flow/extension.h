@@ -41,11 +41,15 @@ struct Extension {
   uint32_t high_retransmit = 0;             ///< RFC 6675 HighRxt
   uint32_t lost_before = 0;                 ///< in recovery: holes before it are lost by time
   Cubic cubic;
+  uint64_t stream_position = 0;    ///< payload check: bytes received in order, of the whole flow,
+  uint32_t stream_sequence = 0;    ///< ... before this sequence number
   uint32_t out_of_order_peak = 0;  ///< most ranges held, for the tcps_reas_hist counters
   uint32_t fin_sequence = 0;       ///< of a FIN received out of order
   bool rescued = false;            ///< RFC 6675 RescueRxt is used up
   bool has_fin = false;
-  bool reassembling = false;  ///< counted in tcps_reasalloc, not yet in tcps_reasfree
+  bool follows_stream = false;  ///< stream_sequence is set
+  bool mismatched = false;      ///< payload check: a byte was not as expected
+  bool reassembling = false;    ///< counted in tcps_reasalloc, not yet in tcps_reasfree
   uint32_t next_free = 0;
 
   uint32_t& pool_next() { return next_free; }
@@ -58,6 +62,9 @@ struct Extension {
     out_of_order_peak = 0;
     cubic = {};
     has_fin = false;
+    stream_position = 0;
+    follows_stream = false;
+    mismatched = false;
     reassembling = false;
   }
 };

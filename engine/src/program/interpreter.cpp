@@ -27,26 +27,6 @@ bool has_space(Context& context, const Flow& flow) {
   return flow.wait == Wait::space ? unacknowledged <= buffer / 2 : unacknowledged < buffer;
 }
 
-bool compare(Comparison comparison, uint64_t left, uint64_t right) {
-  switch (comparison) {
-    case Comparison::always:
-      return true;
-    case Comparison::greater:
-      return left > right;
-    case Comparison::less:
-      return left < right;
-    case Comparison::equal:
-      return left == right;
-    case Comparison::greater_equal:
-      return left >= right;
-    case Comparison::less_equal:
-      return left <= right;
-    case Comparison::not_equal:
-      return left != right;
-  }
-  return false;
-}
-
 /// Whether the command needs the connection to be up.
 bool needs_connection(Operation operation) {
   switch (operation) {
@@ -156,8 +136,8 @@ Outcome run(Context& context, Flow& flow) {
         continue;
       case Operation::jmp_cmp:
         if (command.comparison != Comparison::always &&
-            !compare(command.comparison, variables_of(context, flow).values[command.index],
-                     command.amount))
+            !holds(command.comparison, variables_of(context, flow).values[command.index],
+                   command.amount))
           break;
         flow.wait = Wait::nothing;
         flow.program_counter = static_cast<uint16_t>(command.target);

@@ -45,6 +45,27 @@ enum class Comparison : uint8_t {
   not_equal
 };
 
+/// Whether `left` and `right` compare so.
+inline bool holds(Comparison comparison, uint64_t left, uint64_t right) {
+  switch (comparison) {
+    case Comparison::always:
+      return true;
+    case Comparison::greater:
+      return left > right;
+    case Comparison::less:
+      return left < right;
+    case Comparison::equal:
+      return left == right;
+    case Comparison::greater_equal:
+      return left >= right;
+    case Comparison::less_equal:
+      return left <= right;
+    case Comparison::not_equal:
+      return left != right;
+  }
+  return false;
+}
+
 /// One command. Which fields count is said at each Operation.
 struct Command {
   Operation operation = Operation::end;

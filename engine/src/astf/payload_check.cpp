@@ -1,0 +1,56 @@
+#include "astf/payload_check.h"
+
+#include "astf/world.h"
+
+namespace engine {
+
+namespace {
+
+void count(PayloadCheck& check, Extension& extension, ExpectedStream::Difference found,
+           uint64_t bytes) {
+  check.counts.compared_bytes += found.known;
+  check.counts.unknown_bytes += bytes - found.known;
+  check.counts.mismatched_bytes += found.differs;
+  if (found.differs != 0 && !std::exchange(extension.mismatched, true))
+    ++check.counts.mismatched_flows;
+}
+
+}  // namespace
+
+// Before the segment is taken: what is new of it lies at or behind rcv_nxt.
+void DataCore::World::check_payload(Flow& flow, const tcp::Segment& segment, const Packet& packet) {
+  if (flow.state <= FlowState::syn_sent || flow.has(kPeerFin) || segment.is(tcp::kSyn)) return;
+  FlowClass& shared = context.class_of(flow);
+  PayloadCheck& check = *shared.payload_check;
+  Extension* const extension = context.extend(flow);
+  if (extension == nullptr) return;
+  // No payload was taken before the first was seen here, so it begins at rcv_nxt.
+  if (!std::exchange(extension->follows_stream, true)) extension->stream_sequence = flow.rcv_nxt;
+  extension->stream_position += flow.rcv_nxt - extension->stream_sequence;
+  extension->stream_sequence = flow.rcv_nxt;
+
+  std::span<const uint8_t> bytes{packet.payload, packet.payload_length};
+  uint32_t ahead = segment.sequence - flow.rcv_nxt;
+  if (before(segment.sequence, flow.rcv_nxt)) {
+    bytes = bytes.subspan(std::min<size_t>(flow.rcv_nxt - segment.sequence, bytes.size()));
+    ahead = 0;
+  }
+  const uint32_t window = shared.tunables->receive_buffer;
+  bytes = bytes.first(std::min<size_t>(bytes.size(), window - std::min(ahead, window)));
+  const uint64_t position = extension->stream_position + ahead;
+  const size_t skipped =
+      position < check.skip ? std::min<uint64_t>(check.skip - position, bytes.size()) : 0;
+  check.counts.unknown_bytes += skipped;
+  bytes = bytes.subspan(skipped);
+  count(check, *extension, check.expected.compare(position + skipped, bytes), bytes.size());
+}
+
+void DataCore::World::check_datagram(Flow& flow, const Packet& packet) {
+  PayloadCheck& check = *context.class_of(flow).payload_check;
+  Extension* const extension = context.extend(flow);
+  if (extension == nullptr) return;
+  const std::span<const uint8_t> bytes{packet.payload, packet.payload_length};
+  count(check, *extension, check.expected.compare_datagram(bytes), bytes.size());
+}
+
+}  // namespace engine
