@@ -86,15 +86,28 @@ class TrexClient:
         self._ask("load_profile", path=str(path.resolve()), tunables=tunables or {})
 
     def start(
-        self, mult: float, duration: float = -1, nc: bool = False, client_mask: int = ALL_CLIENTS
+        self,
+        mult: float,
+        duration: float = -1,
+        nc: bool = False,
+        client_mask: int = ALL_CLIENTS,
+        t_duration: float = 0,
     ) -> None:
         """Start the loaded profile; returns once the server transmits.
 
         `mult` multiplies the profile's connections per second, `duration` is in seconds (negative:
         until stopped), `nc` cuts flows that are open at the end instead of letting them finish.
         `client_mask` has a bit for each port that opens connections; 0: it only serves.
+        `t_duration`: seconds after which flows still open behind the duration are cut; 0: never.
         """
-        self._ask("start", mult=mult, duration=duration, nc=nc, client_mask=client_mask)
+        self._ask(
+            "start",
+            mult=mult,
+            duration=duration,
+            nc=nc,
+            client_mask=client_mask,
+            t_duration=t_duration,
+        )
 
     def update(self, mult: float) -> None:
         """Change the multiplier of running traffic."""

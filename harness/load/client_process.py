@@ -52,9 +52,9 @@ class Session:
         """Upload a profile file."""
         self._client.load_profile(self._read(path, tunables))
 
-    def start(self, mult: float, duration: float, nc: bool, client_mask: int) -> None:
+    def start(self, **arguments: Any) -> None:
         """Start, and return once the server transmits."""
-        self._client.start(mult=mult, duration=duration, nc=nc, client_mask=client_mask)
+        self._client.start(**arguments)
 
     def update(self, mult: float) -> None:
         """Change the rate of running traffic."""

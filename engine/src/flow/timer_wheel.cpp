@@ -119,4 +119,11 @@ bool TimerWheel::turn(Tick now) {
   return false;
 }
 
+size_t TimerWheel::occupied() const {
+  size_t slots = heads_[kDue] == Flow::kNone ? 0 : 1;
+  for (const auto& level : occupied_)
+    for (const uint64_t word : level) slots += static_cast<size_t>(std::popcount(word));
+  return slots;
+}
+
 }  // namespace engine

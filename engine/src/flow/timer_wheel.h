@@ -65,6 +65,10 @@ class TimerWheel {
     return count;
   }
 
+  /// Lists that hold a flow; 0: no flow waits for anything.
+  size_t occupied() const;
+  size_t memory() const { return sizeof heads_ + sizeof occupied_; }
+
  private:
   static constexpr unsigned kLevels = 4;
   static constexpr unsigned kSlots = 256;

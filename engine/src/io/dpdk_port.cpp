@@ -163,6 +163,9 @@ std::vector<std::pair<std::string, uint64_t>> DpdkPort::extended_statistics() co
     return {};
   std::vector<std::pair<std::string, uint64_t>> all;
   for (const rte_eth_xstat& value : values) all.emplace_back(names.at(value.id).name, value.value);
+  uint64_t in_use = 0;
+  for (const rte_mempool* pool : pools_) in_use += rte_mempool_in_use_count(pool);
+  all.emplace_back("packet_buffers_in_use", in_use);
   return all;
 }
 
