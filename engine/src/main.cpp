@@ -51,6 +51,7 @@ int main(int argc, char** argv) {
   std::optional<uint16_t> rpc_port;
   std::optional<uint16_t> async_port;
   std::string bind = "127.0.0.1";
+  std::string pcap_folder;
   bool no_huge = false;
 
   CLI::App app("ASTF traffic server for TRex's clients");
@@ -62,6 +63,9 @@ int main(int argc, char** argv) {
   app.add_option("--async-port", async_port, "TCP port of its events, else zmq_pub_port")
       ->check(CLI::Range(1, 65535));
   app.add_option("--bind", bind, "address the control plane listens on")->capture_default_str();
+  app.add_option("--pcap-folder", pcap_folder,
+                 "folder for captures that clients may have written (stackcost_start_pcap)")
+      ->check(CLI::ExistingDirectory);
   app.add_flag("--no-huge", no_huge, "use ordinary memory pages");
   try {
     app.parse(argc, argv);
@@ -81,6 +85,7 @@ int main(int argc, char** argv) {
     config.rpc_port = rpc_port.value_or(config.rpc_port);
     config.async_port = async_port.value_or(config.async_port);
     config.bind = bind;
+    config.pcap_folder = pcap_folder;
     config.huge_pages = config.huge_pages && !no_huge;
     serve(config);
   } catch (const std::exception& error) {

@@ -207,6 +207,11 @@ std::vector<LatencyBlock> DataCore::latencies(const std::string& id) const {
   return run == nullptr ? std::vector<LatencyBlock>{} : run->latencies();
 }
 
+std::vector<PayloadBlock> DataCore::payload(const std::string& id) const {
+  const ProfileRun* run = world_->find(id);
+  return run == nullptr ? std::vector<PayloadBlock>{} : run->payload();
+}
+
 CounterBlock DataCore::table_counters(Side side) const {
   return world_->table_counters[index_of(side)];
 }
@@ -241,6 +246,7 @@ std::vector<PoolStatus> DataCore::memory() const {
       {"program variables", sizeof(VariableBlock), context.variables.in_use(),
        context.variables.touched_bytes()},
       {"client port", 0, ports_in_use, ports},
+      {"timer slot", sizeof(uint32_t), context.wheel.occupied(), context.wheel.memory()},
   };
 }
 

@@ -29,7 +29,8 @@ void DataCore::World::check_payload(Flow& flow, const tcp::Segment& segment, con
   extension->stream_position += flow.rcv_nxt - extension->stream_sequence;
   extension->stream_sequence = flow.rcv_nxt;
 
-  std::span<const uint8_t> bytes{packet.payload, packet.payload_length};
+  std::span<const uint8_t> bytes{packet.payload, packet.payload_at_hand};
+  check.counts.unknown_bytes += packet.payload_length - packet.payload_at_hand;
   uint32_t ahead = segment.sequence - flow.rcv_nxt;
   if (before(segment.sequence, flow.rcv_nxt)) {
     bytes = bytes.subspan(std::min<size_t>(flow.rcv_nxt - segment.sequence, bytes.size()));
@@ -49,8 +50,11 @@ void DataCore::World::check_datagram(Flow& flow, const Packet& packet) {
   PayloadCheck& check = *context.class_of(flow).payload_check;
   Extension* const extension = context.extend(flow);
   if (extension == nullptr) return;
-  const std::span<const uint8_t> bytes{packet.payload, packet.payload_length};
-  count(check, *extension, check.expected.compare_datagram(bytes), bytes.size());
+  const std::span<const uint8_t> bytes{packet.payload, packet.payload_at_hand};
+  const bool whole = packet.payload_at_hand == packet.payload_length;
+  count(check, *extension,
+        whole ? check.expected.compare_datagram(bytes) : ExpectedStream::Difference{},
+        packet.payload_length);
 }
 
 }  // namespace engine

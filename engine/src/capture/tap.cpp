@@ -7,19 +7,17 @@
 
 namespace engine {
 
-Tap::~Tap() {
-  if (!idle()) transmit_.redirect(device_);
+TransmitQueue::Device Tap::before(TransmitQueue::Device device) {
+  device_ = device;
+  return {sent, this};
 }
 
 void Tap::add(const Watch& watch) {
-  if (idle()) device_ = transmit_.redirect({sent, this});
   watches_.push_back(watch);
 }
 
 void Tap::remove(uint32_t number) {
-  if (std::erase_if(watches_, [&](const Watch& watch) { return watch.number == number; }) == 0)
-    return;
-  if (idle()) transmit_.redirect(device_);
+  std::erase_if(watches_, [&](const Watch& watch) { return watch.number == number; });
 }
 
 void Tap::received(std::span<const Frame> frames) {

@@ -28,9 +28,10 @@ struct Watch {
 /// looks.
 class Tap {
  public:
-  Tap(uint32_t port, const Clock& clock, TransmitQueue& transmit)
-      : port_(port), clock_(clock), transmit_(transmit) {}
-  ~Tap();
+  Tap(uint32_t port, const Clock& clock) : port_(port), clock_(clock) {}
+
+  /// What to put in the place of `device` so that frames sent are seen on their way there.
+  TransmitQueue::Device before(TransmitQueue::Device device);
 
   void add(const Watch& watch);
   void remove(uint32_t number);
@@ -53,7 +54,6 @@ class Tap {
 
   const uint32_t port_;
   const Clock& clock_;
-  TransmitQueue& transmit_;
   TransmitQueue::Device device_;  ///< where frames go when they have been seen
   std::vector<Watch> watches_;
   std::array<uint8_t, kLongestFrame> whole_;

@@ -32,6 +32,7 @@ struct EngineConfig {
   uint16_t rpc_port = 4501;
   uint16_t async_port = 4500;
   std::string bind = "127.0.0.1";
+  std::string pcap_folder;           ///< where clients may have captures written; empty: nowhere
   bool huge_pages = true;            ///< false: --no-huge
   uint32_t memory_mb = 0;            ///< limit_memory; 0: chosen
   uint32_t max_flows = 1u << 22;     ///< memory.dp_flows: open flows of all data cores together

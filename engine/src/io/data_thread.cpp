@@ -34,7 +34,7 @@ std::array<TransmitQueue*, kSides> transmit_queues(std::array<PortQueue*, kSides
 DataThread::DataThread(const Clock& clock, const CoreConfig& config, uint32_t cpu, bool with_dpdk,
                        std::array<PortQueue*, kSides> queues)
     : clock_(clock),
-      queues_(queues),
+      chains_{PortChain(clock, *queues[0]), PortChain(clock, *queues[1])},
       cpu_(cpu),
       with_dpdk_(with_dpdk),
       core_(config, transmit_queues(queues)),
@@ -103,7 +103,7 @@ void DataThread::loop() {
 uint64_t DataThread::pass(Nanoseconds now) {
   uint64_t work_from = 0;
   for (const Side side : {Side::client, Side::server}) {
-    PortQueue& port = queue(side);
+    PortChain& port = chain(side);
     for (int burst = 0; burst < kBurstsPerPass; ++burst) {
       const std::span<const Frame> frames = port.receive();
       if (!frames.empty()) {
@@ -111,8 +111,6 @@ uint64_t DataThread::pass(Nanoseconds now) {
         const uint64_t here = Clock::read();
         now = clock_.at(here);
         if (work_from == 0) work_from = here;
-        if (const auto& tap = taps_[index_of(side)]; tap != nullptr) [[unlikely]]
-          tap->received(frames);
         core_.receive(side, frames, now);
       }
       port.release();  // there may have been frames, none of them ours
@@ -121,7 +119,7 @@ uint64_t DataThread::pass(Nanoseconds now) {
   }
   const uint64_t before = work_from == 0 ? Clock::read() : 0;
   if (core_.advance(now) > 0 && work_from == 0) work_from = before;
-  for (PortQueue* port : queues_) port->transmit().flush();
+  for (PortChain& port : chains_) port.flush();
   return work_from;
 }
 

@@ -7,9 +7,8 @@
 #include <thread>
 
 #include "astf/core.h"
-#include "capture/tap.h"
 #include "io/clock.h"
-#include "io/port.h"
+#include "io/port_chain.h"
 
 namespace engine {
 
@@ -34,11 +33,10 @@ class DataThread {
   // -- For jobs only
   // -----------------------------------------------------------------------------------
 
-  PortQueue& queue(Side side) { return *queues_[index_of(side)]; }
+  PortChain& chain(Side side) { return chains_[index_of(side)]; }
+  PortQueue& queue(Side side) { return chain(side).queue(); }
   uint64_t total_cycles() const { return busy_ + idle_; }
   uint64_t busy_cycles() const { return busy_; }
-  /// Looks at the frames of a port; nullptr: nobody does. Read by the control thread between jobs.
-  std::unique_ptr<Tap>& tap(Side side) { return taps_[index_of(side)]; }
   /// Runs attached to the core; without any the thread sleeps between polls.
   void count_run(int change) { runs_ += change; }
 
@@ -56,11 +54,10 @@ class DataThread {
   bool rest(uint64_t now);
 
   const Clock& clock_;
-  const std::array<PortQueue*, kSides> queues_;
+  std::array<PortChain, kSides> chains_;
   const uint32_t cpu_;
   const bool with_dpdk_;
   DataCore core_;
-  std::array<std::unique_ptr<Tap>, kSides> taps_;
   uint64_t busy_ = 0;
   uint64_t idle_ = 0;
   uint64_t next_yield_ = 0;

@@ -20,9 +20,6 @@ class DpdkQueue final : public PortQueue {
   std::span<const Frame> receive() override;
   void release() override;
   TransmitQueue& transmit() override { return transmit_; }
-  void set_filter(const MacAddress& mac, bool promiscuous) override {
-    filter_ = {mac, promiscuous};
-  }
 
  private:
   static void drain(void* self, std::span<Frame> frames);
@@ -33,7 +30,6 @@ class DpdkQueue final : public PortQueue {
   const uint16_t device_;
   const uint16_t queue_;
   rte_mempool* const pool_;
-  AddressFilter filter_;
   uint16_t received_ = 0;  ///< packets out with the core
   std::array<rte_mbuf*, TransmitQueue::kBurst> packets_;
   std::array<Frame, TransmitQueue::kBurst> frames_;

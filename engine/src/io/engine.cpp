@@ -258,6 +258,13 @@ std::vector<LatencyBlock> Engine::latencies(const std::string& id) const {
   return sum;
 }
 
+std::vector<PayloadBlock> Engine::payload(const std::string& id) const {
+  std::vector<PayloadBlock> sum;
+  implementation_->on_all_cores(
+      [&](DataCore& core, Nanoseconds, DataThread&) { add(sum, core.payload(id)); });
+  return sum;
+}
+
 CounterBlock Engine::table_counters(Side side) const {
   CounterBlock sum;
   implementation_->on_all_cores(
@@ -282,8 +289,13 @@ std::vector<PortDrops> Engine::drops() const {
   for (uint32_t number = 0; number < machine.threads().size(); ++number)
     machine.threads()[number]->run([&](DataCore& core, Nanoseconds) {
       for (const Side side : {Side::client, Side::server}) {
+        const PortChain& chain = machine.threads()[number]->chain(side);
         PortQueue& queue = machine.threads()[number]->queue(side);
         Drops drops = core.drops(side);
+        for (const Direction direction : {Direction::transmit, Direction::receive}) {
+          drops[Drop::impairment_loss] += chain.impairment_counts(direction).lost;
+          drops[Drop::impairment_full] += chain.impairment_counts(direction).no_room;
+        }
         drops += queue.drops();
         drops[Drop::no_buffer] += queue.transmit().without_buffer();
         all.push_back({machine.port_of(number, side), number, drops});
@@ -339,6 +351,10 @@ uint32_t Engine::cores_per_pair() const {
 
 double Engine::now() const {
   return static_cast<double>(implementation_->machine.clock().now()) / kSecond;
+}
+
+Nanoseconds Engine::wall_epoch() const {
+  return implementation_->machine.clock().wall_epoch();
 }
 
 }  // namespace engine

@@ -11,6 +11,7 @@
 
 #include "astf/core.h"
 #include "capture/tap.h"
+#include "impairment/impairment.h"
 #include "io/config.h"
 
 namespace engine {
@@ -52,6 +53,18 @@ struct CoreCycles {
   uint64_t busy = 0;
 };
 
+/// Which way frames go, seen from a port.
+enum class Direction : uint8_t { transmit, receive };
+inline constexpr size_t kDirections = 2;
+
+/// What one direction of a port is to suffer, and did since the engine started, on all its cores.
+struct PortImpairment {
+  uint32_t port = 0;
+  Direction direction = Direction::transmit;
+  ImpairmentSettings settings;
+  ImpairmentCounts counts;
+};
+
 /// What one port gave up on one data core, since start.
 struct PortDrops {
   uint32_t port = 0;
@@ -88,6 +101,11 @@ class Engine {
   /// Sends whole frames, from their Ethernet header on, as they are. Returns how many the device
   /// took.
   size_t send(uint32_t port, std::vector<std::vector<uint8_t>> frames);
+  /// Impairs the frames of one direction of a port from now on, each core's in its own order of
+  /// chance; what is on its way arrives as it was to.
+  void impair(uint32_t port, Direction direction, const ImpairmentSettings& settings);
+  /// Of every port both directions.
+  std::vector<PortImpairment> impairments() const;
   /// What is kept from flows on all ports, for the slow path.
   void set_service(const ServiceMode& mode);
   /// Whom packets of no flow are not answered, on all ports.
@@ -116,6 +134,8 @@ class Engine {
   std::vector<CounterBlock> counters(const std::string& id, Side side) const;
   /// Sums over cores, by template.
   std::vector<LatencyBlock> latencies(const std::string& id) const;
+  /// Sums over cores, by template; empty without a payload check.
+  std::vector<PayloadBlock> payload(const std::string& id) const;
   CounterBlock table_counters(Side side) const;
   /// Addresses and ports of the client and server pools of running profiles (m_total_clients ...).
   struct Population {
@@ -141,6 +161,8 @@ class Engine {
   uint32_t cores_per_pair() const;
   /// Seconds since the engine's epoch.
   double now() const;
+  /// Wall-clock time (Unix) of that epoch.
+  Nanoseconds wall_epoch() const;
 
  private:
   struct Implementation;

@@ -10,13 +10,12 @@ void Engine::watch(uint32_t port, const Watch& watch) {
   const Machine& machine = implementation_->machine;
   const Side side = side_of(port);
   for (DataThread* thread : machine.threads_of(port)) {
-    std::unique_ptr<Tap>& tap = thread->tap(side);
+    PortChain& chain = thread->chain(side);
     std::unique_ptr<Tap> fresh;
-    if (tap == nullptr)
-      fresh = std::make_unique<Tap>(port, machine.clock(), thread->queue(side).transmit());
+    if (chain.tap() == nullptr) fresh = std::make_unique<Tap>(port, machine.clock());
     thread->run([&](DataCore&, Nanoseconds) {
-      if (fresh != nullptr) tap = std::move(fresh);
-      tap->add(watch);
+      if (fresh != nullptr) chain.set_tap(std::move(fresh));
+      chain.tap()->add(watch);
     });
   }
 }
@@ -24,7 +23,7 @@ void Engine::watch(uint32_t port, const Watch& watch) {
 void Engine::unwatch(uint32_t number) {
   for (const auto& thread : implementation_->machine.threads())
     for (const Side side : {Side::client, Side::server})
-      if (const std::unique_ptr<Tap>& tap = thread->tap(side); tap != nullptr)
+      if (Tap* const tap = thread->chain(side).tap())
         thread->run([&](DataCore&, Nanoseconds) { tap->remove(number); });
 }
 
@@ -32,13 +31,13 @@ void Engine::read_seen(const std::function<void(const SeenFrame&)>& take) {
   const Machine& machine = implementation_->machine;
   for (const auto& thread : machine.threads())
     for (const Side side : {Side::client, Side::server}) {
-      std::unique_ptr<Tap>& tap = thread->tap(side);
+      Tap* const tap = thread->chain(side).tap();
       if (tap == nullptr) continue;
       tap->ring().read(take);
       implementation_->unseen[tap->port()] += tap->take_lost();
       if (!tap->idle()) continue;
       std::unique_ptr<Tap> unused;
-      thread->run([&](DataCore&, Nanoseconds) { unused = std::move(tap); });
+      thread->run([&](DataCore&, Nanoseconds) { unused = thread->chain(side).set_tap(nullptr); });
     }
 }
 
@@ -49,6 +48,31 @@ uint64_t Engine::unseen(uint32_t port) const {
 size_t Engine::send(uint32_t port, std::vector<std::vector<uint8_t>> frames) {
   DataThread& thread = *implementation_->machine.threads_of(port).front();
   return implementation_->sender.send(thread, side_of(port), std::move(frames));
+}
+
+void Engine::impair(uint32_t port, Direction direction, const ImpairmentSettings& settings) {
+  ImpairmentSettings own = settings;
+  own.seed = settings.seed << 32 | port << 1 | static_cast<uint32_t>(direction);
+  for (DataThread* thread : implementation_->machine.threads_of(port)) {
+    thread->run(
+        [&](DataCore&, Nanoseconds) { thread->chain(side_of(port)).impair(direction, own); });
+    own.seed += 1u << 16;
+  }
+  implementation_->impairments[{port, direction}] = settings;
+}
+
+std::vector<PortImpairment> Engine::impairments() const {
+  std::vector<PortImpairment> all;
+  for (uint32_t port = 0; port < ports().size(); ++port)
+    for (const Direction direction : {Direction::transmit, Direction::receive}) {
+      PortImpairment& one = all.emplace_back(port, direction);
+      one.settings = implementation_->impairments[{port, direction}];
+      for (DataThread* thread : implementation_->machine.threads_of(port))
+        thread->run([&](DataCore&, Nanoseconds) {
+          one.counts += thread->chain(side_of(port)).impairment_counts(direction);
+        });
+    }
+  return all;
 }
 
 void Engine::set_service(const ServiceMode& mode) {

@@ -32,6 +32,8 @@ struct Engine::Implementation {
   FrameSender sender;  ///< before the machine: its frames outlive the data threads
   Machine machine;
   std::vector<bool> promiscuous;
+  /// By port and direction.
+  std::map<std::pair<uint32_t, Direction>, ImpairmentSettings> impairments;
   std::vector<uint64_t> unseen;  ///< by port
   std::map<std::string, std::shared_ptr<const Profile>> attached;
   std::vector<uint32_t> latency_ports;  ///< whose streams run

@@ -12,7 +12,7 @@ size_t FrameSender::send(DataThread& thread, Side side, std::vector<Bytes> frame
     PortQueue& queue = thread.queue(side);
     TransmitQueue& transmit = queue.transmit();
     transmit.flush();
-    const uint64_t before = queue.counters().opackets;
+    const uint64_t refused = queue.counters().oerrors;
     for (const Bytes& bytes : batch.frames) {
       Frame* const frame = transmit.next();
       if (frame == nullptr) break;
@@ -22,10 +22,11 @@ size_t FrameSender::send(DataThread& thread, Side side, std::vector<Bytes> frame
       frame->payload = head == bytes.size() ? nullptr : bytes.data() + head;
       frame->payload_length = static_cast<uint32_t>(bytes.size() - head);
       transmit.commit();
+      ++sent;
     }
     transmit.flush();
     batch.last = queue.counters().opackets;
-    sent = batch.last - before;
+    sent -= queue.counters().oerrors - refused;
   });
   return sent;
 }

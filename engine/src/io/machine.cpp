@@ -93,13 +93,17 @@ void Machine::open_ports() {
 }
 
 void Machine::fill_in_addresses() {
+  const auto address_of = [this](uint32_t number) -> PortAddress& {
+    return config_.ports[number].address;
+  };
+  for (uint32_t number = 0; number < ports_.size(); ++number)
+    if (address_of(number).mac == kNoMac) address_of(number).mac = ports_[number]->mac();
   for (uint32_t number = 0; number < ports_.size(); ++number) {
-    PortAddress& address = config_.ports[number].address;
-    if (address.mac == kNoMac) address.mac = ports_[number]->mac();
+    PortAddress& address = address_of(number);
     // A wire leads to one other port, so nobody needs to say where to.
     if (config_.ports[number].device == "wire" && !address.ipv4 && !address.ipv6_gateway &&
         !address.destination)
-      address.destination = ports_[number ^ 1]->mac();
+      address.destination = address_of(number ^ 1).mac;
   }
 }
 

@@ -60,9 +60,6 @@ class PacketSocketQueue final : public PortQueue {
   std::span<const Frame> receive() override;
   void release() override;
   TransmitQueue& transmit() override { return transmit_; }
-  void set_filter(const MacAddress& mac, bool promiscuous) override {
-    filter_ = {mac, promiscuous};
-  }
 
  private:
   /// A frame on its way out: what is to be done to it, its head, its payload.
@@ -89,7 +86,6 @@ class PacketSocketQueue final : public PortQueue {
   size_t next_ = 0;      ///< the slot to read next
   size_t received_ = 0;  ///< slots out with the core
   uint64_t lost_ = 0;
-  AddressFilter filter_;
   std::array<Frame, TransmitQueue::kBurst> frames_;
 
   std::array<std::array<uint8_t, kHeadRoom>, TransmitQueue::kBurst> heads_;

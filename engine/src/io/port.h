@@ -34,8 +34,8 @@ class PortQueue {
   virtual void release() = 0;
   virtual TransmitQueue& transmit() = 0;
 
-  /// Own address and whether foreign ones are received as well.
-  virtual void set_filter(const MacAddress& mac, bool promiscuous) {}
+  /// Own address and whether foreign ones are received as well, as they are until this is called.
+  void set_filter(const MacAddress& mac, bool promiscuous) { filter_ = {mac, promiscuous}; }
 
   const PortCounters& counters() const { return counters_; }
   /// What this queue gave up; of frames to send, those that a device counts in oerrors.
@@ -46,6 +46,7 @@ class PortQueue {
  protected:
   PortCounters counters_;
   Drops drops_;
+  AddressFilter filter_;
 };
 
 /// A port as the control thread sees it.

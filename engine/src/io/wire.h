@@ -18,6 +18,7 @@ class WireRing {
   std::span<const Frame> front(size_t most) const;
   /// Takes out the first `count` frames; their heads become spare.
   void pop(size_t count);
+  size_t size() const { return count_; }
 
  private:
   std::unique_ptr<Frame[]> slots_;
@@ -36,10 +37,12 @@ class WireQueue final : public PortQueue {
   std::span<const Frame> receive() override;
   void release() override;
   TransmitQueue& transmit() override { return transmit_; }
-  uint64_t payload_released() const override { return peer_->counters_.ipackets; }
+  uint64_t payload_released() const override { return counters_.opackets - peer_->inbound_.size(); }
 
  private:
   static void drain(void* self, std::span<Frame> frames);
+  /// The frame at the end of its way; false: there is no room.
+  bool arrive(Frame& frame);
 
   WireQueue* peer_ = nullptr;
   WireRing inbound_;

@@ -77,10 +77,13 @@ class TransmitQueue {
   /// Hands all committed frames to the device.
   void flush();
 
+  const Device& device() const { return device_; }
   /// Puts `device` in the place of the present one, which it may call on. Returns that.
   Device redirect(Device device) { return std::exchange(device_, device); }
 
   const DeviceOffloads& offloads() const { return offloads_; }
+  /// Of frames from now on: not more than the device does.
+  void set_offloads(const DeviceOffloads& offloads) { offloads_ = offloads; }
   /// How often there was no buffer for a frame.
   uint64_t without_buffer() const { return without_buffer_; }
 

@@ -11,9 +11,6 @@ namespace engine {
 
 namespace {
 
-/// Watches of queues are numbered behind those of captures, by port.
-constexpr uint32_t kFirstQueueWatch = Captures::kMost;
-
 double seconds(Nanoseconds time) {
   return static_cast<double>(time) / kSecond;
 }
@@ -22,10 +19,6 @@ uint64_t port_mask(const std::vector<uint32_t>& ports) {
   uint64_t mask = 0;
   for (const uint32_t port : ports) mask |= uint64_t{1} << port;
   return mask;
-}
-
-bool contains(const std::vector<uint32_t>& ports, uint32_t port) {
-  return std::ranges::find(ports, port) != ports.end();
 }
 
 std::string encode(std::span<const uint8_t> bytes) {
@@ -37,39 +30,21 @@ std::string encode(std::span<const uint8_t> bytes) {
 // -- Looking
 // -------------------------------------------------------------------------------------------
 
-Captures::Capture Captures::begin(const CaptureRequest& request, uint32_t watch) {
-  const auto filter = PacketFilter::compile(request.filter);
-  if (!filter)
-    throw bad_parameters(fmt::format("BPF filter: '{}' is not a valid pattern", request.filter));
+Captures::Capture Captures::begin(const CaptureRequest& request, FrameWatches::Take take) {
   Capture capture;
   capture.request = request;
-  capture.watch = watch;
   capture.started = engine_.now();
-  for (uint32_t port = 0; port < engine_.ports().size(); ++port) {
-    Watch wanted{.number = watch,
-                 .received = contains(request.receiving, port),
-                 .transmitted = contains(request.transmitting, port),
-                 .filter = *filter,
-                 .snap_length = request.snap_length};
-    if (!request.cyclic) wanted.budget = request.limit;
-    if (wanted.received || wanted.transmitted) engine_.watch(port, wanted);
-  }
+  capture.watch = watches_.begin({.transmitting = request.transmitting,
+                                  .receiving = request.receiving,
+                                  .filter = request.filter,
+                                  .snap_length = request.snap_length,
+                                  .budget = request.cyclic ? UINT64_MAX : request.limit},
+                                 std::move(take));
   return capture;
 }
 
 void Captures::end(Capture& capture) {
-  if (!capture.active) return;
-  engine_.unwatch(capture.watch);
-  collect();
-  capture.active = false;
-}
-
-void Captures::collect() {
-  engine_.read_seen([this](const SeenFrame& seen) {
-    for (auto* group : {&captures_, &queues_})
-      for (auto& [key, capture] : *group)
-        if (capture.active && (seen.watches >> capture.watch & 1) != 0) keep(capture, seen);
-  });
+  if (std::exchange(capture.active, false)) watches_.end(capture.watch);
 }
 
 void Captures::keep(Capture& capture, const SeenFrame& seen) {
@@ -91,21 +66,8 @@ void Captures::keep(Capture& capture, const SeenFrame& seen) {
   capture.frames.push_back(std::move(frame));
 }
 
-bool Captures::active() const {
-  return !queues_.empty() ||
-         std::ranges::any_of(captures_, [](const auto& entry) { return entry.second.active; });
-}
-
 // -- Captures
 // ------------------------------------------------------------------------------------------
-
-uint32_t Captures::free_watch() const {
-  uint32_t number = 0;
-  while (std::ranges::any_of(captures_,
-                             [&](const auto& entry) { return entry.second.watch == number; }))
-    ++number;
-  return number;
-}
 
 Captures::Capture& Captures::find(uint32_t id) {
   const auto found = captures_.find(id);
@@ -117,8 +79,10 @@ uint32_t Captures::start(const CaptureRequest& request) {
   if (captures_.size() == kMost)
     throw refused(
         fmt::format("capture limit of {} is reached: remove one first ('capture clear')", kMost));
-  captures_.emplace(last_id_ + 1, begin(request, free_watch()));
-  return ++last_id_;
+  const uint32_t id = last_id_ + 1;
+  captures_.emplace(
+      id, begin(request, [this, id](const SeenFrame& seen) { keep(captures_.at(id), seen); }));
+  return last_id_ = id;
 }
 
 size_t Captures::stop(uint32_t id) {
@@ -134,7 +98,7 @@ void Captures::remove(uint32_t id) {
 
 Json Captures::fetch(uint32_t id, size_t most, uint32_t snap_length) {
   Capture& capture = find(id);
-  collect();
+  watches_.collect();
   Json frames = Json::array();
   while (frames.size() < most && !capture.frames.empty()) {
     Json frame = std::move(capture.frames.front());
@@ -153,7 +117,7 @@ Json Captures::fetch(uint32_t id, size_t most, uint32_t snap_length) {
 }
 
 Json Captures::status() {
-  collect();
+  watches_.collect();
   Json all = Json::array();
   for (const auto& [id, capture] : captures_)
     all.push_back({{"id", id},
@@ -181,7 +145,8 @@ void Captures::start_queue(uint32_t port, uint64_t size, const std::string& filt
   request.filter = filter;
   request.limit = size;
   request.cyclic = true;
-  queues_.emplace(port, begin(request, kFirstQueueWatch + port));
+  queues_.emplace(
+      port, begin(request, [this, port](const SeenFrame& seen) { keep(queues_.at(port), seen); }));
 }
 
 void Captures::stop_queue(uint32_t port) {
@@ -192,7 +157,7 @@ void Captures::stop_queue(uint32_t port) {
 }
 
 Json Captures::take_queue(uint32_t port) {
-  collect();
+  watches_.collect();
   Json frames = Json::array();
   const auto found = queues_.find(port);
   if (found == queues_.end()) return frames;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "io/engine.h"
+#include "rpc/frame_watches.h"
 #include "rpc/json.h"
 
 namespace engine {
@@ -25,7 +26,7 @@ class Captures {
  public:
   static constexpr size_t kMost = 10;  ///< captures at once, as in TRex
 
-  explicit Captures(Engine& engine) : engine_(engine) {}
+  Captures(const Engine& engine, FrameWatches& watches) : engine_(engine), watches_(watches) {}
 
   /// Returns the new capture's id. Throws RpcError: no filter, too many captures.
   uint32_t start(const CaptureRequest& request);
@@ -45,10 +46,6 @@ class Captures {
   /// `rx_info.queue` of get_port_status.
   Json queue_status(uint32_t port) const;
 
-  /// Takes over what was seen meanwhile, before rings fill up.
-  void collect();
-  /// Whether somebody looks, so that `collect` is due again soon.
-  bool active() const;
   double start_time(uint32_t id) { return find(id).started; }
 
  private:
@@ -63,13 +60,13 @@ class Captures {
     std::deque<Json> frames;
   };
 
-  Capture begin(const CaptureRequest& request, uint32_t watch);
+  Capture begin(const CaptureRequest& request, FrameWatches::Take take);
   void end(Capture& capture);
   Capture& find(uint32_t id);
-  uint32_t free_watch() const;
-  void keep(Capture& capture, const SeenFrame& seen);
+  static void keep(Capture& capture, const SeenFrame& seen);
 
-  Engine& engine_;
+  const Engine& engine_;
+  FrameWatches& watches_;
   uint32_t last_id_ = 0;
   std::map<uint32_t, Capture> captures_;  ///< by id
   std::map<uint32_t, Capture> queues_;    ///< by port

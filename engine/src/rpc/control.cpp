@@ -24,7 +24,9 @@ ControlState::ControlState(Engine& engine, const EngineConfig& config)
       ownership(engine.ports().size()),
       profiles(engine, sessions),
       machine(engine),
-      captures(engine),
+      watches(engine),
+      captures(engine, watches),
+      pcap_files(engine, watches, config.pcap_folder),
       paced_frames(engine),
       api_handler(random_handler()),
       multicast(engine.ports().size()) {
@@ -50,6 +52,9 @@ Control::Control(Engine& engine, const EngineConfig& config) : state_(engine, co
   add_topology_methods(methods_, state_);
   add_extension_methods(methods_, state_);
   add_flow_latency_methods(methods_, state_);
+  add_impairment_methods(methods_, state_);
+  add_pcap_methods(methods_, state_);
+  add_payload_methods(methods_, state_);
   methods_.add("get_supported_cmds", Access::reader, {},
                [this](const Json&) -> Json { return methods_.names(); });
 }
@@ -81,7 +86,10 @@ double Control::advance() {
   state_.profiles.advance();
   const double now = state_.engine.now();
   state_.paced_frames.advance(now);
-  if (state_.captures.active()) state_.captures.collect();
+  if (state_.watches.active()) {
+    state_.watches.collect();
+    state_.pcap_files.advance();
+  }
   if (now >= next_sample_) {
     next_sample_ = now + kSamplePeriod;
     state_.machine.sample();
@@ -89,7 +97,7 @@ double Control::advance() {
     tell_link_changes();
   }
   double patience = std::min(state_.profiles.patience(), state_.paced_frames.patience(now));
-  if (state_.captures.active()) patience = std::min(patience, kCollectPeriod);
+  if (state_.watches.active()) patience = std::min(patience, kCollectPeriod);
   return std::clamp(next_sample_ - now, 0.0, std::max(patience, 0.0));
 }
 

@@ -7,11 +7,13 @@
 #include "io/config.h"
 #include "io/engine.h"
 #include "rpc/captures.h"
+#include "rpc/frame_watches.h"
 #include "rpc/json.h"
 #include "rpc/machine_statistics.h"
 #include "rpc/method_table.h"
 #include "rpc/ownership.h"
 #include "rpc/paced_frames.h"
+#include "rpc/pcap_files.h"
 #include "rpc/profile_table.h"
 #include "rpc/sessions.h"
 #include "rpc/topology.h"
@@ -31,7 +33,9 @@ struct ControlState {
   Ownership ownership;
   ProfileTable profiles;
   MachineStatistics machine;
+  FrameWatches watches;
   Captures captures;
+  PcapFiles pcap_files;
   PacedFrames paced_frames;
   TopologyUpload topology;
 
@@ -80,5 +84,8 @@ void add_client_methods(MethodTable& methods, ControlState& state);
 void add_topology_methods(MethodTable& methods, ControlState& state);
 void add_extension_methods(MethodTable& methods, ControlState& state);
 void add_flow_latency_methods(MethodTable& methods, ControlState& state);
+void add_impairment_methods(MethodTable& methods, ControlState& state);
+void add_pcap_methods(MethodTable& methods, ControlState& state);
+void add_payload_methods(MethodTable& methods, ControlState& state);
 
 }  // namespace engine

@@ -16,7 +16,7 @@ enum class Access : uint8_t {
   anyone,      ///< also before the API handshake
   reader,      ///< after the handshake
   owner,       ///< with the handler that acquire returned
-  port_owner,  ///< with the handler of the port it names
+  port_owner,  ///< with the handler of the port it names, or of the context
 };
 
 struct Method {

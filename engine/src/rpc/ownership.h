@@ -23,8 +23,9 @@ class Ownership {
 
   bool taken() const { return !handler_.empty(); }
   bool owns(const std::string& handler) const { return taken() && handler == handler_; }
+  /// By the port's handler, or by the context's.
   bool owns_port(const std::string& handler, uint32_t port) const {
-    return taken() && handler == port_handlers_[port];
+    return owns(handler) || (taken() && handler == port_handlers_[port]);
   }
   /// Empty when nobody owns the context.
   const std::string& user() const { return user_; }

@@ -114,6 +114,7 @@ void ProfileTable::build(const std::string& id, ProfileSlot& slot) {
   const StartOptions& options = slot.options;
   RunOptions run;
   run.multiplier = options.multiplier;
+  run.payload_check = slot.payload_check;
   run.topology = options.topology;
   run.duration =
       options.duration_s > 0 ? static_cast<Nanoseconds>(options.duration_s * kSecond) : 0;
@@ -186,6 +187,7 @@ void ProfileTable::finish_cleanup(const std::string& id, ProfileSlot& slot) {
 
   slot.final_counters = read(id);
   slot.final_latencies = engine_.latencies(id);
+  slot.final_payload = engine_.payload(id);
   engine_.remove(id);
   for (Side side : {Side::client, Side::server})
     finished_[index_of(side)] += slot.final_counters.sum(side);

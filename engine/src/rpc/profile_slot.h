@@ -41,12 +41,14 @@ struct ProfileSlot {
 
   // run
   StartOptions options;
+  PayloadCheckOptions payload_check;  ///< of the runs from the next start on
   double started = 0;
   std::optional<double> draining;      ///< since when no flows are opened
   std::optional<double> clients_done;  ///< since when, in addition, no client flow is open
   RunStatus run;                       ///< as last seen; final after the run
   RunCounters final_counters;          ///< of the last finished run
   std::vector<LatencyBlock> final_latencies;
+  std::vector<PayloadBlock> final_payload;
   RunStatistics statistics;
   bool has_latency = false;  ///< latency streams run along, and end with it
 

@@ -168,6 +168,18 @@ std::vector<LatencyBlock> ProfileTable::latencies(const std::string& id) const {
   return slot.running() ? engine_.latencies(id) : slot.final_latencies;
 }
 
+void ProfileTable::set_payload_check(const std::string& id, const PayloadCheckOptions& check) {
+  ProfileSlot& slot = this->slot(id);
+  if (slot.state != ProfileState::loaded)
+    throw invalid_state(slot.state, name_of(ProfileState::loaded));
+  slot.payload_check = check;
+}
+
+std::vector<PayloadBlock> ProfileTable::payload(const std::string& id) const {
+  const ProfileSlot& slot = find(id);
+  return slot.running() ? engine_.payload(id) : slot.final_payload;
+}
+
 RunStatus ProfileTable::run_status(const std::string& id) const {
   const ProfileSlot& slot = find(id);
   return slot.running() ? engine_.status(id) : slot.run;

@@ -34,6 +34,8 @@ class ProfileTable {
   void update(const std::string& id, double multiplier);
   /// Holds flows of a transmitting profile open.
   void hold(const std::string& id, uint64_t flows, double ramp_s);
+  /// Of runs that start from now on, until the next upload. Only between upload and start.
+  void set_payload_check(const std::string& id, const PayloadCheckOptions& check);
   void clear(const std::string& id);
   /// Counts the server's epoch up; refused while anything is in a transient state.
   void advance_epoch();
@@ -63,6 +65,8 @@ class ProfileTable {
   RunStatus run_status(const std::string& id) const;
   /// By template, of the profile's run, as of now or as its last one ended; none before a run.
   std::vector<LatencyBlock> latencies(const std::string& id) const;
+  /// What the payload check of its present run, or its last one, found; empty without one.
+  std::vector<PayloadBlock> payload(const std::string& id) const;
 
  private:
   ProfileSlot& slot(const std::string& id);

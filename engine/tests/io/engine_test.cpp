@@ -6,61 +6,10 @@
 #include <chrono>
 #include <thread>
 
+#include "io/engine_tools.h"
+
 namespace engine {
 namespace {
-
-/// A request of 3 bytes, a response of 32,000, one flow for each of `limit`.
-std::shared_ptr<const Profile> small_http(uint32_t limit, int port = 80) {
-  return parse_profile(
-      R"({"buf_list": ["R0VU", {"base": "SA==", "size": 32000, "fill": "eA=="}],
-          "ip_gen_dist_list": [
-            {"ip_start": "16.0.0.1", "ip_end": "16.0.0.200", "distribution": "seq", "dir": "c",
-             "ip_offset": "1.0.0.0"},
-            {"ip_start": "48.0.0.1", "ip_end": "48.0.0.2", "distribution": "seq", "dir": "s",
-             "ip_offset": "1.0.0.0"}],
-          "program_list": [
-            {"commands": [{"name": "tx", "buf_index": 0}, {"name": "rx", "min_bytes": 32000}]},
-            {"commands": [{"name": "rx", "min_bytes": 3}, {"name": "tx", "buf_index": 1}]}],
-          "templates": [{
-            "client_template": {"program_index": 0, "port": )" +
-          std::to_string(port) + R"(, "cps": 2000, "limit": )" + std::to_string(limit) + R"(,
-              "ip_gen": {"dist_client": {"index": 0}, "dist_server": {"index": 1}}, "cluster": {}},
-            "server_template": {"program_index": 1, "assoc": [{"port": )" +
-          std::to_string(port) + "}]}}]}",
-      false);
-}
-
-EngineConfig wires(uint32_t pairs, uint32_t cores) {
-  EngineConfig config;
-  for (uint32_t port = 0; port < 2 * pairs; ++port) config.ports.push_back({"wire", {}});
-  config.cores_per_pair = cores;
-  return config;
-}
-
-/// Waits for a run to close its last flow; the time is a limit, not a measure.
-RunStatus finish(const Engine& engine, const std::string& id) {
-  RunStatus status;
-  for (int i = 0; i < 3000; ++i) {
-    status = engine.status(id);
-    if (status.phase != RunPhase::opening && status.client_flows + status.server_flows == 0) break;
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
-  }
-  return status;
-}
-
-void expect_all_flows_whole(const Engine& engine, const std::string& id, uint64_t flows) {
-  CounterBlock client;
-  CounterBlock server;
-  for (const CounterBlock& block : engine.counters(id, Side::client)) client += block;
-  for (const CounterBlock& block : engine.counters(id, Side::server)) server += block;
-  EXPECT_EQ(client[Counter::tcps_connattempt], flows);
-  EXPECT_EQ(client[Counter::tcps_connects], flows);
-  EXPECT_EQ(client[Counter::tcps_closed], flows);
-  EXPECT_EQ(server[Counter::tcps_accepts], flows);
-  EXPECT_EQ(server[Counter::tcps_closed], flows);
-  EXPECT_EQ(client[Counter::tcps_rcvbyte], 32000 * flows);
-  EXPECT_EQ(server[Counter::tcps_rcvbyte], 3 * flows);
-}
 
 TEST(Engine, RunsAProfileOverTheWire) {
   Engine engine(wires(1, 1));

@@ -49,6 +49,7 @@ class FramesTest : public ::testing::Test {
 std::vector<uint8_t> frame(size_t length, uint8_t type = 0xb5) {
   std::vector<uint8_t> bytes(length);
   for (size_t i = 0; i < length; ++i) bytes[i] = static_cast<uint8_t>(i);
+  bytes[0] = 1;  // to a group: every port takes it
   bytes[12] = 0x88;
   bytes[13] = type;
   return bytes;

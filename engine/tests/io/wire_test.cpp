@@ -60,6 +60,33 @@ TEST_F(Wire, CarriesFramesInOrderBothWaysWithPayloadByReference) {
   EXPECT_EQ(right.counters().ibytes, 32008u);
 }
 
+TEST_F(Wire, APortTakesItsOwnFramesAndGroupsAndAllWhenPromiscuous) {
+  const auto receives = [&](const MacAddress& destination) {
+    Frame* frame = left.transmit().next();
+    std::copy_n(destination.data(), 6, frame->head);
+    frame->head_length = 60;
+    left.transmit().commit();
+    left.transmit().flush();
+    const size_t received = right.receive().size();
+    right.release();
+    return received == 1;
+  };
+  const MacAddress own{2, 0, 0, 0, 0, 1};
+  const MacAddress other{2, 0, 0, 0, 0, 7};
+  right.set_filter(own, false);
+  EXPECT_TRUE(receives(own));
+  EXPECT_TRUE(receives({0xff, 0xff, 0xff, 0xff, 0xff, 0xff}));
+  EXPECT_TRUE(receives({1, 0, 0x5e, 0, 0, 1}));
+  EXPECT_FALSE(receives(other));
+  EXPECT_EQ(right.drops()[Drop::not_ours], 1u);
+  EXPECT_EQ(right.counters().ipackets, 4u);
+  EXPECT_EQ(left.counters().opackets, 4u);
+  EXPECT_EQ(left.payload_released(), 4u);
+  right.set_filter(own, true);
+  EXPECT_TRUE(receives(other));
+  EXPECT_EQ(right.drops()[Drop::not_ours], 1u);
+}
+
 TEST_F(Wire, CoresDoNotHearEachOther) {
   send(left, 1);
   left.transmit().flush();

@@ -12,7 +12,8 @@ namespace engine {
 /// A client that speaks to the control plane without sockets.
 class ControlTest : public ::testing::Test {
  protected:
-  ControlTest() : engine_(config_), control_(engine_, config_) {}
+  explicit ControlTest(EngineConfig config = {})
+      : config_(std::move(config)), engine_(config_), control_(engine_, config_) {}
 
   Json raw(const std::string& method, const Json& params) {
     const Json request = {{"jsonrpc", "2.0"}, {"id", 1}, {"method", method}, {"params", params}};

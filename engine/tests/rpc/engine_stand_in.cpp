@@ -99,6 +99,15 @@ size_t Engine::send(uint32_t port, std::vector<std::vector<uint8_t>> frames) {
   for (const auto& frame : frames) current->sent.emplace_back(port, frame);
   return frames.size();
 }
+void Engine::impair(uint32_t port, Direction direction, const ImpairmentSettings& settings) {
+  current->impairments[{port, direction}] = settings;
+}
+std::vector<PortImpairment> Engine::impairments() const {
+  std::vector<PortImpairment> all;
+  for (const auto& [key, settings] : current->impairments)
+    all.push_back({key.first, key.second, settings, {.frames = 7, .lost = 2}});
+  return all;
+}
 bool Engine::set_link(uint32_t port, bool up) {
   return current->ports[port].link_up = up, true;
 }
@@ -201,6 +210,13 @@ std::vector<LatencyBlock> Engine::latencies(const std::string& id) const {
     templates.at(0)[LatencyKind::connect].record(150);
   return templates;
 }
+std::vector<PayloadBlock> Engine::payload(const std::string& id) const {
+  const EngineStandIn::Run& run = current->runs.at(id);
+  if (!run.options.payload_check.enabled) return {};
+  std::vector<PayloadBlock> templates(run.profile->templates.size());
+  templates.at(0).sides[index_of(Side::client)].compared_bytes = opened(run) * kBytesPerFlow;
+  return templates;
+}
 CounterBlock Engine::table_counters(Side side) const {
   return current->table[index_of(side)];
 }
@@ -233,6 +249,9 @@ uint32_t Engine::cores_per_pair() const {
 }
 double Engine::now() const {
   return current->clock();
+}
+Nanoseconds Engine::wall_epoch() const {
+  return current->epoch;
 }
 
 }  // namespace engine

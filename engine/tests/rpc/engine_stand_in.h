@@ -16,7 +16,8 @@ namespace engine {
 /// Scripts the stand-in and tells what the control plane asked of it.
 struct EngineStandIn {
   std::function<double()> clock = [this] { return now; };
-  double now = 0;                  ///< seconds
+  double now = 0;                               ///< seconds
+  Nanoseconds epoch = 1'700'000'000 * kSecond;  ///< wall-clock time then
   double drain_s = 0;              ///< how long flows stay open once no more are opened
   uint64_t open_flows = 10;        ///< client flows while opening and draining
   uint64_t lingering_servers = 0;  ///< server flows left when the client flows are gone
@@ -34,6 +35,8 @@ struct EngineStandIn {
   std::vector<Passing> passing;            ///< frames that pass ports before the next read_seen
   std::multimap<uint32_t, Watch> watches;  ///< by port
   std::vector<std::pair<uint32_t, std::vector<uint8_t>>> sent;  ///< port and frame
+  /// By port and direction.
+  std::map<std::pair<uint32_t, Direction>, ImpairmentSettings> impairments;
   ServiceMode service;
   Ignored ignored;
   ClientAddresses clients;

@@ -1,0 +1,112 @@
+#include "io/port_chain.h"
+
+#include <cstring>
+
+namespace engine {
+
+PortChain::PortChain(const Clock& clock, PortQueue& queue)
+    : clock_(clock),
+      queue_(queue),
+      device_(queue.transmit().device()),
+      offloads_(queue.transmit().offloads()) {}
+
+std::unique_ptr<Tap> PortChain::set_tap(std::unique_ptr<Tap> tap) {
+  std::unique_ptr<Tap> before = std::exchange(tap_, std::move(tap));
+  link();
+  return before;
+}
+
+void PortChain::impair(Direction direction, const ImpairmentSettings& settings) {
+  if (impairments_ == nullptr) impairments_ = std::make_unique<Impairments>();
+  of(direction).set(settings);
+  link();
+}
+
+ImpairmentCounts PortChain::impairment_counts(Direction direction) const {
+  if (impairments_ == nullptr) return {};
+  return (*impairments_)[static_cast<size_t>(direction)].counts();
+}
+
+// One loss is to take one frame and one checksum to tell of one damage, so a device does neither
+// cutting nor summing behind an impairment.
+void PortChain::link() {
+  TransmitQueue& transmit = queue_.transmit();
+  TransmitQueue::Device device = device_;
+  if (tap_ != nullptr) device = tap_->before(device);
+  impairs_sent_ = impairments_ != nullptr && !of(Direction::transmit).idle();
+  impairs_received_ = impairments_ != nullptr && !of(Direction::receive).idle();
+  if (impairs_sent_) {
+    behind_impairment_ = device;
+    device = {impair_sent, this};
+  }
+  transmit.redirect(device);
+  transmit.set_offloads(impairs_sent_ ? DeviceOffloads{} : offloads_);
+  in_use_ = tap_ != nullptr || impairs_sent_ || impairs_received_;
+}
+
+std::span<const Frame> PortChain::arrive(std::span<const Frame> frames) {
+  if (tap_ != nullptr && !frames.empty()) tap_->received(frames);
+  if (!impairs_received_) return frames;
+  Impairment& impairment = of(Direction::receive);
+  const Nanoseconds now = clock_.now();
+  arrived_.clear();
+  const auto take_due = [&] {
+    while (const Frame* due = impairment.line().take(now)) arrived_.push_back(*due);
+  };
+  take_due();
+  for (const Frame& frame : frames)
+    if (impairment.pass(frame, now)) arrived_.push_back(frame);
+  take_due();
+  return arrived_;
+}
+
+// A slot whose frame is not to be sent now keeps its buffer.
+void PortChain::impair_sent(void* self, std::span<Frame> frames) {
+  PortChain& chain = *static_cast<PortChain*>(self);
+  const TransmitQueue::Device& next = chain.behind_impairment_;
+  const Nanoseconds now = chain.clock_.now();
+  size_t first = 0;
+  const auto send_up_to = [&](size_t end) {
+    if (first != end) next.drain(next.device, frames.subspan(first, end - first));
+    first = end + 1;
+  };
+  for (size_t i = 0; i < frames.size(); ++i)
+    if (frames[i].head != nullptr && !chain.of(Direction::transmit).pass(frames[i], now))
+      send_up_to(i);
+  send_up_to(frames.size());
+}
+
+// Frames on a wire refer to the line's memory until they have been received.
+void PortChain::send_due() {
+  if (queue_.payload_released() < carried_) return;
+  DelayLine& line = of(Direction::transmit).line();
+  line.release();
+  const Nanoseconds now = clock_.now();
+  if (line.next_due() > now) return;
+  TransmitQueue& transmit = queue_.transmit();
+  const TransmitQueue::Device impaired = transmit.redirect(behind_impairment_);
+  while (const Frame* due = line.take(now)) {
+    Frame* const frame = transmit.next();
+    if (frame == nullptr) break;
+    std::memcpy(frame->head, due->head, due->head_length);
+    frame->head_length = due->head_length;
+    frame->payload = due->payload;
+    frame->payload_length = due->payload_length;
+    frame->segment_size = due->segment_size;
+    frame->checksums = due->checksums;
+    transmit.commit();
+  }
+  transmit.flush();
+  transmit.redirect(impaired);
+  carried_ = queue_.counters().opackets;
+}
+
+void PortChain::finish_pass() {
+  if (impairs_sent_) send_due();
+  // One that has ended costs nothing any more once all that it held has gone.
+  if ((impairs_sent_ && of(Direction::transmit).idle()) ||
+      (impairs_received_ && of(Direction::receive).idle()))
+    link();
+}
+
+}  // namespace engine

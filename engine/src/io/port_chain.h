@@ -1,0 +1,79 @@
+#pragma once
+// What stands between a data core and one of its ports: who looks at frames, and what impairs them.
+
+#include <array>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "capture/tap.h"
+#include "impairment/impairment.h"
+#include "io/clock.h"
+#include "io/port.h"
+
+namespace engine {
+
+/// Frames to send go through the impairment, past the tap, into the port's queue; those received
+/// past the tap, through the impairment, to the core: the tap sees what is on the wire. Nothing of
+/// this is there until it is asked for, and a burst then pays one branch that is never taken.
+class PortChain {
+ public:
+  PortChain(const Clock& clock, PortQueue& queue);
+
+  PortQueue& queue() { return queue_; }
+
+  // -- data path, as PortQueue has it
+  // ---------------------------------------------------------------------
+
+  std::span<const Frame> receive() {
+    const std::span<const Frame> frames = queue_.receive();
+    return in_use_ ? arrive(frames) : frames;
+  }
+  void release() {
+    queue_.release();
+    if (impairs_received_) [[unlikely]]
+      of(Direction::receive).line().release();
+  }
+  void flush() {
+    queue_.transmit().flush();
+    if (in_use_) [[unlikely]]
+      finish_pass();
+  }
+
+  // -- for jobs
+  // -------------------------------------------------------------------------------------------
+
+  /// nullptr: nobody looks. Read by the control thread between jobs.
+  Tap* tap() const { return tap_.get(); }
+  /// Returns the tap until now.
+  std::unique_ptr<Tap> set_tap(std::unique_ptr<Tap> tap);
+
+  /// Impairs one direction from now on.
+  void impair(Direction direction, const ImpairmentSettings& settings);
+  ImpairmentCounts impairment_counts(Direction direction) const;
+
+ private:
+  using Impairments = std::array<Impairment, kDirections>;
+
+  Impairment& of(Direction direction) { return (*impairments_)[static_cast<size_t>(direction)]; }
+  std::span<const Frame> arrive(std::span<const Frame> frames);
+  static void impair_sent(void* self, std::span<Frame> frames);
+  void send_due();
+  void finish_pass();
+  void link();
+
+  const Clock& clock_;
+  PortQueue& queue_;
+  const TransmitQueue::Device device_;  ///< the port's own
+  const DeviceOffloads offloads_;       ///< what that does
+  TransmitQueue::Device behind_impairment_;
+  std::unique_ptr<Tap> tap_;
+  std::unique_ptr<Impairments> impairments_;
+  bool in_use_ = false;
+  bool impairs_sent_ = false;
+  bool impairs_received_ = false;
+  std::vector<Frame> arrived_;
+  uint64_t carried_ = 0;  ///< number of frames sent on the port with the last one from the line
+};
+
+}  // namespace engine

@@ -1,0 +1,110 @@
+// Ports behind a network that is not perfect: whole engines on their in-memory wire.
+
+#include <gtest/gtest.h>
+
+#include "io/engine_tools.h"
+
+namespace engine {
+namespace {
+
+ImpairmentCounts counts(const Engine& engine, uint32_t port, Direction direction) {
+  for (const PortImpairment& one : engine.impairments())
+    if (one.port == port && one.direction == direction) return one.counts;
+  return {};
+}
+
+uint64_t dropped(const Engine& engine, uint32_t port, Drop reason) {
+  uint64_t sum = 0;
+  for (const PortDrops& drops : engine.drops())
+    if (drops.port == port) sum += drops.drops[reason];
+  return sum;
+}
+
+class ImpairedFlows : public testing::TestWithParam<Direction> {};
+
+TEST_P(ImpairedFlows, AreWholeAndEveryLossHasItsNameAndPort) {
+  Engine engine(wires(1, 1));
+  engine.impair(1, GetParam(),
+                {.loss = 0.02,
+                 .duplication = 0.02,
+                 .reordering = 0.02,
+                 .congestion = 0.02,
+                 .corruption = 0.02,
+                 .delay = kMillisecond,
+                 .jitter = 100 * kMicrosecond});
+  engine.start("_", small_http(200), {}, 0xff);
+  finish(engine, "_");
+  expect_all_flows_whole(engine, "_", 200);
+  const ImpairmentCounts impaired = counts(engine, 1, GetParam());
+  EXPECT_GT(impaired.frames, 500u);
+  EXPECT_GT(impaired.lost, 0u);
+  EXPECT_GT(impaired.duplicated, 0u);
+  EXPECT_GT(impaired.reordered, 0u);
+  EXPECT_GT(impaired.corrupted, 0u);
+  EXPECT_EQ(impaired.delayed, impaired.frames - impaired.lost);
+  EXPECT_EQ(dropped(engine, 1, Drop::impairment_loss), impaired.lost);
+  EXPECT_EQ(dropped(engine, 0, Drop::impairment_loss), 0u);
+  uint64_t noticed = 0;
+  for (const uint32_t port : {0, 1})
+    for (const Drop reason : {Drop::ip_checksum, Drop::transport_checksum})
+      noticed += dropped(engine, port, reason);
+  EXPECT_GT(noticed, 0u);
+}
+
+INSTANTIATE_TEST_SUITE_P(Directions, ImpairedFlows,
+                         testing::Values(Direction::transmit, Direction::receive),
+                         [](const auto& info) {
+                           return info.param == Direction::transmit ? "sent" : "received";
+                         });
+
+TEST(ImpairedPort, CanBeImpairedAndMendedUnderTraffic) {
+  Engine engine(wires(1, 1));
+  engine.start("_", small_http(2000), {}, 0xff);
+  for (uint32_t turn = 0; engine.status("_").phase == RunPhase::opening; ++turn) {
+    for (const Direction direction : {Direction::transmit, Direction::receive})
+      engine.impair(turn % 2, direction,
+                    {.loss = 0.01 * (turn % 3), .delay = turn % 4 * kMillisecond, .seed = turn});
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  for (uint32_t port : {0, 1})
+    for (const Direction direction : {Direction::transmit, Direction::receive})
+      engine.impair(port, direction, {});
+  finish(engine, "_");
+  expect_all_flows_whole(engine, "_", 2000);
+  EXPECT_GT(counts(engine, 0, Direction::transmit).delayed, 0u);
+  const uint64_t frames = counts(engine, 0, Direction::transmit).frames;
+  engine.send(0, {std::vector<uint8_t>(60)});
+  EXPECT_EQ(counts(engine, 0, Direction::transmit).frames, frames) << "still on its way";
+}
+
+TEST(ImpairedPort, ACaptureSeesWhatIsOnTheWire) {
+  Engine engine(wires(1, 1));
+  engine.impair(0, Direction::transmit, {.duplication = 1, .delay = 50 * kMillisecond});
+  engine.impair(1, Direction::receive, {.loss = 1});
+  for (uint32_t port : {0, 1})
+    engine.watch(port, {.received = true,
+                        .transmitted = true,
+                        .filter = *PacketFilter::compile("ether proto 0x88b5")});
+  std::vector<uint8_t> bytes(2000, 7);
+  bytes[12] = 0x88;
+  bytes[13] = 0xb5;
+  const auto before = static_cast<Nanoseconds>(engine.now() * kSecond);
+  EXPECT_EQ(engine.send(0, {bytes}), 1u);
+  bytes.assign(bytes.size(), 0);  // the one on its way is a copy
+  size_t seen = 0;
+  eventually([&] {
+    engine.read_seen([&](const SeenFrame& frame) {
+      ++seen;
+      EXPECT_EQ(frame.transmitted, frame.port == 0);
+      EXPECT_EQ(frame.wire_length, 2000u);
+      EXPECT_EQ(frame.bytes[1999], 7);
+      EXPECT_GE(frame.time, before + 50 * kMillisecond - kMillisecond);
+    });
+    return seen >= 4;
+  });
+  EXPECT_EQ(seen, 4u);
+  EXPECT_EQ(dropped(engine, 1, Drop::impairment_loss), 2u);
+}
+
+}  // namespace
+}  // namespace engine
