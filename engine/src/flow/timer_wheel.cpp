@@ -120,10 +120,8 @@ bool TimerWheel::turn(Tick now) {
 }
 
 size_t TimerWheel::occupied() const {
-  size_t slots = heads_[kDue] == Flow::kNone ? 0 : 1;
-  for (const auto& level : occupied_)
-    for (const uint64_t word : level) slots += static_cast<size_t>(std::popcount(word));
-  return slots;
+  return static_cast<size_t>(
+      std::ranges::count_if(heads_, [](uint32_t head) { return head != Flow::kNone; }));
 }
 
 }  // namespace engine
