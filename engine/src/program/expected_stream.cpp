@@ -27,7 +27,7 @@ ExpectedStream::ExpectedStream(const Program& program, const std::vector<Buffer>
     for (const Command& command : program.commands)
       if (command.operation == Operation::tx_msg) datagrams_.push_back(command.index);
   std::ranges::sort(datagrams_);
-  datagrams_.erase(std::ranges::unique(datagrams_).begin(), datagrams_.end());
+  datagrams_.erase(std::unique(datagrams_.begin(), datagrams_.end()), datagrams_.end());
 }
 
 void ExpectedStream::follow(const Program& program) {
