@@ -65,7 +65,7 @@ std::vector<PortImpairment> Engine::impairments() const {
   std::vector<PortImpairment> all;
   for (uint32_t port = 0; port < ports().size(); ++port)
     for (const Direction direction : {Direction::transmit, Direction::receive}) {
-      PortImpairment& one = all.emplace_back(port, direction);
+      PortImpairment& one = all.emplace_back(PortImpairment{port, direction});
       one.settings = implementation_->impairments[{port, direction}];
       for (DataThread* thread : implementation_->machine.threads_of(port))
         thread->run([&](DataCore&, Nanoseconds) {

@@ -6,7 +6,7 @@ namespace engine {
 
 size_t FrameSender::send(DataThread& thread, Side side, std::vector<Bytes> frames) {
   forget_arrived();
-  Batch& batch = batches_.emplace_back(thread, side, 0, std::move(frames));
+  Batch& batch = batches_.emplace_back(Batch{thread, side, 0, std::move(frames)});
   size_t sent = 0;
   thread.run([&](DataCore&, Nanoseconds) {
     PortQueue& queue = thread.queue(side);

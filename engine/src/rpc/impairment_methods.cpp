@@ -65,7 +65,7 @@ double probability(const std::string& name, const Json& value) {
 ImpairmentSettings settings_of(const Json& given) {
   ImpairmentSettings settings;
   for (const auto& [name, value] : given.items()) {
-    const auto named = [&](const auto& entry) { return entry.first == name; };
+    const auto named = [&setting = name](const auto& entry) { return entry.first == setting; };
     const auto chance = std::ranges::find_if(kProbabilities, named);
     const auto duration = std::ranges::find_if(kDurations, named);
     if (chance != kProbabilities.end())
