@@ -2,13 +2,11 @@
 
 #include <fmt/format.h>
 #include <sys/resource.h>
-#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <atomic>
 #include <csignal>
 #include <cstdio>
-#include <fstream>
 
 #include "io/config.h"
 #include "io/engine.h"
@@ -18,19 +16,9 @@ namespace {
 
 constexpr int kUsageError = 2;
 constexpr int kFailure = 1;
-// Further up, what drives the test waits half a second for every answer: it needs this CPU, too.
 constexpr int kPriority = -10;
 
 std::atomic<bool> stop = false;
-
-// Data cores that share a CPU with what drives the test come first, or flows open late; without
-// the right to it (CAP_SYS_NICE) they take their chance. Where the kernel groups tasks by session
-// (sched(7), autogroup), priorities count within a group only, and the group has one of its own. An
-// engine in a session that others share, as in a terminal, leaves that as it is.
-void come_first() {
-  setpriority(PRIO_PROCESS, 0, kPriority);
-  if (getsid(0) == getpid()) std::ofstream("/proc/self/autogroup") << kPriority;
-}
 
 void serve(const engine::EngineConfig& config) {
   engine::Engine machine(config);
@@ -76,7 +64,9 @@ int main(int argc, char** argv) {
     return kUsageError;
   }
 
-  come_first();
+  // Data cores that share a CPU with what drives the test come first, or flows open late; without
+  // the right to it (CAP_SYS_NICE) they take their chance.
+  setpriority(PRIO_PROCESS, 0, kPriority);
   std::signal(SIGINT, [](int) { stop = true; });
   std::signal(SIGTERM, [](int) { stop = true; });
   try {

@@ -119,12 +119,3 @@ def test_wrong_engine_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("STACKCOST_ENGINE", "/nowhere/astf-engine")
     with pytest.raises(StackcostError, match="STACKCOST_ENGINE is /nowhere/astf-engine"):
         engine_path()
-
-
-def test_its_session_comes_first_where_sessions_share_cores_by_groups(tmp_path: Path) -> None:
-    enabled = Path("/proc/sys/kernel/sched_autogroup_enabled")
-    if not enabled.exists() or enabled.read_text().strip() == "0" or os.geteuid() != 0:
-        pytest.skip("needs root and sched_autogroup_enabled")
-    with Generator(wire_config(), tmp_path) as running:
-        group = Path(f"/proc/{running.process_id}/autogroup").read_text()
-    assert group.endswith("nice -10\n")
