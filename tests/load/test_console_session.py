@@ -50,11 +50,11 @@ class Console:
             assert word in printed, f"{command}: no {word!r} in\n{printed}"
         return printed
 
-    def comes_to_show(self, command: str, word: str) -> None:
-        """Events reach the console when they do."""
+    def comes_to_show(self, command: str, *words: str) -> None:
+        """Events reach the console when they do, and a counter is shown once it has counted."""
         end = time.monotonic() + PATIENCE_S
-        while word not in (printed := self.say(command)):
-            assert time.monotonic() < end, f"{command}: no {word!r} in\n{printed}"
+        while missing := [word for word in words if word not in (printed := self.say(command))]:
+            assert time.monotonic() < end, f"{command}: no {missing} in\n{printed}"
             time.sleep(0.1)
 
     def end(self) -> int:
@@ -138,7 +138,7 @@ def test_traffic(console: Console) -> None:
     console.shows(f"start -f {profile}", "Transmitting")  # refused, in the state's name
     console.shows("update -m 30", "Updating traffic.", "[SUCCESS]")
     console.shows("stats -p", "opackets", "ipackets")
-    console.shows("stats -a", "tcps_connattempt", "tcps_accepts")
+    console.comes_to_show("stats -a", "tcps_connattempt", "tcps_accepts")
     console.shows("stats -x", "Xstats")
     console.shows("template_group names", "There are no template groups!")
     console.shows("latency start -m 100 --src 16.0.0.1 --dst 48.0.0.1", "[SUCCESS]")
