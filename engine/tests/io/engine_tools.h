@@ -66,7 +66,8 @@ inline void expect_all_flows_whole(const Engine& engine, const std::string& id, 
   EXPECT_EQ(client[Counter::tcps_connects], flows);
   EXPECT_EQ(client[Counter::tcps_closed], flows);
   EXPECT_EQ(server[Counter::tcps_accepts], flows);
-  EXPECT_EQ(server[Counter::tcps_closed], flows);
+  // A SYN sent again that is overtaken by its whole flow leaves one half open.
+  EXPECT_EQ(server[Counter::tcps_closed], flows + server[Counter::tcps_conndrops]);
   EXPECT_EQ(client[Counter::tcps_rcvbyte], 32000 * flows);
   EXPECT_EQ(server[Counter::tcps_rcvbyte], 3 * flows);
 }
