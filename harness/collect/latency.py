@@ -6,6 +6,8 @@ TRex has no such histograms: there everything here is unknown, with that reason.
 import time
 from collections.abc import Iterable
 
+import numpy as np
+import numpy.typing as npt
 from hdrh.histogram import HdrHistogram
 
 from harness.collect.engine import EngineClient
@@ -67,25 +69,26 @@ def _empty() -> HdrHistogram:
 
 
 def _less(after: HdrHistogram, before: HdrHistogram | None) -> HdrHistogram:
+    """By whole arrays: value by value it takes 12 ms a second from the generator beside it."""
     if before is None:
         return after
-    counts = _counts(after)
-    for value, count in _counts(before).items():
-        if count > counts.get(value, 0):
-            return after  # a new run began
-        counts[value] -= count
+    counts = _counts(after).astype(np.int64) - _counts(before).astype(np.int64)
+    if counts.min() < 0:
+        return after  # a new run began
     left = _empty()
-    for value, count in counts.items():
-        if count:
-            left.record_value(value, count)
+    _counts(left)[:] = counts
+    recorded = np.flatnonzero(counts)
+    if recorded.size:
+        above_zero = recorded[recorded > 0]
+        lowest = int(above_zero[0]) if above_zero.size else -1
+        left.set_internal_tacking_values(lowest, int(recorded[-1]), int(counts.sum()))
     return left
 
 
-def _counts(histogram: HdrHistogram) -> dict[int, int]:
-    return {
-        bucket.value_iterated_to: bucket.count_at_value_iterated_to
-        for bucket in histogram.get_recorded_iterator()
-    }
+def _counts(histogram: HdrHistogram) -> npt.NDArray[np.uint64]:
+    """The histogram's own counts, by index: what is written there is in the histogram."""
+    counts: npt.NDArray[np.uint64] = np.ctypeslib.as_array(histogram.counts)
+    return counts
 
 
 class Latency:
