@@ -14,6 +14,7 @@ from harness.analysis.readings import Readings
 from harness.analysis.slab import is_of_connection
 
 HOLD = "hold"
+PACKET_BUFFERS = "packet buffer"  # the pool of the engine that is none of flows
 Merged = Mapping[str, Sequence[str]]  # slab caches that the kernel merged, by name
 
 
@@ -48,17 +49,20 @@ def components(seen: Readings, merged: Merged) -> dict[str, float]:
     "kernel slab": caches that a connection is made of. "other slab": all others. "socket
     buffers": what the kernel charged to TCP sockets. "process": memory of the server's processes,
     shared pages divided.
-    "engine pools": objects in use in the pools of a peer that keeps its flows itself; "engine
-    reserved": all that these pools took beforehand.
+    "engine pools": objects in use in the pools of a peer that keeps its flows itself, without its
+    packet buffers: no flow holds one, and how many are in use at the moment says nothing of flows.
+    "engine reserved": all that its pools took beforehand.
     """
     caches = seen.by_label("slab.bytes", HOLD, "cache")
+    pools = seen.by_label("engine.pool_in_use", HOLD, "pool", engine="peer")
+    of_flows = [size for pool, size in pools.items() if pool != PACKET_BUFFERS]
     own = [size for cache, size in caches.items() if is_of_connection(cache, merged)]
     found = {
         "kernel slab": sum(own) if own else None,
         "other slab": sum(caches.values()) - sum(own) if caches else None,
         "socket buffers": seen.level("sockstat.memory", HOLD, protocol="TCP"),
         "process": seen.level("process.pss", HOLD),
-        "engine pools": seen.level("engine.pool_in_use", HOLD, engine="peer"),
+        "engine pools": sum(of_flows) if of_flows else None,
         "engine reserved": seen.level("engine.pool_reserved", HOLD, engine="peer"),
     }
     return {name: size for name, size in found.items() if size is not None}

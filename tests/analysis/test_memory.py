@@ -21,6 +21,19 @@ def test_slope_is_the_cost_of_a_flow_and_intercept_what_was_there() -> None:
     assert line.r_squared == pytest.approx(1)
 
 
+def test_packet_buffers_are_no_flows_memory() -> None:
+    with_buffers = holds(PEER)
+    for number, seen in enumerate(with_buffers):
+        noise = 5e6 * (number % 2)
+        seen.trial.samples += gauge(
+            "engine.pool_in_use",
+            (noise, noise, noise, noise),
+            {"engine": "peer", "pool": "packet buffer"},
+        )
+    line = lines([Readings(seen.trial) for seen in with_buffers], {})["engine pools"]
+    assert line.slope == pytest.approx(320)
+
+
 def test_memory_that_does_not_move_is_a_straight_line() -> None:
     line = fit([(0, 5e6), (1000, 5e6)])
     assert line is not None and (line.slope, line.r_squared) == (0, 1)

@@ -47,14 +47,17 @@ def http(
     groups: int = 1,
     padding: str = "",
     limit: int | None = None,
+    linger_us: int = 0,
 ) -> Any:
     """A request and a response for each of `groups` template groups, on successive ports.
 
-    `limit`: flows of each group in all.
+    `limit`: flows of each group in all. `linger_us`: how long a client keeps its flow open.
     """
     request = ASTFProgram()
     request.send("G" * 100)
     request.recv(RESPONSE_BYTES)
+    if linger_us:
+        request.delay(linger_us)
     response = ASTFProgram()
     response.recv(100)
     response.send("x" * RESPONSE_BYTES)
@@ -281,6 +284,33 @@ def limits_of_runs() -> None:
     c.disconnect()
 
 
+def flow_information() -> None:
+    """What is told of connections while they are open, and that they are numbered."""
+    c = client()
+    c.reset()
+    c.load_profile(http(linger_us=20_000_000))
+    c.start(duration=-1, dump_interval=0.05)
+    told: dict[str, Any] = {}
+    samples: list[Any] = []
+    exchanged = 1 + 100 + 1 + RESPONSE_BYTES + 1  # SYNs, and the server's FIN, count as one each
+    while [s[-1]["snd_nxt"] + s[-1]["rcv_nxt"] for s in samples] != [exchanged, exchanged]:
+        told = c.get_flow_info(index=0)
+        assert told.pop("next_index") >= 0
+        samples = list(told.values())
+    for name, (*_, last) in told.items():
+        source, destination = name.split("-")
+        client_side = last["origin"] == "client"
+        assert source.startswith("16." if client_side else "48."), name
+        assert destination.endswith(":80") == client_side, name
+        assert last["state"] == (5 if client_side else 9)  # CLOSE_WAIT, FIN_WAIT_2
+        assert "/timestamps/sack" in last["options"]
+        numbers = (101, RESPONSE_BYTES + 2) if client_side else (RESPONSE_BYTES + 2, 101)
+        assert (last["snd_nxt"], last["rcv_nxt"]) == numbers, last
+        assert last["rtt"] > 0
+    c.stop()
+    c.disconnect()
+
+
 def ports_and_server() -> None:
     """Addresses of ports, and what can be asked of the server."""
     c = client()
@@ -292,7 +322,10 @@ def ports_and_server() -> None:
     c.set_l2_mode(0, "02:00:00:00:00:09")
     assert c.get_port_attr(0)["dest"] == "02:00:00:00:00:09"
     c.set_service_mode(enabled=False)
-    assert c.get_util_stats()["cpu"][0]["ports"] == [0, 1]
+    utilization = c.get_util_stats()
+    assert utilization["cpu"][0]["ports"] == [0, 1]
+    ((free, total),) = utilization["mbuf_stats"]["cpu-socket-0"].values()
+    assert 0 < free <= total
     assert not c.is_tunnel_supported()["is_tunnel_supported"]
     distribution = c.get_traffic_distribution("16.0.0.0", "16.0.0.255", "1.0.0.0", False)
     assert distribution == {0: {0: {"start": "16.0.0.0", "end": "16.0.0.255"}}}
@@ -300,6 +333,23 @@ def ports_and_server() -> None:
     assert c.get_xstats(0) == {"capture_ring_full": 0}
     for method in ("stackcost_get_cpu", "stackcost_get_memory"):
         assert c._transmit(method).data()
+    c.disconnect()
+
+
+def what_is_refused() -> None:
+    """Tunnels, stateless streams and namespaces: what the client makes of the server's words."""
+    c = client()
+    c.reset()
+    refused("Tunnel is not supported: ", c.activate_tunnel, tunnel_type=1, activate=True)
+    c.set_service_mode(enabled=True)
+    refused("Linux stack", c.set_namespace, port=0, method="get_nodes")
+    c.set_service_mode(enabled=False)
+    refused("needs to be activated", c.update_tunnel_client_record, {}, 1)
+    streams = c._transmit("add_stream", {"port_id": 0})
+    assert "ASTF mode alone" in streams.err(), streams
+    c.load_profile(http())
+    c.start(duration=0.2)
+    c.wait_on_traffic(timeout=20)
     c.disconnect()
 
 

@@ -18,7 +18,9 @@ from tests.rpc.conftest import drive
         "two_clients",
         "errors_at_start",
         "limits_of_runs",
+        "flow_information",
         "ports_and_server",
+        "what_is_refused",
     ],
 )
 def test_scenario(engine: Generator, scenario: str) -> None:

@@ -197,6 +197,16 @@ RunStatus DataCore::status(const std::string& id) const {
   return status;
 }
 
+std::vector<tcp::Info> DataCore::watched_flows(const std::string& id, Nanoseconds now) {
+  std::vector<tcp::Info> flows;
+  ProfileRun* run = world_->find(id);
+  if (run == nullptr) return flows;
+  world_->context.set_time(now);
+  for (const Side side : {Side::client, Side::server})
+    if (const auto info = run->watch.look(world_->context, side)) flows.push_back(*info);
+  return flows;
+}
+
 std::vector<CounterBlock> DataCore::counters(const std::string& id, Side side) const {
   const ProfileRun* run = world_->find(id);
   return run == nullptr ? std::vector<CounterBlock>{} : run->counters(side);

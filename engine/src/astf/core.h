@@ -24,6 +24,7 @@
 #include "stats/drops.h"
 #include "stats/latency.h"
 #include "stats/payload_counts.h"
+#include "tcp/info.h"
 
 namespace engine {
 
@@ -51,7 +52,8 @@ struct RunOptions {
   Nanoseconds duration = 0;                  ///< <= 0: no end
   std::shared_ptr<const Topology> topology;  ///< nullptr: all clients are directly behind the port
   PayloadCheckOptions payload_check;
-  bool opens_flows = true;  ///< false: server side only (client_mask excludes the pair)
+  bool opens_flows = true;     ///< false: server side only (client_mask excludes the pair)
+  bool samples_flows = false;  ///< `watched_flows` is going to be asked for
 };
 
 /// What becomes of open flows when a run ends.
@@ -141,6 +143,8 @@ class DataCore {
   void enable_clients(const AddressRanges& addresses, bool enabled);
 
   RunStatus status(const std::string& id) const;
+  /// Connections of a run that are watched, at most one of each side.
+  std::vector<tcp::Info> watched_flows(const std::string& id, Nanoseconds now);
   /// Counters of a run on one side: element g is template group g (0: no group).
   std::vector<CounterBlock> counters(const std::string& id, Side side) const;
   /// How long the client flows of a run took, by template.

@@ -179,8 +179,10 @@ void DataCore::World::release(Flow& flow) {
     context.variables.give_back(flow.variables);
   }
   --shared.open_flows;
+  const uint32_t number = context.flows.number_of(flow);
+  run.watch.ended(number, shared.side);
   flow.state = FlowState::free;
-  context.flows.give_back(context.flows.number_of(flow));
+  context.flows.give_back(number);
 }
 
 void DataCore::World::cut(Flow& flow) {
@@ -199,7 +201,9 @@ void DataCore::World::after_events(Flow& flow, tcp::Events events, bool answered
       latency::record_payload(context, flow);
     program::Outcome outcome;
     if ((events & tcp::kEstablished) != 0 && flow.wait != Wait::template_choice) {
-      ++run_of(flow).established;
+      ProfileRun& run = run_of(flow);
+      ++run.established;
+      if (run.samples_flows()) run.watch.established(context, flow);
       if (!flow.has(kServerSide)) latency::record(context, flow, LatencyKind::connect);
       outcome = flow.has(kServerSide) ? program::start(context, flow, flow.rx_available)
                                       : program::wake(context, flow, events);

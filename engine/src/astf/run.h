@@ -9,6 +9,7 @@
 
 #include "astf/address_pool.h"
 #include "astf/core.h"
+#include "astf/flow_watch.h"
 #include "astf/held_flows.h"
 #include "astf/payload_check.h"
 #include "astf/profile.h"
@@ -67,6 +68,7 @@ class ProfileRun {
   /// Starts due by `now`.
   uint64_t intended(Nanoseconds now) const;
 
+  bool samples_flows() const { return options_.samples_flows; }
   Schedule& schedule() { return schedule_; }
   TemplateDraw& draw() { return draw_; }
 
@@ -76,6 +78,7 @@ class ProfileRun {
 
   RunPhase phase = RunPhase::opening;
   HeldFlows held;
+  FlowWatch watch;
   uint64_t opened = 0;
   uint64_t late = 0;
   uint64_t unsent = 0;

@@ -153,4 +153,12 @@ void DpdkQueue::refill(std::span<Frame> frames) {
   }
 }
 
+BufferPool DpdkQueue::buffers() const {
+  return {.object_bytes = rte_pktmbuf_data_room_size(pool_),
+          .count = pool_->size,
+          .free = rte_mempool_avail_count(pool_),
+          .reserved_bytes =
+              uint64_t{pool_->size} * (pool_->header_size + pool_->elt_size + pool_->trailer_size)};
+}
+
 }  // namespace engine

@@ -20,6 +20,7 @@ class DpdkQueue final : public PortQueue {
   std::span<const Frame> receive() override;
   void release() override;
   TransmitQueue& transmit() override { return transmit_; }
+  BufferPool buffers() const override;
 
  private:
   static void drain(void* self, std::span<Frame> frames);

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -130,6 +131,8 @@ class Engine {
   void remove(const std::string& id);
   /// Sums over cores; phase is the least advanced one.
   RunStatus status(const std::string& id) const;
+  /// By core: connections of a run started with `samples_flows`, at most one of each side.
+  std::vector<std::vector<tcp::Info>> watched_flows(const std::string& id);
   /// Sums over cores, by template group.
   std::vector<CounterBlock> counters(const std::string& id, Side side) const;
   /// Sums over cores, by template.
@@ -154,7 +157,10 @@ class Engine {
   std::vector<PortDrops> drops() const;
   /// What the port's device lost by its own account.
   uint64_t device_losses(uint32_t port) const;
+  /// Of the data cores; last the packet buffers of all ports.
   std::vector<PoolStatus> memory() const;
+  /// Packet buffers by the bytes that one holds: how many are free, and how many there are.
+  std::map<uint32_t, std::pair<uint64_t, uint64_t>> buffers() const;
   std::vector<CoreCycles> cycles() const;
   uint64_t tsc_hz() const;
   uint32_t core_count() const;

@@ -1,4 +1,4 @@
-// The clients that profiles play.
+// The clients that profiles play, and the connections they have.
 
 #include "io/engine_implementation.h"
 
@@ -17,6 +17,14 @@ ClientAddresses Engine::clients() const {
     for (const auto& [first, last] : own.disabled.ranges()) all.disabled.add(first, last);
   });
   return all;
+}
+
+std::vector<std::vector<tcp::Info>> Engine::watched_flows(const std::string& id) {
+  std::vector<std::vector<tcp::Info>> cores;
+  implementation_->on_all_cores([&](DataCore& core, Nanoseconds now, DataThread&) {
+    cores.push_back(core.watched_flows(id, now));
+  });
+  return cores;
 }
 
 }  // namespace engine

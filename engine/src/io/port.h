@@ -23,6 +23,14 @@ struct AddressFilter {
   }
 };
 
+/// Packet buffers of one queue.
+struct BufferPool {
+  uint32_t object_bytes = 0;    ///< what one holds of a frame, head room included
+  uint32_t count = 0;           ///< 0: the queue has none of its own
+  uint32_t free = 0;            ///< neither filled nor with the device
+  uint64_t reserved_bytes = 0;  ///< memory for all of them
+};
+
 /// One port's frames of one data core. Used by that core's thread alone.
 class PortQueue {
  public:
@@ -37,6 +45,7 @@ class PortQueue {
   /// Own address and whether foreign ones are received as well, as they are until this is called.
   void set_filter(const MacAddress& mac, bool promiscuous) { filter_ = {mac, promiscuous}; }
 
+  virtual BufferPool buffers() const { return {}; }
   const PortCounters& counters() const { return counters_; }
   /// What this queue gave up; of frames to send, those that a device counts in oerrors.
   const Drops& drops() const { return drops_; }

@@ -14,6 +14,7 @@ class WireRing {
 
   /// Takes `frame`'s head and leaves it a spare one; its payload stays where it is. False: full.
   bool push(Frame& frame);
+  uint32_t free() const { return static_cast<uint32_t>(kSlots - count_); }
   /// The next frames, at most `most`, in one piece.
   std::span<const Frame> front(size_t most) const;
   /// Takes out the first `count` frames; their heads become spare.
@@ -38,6 +39,9 @@ class WireQueue final : public PortQueue {
   void release() override;
   TransmitQueue& transmit() override { return transmit_; }
   uint64_t payload_released() const override { return counters_.opackets - peer_->inbound_.size(); }
+  BufferPool buffers() const override {
+    return {kHeadRoom, WireRing::kSlots, inbound_.free(), WireRing::kSlots * kHeadRoom};
+  }
 
  private:
   static void drain(void* self, std::span<Frame> frames);

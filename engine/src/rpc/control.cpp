@@ -50,6 +50,7 @@ Control::Control(Engine& engine, const EngineConfig& config) : state_(engine, co
   add_latency_methods(methods_, state_);
   add_client_methods(methods_, state_);
   add_topology_methods(methods_, state_);
+  add_refused_methods(methods_);
   add_extension_methods(methods_, state_);
   add_flow_latency_methods(methods_, state_);
   add_impairment_methods(methods_, state_);

@@ -82,6 +82,7 @@ void add_group_methods(MethodTable& methods, ControlState& state);
 void add_latency_methods(MethodTable& methods, ControlState& state);
 void add_client_methods(MethodTable& methods, ControlState& state);
 void add_topology_methods(MethodTable& methods, ControlState& state);
+void add_refused_methods(MethodTable& methods);
 void add_extension_methods(MethodTable& methods, ControlState& state);
 void add_flow_latency_methods(MethodTable& methods, ControlState& state);
 void add_impairment_methods(MethodTable& methods, ControlState& state);

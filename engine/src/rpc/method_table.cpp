@@ -1,5 +1,7 @@
 #include "rpc/method_table.h"
 
+#include "rpc/rpc_error.h"
+
 namespace engine {
 
 void MethodTable::add(std::string name, Access access, std::vector<Parameter> parameters,
@@ -10,6 +12,11 @@ void MethodTable::add(std::string name, Access access, std::vector<Parameter> pa
   methods_.emplace(std::move(name), Method{access, std::move(parameters), std::move(run)});
 }
 
+void MethodTable::refuse(std::string name, std::string words) {
+  const auto run = [words = std::move(words)](const Json&) -> Json { throw refused(words); };
+  methods_.emplace(std::move(name), Method{Access::reader, {}, run, false});
+}
+
 const Method* MethodTable::find(const std::string& name) const {
   const auto found = methods_.find(name);
   return found == methods_.end() ? nullptr : &found->second;
@@ -17,7 +24,8 @@ const Method* MethodTable::find(const std::string& name) const {
 
 std::vector<std::string> MethodTable::names() const {
   std::vector<std::string> names;
-  for (const auto& [name, method] : methods_) names.push_back(name);
+  for (const auto& [name, method] : methods_)
+    if (method.supported) names.push_back(name);
   return names;
 }
 

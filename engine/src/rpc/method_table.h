@@ -24,14 +24,18 @@ struct Method {
   std::vector<Parameter> parameters;
   /// Gets parameters that have been checked; throws RpcError.
   std::function<Json(const Json& params)> run;
+  bool supported = true;
 };
 
 class MethodTable {
  public:
   void add(std::string name, Access access, std::vector<Parameter> parameters,
            std::function<Json(const Json&)> run);
+  /// Has `name` refused with `words`.
+  void refuse(std::string name, std::string words);
   /// nullptr when there is no such method.
   const Method* find(const std::string& name) const;
+  /// Those that are not refused.
   std::vector<std::string> names() const;
 
  private:

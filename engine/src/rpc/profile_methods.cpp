@@ -50,6 +50,7 @@ Json start(ControlState& state, const Json& params) {
   options.topology = state.topology.topology();
   options.establish_limit_s = seconds_of(params, "e_duration");
   options.drain_limit_s = seconds_of(params, "t_duration");
+  options.sample_interval_s = std::min(params.value("dump_interval", 0.0), kMaxSeconds);
   options.latency_rate = params.value("latency_pps", 0.0);
   if (state.service.enabled)
     throw refused("Service mode is on, in which no flow receives anything: turn it off first");
@@ -146,8 +147,9 @@ void add_profile_methods(MethodTable& methods, ControlState& state) {
               [&state](const Json&) { return profile_list(state); });
   methods.add("get_flow_info", Access::reader, {{"profile_id", string}, optional("index", integer)},
               [&state](const Json& params) {
-                state.profiles.find(params.at("profile_id"));
-                return Json::array();  // flows are not sampled
+                const uint64_t first =
+                    params.contains("index") ? integer_in(params, "index", 0, UINT64_MAX) : 0;
+                return state.profiles.find(params.at("profile_id")).flow_samples.from(first);
               });
   methods.add(
       "get_traffic_dist", Access::reader,

@@ -68,6 +68,8 @@ void ProfileTable::advance() {
         build(id, slot);
         break;
       case ProfileState::transmit:
+        if (slot.flow_samples.patience(engine_.now()) == 0)
+          slot.flow_samples.add(engine_.watched_flows(id), engine_.now());
         if (watch_due) watch(id, slot);
         break;
       case ProfileState::cleanup:
@@ -91,7 +93,8 @@ double ProfileTable::patience() const {
   for (const auto& [id, slot] : profiles_) {
     if (slot.state == ProfileState::parse || slot.state == ProfileState::build) return 0;
     if (is_transient(slot.state)) patience = kTransientPatience;
-    if (slot.state == ProfileState::transmit) patience = std::min(patience, kWatchPeriod);
+    if (slot.state == ProfileState::transmit)
+      patience = std::min({patience, kWatchPeriod, slot.flow_samples.patience(engine_.now())});
   }
   return patience;
 }
@@ -116,6 +119,7 @@ void ProfileTable::build(const std::string& id, ProfileSlot& slot) {
   run.multiplier = options.multiplier;
   run.payload_check = slot.payload_check;
   run.topology = options.topology;
+  run.samples_flows = options.sample_interval_s > 0;
   run.duration =
       options.duration_s > 0 ? static_cast<Nanoseconds>(options.duration_s * kSecond) : 0;
   const std::array<CounterBlock, kSides> table = read_table();
@@ -148,6 +152,7 @@ void ProfileTable::build(const std::string& id, ProfileSlot& slot) {
   slot.draining.reset();
   slot.clients_done.reset();
   slot.statistics.begin(table, now);
+  slot.flow_samples.begin(options.sample_interval_s, now);
   set_state(id, slot, ProfileState::transmit);
 }
 

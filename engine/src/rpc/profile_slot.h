@@ -7,6 +7,7 @@
 
 #include "astf/core.h"
 #include "astf/profile.h"
+#include "rpc/flow_samples.h"
 #include "rpc/profile_state.h"
 #include "stats/run_statistics.h"
 
@@ -21,8 +22,9 @@ struct StartOptions {
   uint32_t client_mask = 0xffffffff;
   double establish_limit_s = 0;  ///< e_duration: no flow established by then, no more are opened
   std::shared_ptr<const Topology> topology;  ///< nullptr: none
-  double latency_rate = 0;   ///< latency_pps: packets per second of latency streams; 0: none
-  double drain_limit_s = 0;  ///< t_duration: how long flows may go on after the duration
+  double latency_rate = 0;       ///< latency_pps: packets per second of latency streams; 0: none
+  double sample_interval_s = 0;  ///< dump_interval: between samples of flows; 0: none
+  double drain_limit_s = 0;      ///< t_duration: how long flows may go on after the duration
 };
 
 struct ProfileSlot {
@@ -50,6 +52,7 @@ struct ProfileSlot {
   std::vector<LatencyBlock> final_latencies;
   std::vector<PayloadBlock> final_payload;
   RunStatistics statistics;
+  FlowSamples flow_samples;
   bool has_latency = false;  ///< latency streams run along, and end with it
 
   // deletion

@@ -25,6 +25,14 @@ Json no_dynamic_counters() {
           {"server", Json::object()}};
 }
 
+/// TRex names pools by the size of their buffers: how many are free, and how many there are.
+Json buffer_pools(const Engine& engine) {
+  Json pools = Json::object();
+  for (const auto& [bytes, counts] : engine.buffers())
+    pools[std::to_string(bytes) + "b"] = {counts.first, counts.second};
+  return {{"cpu-socket-0", std::move(pools)}};
+}
+
 }  // namespace
 
 void add_statistics_methods(MethodTable& methods, ControlState& state) {
@@ -55,7 +63,7 @@ void add_statistics_methods(MethodTable& methods, ControlState& state) {
               [&state](const Json&) { return state.machine.global_stats(state.profiles); });
   methods.add("get_utilization", Access::reader, {}, [&state](const Json&) {
     return Json{{"cpu", state.machine.core_histories()},
-                {"mbuf_stats", {{"cpu-socket-0", Json::object()}}}};
+                {"mbuf_stats", buffer_pools(state.engine)}};
   });
 }
 

@@ -1,4 +1,4 @@
-// Topology, clients, ignored senders; tunnels, which the engine has none of.
+// Topology, and ignored senders.
 
 #include <algorithm>
 
@@ -76,11 +76,6 @@ void add_topology_methods(MethodTable& methods, ControlState& state) {
                 state.engine.set_ignored(ignored_of(state));
                 return Json::object();
               });
-
-  methods.add("is_tunnel_supported", Access::reader, {}, [](const Json&) {
-    return Json{{"is_tunnel_supported", false},
-                {"error_msg", "Tunnels are not supported by this engine"}};
-  });
 }
 
 }  // namespace engine

@@ -234,6 +234,12 @@ uint64_t Engine::device_losses(uint32_t port) const {
 std::vector<PoolStatus> Engine::memory() const {
   return {{"flow", 256, 10, 1 << 20}};
 }
+std::map<uint32_t, std::pair<uint64_t, uint64_t>> Engine::buffers() const {
+  return {{2176, {900, 1000}}};
+}
+std::vector<std::vector<tcp::Info>> Engine::watched_flows(const std::string&) {
+  return current->watched_flows;
+}
 std::vector<CoreCycles> Engine::cycles() const {
   const auto total = static_cast<uint64_t>(current->clock() * 1e9);
   return {{.core = 0, .cpu = 1, .pair = 0, .total = total, .busy = total / 4}};

@@ -40,6 +40,7 @@ struct EngineStandIn {
   ServiceMode service;
   Ignored ignored;
   ClientAddresses clients;
+  std::vector<std::vector<tcp::Info>> watched_flows;  ///< by core
 
   struct Run {
     std::shared_ptr<const Profile> profile;
