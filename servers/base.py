@@ -1,12 +1,15 @@
 """What the harness asks of a system under test."""
 
+import subprocess
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
 from harness.model import Collector
+from harness.stack import Place, Stack
+from harness.stack.base import Kernel
 from harness.tuning import Tier
 
 
@@ -17,6 +20,7 @@ class Endpoint:
     `namespace`: name of the network namespace it runs in. `interface`: its veth end there.
     `address`, `port`: what clients connect to. `cpus`: cores it may use.
     `folder`: a folder for its configuration, logs and pid file, inside the run folder.
+    `stack`: what its programs are started by, see `run`; the kernel's when there is none.
     """
 
     namespace: str
@@ -25,6 +29,16 @@ class Endpoint:
     port: int
     cpus: tuple[int, ...]
     folder: Path
+    stack: Stack | None = None
+
+    def place(self, workers: int = 1) -> Place:
+        """The same for a stack; `workers`: processes or threads of the program."""
+        listens = self.address, self.port
+        return Place(self.namespace, self.interface, self.cpus, self.folder, listens, workers)
+
+    def run(self, command: Sequence[str], **options: Any) -> subprocess.Popen[Any]:
+        """Start a program here on its stack; `options` go to subprocess.Popen."""
+        return (self.stack or Kernel(self.place())).run(command, **options)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from abc import abstractmethod
 from typing import Any, Self
 
 from harness.errors import StackcostError
-from harness.testbed.namespace import end_group, run
+from harness.testbed.namespace import end_group
 from servers.base import Endpoint, Server, Task
 from servers.probe import Response, ask, ensure_port_free, fit_body
 
@@ -115,14 +115,7 @@ class HttpProgram(Server):
         ensure_port_free(where.namespace, where.address, where.port)
         self.write_files()
         with self.log.open("wb") as log:
-            self._process = run(
-                where.namespace,
-                self.command(),
-                where.cpus,
-                cwd=where.folder,
-                stdout=log,
-                stderr=log,
-            )
+            self._process = where.run(self.command(), cwd=where.folder, stdout=log, stderr=log)
         self._wait_until_up(self._process)
         return self.response_length()
 

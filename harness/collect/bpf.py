@@ -57,7 +57,7 @@ class BpfObject:
                 "this kernel does not describe its types, which exact CPU times need",
                 "use a kernel built with CONFIG_DEBUG_INFO_BTF=y, as Debian's are",
             )
-        image = _compile(source, defines)
+        image = compile_program(source, defines)
         self._object = self._library.bpf_object__open_mem(image, len(image), None)
         if not self._object:
             raise StackcostError(f"libbpf cannot read {source.name} as compiled", _errno())
@@ -140,7 +140,8 @@ class BpfObject:
         self._library.btf__free(types)
 
 
-def _compile(source: Path, defines: Sequence[str]) -> bytes:
+def compile_program(source: Path, defines: Sequence[str] = ()) -> bytes:
+    """The object file of a .bpf.c file; StackcostError when clang is missing or refuses it."""
     headers = f"/usr/include/{sysconfig.get_config_var('MULTIARCH')}"
     flags = ["-O2", "-g", "-target", "bpf", "-mcpu=v3", f"-I{headers}"]
     flags += [f"-D{name}" for name in defines]

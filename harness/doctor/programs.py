@@ -2,12 +2,11 @@
 
 import importlib.metadata
 import os
-import shutil
-from pathlib import Path
 
 from harness.doctor.check import Check, State
 from harness.errors import StackcostError
 from harness.load.generator import engine_path, trex_home
+from harness.stack.onload import Installation
 from harness.testbed.namespace import find_program
 from servers.nginx_kernel.configuration import find_build
 
@@ -74,15 +73,14 @@ def check_tools() -> Check:
 
 
 def check_onload() -> Check:
-    """Onload: its command and its modules."""
-    device = Path("/dev/onload").exists()
-    if shutil.which("onload") and device:
-        return Check("Onload", State.OK, "installed, its modules are loaded")
-    missing = "its modules are not loaded" if shutil.which("onload") else "not installed"
+    """Onload's parts, each looked for; all that is missing is told, the first to mend first."""
+    missing = Installation().missing()
+    if not missing:
+        return Check("Onload", State.OK, "its programs and modules are there")
     return Check(
         "Onload",
         State.MISSING,
-        missing,
-        "no row for nginx over Onload",
-        "build and load OpenOnload; it needs a kernel with loadable modules",
+        "\n".join(f"lacks {each.part}: {each.established}" for each in missing),
+        "rows on Onload are not measured, and the results say why",
+        "; then ".join(dict.fromkeys(each.mend for each in missing)),
     )

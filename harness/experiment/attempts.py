@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from harness.errors import StackcostError
 from harness.experiment.session import Session
 from harness.model import Trial
 from harness.store import RunFolder
@@ -12,11 +13,14 @@ from harness.store import RunFolder
 def storing(run: RunFolder, session: Session, trial: Trial) -> Iterator[None]:
     """Store a trial as soon as it is over; one that is cut short too, with a flag that says so.
 
-    StackcostError naming the part that ended, when a part of the session did.
+    One that was to be on a stack and went through the kernel's is marked so, and is in no figure of
+    that stack. StackcostError naming the part that ended, when a part of the session did.
     """
+    session.look("before")
     try:
         yield
         session.check_parts()
+        _mark_carrier(session, trial)
     except BaseException as error:
         trial.flags.append("cut short")
         trial.set_aside = "cut short"
@@ -26,6 +30,23 @@ def storing(run: RunFolder, session: Session, trial: Trial) -> Iterator[None]:
     finally:
         if trial.samples:
             run.add_trial(trial)
+
+
+def _mark_carrier(session: Session, trial: Trial) -> None:
+    """What carried its connections; an idle trial has none, and shows what would."""
+    session.look("after")
+    proof = session.stack.proof(idle=trial.load.get("open_flows") == 0)
+    trial.load["stack"] = proof
+    if proof["carried"] != proof["wanted"]:
+        trial.set_aside = f"carried by the kernel's stack, not by {proof['wanted']}: {proof['why']}"
+        trial.flags.append("carried by the kernel's stack")
+
+
+def check_carrier(trial: Trial) -> None:
+    """StackcostError when another stack carried the trial: for a search, and a gate, the end."""
+    proof = trial.load["stack"]
+    if proof["carried"] != proof["wanted"]:
+        raise StackcostError(f"{trial.server}: {trial.set_aside}")
 
 
 def until_undisturbed(

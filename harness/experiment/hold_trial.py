@@ -59,6 +59,7 @@ def _read_held(session: Session, trial: Trial, held: Callable[[], float]) -> Non
     part = session.experiment.memory
     session.progress.pause(part.settle_s)
     trial.phases["hold"] = _read_memory(session, part.read_s)
+    session.look("during")
     trial.load["held_flows"] = held()  # after the reading: none closed during it
 
 

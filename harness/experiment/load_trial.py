@@ -46,6 +46,7 @@ def offer_load(session: Session, trial: Trial, part: LoadPart) -> None:
         trial.phases["sustain"] = Window(first, last)
         after = read_latency(session.client)
         trial.load["latency"] = latency_between(before, after)
+        session.look("during")
         trial.load["limits"] = read_limits(session, refused)
         trial.load["cut_flows"] = end_traffic(session, end + part.drain_s - time.monotonic())
         trial.phases["drain"] = Window(last, session.read_edge())

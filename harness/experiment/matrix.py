@@ -9,6 +9,7 @@ from harness.experiment.schema import (
     length_part,
     workers_part,
 )
+from harness.stack import KERNEL, on_stack, stack_lacks
 from harness.tuning import tier_of
 from servers.registry import server_class, server_name
 
@@ -17,7 +18,8 @@ from servers.registry import server_class, server_name
 class Variant:
     """One server in one setting.
 
-    `name`: the server's, and after a colon what the matrix varies, as "nginx/kernel:rps" or
+    `name`: the server's, on another stack with that one's name ("nginx/onload-balanced"), and
+    after a colon what the matrix varies, as "nginx/kernel:rps" or
     "nginx/kernel:stock,2-workers,32000-B". `server`: as the experiment lists it. `experiment`: the
     same without a matrix, this variant's values in their places. `lacking`: why it cannot be
     measured here, else empty.
@@ -32,7 +34,7 @@ class Variant:
         """Whether `wanted` is its name, or a part of it."""
         server, _, parts = wanted.partition(":")
         own = self.name.partition(":")[2].split(",")
-        named = server == server_name(self.server)
+        named = server == on_stack(server_name(self.server), self.experiment.nginx.stack)
         return named and set(filter(None, parts.split(","))) <= set(own)
 
 
@@ -61,9 +63,11 @@ def _variants_of(server: str, experiment: Experiment) -> list[Variant]:
     name, found = server_name(server), []
     # Asked only where it matters: a stored run can be read when a server's file is gone.
     tunable = matrix.tuning or matrix.workers or tier_of(nginx.tuning).lacks(cores)
-    tuned = bool(tunable) and server_class(server).kernel_stack
+    stacked = matrix.stack or nginx.stack != KERNEL
+    tuned = bool(tunable or stacked) and server_class(server).kernel_stack
     numbers: list[int | None] = [*matrix.workers] if tuned else []
-    for tuning, workers, length in itertools.product(
+    for stack, tuning, workers, length in itertools.product(
+        (tuned and matrix.stack) or [nginx.stack if tuned else KERNEL],
         (tuned and matrix.tuning) or [nginx.tuning],
         numbers or [nginx.workers],
         matrix.response_bytes or [workload.response_bytes],
@@ -78,10 +82,13 @@ def _variants_of(server: str, experiment: Experiment) -> list[Variant]:
             update={
                 "servers": [server],
                 "matrix": Matrix(),
-                "nginx": nginx.model_copy(update={"tuning": tuning, "workers": workers}),
+                "nginx": nginx.model_copy(
+                    update={"stack": stack, "tuning": tuning, "workers": workers}
+                ),
                 "workload": workload.model_copy(update={"response_bytes": length}),
             }
         )
-        lacking = tier_of(tuning).lacks(cores) if tuned else ""
-        found.append(Variant(f"{name}:{parts}" if parts else name, server, resolved, lacking))
+        lacking = (stack_lacks(stack) or tier_of(tuning).lacks(cores)) if tuned else ""
+        called = on_stack(name, stack)
+        found.append(Variant(f"{called}:{parts}" if parts else called, server, resolved, lacking))
     return found

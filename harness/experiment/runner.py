@@ -186,6 +186,9 @@ class _Runner:
             with storing(self._run, session, trial):
                 (run_hold_trial if is_hold(trial) else run_load_trial)(session, trial)
             self._pass(seconds_of(trial, self._experiment))
+            if trial.load["stack"]["carried"] != trial.load["stack"]["wanted"]:
+                self._manifest.not_measured[trial.server] = trial.set_aside
+                self._run.write_manifest(self._manifest)
             return trial
 
         def disturbed(trial: Trial) -> list[str]:

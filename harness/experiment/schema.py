@@ -20,6 +20,7 @@ from pydantic import (
 )
 
 from harness.errors import StackcostError
+from harness.stack import KERNEL, check_stack, on_stack, stack_names
 from harness.tuning import tier_of
 from servers import registry
 
@@ -47,6 +48,14 @@ def _known_tier(name: str, info: ValidationInfo) -> str:
     return name
 
 
+def _known_stack(name: str) -> str:
+    try:
+        check_stack(name)
+    except StackcostError as error:
+        raise ValueError(str(error)) from error
+    return name
+
+
 def _known_server(name: str, info: ValidationInfo) -> str:
     """A server's name, or the path of its file, relative to the experiment file."""
     try:
@@ -63,6 +72,7 @@ def _each_once(values: list[object]) -> list[object]:
 
 
 TierName = Annotated[str, AfterValidator(_known_tier)]
+StackName = Annotated[str, AfterValidator(_known_stack), WithJsonSchema({"enum": stack_names()})]
 Once = AfterValidator(_each_once)
 SERVER_SCHEMA = {
     "anyOf": [
@@ -155,6 +165,7 @@ class Nginx(Section):
     What a tier sets, harness/tuning/tiers says.
     """
 
+    stack: StackName = Field(default=KERNEL, description="what carries its connections")
     tuning: TierName = "stock"
     workers: Workers | None = Field(default=None, description="by default one for each core")
     worker_connections: int = Field(
@@ -181,10 +192,11 @@ def length_part(response_bytes: int) -> str:
 class Matrix(Section):
     """Axes that are varied: every server is measured at every combination of them.
 
-    Tiers and workers are for the kernel's stack; a server beside it stands once for each response
-    length.
+    Stacks, tiers and workers are for servers on the kernel's stack, or one in its place; a server
+    that speaks frames itself stands once for each response length.
     """
 
+    stack: Annotated[list[StackName], Once] = Field(default=[], description="in place of nginx's")
     tuning: Annotated[list[TierName], Once] = Field(default=[], description="in place of nginx's")
     workers: Annotated[list[Workers], Once] = Field(default=[], description="in place of nginx's")
     response_bytes: Annotated[list[ResponseBytes], Once] = Field(
@@ -228,10 +240,14 @@ class Experiment(Section):
         servers = [registry.server_name(server) for server in self.servers]
         if len(set(servers)) < len(servers):
             raise ValueError(f"two servers have the same name: {', '.join(servers)}")
+        stacks = self.matrix.stack or [self.nginx.stack]
+        there = dict.fromkeys(
+            [*servers, *(on_stack(server, stack) for server in servers for stack in stacks)]
+        )
         for name in (self.baseline, self.against):
             server, _, parts = name.partition(":")
-            if server not in servers:
-                raise ValueError(f"{name!r} is compared, but is not among {', '.join(servers)}")
+            if server not in there:
+                raise ValueError(f"{name!r} is compared, but is not among {', '.join(there)}")
             unknown = set(filter(None, parts.split(","))) - self.matrix.parts()
             if unknown:
                 raise ValueError(f"{name!r}: the matrix has no {', '.join(sorted(unknown))}")

@@ -28,6 +28,8 @@ from harness.load.client import TrexClient
 from harness.load.generator import Generator
 from harness.load.trex_config import Port, TrexConfig
 from harness.model import Collector, Sample
+from harness.stack import KERNEL, Stack, stack_of
+from harness.stack.base import When
 from harness.testbed.local import LocalTestbed
 from harness.testbed.namespace import spawner
 from harness.testbed.network import LOAD_ADDRESS, SERVER_ADDRESS
@@ -50,6 +52,7 @@ class Session:
     where: str
     bed: LocalTestbed
     server: Server
+    stack: Stack
     tuning: Tuning
     generator: Generator
     client: TrexClient
@@ -83,6 +86,10 @@ class Session:
         """Everything read since `begin_trial`."""
         return self.sampler.samples[self._mark :]
 
+    def look(self, when: When) -> None:
+        """See what carries the server's connections now; in the order of `When` in each trial."""
+        self.stack.prove(when, self.processes)
+
     def read_edge(self) -> float:
         """Read everything now; returns the CLOCK_MONOTONIC second that lies amid the reading."""
         before = time.monotonic()
@@ -93,7 +100,8 @@ class Session:
         """What it runs on, for the manifest."""
         return {
             "test_bed": self.bed.describe(),
-            "server": self.server.describe() | {"tuning": self.tuning.describe()},
+            "server": self.server.describe()
+            | {"tuning": self.tuning.describe(), "stack": self.stack.describe()},
             "generator": self.generator.describe(),
         }
 
@@ -140,10 +148,15 @@ def open_session(
     )
     with bed_of_tier as bed, Tuning(tier, bed.server_namespace) as tuning:
         endpoint = dataclasses.replace(bed.endpoint(folder / "server"), cpus=program_cpus)
-        server = kind.make(endpoint, task)
+        workers = task.workers or len(program_cpus)
+        stack = stack_of(
+            experiment.nginx.stack if kind.kernel_stack else KERNEL, endpoint.place(workers)
+        )
+        server = kind.make(dataclasses.replace(endpoint, stack=stack), task)
         progress.say(f"{where}: server")
         try:
-            server.start()
+            stack.prepare()
+            start_on(stack, server)
             length = server.response_length()
             progress.say(f"{where}: healthy, a response has {length:,} bytes; generator")
             ports = (Port(bed.load_interface, LOAD_ADDRESS, SERVER_ADDRESS), Port("dummy"))
@@ -166,6 +179,7 @@ def open_session(
                         where,
                         bed,
                         server,
+                        stack,
                         tuning,
                         generator,
                         client,
@@ -177,6 +191,15 @@ def open_session(
                     )
         finally:
             server.stop()
+            stack.release()
+
+
+def start_on(stack: Stack, server: Server) -> None:
+    """Start it; when it does not, the stack may know why better than its own words."""
+    try:
+        server.start()
+    except StackcostError as error:
+        raise stack.explain(error) from error
 
 
 def _lives(process: int) -> bool:

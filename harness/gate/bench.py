@@ -12,7 +12,7 @@ from rich.console import Console
 from harness.analysis.readings import Readings
 from harness.collect.machine import describe_machine
 from harness.errors import StackcostError
-from harness.experiment.attempts import storing
+from harness.experiment.attempts import check_carrier, storing
 from harness.experiment.identity import profile_hashes
 from harness.experiment.load_trial import OVERHANG_S, offer_load, prepare_load
 from harness.experiment.matrix import Variant
@@ -155,6 +155,7 @@ class LocalBench:
         session.say(f"{offered_cps:,.0f} connections/s")
         with storing(self._run, session, trial):
             offer_load(session, trial, self._part)
+        check_carrier(trial)
         reset_server(session)
         self._pass(self._seconds_of_trial())
         found = gate_trial(Readings(trial), session.experiment.cores.server)

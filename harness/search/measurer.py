@@ -2,7 +2,7 @@
 
 import itertools
 
-from harness.experiment.attempts import storing, until_undisturbed
+from harness.experiment.attempts import check_carrier, storing, until_undisturbed
 from harness.experiment.progress import Progress
 from harness.experiment.session import Session
 from harness.model import Trial
@@ -46,6 +46,7 @@ class Measurer:
             trial.load |= {"response_bytes": session.response_bytes, "ceiling": record}
             with storing(self._run, session, trial):
                 run_trial(session, trial, key.of, load, duration)
+            check_carrier(trial)
             self.trials.append(trial)
             self.pass_seconds(
                 seconds_of(key.of, load, duration, session.experiment.memory.open_cps)

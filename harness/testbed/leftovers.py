@@ -1,5 +1,7 @@
 """Undoing what a run made: at its end, and for a killed run at the next start."""
 
+from harness.stack.onload.installation import Installation
+from harness.stack.onload.interface import release
 from harness.testbed import host_sysctl, hugepages, network
 from harness.testbed.lock import RunLock
 from harness.testbed.namespace import end_processes, processes_inside
@@ -15,8 +17,8 @@ def remove_leftovers() -> list[str]:
 
 
 def undo_all() -> list[str]:
-    """End the programs inside our namespaces, then remove these, then restore the hugepages
-    and the settings of the whole machine.
+    """End the programs inside our namespaces, let go of what Onload has, then remove these, then
+    restore the hugepages and the settings of the whole machine.
 
     What is ours is known by name. The caller holds the RunLock.
     """
@@ -27,6 +29,8 @@ def undo_all() -> list[str]:
         if inside:
             end_processes(inside)
             done.append(f"ended {len(inside)} programs inside: {[p.pid for p in inside]}")
+        released = release(Installation())  # before its interfaces are deleted
+        done += [released] if released else []
         network.remove_network()
         done += [f"removed namespace {name}" for name in existing]
     finally:

@@ -9,7 +9,7 @@ from typing import Any, Self
 import psutil
 
 from harness.errors import StackcostError
-from harness.testbed.namespace import end_group, run
+from harness.testbed.namespace import end_group
 from servers.base import Endpoint, Server, Task
 from servers.nginx_kernel.configuration import Directives, affinity_masks, find_build, render
 from servers.nginx_kernel.status import STATUS_SOCKET, Status, read_status
@@ -98,14 +98,9 @@ class NginxKernel(Server):
         try:
             self._write_files()
             with self._log_path.open("wb") as log:
-                self._process = run(
-                    self._endpoint.namespace,
-                    [self._build.path, "-p", ".", "-e", "stderr", "-c", "nginx.conf"],
-                    self._endpoint.cpus,
-                    cwd=self._endpoint.folder,
-                    stdout=log,
-                    stderr=log,
-                )
+                command = [self._build.path, "-p", ".", "-e", "stderr", "-c", "nginx.conf"]
+                folder = self._endpoint.folder
+                self._process = where.run(command, cwd=folder, stdout=log, stderr=log)
             self._wait_until_up()
             self.check_health()
         except BaseException:

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
+from harness.experiment import matrix
 from harness.experiment.load_file import load_experiment
 from harness.experiment.matrix import pairs, variants
 from harness.experiment.schema import Experiment
@@ -48,9 +49,30 @@ def test_a_tier_that_the_machine_cannot_is_kept_with_the_reason_and_not_run() ->
     assert "nginx/kernel:pinned-apart" not in dict(pairs(tiers))
 
 
+def test_a_stack_is_part_of_the_servers_name_and_what_lacks_is_kept_with_the_reason(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    lacks = {"kernel": "", "onload-balanced": "Onload cannot run here, it lacks its programs"}
+    monkeypatch.setattr(matrix, "stack_lacks", lacks.__getitem__)
+    axes = {"stack": list(lacks), "workers": [1, 2]}
+    found = variants(experiment(matrix=axes, against="nginx/onload-balanced"))
+    assert [each.name for each in found] == [
+        "nginx/kernel:1-workers",
+        "nginx/kernel:2-workers",
+        "nginx/onload-balanced:1-workers",
+        "nginx/onload-balanced:2-workers",
+        "astf-peer",
+    ]
+    assert [each.lacking for each in found] == ["", "", *[lacks["onload-balanced"]] * 2, ""]
+    assert found[3].experiment.nginx.stack == "onload-balanced"
+    assert found[3].fits("nginx/onload-balanced:2-workers") and not found[3].fits("nginx/kernel")
+
+
 @pytest.mark.parametrize(
     ("others", "told"),
     [
+        ({"matrix": {"stack": ["onload"]}}, "there is no stack 'onload'"),
+        ({"against": "nginx/onload-balanced"}, "is not among nginx/kernel, astf-peer"),
         ({"matrix": {"tuning": ["none"]}}, "there is no tuning tier 'none'"),
         ({"matrix": {"workers": [1, 1]}}, "stands twice"),
         ({"baseline": "nginx/kernel:rps"}, "the matrix has no rps"),

@@ -1,0 +1,92 @@
+"""A machine with Onload, of stand-ins: what it was asked is recorded, what goes wrong is chosen."""
+
+import json
+import shutil
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from harness.stack.base import Place
+from harness.stack.onload import Installation, Onload, interface, profile_of
+from harness.testbed import namespace
+
+STANDIN = Path(__file__).parent / "standin.py"
+PLAYED = (
+    "ip modprobe onload onload_stackdump onload_mibdump onload_tool orm_json ethtool ls cat tee "
+    "dmesg"
+)
+
+
+class Machine:
+    """The stand-ins' folder and a program on them."""
+
+    def __init__(self, home: Path):
+        self.home = home
+        self.installation = Installation(home / "root")
+        self.started: list[subprocess.Popen[bytes]] = []
+        self.count()
+        self.play("")
+
+    def play(self, case: str) -> None:
+        """From now on this goes wrong."""
+        (self.home / "case").write_text(case)
+
+    def count(self, **counters: int) -> None:
+        """Let Onload's counters be so."""
+        (self.home / "counters").write_text(json.dumps(counters))
+
+    def kernel_counts(self, number: int) -> None:
+        """Let the kernel's TCP counters of the programs' namespace be so."""
+        for file in self.home.glob("root/proc/*/net/snmp"):
+            head = file.read_text().splitlines()[0]
+            file.write_text(f"{head}\nTcp: 200 {number} {number} {number}\n")
+
+    def calls(self, *names: str) -> list[list[str]]:
+        """Every call of these programs, in order, each with its arguments."""
+        text = (self.home / "calls").read_text() if (self.home / "calls").exists() else ""
+        found = [json.loads(line) for line in text.splitlines()]
+        return [call for call in found if call[0] in names]
+
+    def onload(
+        self, profile: str = "balanced", link: str = "sc-server0", **place: object
+    ) -> Onload:
+        """Onload at a place on this machine, not prepared."""
+        where = {"listens": ("48.0.0.1", 80), "workers": 2} | place
+        folder = self.home / "server"
+        made = Place("stackcost-server", link, (0,), folder, **where)  # type: ignore[arg-type]
+        return Onload(made, profile_of(profile), self.installation)
+
+    def start(self, stack: Onload) -> dict[str, int]:
+        """A program on the stack: its process by role, once it runs or has ended."""
+        stack.place.folder.mkdir(exist_ok=True)
+        with (stack.place.folder / "error.log").open("wb") as log:
+            process = stack.run(["sleep", "60"], stdout=log, stderr=log)
+        self.started.append(process)
+        deadline = time.monotonic() + 30
+        while process.poll() is None and time.monotonic() < deadline:
+            if Path(f"/proc/{process.pid}/comm").read_text().strip() == "sleep":
+                break
+            time.sleep(0.01)
+        return {"worker-0": process.pid}
+
+
+@pytest.fixture
+def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Machine]:
+    programs, root, state = tmp_path / "bin", tmp_path / "root", tmp_path / "state"
+    for folder in (programs, root / "proc", state):
+        folder.mkdir(parents=True)
+    (root / "proc/modules").touch()
+    (tmp_path / "dmesg").touch()
+    for name in PLAYED.split():
+        shutil.copy(STANDIN, programs / name)
+        (programs / name).chmod(0o755)
+    monkeypatch.setenv("STANDIN", str(tmp_path))
+    monkeypatch.setenv("PATH", f"{programs}:/usr/bin:/bin:/usr/sbin:/sbin")
+    monkeypatch.setattr(interface, "state_folder", lambda: state)
+    made = Machine(tmp_path)
+    yield made
+    for process in made.started:
+        namespace.end_group(process)

@@ -1,0 +1,142 @@
+#!/usr/bin/python3 -SE
+"""Stands for Onload and for what a launcher asks of a machine: records each call, plays a case.
+
+Installed under many names in front of PATH; $STANDIN is its folder: `case` names what goes wrong,
+`calls` takes the record, `root` has the /sys, /proc and /dev that are looked at.
+"""
+
+import json
+import os
+import sys
+from pathlib import Path
+
+HOME = Path(os.environ["STANDIN"])
+ROOT = HOME / "root"
+CASE = (HOME / "case").read_text()
+MODULE = ROOT / "sys/module/onload"
+SNMP = "Tcp: RtoMin ActiveOpens PassiveOpens InSegs\nTcp: 200 {0} {0} {0}\n"
+COUNTERS = ("rx_evs", "tx_evs", "ul_accepts", "sock_wakes_rx_os", "no_match_pass_to_kernel_tcp")
+
+
+def record(name: str, arguments: list[str], **more: str) -> None:
+    with (HOME / "calls").open("a") as calls:
+        calls.write(json.dumps([name, *arguments, *more.values()]) + "\n")
+
+
+def say(text: str, code: int = 0) -> None:
+    print(text, file=sys.stderr if code else sys.stdout)
+    sys.exit(code)
+
+
+def ip(arguments: list[str]) -> None:
+    if arguments[0] == "netns":
+        os.execvp(arguments[3], arguments[3:])
+    interface = arguments[3]
+    if interface in ("lo", "sc-dummy", "sc-bridge"):
+        say("Error: Underlying driver does not support XDP in native mode.", 2)
+
+
+def modprobe(arguments: list[str]) -> None:
+    if CASE == "modules absent":
+        say("modprobe: FATAL: Module onload not found in directory /lib/modules/6.1", 1)
+    if arguments[0] == "onload":
+        parameters = ROOT / "sys/module/sfc_resource/parameters"
+        for folder in (MODULE, parameters, ROOT / "sys/module/sfc_resource/afxdp", ROOT / "dev"):
+            folder.mkdir(parents=True, exist_ok=True)
+        (parameters / "enable_af_xdp_flow_filters").write_text("1")
+        (ROOT / "dev/onload").touch()
+
+
+def onload(arguments: list[str]) -> None:
+    """As `onload -p FILE PROGRAM ...`: becomes the program, with descriptors as of the case."""
+    assert arguments[0] == "-p"
+    program = arguments[2:]
+    words = {
+        "modules absent": ("The onload drivers are not loaded.", 1),
+        "no interface": ("nginx: [emerg] socket() 48.0.0.1:80 failed (19: No such device)", 1),
+        "no virtual interface": ("socket() failed (16: Device or resource busy)", 1),
+        "flow filters on": ("listen() to 48.0.0.1:80 failed (95: Operation not supported)", 1),
+        "cluster": ("bind() to 48.0.0.1:80 failed (95: Operation not supported)", 1),
+        "no profile": ("onload: ERROR: Cannot find profile 'throughput'", 3),
+        "no cluster size": ("/usr/libexec/onload: arithmetic expression: division by 0", 2),
+    }
+    if CASE == "no virtual interface":
+        (HOME / "dmesg").write_text("[onload] Failed to allocate stack (rc=-16)\n")
+    if CASE in words:
+        say(*words[CASE])
+    proc = ROOT / f"proc/{os.getpid()}"
+    (proc / "fd").mkdir(parents=True)
+    (proc / "net").mkdir()
+    (proc / "net/snmp").write_text(SNMP.format(0))
+    (proc / "net/tcp").write_text(
+        "sl local rem st q tr tm retr uid timeout inode\n"
+        "0: 01000030:0050 00000000:0000 0A 0:0 0:0 0 0 0 12698 1\n"
+    )
+    carried = "onload:[tcpl:0:2047]"
+    if CASE == "no control plane":
+        (HOME / "dmesg").write_text("[sfc efrm] Failed to spawn server: rc=-2\n")
+        carried = "socket:[12698]"
+    (proc / "fd/5").symlink_to(carried)
+    (proc / "fd/6").symlink_to("/dev/onload")  # held open after a fall-back, too
+    if CASE != "no control plane":
+        (HOME / "stack").write_text(str(os.getpid()))
+    os.execvp(program[0], program)
+
+
+def onload_stackdump(arguments: list[str]) -> None:
+    stack = HOME / "stack"
+    if arguments == ["-z", "kill"]:
+        stack.unlink(missing_ok=True)
+    elif arguments == ["-z", "stacks"]:
+        say("#stack-id stack-name      pids\n" + ("1  <zombie>  -" if CASE == "orphan" else ""))
+    elif arguments == ["stacks"] and stack.exists():
+        say(f"#stack-id stack-name      pids\n0         -               {stack.read_text()}")
+    elif arguments == ["filters"] and stack.exists():
+        say("0:2047 TCP 48.0.0.1:80 0.0.0.0:0 lport_prenat=0 ACCELERATED (wild)")
+
+
+def onload_mibdump(arguments: list[str]) -> None:
+    flags = 0 if CASE == "no abilities" else 0x8004A
+    say(f"hwport[000]: flags=00000003 nic_flags={flags:016x} xdp/id:12 ifindex=7")
+
+
+def onload_tool(arguments: list[str]) -> None:
+    if CASE == "modules in use":
+        say("onload: module is in use", 1)
+    (HOME / "stack").unlink(missing_ok=True)
+    MODULE.rmdir()
+
+
+def orm_json(arguments: list[str]) -> None:
+    moved = json.loads((HOME / "counters").read_text())
+    stats = {name: moved.get(name, 0) for name in COUNTERS}
+    say(json.dumps({"onload_version": "0", "json": [{"0": {"stats": stats}}]}))
+
+
+def ethtool(arguments: list[str]) -> None:
+    say(f"driver: {'sfc' if CASE == 'own driver' else 'veth'}\nversion: 1.0")
+
+
+def ls(arguments: list[str]) -> None:
+    say("rx-0\nrx-1\ntx-0" if CASE == "two queues" else "rx-0\ntx-0")
+
+
+def cat(arguments: list[str]) -> None:
+    say("7")
+
+
+def tee(arguments: list[str]) -> None:
+    said = sys.stdin.read()
+    record("register", [said])
+    Path(arguments[0]).write_text(said)
+
+
+def dmesg(arguments: list[str]) -> None:
+    say((HOME / "dmesg").read_text().rstrip("\n"))
+
+
+if __name__ == "__main__":
+    called = Path(sys.argv[0]).name
+    noted = {"EF_NO_FAIL": os.environ.get("EF_NO_FAIL", "")} if called == "onload" else {}
+    record(called, sys.argv[1:], **noted)
+    globals()[called](sys.argv[1:])

@@ -1,0 +1,56 @@
+"""A trial that another stack carried than was wanted: stored, marked, in no figure."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.errors import StackcostError
+from harness.experiment.attempts import check_carrier, storing
+from harness.model import Trial
+from harness.stack.onload.installation import Installation
+from harness.store import RunFolder
+from tests.analysis.trials import load_trial
+
+
+class FallenBack:
+    """A stack that says it was not the one; and the session that it belongs to."""
+
+    def __init__(self) -> None:
+        self.stack = self
+        self.looks: list[str] = []
+
+    def look(self, when: str) -> None:
+        self.looks.append(when)
+
+    def proof(self, idle: bool) -> dict[str, Any]:
+        return {"wanted": "onload-balanced", "carried": "kernel", "why": "no stack"}
+
+    def check_parts(self) -> None:
+        """All of it lives."""
+
+
+def test_a_trial_that_fell_back_is_kept_as_the_kernels(tmp_path: Path) -> None:
+    run, session = RunFolder.create(tmp_path, "fallen"), FallenBack()
+    trial: Trial = load_trial()
+    with storing(run, session, trial):  # type: ignore[arg-type]
+        pass
+    (stored,) = run.trials()
+    assert session.looks == ["before", "after"]
+    assert stored.set_aside.startswith("carried by the kernel's stack, not by onload-balanced")
+    with pytest.raises(StackcostError, match="not by onload-balanced: no stack"):
+        check_carrier(stored)
+
+
+def test_what_is_missing_is_told_part_by_part(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    (tmp_path / "proc").mkdir()
+    told = Installation(tmp_path).lacks()
+    assert "a kernel with loadable modules (there is no /proc/modules)" in told
+    assert "its programs (no onload, onload_stackdump" in told
+    (tmp_path / "proc/modules").touch()
+    (tmp_path / "sys/module/onload").mkdir(parents=True)
+    *_, last = Installation(tmp_path).missing()
+    assert last.part == "/dev/onload" and "reload" in last.mend

@@ -1,0 +1,197 @@
+"""Every way in which Onload is known to go wrong, played by stand-ins: one test for each."""
+
+import pytest
+
+from harness.errors import StackcostError
+from harness.stack.onload import interface
+from harness.testbed import leftovers
+from tests.stack.conftest import Machine
+
+WORKING = {"rx_evs": 9, "tx_evs": 9, "ul_accepts": 3}
+
+
+def looked_at(machine: Machine, **counters: int) -> dict[str, object]:
+    """The proof of a trial in which Onload's counters came to be these."""
+    stack = machine.onload()
+    stack.prepare()
+    processes = machine.start(stack)
+    stack.prove("before", processes)
+    stack.prove("during", processes)
+    machine.count(**counters)
+    stack.prove("after", processes)
+    return stack.proof()
+
+
+def refused(machine: Machine, case: str) -> StackcostError:
+    """What is told when the program ends at once."""
+    machine.play("")
+    stack = machine.onload()
+    stack.prepare()
+    machine.play(case)
+    machine.start(stack)
+    return stack.explain(StackcostError("nginx ended with 1"))
+
+
+def test_all_is_done_in_the_order_that_works(machine: Machine) -> None:
+    assert looked_at(machine, **WORKING)["carried"] == "onload-balanced"
+    machine.onload().release()
+    steps = ("modprobe", "register", "onload_mibdump", "onload", "onload_stackdump", "onload_tool")
+    done = [" ".join(call) for call in machine.calls(*steps) if call[:1] != ["--dry-run"]]
+    done = [step for step in done if not step.endswith(("stacks", "filters"))]
+    assert [step.split()[0] for step in done] == [
+        "modprobe",  # tried
+        "modprobe",
+        "register",
+        "onload_mibdump",
+        "onload",
+        "onload_stackdump",
+        "onload_tool",
+    ]
+    assert done[2] == "register sc-server0\n", "the name and a newline"
+    assert done[-2:] == ["onload_stackdump -z kill", "onload_tool unload --onload-only"]
+    assert machine.installation.flow_filters.read_text() == "0"
+
+
+def test_modules_absent(machine: Machine) -> None:
+    machine.play("modules absent")
+    with pytest.raises(StackcostError, match=r"lacks its kernel modules .*not found in directory"):
+        machine.onload().prepare()
+    assert not machine.calls("onload", "register")
+    assert "modprobe onload" in str(refused(machine, "modules absent"))
+
+
+def test_no_interface_registered(machine: Machine) -> None:
+    assert "no interface in the program's namespace" in str(refused(machine, "no interface"))
+
+
+def test_no_free_virtual_interface(machine: Machine) -> None:
+    told = refused(machine, "no virtual interface")
+    assert "no virtual interface was free" in told.what and "-z kill" in told.mend
+    (started,) = machine.calls("onload")
+    assert started[-1] == "0", "with EF_NO_FAIL=1 it would have run on the kernel in silence"
+
+
+def test_control_plane_server_missing_falls_back_and_counts_as_kernel(machine: Machine) -> None:
+    machine.play("no control plane")
+    proof = looked_at(machine, **WORKING)
+    assert proof["carried"] == "kernel" and proof["wanted"] == "onload-balanced"
+    why = str(proof["why"])
+    assert why.startswith("Onload's control-plane server did not start")
+    assert "worker-0 has 1 TCP sockets of the kernel" in why
+
+
+@pytest.mark.parametrize("link", ["sc-dummy", "sc-bridge"])
+def test_an_interface_without_native_xdp_is_never_registered(machine: Machine, link: str) -> None:
+    with pytest.raises(StackcostError, match=r"no native XDP .*would panic the kernel"):
+        machine.onload(link=link).prepare()
+    assert not machine.calls("register", "onload")
+
+
+def test_an_interface_that_onload_can_do_nothing_with_is_let_go(machine: Machine) -> None:
+    machine.play("no abilities")
+    with pytest.raises(StackcostError, match="nic_flags are 0"):
+        machine.onload().prepare()
+    assert not machine.calls("onload") and machine.calls("onload_tool")
+    assert not interface.registered()
+
+
+def test_a_registered_interface_is_not_deleted_while_the_modules_stay(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stack = machine.onload()
+    stack.prepare()
+    machine.play("modules in use")
+    deleted: list[str] = []
+    monkeypatch.setattr(leftovers.network, "remove_network", lambda: deleted.append("network"))
+    monkeypatch.setattr(leftovers.network, "existing_namespaces", list)
+    monkeypatch.setattr(leftovers, "Installation", lambda: machine.installation)
+    with pytest.raises(StackcostError, match=r"module is in use.*sc-server0 cannot be deleted"):
+        leftovers.undo_all()
+    assert not deleted
+    machine.play("")
+    assert "released sc-server0 from Onload" in leftovers.undo_all()
+    assert deleted == ["network"] and not interface.registered()
+
+
+def test_two_queues_are_refused(machine: Machine) -> None:
+    machine.play("two queues")
+    with pytest.raises(StackcostError, match="2 receive queues"):
+        machine.onload().prepare()
+    assert not machine.calls("register")
+
+
+def test_connections_that_went_through_the_kernel_count_as_the_kernels(machine: Machine) -> None:
+    stack = machine.onload()
+    stack.prepare()
+    processes = machine.start(stack)
+    stack.prove("before", processes)
+    stack.prove("during", processes)
+    machine.count(**WORKING, no_match_pass_to_kernel_tcp=5)
+    machine.kernel_counts(4)
+    stack.prove("after", processes)
+    proof = stack.proof()
+    assert proof["carried"] == "kernel"
+    for said in ("TcpPassiveOpens moved by 4", "TcpInSegs moved by 4", "passed to the kernel"):
+        assert said in str(proof["why"])
+
+
+def test_flow_filters_left_on(machine: Machine) -> None:
+    assert "flow filters" in str(refused(machine, "flow filters on"))
+
+
+def test_an_orphan_of_a_killed_program_is_freed_before_the_next(machine: Machine) -> None:
+    machine.play("orphan")
+    machine.onload().prepare()
+    assert machine.calls("onload_stackdump")[-1] == ["onload_stackdump", "-z", "kill"]
+
+
+def test_hugepages_are_left_out_by_af_xdp_and_the_result_says_so(machine: Machine) -> None:
+    stack = machine.onload("haproxy-balanced")
+    stack.prepare()
+    machine.start(stack)
+    assert "EF_USE_HUGE_PAGES 0\n" in (stack.place.folder / "onload.opf").read_text()
+    adjusted = {each["name"]: each for each in stack.describe()["adjusted"]}
+    assert adjusted["EF_USE_HUGE_PAGES"]["published"] == "2" and stack.describe()["af_xdp"]
+
+
+@pytest.mark.parametrize(("link", "address"), [("lo", "48.0.0.1"), ("sc-server0", "127.0.0.1")])
+def test_loopback_is_refused(machine: Machine, link: str, address: str) -> None:
+    with pytest.raises(StackcostError, match="over loopback"):
+        machine.onload(link=link, listens=(address, 80)).prepare()
+
+
+def test_a_client_in_the_same_namespace_is_seen(machine: Machine) -> None:
+    """Its connections go through the kernel: nothing of Onload's own moves."""
+    proof = looked_at(machine)
+    assert proof["carried"] == "kernel" and "Onload's ul_accepts did not move" in str(proof["why"])
+
+
+@pytest.mark.parametrize(
+    ("case", "told"),
+    [
+        ("cluster", "EF_CLUSTER_IGNORE=1"),
+        ("no profile", "does not know a profile"),
+        ("no cluster size", "divides by EF_CLUSTER_SIZE"),
+    ],
+)
+def test_profiles_that_do_not_fit_are_told(machine: Machine, case: str, told: str) -> None:
+    assert told in str(refused(machine, case))
+
+
+def test_a_nic_of_onloads_own_is_neither_registered_nor_adjusted(machine: Machine) -> None:
+    machine.play("own driver")
+    stack = machine.onload("haproxy-balanced")
+    stack.prepare()
+    assert not machine.calls("register") and not interface.registered()
+    assert [each["name"] for each in stack.describe()["adjusted"]] == ["EF_NO_FAIL"]
+    stack.release()
+    assert not machine.calls("onload_tool"), "the NIC's own driver is not ours to unload"
+
+
+def test_without_all_three_looks_it_is_not_onload(machine: Machine) -> None:
+    stack = machine.onload()
+    stack.prepare()
+    processes = machine.start(stack)
+    stack.prove("before", processes)
+    assert stack.proof()["carried"] == "kernel"
+    assert "after the load: nobody looked" in stack.proof()["why"]

@@ -1,0 +1,63 @@
+"""Onload's profiles as data: what a publication says, and what AF_XDP changes of it."""
+
+import pytest
+
+from harness.errors import StackcostError
+from harness.stack import check_stack, on_stack, stack_names
+from harness.stack.onload.profile import profile_names, profile_of, settle
+
+
+def test_every_profile_of_the_publications_is_a_stack() -> None:
+    wanted = {"balanced", "performance", "wrk", "wrk2", "nginx-server", "white-paper"}
+    wanted |= {"haproxy-balanced", "haproxy-performance", "reverse-proxy-throughput"}
+    assert wanted == set(profile_names())
+    assert {"kernel", *(f"onload-{name}" for name in wanted)} == set(stack_names())
+    with pytest.raises(StackcostError, match="no stack 'onload-throughput'"):
+        check_stack("onload-throughput")  # a fragment of Onload's, and no profile
+
+
+def test_on_a_nic_of_its_own_a_profile_is_as_published_but_for_the_silent_fall_back() -> None:
+    for name in profile_names():
+        profile = profile_of(name)
+        settled = settle(profile, 4, af_xdp=False)
+        assert settled.values.pop("EF_NO_FAIL") == "0"
+        published = {key for key in profile.settings if key != "EF_NO_FAIL"}
+        assert settled.values.keys() == published
+        assert [each.name for each in settled.adjusted] == ["EF_NO_FAIL"]
+
+
+def test_values_follow_the_workers() -> None:
+    values = settle(profile_of("haproxy-balanced"), 4, af_xdp=False).values
+    assert (values["EF_CLUSTER_SIZE"], values["EF_MAX_PACKETS"]) == ("4", "720000")
+
+
+def test_one_profile_extends_another() -> None:
+    balanced, performance = profile_of("haproxy-balanced"), profile_of("haproxy-performance")
+    changed = {"EF_TX_PUSH": 1, "EF_SLEEP_SPIN_USEC": 0}
+    assert performance.settings == balanced.settings | changed
+    assert "EF_SLEEP_SPIN_USEC" not in profile_of("performance").settings
+    assert profile_of("performance").imports == ["throughput", "wan-traffic"]
+
+
+@pytest.mark.parametrize("name", profile_names())
+def test_by_af_xdp_every_profile_fits_one_queue_and_says_what_was_changed(name: str) -> None:
+    settled = settle(profile_of(name), 4, af_xdp=True)
+    values = settled.values
+    assert int(values["EF_MAX_PACKETS"]) <= 32768 and int(values["EF_MAX_ENDPOINTS"]) <= 65536
+    assert values["EF_CLUSTER_IGNORE"] == "1" and values.get("EF_CLUSTER_SIZE") != "0"
+    assert "EF_SCALABLE_FILTERS" not in values
+    for each in settled.adjusted:
+        assert each.reason and each.published != each.used
+        assert values.get(each.name) == each.used
+
+
+def test_fragments_come_after_what_they_must_not_change() -> None:
+    lines = settle(profile_of("balanced"), 1, af_xdp=True).text().splitlines()
+    assert lines[-2:] == ["onload_import throughput", "onload_import wan-traffic"]
+    assert "onload_set EF_MAX_PACKETS 32768" in lines
+
+
+def test_a_server_is_called_by_its_stack() -> None:
+    assert on_stack("nginx/kernel", "onload-balanced") == "nginx/onload-balanced"
+    assert on_stack("haproxy", "onload-balanced") == "haproxy/onload-balanced"
+    assert on_stack("nginx/kernel", "kernel") == "nginx/kernel"
