@@ -3,7 +3,7 @@
 import subprocess
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -51,6 +51,9 @@ class Task:
     processes or threads that serve, None for one on each core. `worker_connections`: for how many
     connections each has to have room. `tier`: the tuning; sysctls and receive work are set by the
     harness. `profile`, `tunables`: the load's ASTF profile, for a server that runs one itself.
+    `files`: for HTTP clients, the length of the body by path; each is in memory, and `request` asks
+    for the shortest. Empty: one response whatever is asked for. `tls_port`: where the same is
+    served over TLS by a certificate of its own, every handshake a full one; None: nowhere.
     """
 
     response_bytes: int
@@ -61,6 +64,8 @@ class Task:
     tier: Tier
     profile: Path
     tunables: Mapping[str, Any]
+    files: Mapping[str, int] = field(default_factory=dict)
+    tls_port: int | None = None
 
 
 class Server(ABC):

@@ -16,7 +16,8 @@ from harness.analysis.summary import Definition, Summary
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """One figure of one server. `name` as in the summary, "server_cpu.softirq".
+    """One figure of one server. `name` as in the summary, "server_cpu.softirq"; of HTTP clients
+    with the test before it, "rps-1k: http.rate".
 
     `at`: the offered load in connections/s; None for memory, which is a slope over loads.
     """
@@ -33,7 +34,8 @@ def figures(summary: Summary) -> list[Figure]:
     for server in summary.servers:
         for level in server.levels:
             at = level.offered_cps
-            found += [Figure(server.name, name, at, s) for name, s in _spreads(level, "")]
+            of = f"{level.test}: " if level.test else ""
+            found += [Figure(server.name, of + name, at, s) for name, s in _spreads(level, "")]
         if server.memory:
             spreads = _spreads(server.memory, "memory")
             found += [Figure(server.name, name, None, s) for name, s in spreads]
@@ -42,7 +44,7 @@ def figures(summary: Summary) -> list[Figure]:
 
 def definition(name: str, definitions: Mapping[str, Definition]) -> Definition | None:
     """What a figure is: the definition of its name, or of the longest beginning of it."""
-    parts = name.split(".")
+    parts = name.rpartition(": ")[2].split(".")
     for length in range(len(parts), 0, -1):
         if found := definitions.get(".".join(parts[:length])):
             return found

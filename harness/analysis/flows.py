@@ -14,7 +14,17 @@ RETRANSMITTED = ("tcps_sndrexmitpack", "tcps_rexmttimeo_syn")
 
 
 def completed_in(seen: Readings, phase: str = "sustain") -> float | None:
-    """Connections opened, served and closed that ended inside a phase; None when not counted."""
+    """Connections opened, served and closed that ended inside a phase; None when not counted.
+
+    Of HTTP clients requests, by the server's own count; where it keeps none by the clients', who
+    tell it of all their time only.
+    """
+    if is_http(seen.trial):
+        served = seen.growth("server.requests", phase)
+        whole = seen.trial.load.get("http")
+        if served is None and whole and phase in seen.trial.phases:
+            return float(whole["rate"]) * seen.trial.phases[phase].length
+        return served
 
     def grown(counter: str) -> float | None:
         labels = {"engine": "generator", "side": "client", "counter": counter}
@@ -30,13 +40,20 @@ def completed_rate(seen: Readings, phase: str = "sustain") -> float | None:
     return None if count is None else count / seen.trial.phases[phase].length
 
 
+def is_http(trial: Trial) -> bool:
+    """Whether HTTP clients were the load, and not ASTF profiles."""
+    return "test" in trial.load
+
+
 def client_counter(trial: Trial, name: str) -> int:
     """A client counter over the whole trial. TRex may leave out counters that stayed at zero."""
     return int(trial.load.get("client", {}).get(name, 0))
 
 
 def failed(trial: Trial) -> int:
-    """Connections of the whole trial that did not complete."""
+    """Connections (of HTTP clients: requests) of the whole trial that did not complete."""
+    if is_http(trial):
+        return sum(trial.load.get("http", {}).get("failed", {}).values())
     return sum(client_counter(trial, name) for name in FAILED)
 
 
@@ -46,6 +63,8 @@ def retransmitted(trial: Trial) -> int:
 
 
 def completed(trial: Trial) -> int:
-    """Connections of the whole trial that completed."""
+    """Connections (of HTTP clients: requests) of the whole trial that completed."""
+    if is_http(trial):
+        return int(trial.load.get("http", {}).get("requests", 0))
     aborted = sum(client_counter(trial, name) for name in ABORTED)
     return client_counter(trial, "tcps_closed") - aborted

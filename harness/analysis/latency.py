@@ -18,8 +18,9 @@ def latency(trials: Sequence[Trial]) -> Percentiles:
     """Microseconds; each round's percentile is a value of its own. Unknown with a real TRex."""
     known = [stored for trial in trials if (stored := trial.load.get("latency"))]
     groups = dict.fromkeys(group for stored in known for group in stored) or {"": None}
+    kinds = dict.fromkeys(kind for s in known for kinds in s.values() for kind in kinds)
     return {
-        group: {kind: _over([s.get(group, {}).get(kind) for s in known]) for kind in KINDS}
+        group: {kind: _over([s.get(group, {}).get(kind) for s in known]) for kind in kinds or KINDS}
         for group in groups
     }
 

@@ -50,6 +50,15 @@ def completed_series(seen: Readings, window: Window) -> list[tuple[float, float]
     )
 
 
+def served_series(seen: Readings, window: Window) -> list[tuple[float, float]]:
+    """The server's own running count of requests at each reading inside a window."""
+    return sorted(
+        (sample.time, sample.value)
+        for sample in seen.samples("server.requests")
+        if sample.value is not None and window.start <= sample.time <= window.end
+    )
+
+
 def steadiness(series: Series) -> Steadiness | None:
     """None with fewer than five intervals, and when nothing was counted."""
     rates = _rates(series)

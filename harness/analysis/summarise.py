@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from harness.analysis import breakdown, checks, cpu, flows
+from harness.analysis import breakdown, checks, cpu, flows, http
 from harness.analysis.closure import closure
 from harness.analysis.cores import core_shares
 from harness.analysis.definitions import DEFINITIONS
@@ -15,7 +15,14 @@ from harness.analysis.memory_summary import summarise_memory
 from harness.analysis.published import Recomputed
 from harness.analysis.readings import Readings
 from harness.analysis.spread import Spread, spread
-from harness.analysis.summary import Level, Memory, ServerResult, Summary, TrialRow
+from harness.analysis.summary import (
+    HttpFigures,
+    Level,
+    Memory,
+    ServerResult,
+    Summary,
+    TrialRow,
+)
 from harness.model import Change, Trial
 
 
@@ -70,16 +77,16 @@ def summarise(trials: Sequence[Trial], context: Context) -> Summary:
 def _server_result(name: str, everything: Sequence[Readings], context: Context) -> ServerResult:
     own = [seen for seen in everything if seen.trial.server == name]
     loads = [seen for seen in own if not checks.is_hold(seen.trial)]
-    lengths = {int(seen.trial.load["response_bytes"]) for seen in own}
-    offered = sorted({seen.trial.offered_cps for seen in loads})
+    lengths = {int(seen.trial.load.get("response_bytes", 0)) for seen in own} - {0}
+    offered: dict[tuple[str, float], list[Readings]] = {}
+    for seen in loads:
+        key = str(seen.trial.load.get("test", "")), seen.trial.offered_cps
+        offered.setdefault(key, []).append(seen)
     memory = _memory_by_state(own, context.merged_caches)
     return ServerResult(
         name=name,
         response_bytes=lengths.pop() if len(lengths) == 1 else None,
-        levels=[
-            _level(rate, [seen for seen in loads if seen.trial.offered_cps == rate], context)
-            for rate in offered
-        ],
+        levels=[_level(*key, offered[key], context) for key in _ordered(offered)],
         memory=memory.pop(checks.ESTABLISHED, None),
         states=memory,
     )
@@ -96,7 +103,13 @@ def _memory_by_state(own: Sequence[Readings], merged: Merged) -> dict[str, Memor
     return {state: memory for state, memory in found.items() if memory is not None}
 
 
-def _level(offered: float, trials: list[Readings], context: Context) -> Level:
+def _ordered(offered: Collection[tuple[str, float]]) -> list[tuple[str, float]]:
+    """Tests in their own order, each one's rates ascending."""
+    tests = list(dict.fromkeys(test for test, _ in offered))
+    return sorted(offered, key=lambda key: (tests.index(key[0]), key[1]))
+
+
+def _level(test: str, offered: float, trials: list[Readings], context: Context) -> Level:
     def over(read: Callable[[Readings], float | None], unit: str, reason: str = "") -> Spread:
         return spread([read(seen) for seen in trials], unit, reason)
 
@@ -126,9 +139,13 @@ def _level(offered: float, trials: list[Readings], context: Context) -> Level:
         threads=by_kind(breakdown.thread_cost, context.server_cpus),
         hardware=by_kind(breakdown.hardware_cost, context.server_cpus, "1", no_cycles),
         closure=over(closed, "1"),
-        generator_cpu=by_kind(cpu.generator_cost, context.load_cpus),
+        generator_cpu=by_kind(http.client_cost if test else cpu.generator_cost, context.load_cpus),
         generator_busy=over(
-            lambda seen: cpu.engine_busy_share(seen, "generator"),
+            lambda seen: (
+                http.busy_share(seen, context.load_cpus)
+                if test
+                else cpu.engine_busy_share(seen, "generator")
+            ),
             "1",
             "this generator does not report its busy cycles",
         ),
@@ -136,6 +153,34 @@ def _level(offered: float, trials: list[Readings], context: Context) -> Level:
         cores=core_shares(trials),
         latency=latency([seen.trial for seen in trials]),
         flagged_trials=sum(bool(seen.trial.flags) for seen in trials),
+        test=test,
+        http=_http_figures(trials, context) if test else None,
+    )
+
+
+def _http_figures(trials: list[Readings], context: Context) -> HttpFigures | None:
+    asked = next((seen.trial.load["asked"] for seen in trials if "asked" in seen.trial.load), None)
+    if asked is None:
+        return None
+
+    def told(name: str, unit: str) -> Spread:
+        return spread([http.told(seen.trial, name) for seen in trials], unit)
+
+    def busy(cpus: tuple[int, ...]) -> Spread:
+        return spread([http.busy_share(seen, cpus) for seen in trials], "1")
+
+    means = (
+        seen.trial.load["http"]["latency_means"] for seen in trials if "http" in seen.trial.load
+    )
+    return HttpFigures(
+        **asked,
+        rate=told("rate", "1/s"),
+        bandwidth=told("bits_per_second", "bit/s"),
+        failed=spread([float(flows.failed(seen.trial)) for seen in trials], "1"),
+        unsent=told("unsent", "1"),
+        clients_busy=busy(context.load_cpus),
+        server_busy=busy(context.server_cpus),
+        latency_means=next(means, ""),
     )
 
 
@@ -147,6 +192,7 @@ def _row(seen: Readings, context: Context) -> TrialRow:
         server=trial.server,
         part="memory" if hold else "load",
         offered_cps=trial.offered_cps,
+        test=str(trial.load.get("test", "")),
         open_flows=int(trial.load["open_flows"]) if hold else None,
         completed=flows.completed(trial),
         failed=flows.failed(trial),

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from harness.analysis.checks import Check
+from harness.analysis.check import Check
 from harness.analysis.published import Recomputed
 from harness.analysis.spread import Spread
 from harness.model import Change
@@ -30,8 +30,36 @@ class Definition(Part):
     source: str
 
 
+class HttpFigures(Part):
+    """What HTTP clients were asked for in a test, and what they counted, summed over them.
+
+    `connections`: of each of the `processes`. `rate`: requests answered per second, of "new"
+    connections so many connections. `bandwidth`: of what was received, headers included.
+    `clients_busy`, `server_busy`: shares of the cores' time that was not idle. `latency_means`:
+    what the program's times begin with, in words.
+    """
+
+    program: str
+    processes: int
+    connections: int
+    body_bytes: list[int]
+    kept: bool
+    tls: bool
+    measures: Literal["connections", "requests", "throughput", "latency"]
+    rate: Spread
+    bandwidth: Spread
+    failed: Spread
+    unsent: Spread
+    clients_busy: Spread
+    server_busy: Spread
+    latency_means: str
+
+
 class Level(Part):
     """One server at one offered load, over all rounds. CPU figures are per completed connection.
+
+    Of HTTP clients it is one test: `test` names it, `offered_cps` is 0 for a closed loop, which
+    offers no rate, and every figure "per completed connection" is per request.
 
     `server_cpu` and `generator_cpu` are by kind; `server_cpu_total` is the sum of the server's.
     `beside_polling`: the kernel's time on the cores of a polling peer, which is not in that sum.
@@ -57,6 +85,16 @@ class Level(Part):
     cores: dict[str, dict[str, float]]
     latency: dict[str, dict[str, dict[str, Spread]]] = Field(default_factory=dict)
     flagged_trials: int
+    test: str = ""
+    http: HttpFigures | None = None
+
+    @property
+    def load(self) -> str:
+        """The load in words, the same in every table: "4,000", "rps-1k", "rates at 4,000"."""
+        rate = f"{self.offered_cps:,.0f}"
+        if not self.test:
+            return rate
+        return f"{self.test} at {rate}" if self.offered_cps else self.test
 
 
 class Memory(Part):
@@ -111,6 +149,7 @@ class TrialRow(Part):
     server: str
     part: Literal["load", "memory"]
     offered_cps: float
+    test: str = ""
     open_flows: int | None
     completed: int
     failed: int

@@ -4,13 +4,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from harness.errors import StackcostError
-from harness.experiment.session import Session
+from harness.experiment.server_session import ServerSession
 from harness.model import Trial
 from harness.store import RunFolder
 
 
 @contextmanager
-def storing(run: RunFolder, session: Session, trial: Trial) -> Iterator[None]:
+def storing(run: RunFolder, session: ServerSession, trial: Trial) -> Iterator[None]:
     """Store a trial as soon as it is over; one that is cut short too, with a flag that says so.
 
     One that was to be on a stack and went through the kernel's is marked so, and is in no figure of
@@ -32,7 +32,7 @@ def storing(run: RunFolder, session: Session, trial: Trial) -> Iterator[None]:
             run.add_trial(trial)
 
 
-def _mark_carrier(session: Session, trial: Trial) -> None:
+def _mark_carrier(session: ServerSession, trial: Trial) -> None:
     """What carried its connections; an idle trial has none, and shows what would."""
     session.look("after")
     proof = session.stack.proof(idle=trial.load.get("open_flows") == 0)

@@ -8,7 +8,7 @@ from ruamel.yaml import YAML
 from ruamel.yaml.error import MarkedYAMLError
 
 from harness.errors import StackcostError
-from harness.experiment.schema import Experiment
+from harness.experiment.schema import NO_PROFILE, Experiment
 from servers.registry import server_class
 
 Location = tuple[int | str, ...]
@@ -110,6 +110,8 @@ def _with_profiles(path: Path, experiment: Experiment) -> Experiment:
             raise StackcostError(f"{path}: published: there is no file {parts['published']}")
     for name in ("load", "memory"):
         part = getattr(experiment, name)
+        if part.profile == NO_PROFILE:
+            continue
         profile = (path.parent / part.profile).resolve()
         if not profile.is_file():
             raise StackcostError(f"{path}: {name}.profile: there is no file {profile}")

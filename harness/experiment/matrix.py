@@ -4,8 +4,10 @@ import itertools
 from dataclasses import dataclass
 
 from harness.experiment.schema import (
+    Cores,
     Experiment,
     Matrix,
+    cores_part,
     length_part,
     workers_part,
 )
@@ -44,7 +46,12 @@ def variants(experiment: Experiment) -> list[Variant]:
 
 
 def pairs(experiment: Experiment) -> tuple[tuple[str, str], ...]:
-    """Names of the systems that are divided, above and below the line, at the same response."""
+    """Names of the systems that are divided, above and below the line, at the same response.
+
+    Of HTTP tests none: what they compare is not cost at a load that all of them meet.
+    """
+    if experiment.http:
+        return ()
     runnable = [each for each in variants(experiment) if not each.lacking]
     return tuple(
         (above.name, below.name)
@@ -59,21 +66,25 @@ def pairs(experiment: Experiment) -> tuple[tuple[str, str], ...]:
 
 def _variants_of(server: str, experiment: Experiment) -> list[Variant]:
     matrix, nginx, workload = experiment.matrix, experiment.nginx, experiment.workload
-    cores = len(experiment.cores.server)
+    everything = len(experiment.cores.server)
     name, found = server_name(server), []
     # Asked only where it matters: a stored run can be read when a server's file is gone.
-    tunable = matrix.tuning or matrix.workers or tier_of(nginx.tuning).lacks(cores)
     stacked = matrix.stack or nginx.stack != KERNEL
+    tunable = (
+        matrix.tuning or matrix.cores or matrix.workers or tier_of(nginx.tuning).lacks(everything)
+    )
     tuned = bool(tunable or stacked) and server_class(server).kernel_stack
     numbers: list[int | None] = [*matrix.workers] if tuned else []
-    for stack, tuning, workers, length in itertools.product(
+    for stack, tuning, cores, workers, length in itertools.product(
         (tuned and matrix.stack) or [nginx.stack if tuned else KERNEL],
         (tuned and matrix.tuning) or [nginx.tuning],
+        (tuned and matrix.cores) or [everything],
         numbers or [nginx.workers],
         matrix.response_bytes or [workload.response_bytes],
     ):
         varied = [
             tier_of(tuning).name if tuned and matrix.tuning else "",
+            cores_part(cores) if tuned and matrix.cores else "",
             workers_part(workers) if workers and numbers else "",
             length_part(length) if matrix.response_bytes else "",
         ]
@@ -82,6 +93,7 @@ def _variants_of(server: str, experiment: Experiment) -> list[Variant]:
             update={
                 "servers": [server],
                 "matrix": Matrix(),
+                "cores": Cores(load=experiment.cores.load, server=experiment.cores.server[:cores]),
                 "nginx": nginx.model_copy(
                     update={"stack": stack, "tuning": tuning, "workers": workers}
                 ),

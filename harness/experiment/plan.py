@@ -4,6 +4,7 @@ import itertools
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
+from harness.experiment.http_schema import HttpLoad
 from harness.experiment.load_trial import OVERHANG_S
 from harness.experiment.matrix import Variant, variants
 from harness.experiment.schema import Experiment, FlowState
@@ -12,7 +13,9 @@ from servers.registry import server_class
 
 # Measured on a machine of two cores; they only serve the display of the time left.
 SETUP_S = 6.0
+HTTP_SETUP_S = 2.0  # no generator of ASTF profiles to start
 LOAD_EXTRA_S = 0.6
+HTTP_EXTRA_S = 1.5
 HOLD_EXTRA_S = 1.5
 
 
@@ -57,7 +60,7 @@ def plan(experiment: Experiment, stored: Collection[Trial] = ()) -> list[Turn]:
             loads = [
                 Trial(variant.name, 0, rate, load={"round": number})
                 for rate in experiment.load.offered_cps
-            ]
+            ] + _http_trials(variant.name, number, experiment.http)
             if all(identity(trial) in done for trial in holds):
                 holds = []
             turn = Turn(
@@ -73,7 +76,16 @@ def identity(trial: Trial) -> tuple[object, ...]:
     """What makes two trials the same one of the plan."""
     load = trial.load
     flows = load.get("open_flows"), load.get("state")
-    return trial.server, load["round"], *flows, trial.offered_cps
+    return trial.server, load["round"], *flows, load.get("test"), trial.offered_cps
+
+
+def _http_trials(name: str, round_number: int, http: HttpLoad | None) -> list[Trial]:
+    """One for each test, or each of its rates; a closed loop offers no rate, and has 0."""
+    return [
+        Trial(name, 0, rate, load={"round": round_number, "test": test.name})
+        for test in (http.tests if http else ())
+        for rate in test.rates or [0.0]
+    ]
 
 
 def _states(variant: Variant, experiment: Experiment) -> list[FlowState]:
@@ -88,6 +100,8 @@ def seconds_of(trial: Trial, experiment: Experiment) -> float:
         part = experiment.memory
         opening = int(trial.load["open_flows"]) / part.open_cps
         return 2 * opening + part.settle_s + part.read_s + (HOLD_EXTRA_S if opening else 0)
+    if experiment.http:
+        return experiment.http.warm_up_s + experiment.http.sustain_s + HTTP_EXTRA_S
     load = experiment.load
     return load.warm_up_s + load.sustain_s + OVERHANG_S + LOAD_EXTRA_S
 
@@ -95,5 +109,11 @@ def seconds_of(trial: Trial, experiment: Experiment) -> float:
 def planned_seconds(turns: Sequence[Turn], experiment: Experiment) -> float:
     """About how long these turns take, without the report."""
     return sum(
-        SETUP_S + sum(seconds_of(trial, experiment) for trial in turn.trials) for turn in turns
+        setup_seconds(experiment) + sum(seconds_of(trial, experiment) for trial in turn.trials)
+        for turn in turns
     )
+
+
+def setup_seconds(experiment: Experiment) -> float:
+    """About how long it takes until a turn's first trial begins."""
+    return HTTP_SETUP_S if experiment.http else SETUP_S

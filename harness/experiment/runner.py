@@ -2,7 +2,8 @@
 
 import dataclasses
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,8 @@ from harness.collect.machine import describe_machine
 from harness.errors import StackcostError
 from harness.experiment.attempts import storing, until_undisturbed
 from harness.experiment.hold_trial import run_hold_trial
+from harness.experiment.http_session import HttpSession, open_http_session
+from harness.experiment.http_trial import run_http_trial
 from harness.experiment.identity import (
     check_resumable,
     differences,
@@ -23,16 +26,17 @@ from harness.experiment.identity import (
 from harness.experiment.load_trial import prepare_load, run_load_trial
 from harness.experiment.matrix import variants
 from harness.experiment.plan import (
-    SETUP_S,
     Turn,
     identity,
     plan,
     planned_seconds,
     seconds_of,
+    setup_seconds,
 )
 from harness.experiment.progress import Progress
 from harness.experiment.recorded import recorded
 from harness.experiment.schema import Experiment
+from harness.experiment.server_session import ServerSession
 from harness.experiment.session import Session, open_session
 from harness.model import Trial
 from harness.store import Manifest, RunFolder
@@ -141,29 +145,49 @@ class _Runner:
             name = re.sub(r"[^\w.-]", "-", variant.name)
             folder = self._run.path / "logs" / f"{turn.round}-{name}"
             where = f"round {turn.round} of {self._experiment.rounds}, {variant.name}"
+            place = server_class(variant.server), variant.experiment, folder, where, self._progress
             try:
-                with open_session(
-                    server_class(variant.server),
-                    variant.experiment,
-                    folder,
-                    where,
-                    self._progress,
-                ) as session:
-                    self._pass(SETUP_S)
-                    self._describe(turn, session)
-                    self._run_turn(turn, session)
+                if variant.experiment.http:
+                    with open_http_session(*place) as http_session:
+                        self._run_http_turn(turn, http_session)
+                else:
+                    with open_session(*place) as session:
+                        self._run_turn(turn, session)
             except StackcostError as error:
                 raise StackcostError(f"{where}: {error.what}", error.mend) from error
 
     def _run_turn(self, turn: Turn, session: Session) -> None:
+        self._begin(turn, session)
+
+        def make(trial: Trial) -> None:
+            trial.load["response_bytes"] = session.response_bytes
+            (run_hold_trial if is_hold(trial) else run_load_trial)(session, trial)
+
         for trial in turn.holds:
-            self._measure(session, trial, f"{trial.load['open_flows']:,} flows held open")
+            self._measure(session, trial, f"{trial.load['open_flows']:,} flows held open", make)
         if turn.loads:
             prepare_load(session)
         for trial in turn.loads:
-            self._measure(session, trial, f"{trial.offered_cps:,.0f} connections/s")
+            self._measure(session, trial, f"{trial.offered_cps:,.0f} connections/s", make)
 
-    def _measure(self, session: Session, planned: Trial, what: str) -> None:
+    def _run_http_turn(self, turn: Turn, session: HttpSession) -> None:
+        self._begin(turn, session)
+        for trial in turn.loads:
+            rate = f" at {trial.offered_cps:,.0f} requests/s" if trial.offered_cps else ""
+            what = f"{trial.load['test']}{rate}"
+            self._measure(session, trial, what, partial(run_http_trial, session))
+
+    def _begin(self, turn: Turn, session: ServerSession) -> None:
+        self._pass(setup_seconds(self._experiment))
+        self._describe(turn, session)
+
+    def _measure(
+        self,
+        session: ServerSession,
+        planned: Trial,
+        what: str,
+        make: Callable[[Trial], None],
+    ) -> None:
         """Run and store a trial; a disturbed one once more, and then it is in no figure.
 
         The last one counts even if it was disturbed as well: to choose by what came out would
@@ -179,12 +203,12 @@ class _Runner:
             trial = dataclasses.replace(
                 planned,
                 number=planned.number + self._repeats,
-                load=planned.load | {"response_bytes": session.response_bytes},
+                load=dict(planned.load),
                 phases={},
                 flags=[],
             )
             with storing(self._run, session, trial):
-                (run_hold_trial if is_hold(trial) else run_load_trial)(session, trial)
+                make(trial)
             self._pass(seconds_of(trial, self._experiment))
             if trial.load["stack"]["carried"] != trial.load["stack"]["wanted"]:
                 self._manifest.not_measured[trial.server] = trial.set_aside
@@ -202,7 +226,7 @@ class _Runner:
         self._reached += seconds
         self._progress.reach(self._reached)
 
-    def _describe(self, turn: Turn, session: Session) -> None:
+    def _describe(self, turn: Turn, session: ServerSession) -> None:
         """Put into the manifest what this turn runs on; the same in every round."""
         described: dict[str, Any] = session.describe()
         self._manifest.test_bed[turn.variant.name] = described["test_bed"]

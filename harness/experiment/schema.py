@@ -10,8 +10,6 @@ from typing import Annotated, Literal
 
 from pydantic import (
     AfterValidator,
-    BaseModel,
-    ConfigDict,
     Field,
     ValidationInfo,
     WithJsonSchema,
@@ -20,13 +18,13 @@ from pydantic import (
 )
 
 from harness.errors import StackcostError
+from harness.experiment.http_schema import HttpLoad
+from harness.experiment.section import Core, Rate, Seconds, Section
+from harness.experiment.shares import resolve_auto
 from harness.stack import KERNEL, check_stack, on_stack, stack_names
 from harness.tuning import tier_of
 from servers import registry
 
-Seconds = Annotated[float, Field(gt=0, le=3600)]
-Rate = Annotated[float, Field(gt=0)]
-Core = Annotated[int, Field(ge=0)]
 FlowState = Literal["established", "tracked", "half-open", "time-wait"]
 Workers = Annotated[int, Field(ge=1, le=1024)]
 ResponseBytes = Annotated[int, Field(ge=1, le=100_000_000)]
@@ -87,18 +85,17 @@ SERVER_SCHEMA = {
 ServerName = Annotated[str, AfterValidator(_known_server), WithJsonSchema(SERVER_SCHEMA)]
 
 
-class Section(BaseModel):
-    """A mapping of the file: immutable, and nothing in it that is not declared."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
 class Workload(Section):
-    """What one connection does, and between which addresses; the same for every server."""
+    """What one connection does, and between which addresses; the same for every server.
 
-    request_bytes: int = Field(ge=18, le=1_000_000, description="whole HTTP request, in bytes")
+    Of HTTP clients the addresses alone count: their tests say what is asked for.
+    """
+
+    request_bytes: int = Field(
+        default=100, ge=18, le=1_000_000, description="whole HTTP request, in bytes"
+    )
     response_bytes: ResponseBytes = Field(
-        description="whole HTTP response, headers and body, in bytes"
+        default=1000, description="whole HTTP response, headers and body, in bytes"
     )
     clients: str = Field(description="client addresses, first-last")
     server: IPv4Address
@@ -124,17 +121,24 @@ class LoadPart(Section):
     """Connections per second: every level is held once per server in every round."""
 
     profile: Path
-    offered_cps: list[Rate] = Field(min_length=1)
+    offered_cps: list[Rate]
     warm_up_s: Seconds
     sustain_s: Seconds
     drain_s: Seconds = Field(description="longest wait for the last connections to end")
+
+    @field_validator("offered_cps")
+    @classmethod
+    def _has_some(cls, rates: list[float], info: ValidationInfo) -> list[float]:
+        if not rates and info.data.get("profile") != NO_PROFILE:
+            raise ValueError("a profile needs a rate at least")
+        return rates
 
 
 class MemoryPart(Section):
     """Connections held open: memory is read at every count, and its slope is the cost of one."""
 
     profile: Path
-    open_flows: list[Annotated[int, Field(ge=0)]] = Field(min_length=2)
+    open_flows: list[Annotated[int, Field(ge=0)]]
     open_cps: Rate
     settle_s: Seconds = Field(description="wait after the last flow opened, before reading")
     read_s: Seconds = Field(description="span over which levels are read; their median counts")
@@ -146,14 +150,24 @@ class MemoryPart(Section):
 
     @field_validator("open_flows")
     @classmethod
-    def _ascends(cls, counts: list[int]) -> list[int]:
+    def _ascends(cls, counts: list[int], info: ValidationInfo) -> list[int]:
+        if len(counts) < 2 and info.data.get("profile") != NO_PROFILE:
+            raise ValueError("a line needs two counts at least")
         if counts != sorted(set(counts)):
             raise ValueError("the counts must ascend, each once: a server keeps what it once took")
         return counts
 
 
+NO_PROFILE = Path()
+NO_LOAD = LoadPart(profile=NO_PROFILE, offered_cps=[], warm_up_s=1, sustain_s=1, drain_s=1)
+NO_MEMORY = MemoryPart(profile=NO_PROFILE, open_flows=[], open_cps=1, settle_s=1, read_s=1)
+
+
 class Cores(Section):
-    """Linux CPU numbers: the generator's and the harness's, and those of the server under test."""
+    """Linux CPU numbers: the generator's and the harness's, and those of the server under test.
+
+    `auto`: half of the machine each.
+    """
 
     load: list[Core] = Field(min_length=1)
     server: list[Core] = Field(min_length=1)
@@ -189,16 +203,26 @@ def length_part(response_bytes: int) -> str:
     return f"{response_bytes}-B"
 
 
+def cores_part(cores: int) -> str:
+    """How a number of the server's cores stands in a variant's name."""
+    return f"{cores}-cores"
+
+
 class Matrix(Section):
     """Axes that are varied: every server is measured at every combination of them.
 
-    Stacks, tiers and workers are for servers on the kernel's stack, or one in its place; a server
-    that speaks frames itself stands once for each response length.
+    Stacks, tiers, cores and workers are for servers on the kernel's stack, or one in its place; a
+    server that speaks frames itself stands once for each response length.
     """
 
     stack: Annotated[list[StackName], Once] = Field(default=[], description="in place of nginx's")
     tuning: Annotated[list[TierName], Once] = Field(default=[], description="in place of nginx's")
-    workers: Annotated[list[Workers], Once] = Field(default=[], description="in place of nginx's")
+    cores: Annotated[list[Workers], Once] = Field(
+        default=[], description="so many of the server's cores; auto: 1, 2, 4 ... all of them"
+    )
+    workers: Annotated[list[Workers], Once] = Field(
+        default=[], description="in place of nginx's; auto: 1, 2, 4 ... as many as cores"
+    )
     response_bytes: Annotated[list[ResponseBytes], Once] = Field(
         default=[], description="in place of the workload's"
     )
@@ -207,6 +231,7 @@ class Matrix(Section):
         """Every word that it adds to a server's name."""
         return {
             *(tier_of(tuning).name for tuning in self.tuning),
+            *map(cores_part, self.cores),
             *map(workers_part, self.workers),
             *map(length_part, self.response_bytes),
         }
@@ -214,6 +239,9 @@ class Matrix(Section):
 
 class Experiment(Section):
     """One comparison: every server meets the same load, in turn, `rounds` times.
+
+    The load is of ASTF profiles (`load`, `memory`) or of HTTP clients (`http`). A part that is left
+    out measures nothing.
 
     `baseline` is the server whose cost stands above the line of every factor, `against` below.
     In a matrix each names a server, or one of its variants (nginx/kernel:rps); every variant that
@@ -229,11 +257,24 @@ class Experiment(Section):
     cores: Cores
     nginx: Nginx = Nginx()
     workload: Workload
-    load: LoadPart
-    memory: MemoryPart
+    load: LoadPart = NO_LOAD
+    memory: MemoryPart = NO_MEMORY
+    http: HttpLoad | None = None
     published: Path | None = Field(
         default=None, description="a file of published/: others' figures, to stand beside these"
     )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _resolve_auto(cls, data: object) -> object:
+        return resolve_auto(data)
+
+    @model_validator(mode="after")
+    def _has_one_load(self) -> "Experiment":
+        profiles = bool(self.load.offered_cps or self.memory.open_flows)
+        if profiles == bool(self.http):
+            raise ValueError("it needs a load: either of profiles (load, memory), or of http")
+        return self
 
     @model_validator(mode="after")
     def _compares_its_own(self) -> "Experiment":
@@ -254,8 +295,17 @@ class Experiment(Section):
         return self
 
     @model_validator(mode="after")
+    def _has_the_cores(self) -> "Experiment":
+        there = len(self.cores.server)
+        if any(number > there for number in self.matrix.cores):
+            raise ValueError(f"matrix.cores: the server has {there} cores: {self.cores.server}")
+        return self
+
+    @model_validator(mode="after")
     def _fits_nginx(self) -> "Experiment":
-        most = max(self.memory.open_flows)
+        most = max(self.memory.open_flows, default=0)
+        if self.http:
+            most = self.http.most_connections
         workers = min(self.matrix.workers, default=self.nginx.workers or len(self.cores.server))
         room = self.nginx.worker_connections * workers
         if "nginx/kernel" in self.servers and most >= room:

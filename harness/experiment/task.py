@@ -2,11 +2,13 @@
 
 from typing import Any
 
-from harness.experiment.schema import Experiment, Workload
+from harness.experiment.schema import NO_PROFILE, Experiment, Workload
 from harness.load.client import TrexClient
 from harness.tuning import tier_of
 from servers.astf_peer.request import first_request
 from servers.base import Server, Task
+
+TLS_PORT = 443
 
 
 def tunables_of(workload: Workload, response_bytes: int) -> dict[str, Any]:
@@ -22,11 +24,25 @@ def tunables_of(workload: Workload, response_bytes: int) -> dict[str, Any]:
 
 def task_of(experiment: Experiment, kind: type[Server]) -> Task:
     """What it is for a server of this kind; what tunes the kernel says nothing to one beside it."""
-    workload, nginx = experiment.workload, experiment.nginx
+    workload, nginx, http = experiment.workload, experiment.nginx, experiment.http
+    if http:
+        shortest = min(http.files, key=lambda path: http.files[path])
+        return Task(
+            response_bytes=workload.response_bytes,
+            request=f"GET {shortest} HTTP/1.1\r\nHost: {workload.server}\r\n\r\n".encode(),
+            open_flows=http.most_connections,
+            workers=nginx.workers,
+            worker_connections=nginx.worker_connections,
+            tier=tier_of(nginx.tuning if kind.kernel_stack else "stock"),
+            profile=NO_PROFILE,
+            tunables={},
+            files=http.files,
+            tls_port=TLS_PORT if http.tls else None,
+        )
     return Task(
         response_bytes=workload.response_bytes,
         request=_request_of(experiment) if kind.kernel_stack else b"",
-        open_flows=max(experiment.memory.open_flows),
+        open_flows=max(experiment.memory.open_flows, default=0),
         workers=nginx.workers,
         worker_connections=nginx.worker_connections,
         tier=tier_of(nginx.tuning if kind.kernel_stack else "stock"),

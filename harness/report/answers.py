@@ -18,7 +18,10 @@ def cpu_answer(runs: OpenedRuns) -> str:
     if found := _told(factors, "us of CPU", "One connection takes"):
         return found
     known = sorted(
-        (level.server_cpu_total.median, f"{server.name} at {number(level.offered_cps)}/s")
+        (
+            level.server_cpu_total.median,
+            f"{server.name} at {level.load}{'' if level.test else '/s'}",
+        )
         for server in runs.servers
         for level in server.levels[-1:]
         if level.server_cpu_total.median is not None

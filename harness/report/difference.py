@@ -18,7 +18,7 @@ from harness.report.words import UNKNOWN, with_range
 from harness.store import Manifest, RunFolder
 
 # The answer's own figures; their parts explain them and would only cost the test its power.
-JUDGED = ("server_cpu_total", "memory.total")
+JUDGED = ("server_cpu_total", "memory.total", "http.rate")
 PARTS = ("server_cpu.", "softirq.", "threads.", "memory.per_flow.", "memory.caches.")
 
 
@@ -74,7 +74,7 @@ def difference(a: Side, b: Side) -> Difference:
             if key in theirs:
                 where = "open flows" if figure.at is None else f"{figure.at:,.0f}/s"
                 pairs.append((label + figure.name, where, figure.spread, theirs[key].spread))
-                judged.append(figure.name in JUDGED)
+                judged.append(figure.name.rpartition(": ")[2] in JUDGED)
     if not pairs:
         raise StackcostError(
             "no figure was measured at the same load on both", "stackcost show tells what was"

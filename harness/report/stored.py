@@ -36,7 +36,11 @@ def _context(manifest: Manifest) -> Context:
     return Context(
         run=manifest.run,
         title=experiment.title,
-        servers=tuple(each.name for each in variants(experiment) if not each.lacking),
+        servers=tuple(
+            each.name
+            for each in variants(experiment)
+            if each.name not in manifest.not_measured or each.name in manifest.servers
+        ),
         pairs=pairs(experiment),
         load_cpus=tuple(experiment.cores.load),
         server_cpus=tuple(experiment.cores.server),

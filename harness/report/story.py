@@ -39,7 +39,8 @@ def _read_server(server: ServerResult) -> str:
         parts = sorted(level.server_cpu.items(), key=lambda part: -(part[1].median or 0))
         shares = ", ".join(f"{kind} {(v.median or 0) / whole:.0%}" for kind, v in parts)
         text += (
-            f": at {number(level.offered_cps)} connections/s one connection takes "
+            f": at {level.load}{'' if level.test else ' connections/s'} one "
+            f"{'request' if level.test else 'connection'} takes "
             f"{number(whole)} us of the server's CPU ({shares})."
         )
     else:

@@ -28,7 +28,7 @@ def load_table(summary: Summary) -> TextTable:
         [
             (
                 server.name,
-                number(level.offered_cps),
+                level.load,
                 number(level.completed_cps.median),
                 with_range(level.server_cpu_total),
                 _server_kinds(level),
@@ -67,7 +67,7 @@ def breakdown_table(summary: Summary) -> TextTable:
         [
             (
                 server.name,
-                number(level.offered_cps),
+                level.load,
                 _kinds(level.softirq),
                 _kinds(level.threads),
                 _kinds(level.hardware) if _known(level.hardware) else _reason(level.hardware),
@@ -96,7 +96,7 @@ def latency_table(summary: Summary) -> TextTable:
         [
             (
                 server.name,
-                number(level.offered_cps),
+                level.load,
                 f"{group}: {kind}" if group else kind,
                 *(with_range(percentiles[name]) for name in shown),
             )
@@ -290,7 +290,7 @@ def trial_table(summary: Summary) -> TextTable:
                 str(trial.number),
                 str(trial.round),
                 trial.server,
-                f"{number(trial.offered_cps)}/s"
+                trial.test or f"{number(trial.offered_cps)}/s"
                 if trial.part == "load"
                 else f"{number(trial.open_flows)} open",
                 number(trial.completed),

@@ -3,6 +3,7 @@
 import shutil
 import subprocess
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Self
 
@@ -11,6 +12,8 @@ import psutil
 from harness.errors import StackcostError
 from harness.testbed.namespace import end_group
 from servers.base import Endpoint, Server, Task
+from servers.certificate import KEY, make_certificate
+from servers.memory_files import with_memory_files
 from servers.nginx_kernel.configuration import Directives, affinity_masks, find_build, render
 from servers.nginx_kernel.status import STATUS_SOCKET, Status, read_status
 from servers.probe import Response, ask, ensure_port_free, fit_body
@@ -34,6 +37,8 @@ class NginxKernel(Server):
     `request`: what `response_length` and the health check send; give the very request of the load,
     as headers of the response depend on it.
     `directives`: a tuning's own, by context; they come before those given here.
+    `files`: lengths by path, served from a tmpfs, in place of the one body. `tls_port`: where the
+    same is served over TLS.
     """
 
     name = "nginx/kernel"
@@ -50,6 +55,8 @@ class NginxKernel(Server):
         keepalive_timeout_s: int = 75,
         request: bytes = DEFAULT_REQUEST,
         directives: Directives | None = None,
+        files: Mapping[str, int] | None = None,
+        tls_port: int | None = None,
     ):
         self._endpoint = endpoint
         self._body_bytes = response_bytes or body_bytes
@@ -61,6 +68,10 @@ class NginxKernel(Server):
         self._keepalive_timeout_s = keepalive_timeout_s
         self._request = request
         self._directives = directives or {}
+        self._files = dict(files or {})
+        self._tls_port = tls_port
+        if self._files:
+            self._body_bytes = min(self._files.values())
         self._process: subprocess.Popen[bytes] | None = None
         self._own_requests = 0
         self._build = find_build()
@@ -70,12 +81,14 @@ class NginxKernel(Server):
         """nginx for an experiment."""
         return cls(
             endpoint,
-            response_bytes=task.response_bytes,
+            response_bytes=None if task.files else task.response_bytes,
             open_flows=task.open_flows,
             workers=task.workers,
             worker_connections=task.worker_connections,
             directives=task.tier.directives(),
             request=task.request,
+            files=task.files,
+            tls_port=task.tls_port,
         )
 
     def start(self) -> None:
@@ -98,9 +111,8 @@ class NginxKernel(Server):
         try:
             self._write_files()
             with self._log_path.open("wb") as log:
-                command = [self._build.path, "-p", ".", "-e", "stderr", "-c", "nginx.conf"]
                 folder = self._endpoint.folder
-                self._process = where.run(command, cwd=folder, stdout=log, stderr=log)
+                self._process = where.run(self._command(), cwd=folder, stdout=log, stderr=log)
             self._wait_until_up()
             self.check_health()
         except BaseException:
@@ -178,6 +190,8 @@ class NginxKernel(Server):
             "keepalive_timeout_s": self._keepalive_timeout_s,
             "body_bytes": self._body_bytes,
             "open_files": self.open_files(),
+            "files": self._files,
+            "certificate": KEY if self._tls_port else None,
             "configuration": self._render(),
         }
 
@@ -215,11 +229,19 @@ class NginxKernel(Server):
     def _log_path(self) -> Path:
         return self._endpoint.folder / "error.log"
 
+    def _command(self) -> list[str]:
+        """nginx in its folder; before it the files that it serves from memory."""
+        nginx = [self._build.path, "-p", ".", "-e", "stderr", "-c", "nginx.conf"]
+        return with_memory_files("www", self._files, nginx) if self._files else nginx
+
     def _write_files(self) -> None:
         folder = self._endpoint.folder
         (folder / "www").mkdir(parents=True, exist_ok=True)
         (folder / "temporary").mkdir(exist_ok=True)
-        (folder / "www" / "body").write_bytes(b"x" * self._body_bytes)
+        if not self._files:
+            (folder / "www" / "body").write_bytes(b"x" * self._body_bytes)
+        if self._tls_port:
+            make_certificate(folder, self._endpoint.address)
         (folder / "nginx.conf").write_text(self._render())
 
     def _render(self) -> str:
@@ -232,6 +254,8 @@ class NginxKernel(Server):
             address=self._endpoint.address,
             port=self._endpoint.port,
             reuseport=self._reuseport,
+            files=self._files,
+            tls_port=self._tls_port,
         )
 
     def _all_directives(self) -> Directives:

@@ -15,6 +15,8 @@ SETTINGS = {
     "address": "48.0.0.1",
     "port": 80,
     "reuseport": False,
+    "files": {},
+    "tls_port": None,
     "directives": {"main": {}, "events": {}, "http": {"sendfile": "on"}},
 }
 

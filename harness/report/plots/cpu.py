@@ -36,7 +36,7 @@ def cost_by_system(servers: Sequence[ServerResult]) -> Figure:
     figure, axes = lying(len(tops))
     kinds = list(dict.fromkeys(kind for _, level in tops for kind in level.server_cpu))
     bars = {kind: [_median(level.server_cpu.get(kind)) for _, level in tops] for kind in kinds}
-    stack(axes, [f"{name} at {level.offered_cps:,.0f}/s" for name, level in tops], bars, lying=True)
+    stack(axes, [f"{name} at {level.load}" for name, level in tops], bars, lying=True)
     whiskers(axes, [level.server_cpu_total for _, level in tops], lying=True)
     axes.set_xlabel(f"{PER_CONNECTION}, median and 95 % interval")
     key(figure, [axes])
@@ -52,7 +52,7 @@ def busy_by_kind(servers: Sequence[ServerResult]) -> Figure:
         bars = {
             kind: [_median(level.server_cpu.get(kind)) for level in server.levels] for kind in kinds
         }
-        stack(axes, [f"{level.offered_cps:,.0f}" for level in server.levels], bars)
+        stack(axes, [level.load for level in server.levels], bars)
         whiskers(axes, [level.server_cpu_total for level in server.levels])
         axes.set_title(server.name, loc="left", fontsize=8)
     for axes in axes_list:  # once all are drawn, as they share their scale
@@ -79,7 +79,7 @@ def parts_by_system(servers: Sequence[ServerResult], part: str, shown: int = 7) 
     bars = {name: [row.get(name, 0.0) for row in rows] for name in largest[:shown]}
     if largest[shown:]:
         bars["others"] = [sum(row.get(name, 0.0) for name in largest[shown:]) for row in rows]
-    stack(axes, [f"{name} at {level.offered_cps:,.0f}/s" for name, level in tops], bars, lying=True)
+    stack(axes, [f"{name} at {level.load}" for name, level in tops], bars, lying=True)
     axes.set_xlabel(f"{PER_CONNECTION}, medians")
     key(figure, [axes])
     return figure
@@ -144,7 +144,7 @@ def cores_by_kind(servers: Sequence[ServerResult]) -> Figure:
     figure, axes_list = panels(len(servers))
     for axes, server in zip(axes_list, servers, strict=False):
         places = [
-            (f"{core}\n{level.offered_cps:,.0f}", shares)
+            (f"{core}\n{level.load}", shares)
             for core in sorted({core for level in server.levels for core in level.cores})
             for level in server.levels
             if (shares := level.cores.get(core))

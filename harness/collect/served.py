@@ -1,0 +1,33 @@
+"""The server's own count of requests, read like any counter."""
+
+import time
+from collections.abc import Callable
+
+from harness.model import Kind, Metric, Sample
+
+REQUESTS = Metric("server.requests", "1", Kind.COUNTER, "the server's own account")
+
+
+class Served:
+    """Reads the count. `count`: requests since start; None when the server tells none."""
+
+    name = "served"
+    metrics = (REQUESTS,)
+
+    def __init__(self, count: Callable[[], int | None]):
+        self._count = count
+
+    def start(self) -> None:
+        """Nothing to begin."""
+
+    def read(self) -> list[Sample]:
+        """The count now; the moment is the middle of asking."""
+        before = time.monotonic()
+        count = self._count()
+        now = (before + time.monotonic()) / 2
+        if count is None:
+            return [REQUESTS.unknown(now, "this server keeps no count of requests, or tells none")]
+        return [REQUESTS.sample(now, count)]
+
+    def stop(self) -> None:
+        """Nothing to end."""

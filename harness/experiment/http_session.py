@@ -1,0 +1,89 @@
+"""One server on a fresh test bed with addresses for HTTP clients in front of it."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from harness.collect.sampler import Sampler
+from harness.collect.served import Served
+from harness.errors import StackcostError
+from harness.experiment.http_schema import HttpLoad
+from harness.experiment.progress import Progress
+from harness.experiment.schema import Experiment
+from harness.experiment.server_session import (
+    SAMPLE_INTERVAL_S,
+    ServerSession,
+    machine_collectors,
+    standing_server,
+)
+from harness.load.http import Addresses, Clients
+from harness.testbed.client_addresses import FIRST_USER, addresses_of, client_addresses
+from servers.base import Server
+
+
+@dataclass(slots=True, kw_only=True)
+class HttpSession(ServerSession):
+    """What trials of HTTP clients are run on. `clients`: those of the trial that is going."""
+
+    http: HttpLoad
+    addresses: Addresses
+    clients: Clients | None = field(default=None)
+
+    def describe(self) -> dict[str, Any]:
+        """What it runs on, for the manifest."""
+        programs = sorted({self.http.program_of(test) for test in self.http.tests})
+        generator = {
+            "program": ", ".join(programs),
+            "processes": self.http.processes,
+            "addresses": list(self.addresses.addresses),
+        }
+        return ServerSession.describe(self) | {"generator": generator}
+
+
+@contextmanager
+def open_http_session(
+    kind: type[Server],
+    experiment: Experiment,
+    folder: Path,
+    where: str,
+    progress: Progress,
+) -> Iterator[HttpSession]:
+    """Test bed up, server up and healthy, addresses set; all undone on exit.
+
+    `folder` takes the configuration and logs of the server and of the clients.
+    """
+    http, workload = experiment.http, experiment.workload
+    if http is None or not kind.kernel_stack:
+        raise StackcostError(
+            f"{kind.name} cannot be asked by programs of the kernel's stack",
+            "give the experiment a load of profiles instead of http",
+        )
+    own = addresses_of(workload.clients, http.processes)
+    with (
+        standing_server(kind, experiment, folder, where, progress, wanted_hugepages=0) as standing,
+        client_addresses(own, str(workload.server)),
+    ):
+        bed, tuning, stack, server = standing
+        processes = server.processes()
+        collectors = [
+            *machine_collectors(bed.server_namespace, processes),
+            Served(server.requests_served),
+            *server.own_collectors(),
+        ]
+        with Sampler(collectors, SAMPLE_INTERVAL_S, bed.cpus.load) as sampler:
+            yield HttpSession(
+                experiment=experiment,
+                where=where,
+                bed=bed,
+                server=server,
+                tuning=tuning,
+                stack=stack,
+                sampler=sampler,
+                progress=progress,
+                processes=processes,
+                folder=folder,
+                http=http,
+                addresses=Addresses(FIRST_USER, own),
+            )

@@ -1,0 +1,90 @@
+"""One trial of HTTP clients: they run at once, and everything is read amid their time."""
+
+import math
+from pathlib import Path
+
+from harness.analysis.checks import flags
+from harness.analysis.readings import Readings
+from harness.analysis.steadiness import served_series, steadiness
+from harness.experiment.http_schema import HttpTest, path_of
+from harness.experiment.http_session import HttpSession
+from harness.experiment.task import TLS_PORT
+from harness.load.http import Ask, Clients, program
+from harness.load.http.clients import summed
+from harness.model import Trial, Window
+
+# The clients go on for so long after the sustain window: reading its last edge takes some tens of
+# milliseconds, on a busy machine more.
+OVERHANG_S = 1.0
+
+
+def run_http_trial(session: HttpSession, trial: Trial) -> None:
+    """Make the test that `trial.load["test"]` names, and fill the trial in as it goes.
+
+    The clients are never told to stop: each ends by itself when its time is over, which is after
+    the sustain window's last edge.
+    """
+    http = session.http
+    test = http.test(trial.load["test"])
+    asks = asks_of(session, test, trial.offered_cps or None)
+    trial.load["asked"] = {
+        "program": http.program_of(test),
+        "processes": http.processes,
+        "connections": http.connections_of(test),
+        "body_bytes": test.body_bytes,
+        "kept": test.kept,
+        "tls": test.tls,
+        "measures": test.measures,
+    }
+    folder = Path(session.folder, f"trial-{trial.number}")
+    used = program(http.program_of(test))
+    cpus, namespace = session.bed.cpus.load, session.bed.load_namespace
+    served = session.server.requests_served()
+    session.begin_trial()
+    try:
+        with Clients(used, asks, namespace, cpus, session.addresses, folder) as clients:
+            trial.load["processes"] = clients.process_ids
+            _sustain(session, trial, clients)
+            trial.load["http"] = summed(clients.wait()) | {"latency_means": used.latency}
+            trial.load["latency"] = {"": trial.load["http"].pop("latency")}
+            trial.load["http"]["cpu_seconds"] = clients.cpu_seconds()
+        now = session.server.requests_served()
+        trial.load["server_requests"] = None if now is None or served is None else now - served
+    finally:
+        trial.samples = session.trial_samples()
+    seen = Readings(trial)
+    steady = steadiness(served_series(seen, trial.phases["sustain"]))
+    trial.load["steadiness"] = steady.as_dict() if steady else None
+    trial.flags = flags(seen, session.experiment.cores.server)
+
+
+def asks_of(session: HttpSession, test: HttpTest, rate: float | None) -> list[Ask]:
+    """What each client process does; a rate is shared out evenly."""
+    http, workload = session.http, session.experiment.workload
+    port = TLS_PORT if test.tls else workload.port
+    # Programs take whole seconds; what is more than the window needs is its overhang.
+    seconds = math.ceil(http.warm_up_s + http.sustain_s + OVERHANG_S)
+    ask = Ask(
+        url=f"{'https' if test.tls else 'http'}://{workload.server}:{port}",
+        paths=tuple(map(path_of, test.body_bytes)),
+        connections=http.connections_of(test),
+        kept=test.kept,
+        seconds=seconds,
+        warm_up_s=http.warm_up_s,
+        rate=None if rate is None else rate / http.processes,
+    )
+    return [ask] * http.processes
+
+
+def _sustain(session: HttpSession, trial: Trial, clients: Clients) -> None:
+    """Read at both edges of the sustain window, all clients going."""
+    http = session.http
+    began = session.read_edge()
+    session.progress.pause(http.warm_up_s)
+    first = session.read_edge()
+    trial.phases["warm-up"] = Window(began, first)
+    session.look("during")
+    session.progress.pause(http.sustain_s)
+    last = session.read_edge()
+    trial.load["ended_early"] = not clients.all_run()
+    trial.phases["sustain"] = Window(first, last)

@@ -1,0 +1,184 @@
+"""One server on a fresh test bed, and everything read meanwhile; what loads it comes on top."""
+
+import dataclasses
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import psutil
+
+from harness.collect.cpu import CpuTime
+from harness.collect.cpu_account import CpuAccount
+from harness.collect.hardware import HardwareCounters
+from harness.collect.network import Network
+from harness.collect.process import Processes
+from harness.collect.sampler import Sampler
+from harness.collect.slab import Slab
+from harness.collect.softnet import Softnet
+from harness.errors import StackcostError
+from harness.experiment.progress import Progress
+from harness.experiment.schema import Experiment
+from harness.experiment.task import task_of
+from harness.model import Collector, Sample
+from harness.stack import KERNEL, Stack, stack_of
+from harness.stack.base import When
+from harness.testbed import hugepages
+from harness.testbed.local import LocalTestbed
+from harness.testbed.steering import ReceiveWork
+from harness.tuning import Tuning
+from servers.base import Server
+
+SAMPLE_INTERVAL_S = 1.0
+
+
+@dataclass(slots=True, kw_only=True)
+class ServerSession:
+    """What trials are run on.
+
+    `where`: round and server, for people. `processes`: the server's, by role, as they were at its
+    start. `folder`: logs of all programs.
+    """
+
+    experiment: Experiment
+    where: str
+    bed: LocalTestbed
+    server: Server
+    tuning: Tuning
+    stack: Stack
+    sampler: Sampler
+    progress: Progress
+    processes: dict[str, int]
+    folder: Path
+    _mark: int = 0
+
+    def say(self, what: str) -> None:
+        """Show what is being done now."""
+        self.progress.say(f"{self.where}: {what}")
+
+    def check_parts(self) -> None:
+        """StackcostError naming the part that has ended by itself."""
+        for role, process in self.processes.items():
+            if not _lives(process):
+                raise StackcostError(
+                    f"{self.server.name} ended during the trial: its {role}, process "
+                    f"{process}, is gone",
+                    f"see its log below {self.folder}",
+                )
+
+    def look(self, when: When) -> None:
+        """See what carries the server's connections now; in the order of `When` in each trial."""
+        self.stack.prove(when, self.processes)
+
+    def begin_trial(self) -> None:
+        """From now on samples belong to the next trial."""
+        self._mark = len(self.sampler.samples)
+
+    def trial_samples(self) -> list[Sample]:
+        """Everything read since `begin_trial`."""
+        return self.sampler.samples[self._mark :]
+
+    def read_edge(self) -> float:
+        """Read everything now; returns the CLOCK_MONOTONIC second that lies amid the reading."""
+        before = time.monotonic()
+        self.sampler.read_now()
+        return (before + time.monotonic()) / 2
+
+    def describe(self) -> dict[str, Any]:
+        """What it runs on, for the manifest."""
+        return {
+            "test_bed": self.bed.describe(),
+            "server": self.server.describe()
+            | {"tuning": self.tuning.describe(), "stack": self.stack.describe()},
+        }
+
+
+class Standing(NamedTuple):
+    """A server that stands, and what it stands on."""
+
+    bed: LocalTestbed
+    tuning: Tuning
+    stack: Stack
+    server: Server
+
+
+@contextmanager
+def standing_server(
+    kind: type[Server],
+    experiment: Experiment,
+    folder: Path,
+    where: str,
+    progress: Progress,
+    wanted_hugepages: int = hugepages.USUAL_COUNT,
+) -> Iterator[Standing]:
+    """Test bed up, tier set, stack ready, server up and healthy; all undone on exit.
+
+    `folder` takes the configuration and logs of the server.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    cores = experiment.cores
+    progress.say(f"{where}: test bed")
+    workload = experiment.workload
+    task = task_of(experiment, kind)
+    tier = task.tier
+    receive_cpus, program_cpus = tier.receive.share(cores.server)
+    bed_of_tier = LocalTestbed(
+        cores.load,
+        cores.server,
+        kernel_server=kind.kernel_stack,
+        server_receive=ReceiveWork(
+            receive_cpus, tier.receive.poll_threads, tier.receive.packet_steering
+        ),
+        service_address=str(workload.server),
+        service_port=workload.port,
+        client_network=str(workload.client_network),
+        wanted_hugepages=wanted_hugepages,
+    )
+    with bed_of_tier as bed, Tuning(tier, bed.server_namespace) as tuning:
+        endpoint = dataclasses.replace(bed.endpoint(folder / "server"), cpus=program_cpus)
+        workers = task.workers or len(program_cpus)
+        stack = stack_of(
+            experiment.nginx.stack if kind.kernel_stack else KERNEL, endpoint.place(workers)
+        )
+        server = kind.make(dataclasses.replace(endpoint, stack=stack), task)
+        progress.say(f"{where}: server")
+        try:
+            stack.prepare()
+            start_on(stack, server)
+            yield Standing(bed, tuning, stack, server)
+        finally:
+            server.stop()
+            stack.release()
+
+
+def start_on(stack: Stack, server: Server) -> None:
+    """Start it; when it does not, the stack may know why better than its own words."""
+    try:
+        server.start()
+    except StackcostError as error:
+        raise stack.explain(error) from error
+
+
+def machine_collectors(
+    server_namespace: str, processes: Mapping[str, int], split_at_syscalls: bool = False
+) -> list[Collector]:
+    """All that is read of the machine itself and of the server's processes, by role."""
+    return [
+        CpuAccount(split_at_syscalls),
+        CpuTime(),
+        HardwareCounters(),
+        Softnet(),
+        Network(server_namespace),
+        # Looking for the processes at every reading would fill caches of /proc.
+        Processes(lambda: processes),
+        Slab(),
+    ]
+
+
+def _lives(process: int) -> bool:
+    try:
+        return psutil.Process(process).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False

@@ -1,0 +1,54 @@
+"""What `auto` means in an experiment file: as much as this machine has."""
+
+import os
+from typing import Any
+
+AUTO = "auto"
+
+
+def resolve_auto(data: Any) -> Any:
+    """The same mapping with every `auto` replaced by what is found here.
+
+    `cores`: one half of the machine for the load, the other for the server. Axes of the matrix:
+    1, 2, 4 and so on, up to all of the server's cores. Client processes: one for each core.
+    """
+    if not isinstance(data, dict):
+        return data
+    data = dict(data)
+    here = sorted(os.sched_getaffinity(0))
+    half = max(1, len(here) // 2)
+    cores = data.get("cores")
+    if cores == AUTO:
+        cores = {"load": AUTO, "server": AUTO}
+    if isinstance(cores, dict):
+        cores = dict(cores)
+        for part, share in (("load", here[:half]), ("server", here[half:])):
+            if cores.get(part) == AUTO:
+                cores[part] = share
+        data["cores"] = cores
+    _doubled(data, _count(cores, "server"))
+    http = data.get("http")
+    if isinstance(http, dict) and http.get("processes") == AUTO:
+        data["http"] = dict(http) | {"processes": _count(cores, "load")}
+    return data
+
+
+def doublings(most: int) -> list[int]:
+    """1, 2, 4 and so on, and `most` itself."""
+    powers = [1 << at for at in range(most.bit_length())]
+    return sorted({number for number in powers if number <= most} | {most})
+
+
+def _doubled(data: dict[str, Any], most: int) -> None:
+    matrix = data.get("matrix")
+    if isinstance(matrix, dict):
+        data["matrix"] = {
+            axis: doublings(most) if values == AUTO and axis in ("workers", "cores") else values
+            for axis, values in matrix.items()
+        }
+
+
+def _count(cores: Any, part: str) -> int:
+    """Cores of a part; one when they are not given as they should be, which is told elsewhere."""
+    given = cores.get(part) if isinstance(cores, dict) else None
+    return max(1, len(given)) if isinstance(given, list) else 1
