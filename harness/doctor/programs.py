@@ -11,7 +11,19 @@ from harness.testbed.namespace import find_program
 from servers.nginx_kernel.configuration import find_build
 
 BOOTSTRAP = "script/bootstrap"
-TOOLS = ("ip", "ethtool", "sysctl", "taskset", "clang", "nft", "wrk", "curl")
+TOOLS = (
+    "ip",
+    "ethtool",
+    "sysctl",
+    "taskset",
+    "clang",
+    "nft",
+    "wrk",
+    "ab",
+    "h2load",
+    "openssl",
+    "curl",
+)
 
 
 def check_engine() -> Check:

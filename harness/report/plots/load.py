@@ -39,7 +39,11 @@ def completed_against_offered(servers: Sequence[ServerResult]) -> Figure:
 
 def latency_over_load(servers: Sequence[ServerResult]) -> Figure:
     """Time to the response's last byte, from the intended start, over offered load."""
-    servers = [server for server in servers if any(level.latency for level in server.levels)]
+    servers = [
+        server
+        for server in servers
+        if any("completion" in kinds for each in server.levels for kinds in each.latency.values())
+    ]
     figure, axes_list = panels(len(servers), same_scale=True)
     for axes, server in zip(axes_list, servers, strict=False):
         for name, look in zip(("p50", "p99", "p99.9"), looks(), strict=False):
@@ -47,6 +51,7 @@ def latency_over_load(servers: Sequence[ServerResult]) -> Figure:
                 (level.offered_cps, percentiles["completion"][name])
                 for level in server.levels
                 for percentiles in level.latency.values()
+                if "completion" in percentiles
             ]
             line(axes, name, points, look)
         if axes.containers:
