@@ -6,8 +6,9 @@ when it holds.
 
 from collections.abc import Collection
 
-from harness.analysis import cpu, flows, http
-from harness.analysis.check import Check
+from pydantic import BaseModel, ConfigDict
+
+from harness.analysis import cpu, flows
 from harness.analysis.closure import TOLERANCE, closure
 from harness.analysis.readings import Readings
 from harness.model import Trial
@@ -22,20 +23,29 @@ ESTABLISHED = "established"
 RECEIVE_SHARE = 0.95  # of NET_RX time on the server's cores
 
 
+class Check(BaseModel):
+    """One comparison. `holds` is None when one side is unknown; `reason` then says why."""
+
+    model_config = ConfigDict(frozen=True)
+
+    name: str
+    holds: bool | None
+    wanted: str
+    seen: str
+    reason: str = ""
+
+
 def flags(seen: Readings, server_cpus: Collection[int]) -> list[str]:
     """Reasons to distrust a trial; empty is good."""
     trial = seen.trial
     found = disturbances(seen, server_cpus)
     if flows.failed(trial):
-        what = "requests" if flows.is_http(trial) else "connections"
-        found.append(f"{flows.failed(trial)} {what} failed")
+        found.append(f"{flows.failed(trial)} connections failed")
     if trial.load.get("cut_flows"):
         found.append(f"{trial.load['cut_flows']} flows had not ended when the drain was over")
     if flows.retransmitted(trial):
         found.append(f"{flows.retransmitted(trial)} segments retransmitted")
     found += _collector_flags(trial)
-    if flows.is_http(trial):
-        return found + http.flags(seen, server_cpus)
     return found + (_hold_flags(trial) if is_hold(trial) else _rate_flags(seen))
 
 
@@ -52,8 +62,6 @@ def disturbances(seen: Readings, server_cpus: Collection[int]) -> list[str]:
     foreign = None if is_hold(trial) else cpu.foreign_share(seen, server_cpus)
     if foreign is not None and foreign > FOREIGN_LIMIT:
         found.append(f"other programs took {foreign:.1%} of the server's cores")
-    if trial.load.get("ended_early"):
-        found.append("the clients' time was over before the last reading")
     return found
 
 
@@ -137,9 +145,6 @@ def checks(seen: Readings, server_cpus: Collection[int]) -> list[Check]:
     trial = seen.trial
     if is_hold(trial):
         return [_time_closes(seen)]
-    if flows.is_http(trial):
-        served = http.served_as_asked(trial)
-        return [served, _time_closes(seen)] if served else [_time_closes(seen)]
     found = [_counts_agree(trial), _bytes_agree(trial), _server_agrees(trial), _time_closes(seen)]
     if cpu.engine_busy_seconds(seen, "peer") is None:
         found.append(_receive_work_is_the_servers(seen, server_cpus))

@@ -2,8 +2,8 @@
 
 from collections.abc import Collection
 
-from harness.analysis import cpu
-from harness.analysis.check import Check
+from harness.analysis import checks, cpu, flows
+from harness.analysis.checks import Check
 from harness.analysis.readings import Readings
 from harness.model import Trial
 
@@ -12,8 +12,10 @@ FULL, NOT_FULL = 0.95, 0.90  # shares of cores' time
 
 
 def flags(seen: Readings, server_cpus: Collection[int]) -> list[str]:
-    """Reasons to distrust a trial beyond those of every trial."""
-    found = []
+    """Reasons to distrust a trial; empty is good."""
+    found = disturbances(seen, server_cpus)
+    if flows.failed(seen.trial):
+        found.append(f"{flows.failed(seen.trial)} requests failed")
     clients, server = busy_share(seen, load_cpus(seen, server_cpus)), busy_share(seen, server_cpus)
     if clients is not None and server is not None and clients > FULL and server < NOT_FULL:
         found.append(
@@ -25,6 +27,14 @@ def flags(seen: Readings, server_cpus: Collection[int]) -> list[str]:
         found.append(f"the rate wavered by {steady['variation']:.1%} from second to second")
     if unsent := (seen.trial.load.get("http") or {}).get("unsent"):
         found.append(f"{unsent} requests were due and not answered until the end")
+    return found
+
+
+def disturbances(seen: Readings, server_cpus: Collection[int]) -> list[str]:
+    """What the clients or the machine did to a trial, as of every trial."""
+    found = checks.disturbances(seen, server_cpus)
+    if seen.trial.load.get("ended_early"):
+        found.append("the clients' time was over before the last reading")
     return found
 
 

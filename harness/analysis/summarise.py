@@ -200,5 +200,12 @@ def _row(seen: Readings, context: Context) -> TrialRow:
         server_cpu_total=None if hold else cpu.server_total(seen, context.server_cpus),
         flags=trial.flags + ([f"in no figure: {trial.set_aside}"] if trial.set_aside else []),
         set_aside=trial.set_aside,
-        checks=[] if trial.set_aside else checks.checks(seen, context.server_cpus),
+        checks=[] if trial.set_aside else _checks(seen, context.server_cpus),
     )
+
+
+def _checks(seen: Readings, server_cpus: Collection[int]) -> list[checks.Check]:
+    if not flows.is_http(seen.trial):
+        return checks.checks(seen, server_cpus)
+    served = http.served_as_asked(seen.trial)
+    return [served] if served else []

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from harness.analysis.check import Check
+from harness.analysis.checks import Check
 from harness.analysis.published import Recomputed
 from harness.analysis.spread import Spread
 from harness.model import Change

@@ -3,7 +3,7 @@
 import math
 from pathlib import Path
 
-from harness.analysis.checks import flags
+from harness.analysis.http import flags
 from harness.analysis.readings import Readings
 from harness.analysis.steadiness import served_series, steadiness
 from harness.experiment.http_schema import HttpTest, path_of

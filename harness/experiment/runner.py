@@ -9,7 +9,9 @@ from typing import Any
 
 from rich.console import Console
 
+from harness.analysis import http
 from harness.analysis.checks import disturbances, is_hold
+from harness.analysis.flows import is_http
 from harness.analysis.readings import Readings
 from harness.collect.machine import describe_machine
 from harness.errors import StackcostError
@@ -216,7 +218,8 @@ class _Runner:
             return trial
 
         def disturbed(trial: Trial) -> list[str]:
-            return disturbances(Readings(trial), session.experiment.cores.server)
+            find = http.disturbances if is_http(trial) else disturbances
+            return find(Readings(trial), session.experiment.cores.server)
 
         *disturbed_ones, last = until_undisturbed(attempt, disturbed, REPEATS)
         for trial in disturbed_ones:

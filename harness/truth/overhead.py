@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from harness.collect.sampler import Sampler
-from harness.experiment.server_session import SAMPLE_INTERVAL_S, machine_collectors
+from harness.experiment.session import SAMPLE_INTERVAL_S, machine_collectors
 from harness.experiment.task import tunables_of
 from harness.load.client import TrexClient
 from harness.load.generator import Generator

@@ -1,8 +1,7 @@
 from dataclasses import replace
 
 from harness.analysis import cpu
-from harness.analysis.check import Check
-from harness.analysis.checks import checks, flags
+from harness.analysis.checks import Check, checks, flags
 from harness.analysis.readings import Readings
 from harness.model import Trial
 from tests.analysis.trials import SUSTAIN, counter, hold_trial, load_trial
