@@ -14,7 +14,9 @@ from harness.analysis.readings import Readings
 from harness.model import Trial
 
 BUSY_LIMIT = 0.80  # of the generator's cores, as CSIT keeps its own
-LATE_LIMIT = 0.01  # of connections, started more than 1 ms after their time
+# Of connections, started more than 1 ms after their time. Reading the collectors every second
+# beside the generator makes 1 to 2 % late where both share a core, by a tick of the kernel's.
+LATE_LIMIT = 0.03
 FOREIGN_LIMIT = 0.02  # of the server's cores, taken by other programs
 STEAL_LIMIT = 0.01  # of all cores' time
 VARIATION_LIMIT = 0.05  # of the rate in the sustain window, by seconds; RFC 9411 as below
@@ -55,7 +57,9 @@ def disturbances(seen: Readings, server_cpus: Collection[int]) -> list[str]:
     Such a trial says little of the server, so it is worth repeating.
     """
     trial, phase = seen.trial, main_phase(seen.trial)
-    found = generator_limits(seen) + late_starts(seen)
+    found = generator_limits(seen)
+    if not is_hold(trial):  # for flows held open it matters how many there are, not when they came
+        found += late_starts(seen)
     steal = cpu.steal_share(seen, phase)
     if steal is not None and steal > STEAL_LIMIT:
         found.append(f"{steal:.1%} of CPU time stolen by the hypervisor")

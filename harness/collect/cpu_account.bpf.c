@@ -40,6 +40,7 @@ struct Account {
   __u64 interrupt_count[INTERRUPTS];
   __u64 settled_user;  // how much of `user` and `system` the tasks' own entries hold
   __u64 settled_system;
+  __u64 switches;
   __u32 in_softirq;  // vector + 1; 0 for none
   __u32 in_interrupt;
   __u32 in_user;
@@ -215,6 +216,7 @@ SEC("tp_btf/sched_switch")
 int BPF_PROG(switch_task, _Bool preempt, struct task_struct* from, struct task_struct* to) {
   struct Account* account = book();
   if (!account) return 0;
+  ++account->switches;
   settle(account);
   if (from->pid) {
     __u32* in_user = bpf_task_storage_get(&modes, from, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
@@ -246,7 +248,9 @@ int BPF_PROG(leave_syscall) {
 SEC("tp_btf/sched_switch")
 int BPF_PROG(switch_task) {
   struct Account* account = book();
-  if (account) settle(account);
+  if (!account) return 0;
+  ++account->switches;
+  settle(account);
   return 0;
 }
 

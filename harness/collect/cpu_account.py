@@ -8,7 +8,7 @@ each CPU book up to that moment.
 
 Why libbpf and not bpftrace: bpftrace 0.17 needs tracefs mounted, prints from a process of its own
 that can die, knows a running softirq or task only after it ended, and slowed wrk -> nginx by
-14 % where this takes 1 to 3 % (docs/figures.md).
+14 % where this took 1 to 3 % (docs/figures.md).
 
 User and system time of tasks are told apart at system calls, which costs more (10 to 13 % in that
 test), so only when asked for; without, `harness.collect.cpu_time` splits the exact time of
@@ -61,6 +61,7 @@ INTERRUPT_COUNT = Metric(
     "irq.count", "1", Kind.COUNTER, "tracepoints irq:irq_handler_entry, irq_vectors"
 )
 TASK_TIME = Metric("task.time", "s", Kind.COUNTER, "tracepoint sched:sched_switch")
+SWITCHES = Metric("task.switches", "1", Kind.COUNTER, "tracepoint sched:sched_switch")
 
 
 class Account(ctypes.Structure):
@@ -77,6 +78,7 @@ class Account(ctypes.Structure):
         ("interrupt", ctypes.c_uint64 * len(INTERRUPTS)),
         ("interrupt_count", ctypes.c_uint64 * len(INTERRUPTS)),
         ("settled", ctypes.c_uint64 * 2),
+        ("switches", ctypes.c_uint64),
         ("state", ctypes.c_uint32 * 4),
     ]
 
@@ -102,7 +104,15 @@ class CpuAccount:
     """Reads the account of every CPU. `split_at_syscalls`: tell user from system time exactly."""
 
     name = "cpu account"
-    metrics = (CPU_TIME, SOFTIRQ_TIME, SOFTIRQ_COUNT, INTERRUPT_TIME, INTERRUPT_COUNT, TASK_TIME)
+    metrics = (
+        CPU_TIME,
+        SOFTIRQ_TIME,
+        SOFTIRQ_COUNT,
+        INTERRUPT_TIME,
+        INTERRUPT_COUNT,
+        TASK_TIME,
+        SWITCHES,
+    )
 
     def __init__(self, split_at_syscalls: bool = False):
         self._split = split_at_syscalls
@@ -144,6 +154,7 @@ class CpuAccount:
             CPU_TIME.sample(until, spent * NANOSECOND, cpu=str(cpu), kind=kind)
             for kind, spent in kinds.items()
         ]
+        samples.append(SWITCHES.sample(until, account.switches, cpu=str(cpu)))
         for times, counts, time_metric, count_metric, vectors in (
             (account.softirq, account.softirq_count, SOFTIRQ_TIME, SOFTIRQ_COUNT, SOFTIRQS),
             (

@@ -1,6 +1,7 @@
 """Known cost: a burn in user space and a rule set in softirq, in the right kind on the right core.
 
-Each is seen as the difference to a trial without it, in turn, as the connection itself costs too.
+Each is seen as the difference to trials without it, the one before and the one after, as the
+connection itself costs too, and on a shared machine by the minute more or less.
 """
 
 from collections import defaultdict
@@ -28,21 +29,23 @@ def prove_known_cost(
     namespace, (core, *_) = session.bed.server_namespace, session.experiment.cores.server
     pairs: dict[str, list[tuple[float, float]]] = defaultdict(list)
     prepare_load(session)
+    load_rules(namespace, 0)
+    bases = [_burn(session, server, 0)]
     for _ in range(rounds):
-        load_rules(namespace, 0)
-        base, base_burn = _burn(session, server, 0)
         for burn_us in burns_us:
             cost, burnt = _burn(session, server, burn_us)
+            bases.append(_burn(session, server, 0))
             name = f"burn of {burn_us:g} us in user space: user time on the server's core"
-            pairs[name].append((burnt - base_burn, _more(cost, base, "user")))
+            known = burnt - (bases[-2][1] + bases[-1][1]) / 2
+            pairs[name].append((known, _more(cost, bases, "user")))
         per_packet = cost_per_packet(namespace, core, WALKS)
         load_rules(namespace, WALKS)  # anew: the counter has seen the calibration
-        server.set_burn(0)
         trial = _run(session, server)
         known = per_packet * packets(namespace) / completed(trial)
+        load_rules(namespace, 0)
+        bases.append(_burn(session, server, 0))
         name = f"{WALKS * CHAIN_RULES:,} nftables rules: softirq time on the server's core"
-        pairs[name].append((known, _more(_cost(session, trial), base, "softirq")))
-    load_rules(namespace, 0)
+        pairs[name].append((known, _more(_cost(session, trial), bases, "softirq")))
     return [row(name, UNIT, *zip(*values, strict=True)) for name, values in pairs.items()]
 
 
@@ -66,7 +69,9 @@ def _cost(session: Session, trial: Trial) -> cpu.Cost:
     return cpu.server_cost(Readings(trial), session.experiment.cores.server)
 
 
-def _more(loaded: cpu.Cost, base: cpu.Cost, kind: str) -> float:
-    above, below = loaded[kind], base[kind]
-    assert above is not None and below is not None, "the account of time was not read"
-    return above - below
+def _more(loaded: cpu.Cost, bases: Sequence[tuple[cpu.Cost, float]], kind: str) -> float:
+    """What a trial cost more than the last two bases, which stood before and after it."""
+    above, (before, _), (after, _) = loaded[kind], *bases[-2:]
+    below = before[kind], after[kind]
+    assert above is not None and None not in below, "the account of time was not read"
+    return above - sum(cost for cost in below if cost is not None) / 2

@@ -1,9 +1,14 @@
 """Overhead: whether reading changes what is read.
 
-Connections at a fixed offered load, and the busy time of the server's core for each, with all
-collectors of the machine once a second and without, in turn: A B B A. The core's idle time is the
-kernel's own account (/proc/stat), which needs no collector. A ceiling falls by as much as a
+On the server's core collecting is the bookings of the CPU account, as everything else that reads
+runs on the generator's. What a booking adds is found by programs that switch tasks, and that send
+to themselves (a softirq each), with the account and without: the least time of many batches. How
+many bookings a connection has there, the account counts; what a connection takes without it, the
+kernel's own idle time says (/proc/stat), which needs no collector. A ceiling falls by as much as a
 connection's cost rises.
+
+To compare a server with collectors and one without would show the machine's noise: where cores are
+shared with other machines, the cost of a connection goes up and down by a fifth within seconds.
 """
 
 import os
@@ -11,10 +16,10 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
-from harness.collect.sampler import Sampler
-from harness.experiment.session import SAMPLE_INTERVAL_S, machine_collectors
+from harness.collect.cpu_account import INTERRUPT_COUNT, SOFTIRQ_COUNT, SWITCHES, CpuAccount
 from harness.experiment.task import tunables_of
 from harness.load.client import TrexClient
 from harness.load.generator import Generator
@@ -23,6 +28,7 @@ from harness.testbed.local import LocalTestbed
 from harness.testbed.namespace import spawner
 from harness.testbed.network import LOAD_ADDRESS, SERVER_ADDRESS
 from harness.truth.bed import truth_experiment
+from harness.truth.least_time import SEND_TO_SELF, SWITCH_TWICE, least_microseconds
 from harness.truth.row import Row, row
 from servers.nginx_kernel import NginxKernel
 
@@ -33,30 +39,85 @@ OVERHEAD_TOLERANCE = 0.01
 TICKS = os.sysconf("SC_CLK_TCK")
 
 
-def prove_overhead(rounds: int, cpus: tuple[int, int] = (0, 1)) -> Row:
-    """Busy microseconds of the server's core per connection, without (known) and with (seen).
+@dataclass(frozen=True, slots=True)
+class Bookings:
+    """Task switches, and softirqs with interrupts: how many, or the microseconds that one adds."""
 
-    Each round is of four pieces, without, with, with, without, under one load, so that a drift
-    meets both alike. `cpus`: the load's core and the server's.
+    switches: float
+    interruptions: float
+
+
+def prove_overhead(rounds: int, cpus: tuple[int, int] = (0, 1)) -> Row:
+    """Busy microseconds of the server's core per connection without collectors (known), and with.
+
+    `cpus`: the load's core and the server's.
     """
     load, server = cpus
     without, with_all = [], []
     with (
         tempfile.TemporaryDirectory(prefix="stackcost-") as folder,
         LocalTestbed([load], [server]) as bed,
-        _loaded_nginx(bed, Path(folder)) as nginx,
     ):
-        processes = nginx.processes()
-        for _ in range(rounds):
-            costs: dict[bool, list[float]] = {False: [], True: []}
-            for on in (False, True, True, False):
-                collectors = machine_collectors(bed.server_namespace, processes) if on else []
-                with Sampler(collectors, SAMPLE_INTERVAL_S, bed.cpus.load):
-                    costs[on].append(_cost(nginx, server))
-            without.append(sum(costs[False]) / 2)
-            with_all.append(sum(costs[True]) / 2)
-    name = f"busy time of the server's core at {OFFERED_CPS:,} connections/s, collectors on : off"
+        with _loaded_nginx(bed, Path(folder)) as nginx:
+            pieces = [(_cost(nginx, server), _bookings(nginx, server)) for _ in range(rounds)]
+        for cost, bookings in pieces:
+            added = _added(bed.server_namespace, server)
+            without.append(cost)
+            with_all.append(
+                cost
+                + bookings.switches * added.switches
+                + bookings.interruptions * added.interruptions
+            )
+    name = f"busy time of the server's core at {OFFERED_CPS:,} connections/s, with collectors"
     return row(name, "us per connection", without, with_all)
+
+
+def _bookings(nginx: NginxKernel, cpu: int) -> Bookings:
+    """What a connection has on a core, over one piece."""
+    account = CpuAccount()
+    account.start()
+    try:
+        served, before = nginx.requests_served() or 0, _counts(account, cpu)
+        time.sleep(PIECE_S)
+        connections = (nginx.requests_served() or 0) - served
+        after = _counts(account, cpu)
+    finally:
+        account.stop()
+    return Bookings(
+        (after.switches - before.switches) / connections,
+        (after.interruptions - before.interruptions) / connections,
+    )
+
+
+def _counts(account: CpuAccount, cpu: int) -> Bookings:
+    read = [sample for sample in account.read() if sample.labels.get("cpu") == str(cpu)]
+    switches, interruptions = (
+        sum(sample.value or 0 for sample in read if sample.metric in metrics)
+        for metrics in ((SWITCHES.name,), (SOFTIRQ_COUNT.name, INTERRUPT_COUNT.name))
+    )
+    return Bookings(switches, interruptions)
+
+
+def _added(namespace: str, cpu: int) -> Bookings:
+    """Microseconds that the account adds to one of each; of an interruption, to both its ends."""
+    without = _least(namespace, cpu)
+    account = CpuAccount()
+    account.start()
+    try:
+        with_account = _least(namespace, cpu)
+    finally:
+        account.stop()
+    return Bookings(
+        with_account.switches - without.switches,
+        with_account.interruptions - without.interruptions,
+    )
+
+
+def _least(namespace: str, cpu: int) -> Bookings:
+    return Bookings(
+        least_microseconds(namespace, cpu, *SWITCH_TWICE) / 2,
+        least_microseconds(namespace, cpu, *SEND_TO_SELF),
+    )
 
 
 @contextmanager

@@ -4,37 +4,17 @@ None of its rules matches, so each packet is compared with all of them, in the s
 it. They stand once in a chain that is walked many times, by a chain of jumps that is itself walked
 many times: so little memory that the cost does not hang on what else is in the caches. It is
 calibrated by the clock of a program that sends to itself over
-loopback in the same namespace on the same core: its packets are received inside of its own
-system calls, and the least time of many batches is without interruptions.
+loopback in the same namespace on the same core.
 """
 
 import json
-import subprocess
-import sys
 
-from harness.errors import StackcostError
-from harness.testbed.namespace import execute, run
+from harness.testbed.namespace import execute
+from harness.truth.least_time import SEND_TO_SELF, least_microseconds
 
 TABLE = "stackcost"
 CHAIN_RULES = 20
 JUMPS = 10  # walks of the chain for each jump to the chain of jumps
-BATCH, BATCHES = 100, 40
-# Prints the least microseconds per packet of BATCHES batches.
-SEND = f"""
-import socket, time
-to = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-to.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1)
-to.bind(("127.0.0.1", 0))
-sender = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-sender.connect(to.getsockname())
-least = float("inf")
-for _ in range({BATCHES}):
-    began = time.perf_counter()
-    for _ in range({BATCH}):
-        sender.send(b"x")
-    least = min(least, time.perf_counter() - began)
-print(least / {BATCH} * 1e6)
-"""
 
 
 def load_rules(namespace: str, walks: int) -> None:
@@ -67,14 +47,5 @@ def cost_per_packet(namespace: str, cpu: int, walks: int) -> float:
     times = []
     for number in (0, walks):
         load_rules(namespace, number)
-        times.append(_microseconds_per_packet(namespace, cpu))
+        times.append(least_microseconds(namespace, cpu, *SEND_TO_SELF))
     return times[1] - times[0]
-
-
-def _microseconds_per_packet(namespace: str, cpu: int) -> float:
-    command = [sys.executable, "-S", "-c", SEND]
-    process = run(namespace, command, [cpu], stdout=subprocess.PIPE, text=True)
-    said, _ = process.communicate(timeout=60)
-    if process.returncode:
-        raise StackcostError(f"the calibration of the rules failed in {namespace}")
-    return float(said)

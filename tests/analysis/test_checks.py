@@ -19,12 +19,12 @@ def test_a_clean_trial_has_no_flag_and_every_check_holds() -> None:
 
 def test_each_fault_of_the_load_is_flagged() -> None:
     trial = load_trial(offered=2000)
-    trial.load["schedule"] = {"intended": 10_007, "opened": 10_000, "late": 300, "unsent": 7}
+    trial.load["schedule"] = {"intended": 10_007, "opened": 10_000, "late": 400, "unsent": 7}
     trial.load["client"] |= {"tcps_conndrops": 2, "tcps_sndrexmitpack": 5}
     trial.load["cut_flows"] = 3
     assert flags(Readings(trial), (1,)) == [
         "7 connections of the schedule not started",
-        "3.0% of connections started late by the schedule",
+        "4.0% of connections started late by the schedule",
         "2 connections failed",
         "3 flows had not ended when the drain was over",
         "5 segments retransmitted",
@@ -42,7 +42,15 @@ def test_a_busy_generator_is_flagged() -> None:
 
 def test_some_late_starts_are_no_reason_to_distrust() -> None:
     trial = load_trial()
-    trial.load["schedule"] = {"intended": 10_000, "opened": 10_000, "late": 99, "unsent": 0}
+    trial.load["schedule"] = {"intended": 10_000, "opened": 10_000, "late": 299, "unsent": 0}
+    assert flags(Readings(trial), (1,)) == []
+    trial.load["schedule"]["late"] = 400
+    assert flags(Readings(trial), (1,)) == ["4.0% of connections started late by the schedule"]
+
+
+def test_when_flows_to_be_held_were_opened_is_no_matter() -> None:
+    trial = hold_trial(2000, {"slab.bytes": 1.0})
+    trial.load["schedule"] = {"intended": 10_000, "opened": 10_000, "late": 9000, "unsent": 0}
     assert flags(Readings(trial), (1,)) == []
 
 

@@ -11,6 +11,7 @@ from harness.collect.cpu_account import SOFTIRQS, CpuAccount
 from harness.collect.cpu_time import cpu_seconds, seconds_by_process
 from harness.collect.sampler import Sampler
 from harness.model import Sample, Window
+from harness.truth.least_time import SWITCH_TWICE
 from tests.collect.load import BURN, CALL, SEND, finish, grown, start
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="BPF needs root")
@@ -113,6 +114,13 @@ def test_softirqs_are_counted_as_the_kernel_counts_them() -> None:
         most = outer_last[key] - outer_first[key]
         # Some kernels do not trace in some of their own threads: docs/figures.md.
         assert 0.95 * least - 3 <= last[key] - first[key] <= most + 1, key
+
+
+def test_a_task_that_waits_for_another_switches_twice_a_step() -> None:
+    first, step = SWITCH_TWICE
+    steps, cpu = 20_000, online_cpus()[-1]
+    samples, window, _, _ = measure(f"{first}\nfor _ in range({steps}): {step}\n", cpu)
+    assert 2 * steps <= grown(samples, window, "task.switches", cpu=str(cpu)) < 3 * steps
 
 
 def test_timer_interrupts_are_counted_and_timed() -> None:
