@@ -7,9 +7,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
+from duts.settings import DutSettings
 from harness.model import Collector
 from harness.stack import Place, Stack
 from harness.stack.base import Kernel
+from harness.testbed.wiring import TO_SERVER, Wiring
 from harness.tuning import Tier
 
 
@@ -54,6 +56,7 @@ class Task:
     `files`: for HTTP clients, the length of the body by path; each is in memory, and `request` asks
     for the shortest. Empty: one response whatever is asked for. `tls_port`: where the same is
     served over TLS by a certificate of its own, every handshake a full one; None: nowhere.
+    `dut`: for a device under test.
     """
 
     response_bytes: int
@@ -66,6 +69,7 @@ class Task:
     tunables: Mapping[str, Any]
     files: Mapping[str, int] = field(default_factory=dict)
     tls_port: int | None = None
+    dut: DutSettings = field(default_factory=DutSettings)
 
 
 class Server(ABC):
@@ -75,11 +79,15 @@ class Server(ABC):
     missing part and how that was established.
 
     `name`: "nginx/kernel", "astf-peer". `kernel_stack`: whether it is on the kernel's stack;
-    otherwise it speaks frames itself, and gets a bare interface.
+    otherwise it speaks frames itself, and gets a bare interface. `wiring`: the test bed it stands
+    in. `twin`: a server that does nothing of its work over the same path, which shows what the
+    generator and the path can do.
     """
 
     name: ClassVar[str]
     kernel_stack: ClassVar[bool] = True
+    wiring: ClassVar[Wiring] = TO_SERVER
+    twin: ClassVar[str] = "astf-peer"
 
     @classmethod
     @abstractmethod
@@ -120,6 +128,10 @@ class Server(ABC):
         None when the server does not answer: an overwhelmed one may not.
         """
         return {}
+
+    def reset(self) -> None:
+        """Forget all connections of the load, so that the next trial starts as the last did."""
+        return
 
     def serve(self, profile: Path, tunables: Mapping[str, Any]) -> None:
         """From now on serve this profile of the load; most servers answer whatever comes."""

@@ -14,6 +14,12 @@ SUFFIX = ".py"
 SHIPPED = {
     "nginx/kernel": ("servers.nginx_kernel", "NginxKernel"),
     "astf-peer": ("servers.astf_peer", "AstfPeer"),
+    "dut/wire": ("duts.wire", "Wire"),
+    "dut/forwarding": ("duts.forwarding", "Forwarding"),
+    "dut/nftables": ("duts.nftables", "Nftables"),
+    "dut/nat44": ("duts.nat44", "Nat44"),
+    "dut/connection_limit": ("duts.connection_limit", "ConnectionLimit"),
+    "dut/bridge": ("duts.bridge", "Bridge"),
 }
 
 

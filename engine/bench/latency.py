@@ -28,12 +28,8 @@ from harness.errors import StackcostError
 from harness.load.trex_config import Port, TrexConfig
 from harness.testbed.local import LocalTestbed
 from harness.testbed.namespace import spawner
-from harness.testbed.network import (
-    LOAD_ADDRESS,
-    SERVER_ADDRESS,
-    SERVICE_ADDRESS,
-    kernel_client,
-)
+from harness.testbed.network import SERVICE_ADDRESS, kernel_client
+from harness.testbed.wiring import LOAD_ADDRESS, SERVER_ADDRESS
 from servers.nginx_kernel import NginxKernel
 
 URL = f"http://{SERVICE_ADDRESS}/"

@@ -30,6 +30,7 @@ from harness.load.trex_config import Port, TrexConfig
 from harness.testbed import network
 from harness.testbed.local import LocalTestbed
 from harness.testbed.namespace import find_program, spawner
+from harness.testbed.wiring import LOAD_ADDRESS, SERVER_ADDRESS
 from servers.nginx_kernel import NginxKernel
 
 BODY_BYTES = 32_000
@@ -207,7 +208,7 @@ def engine_in(
     bed: LocalTestbed, nginx: NginxKernel, interface: str, cps: float
 ) -> Iterator[Driven]:
     """An engine under way on the load's end."""
-    link = Port(interface, network.LOAD_ADDRESS, network.SERVER_ADDRESS)
+    link = Port(interface, LOAD_ADDRESS, SERVER_ADDRESS)
     config = TrexConfig("bench", (link, Port("dummy")), bed.cpus.load, *RPC_PORTS)
     with driven(config, spawner(bed.load_namespace, bed.cpus.load)) as engine:
         bed.steer()

@@ -17,7 +17,7 @@ from harness.load.generator import Generator
 from harness.load.trex_config import Port, TrexConfig
 from harness.testbed.local import LocalTestbed
 from harness.testbed.namespace import execute, run, spawner
-from harness.testbed.network import LOAD_ADDRESS, LOAD_INTERFACE, LOAD_NAMESPACE, SERVER_ADDRESS
+from harness.testbed.wiring import LOAD_ADDRESS, LOAD_INTERFACE, LOAD_NAMESPACE, SERVER_ADDRESS
 
 HOST = "stackcost-test-host"
 HOST_INTERFACE = "sc-host0"

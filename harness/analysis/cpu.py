@@ -109,16 +109,16 @@ def foreign_share(seen: Readings, cpus: Collection[int], phase: str = "sustain")
 def _process_seconds(
     seen: Readings, cpus: Collection[int], phase: str, **wanted: str
 ) -> float | None:
-    """Time of the server's processes themselves, without softirqs and interrupts."""
-    own = {
-        sample.labels["process"]
-        for sample in seen.samples("process.cpu_time")
-        if not sample.labels["role"].startswith(POLL_ROLE)
-    }
+    """Time of the server's processes themselves, without softirqs and interrupts.
+
+    A device that has no program, but threads of the kernel that poll its links, takes none.
+    """
+    roles = {s.labels["process"]: s.labels["role"] for s in seen.samples("process.cpu_time")}
+    own = {process for process, role in roles.items() if not role.startswith(POLL_ROLE)}
     by_process = [
         seen.by_label("task.time", phase, "process", cpu=str(cpu), **wanted) for cpu in cpus
     ]
-    if not own or not any(by_process):
+    if not roles or not any(by_process):
         return None
     return sum(spent for each in by_process for name, spent in each.items() if name in own)
 

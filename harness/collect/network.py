@@ -1,22 +1,12 @@
-"""Counters of one network namespace: sockets, TCP, interfaces, connection tracking.
-
-The files are opened once by a thread that enters the namespace, and then read again in place: the
-kernel ties an open file of /proc/net to the namespace it was opened in. They also keep the
-namespace alive, so stop this collector before removing it.
-"""
+"""Counters of one network namespace: sockets, TCP, interfaces, connection tracking."""
 
 import os
-import threading
 import time
 from collections.abc import Iterator
-from pathlib import Path
 
-from pyroute2 import netns
-
-from harness.errors import StackcostError
+from harness.collect.namespace_files import NamespaceFiles
 from harness.model import Kind, Metric, Sample
 
-NAMESPACES = Path("/run/netns")
 NET = "/proc/thread-self/net"
 FILES = {
     "sockstat": f"{NET}/sockstat",
@@ -55,22 +45,12 @@ class Network:
     )
 
     def __init__(self, namespace: str | None = None):
-        self._namespace = namespace
-        self._files: dict[str, int] = {}
+        self._files = NamespaceFiles(namespace, FILES)
         self._labels = {"namespace": namespace or "host"}
 
     def start(self) -> None:
         """Open the namespace's files."""
-        if self._namespace and not (NAMESPACES / self._namespace).exists():
-            raise StackcostError(f"there is no network namespace {self._namespace}")
-        thread = threading.Thread(target=self._open, name="enter namespace")
-        thread.start()
-        thread.join()
-        if "sockstat" not in self._files:
-            raise StackcostError(
-                f"network namespace {self._namespace} cannot be entered",
-                "run as root: sudo stackcost ...",
-            )
+        self._files.open()
 
     def read(self) -> list[Sample]:
         """Sockets by protocol and state, TCP's counters, each interface's, tracked connections."""
@@ -85,25 +65,10 @@ class Network:
 
     def stop(self) -> None:
         """Close the files, which lets go of the namespace."""
-        for descriptor in self._files.values():
-            os.close(descriptor)
-        self._files.clear()
-
-    def _open(self) -> None:
-        if self._namespace:
-            try:
-                netns.setns(self._namespace, flags=0)
-            except OSError:
-                return  # start() sees that nothing was opened
-        for name, path in FILES.items():
-            if os.path.exists(path):
-                self._files[name] = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-
-    def _text(self, name: str) -> str:
-        return os.pread(self._files[name], 1 << 20, 0).decode()
+        self._files.close()
 
     def _sockets(self, now: float) -> Iterator[Sample]:
-        for line in self._text("sockstat").splitlines():
+        for line in self._files.text("sockstat").splitlines():
             protocol, rest = line.split(":")
             words = rest.split()
             for state, value in zip(words[::2], map(int, words[1::2]), strict=True):
@@ -115,7 +80,11 @@ class Network:
                     yield SOCKETS.sample(now, value, **labels, state=state)
 
     def _tcp(self, now: float, file: str, table: str) -> Iterator[Sample]:
-        rows = [row.split() for row in self._text(file).splitlines() if row.startswith(f"{table}:")]
+        rows = [
+            row.split()
+            for row in self._files.text(file).splitlines()
+            if row.startswith(f"{table}:")
+        ]
         names, values = rows
         for name, value in zip(names[1:], values[1:], strict=True):
             if name == "CurrEstab":
@@ -124,7 +93,7 @@ class Network:
                 yield COUNTER.sample(now, int(value), **self._labels, counter=table + name)
 
     def _interfaces(self, now: float) -> Iterator[Sample]:
-        for line in self._text("dev").splitlines()[2:]:
+        for line in self._files.text("dev").splitlines()[2:]:
             interface, rest = line.split(":")
             columns = [int(column) for column in rest.split()]
             for direction, first in (("receive", 0), ("send", 8)):
@@ -140,4 +109,4 @@ class Network:
         if "conntrack" not in self._files:
             reason = "this kernel does not track connections (no nf_conntrack)"
             return CONNTRACK.unknown(now, reason, **self._labels)
-        return CONNTRACK.sample(now, int(self._text("conntrack")), **self._labels)
+        return CONNTRACK.sample(now, int(self._files.text("conntrack")), **self._labels)

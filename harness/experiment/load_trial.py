@@ -7,6 +7,7 @@ from harness.analysis.readings import Readings
 from harness.analysis.steadiness import completed_series, steadiness, warm_up_end
 from harness.collect.latency import latency_between, read_latency
 from harness.experiment.limits import read_limits
+from harness.experiment.path import count_frames, frames_since
 from harness.experiment.schema import LoadPart
 from harness.experiment.session import Session
 from harness.experiment.task import tunables_of
@@ -31,6 +32,7 @@ def offer_load(session: Session, trial: Trial, part: LoadPart) -> None:
     """
     served = session.server.requests_served()
     refused = session.server.refusals()
+    frames = count_frames(session)
     session.begin_trial()
     whole_s = part.warm_up_s + part.sustain_s + OVERHANG_S
     session.client.start(mult=trial.offered_cps, duration=whole_s)
@@ -51,6 +53,7 @@ def offer_load(session: Session, trial: Trial, part: LoadPart) -> None:
         trial.load["cut_flows"] = end_traffic(session, end + part.drain_s - time.monotonic())
         trial.phases["drain"] = Window(last, session.read_edge())
         trial.load |= session.generator_report()
+        trial.load["frames"] = frames_since(session, frames)
         trial.load["server_requests"] = _difference(session.server.requests_served(), served)
     finally:
         trial.samples = session.trial_samples()

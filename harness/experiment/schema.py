@@ -17,6 +17,7 @@ from pydantic import (
     model_validator,
 )
 
+from duts.settings import DutSettings
 from harness.errors import StackcostError
 from harness.experiment.http_schema import HttpLoad
 from harness.experiment.section import Core, Rate, Seconds, Section
@@ -256,6 +257,7 @@ class Experiment(Section):
     rounds: int = Field(ge=1, le=100)
     cores: Cores
     nginx: Nginx = Nginx()
+    dut: DutSettings = DutSettings()
     workload: Workload
     load: LoadPart = NO_LOAD
     memory: MemoryPart = NO_MEMORY

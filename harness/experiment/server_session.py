@@ -127,6 +127,7 @@ def standing_server(
     bed_of_tier = LocalTestbed(
         cores.load,
         cores.server,
+        wiring=kind.wiring,
         kernel_server=kind.kernel_stack,
         server_receive=ReceiveWork(
             receive_cpus, tier.receive.poll_threads, tier.receive.packet_steering

@@ -19,9 +19,8 @@ from harness.experiment.server_session import (
 )
 from harness.load.client import TrexClient
 from harness.load.generator import Generator
-from harness.load.trex_config import Port, TrexConfig
+from harness.load.trex_config import TrexConfig
 from harness.testbed.namespace import spawner
-from harness.testbed.network import LOAD_ADDRESS, SERVER_ADDRESS
 from servers.base import Server
 
 
@@ -69,8 +68,7 @@ def open_session(
         bed, tuning, stack, server = standing
         length = server.response_length()
         progress.say(f"{where}: healthy, a response has {length:,} bytes; generator")
-        ports = (Port(bed.load_interface, LOAD_ADDRESS, SERVER_ADDRESS), Port("dummy"))
-        config = TrexConfig("generator", ports, bed.cpus.load)
+        config = TrexConfig("generator", bed.wiring.ports, bed.cpus.load)
         spawn = spawner(bed.load_namespace, bed.cpus.load)
         with Generator(config, folder, spawn) as generator, TrexClient(spawn) as client:
             client.connect()

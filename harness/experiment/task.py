@@ -48,6 +48,7 @@ def task_of(experiment: Experiment, kind: type[Server]) -> Task:
         tier=tier_of(nginx.tuning if kind.kernel_stack else "stock"),
         profile=experiment.memory.profile,
         tunables=tunables_of(workload, workload.response_bytes),
+        dut=experiment.dut,
     )
 
 

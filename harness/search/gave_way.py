@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict
 
 from harness.analysis import cpu, flows
 from harness.analysis.checks import FOREIGN_LIMIT, generator_limits, is_hold, late_starts
+from harness.analysis.device import lost_frames
 from harness.analysis.readings import Readings
 
 REACHED = 0.98  # of a limit
@@ -30,6 +31,9 @@ Cause = Literal[
     "packet queue",
     "accept queue",
     "SYN queue",
+    "in the device",
+    "before the device",
+    "behind the device",
     "on the way",
     "other programs",
     "unknown",
@@ -87,9 +91,26 @@ def _signs(seen: Readings, server_cpus: Collection[int]) -> Iterator[Evidence]:
     yield from saturated
     queues = list(_queues(seen))
     yield from queues
-    if not saturated and not queues:
+    located = list(_lost_frames(seen))
+    yield from located
+    if not saturated and not queues and not located:
         yield from _lost_on_the_way(seen)
     yield from _disturbances(seen, server_cpus)
+
+
+def _lost_frames(seen: Readings) -> Iterator[Evidence]:
+    """Where a device under test stands between the ports: where frames of the trial were lost."""
+    lost = lost_frames(seen.trial)
+    if lost is None:
+        return
+    if lost.inside:
+        yield Evidence(cause="in the device", words=f"{lost.inside:,} frames ended in the device")
+    if lost.before:
+        words = f"{lost.before:,} frames of the generator did not reach the device"
+        yield Evidence(cause="before the device", words=words)
+    if lost.after:
+        words = f"{lost.after:,} frames of the device did not reach the generator"
+        yield Evidence(cause="behind the device", words=words)
 
 
 def _lost_on_the_way(seen: Readings) -> Iterator[Evidence]:

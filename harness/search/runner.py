@@ -26,7 +26,6 @@ from harness.testbed.lock import RunLock
 from harness.testbed.signals import ending_signals_raise
 from servers.registry import server_class
 
-TWIN = "astf-peer"
 TWIN_STEPS = (1, 2, 4)  # times the load at which the server lost something; until it loses as well
 SETUP_S = 7.0
 
@@ -124,14 +123,14 @@ class _Runner:
 
             outcome = search(settings, measure)
         upper = outcome.bounds[settings.goals[0]].upper
-        if key.round == 1 and target.server != TWIN:
+        if key.round == 1 and _twin_of(target) != target.server:
             self._try_twin(target, key, upper or max(load for load, _ in so_far))
 
     def _try_twin(self, target: Variant, key: Key, load: float) -> None:
         """Offer the load that the server did not hold, and more, to a peer over the same path."""
         settings = self._task.settings[key.of]
         duration = settings.final_trial_duration
-        with self._session(TWIN, target, key) as session:
+        with self._session(_twin_of(target), target, key) as session:
             prepare(session, key.of)
             for step in TWIN_STEPS:
                 offered = step * load
@@ -167,6 +166,11 @@ class _Runner:
         settings = self._task.settings[key.of]
         seconds = partial(seconds_of, key.of, open_cps=target.experiment.memory.open_cps)
         left = seconds_left(settings, so_far, seconds) + (0 if so_far else SETUP_S)
-        if key.round == 1 and target.server != TWIN:
+        if key.round == 1 and _twin_of(target) != target.server:
             left += SETUP_S + 2 * seconds(settings.first_load, settings.final_trial_duration)
         return left
+
+
+def _twin_of(target: Variant) -> str:
+    """The server that shows what the generator and the path can do without the target's work."""
+    return server_class(target.server).twin

@@ -12,6 +12,7 @@ from harness.analysis.checks import disturbances, flags
 from harness.analysis.readings import Readings
 from harness.experiment.limits import end_connections, open_connections, read_limits
 from harness.experiment.load_trial import OVERHANG_S, end_traffic, offer_load
+from harness.experiment.path import count_frames, frames_since
 from harness.experiment.session import Session
 from harness.experiment.task import tunables_of
 from harness.model import Trial, Window
@@ -118,6 +119,7 @@ def _hold(session: Session, trial: Trial, number: int, duration: float) -> None:
     held_s = opening + SETTLE_S + duration + SPARE_S
     trial.load["open_flows"] = number
     refused = session.server.refusals()
+    frames = count_frames(session)
     session.begin_trial()
     hold = {"flows": number, "cps": open_cps, "hold_seconds": held_s}
     session.client.load_profile(session.experiment.memory.profile, _tunables(session, hold))
@@ -133,6 +135,7 @@ def _hold(session: Session, trial: Trial, number: int, duration: float) -> None:
         trial.load["limits"] = read_limits(session, refused)
         trial.load["cut_flows"] = end_traffic(session, held_s + CLOSE_PATIENCE_S)
         trial.load |= session.generator_report()
+        trial.load["frames"] = frames_since(session, frames)
     finally:
         trial.samples = session.trial_samples()
     trial.flags = flags(Readings(trial), session.experiment.cores.server)
@@ -154,6 +157,7 @@ def reset_server(session: Session) -> None:
     The generator forgets the flows that it cuts; nginx would keep their other ends for as long as
     it keeps idle ones, and run out of files some trials later.
     """
+    session.server.reset()
     deadline = time.monotonic() + RESET_PATIENCE_S
     while open_connections(session) and time.monotonic() < deadline:
         end_connections(session)

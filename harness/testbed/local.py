@@ -1,4 +1,4 @@
-"""The test bed on one machine: load generator and server, each in a namespace, joined by a veth."""
+"""The test bed on one machine: generator and system under test in namespaces, joined by veths."""
 
 import os
 import subprocess
@@ -16,6 +16,14 @@ from harness.testbed.leftovers import undo_all
 from harness.testbed.lock import RunLock
 from harness.testbed.signals import ending_signals_held, ending_signals_raise
 from harness.testbed.steering import ReceiveWork, Steering, steer_receive
+from harness.testbed.wiring import (
+    LOAD_INTERFACE,
+    LOAD_NAMESPACE,
+    SERVER_INTERFACE,
+    SERVER_NAMESPACE,
+    TO_SERVER,
+    Wiring,
+)
 from servers.base import Endpoint
 
 
@@ -29,25 +37,26 @@ class Cpus(NamedTuple):
 class LocalTestbed:
     """Made on entry, undone on exit, whatever the exit: return, error, Ctrl-C, SIGTERM.
 
+    `wiring`: its links and ports; by default one link to a server.
     `kernel_server`: the server's end gets addresses of the kernel's stack, 198.18.0.2 and
     `service_address`, and a route to `client_network`; otherwise it stays bare, for a peer that
     speaks frames itself. `service_address`, `service_port`: what clients connect to.
-    `server_receive`: where the server's end receives; on all of its cores when not given.
+    `server_receive`: where ends under test receive; on all of the server's cores when not given.
     `queues`: veth queues each way, one for each of the generator's cores.
     `wanted_hugepages`: pages of 2 MB; fewer are no error, see `hugepages.reason` of `describe`.
     What a killed run left is removed first. A second run on this machine is refused. While the bed
     stands, the harness itself keeps to the load's cores, and idle cores stay awake.
     """
 
-    load_namespace = network.LOAD_NAMESPACE
-    server_namespace = network.SERVER_NAMESPACE
-    load_interface = network.LOAD_INTERFACE
-    server_interface = network.SERVER_INTERFACE
+    load_namespace = LOAD_NAMESPACE
+    load_interface = LOAD_INTERFACE
+    server_interface = SERVER_INTERFACE
 
     def __init__(
         self,
         load_cpus: Iterable[int] = (0,),
         server_cpus: Iterable[int] = (1,),
+        wiring: Wiring = TO_SERVER,
         kernel_server: bool = True,
         service_address: str = network.SERVICE_ADDRESS,
         service_port: int = 80,
@@ -57,6 +66,7 @@ class LocalTestbed:
         wanted_hugepages: int = hugepages.USUAL_COUNT,
     ):
         self.cpus = Cpus(tuple(load_cpus), tuple(server_cpus))
+        self.wiring = wiring
         self._kernel_server = kernel_server
         self._service_address = service_address
         self._service_port = service_port
@@ -93,6 +103,11 @@ class LocalTestbed:
     ) -> None:
         self._exit.close()
 
+    @property
+    def server_namespace(self) -> str:
+        """The namespace of the system under test."""
+        return self.wiring.namespace
+
     def run(
         self, namespace_name: str, command: Sequence[str], cpus: Iterable[int], **options: Any
     ) -> subprocess.Popen[Any]:
@@ -100,14 +115,14 @@ class LocalTestbed:
         return namespace.run(namespace_name, command, cpus, **options)
 
     def steer(self) -> tuple[Steering, ...]:
-        """Place each end's receive work on its own cores; returns how, the load's end first.
+        """Place each end's receive work on its own cores; returns how, in the order of the wiring.
 
         Done on entry. To be done again once the generator, or a peer, has attached to its
         interface by AF_XDP, which creates receive work that could not be placed before.
         """
-        self._steering = (
-            steer_receive(self.load_namespace, self.load_interface, self._receive[0]),
-            steer_receive(self.server_namespace, self.server_interface, self._receive[1]),
+        self._steering = tuple(
+            steer_receive(*end, self._receive[end in self.wiring.tested])
+            for end in self.wiring.ends
         )
         return self._steering
 
@@ -124,31 +139,37 @@ class LocalTestbed:
 
     def describe(self) -> dict[str, Any]:
         """The bed as it is now, for the manifest: cores, wire, steering, offloads, hugepages."""
-        ends = (
-            (self.load_namespace, self.load_interface),
-            (self.server_namespace, self.server_interface),
-        )
         return {
-            "kind": "veth pair between two network namespaces of one machine",
+            "kind": self.wiring.words,
             "cpus": self.cpus._asdict(),
             "idle_cores": self._idle,
             "queues": self._queues,
             "mtu_bytes": network.MTU,
             "initial_window_segments": network.INITIAL_WINDOW if self._kernel_server else None,
             "receive_steering": [end.describe() for end in self._steering],
-            "offloads": {interface: network.offloads(name, interface) for name, interface in ends},
-            "ipv6": "off in both namespaces",
+            "offloads": {
+                interface: network.offloads(name, interface) for name, interface in self.wiring.ends
+            },
+            "ipv6": "off in all namespaces",
             "hugepages": hugepages.describe(self.hugepages),
         }
 
     def _make(self) -> None:
         undo_all()
-        network.make_network(self._queues)
+        network.make_network(self.wiring.links, self._queues)
         if self._kernel_server:
             network.add_server_addresses(self._service_address, self._client_network)
-            network.receive_as_a_nic()
+        self._receive_as_nics()
         self.steer()
         self.hugepages = hugepages.reserve(self._wanted_hugepages)
+
+    def _receive_as_nics(self) -> None:
+        """GRO on each end of the kernel's stack; one that a program takes by AF_XDP stays bare."""
+        bare = not self._kernel_server and self.wiring.namespace == SERVER_NAMESPACE
+        for link in self.wiring.links:
+            for sender, receiver in (link, reversed(link)):
+                if receiver in self.wiring.tested and not bare:
+                    network.receive_as_a_nic(sender, receiver)
 
     def _undo(self) -> None:
         with ending_signals_held():

@@ -1,11 +1,11 @@
-"""Two namespaces and the veth pair between them: made, addressed and removed.
+"""Namespaces and the veth pairs between them: made, addressed and removed.
 
 Nothing here has a route out of the machine: the namespaces know only each other, and no veth end
 ever stands in the host's own namespace.
 """
 
 import errno
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -13,14 +13,19 @@ from pyroute2 import IPRoute, NetlinkError, netns
 
 from harness.errors import StackcostError
 from harness.testbed.namespace import NAMESPACE_FOLDER, execute
+from harness.testbed.wiring import (
+    LINK_PREFIX,
+    LOAD_ADDRESS,
+    LOAD_INTERFACE,
+    LOAD_NAMESPACE,
+    NAMESPACES,
+    SERVER_ADDRESS,
+    SERVER_INTERFACE,
+    SERVER_NAMESPACE,
+    End,
+    Link,
+)
 
-LOAD_NAMESPACE = "stackcost-load"
-SERVER_NAMESPACE = "stackcost-server"
-LOAD_INTERFACE = "sc-load0"
-SERVER_INTERFACE = "sc-server0"
-
-LOAD_ADDRESS = "198.18.0.1"  # benchmarking addresses, RFC 2544 appendix C.2.2
-SERVER_ADDRESS = "198.18.0.2"
 SERVICE_ADDRESS = "48.0.0.1"
 CLIENT_NETWORK = "16.0.0.0/8"
 CLIENT_ADDRESS = "16.0.0.1"
@@ -29,19 +34,19 @@ RECEIVE_STEP_NS = 50_000  # common in drivers of NICs
 EMPTY_POLLS = 100  # in a row, after which the poll waits to be woken
 INITIAL_WINDOW = 2  # segments; the published bed sets it on this very route
 
-NAMESPACES = (LOAD_NAMESPACE, SERVER_NAMESPACE)
 
-
-def make_network(queues: int) -> None:
-    """Make both namespaces, loopback up, and the veth pair with `queues` queues each way, up.
+def make_network(links: Sequence[Link], queues: int) -> None:
+    """Make the links' namespaces, loopback up, and each veth pair with `queues` queues each way,
+    up.
 
     StackcostError when this machine does not allow namespaces or has no veth.
     """
     try:
-        for namespace in NAMESPACES:
+        for namespace in dict.fromkeys(end.namespace for link in links for end in link):
             netns.create(namespace)
             _set_quiet(namespace)
-        _make_pair(queues)
+        for link in links:
+            _make_pair(link, queues)
     except (NetlinkError, OSError) as error:
         raise _explain(error) from error
 
@@ -64,15 +69,15 @@ def add_server_addresses(service_address: str, client_network: str) -> None:
         )
 
 
-def receive_as_a_nic() -> None:
-    """Let the server's stack receive by polls of a queue with GRO, as behind a NIC.
+def receive_as_a_nic(sender: End, receiver: End) -> None:
+    """Let the receiver's stack receive by polls of a queue with GRO, as behind a NIC.
 
     By default a veth has neither: the sender's own call runs the receiver's stack. The kernel
     takes the queue only for a sender without TSO (veth_skb_is_eligible_for_gro in
     drivers/net/veth.c), so that is off on the load's end, where the generator has no use for it.
     """
-    execute(LOAD_NAMESPACE, ["ethtool", "-K", LOAD_INTERFACE, "tso", "off"])
-    execute(SERVER_NAMESPACE, ["ethtool", "-K", SERVER_INTERFACE, "gro", "on"])
+    execute(sender.namespace, ["ethtool", "-K", sender.interface, "tso", "off"])
+    execute(receiver.namespace, ["ethtool", "-K", receiver.interface, "gro", "on"])
 
 
 def moderate_server_receive() -> None:
@@ -110,20 +115,20 @@ def kernel_client(service_address: str = SERVICE_ADDRESS) -> Iterator[None]:
             network.flush_addr(index=index)  # takes the route with it
 
 
+def hardware_address(end: End) -> str:
+    """MAC address of one end."""
+    return execute(end.namespace, ["cat", f"/sys/class/net/{end.interface}/address"]).strip()
+
+
 def existing_namespaces() -> list[str]:
-    """Which of the two namespaces there are, such as leftovers of a killed run."""
+    """Which of our namespaces there are, such as leftovers of a killed run."""
     return [name for name in NAMESPACES if (NAMESPACE_FOLDER / name).exists()]
 
 
 def remove_network() -> None:
     """Remove what of the network there is. Programs inside must have ended."""
-    for namespace, interface in (
-        (LOAD_NAMESPACE, LOAD_INTERFACE),
-        (SERVER_NAMESPACE, SERVER_INTERFACE),
-    ):
-        if not (NAMESPACE_FOLDER / namespace).exists():
-            continue
-        _delete_link(namespace, interface)
+    for namespace in existing_namespaces():
+        _delete_links(namespace)
         netns.remove(namespace)
 
 
@@ -157,31 +162,29 @@ def _set_quiet(namespace: str) -> None:
         execute(namespace, ["sh", "-c", f"[ ! -e {path} ] || echo 1 > {path}"])
 
 
-def _make_pair(queues: int) -> None:
+def _make_pair(link: Link, queues: int) -> None:
     counts: dict[str, Any] = {"num_tx_queues": queues, "num_rx_queues": queues}
     peer = {
-        "ifname": SERVER_INTERFACE,
-        "net_ns_fd": str(NAMESPACE_FOLDER / SERVER_NAMESPACE),
+        "ifname": link.far.interface,
+        "net_ns_fd": str(NAMESPACE_FOLDER / link.far.namespace),
         **counts,
     }
-    with IPRoute(netns=LOAD_NAMESPACE) as network:
-        network.link("add", ifname=LOAD_INTERFACE, kind="veth", peer=peer, **counts)
-    for namespace, interface in (
-        (LOAD_NAMESPACE, LOAD_INTERFACE),
-        (SERVER_NAMESPACE, SERVER_INTERFACE),
-    ):
+    with IPRoute(netns=link.near.namespace) as network:
+        network.link("add", ifname=link.near.interface, kind="veth", peer=peer, **counts)
+    for namespace, interface in link:
         with IPRoute(netns=namespace) as network:
             network.link("set", index=network.link_lookup(ifname="lo")[0], state="up")
             index = network.link_lookup(ifname=interface)[0]
             network.link("set", index=index, mtu=MTU, state="up")
 
 
-def _delete_link(namespace: str, interface: str) -> None:
+def _delete_links(namespace: str) -> None:
     """Deleted by hand: the kernel would do it later, at a time of its own, after the namespace."""
     try:
         with IPRoute(netns=namespace) as network:
-            for index in network.link_lookup(ifname=interface):
-                network.link("del", index=index)
+            for link in network.get_links():
+                if str(link.get_attr("IFLA_IFNAME")).startswith(LINK_PREFIX):
+                    network.link("del", index=link["index"])
     except (NetlinkError, OSError):
         return  # a name without a namespace behind it: the name is all there is to remove
 

@@ -110,7 +110,7 @@ def _steer_polls(
         execute(namespace, ["tee", f"/sys/class/net/{interface}/threaded"], stdin="1")
     except StackcostError:  # the kernel refuses it (EIO) while the interface has no NAPI
         return (), "it has no queue to poll: neither AF_XDP is attached nor GRO on"
-    threads = _find_poll_threads(interface)
+    threads = poll_threads(interface)
     for thread in threads:
         os.sched_setaffinity(thread, cpus)
         os.sched_setscheduler(thread, os.SCHED_FIFO, os.sched_param(POLL_PRIORITY))
@@ -123,8 +123,11 @@ def _poll_in_softirq(namespace: str, interface: str) -> tuple[tuple[int, ...], s
     return (), "threaded NAPI is not wanted"
 
 
-def _find_poll_threads(interface: str) -> tuple[int, ...]:
-    """Threads named napi/<interface>-<id>; they take their name a moment after they start."""
+def poll_threads(interface: str) -> tuple[int, ...]:
+    """Process ids of an interface's NAPI threads, named napi/<interface>-<id>.
+
+    They take their name a moment after they start, so it waits a little for them.
+    """
     prefix = f"napi/{interface}-"
     for _ in range(20):
         found = tuple(

@@ -26,7 +26,7 @@ from harness.load.generator import Generator
 from harness.load.trex_config import Port, TrexConfig
 from harness.testbed.local import LocalTestbed
 from harness.testbed.namespace import spawner
-from harness.testbed.network import LOAD_ADDRESS, SERVER_ADDRESS
+from harness.testbed.wiring import LOAD_ADDRESS, SERVER_ADDRESS
 from harness.truth.bed import truth_experiment
 from harness.truth.least_time import SEND_TO_SELF, SWITCH_TWICE, least_microseconds
 from harness.truth.row import Row, row

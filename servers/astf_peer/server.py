@@ -12,13 +12,9 @@ from harness.load.generator import Generator
 from harness.load.trex_config import Port, TrexConfig
 from harness.model import Collector
 from harness.testbed.namespace import spawner
-from harness.testbed.network import (
-    LOAD_ADDRESS,
-    LOAD_NAMESPACE,
-    SERVER_ADDRESS,
-    kernel_client,
-)
+from harness.testbed.network import kernel_client
 from harness.testbed.steering import ReceiveWork, Steering, steer_receive
+from harness.testbed.wiring import LOAD_ADDRESS, LOAD_NAMESPACE, SERVER_ADDRESS
 from servers.astf_peer.request import first_request
 from servers.base import Endpoint, Server, Task
 from servers.probe import ask

@@ -13,6 +13,7 @@ from harness.collect import (
     process,
     slab,
     softnet,
+    tracking,
 )
 from harness.model import Metric
 
@@ -26,6 +27,7 @@ COLLECTORS = (
     process.Processes,
     slab.Slab,
     softnet.Softnet,
+    tracking.Tracking,
 )
 ROW = re.compile(r"^\| `(\w+\.\w+)` \| (\w+) \| (\w+) \|", re.MULTILINE)
 

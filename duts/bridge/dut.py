@@ -1,0 +1,34 @@
+"""A Linux bridge of two ports."""
+
+import json
+
+from duts.base import Dut
+from harness.errors import StackcostError
+from harness.testbed.wiring import THROUGH_BRIDGE
+
+BRIDGE = "sc-bridge0"
+
+
+class Bridge(Dut):
+    """The generator's ports are neighbours of each other, and the bridge learns where they are."""
+
+    name = "dut/bridge"
+    wiring = THROUGH_BRIDGE
+
+    def configure(self) -> None:
+        """One bridge with both links; without spanning tree, which would let its ports wait."""
+        self.ip(
+            f"link add {BRIDGE} type bridge stp_state 0",
+            *(f"link set {interface} master {BRIDGE}" for interface in self.interfaces),
+            f"link set {BRIDGE} up",
+        )
+
+    def check_health(self) -> None:
+        """Both links are in the state of forwarding."""
+        ports = json.loads(self.execute("bridge", "-json", "link"))
+        states = {port["ifname"]: port["state"] for port in ports}
+        wrong = {
+            name: states.get(name) for name in self.interfaces if states.get(name) != "forwarding"
+        }
+        if wrong:
+            raise StackcostError(f"{self.name} does not forward: {wrong}")

@@ -1,0 +1,36 @@
+"""nftables' limit of new connections (token bucket) and ct count of open ones."""
+
+from duts.tracking import TrackingDut
+
+BURST_S = 0.01  # of the allowed rate; a bucket lets so much through at once after a pause
+LEAST_BURST = 5  # connections; nftables' own default
+CLIENTS = 65_535  # addresses that are counted apart
+RULESET = """table ip stackcost {{
+    set clients {{
+        type ipv4_addr
+        size {clients}
+        flags dynamic
+    }}
+    chain forward {{
+        type filter hook forward priority filter; policy accept;
+        ct state established,related accept
+        {limits}
+    }}
+}}
+"""
+
+
+class ConnectionLimit(TrackingDut):
+    """Each limit that is set; connections beyond one are dropped without a word."""
+
+    name = "dut/connection_limit"
+
+    def ruleset(self) -> str:
+        """Both limits are on new connections, behind which come only established ones."""
+        settings, limits = self.task.dut, []
+        if rate := settings.new_per_second:
+            burst = max(LEAST_BURST, round(rate * BURST_S))
+            limits.append(f"ct state new limit rate over {rate}/second burst {burst} packets drop")
+        if flows := settings.flows_per_client:
+            limits.append(f"ct state new add @clients {{ ip saddr ct count over {flows} }} drop")
+        return RULESET.format(clients=CLIENTS, limits="\n        ".join(limits))

@@ -1,0 +1,3 @@
+"""Address translation of the clients: all behind one address, or each behind its own."""
+
+from duts.nat44.dut import Nat44 as Nat44

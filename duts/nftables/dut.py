@@ -1,0 +1,28 @@
+"""nftables as a stateful firewall: clients may open connections, nobody else."""
+
+from duts.tracking import TrackingDut
+
+TRACKED = "ct state established,related accept"
+RULESET = """table ip stackcost {{
+    chain forward {{
+        type filter hook forward priority filter; policy drop;
+        {rules}
+    }}
+}}
+"""
+
+
+class Nftables(TrackingDut):
+    """`rules` in a list that each new connection goes through; each frame if the list is first."""
+
+    name = "dut/nftables"
+
+    def ruleset(self) -> str:
+        """The list matches an address of TEST-NET-3 (RFC 5737), which no client has."""
+        settings = self.task.dut
+        linear = [
+            f"ip saddr 203.0.113.1 tcp dport {1 + n % 65535} drop" for n in range(settings.rules)
+        ]
+        rules = [TRACKED, *linear] if settings.established_first else [*linear, TRACKED]
+        rules.append('iifname "sc-dut0" ct state new accept')
+        return RULESET.format(rules="\n        ".join(rules))

@@ -1,0 +1,39 @@
+"""What an experiment sets of a device under test; each kind takes what it knows."""
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class DutSettings(BaseModel):
+    """Section `dut` of an experiment."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    rules: int = Field(
+        default=100,
+        ge=0,
+        le=100_000,
+        description="nftables: rules in a linear list that match no frame of the load",
+    )
+    established_first: bool = Field(
+        default=True,
+        description="nftables: accept frames of tracked connections before the list; otherwise "
+        "every frame goes through it",
+    )
+    nat: Literal["masquerade", "static"] = Field(
+        default="masquerade",
+        description="nat44: all clients behind one address, or each behind one of its own",
+    )
+    new_per_second: int | None = Field(
+        default=None, ge=1, description="connection_limit: new connections let through a second"
+    )
+    flows_per_client: int | None = Field(
+        default=None, ge=1, description="connection_limit: open connections of one client address"
+    )
+    tracked_limit: int | None = Field(
+        default=None,
+        ge=100,
+        description="those that track connections: nf_conntrack_max while the device stands; it is "
+        "the whole machine's, and put back afterwards",
+    )

@@ -1,0 +1,27 @@
+"""What devices that track connections have in common: their table's limit, and forgetting it."""
+
+from duts.base import Dut
+from harness.errors import StackcostError
+from harness.testbed import host_sysctl
+from harness.testbed.tracked import forget_tracked
+
+TABLE_LIMIT = "net.netfilter.nf_conntrack_max"
+
+
+class TrackingDut(Dut):
+    """A router that has a table of the connections that go through it (nf_conntrack)."""
+
+    def configure(self) -> None:
+        """As a router, and the table's limit, which a kernel has for all namespaces together."""
+        super().configure()
+        if host_sysctl.read(TABLE_LIMIT) is None:
+            raise StackcostError(
+                f"{self.name} tracks connections, and this kernel does not",
+                "modprobe nf_conntrack; it needs CONFIG_NF_CONNTRACK",
+            )
+        if self.task.dut.tracked_limit is not None:
+            host_sysctl.write(TABLE_LIMIT, str(self.task.dut.tracked_limit))
+
+    def reset(self) -> None:
+        """Empty the table."""
+        forget_tracked(self.endpoint.namespace)

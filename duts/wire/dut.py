@@ -1,0 +1,21 @@
+"""The wire itself, for what the generator and the path can do with nothing between."""
+
+from typing import Any
+
+from duts.base import Dut
+from harness.testbed.wiring import BACK_TO_BACK
+
+
+class Wire(Dut):
+    """One veth pair from the generator to itself."""
+
+    name = "dut/wire"
+    wiring = BACK_TO_BACK
+
+    def start(self) -> None:
+        """Nothing stands between the ports, and nothing is to be configured."""
+        return
+
+    def describe(self) -> dict[str, Any]:
+        """That there is none."""
+        return {"name": self.name}
