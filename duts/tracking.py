@@ -20,7 +20,13 @@ class TrackingDut(Dut):
                 "modprobe nf_conntrack; it needs CONFIG_NF_CONNTRACK",
             )
         if self.task.dut.tracked_limit is not None:
-            host_sysctl.write(TABLE_LIMIT, str(self.task.dut.tracked_limit))
+            self._limit_table(self.task.dut.tracked_limit)
+
+    def _limit_table(self, entries: int) -> None:
+        host_sysctl.write(TABLE_LIMIT, str(entries))
+        seen = int(self.execute("sysctl", "-n", TABLE_LIMIT))
+        if seen != entries:
+            raise StackcostError(f"{TABLE_LIMIT} of {self.name} is {seen:,}, not {entries:,}")
 
     def reset(self) -> None:
         """Empty the table."""

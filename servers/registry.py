@@ -1,4 +1,7 @@
-"""Which servers there are: those of the suite by name, and anybody's by the path of a file."""
+"""Which systems under test there are: the suite's by name, and anybody's by the path of a file.
+
+Servers, and devices that stand between the generator's ports.
+"""
 
 import importlib
 import importlib.util
@@ -11,15 +14,18 @@ from harness.errors import StackcostError
 from servers.base import Server
 
 SUFFIX = ".py"
-SHIPPED = {
-    "nginx/kernel": ("servers.nginx_kernel", "NginxKernel"),
-    "astf-peer": ("servers.astf_peer", "AstfPeer"),
+DEVICES = {
     "dut/wire": ("duts.wire", "Wire"),
     "dut/forwarding": ("duts.forwarding", "Forwarding"),
     "dut/nftables": ("duts.nftables", "Nftables"),
     "dut/nat44": ("duts.nat44", "Nat44"),
     "dut/connection_limit": ("duts.connection_limit", "ConnectionLimit"),
     "dut/bridge": ("duts.bridge", "Bridge"),
+}
+SHIPPED = {
+    "nginx/kernel": ("servers.nginx_kernel", "NginxKernel"),
+    "astf-peer": ("servers.astf_peer", "AstfPeer"),
+    **DEVICES,
 }
 
 

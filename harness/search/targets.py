@@ -9,9 +9,9 @@ from harness.experiment.load_file import load_experiment
 from harness.experiment.matrix import Variant, variants
 from harness.search.runner import Task
 from harness.search.settings import Of, Settings, settings_for
-from servers.registry import SHIPPED
+from servers.registry import DEVICES, SHIPPED
 
-USUAL = Path(__file__).resolve().parents[2] / "experiments" / "compare.yaml"
+EXPERIMENTS = Path(__file__).resolve().parents[2] / "experiments"
 
 
 def task_of(
@@ -39,7 +39,9 @@ def task_of(
 
 def _targets(system: str) -> list[Variant]:
     if system in SHIPPED:
-        return variants(load_experiment(USUAL).model_copy(update={"servers": [system]}))
+        usual = "dut.yaml" if system in DEVICES else "compare.yaml"
+        chosen = {"servers": [system]}
+        return variants(load_experiment(EXPERIMENTS / usual).model_copy(update=chosen))
     if not Path(system).is_file():
         raise StackcostError(
             f"{system} is neither an experiment file nor one of {', '.join(SHIPPED)}",

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from duts.base import Dut
 from harness.errors import StackcostError
 from harness.experiment.identity import profile_hashes
 from harness.experiment.load_file import load_experiment
@@ -12,7 +13,7 @@ from harness.experiment.matrix import pairs, variants
 from harness.experiment.schema import Experiment
 from servers.base import Server
 from servers.probe import fit_body
-from servers.registry import SHIPPED, server_class
+from servers.registry import DEVICES, SHIPPED, server_class
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "haproxy.yaml"
 WHOLE = """
@@ -30,7 +31,8 @@ class Mine(HttpProgram):
 def test_every_server_of_the_suite_is_found_and_called_by_its_name() -> None:
     for name in SHIPPED:
         assert server_class(name).name == name
-    assert [server_class(name).kernel_stack for name in SHIPPED] == [True, False]
+    assert [name for name in SHIPPED if server_class(name).kernel_stack] == ["nginx/kernel"]
+    assert [name for name in SHIPPED if issubclass(server_class(name), Dut)] == list(DEVICES)
 
 
 def test_a_file_is_found_and_called_by_its_own_name(tmp_path: Path) -> None:

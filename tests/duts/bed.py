@@ -1,0 +1,55 @@
+"""A test bed with a device under test, and single trials on it."""
+
+import io
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from rich.console import Console
+
+from duts.base import Dut
+from harness.analysis.readings import Readings
+from harness.experiment.load_file import load_experiment
+from harness.experiment.load_trial import offer_load
+from harness.experiment.progress import Progress
+from harness.experiment.session import Session, open_session
+from harness.model import Trial
+from harness.search.settings import Of
+from harness.search.trials import WARM_UP_S, prepare, reset_server, run_trial
+from harness.testbed.lock import RunLock
+from harness.testbed.signals import ending_signals_raise
+
+EXPERIMENT = load_experiment(Path(__file__).resolve().parents[2] / "experiments" / "dut.yaml", True)
+DEVICE_CPUS = EXPERIMENT.cores.server
+
+
+@contextmanager
+def session_of(kind: type[Dut], folder: Path) -> Iterator[Session]:
+    memory = EXPERIMENT.memory.model_copy(update={"open_cps": 8_000})
+    experiment = EXPERIMENT.model_copy(update={"memory": memory})
+    with (
+        RunLock(),
+        ending_signals_raise(),
+        Progress(60, Console(file=io.StringIO())) as progress,
+        open_session(kind, experiment, folder, "test", progress) as session,
+    ):
+        yield session
+
+
+def ceiling_trial(session: Session, of: Of, load: float) -> Trial:
+    trial = Trial(session.server.name, 1, 0.0)
+    trial.load |= {"round": 1, "response_bytes": session.response_bytes, "ceiling": {"of": of}}
+    run_trial(session, trial, of, load, 0.5)
+    return trial
+
+
+def load_trial(session: Session, rate: float, seconds: float) -> Readings:
+    trial = Trial(session.server.name, 1, rate)
+    trial.load |= {"round": 1, "response_bytes": session.response_bytes}
+    part = session.experiment.load.model_copy(
+        update={"warm_up_s": WARM_UP_S, "sustain_s": seconds, "drain_s": 8.0}
+    )
+    prepare(session, "connections")
+    offer_load(session, trial, part)
+    reset_server(session)
+    return Readings(trial)

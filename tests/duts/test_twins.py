@@ -1,0 +1,26 @@
+"""Devices that only forward, and no device at all: nothing is lost, all that was asked is done."""
+
+from pathlib import Path
+
+import pytest
+
+from duts.base import Dut
+from duts.bridge import Bridge
+from duts.forwarding import Forwarding
+from duts.wire import Wire
+from harness.analysis import device, flows
+from tests.duts.bed import load_trial, session_of
+
+pytestmark = pytest.mark.bed
+
+
+@pytest.mark.parametrize("kind", [Forwarding, Bridge, Wire])
+def test_what_only_forwards_does_what_the_wire_does(kind: type[Dut], tmp_path: Path) -> None:
+    with session_of(kind, tmp_path) as session:
+        seen = load_trial(session, 1_000, 1.0)
+    trial, lost = seen.trial, device.lost_frames(seen.trial)
+    opened = flows.client_counter(trial, "tcps_connattempt")
+    assert flows.completed(trial) == opened > 0
+    assert flows.retransmitted(trial) == flows.failed(trial) == 0
+    assert flows.client_counter(trial, "tcps_rcvbyte") == opened * session.response_bytes
+    assert lost == (None if kind is Wire else device.Lost(0, 0, 0))
