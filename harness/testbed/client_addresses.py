@@ -13,7 +13,7 @@ from ipaddress import IPv4Address
 from pyroute2 import IPRoute
 
 from harness.testbed.namespace import execute
-from harness.testbed.network import (
+from harness.testbed.wiring import (
     LOAD_ADDRESS,
     LOAD_INTERFACE,
     LOAD_NAMESPACE,
