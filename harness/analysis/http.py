@@ -2,9 +2,12 @@
 
 from collections.abc import Collection
 
+from hdrh.histogram import HdrHistogram
+
 from harness.analysis import checks, cpu, flows
 from harness.analysis.checks import Check
 from harness.analysis.readings import Readings
+from harness.collect.latency import percentile_us
 from harness.model import Trial
 
 VARIATION_LIMIT = 0.10  # of the rate from second to second; a closed loop wavers with the machine
@@ -25,6 +28,9 @@ def flags(seen: Readings, server_cpus: Collection[int]) -> list[str]:
     steady = seen.trial.load.get("steadiness")
     if steady and steady["variation"] > VARIATION_LIMIT:
         found.append(f"the rate wavered by {steady['variation']:.1%} from second to second")
+    overflows = seen.growth("tcp.counter", "sustain", counter="TcpExtListenOverflows")
+    if overflows:
+        found.append(f"the accept queue was full {overflows:.0f} times: SYNs were sent again")
     if unsent := (seen.trial.load.get("http") or {}).get("unsent"):
         found.append(f"{unsent} requests were due and not answered until the end")
     return found
@@ -103,6 +109,19 @@ def client_cost(
         "softirq": cpu.kernel_seconds(seen, cpus, phase)["softirq"],
     }
     return cpu.per_connection(seen, seconds, phase)
+
+
+def concurrency(trial: Trial) -> float | None:
+    """Connections of all clients at once."""
+    asked = trial.load.get("asked")
+    return float(asked["processes"] * asked["connections"]) if asked else None
+
+
+def p99_us(trial: Trial) -> float | None:
+    """99th percentile of a trial's times, of the first kind that was told; None without any."""
+    kinds: dict[str, str] = next(iter((trial.load.get("latency") or {}).values()), {})
+    text = next(iter(kinds.values()), None)
+    return percentile_us(HdrHistogram.decode(text), 99.0) if text else None
 
 
 def told(trial: Trial, name: str) -> float | None:

@@ -174,6 +174,7 @@ def _http_figures(trials: list[Readings], context: Context) -> HttpFigures | Non
     )
     return HttpFigures(
         **asked,
+        concurrency=spread([http.concurrency(seen.trial) for seen in trials], "1"),
         rate=told("rate", "1/s"),
         bandwidth=told("bits_per_second", "bit/s"),
         failed=spread([float(flows.failed(seen.trial)) for seen in trials], "1"),

@@ -33,7 +33,8 @@ class Definition(Part):
 class HttpFigures(Part):
     """What HTTP clients were asked for in a test, and what they counted, summed over them.
 
-    `connections`: of each of the `processes`. `rate`: requests answered per second, of "new"
+    `connections`: of each of the `processes`; `concurrency`: of all together, where it was found it
+    may differ from round to round. `rate`: requests answered per second, of "new"
     connections so many connections. `bandwidth`: of what was received, headers included.
     `clients_busy`, `server_busy`: shares of the cores' time that was not idle. `latency_means`:
     what the program's times begin with, in words.
@@ -46,6 +47,7 @@ class HttpFigures(Part):
     kept: bool
     tls: bool
     measures: Literal["connections", "requests", "throughput", "latency"]
+    concurrency: Spread
     rate: Spread
     bandwidth: Spread
     failed: Spread

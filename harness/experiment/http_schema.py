@@ -15,6 +15,20 @@ def _as_list(value: object) -> object:
     return value if isinstance(value, list | tuple) else [value]
 
 
+class Concurrency(Section):
+    """How many connections are open at once is found, not given: the most with short waits.
+
+    Doubled from `first` while the 99th percentile of a trial stays below the limit and nothing
+    fails, then narrowed down `steps` times; never more than `most`. Counts are of all clients.
+    """
+
+    p99_below_ms: float = Field(gt=0)
+    first: int = Field(ge=1)
+    most: int = Field(ge=1)
+    steps: int = Field(default=2, ge=0, le=10)
+    trial_s: Seconds = Field(description="sustain time of each trial of the search")
+
+
 class HttpTest(Section):
     """One test: what every client asks for. What is left out is as the whole load says.
 
@@ -52,7 +66,10 @@ class HttpLoad(Section):
     processes: int = Field(
         ge=1, le=1024, description="client processes; auto: one for each core of the load"
     )
-    connections: int = Field(ge=1, le=100_000, description="of each client process")
+    connections: int = Field(default=1, ge=1, le=100_000, description="of each client process")
+    concurrency: Concurrency | None = Field(
+        default=None, description="in place of connections: found in each turn"
+    )
     warm_up_s: Seconds
     sustain_s: Seconds
     tests: list[HttpTest] = Field(min_length=1)
@@ -85,6 +102,8 @@ class HttpLoad(Section):
     @property
     def most_connections(self) -> int:
         """Of all client processes at once."""
+        if self.concurrency:
+            return self.concurrency.most
         return self.processes * max(self.connections_of(test) for test in self.tests)
 
     def test(self, name: str) -> HttpTest:

@@ -21,16 +21,20 @@ OVERHANG_S = 1.0
 def run_http_trial(session: HttpSession, trial: Trial) -> None:
     """Make the test that `trial.load["test"]` names, and fill the trial in as it goes.
 
+    `trial.load` may have "connections" of each process and "sustain_s" in place of the plan's.
+
     The clients are never told to stop: each ends by itself when its time is over, which is after
     the sustain window's last edge.
     """
     http = session.http
     test = http.test(trial.load["test"])
-    asks = asks_of(session, test, trial.offered_cps or None)
+    connections = trial.load.get("connections") or http.connections_of(test)
+    sustain_s = trial.load.get("sustain_s") or http.sustain_s
+    asks = asks_of(session, test, trial.offered_cps or None, connections, sustain_s)
     trial.load["asked"] = {
         "program": http.program_of(test),
         "processes": http.processes,
-        "connections": http.connections_of(test),
+        "connections": connections,
         "body_bytes": test.body_bytes,
         "kept": test.kept,
         "tls": test.tls,
@@ -44,7 +48,7 @@ def run_http_trial(session: HttpSession, trial: Trial) -> None:
     try:
         with Clients(used, asks, namespace, cpus, session.addresses, folder) as clients:
             trial.load["processes"] = clients.process_ids
-            _sustain(session, trial, clients)
+            _sustain(session, trial, clients, sustain_s)
             trial.load["http"] = summed(clients.wait()) | {"latency_means": used.latency}
             trial.load["latency"] = {"": trial.load["http"].pop("latency")}
             trial.load["http"]["cpu_seconds"] = clients.cpu_seconds()
@@ -58,16 +62,22 @@ def run_http_trial(session: HttpSession, trial: Trial) -> None:
     trial.flags = flags(seen, session.experiment.cores.server)
 
 
-def asks_of(session: HttpSession, test: HttpTest, rate: float | None) -> list[Ask]:
+def asks_of(
+    session: HttpSession,
+    test: HttpTest,
+    rate: float | None,
+    connections: int,
+    sustain_s: float,
+) -> list[Ask]:
     """What each client process does; a rate is shared out evenly."""
     http, workload = session.http, session.experiment.workload
     port = TLS_PORT if test.tls else workload.port
     # Programs take whole seconds; what is more than the window needs is its overhang.
-    seconds = math.ceil(http.warm_up_s + http.sustain_s + OVERHANG_S)
+    seconds = math.ceil(http.warm_up_s + sustain_s + OVERHANG_S)
     ask = Ask(
         url=f"{'https' if test.tls else 'http'}://{workload.server}:{port}",
         paths=tuple(map(path_of, test.body_bytes)),
-        connections=http.connections_of(test),
+        connections=connections,
         kept=test.kept,
         seconds=seconds,
         warm_up_s=http.warm_up_s,
@@ -76,7 +86,7 @@ def asks_of(session: HttpSession, test: HttpTest, rate: float | None) -> list[As
     return [ask] * http.processes
 
 
-def _sustain(session: HttpSession, trial: Trial, clients: Clients) -> None:
+def _sustain(session: HttpSession, trial: Trial, clients: Clients, sustain_s: float) -> None:
     """Read at both edges of the sustain window, all clients going."""
     http = session.http
     began = session.read_edge()
@@ -84,7 +94,7 @@ def _sustain(session: HttpSession, trial: Trial, clients: Clients) -> None:
     first = session.read_edge()
     trial.phases["warm-up"] = Window(began, first)
     session.look("during")
-    session.progress.pause(http.sustain_s)
+    session.progress.pause(sustain_s)
     last = session.read_edge()
     trial.load["ended_early"] = not clients.all_run()
     trial.phases["sustain"] = Window(first, last)

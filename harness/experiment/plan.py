@@ -101,7 +101,12 @@ def seconds_of(trial: Trial, experiment: Experiment) -> float:
         opening = int(trial.load["open_flows"]) / part.open_cps
         return 2 * opening + part.settle_s + part.read_s + (HOLD_EXTRA_S if opening else 0)
     if experiment.http:
-        return experiment.http.warm_up_s + experiment.http.sustain_s + HTTP_EXTRA_S
+        http = experiment.http
+        seconds = http.warm_up_s + http.sustain_s + HTTP_EXTRA_S
+        if (search := http.concurrency) is not None:
+            doublings = max(1, (search.most // search.first).bit_length())
+            seconds += doublings * (http.warm_up_s + search.trial_s + HTTP_EXTRA_S)
+        return seconds
     load = experiment.load
     return load.warm_up_s + load.sustain_s + OVERHANG_S + LOAD_EXTRA_S
 

@@ -11,11 +11,13 @@ from rich.console import Console
 
 from harness.analysis import http
 from harness.analysis.checks import disturbances, is_hold
-from harness.analysis.flows import is_http
+from harness.analysis.flows import failed, is_http
+from harness.analysis.http import p99_us
 from harness.analysis.readings import Readings
 from harness.collect.machine import describe_machine
 from harness.errors import StackcostError
 from harness.experiment.attempts import storing, until_undisturbed
+from harness.experiment.concurrency import find_concurrency
 from harness.experiment.hold_trial import run_hold_trial
 from harness.experiment.http_session import HttpSession, open_http_session
 from harness.experiment.http_trial import run_http_trial
@@ -175,9 +177,38 @@ class _Runner:
     def _run_http_turn(self, turn: Turn, session: HttpSession) -> None:
         self._begin(turn, session)
         for trial in turn.loads:
+            if session.http.concurrency:
+                trial.load["connections"] = self._find_connections(session, trial)
             rate = f" at {trial.offered_cps:,.0f} requests/s" if trial.offered_cps else ""
             what = f"{trial.load['test']}{rate}"
             self._measure(session, trial, what, partial(run_http_trial, session))
+
+    def _find_connections(self, session: HttpSession, planned: Trial) -> int:
+        """Connections of each client process, by trials that are kept and in no figure."""
+        http = session.http
+        limit = http.concurrency
+        assert limit is not None
+
+        def holds(count: int) -> bool:
+            self._repeats += 1
+            trial = dataclasses.replace(
+                planned,
+                number=planned.number + self._repeats - 1,
+                load=dict(planned.load) | {"connections": each(count), "sustain_s": limit.trial_s},
+                phases={},
+                flags=[],
+                set_aside="a trial of the search for the concurrency",
+            )
+            session.say(f"{trial.load['test']}: {count:,} connections at once?")
+            with storing(self._run, session, trial):
+                run_http_trial(session, trial)
+            p99 = p99_us(trial)
+            return p99 is not None and p99 < limit.p99_below_ms * 1000 and not failed(trial)
+
+        def each(count: int) -> int:
+            return max(1, count // http.processes)
+
+        return each(find_concurrency(limit, holds))
 
     def _begin(self, turn: Turn, session: ServerSession) -> None:
         self._pass(setup_seconds(self._experiment))

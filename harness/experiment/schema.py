@@ -186,6 +186,9 @@ class Nginx(Section):
     worker_connections: int = Field(
         default=16_384, ge=64, description="room in each worker; nginx allocates it at start"
     )
+    backlog: int | None = Field(
+        default=None, ge=1, description="accept queue of each worker; nginx's own default is 511"
+    )
 
 
 def workers_part(workers: int) -> str:
@@ -207,6 +210,20 @@ def length_part(response_bytes: int) -> str:
 def cores_part(cores: int) -> str:
     """How a number of the server's cores stands in a variant's name."""
     return f"{cores}-cores"
+
+
+def axis_of(name: str) -> tuple[str, int, str]:
+    """A variant's name without its number of workers or cores, that number, and what it counts.
+
+    1 and nothing where neither varies.
+    """
+    found = re.search(r"[,:](\d+)-(workers|cores)\b", name)
+    if found is None:
+        return name, 1, ""
+    server, _, parts = name.partition(":")
+    rest = ",".join(part for part in parts.split(",") if part != found[0][1:])
+    what = "worker processes" if found[2] == "workers" else "cores"
+    return f"{server}:{rest}" if rest else server, int(found[1]), what
 
 
 class Matrix(Section):

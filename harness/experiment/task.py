@@ -36,6 +36,7 @@ def task_of(experiment: Experiment, kind: type[Server]) -> Task:
             tier=tier_of(nginx.tuning if kind.kernel_stack else "stock"),
             profile=NO_PROFILE,
             tunables={},
+            backlog=nginx.backlog,
             files=http.files,
             tls_port=TLS_PORT if http.tls else None,
         )
@@ -46,6 +47,7 @@ def task_of(experiment: Experiment, kind: type[Server]) -> Task:
         workers=nginx.workers,
         worker_connections=nginx.worker_connections,
         tier=tier_of(nginx.tuning if kind.kernel_stack else "stock"),
+        backlog=nginx.backlog,
         profile=experiment.memory.profile,
         tunables=tunables_of(workload, workload.response_bytes),
         dut=experiment.dut,

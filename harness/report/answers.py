@@ -6,8 +6,9 @@ from harness.analysis.published import Recomputed
 from harness.analysis.summary import Factor
 from harness.report.beside import Beside
 from harness.report.difference import Difference, sentence
+from harness.report.http import KINDS, Series, Tls, reached, series
 from harness.report.opened import OpenedRuns
-from harness.report.words import number, with_interval
+from harness.report.words import number, with_interval, with_range
 
 NAMED = 2  # so many factors are told one by one; of more, the smallest and the largest
 
@@ -32,6 +33,56 @@ def cpu_answer(runs: OpenedRuns) -> str:
     told = " and ".join(f"{number(cost)} us on {name}" for cost, name in shown)
     between = f" {_others(len(known) - 2, 'system')}" if len(known) > NAMED else ""
     return f"**One connection takes {told} of CPU.**{between}"
+
+
+def http_answer(runs: OpenedRuns) -> str:
+    """The most of each kind that clients reached, and of what system."""
+    best: dict[str, tuple[float, str]] = {}
+    for summary in runs.summaries:
+        for one in series(summary):
+            for name, points in one.points.items():
+                for x, level in points.items():
+                    value = one.value(level)
+                    if value.median is None or one.what == "latency":
+                        continue
+                    words = f"{with_range(value)} {one.unit} ({one.test}, {name}, {x} {one.x})"
+                    tls = " over TLS" if level.http and level.http.tls else ""
+                    kind = one.what + tls
+                    best[kind] = max(best.get(kind, (0.0, "")), (value.median, words))
+    if not best:
+        return "**No test of HTTP clients came to its end in these runs: 0 figures.**"
+    return "**At most " + "; ".join(words for _, words in best.values()) + ".**"
+
+
+def reached_answer(every: Sequence[Series]) -> str:
+    """The ceiling of each test over workers or cores, and how many it takes to reach it."""
+    lines = [
+        f"- {one.name}, {name}: {words}" for one in every for name, words in reached(one).items()
+    ]
+    return "\n".join(lines) or (
+        "Each system was measured with one number of workers or cores only, as the server has no "
+        "more cores here: how its figures scale is not known."
+    )
+
+
+def tls_answer(pairs: Sequence[Tls]) -> str:
+    """How many times fewer connections TLS leaves, and where the difference goes."""
+    lines = []
+    for pair in pairs:
+        if pair.rate.median is None:
+            continue
+        shares = [(share, kind) for kind in KINDS if (share := pair.share(kind)) is not None]
+        told = ", ".join(f"{kind} {share:.0%}" for share, kind in sorted(shares, reverse=True))
+        costs = pair.plain.server_cpu_total, pair.over_tls.server_cpu_total
+        lines.append(
+            f"**{pair.system}: {pair.over_tls.load} reaches {pair.rate.median:.1%} of "
+            f"{pair.plain.load}** ({pair.rate.minimum:.1%} to {pair.rate.maximum:.1%} in the "
+            f"rounds). One connection takes {with_range(costs[1])} us of the server's CPU instead "
+            f"of {with_range(costs[0])}; the additional time is {told}. User time is the "
+            "handshake's cryptography; the rest is more system calls, more packets and more "
+            "round trips for each connection."
+        )
+    return "\n\n".join(lines)
 
 
 def memory_answer(runs: OpenedRuns) -> str:

@@ -4,6 +4,14 @@ from rich.console import Console
 from rich.table import Table
 
 from harness.analysis.summary import Summary
+from harness.report.http import (
+    clients_table,
+    series,
+    shared_remark,
+    tests_table,
+    tls_pairs,
+    tls_table,
+)
 from harness.report.tables import TextTable, cost_table, latency_table, load_table, memory_table
 from harness.report.words import factor
 
@@ -12,7 +20,21 @@ SHOWN_DOUBTS = 6  # of each sort; the report has all
 
 
 def print_summary(summary: Summary, console: Console) -> None:
-    """Cost per connection, memory per flow, the factors, and what there is to distrust."""
+    """Cost per connection, memory per flow, the factors, and what there is to distrust.
+
+    Of HTTP clients the tests in the shape of publications instead.
+    """
+    tests = series(summary)
+    if tests:
+        console.print(draw(tests_table(tests, summary)))
+        for table in (tls_table(tls_pairs(summary)), clients_table(summary)):
+            if table.rows:
+                console.print(draw(table))
+        for system, why in summary.not_measured.items():
+            console.print(f"not measured: {system}: {why}", highlight=False, markup=False)
+        console.print(shared_remark(summary).replace("**", ""), highlight=False, markup=False)
+        _print_doubts(summary, console)
+        return
     console.print(draw(load_table(summary)))
     console.print(draw(latency_table(summary)))
     memory = memory_table(summary)

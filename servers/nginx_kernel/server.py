@@ -37,6 +37,7 @@ class NginxKernel(Server):
     `request`: what `response_length` and the health check send; give the very request of the load,
     as headers of the response depend on it.
     `directives`: a tuning's own, by context; they come before those given here.
+    `backlog`: of each listening socket; nginx's default is 511.
     `files`: lengths by path, served from a tmpfs, in place of the one body. `tls_port`: where the
     same is served over TLS.
     """
@@ -55,6 +56,7 @@ class NginxKernel(Server):
         keepalive_timeout_s: int = 75,
         request: bytes = DEFAULT_REQUEST,
         directives: Directives | None = None,
+        backlog: int | None = None,
         files: Mapping[str, int] | None = None,
         tls_port: int | None = None,
     ):
@@ -68,6 +70,7 @@ class NginxKernel(Server):
         self._keepalive_timeout_s = keepalive_timeout_s
         self._request = request
         self._directives = directives or {}
+        self._backlog = backlog
         self._files = dict(files or {})
         self._tls_port = tls_port
         if self._files:
@@ -87,6 +90,7 @@ class NginxKernel(Server):
             worker_connections=task.worker_connections,
             directives=task.tier.directives(),
             request=task.request,
+            backlog=task.backlog,
             files=task.files,
             tls_port=task.tls_port,
         )
@@ -254,6 +258,7 @@ class NginxKernel(Server):
             address=self._endpoint.address,
             port=self._endpoint.port,
             reuseport=self._reuseport,
+            backlog=self._backlog,
             files=self._files,
             tls_port=self._tls_port,
         )

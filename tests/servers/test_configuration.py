@@ -15,6 +15,7 @@ SETTINGS = {
     "address": "48.0.0.1",
     "port": 80,
     "reuseport": False,
+    "backlog": None,
     "files": {},
     "tls_port": None,
     "directives": {"main": {}, "events": {}, "http": {"sendfile": "on"}},
@@ -31,6 +32,7 @@ def test_only_modules_of_this_build_are_named() -> None:
     assert "sendfile on;" in text
     assert "listen 48.0.0.1:80;" in text and "worker_rlimit_nofile" not in text
     assert "listen 48.0.0.1:80 reuseport;" in render(BUILD, **{**SETTINGS, "reuseport": True})
+    assert "listen 48.0.0.1:80 backlog=9;" in render(BUILD, **{**SETTINGS, "backlog": 9})
 
 
 def test_a_value_left_out_is_an_error() -> None:

@@ -16,6 +16,7 @@ from harness.report.plots.cpu import (
 from harness.report.plots.differences import ratios
 from harness.report.plots.drawing import SERVER_COLOURS, WIDTH, as_svg
 from harness.report.plots.factors import factor_intervals, factor_steps
+from harness.report.plots.http import tests_over_axis, tls_by_kind
 from harness.report.plots.load import ceilings_found, completed_against_offered, latency_over_load
 from harness.report.plots.memory import (
     caches_by_system,
@@ -47,4 +48,6 @@ __all__ = [
     "parts_by_system",
     "ratios",
     "redrawn",
+    "tests_over_axis",
+    "tls_by_kind",
 ]

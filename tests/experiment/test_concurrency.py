@@ -1,0 +1,26 @@
+"""Which concurrency is found, for servers whose limit is known."""
+
+import pytest
+
+from harness.experiment.concurrency import find_concurrency
+from harness.experiment.http_schema import Concurrency
+
+
+@pytest.mark.parametrize("limit", [9, 70, 512, 513, 2047, 3000])
+def test_the_highest_that_holds_is_found_to_a_fraction(limit: int) -> None:
+    tried: list[int] = []
+
+    def holds(count: int) -> bool:
+        tried.append(count)
+        return count <= limit
+
+    settings = Concurrency(p99_below_ms=1000, first=64, most=16_384, steps=3, trial_s=1)
+    found = find_concurrency(settings, holds)
+    assert limit / 2 ** (1 / 8) <= found + 1 and found <= limit
+    assert len(tried) == len(set(tried)) <= 12
+
+
+def test_never_more_than_the_most_and_one_when_none_holds() -> None:
+    settings = Concurrency(p99_below_ms=1000, first=100, most=350, trial_s=1)
+    assert find_concurrency(settings, lambda count: True) == 350
+    assert find_concurrency(settings, lambda count: False) == 1

@@ -1,0 +1,77 @@
+"""What an experiment may say of HTTP clients, and what `auto` becomes."""
+
+from pathlib import Path
+
+import pytest
+
+from harness.errors import StackcostError
+from harness.experiment.load_file import load_experiment
+from harness.experiment.matrix import variants
+from harness.experiment.plan import plan
+from harness.experiment.shares import doublings, resolve_auto
+
+EXPERIMENTS = Path(__file__).resolve().parents[2] / "experiments"
+COOKBOOK = EXPERIMENTS / "nginx_cookbook.yaml"
+
+
+def edited(folder: Path, old: str, new: str) -> Path:
+    text = COOKBOOK.read_text()
+    assert old in text
+    path = folder / "edited.yaml"
+    path.write_text(text.replace(old, new))
+    return path
+
+
+def test_doublings_end_with_all() -> None:
+    assert doublings(1) == [1] and doublings(6) == [1, 2, 4, 6] and doublings(8) == [1, 2, 4, 8]
+
+
+def test_auto_is_what_the_machine_has(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.sched_getaffinity", lambda _: set(range(12)))
+    found = resolve_auto(
+        {
+            "cores": "auto",
+            "matrix": {"workers": "auto", "cores": [1, 3]},
+            "http": {"processes": "auto"},
+        }
+    )
+    assert found["cores"] == {"load": [0, 1, 2, 3, 4, 5], "server": [6, 7, 8, 9, 10, 11]}
+    assert found["matrix"] == {"workers": [1, 2, 4, 6], "cores": [1, 3]}
+    assert found["http"] == {"processes": 6}
+
+
+def test_the_cookbook_has_every_test_of_its_tables_for_every_system() -> None:
+    experiment = load_experiment(COOKBOOK)
+    measured = [each for each in variants(experiment) if not each.lacking]
+    trials = [trial for turn in plan(experiment) for trial in turn.trials]
+    assert experiment.http is not None
+    assert len(trials) == experiment.rounds * len(measured) * len(experiment.http.tests)
+    assert {"tps", "tps-tls", "rps-0k", "rps-100k", "thr-100m"} <= {
+        trial.load["test"] for trial in trials
+    }
+    lacking = [each for each in variants(experiment) if each.lacking]
+    assert all("onload" in each.name for each in lacking)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ("program: wrk", "program: curl", "program"),
+        ("name: tps-tls", "name: tps", "two tests have the same name"),
+        ("body_bytes: 1000 }", "body_bytes: 1000, rates: [100] }", "only h2load keeps to rates"),
+        ("program: wrk\n", "program: ab\n  x: 1\n", "http.x"),
+        ("measures: connections, body_bytes: 0 }", "body_bytes: 0 }", "measures"),
+        ("http:\n  program: wrk", "load: {profile: x.py}\nhttp:\n  program: wrk", "load.offered"),
+    ],
+)
+def test_what_is_wrong_is_told(tmp_path: Path, old: str, new: str, told: str) -> None:
+    with pytest.raises(StackcostError, match=told):
+        load_experiment(edited(tmp_path, old, new))
+
+
+def test_either_profiles_or_http(tmp_path: Path) -> None:
+    text = COOKBOOK.read_text()
+    path = tmp_path / "none.yaml"
+    path.write_text(text[: text.index("http:")])
+    with pytest.raises(StackcostError, match="it needs a load"):
+        load_experiment(path)

@@ -1,0 +1,104 @@
+"""What each client program prints, and what is made of it; the programs themselves: test_on_bed."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hdrh.histogram import HdrHistogram
+
+from harness.load.http.ab import ApacheBench
+from harness.load.http.clients import summed
+from harness.load.http.h2load import H2load
+from harness.load.http.program import INTENDED, REQUEST, Ask, Told
+from harness.load.http.times import Times, encoded
+from harness.load.http.wrk import Wrk
+
+ASK = Ask("http://48.0.0.1:80", ("/1000.bin",), connections=50, kept=False, seconds=3)
+SUMMARY = """
+requests: {n} total, {n} started, {n} done, {n} succeeded, 0 failed, 0 errored, 0 timeout
+status codes: {n} 2xx, 0 3xx, 0 4xx, 0 5xx
+traffic: 1.00MB (1000000) total, 1KB (1000) headers (space savings 0.00%), 1KB (1000) data
+"""
+
+
+def test_wrk_counts_and_every_time(tmp_path: Path) -> None:
+    printed = (
+        "Running 3s test\nstackcost 3000000 300 90000 connect=2 read=0 write=0 status=5 timeout=1\n"
+        "time 100 200\ntime 5000 100\n"
+    )
+    told = Wrk().read(ASK, tmp_path, printed)
+    assert (told.seconds, told.requests, told.received) == (3.0, 295, 90_000)
+    assert told.failed == {"connect": 2, "status": 5, "timeout": 1}
+    assert dict(zip(told.times[REQUEST].microseconds, told.times[REQUEST].counts, strict=True)) == {
+        100: 200,
+        5000: 100,
+    }
+
+
+def test_wrk_that_said_nothing_usual_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="unable to connect"):
+        Wrk().read(ASK, tmp_path, "unable to connect to 48.0.0.1:80 Connection refused")
+
+
+def test_ab_percentiles_stand_for_as_many_requests(tmp_path: Path) -> None:
+    rows = [*(f"{at},{1.0 if at < 99 else 20.0}" for at in range(100)), "100,50.0"]
+    (tmp_path / "percentiles.csv").write_text("Percentage served,Time in ms\n" + "\n".join(rows))
+    printed = (
+        "Time taken for tests:   3.000 seconds\nComplete requests:      1000\n"
+        "Failed requests:        3\n   (Connect: 0, Receive: 0, Length: 3, Exceptions: 0)\n"
+        "Total transferred:      11595000 bytes\n"
+    )
+    told = ApacheBench().read(ASK, tmp_path, printed)
+    assert (told.requests, told.failed, told.received) == (997, {"length": 3}, 11_595_000)
+    (times,) = told.times.values()
+    assert times.counts.sum() == 1000 and times.microseconds.max() == 50_000
+    histogram = HdrHistogram.decode(encoded([times]))
+    assert histogram.get_value_at_percentile(97) == pytest.approx(1000, rel=0.02)
+    assert histogram.get_value_at_percentile(99.5) == pytest.approx(50_000, rel=0.02)
+
+
+def at_rate(tmp_path: Path, starts_us: list[int], took_us: int, rate: float) -> Told:
+    lines = (f"{1_700_000_000_000_000 + start}\t200\t{took_us}\n" for start in starts_us)
+    (tmp_path / "requests.tsv").write_text("".join(lines))
+    ask = Ask(ASK.url, ASK.paths, 1, kept=True, seconds=2, rate=rate)
+    return H2load().read(ask, tmp_path, SUMMARY.format(n=len(starts_us)))
+
+
+def test_a_request_sent_late_has_waited_since_its_intended_start(tmp_path: Path) -> None:
+    """10 a second for two seconds; the server stalls from 0.5 to 1.5 s, then they come at once."""
+    due = [at * 100_000 for at in range(20)]
+    sent = [max(at, 1_500_000) if 500_000 <= at < 1_500_000 else at for at in due]
+    told = at_rate(tmp_path, sent, 1000, rate=10)
+    assert told.unsent == 0 and told.times[REQUEST].microseconds.max() == 1000
+    waited = np.sort(told.times[INTENDED].microseconds)
+    assert waited[-1] == 1_001_000 and (waited > 100_000).sum() == 10
+
+
+def test_what_was_due_and_never_answered_has_waited_until_the_end(tmp_path: Path) -> None:
+    told = at_rate(tmp_path, [0, 100_000, 200_000], 1000, rate=10)
+    assert told.unsent == 17
+    assert told.times[INTENDED].microseconds.max() == 2_000_000 - 300_000
+
+
+@pytest.mark.parametrize("rate", [333, 1000, 1500, 7777, 20_000])
+def test_connections_are_opened_in_bursts_of_whole_milliseconds(tmp_path: Path, rate: int) -> None:
+    ask = Ask(ASK.url, ASK.paths, 1, kept=False, seconds=2, rate=rate)
+    command = H2load().command(ask, tmp_path)
+    each, count, period = (
+        int(next(o for o in command if o.startswith(name)).removeprefix(name).removesuffix("ms"))
+        for name in ("-r", "-n", "--rate-period=")
+    )
+    assert each * 1000 / period == pytest.approx(rate, rel=0.005)
+    assert count == 2 * rate
+
+
+def test_several_clients_are_summed_and_their_times_merged() -> None:
+    fast = Told(2.0, 200, 2000, {}, {REQUEST: Times(np.array([100]), np.array([200]))})
+    slow = Told(2.0, 100, 1000, {"read": 1}, {REQUEST: Times(np.array([900]), np.array([100]))})
+    together = summed([fast, slow])
+    assert (together["rate"], together["requests"], together["failed"]) == (150, 300, {"read": 1})
+    assert together["bits_per_second"] == 12_000
+    histogram = HdrHistogram.decode(together["latency"][REQUEST])
+    assert histogram.get_total_count() == 300
+    assert histogram.get_value_at_percentile(60) == pytest.approx(100, rel=0.02)
+    assert histogram.get_value_at_percentile(70) == pytest.approx(900, rel=0.02)
