@@ -51,13 +51,13 @@ class Task:
     load will send, as headers of a response may depend on them; empty for a server that speaks
     frames itself. `open_flows`: the most connections that will be held open at once. `workers`:
     processes or threads that serve, None for one on each core. `worker_connections`: for how many
-    connections each has to have room. `backlog`: length of the accept queue, None for the server's
-    own default; the kernel cuts it to net.core.somaxconn. `tier`: the tuning; sysctls and receive work are set by the
+    connections each has to have room. `tier`: the tuning; sysctls and receive work are set by the
     harness. `profile`, `tunables`: the load's ASTF profile, for a server that runs one itself.
-    `files`: for HTTP clients, the length of the body by path; each is in memory, and `request` asks
-    for the shortest. Empty: one response whatever is asked for. `tls_port`: where the same is
-    served over TLS by a certificate of its own, every handshake a full one; None: nowhere.
-    `dut`: for a device under test.
+    `backlog`: length of the accept queue, None for the server's own default; the kernel cuts it to
+    net.core.somaxconn. `files`: for HTTP clients, the length of the body by path; each is in
+    memory, and `request` asks for the shortest. Empty: one response whatever is asked for.
+    `tls_port`: where the same is served over TLS by a certificate of its own, every handshake a
+    full one; None: nowhere. `dut`: for a device under test.
     """
 
     response_bytes: int

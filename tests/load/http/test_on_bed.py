@@ -1,0 +1,128 @@
+"""The client programs themselves against nginx on the real test bed, over HTTP and HTTPS."""
+
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hdrh.histogram import HdrHistogram
+
+from harness.errors import StackcostError
+from harness.load.http import Addresses, Ask, Clients, program
+from harness.load.http.clients import summed
+from harness.testbed.client_addresses import FIRST_USER, addresses_of, client_addresses
+from harness.testbed.local import LocalTestbed
+from harness.testbed.namespace import execute
+from harness.testbed.network import SERVER_NAMESPACE, SERVICE_ADDRESS
+from servers.nginx_kernel import NginxKernel
+
+FILES = {"/0.bin": 0, "/1000.bin": 1000, "/30000.bin": 30_000}
+OWN = addresses_of("16.0.0.1-16.0.0.3", 2)
+PLAIN, TLS = f"http://{SERVICE_ADDRESS}:80", f"https://{SERVICE_ADDRESS}:443"
+
+pytestmark = pytest.mark.bed
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[LocalTestbed, NginxKernel]]:
+    folder = tmp_path_factory.mktemp("bed")
+    with LocalTestbed(wanted_hugepages=0) as bed:
+        nginx = NginxKernel(
+            bed.endpoint(folder),
+            worker_connections=512,
+            request=b"GET /0.bin HTTP/1.1\r\nHost: 48.0.0.1\r\n\r\n",
+            files=FILES,
+            tls_port=443,
+        )
+        nginx.start()
+        try:
+            with client_addresses(OWN, SERVICE_ADDRESS):
+                yield bed, nginx
+        finally:
+            nginx.stop()
+
+
+def clients(bed: LocalTestbed, name: str, ask: Ask, folder: Path) -> Clients:
+    addresses = Addresses(FIRST_USER, OWN)
+    return Clients(program(name), [ask, ask], bed.load_namespace, bed.cpus.load, addresses, folder)
+
+
+@pytest.mark.parametrize(
+    ("name", "url", "kept", "rate"),
+    [
+        ("wrk", PLAIN, False, None),
+        ("wrk", TLS, False, None),
+        ("wrk", PLAIN, True, None),
+        ("ab", PLAIN, False, None),
+        ("ab", TLS, True, None),
+        ("h2load", PLAIN, True, 500.0),
+        ("h2load", TLS, False, 100.0),
+    ],
+)
+def test_what_clients_count_is_what_the_server_served(
+    served: tuple[LocalTestbed, NginxKernel],
+    tmp_path: Path,
+    name: str,
+    url: str,
+    kept: bool,
+    rate: float | None,
+) -> None:
+    bed, nginx = served
+    ask = Ask(url, ("/1000.bin",), connections=4, kept=kept, seconds=1, rate=rate)
+    before = nginx.requests_served()
+    with clients(bed, name, ask, tmp_path) as going:
+        told = going.wait()
+        spent = going.cpu_seconds()
+    after = nginx.requests_served()
+    assert before is not None and after is not None
+    together = summed(told)
+    assert not together["failed"] and together["requests"] > 10
+    assert 0 <= after - before - together["requests"] <= 2 * 4, "those under way at the end"
+    assert all(each.received >= each.requests * 1000 for each in told)
+    assert spent["user"] + spent["system"] > 0
+    for kind, text in together["latency"].items():
+        count = HdrHistogram.decode(text).get_total_count()
+        assert count >= together["requests"] - 2 * 4, kind
+    assert ("completion" in together["latency"]) == (rate is not None)
+
+
+def test_each_process_has_its_own_address(
+    served: tuple[LocalTestbed, NginxKernel], tmp_path: Path
+) -> None:
+    bed, _ = served
+    ask = Ask(PLAIN, ("/0.bin",), connections=2, kept=False, seconds=1)
+    with clients(bed, "wrk", ask, tmp_path) as going:
+        going.wait()
+    ended = execute(SERVER_NAMESPACE, ["ss", "-Hnt", "state", "time-wait"])
+    assert {line.split()[-1].rpartition(":")[0] for line in ended.splitlines()} == set(OWN)
+
+
+@pytest.mark.parametrize("name", ["wrk", "h2load"])
+def test_several_paths_are_asked_for_in_turn(
+    served: tuple[LocalTestbed, NginxKernel], tmp_path: Path, name: str
+) -> None:
+    bed, _ = served
+    rate = 600.0 if name == "h2load" else None
+    paths = ("/1000.bin", "/30000.bin")
+    ask = Ask(PLAIN, paths, connections=2, kept=True, seconds=1, rate=rate)
+    with clients(bed, name, ask, tmp_path) as going:
+        together = summed(going.wait())
+    mean = together["bits_per_second"] / 8 / together["rate"]
+    assert mean == pytest.approx((1000 + 30_000) / 2, rel=0.1)
+
+
+def test_a_client_that_is_killed_is_named_and_the_others_end(
+    served: tuple[LocalTestbed, NginxKernel], tmp_path: Path
+) -> None:
+    bed, _ = served
+    ask = Ask(PLAIN, ("/0.bin",), connections=2, kept=True, seconds=20)
+    with clients(bed, "wrk", ask, tmp_path) as going:
+        first, second = going.process_ids
+        assert going.all_run()
+
+        os.kill(first, signal.SIGKILL)
+        with pytest.raises(StackcostError, match=r"wrk, client 0, ended with status -9"):
+            for _ in range(10_000):
+                going.all_run()
+    assert not Path(f"/proc/{second}").exists()
