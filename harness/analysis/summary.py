@@ -181,3 +181,8 @@ class Summary(Part):
     not_measured: dict[str, str] = Field(default_factory=dict)
     published: Recomputed | None = None
     definitions: dict[str, Definition] = Field(default_factory=dict)
+
+    @property
+    def has_tests(self) -> bool:
+        """Whether HTTP clients were its load, and not ASTF profiles."""
+        return any(level.test for server in self.servers for level in server.levels)

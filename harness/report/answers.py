@@ -38,7 +38,7 @@ def cpu_answer(runs: OpenedRuns) -> str:
 def http_answer(runs: OpenedRuns) -> str:
     """The most of each kind that clients reached, and of what system."""
     best: dict[str, tuple[float, str]] = {}
-    for summary in runs.summaries:
+    for summary in runs.tested:
         for one in series(summary):
             for name, points in one.points.items():
                 for x, level in points.items():

@@ -5,14 +5,15 @@ from collections.abc import Sequence
 from pydantic import BaseModel, ConfigDict
 
 from harness.analysis.published_tables import PublishedTable
-from harness.report.opened import OpenedCeilings, OpenedRuns
+from harness.report.http import series
+from harness.report.opened import OpenedRuns
 
 NEAR = 4.0  # times: responses whose lengths differ by more are not of one shape
 EMPTY = 1000  # bytes: a response up to this is like one without a body
 SEARCHED = {"connections": "connections", "requests": "requests"}
 NOT_HERE = {
-    "throughput": "not measured here: the suite offers connections and requests, and has no search "
-    "for bytes per second; a namespace pair has no line rate to compare with",
+    "throughput": "not measured here: none of these runs has tests of throughput by HTTP clients; "
+    "stackcost run experiments/nginx_cookbook.yaml does",
     "proxied": "not measured here: no proxy is among the suite's servers",
     "latency": "not measured here: it is of requests at a constant rate through a proxy, and no "
     "proxy is among the suite's servers",
@@ -22,7 +23,8 @@ NOT_HERE = {
 class Beside(BaseModel):
     """One figure of ours for `table`, in the table's unit; `value` None with the `reason`.
 
-    `low`, `high`: the bounds of the search. `x`: the number of workers.
+    `low`, `high`: the bounds of the search, or the range of a test's rounds. `x`: the number of
+    workers.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -48,6 +50,37 @@ def beside(tables: Sequence[PublishedTable], runs: OpenedRuns) -> list[Beside]:
 
 
 def _of(table: PublishedTable, runs: OpenedRuns) -> list[Beside]:
+    return _searched(table, runs) + _tested(table, runs)
+
+
+def _tested(table: PublishedTable, runs: OpenedRuns) -> list[Beside]:
+    """What HTTP clients reached, by workers or cores; the kernel's stack alone, and without TLS."""
+    found = []
+    for summary in runs.tested:
+        for one in series(summary):
+            for name, points in one.points.items():
+                for x, level in points.items():
+                    http, value = level.http, one.value(level)
+                    if http is None or http.tls or one.what != table.shape:
+                        continue
+                    if value.median is None or value.minimum is None or value.maximum is None:
+                        continue
+                    if http.body_bytes != [table.response_bytes or 0]:
+                        continue
+                    found.append(
+                        Beside(
+                            table=table.name,
+                            what=f"{name}, {one.name}, {x} {one.x}, run {summary.run}",
+                            x=x,
+                            value=value.median,
+                            low=value.minimum,
+                            high=value.maximum,
+                        )
+                    )
+    return found
+
+
+def _searched(table: PublishedTable, runs: OpenedRuns) -> list[Beside]:
     wanted = SEARCHED.get(table.shape or "")
     return [
         Beside(
@@ -59,7 +92,7 @@ def _of(table: PublishedTable, runs: OpenedRuns) -> list[Beside]:
             high=max(rate.value, rate.upper or rate.lower),
         )
         for run in runs.ceilings
-        if _near(table, run)
+        if _alike(table.response_bytes or 0, run.response_bytes)
         for ceiling in run.summary.ceilings
         if ceiling.of == wanted and ceiling.server.startswith("nginx/kernel")
         for rate in ceiling.rates
@@ -67,11 +100,11 @@ def _of(table: PublishedTable, runs: OpenedRuns) -> list[Beside]:
     ]
 
 
-def _near(table: PublishedTable, run: OpenedCeilings) -> bool:
-    length = table.response_bytes or 0
-    if length <= EMPTY:
-        return run.response_bytes <= EMPTY
-    return length / NEAR <= run.response_bytes <= length * NEAR
+def _alike(published: int, ours: int) -> bool:
+    """Whether responses of these lengths are of one shape."""
+    if published <= EMPTY:
+        return ours <= EMPTY
+    return published / NEAR <= ours <= published * NEAR
 
 
 def _why(table: PublishedTable) -> str:

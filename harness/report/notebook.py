@@ -26,13 +26,11 @@ PAGE = Path(__file__).with_name("page.html.j2")
 def fitting(runs: OpenedRuns) -> list[str]:
     """Names of the notebooks for which these runs have results, in the order of a report."""
     comparable = len(runs.costs) > 1
-    levels = [level for server in runs.servers for level in server.levels]
-    with_tests = any(level.test for level in levels)
-    profiles = bool(runs.costs) and (not with_tests or not all(level.test for level in levels))
+    with_tests = bool(runs.tested)
     with_memory = any(server.memory for server in runs.servers)
     fits = {
         "http_tests": with_tests,
-        "cpu_cost": profiles,
+        "cpu_cost": len(runs.costs) > len(runs.tested),
         "memory_cost": with_memory,
         "ceilings": bool(runs.ceilings) or not with_tests,
         "compare_runs": comparable,

@@ -58,8 +58,13 @@ class OpenedRuns:
 
     @property
     def servers(self) -> list[ServerResult]:
-        """All systems of all runs."""
-        return [server for summary in self.summaries for server in summary.servers]
+        """All systems of all runs, but those that HTTP clients loaded: these are `tested`."""
+        return [s for summary in self.summaries if not summary.has_tests for s in summary.servers]
+
+    @property
+    def tested(self) -> list[Summary]:
+        """Runs that HTTP clients loaded."""
+        return [summary for summary in self.summaries if summary.has_tests]
 
     def factors(self, name: Literal["cpu", "memory"]) -> list[Factor]:
         """All factors of this name of all runs."""

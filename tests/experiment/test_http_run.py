@@ -58,7 +58,7 @@ def going(tiny: Path, tmp_path: Path) -> Iterator["subprocess.Popen[str]"]:
             process.communicate(timeout=60)
 
 
-def tests_of(folder: RunFolder) -> list[str]:
+def made(folder: RunFolder) -> list[str]:
     return [trial.load["test"] for trial in folder.trials() if not trial.set_aside]
 
 
@@ -85,11 +85,11 @@ def test_a_part_killed_in_mid_trial_is_named_and_the_run_goes_on(
     assert going.returncode == 1 and "Traceback" not in errors and told in errors, errors
     assert existing_namespaces() == []
     folder = run_folder(tmp_path / "results")
-    assert folder.manifest().state == "failed" and tests_of(folder) == ["first"]
+    assert folder.manifest().state == "failed" and made(folder) == ["first"]
     again = start(["run", "--resume", str(folder.path)])
     _, errors = again.communicate(timeout=120)
     assert again.returncode == 0, errors
-    assert tests_of(folder) == ["first", "second", "third"]
+    assert made(folder) == ["first", "second", "third"]
     assert existing_namespaces() == []
     _is_whole(folder)
 
@@ -102,7 +102,7 @@ def test_a_killed_harness_takes_its_clients_with_it(
     going.communicate()
     _, alive = psutil.wait_procs(clients, timeout=10)
     assert not [each for each in alive if each.status() != psutil.STATUS_ZOMBIE]
-    assert tests_of(run_folder(tmp_path / "results")) == ["first"]
+    assert made(run_folder(tmp_path / "results")) == ["first"]
     assert existing_namespaces(), "a killed run cannot clean up"
     cleaned = start(["clean"])
     cleaned.communicate(timeout=60)

@@ -15,7 +15,15 @@ from harness.report.notebook import NOTEBOOKS, fitting, question, render
 from harness.report.opened import open_runs
 from tests.report.fixtures import ALL, COSTS
 
-NAMES = ["cpu_cost", "memory_cost", "ceilings", "compare_runs", "published_vs_measured", "trust"]
+NAMES = [
+    "http_tests",
+    "cpu_cost",
+    "memory_cost",
+    "ceilings",
+    "compare_runs",
+    "published_vs_measured",
+    "trust",
+]
 
 
 def cells(name: str) -> list[Any]:

@@ -18,8 +18,13 @@ from harness.report.plots.drawing import (
 from harness.search.summary import Ceiling
 
 
-def completed_against_offered(servers: Sequence[ServerResult]) -> Figure:
-    """Completed connections per second over offered ones; on the diagonal nothing is lost."""
+def completed_against_offered(servers: Sequence[ServerResult]) -> Figure | None:
+    """Completed connections per second over offered ones; on the diagonal nothing is lost.
+
+    None without any system that a generator offered connections by a schedule.
+    """
+    if not servers:
+        return None
     figure, (axes,) = panels(1)
     offered = [level.offered_cps for server in servers for level in server.levels]
     if offered:
