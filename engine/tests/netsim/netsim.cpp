@@ -5,6 +5,7 @@
 
 #include "astf/profile.h"
 #include "astf/run.h"
+#include "net/offload.h"
 
 namespace engine::netsim {
 
@@ -33,6 +34,31 @@ ImpairmentSettings wire_for(Side from, const Settings& settings) {
   wire.seed = (settings.seed + 1) * 1000 + index_of(from);
   if (wire.delay == 0) wire.delay = kDelay;
   return wire;
+}
+
+/// The segments that a device makes of a frame to be cut (TSO), or all of one that is not.
+std::vector<std::vector<uint8_t>> segments_of(const Frame& frame) {
+  const std::span<const uint8_t> head{frame.head, frame.head_length};
+  std::span<const uint8_t> payload{frame.payload, frame.payload_length};
+  const size_t most = to_be_cut(frame) ? frame.segment_size : payload.size();
+  const HeaderLengths headers = to_be_cut(frame) ? header_lengths(frame) : HeaderLengths{};
+  std::vector<std::vector<uint8_t>> segments;
+  do {
+    const auto part = payload.first(std::min(most, payload.size()));
+    payload = payload.subspan(part.size());
+    auto& bytes = segments.emplace_back(head.begin(), head.end());
+    bytes.insert(bytes.end(), part.begin(), part.end());
+    if (!to_be_cut(frame)) break;
+    uint8_t* const ip = bytes.data() + headers.ethernet;
+    uint8_t* const tcp = ip + headers.ip;
+    const size_t length = headers.transport + part.size() + (headers.ipv4 ? headers.ip : 0);
+    store_be<uint16_t>(ip + (headers.ipv4 ? 2 : 4), static_cast<uint16_t>(length));
+    const auto before = static_cast<uint32_t>(part.data() - frame.payload);
+    store_be<uint32_t>(tcp + 4, load_be<uint32_t>(tcp + 4) + before);
+    if (before != 0) tcp[13] &= static_cast<uint8_t>(~tcp::kCwr);
+    if (!payload.empty()) tcp[13] &= static_cast<uint8_t>(~(tcp::kFin | tcp::kPsh));
+  } while (!payload.empty());
+  return segments;
 }
 
 }  // namespace
@@ -65,11 +91,9 @@ void Network::drain_to_wire(void* device, std::span<Frame> frames) {
   End& end = *static_cast<End*>(device);
   for (Frame& frame : frames) {
     if (frame.head_length != 0) {
-      std::vector<uint8_t> bytes(frame.head, frame.head + frame.head_length);
-      if (frame.payload != nullptr)
-        bytes.insert(bytes.end(), frame.payload, frame.payload + frame.payload_length);
       ++end.sent;
-      end.network->put(end.side, std::move(bytes));
+      if (!end.network->settings_.device_cuts) frame.segment_size = 0;
+      for (auto& bytes : segments_of(frame)) end.network->put(end.side, std::move(bytes));
       frame.head_length = 0;
     }
     if (frame.head == nullptr) frame.head = end.heads.emplace_back().data();

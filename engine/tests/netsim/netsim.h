@@ -26,6 +26,9 @@ struct Settings {
   ImpairmentSettings to_server;  ///< delay 0: kDelay
   ImpairmentSettings to_client;
   DeviceOffloads offloads{};  ///< of both ports; with checksum offload frames arrive as trusted
+  /// What the offloads leave to the device is done where a frame enters the wire, as by a NIC; else
+  /// it arrives as it is, as over a veth pair.
+  bool device_cuts = false;
   uint32_t max_flows = 1 << 16;
   size_t burst = 1;       ///< frames of one direction that arrive at once and are received together
   Nanoseconds epoch = 0;  ///< of both cores: initial sequence numbers and timestamps go by it
