@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <new>
 
 #include "net/address_text.h"
 
@@ -29,6 +30,11 @@ bool matches(const Layer7Map& map, std::span<const uint8_t> payload) {
 }
 
 }  // namespace
+
+ServerTable::ServerTable()
+    : list_of_port_(static_cast<uint32_t*>(std::calloc(kKeys, sizeof(uint32_t)))) {
+  if (!list_of_port_) throw std::bad_alloc();
+}
 
 ServerTable::List& ServerTable::list_of(bool tcp, uint16_t port) {
   uint32_t& number = list_of_port_[key(tcp, port)];

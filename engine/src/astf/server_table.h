@@ -4,6 +4,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -14,6 +16,7 @@ namespace engine {
 /// Templates that listen on one data core, of all running profiles.
 class ServerTable {
  public:
+  ServerTable();
   /// Adds template `handle` (the core's own number for it). Throws ProfileError when another
   /// template already answers this protocol, port and an overlapping range, naming port and range.
   void add(bool tcp, uint16_t port, uint32_t first, uint32_t last, uint32_t handle);
@@ -66,9 +69,16 @@ class ServerTable {
   };
   static const Mapped* find_mapped(const List& list, uint32_t address);
   List& list_of(bool tcp, uint16_t port);
+  static constexpr size_t kKeys = size_t{2} << 16;
   static constexpr size_t key(bool tcp, uint16_t port) { return (size_t{tcp} << 16) | port; }
 
-  std::vector<uint32_t> list_of_port_ = std::vector<uint32_t>(1u << 17);  ///< index into lists_
+  struct Free {
+    void operator()(uint32_t* ports) const { std::free(ports); }
+  };
+
+  /// Index into lists_. Zeroed pages come from the kernel when they are touched: ports that nobody
+  /// asks for cost nothing.
+  std::unique_ptr<uint32_t[], Free> list_of_port_;
   std::vector<List> lists_ = std::vector<List>(1);  ///< the first one stays empty
 };
 

@@ -39,6 +39,11 @@ constexpr char kProfile[] = R"({"buf_list":[{"base":"R0VU","size":100},
 "cluster":{},"port":53,"cps":1000,"limit":3},
 "server_template":{"program_index":3,"assoc":[{"port":53}]}}],"tg_names":[]})";
 
+std::shared_ptr<const Profile> parsed_profile() {
+  static const std::shared_ptr<const Profile> parsed = parse_profile(kProfile, false);
+  return parsed;
+}
+
 /// The input, read byte by byte; zeros behind its end.
 class Script {
  public:
@@ -65,7 +70,8 @@ enum class Step : uint8_t { raw, repeat, turn, resize, lose, wait, count };
 class Run {
  public:
   explicit Run(bool trusted)
-      : network_({.offloads = {.checksum = trusted}, .max_flows = 32}, kProfile, {}) {
+      : network_({.offloads = {.checksum = trusted}, .max_flows = 32, .wire_bytes = kWireBytes},
+                 parsed_profile(), {}) {
     network_.filter = [this](const Seen& seen) {
       if (to_lose_ > 0) {
         --to_lose_;
@@ -117,6 +123,8 @@ class Run {
 
  private:
   static constexpr size_t kRecent = 16;
+  /// More than all flows have on their way: with tests' room an input took four times as long.
+  static constexpr size_t kWireBytes = size_t{256} << 10;
 
   /// Frames arrive a wire's delay later, together with what the ends send meanwhile.
   void inject(Side from, std::vector<uint8_t> bytes) {

@@ -26,9 +26,6 @@ CoreConfig config_for(Side side, const Settings& settings) {
   return config;
 }
 
-/// As the fuzzer makes many networks: what a test has on its way.
-constexpr size_t kWireBytes = size_t{8} << 20;
-
 ImpairmentSettings wire_for(Side from, const Settings& settings) {
   ImpairmentSettings wire = from == Side::client ? settings.to_server : settings.to_client;
   wire.seed = (settings.seed + 1) * 1000 + index_of(from);
@@ -65,10 +62,13 @@ std::vector<std::vector<uint8_t>> segments_of(const Frame& frame) {
 
 Network::Network(const Settings& settings, const std::string& profile_json,
                  const RunOptions& options)
+    : Network(settings, parse_profile(profile_json, false), options) {}
+
+Network::Network(const Settings& settings, std::shared_ptr<const Profile> profile,
+                 const RunOptions& options)
     : settings_(settings),
-      wires_{Impairment(wire_for(Side::client, settings), kWireBytes),
-             Impairment(wire_for(Side::server, settings), kWireBytes)} {
-  auto parsed = parse_profile(profile_json, false);
+      wires_{Impairment(wire_for(Side::client, settings), settings.wire_bytes),
+             Impairment(wire_for(Side::server, settings), settings.wire_bytes)} {
   for (Side side : {Side::client, Side::server}) {
     End& end = ends_[index_of(side)];
     end.network = this;
@@ -80,7 +80,7 @@ Network::Network(const Settings& settings, const std::string& profile_json,
     end.core = std::make_unique<DataCore>(config_for(side, settings), queues);
     RunOptions mine = options;
     mine.opens_flows = side == Side::client;
-    auto run = end.core->prepare("_", parsed, mine);
+    auto run = end.core->prepare("_", profile, mine);
     end.core->attach(run, 0);
   }
 }

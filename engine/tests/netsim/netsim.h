@@ -30,6 +30,7 @@ struct Settings {
   /// it arrives as it is, as over a veth pair.
   bool device_cuts = false;
   uint32_t max_flows = 1 << 16;
+  size_t wire_bytes = size_t{8} << 20;  ///< room for frames on their way, each direction
   size_t burst = 1;       ///< frames of one direction that arrive at once and are received together
   Nanoseconds epoch = 0;  ///< of both cores: initial sequence numbers and timestamps go by it
 };
@@ -47,6 +48,8 @@ struct Seen {
 class Network {
  public:
   Network(const Settings& settings, const std::string& profile_json, const RunOptions& options);
+  Network(const Settings& settings, std::shared_ptr<const Profile> profile,
+          const RunOptions& options);
   ~Network();
 
   /// Lets virtual time pass until `until`, or until nothing more can happen.
