@@ -156,15 +156,18 @@ QueuedBuffer buffer_at(Context& context, const Flow& flow, uint32_t sequence) {
 
 }  // namespace
 
-uint32_t longest_segment(Context& context, Flow& flow, uint32_t sequence) {
-  FlowClass& shared = *context.classes[flow.flow_class];
-  const DeviceOffloads& offloads = context.transmit[index_of(shared.side)]->offloads();
-  uint32_t longest = flow.mss;
-  if (offloads.max_payload > flow.mss)
-    longest = std::min(offloads.max_payload, Buffer::kMaxSpan - 128) / flow.mss * flow.mss;
+uint32_t cut_to_segment(Context& context, const Flow& flow, uint32_t sequence, uint32_t length) {
+  if (length > flow.mss) {
+    const FlowClass& shared = *context.classes[flow.flow_class];
+    const uint32_t most = std::min(context.transmit[index_of(shared.side)]->offloads().max_payload,
+                                   Buffer::kMaxSpan - 128);
+    length = std::min(length, most > flow.mss ? most / flow.mss * flow.mss : flow.mss);
+  }
+  // Without an extension there is but one buffer.
+  if (flow.extension == Flow::kNone) return length;
   const QueuedBuffer queued = buffer_at(context, flow, sequence);
-  const uint32_t left = queued.base + (*shared.buffers)[queued.buffer].size() - sequence;
-  return std::min(longest, left);
+  const FlowClass& shared = *context.classes[flow.flow_class];
+  return std::min(length, queued.base + (*shared.buffers)[queued.buffer].size() - sequence);
 }
 
 void emit_syn(Context& context, Flow& flow) {

@@ -17,8 +17,9 @@ void emit_syn(Context& context, Flow& flow);
 bool emit_data(Context& context, Flow& flow, uint32_t sequence, uint32_t length, bool fin);
 /// Sends a segment without payload.
 bool emit_control(Context& context, Flow& flow, uint32_t sequence, uint8_t flags);
-/// Longest run of bytes from `sequence` on that one segment may carry (buffer boundary, device).
-uint32_t longest_segment(Context& context, Flow& flow, uint32_t sequence);
+/// How many of `length` queued bytes from `sequence` on one segment may carry (MSS, what the device
+/// cuts, buffer boundary).
+uint32_t cut_to_segment(Context& context, const Flow& flow, uint32_t sequence, uint32_t length);
 
 // -- timing.cpp: round-trip time and timers
 // ---------------------------------------------------------

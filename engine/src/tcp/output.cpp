@@ -8,17 +8,14 @@ namespace engine::tcp {
 
 namespace {
 
+/// States in which data may be sent, or sent again.
 bool may_send_data(const Flow& flow) {
-  switch (flow.state) {
-    case FlowState::established:
-    case FlowState::close_wait:
-    case FlowState::fin_wait_1:
-    case FlowState::closing:
-    case FlowState::last_ack:
-      return true;
-    default:
-      return false;
-  }
+  constexpr unsigned kStates = 1u << static_cast<unsigned>(FlowState::established) |
+                               1u << static_cast<unsigned>(FlowState::close_wait) |
+                               1u << static_cast<unsigned>(FlowState::fin_wait_1) |
+                               1u << static_cast<unsigned>(FlowState::closing) |
+                               1u << static_cast<unsigned>(FlowState::last_ack);
+  return (kStates >> static_cast<unsigned>(flow.state) & 1) != 0;
 }
 
 /// Bytes of new or resent data that congestion control allows beyond snd_nxt.
@@ -153,46 +150,52 @@ void abort(Context& context, Flow& flow) {
   emit_control(context, flow, flow.snd_nxt, kRst | kAck);
 }
 
-void transmit(Context& context, Flow& flow) {
-  if (may_send_data(flow)) {
-    const Tunables& tunables = *context.class_of(flow).tunables;
-    if (flow.snd_una == flow.snd_max && before(flow.snd_nxt, flow.snd_end))
-      restart_after_idle(context, flow);
-    uint32_t allowance = congestion_allowance(context, flow);
-    for (;;) {
-      uint32_t missing = UINT32_MAX;
-      if (flow.has(kAfterTimeout)) skip_reported(context, flow, missing);
-      const uint32_t sequence = flow.snd_nxt;
-      const uint32_t left = before(sequence, flow.snd_end) ? flow.snd_end - sequence : 0;
-      const uint32_t flight = sequence - flow.snd_una;
-      const uint32_t window = flow.snd_wnd > flight ? flow.snd_wnd - flight : 0;
-      uint32_t length = std::min({left, allowance, window, missing});
-      if (left != 0 && length != 0)
-        length = std::min(length, longest_segment(context, flow, sequence));
-      const bool fin = fin_is_next(flow, sequence + length) && length == left;
-      if (length == 0 && !fin) {
-        // A closed window and nothing in flight that would open it: ask again (persist).
-        if (left != 0 && window == 0 && flight == 0 && !flow.has(kPersist))
-          start_persist_timer(context, flow);
-        break;
-      }
-      const bool resending = before(sequence, flow.snd_max);
-      if (length < flow.mss && length < left && !resending) {
-        // Sender's silly window avoidance, RFC 9293 section 3.8.6.2.1: less than a segment only at
-        // the end of a buffer, or when nothing in flight would bring a larger window.
-        const bool cut_by_buffer = length < std::min(allowance, window);
-        if (!cut_by_buffer && flight != 0) break;
-      }
-      // Nagle, RFC 9293 section 3.7.4: one small segment in flight.
-      if (length < flow.mss && length == left && !fin && !resending && tunables.nagle &&
-          flight != 0)
-        break;
-      if (length > flow.mss && length < left) length = length / flow.mss * flow.mss;
-      if (!emit_data(context, flow, sequence, length, fin)) break;
-      flow.snd_nxt = sequence + length + (fin ? 1 : 0);
-      allowance -= length;
+namespace {
+
+/// One past the last sequence number queued, a FIN's too.
+uint32_t queued_end(const Flow& flow) {
+  return flow.snd_end + (flow.has(kFinQueued) ? 1 : 0);
+}
+
+void transmit_queued(Context& context, Flow& flow) {
+  if (flow.snd_una == flow.snd_max) restart_after_idle(context, flow);
+  uint32_t allowance = congestion_allowance(context, flow);
+  while (before(flow.snd_nxt, queued_end(flow))) {
+    uint32_t missing = UINT32_MAX;
+    if (flow.has(kAfterTimeout)) skip_reported(context, flow, missing);
+    const uint32_t sequence = flow.snd_nxt;
+    const uint32_t left = before(sequence, flow.snd_end) ? flow.snd_end - sequence : 0;
+    const uint32_t flight = sequence - flow.snd_una;
+    const uint32_t window = flow.snd_wnd > flight ? flow.snd_wnd - flight : 0;
+    uint32_t length = std::min({left, allowance, window, missing});
+    if (length != 0) length = cut_to_segment(context, flow, sequence, length);
+    const bool fin = length == left && fin_is_next(flow, sequence + length);
+    if (length == 0 && !fin) {
+      // A closed window and nothing in flight that would open it: ask again (persist).
+      if (left != 0 && window == 0 && flight == 0 && !flow.has(kPersist))
+        start_persist_timer(context, flow);
+      return;
     }
+    const bool resending = before(sequence, flow.snd_max);
+    if (length < flow.mss && !resending && flight != 0) {
+      // Sender's silly window avoidance, RFC 9293 section 3.8.6.2.1: less than a segment only at
+      // the end of a buffer, or when nothing in flight would bring a larger window.
+      if (length < left && length >= std::min(allowance, window)) return;
+      // Nagle, RFC 9293 section 3.7.4: one small segment in flight.
+      if (length == left && !fin && context.class_of(flow).tunables->nagle) return;
+    }
+    if (length > flow.mss && length < left) length = length / flow.mss * flow.mss;
+    if (!emit_data(context, flow, sequence, length, fin)) return;
+    flow.snd_nxt = sequence + length + (fin ? 1 : 0);
+    allowance -= length;
   }
+}
+
+}  // namespace
+
+void transmit(Context& context, Flow& flow) {
+  if (may_send_data(flow) && (before(flow.snd_nxt, queued_end(flow)) || flow.has(kFastRecovery)))
+    transmit_queued(context, flow);
   if (flow.has(kAckNow)) emit_control(context, flow, flow.snd_nxt, kAck);
 }
 

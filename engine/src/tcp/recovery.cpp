@@ -83,9 +83,8 @@ uint32_t resend(Context& context, Flow& flow, uint32_t sequence, uint32_t limit)
     // Only the FIN is left.
     return flow.has(kFinQueued) && emit_data(context, flow, flow.snd_end, 0, true) ? 1 : 0;
   }
-  uint32_t length = std::min<uint32_t>(longest_segment(context, flow, sequence), flow.mss);
-  length = std::min(length, limit - sequence);
-  length = std::min(length, flow.snd_end - sequence);
+  uint32_t length = std::min<uint32_t>({flow.mss, limit - sequence, flow.snd_end - sequence});
+  length = cut_to_segment(context, flow, sequence, length);
   const bool fin = flow.has(kFinQueued) && sequence + length == flow.snd_end &&
                    after(flow.snd_max, flow.snd_end);
   return emit_data(context, flow, sequence, length, fin) ? length + (fin ? 1 : 0) : 0;
