@@ -15,9 +15,11 @@ void DataCore::World::execute(Flow& parent) {
   block.last_group = group;
 
   const std::vector<uint32_t>& templates = run.templates_of(group);
-  const bool opened = !templates.empty() &&
-                      open_flow(run, templates[context.random.between(0, templates.size() - 1)],
-                                context.now, &parent);
+  Start start{.intended = context.now};
+  if (!templates.empty())
+    start.template_index = templates[context.random.between(0, templates.size() - 1)];
+  const bool opened =
+      !templates.empty() && prepare(run, start, &parent) && open_flow(run, start, &parent);
   // A flow that could not be opened is over; the counter of the refusal tells why.
   if (!opened) program::resume(context, parent);
 }

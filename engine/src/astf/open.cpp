@@ -12,6 +12,9 @@ namespace {
 
 /// Flows opened in one pass at most, so that a burst of due starts does not delay received frames.
 constexpr size_t kOpensPerPass = 64;
+/// Of those, prepared together.
+constexpr size_t kStartsAhead = 16;
+static_assert(kOpensPerPass % kStartsAhead == 0);
 /// A start later than this is counted late.
 constexpr Nanoseconds kLate = 1 * kMillisecond;
 /// How long a refused replacement of a held flow waits.
@@ -31,18 +34,35 @@ void DataCore::World::stop_opening(ProfileRun& run) {
   run.phase = RunPhase::draining;
 }
 
+// Starts are prepared some at a time, so that their places in the table are in the cache when they
+// are looked at: with many flows open they seldom are.
 size_t DataCore::World::open_due(ProfileRun& run, Nanoseconds now) {
+  const FlowTable& table = context.tables[index_of(Side::client)];
+  std::array<Start, kStartsAhead> starts;
   size_t count = 0;
-  Nanoseconds intended = 0;
-  while (count < kOpensPerPass && !run.draw().empty() && run.schedule().take(now, intended)) {
-    ++count;
-    if (open_flow(run, run.draw().draw(), intended)) {
-      ++run.opened;
-      if (now - intended > kLate) ++run.late;
-    } else {
-      ++run.unsent;
+  size_t prepared;
+  do {
+    for (prepared = 0; prepared < starts.size() && !run.draw().empty(); ++prepared) {
+      Start& start = starts[prepared];
+      if (!run.schedule().take(now, start.intended)) break;
+      start.template_index = run.draw().draw();
+      run.count_open(start.template_index);
+      start.prepared = prepare(run, start, nullptr);
+      if (start.prepared) table.prefetch(start.hash);
     }
-  }
+    for (size_t i = 0; i < prepared; ++i)
+      if (starts[i].prepared) context.prefetch(table.first(starts[i].hash));
+    for (size_t i = 0; i < prepared; ++i) {
+      if (starts[i].prepared && open_flow(run, starts[i], nullptr)) {
+        ++run.opened;
+        if (now - starts[i].intended > kLate) ++run.late;
+      } else {
+        run.uncount_open(starts[i].template_index);
+        ++run.unsent;
+      }
+    }
+    count += prepared;
+  } while (prepared == starts.size() && count < kOpensPerPass);
   return run.held.flows == 0 ? count : count + open_held(run, now);
 }
 
@@ -54,7 +74,9 @@ size_t DataCore::World::open_held(ProfileRun& run, Nanoseconds now) {
   const uint64_t missing = wanted > open ? wanted - open : 0;
   const auto count = static_cast<size_t>(std::min<uint64_t>(missing, kOpensPerPass));
   for (size_t done = 0; done < count && !run.draw().empty(); ++done) {
-    if (open_flow(run, run.draw().draw(), now)) {
+    Start start{.template_index = run.draw().draw(), .intended = now};
+    if (prepare(run, start, nullptr) && open_flow(run, start, nullptr)) {
+      run.count_open(start.template_index);
       ++held.opened;
       continue;
     }
@@ -65,12 +87,10 @@ size_t DataCore::World::open_held(ProfileRun& run, Nanoseconds now) {
   return count;
 }
 
-bool DataCore::World::open_flow(ProfileRun& run, uint32_t index, Nanoseconds intended,
-                                Flow* parent) {
-  const Template& source = run.profile().templates[index];
-  CounterBlock& counters = table_counters[index_of(Side::client)];
-  const uint32_t client_range = parent == nullptr ? source.client_range : client_range_of(*parent);
-  ClientPool& clients = run.clients(client_range);
+bool DataCore::World::prepare(ProfileRun& run, Start& start, const Flow* parent) {
+  const Template& source = run.profile().templates[start.template_index];
+  start.client_range = parent == nullptr ? source.client_range : client_range_of(*parent);
+  ClientPool& clients = run.clients(start.client_range);
   uint32_t client = parent == nullptr ? 0 : parent->local.low32();
   uint16_t port = 0;
   if (parent == nullptr && !disabled_clients.empty() && !clients.pass_over(disabled_clients)) {
@@ -78,47 +98,51 @@ bool DataCore::World::open_flow(ProfileRun& run, uint32_t index, Nanoseconds int
     return false;
   }
   if (parent == nullptr ? !clients.take(client, port) : !clients.take_port_of(client, port)) {
-    ++counters[Counter::err_c_tuple_err];
+    ++table_counters[index_of(Side::client)][Counter::err_c_tuple_err];
     return false;
   }
-  FlowClass& shared = run.flow_class(Side::client, index);
+  const FlowClass& shared = run.flow_class(Side::client, start.template_index);
   const Tunables& tunables = *shared.tunables;
   const uint32_t server = run.servers(source.server_range).take();
-  const bool datagram = !shared.program->stream;
-  const FlowKey key{address_of(tunables.destination_msb, server, tunables.ipv6),
-                    address_of(tunables.source_msb, client, tunables.ipv6), source.destination_port,
-                    port, datagram};
-  FlowTable& table = context.tables[index_of(Side::client)];
-  const uint32_t hash = table.hash(key);
-  if (table.find(key, hash) != nullptr) {
+  start.key = {address_of(tunables.destination_msb, server, tunables.ipv6),
+               address_of(tunables.source_msb, client, tunables.ipv6), source.destination_port,
+               port, !shared.program->stream};
+  start.hash = context.tables[index_of(Side::client)].hash(start.key);
+  return true;
+}
+
+bool DataCore::World::open_flow(ProfileRun& run, const Start& start, Flow* parent) {
+  CounterBlock& counters = table_counters[index_of(Side::client)];
+  const FlowClass& shared = run.flow_class(Side::client, start.template_index);
+  const FlowKey& key = start.key;
+  const uint32_t client = key.local.low32();
+  Flow* flow = nullptr;
+  if (context.tables[index_of(Side::client)].find(key, start.hash) != nullptr) {
     ++counters[Counter::err_dct];
-    clients.give_back(client, port);
-    return false;
+  } else {
+    flow = make_flow(
+        key, start.hash, run.class_numbers[index_of(Side::client)][start.template_index],
+        run.path_of(client), Side::client, parent != nullptr || shared.program->uses_variables);
+    if (flow == nullptr) ++counters[Counter::err_c_nf_throttled];
   }
-  Flow* flow =
-      make_flow(key, hash, run.class_numbers[index_of(Side::client)][index], run.path_of(client),
-                Side::client, parent != nullptr || shared.program->uses_variables);
   if (flow == nullptr) {
-    ++counters[Counter::err_c_nf_throttled];
-    clients.give_back(client, port);
+    run.clients(start.client_range).give_back(client, key.local_port);
     return false;
   }
   flow->set(kPortOwned);
-  latency::begin(*flow, intended);
-  if (parent == nullptr) {
-    run.count_open(index);
-  } else {
+  latency::begin(*flow, start.intended);
+  if (parent != nullptr) {
     VariableBlock& block = context.variables[flow->variables];
-    block.client_range = client_range;
+    block.client_range = start.client_range;
     block.parent = context.flows.number_of(*parent);
     context.variables[parent->variables].child = context.flows.number_of(*flow);
     parent->wait = Wait::child;
   }
-  if (datagram) {
+  if (key.datagram) {
     udp::open(context, *flow);
     ++run.established;
   } else {
-    tcp::open(context, *flow, hash);
+    tcp::open(context, *flow, start.hash);
   }
   if (program::start(context, *flow, 0) == program::Outcome::release) release(*flow);
   return true;

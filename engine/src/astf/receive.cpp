@@ -94,12 +94,7 @@ void DataCore::World::receive_for_flows(Side side, std::span<const Frame> frames
     for (size_t i = 0; i < count; ++i) {
       const Parsed& p = parsed[i];
       if (p.kind != PacketKind::tcp && p.kind != PacketKind::udp) continue;
-      const uint32_t first = table.first(p.hash);
-      if (first == Flow::kNone) continue;
-      const auto* flow = reinterpret_cast<const char*>(&context.flows[first]);
-      __builtin_prefetch(flow);
-      __builtin_prefetch(flow + 64);
-      __builtin_prefetch(flow + 128);
+      context.prefetch(table.first(p.hash));
     }
     for (size_t i = 0; i < count; ++i) {
       const Parsed& p = parsed[i];

@@ -162,8 +162,12 @@ void ProfileRun::count_open(uint32_t index) {
 }
 
 void ProfileRun::count_close(uint32_t index) {
-  if (!profile_->templates[index].limit_is_concurrent || limits_[index] == UINT64_MAX) return;
-  if (limits_[index]++ == 0) draw_.restore(index, profile_->templates[index].cps);
+  if (profile_->templates[index].limit_is_concurrent) uncount_open(index);
+}
+
+void ProfileRun::uncount_open(uint32_t index) {
+  if (limits_[index] != UINT64_MAX && limits_[index]++ == 0)
+    draw_.restore(index, profile_->templates[index].cps);
 }
 
 bool ProfileRun::exhausted(Nanoseconds now) const {

@@ -59,6 +59,8 @@ class ProfileRun {
 
   /// A template whose limit ended leaves the draw.
   void count_open(uint32_t index);
+  /// It could not be opened after all.
+  void uncount_open(uint32_t index);
   void count_close(uint32_t index);
   /// True when nothing is to be opened any more: the schedule has ended, all limits are used up, or
   /// the core is so late that the rest would only make the run longer.

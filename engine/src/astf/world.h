@@ -25,6 +25,16 @@ struct UndecidedClass : FlowClass {
   uint32_t reference = 0;  ///< class of one of the templates in question
 };
 
+/// A flow about to be opened.
+struct Start {
+  uint32_t template_index = 0;
+  Nanoseconds intended = 0;  ///< when it was due
+  bool prepared = false;
+  uint32_t client_range = 0;
+  FlowKey key{};
+  uint32_t hash = 0;  ///< of `key`
+};
+
 struct DataCore::World {
   World(const CoreConfig& config, std::array<TransmitQueue*, kSides> transmit);
 
@@ -84,8 +94,11 @@ struct DataCore::World {
   size_t open_due(ProfileRun& run, Nanoseconds now);
   /// Replaces held flows that closed.
   size_t open_held(ProfileRun& run, Nanoseconds now);
-  /// Opens a flow of template `index`. `parent`: the flow that does so by exec_template.
-  bool open_flow(ProfileRun& run, uint32_t index, Nanoseconds intended, Flow* parent = nullptr);
+  /// Chooses addresses and ports for the flow that `start` wants. `parent`: the flow that opens it
+  /// by exec_template. False: there are none, and why is counted.
+  bool prepare(ProfileRun& run, Start& start, const Flow* parent);
+  /// Opens a prepared flow; its port is given back when it cannot.
+  bool open_flow(ProfileRun& run, const Start& start, Flow* parent);
   /// Identity and class of a new flow, entered into the table under `hash`, of its key. nullptr:
   /// full.
   Flow* make_flow(const FlowKey& key, uint32_t hash, uint32_t flow_class, uint16_t path, Side side,
