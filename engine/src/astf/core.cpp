@@ -53,7 +53,12 @@ size_t DataCore::advance(Nanoseconds now) {
   world.context.set_time(now);
   size_t work = world.context.wheel.advance(
       world.context.tick, kTimersPerPass,
-      [&world](Flow& flow, TimerKind kind) { world.expired(flow, kind); });
+      [&world](Flow& flow, TimerKind kind) { world.expired(flow, kind); },
+      [&context = world.context](const Flow& flow) {
+        // It is about to leave its table.
+        if (flow.state == FlowState::time_wait)
+          context.tables[index_of(Context::side_of(flow))].prefetch(flow);
+      });
   for (const auto& run : world.runs) {
     if (run->phase != RunPhase::opening) continue;
     work += world.open_due(*run, now);

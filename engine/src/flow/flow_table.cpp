@@ -61,6 +61,10 @@ uint32_t FlowTable::hash(const FlowKey& key) const {
   return static_cast<uint32_t>(value ^ (value >> 32));
 }
 
+void FlowTable::prefetch(const Flow& flow) const {
+  prefetch(hash(key_of(flow)));
+}
+
 Flow* FlowTable::find(const FlowKey& key, uint32_t hash) const {
   for (uint32_t number = buckets_[bucket_of(hash)]; number != Flow::kNone;) {
     Flow& flow = flows_[number];

@@ -30,6 +30,7 @@ class FlowTable {
 
   uint32_t hash(const FlowKey& key) const;
   void prefetch(uint32_t hash) const { __builtin_prefetch(&buckets_[bucket_of(hash)]); }
+  void prefetch(const Flow& flow) const;
   /// The number of the first flow in the bucket, to prefetch; Flow::kNone: the bucket is empty.
   uint32_t first(uint32_t hash) const { return buckets_[bucket_of(hash)]; }
   /// The flow under `key`, or nullptr.

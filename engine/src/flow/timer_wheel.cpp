@@ -18,7 +18,7 @@ void TimerWheel::push(uint16_t slot, Flow& flow) {
   flow.timer_slot = slot;
   if (heads_[slot] != Flow::kNone) flows_[heads_[slot]].timer_previous = number;
   heads_[slot] = number;
-  if (slot < kSlots) occupied_[slot / 64] |= 1ULL << (slot % 64);
+  if (slot < kNear) occupied_[slot / 64] |= 1ULL << (slot % 64);
 }
 
 void TimerWheel::insert(Flow& flow, Tick tick) {
@@ -28,11 +28,10 @@ void TimerWheel::insert(Flow& flow, Tick tick) {
     push(kDue, flow);
     return;
   }
-  const unsigned level = distance < (1u << 8)    ? 0
-                         : distance < (1u << 16) ? 1
-                         : distance < (1u << 24) ? 2
-                                                 : 3;
-  push(static_cast<uint16_t>(level * kSlots + ((tick >> (8 * level)) & (kSlots - 1))), flow);
+  push(distance < kNear                            ? static_cast<uint16_t>(tick & (kNear - 1))
+       : distance < (1u << (kNearBits + kFarBits)) ? far_list(tick)
+                                                   : farthest_list(tick),
+       flow);
 }
 
 void TimerWheel::unlink(Flow& flow) {
@@ -44,7 +43,7 @@ void TimerWheel::unlink(Flow& flow) {
   else
     heads_[slot] = flow.timer_next;
   if (flow.timer_next != Flow::kNone) flows_[flow.timer_next].timer_previous = flow.timer_previous;
-  if (slot < kSlots && heads_[slot] == Flow::kNone) occupied_[slot / 64] &= ~(1ULL << (slot % 64));
+  if (slot < kNear && heads_[slot] == Flow::kNone) occupied_[slot / 64] &= ~(1ULL << (slot % 64));
   flow.timer_slot = kNowhere;
 }
 
@@ -64,9 +63,8 @@ void TimerWheel::requeue(Flow& flow) {
   insert(flow, earliest);
 }
 
-void TimerWheel::cascade(unsigned level) {
-  const unsigned slot = (current_ >> (8 * level)) & (kSlots - 1);
-  uint32_t number = std::exchange(heads_[level * kSlots + slot], Flow::kNone);
+void TimerWheel::cascade(uint16_t list) {
+  uint32_t number = std::exchange(heads_[list], Flow::kNone);
   while (number != Flow::kNone) {
     Flow& flow = flows_[number];
     number = flow.timer_next;
@@ -74,33 +72,34 @@ void TimerWheel::cascade(unsigned level) {
   }
 }
 
+uint32_t TimerWheel::next_occupied(uint32_t from, uint32_t end) const {
+  uint32_t word = from / 64;
+  uint64_t bits = occupied_[word] & ~0ULL << (from % 64);
+  while (bits == 0) {
+    if (++word * 64 >= end) return end;
+    bits = occupied_[word];
+  }
+  return std::min(end, word * 64 + static_cast<uint32_t>(std::countr_zero(bits)));
+}
+
 bool TimerWheel::turn(Tick now) {
   while (tick_before(current_, now)) {
-    // Skip to the next occupied slot of the lowest level, or to where that level wraps.
-    const unsigned from = (current_ + 1) & (kSlots - 1);
+    // Skip to the next list of the lowest level that holds a flow, or to where that level wraps.
+    const uint32_t from = (current_ + 1) & (kNear - 1);
     Tick next = current_ + 1;
-    if (from != 0) {
-      unsigned slot = kSlots;
-      for (unsigned word = from / 64; word < kSlots / 64 && slot == kSlots; ++word) {
-        uint64_t bits = occupied_[word];
-        if (word == from / 64) bits &= ~0ULL << (from % 64);
-        if (bits != 0) slot = word * 64 + static_cast<unsigned>(std::countr_zero(bits));
-      }
-      next = (current_ & ~Tick{kSlots - 1}) + slot;  // slot kSlots: the wrap
-    }
+    if (from != 0)
+      next = (current_ & ~Tick{kNear - 1}) +
+             next_occupied(from, std::min(kNear, from + (now - current_)));
     if (tick_before(now, next)) {
       current_ = now;
       return false;
     }
     current_ = next;
-    if ((current_ & 0xff) == 0) {
-      if ((current_ & 0xffff) == 0) {
-        if ((current_ & 0xffffff) == 0) cascade(3);
-        cascade(2);
-      }
-      cascade(1);
+    if ((current_ & (kNear - 1)) == 0) {
+      if ((current_ & ((1u << (kNearBits + kFarBits)) - 1)) == 0) cascade(farthest_list(current_));
+      cascade(far_list(current_));
     }
-    const unsigned slot = current_ & (kSlots - 1);
+    const uint32_t slot = current_ & (kNear - 1);
     // A cascade may have found flows for this very tick.
     while (heads_[slot] != Flow::kNone && heads_[kDue] != Flow::kNone) {
       Flow& flow = flows_[heads_[slot]];

@@ -10,7 +10,9 @@
 
 namespace engine {
 
-/// Four levels of 256 lists. A flow stands in at most one list; moving a deadline to later leaves
+/// A level of lists for the next half second, a tick each, and two for what lies further ahead: the
+/// usual timers of a connection, its TIME_WAIT among them, are entered where they expire, and never
+/// moved down a level. A flow stands in at most one list; moving a deadline to later leaves
 /// it where it is (it is looked at early and put back), so that an ACK that restarts the
 /// retransmission timer costs one store.
 class TimerWheel {
@@ -49,11 +51,17 @@ class TimerWheel {
   /// any flow. Returns the number of flows looked at.
   template <typename Handler>
   size_t advance(Tick now, size_t budget, Handler&& expired) {
+    return advance(now, budget, expired, [](const Flow&) {});
+  }
+  /// `soon(flow)` is called for the flow to be handled after the one that is: it is in the cache.
+  template <typename Handler, typename Soon>
+  size_t advance(Tick now, size_t budget, Handler&& expired, Soon&& soon) {
     size_t count = 0;
     for (; count < budget && (heads_[kDue] != Flow::kNone || turn(now)); ++count) {
       Flow& flow = flows_[heads_[kDue]];
       unlink(flow);
       prefetch_due();
+      if (heads_[kDue] != Flow::kNone) soon(flows_[heads_[kDue]]);
       for (unsigned k = 0; k < kTimerKinds && flow.armed != 0; ++k) {
         if (!((flow.armed >> k) & 1) || tick_before(now, flow.deadlines[k])) continue;
         flow.armed = static_cast<uint8_t>(flow.armed & ~(1u << k));
@@ -70,9 +78,23 @@ class TimerWheel {
   size_t memory() const { return sizeof heads_ + sizeof occupied_; }
 
  private:
-  static constexpr unsigned kLevels = 4;
-  static constexpr unsigned kSlots = 256;
-  static constexpr uint16_t kDue = kLevels * kSlots;  ///< list of flows whose time has come
+  // Bits of a tick that choose a list: of the lowest level the lowest ones, and so on.
+  static constexpr unsigned kNearBits = 15;
+  static constexpr unsigned kFarBits = 9;
+  static constexpr unsigned kFarthestBits = 8;
+  static_assert(kNearBits + kFarBits + kFarthestBits == 32);
+  static constexpr uint32_t kNear = 1u << kNearBits;
+  static constexpr uint16_t kFar = kNear;  ///< number of that level's first list
+  static constexpr uint16_t kFarthest = kFar + (1u << kFarBits);
+  /// List of flows whose time has come.
+  static constexpr uint16_t kDue = kFarthest + (1u << kFarthestBits);
+
+  static uint16_t far_list(Tick tick) {
+    return static_cast<uint16_t>(kFar + ((tick >> kNearBits) & ((1u << kFarBits) - 1)));
+  }
+  static uint16_t farthest_list(Tick tick) {
+    return static_cast<uint16_t>(kFarthest + (tick >> (kNearBits + kFarBits)));
+  }
 
   void insert(Flow& flow, Tick tick);
   void unlink(Flow& flow);
@@ -91,14 +113,17 @@ class TimerWheel {
     __builtin_prefetch(flow + 64);
     __builtin_prefetch(flow + 128);
   }
-  void cascade(unsigned level);
+  /// Spreads a list of a higher level over those below.
+  void cascade(uint16_t list);
+  /// The first list of the lowest level from `from` on, before `end`, that holds a flow, or `end`.
+  uint32_t next_occupied(uint32_t from, uint32_t end) const;
   /// Puts a flow back for its earliest deadline unless a handler did so already.
   void requeue(Flow& flow);
 
   Pool<Flow>& flows_;
   Tick current_ = 0;  ///< all ticks up to here are handled
   uint32_t heads_[kDue + 1];
-  uint64_t occupied_[kSlots / 64] = {};  ///< which lists of the lowest level hold flows
+  uint64_t occupied_[kNear / 64] = {};  ///< which lists of the lowest level hold flows
 };
 
 }  // namespace engine
