@@ -16,6 +16,20 @@ from harness.tuning import Tier
 
 
 @dataclass(frozen=True, slots=True)
+class Host:
+    """Where programs may run that a server depends on itself: beside the load, on its cores.
+
+    `address`, `prefix`: of `interface` there, in one network with the server's own end.
+    """
+
+    namespace: str
+    interface: str
+    address: str
+    prefix: int
+    cpus: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Endpoint:
     """Where a server is reached and where it may run.
 
@@ -23,6 +37,7 @@ class Endpoint:
     `address`, `port`: what clients connect to. `cpus`: cores it may use.
     `folder`: a folder for its configuration, logs and pid file, inside the run folder.
     `stack`: what its programs are started by, see `run`; the kernel's when there is none.
+    `upstream`: for a server that has others behind it, as a proxy; None where there is no place.
     """
 
     namespace: str
@@ -32,6 +47,7 @@ class Endpoint:
     cpus: tuple[int, ...]
     folder: Path
     stack: Stack | None = None
+    upstream: Host | None = None
 
     def place(self, workers: int = 1) -> Place:
         """The same for a stack; `workers`: processes or threads of the program."""
@@ -134,6 +150,13 @@ class Server(ABC):
     def reset(self) -> None:
         """Forget all connections of the load, so that the next trial starts as the last did."""
         return
+
+    def before_trial(self) -> dict[str, Any]:
+        """Bring it into the state in which every trial begins; returns it, for the trial's record.
+
+        Most servers are in it at any time.
+        """
+        return {}
 
     def serve(self, profile: Path, tunables: Mapping[str, Any]) -> None:
         """From now on serve this profile of the load; most servers answer whatever comes."""

@@ -107,9 +107,8 @@ class HttpProgram(Server):
             self._process = None
         self._own_requests = 0
 
-    def _serve(self, body_bytes: int) -> int:
-        self.stop()
-        self.body_bytes = body_bytes
+    def begin(self) -> None:
+        """Write its files, start it once, and wait until it answers 200."""
         where = self.endpoint
         where.folder.mkdir(parents=True, exist_ok=True)
         ensure_port_free(where.namespace, where.address, where.port)
@@ -117,6 +116,11 @@ class HttpProgram(Server):
         with self.log.open("wb") as log:
             self._process = where.run(self.command(), cwd=where.folder, stdout=log, stderr=log)
         self._wait_until_up(self._process)
+
+    def _serve(self, body_bytes: int) -> int:
+        self.stop()
+        self.body_bytes = body_bytes
+        self.begin()
         return self.response_length()
 
     def _ask(self) -> Response:

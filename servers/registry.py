@@ -24,6 +24,8 @@ DEVICES = {
 }
 SHIPPED = {
     "nginx/kernel": ("servers.nginx_kernel", "NginxKernel"),
+    "haproxy/kernel": ("servers.haproxy", "HAProxyFarm"),
+    "nginx-cache/kernel": ("servers.nginx_cache", "NginxCache"),
     "astf-peer": ("servers.astf_peer", "AstfPeer"),
     **DEVICES,
 }

@@ -16,6 +16,8 @@ def storing(run: RunFolder, session: ServerSession, trial: Trial) -> Iterator[No
     One that was to be on a stack and went through the kernel's is marked so, and is in no figure of
     that stack. StackcostError naming the part that ended, when a part of the session did.
     """
+    if state := session.server.before_trial():
+        trial.load["before"] = state
     session.look("before")
     try:
         yield

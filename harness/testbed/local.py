@@ -24,7 +24,7 @@ from harness.testbed.wiring import (
     TO_SERVER,
     Wiring,
 )
-from servers.base import Endpoint
+from servers.base import Endpoint, Host
 
 
 class Cpus(NamedTuple):
@@ -135,6 +135,13 @@ class LocalTestbed:
             port=self._service_port,
             cpus=self.cpus.server,
             folder=folder,
+            upstream=Host(
+                namespace=self.load_namespace,
+                interface=self.load_interface,
+                address=network.LOAD_ADDRESS,
+                prefix=24,
+                cpus=self.cpus.load,
+            ),
         )
 
     def describe(self) -> dict[str, Any]:

@@ -1,5 +1,8 @@
 """What a tier's file says."""
 
+import glob
+import shutil
+import subprocess
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
@@ -53,6 +56,22 @@ class Receive(_Part):
         return tuple(cores[:half]), tuple(cores[half:])
 
 
+class Needs(_Part):
+    """What a tier cannot do without. `devices`: a pattern of paths; `nginx`: a word of nginx -V."""
+
+    devices: str = ""
+    nginx: str = ""
+
+    def lacks(self) -> str:
+        """What of it is not there, and how that was established; empty when nothing."""
+        found = []
+        if self.devices and not glob.glob(self.devices):
+            found.append(f"a device {self.devices} (there is none)")
+        if self.nginx and self.nginx not in _nginx_says():
+            found.append(f"an nginx built with {self.nginx} (nginx -V does not say so)")
+        return f"it lacks {' and '.join(found)}" if found else ""
+
+
 class Tier(_Part):
     """One way to tune nginx and the kernel; `sysctls` and nginx's directives by name."""
 
@@ -60,6 +79,7 @@ class Tier(_Part):
     title: str
     source: str
     receive: Receive = Receive()
+    needs: Needs = Needs()
     sysctls: dict[str, Setting] = Field(default_factory=dict)
     nginx: dict[Context, dict[str, Setting]] = Field(default_factory=dict)
 
@@ -74,7 +94,15 @@ class Tier(_Part):
         """Why it cannot be measured on so many cores; empty when it can."""
         if self.receive.apart and server_cores < 2:
             return f"it needs 2 cores for the server, the experiment gives {server_cores}"
+        return self.needs.lacks()
+
+
+def _nginx_says() -> str:
+    """What nginx -V prints; nothing without one."""
+    program = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin:/usr/local/sbin")
+    if program is None:
         return ""
+    return subprocess.run([program, "-V"], capture_output=True, text=True).stderr
 
 
 def tier_names() -> list[str]:

@@ -5,9 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import jinja2
-
 from harness.testbed.namespace import find_program
+from servers.template import render_template
 
 INSTALL = "install it: apt-get install nginx-light"
 PROXYING_MODULES = ("proxy", "fastcgi", "uwsgi", "scgi")
@@ -39,11 +38,5 @@ def affinity_masks(workers: int, cpus: Sequence[int]) -> list[str]:
 
 def render(build: Build, **settings: object) -> str:
     """The text of nginx.conf; every value the template names has to be given."""
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(Path(__file__).parent),
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        keep_trailing_newline=True,
-    )
-    template = environment.get_template("nginx.conf.j2")
-    return template.render(proxying_modules=build.proxying_modules, **settings)
+    template = Path(__file__).with_name("nginx.conf.j2")
+    return render_template(template, proxying_modules=build.proxying_modules, **settings)

@@ -17,11 +17,14 @@ class FallenBack:
     """A stack that says it was not the one; and the session that it belongs to."""
 
     def __init__(self) -> None:
-        self.stack = self
+        self.stack = self.server = self
         self.looks: list[str] = []
 
     def look(self, when: str) -> None:
         self.looks.append(when)
+
+    def before_trial(self) -> dict[str, Any]:
+        return {}
 
     def proof(self, idle: bool) -> dict[str, Any]:
         return {"wanted": "onload-balanced", "carried": "kernel", "why": "no stack"}

@@ -1,0 +1,133 @@
+"""HAProxy as a device in the middle: clients before it, a farm of single-worker nginx behind it.
+
+The farm runs on the load's cores, as in the cookbook, whose clients and web servers shared one
+machine. So what the server's cores do is HAProxy's work, and the kernel's for it on both sides.
+"""
+
+import csv
+import re
+import resource
+import subprocess
+from pathlib import Path
+from typing import Any
+
+from harness.errors import StackcostError
+from harness.testbed.namespace import find_program
+from servers.base import Endpoint, Host, Task
+from servers.beside import NginxBeside, ensure_address
+from servers.nginx_kernel.configuration import find_build
+from servers.probe import ask_socket
+from servers.program import HttpProgram
+from servers.template import render_template
+
+HERE = Path(__file__).parent
+FIRST_BACKEND_PORT = 1050
+FEWEST_BACKENDS = 2  # else there is nothing to balance
+INSTALL = "install it: apt-get install haproxy"
+
+
+class HAProxyFarm(HttpProgram):
+    """One process with a thread for each worker, and as many backends as workers, at least two."""
+
+    name = "haproxy/kernel"
+
+    def __init__(self, endpoint: Endpoint, task: Task):
+        super().__init__(endpoint, task)
+        self._backends = [
+            self._backend(FIRST_BACKEND_PORT + at)
+            for at in range(max(FEWEST_BACKENDS, self.workers))
+        ]
+
+    def start(self) -> None:
+        """The farm first, then HAProxy; StackcostError with the words of what does not start."""
+        if not self.task.files:
+            raise StackcostError(
+                f"{self.name} has its backends where the load of profiles has its port",
+                "give the experiment a load of HTTP clients (http) instead of profiles",
+            )
+        try:
+            ensure_address(self._upstream)
+            for backend in self._backends:
+                backend.start()
+            self.begin()
+            self.check_health()
+        except BaseException:
+            self.stop()
+            raise
+
+    def check_health(self) -> None:
+        """One request through HAProxy must bring the whole file of a backend."""
+        wanted, seen = min(self.task.files.values()), len(self._ask().body)
+        if seen != wanted:
+            raise StackcostError(
+                f"{self.name} answered with a body of {seen} bytes, not {wanted}", f"see {self.log}"
+            )
+
+    def command(self) -> list[str]:
+        """In the foreground, without a master process."""
+        return [find_program("haproxy", INSTALL), "-db", "-f", "haproxy.cfg"]
+
+    def write_files(self) -> None:
+        """Its configuration; the content is the farm's."""
+        (self.endpoint.folder / "haproxy.cfg").write_text(self._configuration())
+
+    def requests_counted(self) -> int | None:
+        """Answers of status 2xx of the frontend, from the UNIX socket: no TCP counter moves.
+
+        Not req_tot, which counts a connection that sent nothing too, as wrk opens one at its start.
+        """
+        text = ask_socket(self.endpoint.folder / "admin.sock", b"show stat\n").decode()
+        rows = csv.DictReader(text.removeprefix("# ").splitlines())
+        return next(int(row["hrsp_2xx"]) for row in rows if row["pxname"] == "web")
+
+    def describe(self) -> dict[str, Any]:
+        """With version, configuration and the farm."""
+        said = subprocess.run([self.command()[0], "-v"], capture_output=True, text=True).stdout
+        version = re.search(r"version (\S+)", said)
+        return super().describe() | {
+            "version": version[1] if version else None,
+            "configuration": self._configuration(),
+            "backends": len(self._backends),
+            "backends_on_cpus": list(self._upstream.cpus),
+            "backend_configuration": self._backends[0].configuration,
+            "workers_are": "threads of one process, as nbproc is gone since HAProxy 2.5",
+        }
+
+    def stop(self) -> None:
+        """HAProxy, then the farm."""
+        super().stop()
+        for backend in self._backends:
+            backend.stop()
+
+    @property
+    def _upstream(self) -> Host:
+        if self.endpoint.upstream is None:
+            raise StackcostError(f"{self.name} has no place for its backends on this test bed")
+        return self.endpoint.upstream
+
+    def _backend(self, port: int) -> NginxBeside:
+        connections = self.task.worker_connections
+        most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+        text = render_template(
+            HERE / "backend.conf.j2",
+            address=self._upstream.address,
+            port=port,
+            connections=connections,
+            files=2 * connections if most == resource.RLIM_INFINITY else most,
+            proxying_modules=find_build().proxying_modules,
+        )
+        folder = self.endpoint.folder / f"backend-{port}"
+        return NginxBeside(self._upstream, folder, text, port, self.task.files)
+
+    def _configuration(self) -> str:
+        cpus = self.endpoint.cpus
+        return render_template(
+            HERE / "haproxy.cfg.j2",
+            room=self.task.worker_connections * self.workers,
+            workers=self.workers,
+            cpus=[cpus[at % len(cpus)] for at in range(self.workers)],
+            address=self.endpoint.address,
+            port=self.endpoint.port,
+            upstream=self._upstream.address,
+            backends=[FIRST_BACKEND_PORT + at for at in range(len(self._backends))],
+        )

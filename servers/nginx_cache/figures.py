@@ -1,0 +1,39 @@
+"""What only a cache knows: how much of what it served came from the origin, and from its disk."""
+
+import contextlib
+import time
+from collections.abc import Callable, Mapping
+
+import psutil
+
+from harness.model import Kind, Metric, Sample
+
+MISSES = Metric("cache.misses", "1", Kind.COUNTER, "requests by the origin's own count")
+READ = Metric("process.disk_read", "B", Kind.COUNTER, "/proc/PID/io read_bytes")
+
+
+class CacheFigures:
+    """Reads both. `misses`: requests that the origin got; `processes`: the cache's, by role."""
+
+    name = "cache"
+    metrics = (MISSES, READ)
+
+    def __init__(self, misses: Callable[[], int], processes: Mapping[str, int]):
+        self._misses = misses
+        self._processes = processes
+
+    def start(self) -> None:
+        """Nothing to begin."""
+
+    def read(self) -> list[Sample]:
+        """The origin's count, and what each process had read from disks."""
+        now = time.monotonic()
+        samples = [MISSES.sample(now, self._misses())]
+        for role, number in self._processes.items():
+            with contextlib.suppress(psutil.NoSuchProcess):
+                read = psutil.Process(number).io_counters().read_bytes
+                samples.append(READ.sample(now, read, role=role, process=str(number)))
+        return samples
+
+    def stop(self) -> None:
+        """Nothing to end."""

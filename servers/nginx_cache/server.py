@@ -1,0 +1,208 @@
+"""nginx as a cache on disk: filled from its origin, then cold at the beginning of every trial.
+
+Origin and generator run beside the load. Each length that is asked for stands for OBJECTS objects;
+most are in the cache from the start, the others are fetched when they are first drawn.
+"""
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from harness.collect.blocked import BlockedTime
+from harness.errors import StackcostError
+from harness.model import Collector
+from harness.testbed.namespace import end_group, run
+from servers.base import Endpoint, Host, Task
+from servers.beside import NginxBeside, ensure_address
+from servers.nginx_cache.figures import CacheFigures
+from servers.nginx_cache.page_cache import drop, resident_bytes
+from servers.nginx_kernel.configuration import affinity_masks, find_build
+from servers.nginx_kernel.status import read_status
+from servers.probe import ask, ensure_port_free
+from servers.program import HttpProgram
+from servers.template import render_template
+
+OBJECTS = 600  # of each length
+FILLED = 0.95  # of them, before the first trial
+GENERATOR_PORT, ORIGIN_PORT = 8888, 8080
+HERE = Path(__file__).parent
+GENERATOR = HERE / "generator.py"
+PATIENCE_S = 10.0
+
+
+class NginxCache(HttpProgram):
+    """nginx with proxy_cache in its own folder; a tuning's directives say how it reads the disk."""
+
+    name = "nginx-cache/kernel"
+
+    def __init__(self, endpoint: Endpoint, task: Task):
+        super().__init__(endpoint, task)
+        self._generator: subprocess.Popen[bytes] | None = None
+        self._origin = NginxBeside(
+            self._upstream, endpoint.folder / "origin", self._origin_configuration(), ORIGIN_PORT
+        )
+        self._asked_origin = 0
+
+    def start(self) -> None:
+        """Generator, origin, cache, and the objects into it."""
+        if not self.task.files:
+            raise StackcostError(
+                f"{self.name} has its origin where the load of profiles has its port",
+                "give the experiment a load of HTTP clients (http) instead of profiles",
+            )
+        try:
+            ensure_address(self._upstream)
+            self._start_generator()
+            self._origin.start()
+            self.begin()
+            self._fill()
+            self.check_health()
+        except BaseException:
+            self.stop()
+            raise
+
+    def check_health(self) -> None:
+        """One request must bring a whole object."""
+        wanted, seen = min(self.task.files.values()), len(self._ask().body)
+        if seen != wanted:
+            raise StackcostError(
+                f"{self.name} answered with a body of {seen} bytes, not {wanted}", f"see {self.log}"
+            )
+
+    def command(self) -> list[str]:
+        """In its folder."""
+        return [find_build().path, "-p", ".", "-e", "stderr", "-c", "nginx.conf"]
+
+    def write_files(self) -> None:
+        """Its configuration; the cache begins empty."""
+        for name in ("cache", "temporary"):
+            (self.endpoint.folder / name).mkdir(exist_ok=True)
+        (self.endpoint.folder / "nginx.conf").write_text(self._configuration())
+
+    def before_trial(self) -> dict[str, Any]:
+        """Let the objects be on disk alone."""
+        files = self._cached()
+        drop(files)
+        return {
+            "cached_bytes": sum(path.stat().st_size for path in files),
+            "page_cache_bytes": resident_bytes(files),
+        }
+
+    def requests_counted(self) -> int | None:
+        """By nginx's status, on a UNIX socket; asking counts as well, and is told apart here."""
+        self._own_requests += 1
+        return read_status(self.endpoint.folder).requests
+
+    def processes(self) -> dict[str, int]:
+        """The master, and its workers in the order they were started."""
+        found = super().processes()
+        if not found:
+            return {}
+        (master,) = found.values()
+        workers = sorted(
+            child.pid
+            for child in psutil.Process(master).children()
+            if "worker process" in " ".join(child.cmdline())
+        )
+        return {"master": master} | {f"worker-{at}": pid for at, pid in enumerate(workers)}
+
+    def own_collectors(self) -> list[Collector]:
+        """Blocked time of its threads; what the origin and the disk had to give."""
+        processes = self.processes()
+        return [BlockedTime(processes), CacheFigures(self._misses, processes)]
+
+    def describe(self) -> dict[str, Any]:
+        """With the configuration of every part."""
+        return super().describe() | {
+            "version": find_build().version,
+            "configuration": self._configuration(),
+            "origin_configuration": self._origin.configuration,
+            "objects_of_each_length": OBJECTS,
+            "filled": FILLED,
+            "before_trial": "page cache of the cached files dropped (posix_fadvise DONTNEED)",
+        }
+
+    def stop(self) -> None:
+        """The cache with its files, then what is behind it."""
+        super().stop()
+        self._origin.stop()
+        if self._generator is not None:
+            end_group(self._generator)
+            self._generator = None
+        for path in self._cached():
+            path.unlink()
+
+    @property
+    def _upstream(self) -> Host:
+        if self.endpoint.upstream is None:
+            raise StackcostError(f"{self.name} has no place for its origin on this test bed")
+        return self.endpoint.upstream
+
+    def _misses(self) -> int:
+        self._asked_origin += 1
+        return self._origin.requests() - self._asked_origin
+
+    def _cached(self) -> list[Path]:
+        return [path for path in (self.endpoint.folder / "cache").rglob("*") if path.is_file()]
+
+    def _start_generator(self) -> None:
+        host = self._upstream
+        ensure_port_free(host.namespace, host.address, GENERATOR_PORT)
+        folder = self.endpoint.folder
+        folder.mkdir(parents=True, exist_ok=True)
+        command = [sys.executable, str(GENERATOR), host.address, str(GENERATOR_PORT)]
+        with (folder / "generator.log").open("wb") as log:
+            self._generator = run(host.namespace, command, host.cpus, stdout=log, stderr=log)
+        deadline = time.monotonic() + PATIENCE_S
+        request = b"GET /1.bin HTTP/1.1\r\n\r\n"
+        while True:
+            try:
+                ask(host.namespace, host.address, GENERATOR_PORT, request)
+                return
+            except StackcostError:
+                if self._generator.poll() is not None or time.monotonic() > deadline:
+                    raise
+                time.sleep(0.05)
+
+    def _fill(self) -> None:
+        """Ask for the first objects of each length, each by its number."""
+        wanted = [(path, n) for path in self.task.files for n in range(int(OBJECTS * FILLED))]
+        where = self.endpoint
+        for path, number in wanted:
+            request = f"GET {path} HTTP/1.1\r\nHost: cache\r\nX-Object: {number}\r\n\r\n"
+            ask(where.namespace, where.address, where.port, request.encode())
+        self._own_requests += len(wanted)
+
+    def _origin_configuration(self) -> str:
+        return render_template(
+            HERE / "origin.conf.j2",
+            address=self._upstream.address,
+            port=ORIGIN_PORT,
+            generator=GENERATOR_PORT,
+            proxying_modules=find_build().proxying_modules,
+        )
+
+    def _configuration(self) -> str:
+        directives = self.task.tier.directives()
+        usual = {"sendfile": "on", "keepalive_timeout": "75s", "keepalive_requests": "1000000"}
+        return render_template(
+            HERE / "cache.conf.j2",
+            workers=self.workers,
+            affinity_masks=affinity_masks(self.workers, self.endpoint.cpus),
+            worker_connections=self.task.worker_connections,
+            directives={
+                "main": directives.get("main", {}),
+                "events": directives.get("events", {}),
+                "http": usual | directives.get("http", {}),
+            },
+            proxying_modules=find_build().proxying_modules,
+            objects=OBJECTS,
+            upstream=self._upstream.address,
+            origin=ORIGIN_PORT,
+            address=self.endpoint.address,
+            port=self.endpoint.port,
+        )

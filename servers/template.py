@@ -1,0 +1,16 @@
+"""Configuration files from templates beside the code that renders them."""
+
+from pathlib import Path
+
+import jinja2
+
+
+def render_template(path: Path, **values: object) -> str:
+    """The text of a template; every value that it names has to be given."""
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(path.parent),
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        keep_trailing_newline=True,
+    )
+    return environment.get_template(path.name).render(**values)

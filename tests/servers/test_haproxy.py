@@ -1,0 +1,79 @@
+"""HAProxy in the middle of the real bed: the farm behind it, its own count, nothing left."""
+
+import dataclasses
+from pathlib import Path
+
+import psutil
+import pytest
+
+from harness.errors import StackcostError
+from harness.experiment.load_file import load_experiment
+from harness.experiment.matrix import variants
+from harness.experiment.task import task_of
+from harness.testbed.local import LocalTestbed
+from harness.testbed.namespace import processes_inside
+from servers.base import Task
+from servers.haproxy import HAProxyFarm
+from servers.probe import ask
+
+EXPERIMENT = Path(__file__).resolve().parents[2] / "experiments" / "haproxy_cookbook.yaml"
+
+
+COOKBOOK = load_experiment(EXPERIMENT)  # before a bed narrows the cores that `auto` sees
+
+
+def task(workers: int) -> Task:
+    return dataclasses.replace(task_of(COOKBOOK, HAProxyFarm), workers=workers)
+
+
+@pytest.mark.bed
+def test_requests_are_spread_over_the_farm_and_counted(bed: LocalTestbed, tmp_path: Path) -> None:
+    endpoint = bed.endpoint(tmp_path / "server")
+    server = HAProxyFarm(endpoint, task(workers=2))
+    try:
+        server.start()
+        for length in (0, 1024, 10240) * 2:
+            request = f"GET /{length}.bin HTTP/1.1\r\nHost: farm\r\n\r\n".encode()
+            response = ask(endpoint.namespace, endpoint.address, endpoint.port, request)
+            assert response.status == 200 and len(response.body) == length
+        assert server.requests_served() == 6
+        served = [backend.requests() for backend in server._backends]
+        assert len(served) == 2 and min(served) >= 3, "static-rr gives each its share"
+        (pid,) = server.processes().values()
+        assert psutil.Process(pid).name() == "haproxy"
+        described = server.describe()
+        assert "nbthread 2" in described["configuration"] and described["backends"] == 2
+    finally:
+        server.stop()
+    assert not processes_inside(bed.load_namespace) + processes_inside(bed.server_namespace)
+
+
+@pytest.mark.bed
+def test_a_port_of_the_farm_that_is_taken_is_told(bed: LocalTestbed, tmp_path: Path) -> None:
+    first = HAProxyFarm(bed.endpoint(tmp_path / "first"), task(workers=1))
+    second = HAProxyFarm(
+        dataclasses.replace(bed.endpoint(tmp_path / "second"), port=8080), task(workers=1)
+    )
+    try:
+        first.start()
+        with pytest.raises(StackcostError, match="1050"):
+            second.start()
+    finally:
+        second.stop()
+        first.stop()
+
+
+def test_every_row_of_the_cookbook_is_there_and_says_what_it_lacks(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(
+        "harness.experiment.matrix.stack_lacks", lambda name: "" if name == "kernel" else "a part"
+    )
+    rows = variants(COOKBOOK)
+    names = [each.name.partition(":")[0] for each in rows]
+    assert set(names) == {
+        "haproxy/kernel",
+        "haproxy/onload-haproxy-balanced",
+        "haproxy/onload-haproxy-performance",
+    }
+    assert all(bool(each.lacking) == ("onload" in each.name) for each in rows)
