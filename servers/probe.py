@@ -3,7 +3,7 @@
 import errno
 import os
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -37,12 +37,20 @@ def ask(namespace: str, address: str, port: int, request: bytes) -> Response:
 
     StackcostError, naming address and port, when nothing or something else than HTTP answers.
     """
+    return next(ask_each(namespace, address, port, [request]))
+
+
+def ask_each(
+    namespace: str, address: str, port: int, requests: Iterable[bytes]
+) -> Iterator[Response]:
+    """The same for one request after the other on one connection; responses as they come."""
     try:
         with netns.create_socket(namespace, socket.AF_INET, socket.SOCK_STREAM) as connection:
             connection.settimeout(TIMEOUT_S)
             connection.connect((address, port))
-            connection.sendall(request)
-            return _read(connection)
+            for request in requests:
+                connection.sendall(request)
+                yield _read(connection)
     except (OSError, ValueError) as error:
         raise StackcostError(
             f"no HTTP answer from {address}:{port} in {namespace}: {error}"

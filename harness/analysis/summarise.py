@@ -8,6 +8,7 @@ from harness.analysis import breakdown, checks, cpu, flows, http
 from harness.analysis.closure import closure
 from harness.analysis.cores import core_shares
 from harness.analysis.definitions import DEFINITIONS
+from harness.analysis.disk_cache import cache_figures
 from harness.analysis.factors import cpu_factor, memory_factor
 from harness.analysis.latency import latency
 from harness.analysis.memory import Merged
@@ -155,6 +156,10 @@ def _level(test: str, offered: float, trials: list[Readings], context: Context) 
         flagged_trials=sum(bool(seen.trial.flags) for seen in trials),
         test=test,
         http=_http_figures(trials, context) if test else None,
+        process_memory=(
+            over(lambda seen: seen.level("process.pss", "sustain"), "B") if test else None
+        ),
+        cache=cache_figures(trials),
     )
 
 

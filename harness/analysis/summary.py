@@ -57,6 +57,20 @@ class HttpFigures(Part):
     latency_means: str
 
 
+class CacheFigures(Part):
+    """What a cache on disk did in a test.
+
+    `hit_ratio`: share of requests that its origin did not get. `disk_share`: bytes read from disks
+    by bytes that clients received. `blocked`: seconds per second that its threads were blocked, by
+    part. `warm_at_start`: bytes of the objects that were in memory when the trial began.
+    """
+
+    hit_ratio: Spread
+    disk_share: Spread
+    blocked: dict[str, Spread]
+    warm_at_start: Spread
+
+
 class Level(Part):
     """One server at one offered load, over all rounds. CPU figures are per completed connection.
 
@@ -70,6 +84,7 @@ class Level(Part):
     `closure`: exact time booked over all cores / (wall time x cores), 1 when nothing is lost.
     `latency`: by template group (empty: none), kind and percentile, microseconds.
     `cores`: share (0 to 1) of each core's time by kind, the median of the rounds.
+    `process_memory`: of the server's processes, shared pages divided, in tests of HTTP clients.
     """
 
     offered_cps: float
@@ -89,6 +104,8 @@ class Level(Part):
     flagged_trials: int
     test: str = ""
     http: HttpFigures | None = None
+    process_memory: Spread | None = None
+    cache: CacheFigures | None = None
 
     @property
     def load(self) -> str:

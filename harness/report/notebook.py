@@ -15,7 +15,9 @@ from jinja2 import Environment
 from markupsafe import Markup
 
 from harness.errors import StackcostError
+from harness.report.disk_cache import is_cache
 from harness.report.opened import OpenedRuns, open_runs
+from harness.report.past_ceiling import at_rates
 from harness.report.story import of_trials, opening
 from harness.report.words import count
 
@@ -30,6 +32,8 @@ def fitting(runs: OpenedRuns) -> list[str]:
     with_memory = any(server.memory for server in runs.servers)
     fits = {
         "http_tests": with_tests,
+        "past_ceiling": any(at_rates(summary) for summary in runs.summaries),
+        "disk_cache": any(is_cache(summary) for summary in runs.summaries),
         "cpu_cost": len(runs.costs) > len(runs.tested),
         "memory_cost": with_memory,
         "ceilings": bool(runs.ceilings) or not with_tests,

@@ -4,6 +4,7 @@ from rich.console import Console
 from rich.table import Table
 
 from harness.analysis.summary import Summary
+from harness.report import disk_cache, past_ceiling
 from harness.report.http import (
     clients_table,
     series,
@@ -30,6 +31,7 @@ def print_summary(summary: Summary, console: Console) -> None:
         for table in (tls_table(tls_pairs(summary)), clients_table(summary)):
             if table.rows:
                 console.print(draw(table))
+        _print_rates_and_disk(summary, console)
         for system, why in summary.not_measured.items():
             console.print(f"not measured: {system}: {why}", highlight=False, markup=False)
         console.print(shared_remark(summary).replace("**", ""), highlight=False, markup=False)
@@ -45,6 +47,17 @@ def print_summary(summary: Summary, console: Console) -> None:
     else:
         _print_factors(summary, console)
     _print_doubts(summary, console)
+
+
+def _print_rates_and_disk(summary: Summary, console: Console) -> None:
+    """What rates past a ceiling do to users, and a cold disk to a cache, where either was asked."""
+    if past_ceiling.at_rates(summary):
+        console.print(draw(past_ceiling.latency_at_rates(summary)))
+        console.print(past_ceiling.collapse(summary), highlight=False, markup=False)
+    if disk_cache.is_cache(summary):
+        console.print(draw(disk_cache.cache_table(summary)))
+    elif past_ceiling.at_rates(summary):
+        console.print(draw(past_ceiling.process_memory(summary)))
 
 
 def _print_factors(summary: Summary, console: Console) -> None:

@@ -17,6 +17,7 @@ from harness.testbed.lock import RunLock
 from harness.testbed.signals import ending_signals_held, ending_signals_raise
 from harness.testbed.steering import ReceiveWork, Steering, steer_receive
 from harness.testbed.wiring import (
+    LOAD_ADDRESS,
     LOAD_INTERFACE,
     LOAD_NAMESPACE,
     SERVER_INTERFACE,
@@ -138,7 +139,7 @@ class LocalTestbed:
             upstream=Host(
                 namespace=self.load_namespace,
                 interface=self.load_interface,
-                address=network.LOAD_ADDRESS,
+                address=LOAD_ADDRESS,
                 prefix=24,
                 cpus=self.cpus.load,
             ),

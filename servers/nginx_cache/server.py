@@ -22,11 +22,11 @@ from servers.nginx_cache.figures import CacheFigures
 from servers.nginx_cache.page_cache import drop, resident_bytes
 from servers.nginx_kernel.configuration import affinity_masks, find_build
 from servers.nginx_kernel.status import read_status
-from servers.probe import ask, ensure_port_free
+from servers.probe import ask, ask_each, ensure_port_free
 from servers.program import HttpProgram
 from servers.template import render_template
 
-OBJECTS = 600  # of each length
+OBJECTS = 500  # of each length; nginx draws by whole hundredths of a percent
 FILLED = 0.95  # of them, before the first trial
 GENERATOR_PORT, ORIGIN_PORT = 8888, 8080
 HERE = Path(__file__).parent
@@ -172,9 +172,13 @@ class NginxCache(HttpProgram):
         """Ask for the first objects of each length, each by its number."""
         wanted = [(path, n) for path in self.task.files for n in range(int(OBJECTS * FILLED))]
         where = self.endpoint
-        for path, number in wanted:
-            request = f"GET {path} HTTP/1.1\r\nHost: cache\r\nX-Object: {number}\r\n\r\n"
-            ask(where.namespace, where.address, where.port, request.encode())
+        requests = (
+            f"GET {path} HTTP/1.1\r\nHost: cache\r\nX-Object: {number}\r\n\r\n".encode()
+            for path, number in wanted
+        )
+        for response in ask_each(where.namespace, where.address, where.port, requests):
+            if response.status != 200:
+                raise StackcostError(f"the origin answered {response.status}", f"see {self.log}")
         self._own_requests += len(wanted)
 
     def _origin_configuration(self) -> str:

@@ -24,6 +24,7 @@ from harness.report.plots.memory import (
     memory_by_system,
     memory_over_flows,
 )
+from harness.report.plots.past_ceiling import latency_at_rates
 from harness.report.plots.published import redrawn
 
 __all__ = [
@@ -41,6 +42,7 @@ __all__ = [
     "cost_over_workers",
     "factor_intervals",
     "factor_steps",
+    "latency_at_rates",
     "latency_over_load",
     "memory_by_state",
     "memory_by_system",

@@ -1,0 +1,114 @@
+"""Figures of a cache on disk, and of rates past a ceiling, from trials with known samples."""
+
+import numpy as np
+import pytest
+
+from harness.analysis.disk_cache import cache_figures
+from harness.analysis.readings import Readings
+from harness.analysis.summarise import Context, summarise
+from harness.analysis.summary import Summary
+from harness.load.http.times import Times, encoded
+from harness.model import Trial
+from harness.report import disk_cache, past_ceiling
+from tests.analysis.trials import counter, gauge, load_trial
+
+REQUESTS = 10_000  # in a window of 10 s
+
+
+def asked(program: str, connections: int, test: str, offered: float, answered: float) -> Trial:
+    """A trial of HTTP clients: so many answers a second, 2 ms each, and 3 s when due earlier."""
+    trial = load_trial(server="haproxy/kernel", offered=offered)
+    trial.samples += counter("server.requests", REQUESTS, {})
+    trial.samples += gauge("process.pss", [1e6 + 500.0 * connections] * 3, {"role": "worker-0"})
+    waits = {"request": 2000} | ({"completion": 3_000_000} if offered else {})
+    trial.load["test"] = test
+    trial.load["latency"] = {
+        "": {kind: encoded([Times.of(np.array([us] * 100))]) for kind, us in waits.items()}
+    }
+    trial.load["asked"] = {
+        "program": program,
+        "processes": 1,
+        "connections": connections,
+        "body_bytes": [1000],
+        "kept": True,
+        "tls": False,
+        "measures": "latency",
+    }
+    trial.load["http"] = {
+        "requests": REQUESTS,
+        "rate": answered,
+        "bits_per_second": 8e6,
+        "failed": {},
+        "unsent": 0,
+        "latency_means": "as made",
+    }
+    return trial
+
+
+def summary(*trials: Trial) -> Summary:
+    context = Context(
+        run="made",
+        title="made",
+        servers=tuple(dict.fromkeys(trial.server for trial in trials)),
+        pairs=(),
+        load_cpus=(0,),
+        server_cpus=(1,),
+        state="complete",
+        machine={},
+        merged_caches={},
+        not_measured={"nginx-cache/kernel:aio-dlb": "it lacks a device"},
+    )
+    return summarise(trials, context)
+
+
+def cached() -> Trial:
+    trial = asked("wrk", 50, "mix", 0, 1000)
+    trial.samples += counter("cache.misses", 500, {})
+    trial.samples += counter("process.disk_read", 5e6, {"role": "worker-0"})
+    for part, seconds in (("event loop", 0.3), ("thread pool", 2.0)):
+        labels = {"role": "worker-0", "process": "7", "part": part}
+        trial.samples += counter("thread.blocked_time", seconds, labels)
+    trial.load["before"] = {"cached_bytes": 9, "page_cache_bytes": 0}
+    return trial
+
+
+def test_a_cache_tells_hits_disk_and_who_was_blocked() -> None:
+    found = cache_figures([Readings(cached())])
+    assert found is not None
+    assert found.hit_ratio.median == pytest.approx(0.95)
+    assert found.disk_share.median == pytest.approx(0.5)  # 0.5 MB/s read, 1 MB/s received
+    assert found.blocked["event loop"].median == pytest.approx(0.03)
+    assert found.blocked["thread pool"].median == pytest.approx(0.2)
+    assert found.warm_at_start.median == 0
+    assert cache_figures([Readings(load_trial())]) is None
+
+
+def test_the_tables_row_of_what_cannot_run_says_why() -> None:
+    whole = summary(cached())
+    measured, missing = disk_cache.cache_table(whole).rows
+    assert "3.00%" in measured[7] and "20.00%" in measured[8]
+    assert missing[0].endswith("aio-dlb") and missing[-1] == "not measured: it lacks a device"
+    assert "event loop was blocked. mix: haproxy/kernel 3.00%" in disk_cache.blocked_answer(whole)
+
+
+def test_past_the_ceiling_both_ways_of_timing_stand_beside_each_other() -> None:
+    whole = summary(
+        asked("h2load", 100, "rates", 1000, 1000),
+        asked("h2load", 100, "rates", 4000, 1500),
+        asked("ab", 100, "closed-ab", 0, 1600),
+    )
+    assert past_ceiling.at_rates(whole)
+    said = past_ceiling.collapse(whole)
+    assert "offered 4,000 requests/s, answered 1,500" in said
+    assert "3,0" in said.partition("intended start is ")[2][:5], "3 s, from the intended start"
+    assert "from sending 2.0 ms; closed loops at their own ceiling say ab 2.0 ms" in said
+    closed = [row for row in past_ceiling.latency_at_rates(whole).rows if "closed loop" in row]
+    assert len(closed) == 1 and closed[0][-2] == "", "a closed loop knows no intended start"
+
+
+def test_memory_of_the_processes_is_a_slope_over_connections() -> None:
+    whole = summary(
+        asked("h2load", 100, "open-100", 1000, 1000),
+        asked("h2load", 1000, "open-1000", 1000, 1000),
+    )
+    assert [row[-1] for row in past_ceiling.process_memory(whole).rows] == ["500", "500"]

@@ -1,0 +1,68 @@
+"""nginx as a cache on the real bed: filled, cold, counted against its origin, gone afterwards."""
+
+import dataclasses
+from pathlib import Path
+
+import pytest
+
+from harness.experiment.load_file import load_experiment
+from harness.experiment.matrix import variants
+from harness.experiment.task import task_of
+from harness.testbed.local import LocalTestbed
+from harness.testbed.namespace import processes_inside
+from harness.tuning import tier_of
+from servers.nginx_cache import NginxCache, server
+from servers.probe import ask
+
+EXPERIMENT = Path(__file__).resolve().parents[2] / "experiments" / "cdn_cache.yaml"
+EXPERIMENT_READ = load_experiment(EXPERIMENT)  # before a bed narrows the cores that `auto` sees
+OBJECTS, FILLED = 20, 0.5
+
+
+@pytest.mark.bed
+def test_objects_are_filled_cold_and_counted(
+    bed: LocalTestbed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(server, "OBJECTS", OBJECTS)
+    monkeypatch.setattr(server, "FILLED", FILLED)
+    endpoint = bed.endpoint(tmp_path / "server")
+    task = dataclasses.replace(
+        task_of(EXPERIMENT_READ, NginxCache), tier=tier_of("aio-threads"), workers=1
+    )
+    cache = NginxCache(endpoint, task)
+
+    def fetch(path: str, number: int) -> bytes:
+        request = f"GET {path} HTTP/1.1\r\nHost: cache\r\nX-Object: {number}\r\n\r\n"
+        return ask(endpoint.namespace, endpoint.address, endpoint.port, request.encode()).body
+
+    try:
+        cache.start()
+        state = cache.before_trial()
+        assert state["page_cache_bytes"] == 0
+        assert state["cached_bytes"] > OBJECTS * FILLED * sum(task.files.values())
+        misses = cache._misses()
+        assert len(fetch("/100000.bin", 3)) == 100_000 and cache._misses() == misses
+        assert fetch("/100000.bin", 3) != fetch("/100000.bin", 4), "objects are different ones"
+        assert len(fetch("/100000.bin", OBJECTS - 1)) == 100_000
+        assert cache._misses() == misses + 1, "one was not filled"
+        assert cache.requests_served() == 4
+        assert set(cache.processes()) == {"master", "worker-0"}
+        assert "aio threads;" in cache.describe()["configuration"]
+    finally:
+        cache.stop()
+    assert not list((endpoint.folder / "cache").rglob("?" * 32)), "gigabytes would stay otherwise"
+    assert not processes_inside(bed.load_namespace) + processes_inside(bed.server_namespace)
+
+
+def test_hardware_queues_are_a_row_that_says_what_is_missing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("harness.tuning.tier.glob.glob", lambda pattern: [])
+    monkeypatch.setattr("harness.tuning.tier._nginx_says", lambda: "--with-threads")
+    lacking = {each.name: each.lacking for each in variants(EXPERIMENT_READ)}
+    assert lacking["nginx-cache/kernel:aio-off"] == lacking["nginx-cache/kernel:aio-threads"] == ""
+    told = lacking["nginx-cache/kernel:aio-dlb"]
+    assert "/dev/dlb* (there is none)" in told and "nginx -V does not say so" in told
+    monkeypatch.setattr("harness.tuning.tier.glob.glob", lambda pattern: ["/dev/dlb0"])
+    monkeypatch.setattr("harness.tuning.tier._nginx_says", lambda: "--with-dlb")
+    assert tier_of("aio-dlb").lacks(1) == ""
