@@ -1,0 +1,68 @@
+"""Trials of HTTP clients with known figures, and the summary of some."""
+
+import numpy as np
+
+from harness.analysis.summarise import Context, summarise
+from harness.analysis.summary import Summary
+from harness.load.http.times import Times, encoded
+from harness.model import Trial
+from tests.analysis.trials import counter, gauge, load_trial
+
+REQUESTS = 10_000  # in a window of 10 s
+
+
+def asked(program: str, connections: int, test: str, offered: float, answered: float) -> Trial:
+    """A trial of HTTP clients: so many answers a second, 2 ms each, and 3 s when due earlier."""
+    trial = load_trial(server="haproxy/kernel", offered=offered)
+    trial.samples += counter("server.requests", REQUESTS, {})
+    trial.samples += gauge("process.pss", [1e6 + 500.0 * connections] * 3, {"role": "worker-0"})
+    waits = {"request": 2000} | ({"completion": 3_000_000} if offered else {})
+    trial.load["test"] = test
+    trial.load["latency"] = {
+        "": {kind: encoded([Times.of(np.array([us] * 100))]) for kind, us in waits.items()}
+    }
+    trial.load["asked"] = {
+        "program": program,
+        "processes": 1,
+        "connections": connections,
+        "body_bytes": [1000],
+        "kept": True,
+        "tls": False,
+        "measures": "latency",
+    }
+    trial.load["http"] = {
+        "requests": REQUESTS,
+        "rate": answered,
+        "bits_per_second": 8e6,
+        "failed": {},
+        "unsent": 0,
+        "latency_means": "as made",
+    }
+    return trial
+
+
+def summary(*trials: Trial) -> Summary:
+    context = Context(
+        run="made",
+        title="made",
+        servers=tuple(dict.fromkeys(trial.server for trial in trials)),
+        pairs=(),
+        load_cpus=(0,),
+        server_cpus=(1,),
+        state="complete",
+        machine={},
+        merged_caches={},
+        not_measured={"nginx-cache/kernel:aio-dlb": "it lacks a device"},
+    )
+    return summarise(trials, context)
+
+
+def cached() -> Trial:
+    trial = asked("wrk", 50, "mix", 0, 1000)
+    trial.samples += counter("cache.misses", 500, {})
+    trial.samples += counter("process.disk_read", 5e6, {"role": "worker-0"})
+    for part, seconds in (("event loop", 0.3), ("thread pool", 2.0)):
+        labels = {"role": "worker-0", "process": "7", "part": part}
+        trial.samples += counter("thread.blocked_time", seconds, labels)
+    trial.load["before"] = {"cached_bytes": 9, "page_cache_bytes": 0}
+    return trial
