@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 from harness.collect import (
+    blocked,
     cpu,
     cpu_account,
     engine,
@@ -16,8 +17,11 @@ from harness.collect import (
     tracking,
 )
 from harness.model import Metric
+from servers.nginx_cache.figures import CacheFigures
 
 COLLECTORS = (
+    blocked.BlockedTime,
+    CacheFigures,
     cpu.CpuTime,
     cpu_account.CpuAccount,
     engine.Engine,
