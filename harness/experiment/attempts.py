@@ -37,11 +37,13 @@ def storing(run: RunFolder, session: ServerSession, trial: Trial) -> Iterator[No
 def _mark_carrier(session: ServerSession, trial: Trial) -> None:
     """What carried its connections; an idle trial has none, and shows what would."""
     session.look("after")
-    proof = session.stack.proof(idle=trial.load.get("open_flows") == 0)
-    trial.load["stack"] = proof
-    if proof["carried"] != proof["wanted"]:
-        trial.set_aside = f"carried by the kernel's stack, not by {proof['wanted']}: {proof['why']}"
-        trial.flags.append("carried by the kernel's stack")
+    trial.load["stack"] = session.stack.proof(idle=trial.load.get("open_flows") == 0)
+    for what in ("stack", "clients_stack"):
+        proof = trial.load.get(what)
+        if proof and proof["carried"] != proof["wanted"]:
+            why = f"carried by the kernel's stack, not by {proof['wanted']}: {proof['why']}"
+            trial.set_aside = why if what == "stack" else f"clients were {why}"
+            trial.flags.append("carried by the kernel's stack")
 
 
 def check_carrier(trial: Trial) -> None:

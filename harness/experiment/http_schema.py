@@ -4,7 +4,8 @@ from typing import Annotated, Literal, Self
 
 from pydantic import BeforeValidator, Field, field_validator, model_validator
 
-from harness.experiment.section import Rate, Seconds, Section
+from harness.experiment.section import Rate, Seconds, Section, StackName
+from harness.stack import KERNEL
 
 Program = Literal["wrk", "ab", "h2load"]
 Measures = Literal["connections", "requests", "throughput", "latency"]
@@ -63,6 +64,7 @@ class HttpLoad(Section):
     """Clients that ask a server over HTTP, and the tests that they make one after the other."""
 
     program: Program = Field(description="the client; a closed loop, unless a test has rates")
+    stack: StackName = Field(default=KERNEL, description="what carries the clients' connections")
     processes: int = Field(
         ge=1, le=1024, description="client processes; auto: one for each core of the load"
     )

@@ -19,7 +19,9 @@ from harness.experiment.server_session import (
     standing_server,
 )
 from harness.load.http import Addresses, Clients
+from harness.stack import Place, Stack, stack_of
 from harness.testbed.client_addresses import FIRST_USER, addresses_of, client_addresses
+from harness.testbed.local import LocalTestbed
 from servers.base import Server
 
 
@@ -29,6 +31,7 @@ class HttpSession(ServerSession):
 
     http: HttpLoad
     addresses: Addresses
+    clients_stack: Stack
     clients: Clients | None = field(default=None)
 
     def describe(self) -> dict[str, Any]:
@@ -37,6 +40,7 @@ class HttpSession(ServerSession):
         generator = {
             "program": ", ".join(programs),
             "processes": self.http.processes,
+            "stack": self.clients_stack.describe(),
             "addresses": list(self.addresses.addresses),
         }
         return ServerSession.describe(self) | {"generator": generator}
@@ -64,6 +68,7 @@ def open_http_session(
     with (
         standing_server(kind, experiment, folder, where, progress, wanted_hugepages=0) as standing,
         client_addresses(own, str(workload.server)),
+        _ready(http, standing.bed, folder) as clients_stack,
     ):
         bed, tuning, stack, server = standing
         processes = server.processes()
@@ -86,4 +91,20 @@ def open_http_session(
                 folder=folder,
                 http=http,
                 addresses=Addresses(FIRST_USER, own),
+                clients_stack=clients_stack,
             )
+
+
+@contextmanager
+def _ready(http: HttpLoad, bed: LocalTestbed, folder: Path) -> Iterator[Stack]:
+    """The clients' stack, which they themselves are started by in each trial."""
+    cpus, place = bed.cpus.load, folder / "clients"
+    stack = stack_of(
+        http.stack,
+        Place(bed.load_namespace, bed.load_interface, cpus, place, workers=http.processes),
+    )
+    try:
+        stack.prepare()
+        yield stack
+    finally:
+        stack.release()

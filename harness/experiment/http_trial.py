@@ -44,9 +44,11 @@ def run_http_trial(session: HttpSession, trial: Trial) -> None:
     used = program(http.program_of(test))
     cpus, namespace = session.bed.cpus.load, session.bed.load_namespace
     served = session.server.requests_served()
+    carrier = session.clients_stack
     session.begin_trial()
     try:
-        with Clients(used, asks, namespace, cpus, session.addresses, folder) as clients:
+        carrier.prove("before", {})
+        with Clients(used, asks, namespace, cpus, session.addresses, folder, carrier) as clients:
             trial.load["processes"] = clients.process_ids
             _sustain(session, trial, clients, sustain_s)
             trial.load["http"] = summed(clients.wait()) | {"latency_means": used.latency}
@@ -94,7 +96,11 @@ def _sustain(session: HttpSession, trial: Trial, clients: Clients, sustain_s: fl
     first = session.read_edge()
     trial.phases["warm-up"] = Window(began, first)
     session.look("during")
+    processes = {f"client-{at}": pid for at, pid in enumerate(clients.process_ids)}
+    session.clients_stack.prove("during", processes)
     session.progress.pause(sustain_s)
     last = session.read_edge()
+    session.clients_stack.prove("after", processes)  # while they live: their stacks end with them
+    trial.load["clients_stack"] = session.clients_stack.proof()
     trial.load["ended_early"] = not clients.all_run()
     trial.phases["sustain"] = Window(first, last)

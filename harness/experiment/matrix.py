@@ -101,6 +101,8 @@ def _variants_of(server: str, experiment: Experiment) -> list[Variant]:
             }
         )
         lacking = (stack_lacks(stack) or tier_of(tuning).lacks(cores)) if tuned else ""
+        if experiment.http:
+            lacking = lacking or stack_lacks(experiment.http.stack)
         called = on_stack(name, stack)
         found.append(Variant(f"{called}:{parts}" if parts else called, server, resolved, lacking))
     return found

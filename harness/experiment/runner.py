@@ -243,7 +243,7 @@ class _Runner:
             with storing(self._run, session, trial):
                 make(trial)
             self._pass(seconds_of(trial, self._experiment))
-            if trial.load["stack"]["carried"] != trial.load["stack"]["wanted"]:
+            if trial.set_aside:
                 self._manifest.not_measured[trial.server] = trial.set_aside
                 self._run.write_manifest(self._manifest)
             return trial

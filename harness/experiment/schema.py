@@ -20,9 +20,9 @@ from pydantic import (
 from duts.settings import DutSettings
 from harness.errors import StackcostError
 from harness.experiment.http_schema import HttpLoad
-from harness.experiment.section import Core, Rate, Seconds, Section
+from harness.experiment.section import Core, Rate, Seconds, Section, StackName
 from harness.experiment.shares import resolve_auto
-from harness.stack import KERNEL, check_stack, on_stack, stack_names
+from harness.stack import KERNEL, on_stack
 from harness.tuning import tier_of
 from servers import registry
 
@@ -47,14 +47,6 @@ def _known_tier(name: str, info: ValidationInfo) -> str:
     return name
 
 
-def _known_stack(name: str) -> str:
-    try:
-        check_stack(name)
-    except StackcostError as error:
-        raise ValueError(str(error)) from error
-    return name
-
-
 def _known_server(name: str, info: ValidationInfo) -> str:
     """A server's name, or the path of its file, relative to the experiment file."""
     try:
@@ -71,7 +63,6 @@ def _each_once(values: list[object]) -> list[object]:
 
 
 TierName = Annotated[str, AfterValidator(_known_tier)]
-StackName = Annotated[str, AfterValidator(_known_stack), WithJsonSchema({"enum": stack_names()})]
 Once = AfterValidator(_each_once)
 SERVER_SCHEMA = {
     "anyOf": [

@@ -2,11 +2,25 @@
 
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, WithJsonSchema
+
+from harness.errors import StackcostError
+from harness.stack import check_stack, stack_names
 
 Seconds = Annotated[float, Field(gt=0, le=3600)]
 Rate = Annotated[float, Field(gt=0)]
 Core = Annotated[int, Field(ge=0)]
+
+
+def _known_stack(name: str) -> str:
+    try:
+        check_stack(name)
+    except StackcostError as error:
+        raise ValueError(str(error)) from error
+    return name
+
+
+StackName = Annotated[str, AfterValidator(_known_stack), WithJsonSchema({"enum": stack_names()})]
 
 
 class Section(BaseModel):

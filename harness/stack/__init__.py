@@ -40,6 +40,7 @@ def on_stack(server: str, stack: str) -> str:
 
 __all__ = [
     "KERNEL",
+    "Kernel",
     "Place",
     "Stack",
     "check_stack",

@@ -19,8 +19,8 @@ LOOKS: tuple[When, ...] = get_args(When)
 class Place:
     """Where a program runs: namespace, the interface it uses there, its cores, its folder.
 
-    `listens`: address and port that a server listens on; None for a client. `workers`: its
-    processes or threads.
+    `listens`: address and port that a server listens on; None for clients. `workers`: a server's
+    processes or threads, or the number of client processes.
     """
 
     namespace: str
@@ -48,8 +48,13 @@ class Stack(ABC):
         """Make ready what programs need; StackcostError naming what is missing."""
 
     @abstractmethod
-    def run(self, command: Sequence[str], **options: Any) -> subprocess.Popen[Any]:
-        """Start a program at the place on this stack; `options` go to subprocess.Popen."""
+    def run(
+        self, command: Sequence[str], cpus: Sequence[int] = (), **options: Any
+    ) -> subprocess.Popen[Any]:
+        """Start a program at the place on this stack; `options` go to subprocess.Popen.
+
+        `cpus`: in place of the place's, for one of several programs.
+        """
 
     @abstractmethod
     def prove(self, when: When, processes: Mapping[str, int]) -> None:
@@ -83,9 +88,11 @@ class Kernel(Stack):
     def prepare(self) -> None:
         """It is there."""
 
-    def run(self, command: Sequence[str], **options: Any) -> subprocess.Popen[Any]:
+    def run(
+        self, command: Sequence[str], cpus: Sequence[int] = (), **options: Any
+    ) -> subprocess.Popen[Any]:
         """As it is."""
-        return run(self.place.namespace, command, self.place.cpus, **options)
+        return run(self.place.namespace, command, cpus or self.place.cpus, **options)
 
     def prove(self, when: When, processes: Mapping[str, int]) -> None:
         """Nothing else could carry them."""

@@ -28,6 +28,7 @@ class Machine:
         self.installation = Installation(home / "root")
         self.started: list[subprocess.Popen[bytes]] = []
         self.count()
+        self.kernel_counts(0)
         self.play("")
 
     def play(self, case: str) -> None:
@@ -40,9 +41,8 @@ class Machine:
 
     def kernel_counts(self, number: int) -> None:
         """Let the kernel's TCP counters of the programs' namespace be so."""
-        for file in self.home.glob("root/proc/*/net/snmp"):
-            head = file.read_text().splitlines()[0]
-            file.write_text(f"{head}\nTcp: 200 {number} {number} {number}\n")
+        names = "Tcp: RtoMin ActiveOpens PassiveOpens InSegs"
+        (self.home / "snmp").write_text(f"{names}\nTcp: 200 {number} {number} {number}\n")
 
     def calls(self, *names: str) -> list[list[str]]:
         """Every call of these programs, in order, each with its arguments."""
@@ -54,9 +54,8 @@ class Machine:
         self, profile: str = "balanced", link: str = "sc-server0", **place: object
     ) -> Onload:
         """Onload at a place on this machine, not prepared."""
-        where = {"listens": ("48.0.0.1", 80), "workers": 2} | place
-        folder = self.home / "server"
-        made = Place("stackcost-server", link, (0,), folder, **where)  # type: ignore[arg-type]
+        where = {"folder": self.home / "server", "listens": ("48.0.0.1", 80), "workers": 2} | place
+        made = Place("stackcost-server", link, (0,), **where)  # type: ignore[arg-type]
         return Onload(made, profile_of(profile), self.installation)
 
     def start(self, stack: Onload) -> dict[str, int]:

@@ -14,7 +14,6 @@ HOME = Path(os.environ["STANDIN"])
 ROOT = HOME / "root"
 CASE = (HOME / "case").read_text()
 MODULE = ROOT / "sys/module/onload"
-SNMP = "Tcp: RtoMin ActiveOpens PassiveOpens InSegs\nTcp: 200 {0} {0} {0}\n"
 COUNTERS = ("rx_evs", "tx_evs", "ul_accepts", "sock_wakes_rx_os", "no_match_pass_to_kernel_tcp")
 
 
@@ -67,7 +66,6 @@ def onload(arguments: list[str]) -> None:
     proc = ROOT / f"proc/{os.getpid()}"
     (proc / "fd").mkdir(parents=True)
     (proc / "net").mkdir()
-    (proc / "net/snmp").write_text(SNMP.format(0))
     (proc / "net/tcp").write_text(
         "sl local rem st q tr tm retr uid timeout inode\n"
         "0: 01000030:0050 00000000:0000 0A 0:0 0:0 0 0 0 12698 1\n"
@@ -122,7 +120,7 @@ def ls(arguments: list[str]) -> None:
 
 
 def cat(arguments: list[str]) -> None:
-    say("7")
+    say((HOME / "snmp").read_text() if arguments[0].endswith("snmp") else "7")
 
 
 def tee(arguments: list[str]) -> None:

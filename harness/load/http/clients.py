@@ -13,7 +13,8 @@ from typing import Any, Self
 from harness.errors import StackcostError
 from harness.load.http.program import Ask, Program, Told
 from harness.load.http.times import encoded
-from harness.testbed.namespace import end_group, find_program, run
+from harness.stack import Kernel, Place, Stack
+from harness.testbed.namespace import end_group, find_program
 
 PATIENCE_S = 15.0  # for answers that are still under way when the time is over
 SPARE_FILES = 100
@@ -38,6 +39,7 @@ class Clients:
     """Client processes of one program, started together. A context manager: leaving it ends them.
 
     `folder`: takes what they print and write. `cpus`: each process is pinned to one, in turn.
+    `stack`: what they are started by; None: the kernel's.
     """
 
     def __init__(
@@ -48,13 +50,14 @@ class Clients:
         cpus: Sequence[int],
         addresses: Addresses,
         folder: Path,
+        stack: Stack | None = None,
     ):
         self.program = program
         self._asks = asks
-        self._namespace = namespace
         self._cpus = cpus
         self._addresses = addresses
         self._folder = folder
+        self._stack = stack or Kernel(Place(namespace, "", tuple(cpus), folder))
         self._processes: list[subprocess.Popen[Any]] = []
         self._cpu_times: list[tuple[float, float]] = []
 
@@ -125,8 +128,7 @@ class Clients:
             )
         rights = "+dac_override"  # the user number is for the address alone: files are as root's
         with (folder / "output").open("wb") as output:
-            return run(
-                self._namespace,
+            return self._stack.run(
                 [
                     *("prlimit", f"--nofile={files}:{files}", "setpriv"),
                     *("--reuid", str(self._addresses.user(at)), "--clear-groups"),

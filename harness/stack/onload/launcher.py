@@ -54,21 +54,23 @@ class Onload(Stack):
         load_modules(self._installation)
         self._af_xdp = is_af_xdp(namespace, interface)
         if self._af_xdp:
+            self._check_one_stack()
             register(self._installation, namespace, interface)
         self._settings = settle(self._profile, self.place.workers, self._af_xdp)
         end_orphans(namespace)
 
-    def run(self, command: Sequence[str], **options: Any) -> subprocess.Popen[Any]:
+    def run(
+        self, command: Sequence[str], cpus: Sequence[int] = (), **options: Any
+    ) -> subprocess.Popen[Any]:
         """Start it by `onload`, which becomes the program, with the profile's file beside it."""
-        folder = Path(options.setdefault("cwd", self.place.folder))
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / PROFILE_FILE).write_text(self._settings.text())
+        profile = self._write_profile(Path(options.get("cwd") or "."))
         self._log_before = set(kernel_log())
         environment = dict(options.pop("env", os.environ)) | {"EF_NO_FAIL": "0"}
         program = find_program(command[0])
-        # By a relative path: onload takes spaces and commas to stand between profiles.
-        started = ["onload", "-p", f"./{PROFILE_FILE}", program, *command[1:]]
-        return run(self.place.namespace, started, self.place.cpus, env=environment, **options)
+        started = ["onload", "-p", profile, program, *command[1:]]
+        return run(
+            self.place.namespace, started, cpus or self.place.cpus, env=environment, **options
+        )
 
     def prove(self, when: When, processes: Mapping[str, int]) -> None:
         """Look, and keep what speaks against Onload."""
@@ -118,6 +120,28 @@ class Onload(Stack):
             raise StackcostError(
                 "Onload carries nothing over loopback, it would go through the kernel",
                 "put client and server into namespaces of their own, joined by a link",
+            )
+
+    def _write_profile(self, current: Path) -> str:
+        """Write the profile's file; its path from the folder that is current for the program."""
+        folder = self.place.folder
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / PROFILE_FILE).write_text(self._settings.text())
+        path = os.path.join(".", os.path.relpath(folder / PROFILE_FILE, current))
+        if set(path) & set(" ,"):
+            raise StackcostError(
+                f"onload takes a space or comma in {path} to stand between profiles",
+                "choose another --results, or its parent as the current folder",
+            )
+        return path
+
+    def _check_one_stack(self) -> None:
+        """Each client process has a stack of its own, a server's processes share theirs."""
+        if self.place.listens is None and self.place.workers > 1:
+            raise StackcostError(
+                f"{self.place.workers} client processes need as many virtual interfaces, and by "
+                f"AF_XDP {self.place.interface} has one",
+                "http.processes: 1 in the experiment, or a NIC with Onload's own driver",
             )
 
     def _new_in_log(self) -> list[str]:

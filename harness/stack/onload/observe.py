@@ -53,7 +53,7 @@ def look(installation: Installation, namespace: str, processes: Mapping[str, int
         stacked=stacked(_said(namespace, ["onload_stackdump", "stacks"])),
         listening=listening(_said(namespace, ["onload_stackdump", "filters"])),
         onload=counters(_said(namespace, ["orm_json", "stats"])),
-        kernel=_kernel_counters(installation, processes),
+        kernel=_kernel_counters(namespace),
     )
 
 
@@ -136,12 +136,11 @@ def _is_loopback(text: str) -> bool:
     return len(text) == 8 and IPv4Address(bytes.fromhex(text)[::-1]).is_loopback
 
 
-def _kernel_counters(installation: Installation, processes: Mapping[str, int]) -> dict[str, int]:
-    """KERNEL_COUNTERS of the namespace that the processes are in."""
-    for number in processes.values():
-        with contextlib.suppress(OSError):
-            text = (installation.root / f"proc/{number}/net/snmp").read_text()
-            names, values = (row.split() for row in text.splitlines() if row.startswith("Tcp:"))
-            table = dict(zip(names, values, strict=True))
-            return {name: int(table[name]) for name in KERNEL_COUNTERS}
+def _kernel_counters(namespace: str) -> dict[str, int]:
+    """KERNEL_COUNTERS of the namespace; none where they cannot be read."""
+    with contextlib.suppress(ValueError):
+        rows = _said(namespace, ["cat", "/proc/net/snmp"]).splitlines()
+        names, values = (row.split() for row in rows if row.startswith("Tcp:"))
+        table = dict(zip(names, values, strict=True))
+        return {name: int(table[name]) for name in KERNEL_COUNTERS}
     return {}

@@ -1,0 +1,43 @@
+"""Clients on Onload: proved while they live, since their stacks end with them."""
+
+import pytest
+
+from harness.errors import StackcostError
+from tests.stack.conftest import Machine
+
+
+@pytest.mark.parametrize(("kernel_connections", "carried"), [(0, "onload-wrk"), (3, "kernel")])
+def test_a_client_is_proved_by_what_it_opened(
+    machine: Machine, kernel_connections: int, carried: str
+) -> None:
+    stack = machine.onload("wrk", link="sc-load0", listens=None, workers=1)
+    stack.prepare()
+    stack.prove("before", {})
+    processes = {"client-0": machine.start(stack)["worker-0"]}
+    machine.count(rx_evs=5, tx_evs=5)
+    machine.kernel_counts(kernel_connections)
+    stack.prove("during", processes)
+    stack.prove("after", processes)
+    proof = stack.proof()
+    assert proof["carried"] == carried, proof
+    if kernel_connections:
+        assert "the kernel's TcpActiveOpens moved by 3" in proof["why"]
+    else:
+        assert (
+            "EF_SCALABLE_FILTERS_ENABLE 0" in stack.place.folder.joinpath("onload.opf").read_text()
+        )
+
+
+def test_several_clients_need_as_many_virtual_interfaces(machine: Machine) -> None:
+    with pytest.raises(StackcostError, match=r"4 client processes .* sc-load0 has one"):
+        machine.onload("wrk", link="sc-load0", listens=None, workers=4).prepare()
+    machine.play("own driver")
+    machine.onload("wrk", link="sc-load0", listens=None, workers=4).prepare()
+
+
+def test_a_folder_that_onload_would_take_for_two_profiles_is_told(machine: Machine) -> None:
+    stack = machine.onload(folder=machine.home / "two, really")
+    stack.prepare()
+    with pytest.raises(StackcostError, match="stand between profiles"):
+        stack.run(["sleep", "1"])
+    assert not machine.calls("onload")
