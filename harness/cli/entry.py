@@ -3,11 +3,11 @@
 import sys
 
 # In the order in which --help lists them.
-from harness.cli import ceiling, clean, diff, doctor, export, lab, ls, report, run, show, trend
+from harness.cli import ceiling, clean, diff, doctor, dut, export, lab, ls, report, run, show, trend
 from harness.cli.application import INTERRUPTED, app
 from harness.errors import StackcostError
 
-COMMANDS = (run, ceiling, report, lab, ls, show, diff, trend, export, doctor, clean)
+COMMANDS = (run, ceiling, dut, report, lab, ls, show, diff, trend, export, doctor, clean)
 
 
 def main() -> None:

@@ -22,6 +22,7 @@ from harness.load.process import Spawn, last_lines, spawn_here
 CALL_LIMIT = 30.0  # seconds; the client itself gives up on a silent server after about 12
 END_PATIENCE = 5.0  # seconds for stopping the traffic when closing
 ALL_CLIENTS = 0xFFFFFFFF  # the TRex API's default mask
+ONLY = "_"  # the TRex API's identifier of a profile that has been given none
 POLL = 0.1  # seconds between looks at whether traffic goes on
 
 
@@ -81,9 +82,16 @@ class TrexClient:
         """What the server would receive for a profile file; works without a connection."""
         return dict(self._ask("profile_json", path=str(path.resolve()), tunables=tunables or {}))
 
-    def load_profile(self, path: Path, tunables: dict[str, Any] | None = None) -> None:
-        """Upload a TRex profile file; `tunables` become its arguments, --name value."""
-        self._ask("load_profile", path=str(path.resolve()), tunables=tunables or {})
+    def load_profile(
+        self, path: Path, tunables: dict[str, Any] | None = None, profile: str = ONLY
+    ) -> None:
+        """Upload a TRex profile file; `tunables` become its arguments, --name value.
+
+        `profile`: under which identifier; several may run beside each other.
+        """
+        self._ask(
+            "load_profile", path=str(path.resolve()), tunables=tunables or {}, pid_input=profile
+        )
 
     def start(
         self,
@@ -92,6 +100,7 @@ class TrexClient:
         nc: bool = False,
         client_mask: int = ALL_CLIENTS,
         t_duration: float = 0,
+        profile: str = ONLY,
     ) -> None:
         """Start the loaded profile; returns once the server transmits.
 
@@ -107,6 +116,7 @@ class TrexClient:
             nc=nc,
             client_mask=client_mask,
             t_duration=t_duration,
+            pid_input=profile,
         )
 
     def update(self, mult: float) -> None:
@@ -134,6 +144,10 @@ class TrexClient:
         Zero counters are included. Keys are strings throughout, ports are "0", "1", ..., "total".
         """
         return dict(self._ask("stats"))
+
+    def group_stats(self, profile: str = ONLY) -> dict[str, Any]:
+        """The client's get_traffic_tg_stats(): "client" and "server" counters by template group."""
+        return dict(self._ask("group_stats", pid_input=profile))
 
     def clear_stats(self) -> None:
         """Count from zero from now on."""

@@ -48,9 +48,9 @@ class Session:
         profile: dict[str, Any] = json.loads(self._read(path, tunables).to_json_str())
         return profile
 
-    def load_profile(self, path: str, tunables: dict[str, Any]) -> None:
+    def load_profile(self, path: str, tunables: dict[str, Any], pid_input: str) -> None:
         """Upload a profile file."""
-        self._client.load_profile(self._read(path, tunables))
+        self._client.load_profile(self._read(path, tunables), pid_input=pid_input)
 
     def start(self, **arguments: Any) -> None:
         """Start, and return once the server transmits."""
@@ -68,6 +68,14 @@ class Session:
         """All statistics, counters of zero included."""
         statistics: dict[str, Any] = self._client.get_stats(skip_zero=False)
         return statistics
+
+    def group_stats(self, pid_input: str) -> dict[str, Any]:
+        """Counters of each template group by its name, of zero included."""
+        names = self._client.get_tg_names(pid_input)
+        groups: dict[str, Any] = self._client.get_traffic_tg_stats(
+            names, skip_zero=False, pid_input=pid_input
+        )
+        return groups
 
     def clear_stats(self) -> None:
         """From now on count from zero."""

@@ -4,6 +4,7 @@ from rich.console import Console
 
 from harness.analysis.summary import Summary
 from harness.report.ceiling import ceilings_of, has_ceilings
+from harness.report.device import events_of, has_events
 from harness.report.notebook import render
 from harness.report.stored import summary_of
 from harness.report.terminal import print_summary
@@ -25,4 +26,7 @@ def answer(run: RunFolder, console: Console) -> Summary:
 
 def summarise_again(run: RunFolder) -> None:
     """Write any run's summary.json anew from its trials. StackcostError when it holds none."""
-    run.write_summary(ceilings_of(run) if has_ceilings(run) else summary_of(run))
+    if has_events(run):
+        run.write_summary(events_of(run))
+    else:
+        run.write_summary(ceilings_of(run) if has_ceilings(run) else summary_of(run))

@@ -31,12 +31,13 @@ def fitting(runs: OpenedRuns) -> list[str]:
     with_tests = bool(runs.tested)
     with_memory = any(server.memory for server in runs.servers)
     fits = {
+        "dut": bool(runs.events),
         "http_tests": with_tests,
         "past_ceiling": any(at_rates(summary) for summary in runs.summaries),
         "disk_cache": any(is_cache(summary) for summary in runs.summaries),
         "cpu_cost": len(runs.costs) > len(runs.tested),
         "memory_cost": with_memory,
-        "ceilings": bool(runs.ceilings) or not with_tests,
+        "ceilings": bool(runs.ceilings) or bool(runs.costs and not with_tests),
         "compare_runs": comparable,
         "published_vs_measured": bool(runs.ceilings)
         or with_tests
@@ -81,7 +82,7 @@ def _read(name: str) -> nbformat.NotebookNode:
 def _head(runs: OpenedRuns) -> str:
     """What was run, and how much of it there is; several runs as a list, with their numbers."""
     costs = runs.summaries
-    if len(costs) == 1 and not runs.ceilings:
+    if len(costs) == 1 and not runs.ceilings and not runs.events:
         return opening(costs[0])
     parts = [
         f"- **run {number}**: {of_trials(summary)}, {summary.title}"
@@ -95,6 +96,7 @@ def _head(runs: OpenedRuns) -> str:
         + (". **This run was interrupted.**" if run.summary.state == "interrupted" else "")
         for run in runs.ceilings
     ]
+    parts += [f"- `{run.summary.run}`: {run.summary.title}" for run in runs.events]
     return "# Report\n\n" + "\n".join(parts)
 
 

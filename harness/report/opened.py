@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from harness.analysis.summary import Factor, ServerResult, Summary, TrialRow
+from harness.device.summary import EventSummary
 from harness.errors import StackcostError
 from harness.search.summary import CeilingSummary
 from harness.store import Manifest, RunFolder
@@ -42,11 +43,20 @@ class OpenedCeilings:
 
 
 @dataclass(frozen=True, slots=True)
+class OpenedEvents:
+    """A run that let something happen to a device under test."""
+
+    manifest: Manifest
+    summary: EventSummary
+
+
+@dataclass(frozen=True, slots=True)
 class OpenedRuns:
     """Runs by what they measured, each in the order in which it was named."""
 
     costs: list[OpenedCosts] = field(default_factory=list)
     ceilings: list[OpenedCeilings] = field(default_factory=list)
+    events: list[OpenedEvents] = field(default_factory=list)
 
     @property
     def summaries(self) -> list[Summary]:
@@ -103,6 +113,9 @@ def open_runs(paths: Sequence[str | Path] = ()) -> OpenedRuns:
             if "ceiling" in manifest.experiment:
                 summary = CeilingSummary.model_validate(stored)
                 found.ceilings.append(OpenedCeilings(manifest, summary))
+            elif "events" in manifest.experiment:
+                events = EventSummary.model_validate(stored)
+                found.events.append(OpenedEvents(manifest, events))
             else:
                 found.costs.append(OpenedCosts(manifest, Summary.model_validate(stored)))
         except ValueError as error:

@@ -1,0 +1,37 @@
+"""`stackcost dut`."""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from harness.cli.application import INTERRUPTED, app, make_console
+from harness.cli.run import DEFAULT_RESULTS
+
+
+@app.command()
+def dut(
+    kind: Annotated[
+        str, typer.Argument(help="forwarding, nftables, nat44, connection_limit, bridge, or a file")
+    ],
+    quick: Annotated[bool, typer.Option("--quick", help="fewer, shorter trials")] = False,
+    rules: Annotated[
+        int | None, typer.Option(help="nftables: rules of its linear list", min=0)
+    ] = None,
+    new_per_second: Annotated[
+        int | None, typer.Option(help="connection_limit: new connections let through", min=1)
+    ] = None,
+    results: Annotated[Path, typer.Option(help="folder that takes the runs'")] = DEFAULT_RESULTS,
+) -> None:
+    """Stress a device under test: costs, ceilings, exhausted state, a cut link. Needs root."""
+    from harness.device.standard import report_of, standard_set
+
+    console = make_console()
+    settings = {"rules": rules, "new_per_second": new_per_second}
+    chosen = {name: value for name, value in settings.items() if value is not None}
+    folders = standard_set(kind, quick, chosen, results, sys.argv, console)
+    page = report_of(folders, console)
+    console.print(f"report: {page}", soft_wrap=True, highlight=False)
+    if folders[-1].manifest().state == "interrupted":
+        raise typer.Exit(INTERRUPTED)

@@ -1,0 +1,1 @@
+"""What happens to a device under test when its state is exhausted, or its link is cut."""

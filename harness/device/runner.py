@@ -1,0 +1,76 @@
+"""Runs the events of a device's standard set; each is a trial on a bed of its own."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from rich.console import Console
+
+from harness.collect.machine import describe_machine
+from harness.device.events import run_event
+from harness.device.settings import Event, EventSettings
+from harness.experiment.attempts import storing
+from harness.experiment.progress import Progress
+from harness.experiment.recorded import recorded
+from harness.experiment.schema import Experiment
+from harness.experiment.session import open_session
+from harness.model import Trial
+from harness.store import Manifest, RunFolder
+from harness.testbed.local import check_root
+from harness.testbed.lock import RunLock
+from harness.testbed.signals import ending_signals_raise
+from servers.registry import server_class, server_name
+
+SETUP_S = 7.0
+
+
+def run_events(
+    experiment: Experiment,
+    events: Sequence[Event],
+    settings: EventSettings,
+    results: Path,
+    command: list[str],
+    console: Console,
+) -> RunFolder:
+    """Let each of `events` happen to the experiment's one device; returns the run's folder.
+
+    For an exhaustion its table is limited to `settings.table` entries.
+    """
+    check_root()
+    (entry,) = experiment.servers
+    name = server_name(entry)
+    with RunLock(), ending_signals_raise():
+        run = RunFolder.create(results, "events")
+        manifest = Manifest(
+            run=run.name,
+            command=command,
+            experiment=experiment.model_dump(mode="json")
+            | {"title": f"State and links of {name}", "events": settings.model_dump()},
+            machine=describe_machine(),
+        )
+        length = {"exhaustion": settings.seconds, "cut": settings.cut_seconds}
+        whole = sum(SETUP_S + length[event] for event in events)
+        with (
+            recorded(run, manifest, "see them with: stackcost report"),
+            Progress(whole, console) as progress,
+        ):
+            for number, event in enumerate(events, 1):
+                limited = {"tracked_limit": settings.table} if event == "exhaustion" else {}
+                dut = experiment.dut.model_copy(update=limited)
+                with open_session(
+                    server_class(entry),
+                    experiment.model_copy(update={"dut": dut}),
+                    run.path / "logs" / event,
+                    f"{event} of {name}",
+                    progress,
+                ) as session:
+                    described = session.describe()
+                    manifest.test_bed[event] = described["test_bed"]
+                    manifest.servers[name] = described["server"]
+                    run.write_manifest(manifest)
+                    session.say("traffic")
+                    trial = Trial(name, number, 0.0, load={"round": 1})
+                    trial.load["response_bytes"] = session.response_bytes
+                    with storing(run, session, trial):
+                        run_event(session, trial, event, settings)
+                progress.reach(sum(SETUP_S + length[each] for each in events[:number]))
+    return run

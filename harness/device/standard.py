@@ -1,0 +1,107 @@
+"""The standard set against a device: costs beside plain forwarding, ceilings, events; one page."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from rich.console import Console
+
+from duts.tracking import TrackingDut
+from harness.device.runner import run_events
+from harness.device.settings import QUICK, Event, EventSettings
+from harness.errors import StackcostError
+from harness.experiment.load_file import load_experiment
+from harness.experiment.matrix import variants
+from harness.experiment.runner import run_experiment
+from harness.experiment.schema import Experiment, Section
+from harness.report.answer import summarise_again
+from harness.report.device import events_of, has_events
+from harness.report.notebook import render
+from harness.search.runner import Task, run_ceilings
+from harness.search.settings import Of, settings_for
+from harness.store import RunFolder
+from servers.registry import DEVICES, SUFFIX, server_class, server_name
+
+PATTERN = Path(__file__).resolve().parents[2] / "experiments" / "dut.yaml"
+FORWARDING, WIRE = "dut/forwarding", "dut/wire"
+BELOW_LIMIT = (0.25, 0.5, 0.8)  # of the new connections that a device lets through
+QUICK_FLOWS = 16_000  # never held more in a quick search
+
+
+def standard_set(
+    kind: str,
+    quick: bool,
+    settings: Mapping[str, int],
+    results: Path,
+    command: list[str],
+    console: Console,
+) -> list[RunFolder]:
+    """All runs of the set in order; one that is interrupted is the last.
+
+    `kind`: the device's name, with or without "dut/", or the path of a file. `settings`: of section
+    `dut`. StackcostError for a device that there is not.
+    """
+    folders = []
+    for run in _runs(experiment_of(kind, quick, settings), quick, results, command, console):
+        folders.append(run)
+        if run.manifest().state == "interrupted":
+            break
+    return folders
+
+
+def experiment_of(kind: str, quick: bool, settings: Mapping[str, int]) -> Experiment:
+    """The pattern experiment with this device in it, compared with plain forwarding."""
+    entry = kind if kind.endswith(SUFFIX) or kind.startswith("dut/") else f"dut/{kind}"
+    if entry == WIRE or (entry not in DEVICES and not entry.endswith(SUFFIX)):
+        known = ", ".join(name.removeprefix("dut/") for name in DEVICES if name != WIRE)
+        raise StackcostError(f"there is no device {kind!r}", f"one of {known}, or a file of yours")
+    pattern = load_experiment(PATTERN, quick)
+    name = server_name(entry)
+    return pattern.model_copy(
+        update={
+            "title": f"One HTTP connection through {name}",
+            "servers": list(dict.fromkeys([entry, FORWARDING])),
+            "baseline": name,
+            "dut": pattern.dut.model_copy(update=dict(settings)),
+            **_within(pattern, settings.get("new_per_second")),
+        }
+    )
+
+
+def _within(pattern: Experiment, limit: int | None) -> dict[str, Section]:
+    """Loads that a device with a limit lets through: a cost is that of connections that work."""
+    if limit is None:
+        return {}
+    rates = [share * limit for share in BELOW_LIMIT]
+    slowly = min(pattern.memory.open_cps, rates[-1])
+    return {
+        "load": pattern.load.model_copy(update={"offered_cps": rates}),
+        "memory": pattern.memory.model_copy(update={"open_cps": slowly}),
+    }
+
+
+def report_of(folders: Sequence[RunFolder], console: Console) -> Path:
+    """Compute each run's answer, print the events' sentences, and render one page of all."""
+    for folder in folders:
+        summarise_again(folder)
+        if has_events(folder):
+            for event in events_of(folder).events:
+                console.print(event.sentence, highlight=False, markup=False, soft_wrap=True)
+    return render([folder.path for folder in folders], folders[-1].path / "report.html")
+
+
+def _runs(
+    experiment: Experiment, quick: bool, results: Path, command: list[str], console: Console
+) -> Iterator[RunFolder]:
+    alone = experiment.model_copy(update={"servers": experiment.servers[:1]})
+    (target,) = variants(alone)
+    tracks = issubclass(server_class(target.server), TrackingDut)
+    yield run_experiment(experiment, "dut-cost", results, command, console)
+    ceilings: tuple[Of, ...] = ("connections", "flows") if tracks else ("connections",)
+    searches = {
+        of: settings_for(of, quick, most=QUICK_FLOWS if of == "flows" and quick else None)
+        for of in ceilings
+    }
+    yield run_ceilings(Task((target,), searches, 1), "dut-ceiling", results, command, console)
+    events: tuple[Event, ...] = ("exhaustion", "cut") if tracks else ("cut",)
+    wanted = QUICK if quick else EventSettings()
+    yield run_events(alone, events, wanted, results, command, console)

@@ -1,0 +1,197 @@
+"""What the events of a run came to, as data and in sentences."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from harness.analysis import device
+from harness.analysis.readings import Readings
+from harness.device.settings import Event, EventSettings
+from harness.device.timeline import Series, core_share, group_counter, level, rate
+from harness.model import Trial
+
+FORMAT = "stackcost-events/1"
+FULL = 0.99  # of the table
+THROUGH = 0.95  # of the new connections of two seconds, from which on the device has recovered
+REQUEST_BYTES = 100
+SETTLED_S = 1.5  # the established connections have been opened
+
+
+class Part(BaseModel):
+    """Written once, never changed."""
+
+    model_config = ConfigDict(frozen=True)
+
+
+class EventResult(Part):
+    """One event. Times in seconds from the start of the traffic; None: it did not come to that.
+
+    `before`, `while_full`: requests per second answered on established connections before the
+    event, and after it (until the flood ended). `lost_established`: connections that were open
+    before and given up. `first_failure`, `recovered`: from when on new connections failed, and from
+    when on they got through again. `series`: by name, for plots.
+    """
+
+    server: str
+    event: Event
+    settings: EventSettings
+    full_at: float | None
+    cut_at: float | None
+    before: float | None
+    after: float | None
+    lost_established: int
+    first_failure: float | None
+    recovered: float | None
+    tracking: dict[str, int]
+    lost: dict[str, int] | None
+    cut_flows: int
+    sentence: str
+    series: dict[str, Series]
+
+
+class EventSummary(Part):
+    """One run of events."""
+
+    format: str = FORMAT
+    run: str
+    title: str
+    state: Literal["complete", "interrupted"]
+    machine: dict[str, Any]
+    events: list[EventResult]
+
+
+def summarise_events(
+    trials: Sequence[Trial],
+    run: str,
+    plan: Mapping[str, Any],
+    state: Literal["complete", "interrupted"],
+    machine: Mapping[str, Any],
+) -> EventSummary:
+    """The answer of a run of events; `plan` is the manifest's `experiment`."""
+    cores = plan["cores"]["server"]
+    events = [_result(trial, cores) for trial in trials if not trial.set_aside]
+    return EventSummary(
+        run=run, title=plan["title"], state=state, machine=dict(machine), events=events
+    )
+
+
+def _result(trial: Trial, cores: Sequence[int]) -> EventResult:
+    record = trial.load["event"]
+    settings = EventSettings.model_validate(record["settings"])
+    times, event = record["times"], record["name"]
+    entries = level(trial, "conntrack.entries")
+    full = next((at for at, held in entries if held >= FULL * settings.table), None)
+    cut = times["cut"] - times["began"] if "cut" in times else None
+    turn = cut if event == "cut" else full
+    end = settings.cut_seconds if event == "cut" else settings.flood_ends
+    answered = group_counter(trial, "established", "tcps_rcvbyte")
+    tried, made = (
+        group_counter(trial, "probe", name) for name in ("tcps_connattempt", "tcps_connects")
+    )
+    failures = [
+        (at, attempts - connects)
+        for (at, attempts), (_, connects) in zip(rate(tried), rate(made), strict=True)
+    ]
+    first = next((at for at, f in failures if f > _few(settings) and turn and at >= turn), None)
+    lost = device.lost_frames(trial)
+    found = {
+        "server": trial.server,
+        "event": event,
+        "settings": settings,
+        "full_at": full if event == "exhaustion" else None,
+        "cut_at": cut,
+        "before": _between(answered, SETTLED_S, turn),
+        "after": _between(answered, turn, end),
+        "lost_established": round(
+            group_counter(trial, "established", "tcps_drops")[-1][1]
+            + group_counter(trial, "established", "tcps_conndrops")[-1][1]
+        ),
+        "first_failure": first,
+        "recovered": _recovered(failures, first, settings),
+        "tracking": {name: count for name, count in _tracking(trial).items() if count},
+        "lost": None
+        if lost is None
+        else {"before": lost.before, "inside": lost.inside, "after": lost.after},
+        "cut_flows": round(
+            sum(
+                group_counter(trial, group, "tcps_testdrops")[-1][1]
+                for group in settings.tunables(event)
+            )
+        ),
+        "series": {
+            "requests/s on established connections": [
+                (at, value / REQUEST_BYTES) for at, value in rate(answered)
+            ],
+            "new connections/s tried": rate(tried),
+            "new connections/s made": rate(made),
+            "tracked connections": entries,
+            "share of the device's core in softirq": core_share(trial, cores[0]),
+        },
+    }
+    return EventResult(**found, sentence=_sentence(found))
+
+
+def _few(settings: EventSettings) -> float:
+    """New connections a second that may be on their way at a reading."""
+    return (1 - THROUGH) * settings.probe_cps + 2
+
+
+def _between(series: Series, start: float | None, end: float | None) -> float | None:
+    """Requests per second in a span."""
+    if start is None or end is None:
+        return None
+    inside = [(at, value) for at, value in series if start <= at <= end]
+    if len(inside) < 2 or inside[-1][0] == inside[0][0]:
+        return None
+    return (inside[-1][1] - inside[0][1]) / (inside[-1][0] - inside[0][0]) / REQUEST_BYTES
+
+
+def _recovered(failures: Series, first: float | None, settings: EventSettings) -> float | None:
+    """The first moment after which no two seconds have more failures than are on their way."""
+    if first is None:
+        return None
+    bad = [at for at, failed in failures if failed > _few(settings)]
+    later = [at for at, _ in failures if at > bad[-1]]
+    return later[0] if len(later) > 3 else None
+
+
+def _tracking(trial: Trial) -> dict[str, int]:
+    return device.tracking_events(Readings(trial))
+
+
+def _sentence(found: Mapping[str, Any]) -> str:
+    settings: EventSettings = found["settings"]
+    kept = (
+        "unknown"
+        if found["before"] is None or found["after"] is None
+        else f"{found['before']:,.0f} requests/s before, {found['after']:,.0f} after"
+    )
+    if found["event"] == "cut":
+        watched = settings.cut_seconds - (found["cut_at"] or 0)
+        return (
+            f"{found['server']}: its link to the servers was cut at {found['cut_at']:.1f} s. "
+            f"Established connections answered {kept}; {found['lost_established']:,} of "
+            f"{settings.established:,} gave up by themselves within {watched:.0f} s, and "
+            f"{found['cut_flows']:,} connections of all were still trying at the end."
+        )
+    name, table = found["server"], f"its table of {settings.table:,} entries"
+    if found["full_at"] is None:
+        return f"{name}: {table} was never full."
+    text = (
+        f"{name}: {table} was full at {found['full_at']:.1f} s. Established connections answered "
+        f"{kept}, and {found['lost_established']:,} of {settings.established:,} were lost. "
+    )
+    first, ended = found["first_failure"], settings.flood_ends
+    if first is None:
+        return f"{text}New connections went on to get through."
+    text += f"New connections failed from {first:.1f} s "
+    if found["recovered"] is None:
+        return (
+            f"{text}on, and did so until the end at {settings.seconds:.0f} s, "
+            f"{settings.seconds - ended:.0f} s after the flood had closed."
+        )
+    return (
+        f"{text}until {found['recovered']:.1f} s: it recovered "
+        f"{max(0.0, found['recovered'] - ended):.1f} s after the flood had closed."
+    )

@@ -1,0 +1,115 @@
+"""The answer about a device under test: sentences, its cost table, plots over time."""
+
+from collections.abc import Sequence
+
+from matplotlib.figure import Figure
+
+from harness.device.summary import EventResult, EventSummary, summarise_events
+from harness.errors import StackcostError
+from harness.report.ceiling import sentences_of
+from harness.report.opened import OpenedRuns
+from harness.report.plots.drawing import SERVER_COLOURS
+from harness.report.stored import describe_setting
+from harness.report.tables import TextTable
+from harness.report.words import number
+from harness.store import RunFolder
+
+WIDTH, PANEL_HEIGHT = 8.0, 1.7  # inches
+
+
+def has_events(run: RunFolder) -> bool:
+    """Whether a run let something happen to a device."""
+    return "events" in run.manifest().experiment
+
+
+def events_of(run: RunFolder) -> EventSummary:
+    """A stored run's summary, computed from its trials. StackcostError when it holds none."""
+    trials, manifest = run.trials(), run.manifest()
+    if not trials:
+        raise StackcostError(f"{run.path} holds no trial: the run ended before its first one")
+    state = "complete" if manifest.state == "complete" else "interrupted"
+    machine = describe_setting(manifest)
+    return summarise_events(trials, run.name, manifest.experiment, state, machine)  # type: ignore[arg-type]
+
+
+def device_answer(runs: OpenedRuns) -> list[str]:
+    """The page's summary: what it holds, what gave way first, what exhaustion and a cut did."""
+    ceilings = [c for run in runs.ceilings for c in run.summary.ceilings]
+    lines = [f"- {line}" for ceiling in ceilings for line in sentences_of(ceiling)]
+    lines += [f"- {each.sentence}" for run in runs.events for each in run.summary.events]
+    return ["\n".join(lines)]
+
+
+def cost_table(runs: OpenedRuns) -> TextTable:
+    """What each device paid for a connection at each load, and for a flow that it holds."""
+    rows: list[tuple[str, ...]] = []
+    for server in runs.servers:
+        memory = server.memory
+        held = "" if memory is None else number(memory.total.median)
+        for level in server.levels:
+            softirq = level.server_cpu.get("softirq")
+            rows.append(
+                (
+                    server.name,
+                    number(level.offered_cps),
+                    number(level.server_cpu_total.median),
+                    number(softirq.median if softirq else None),
+                    held,
+                )
+            )
+    columns = ("device", "connections/s", "us of CPU each", "of that in softirq", "B per open flow")
+    return TextTable("What the device pays: medians over the rounds", columns, rows)
+
+
+def event_table(events: Sequence[EventResult]) -> TextTable:
+    """Figures of each event."""
+    rows: list[tuple[str, ...]] = [
+        (
+            each.server,
+            each.event,
+            _seconds(each.full_at if each.event == "exhaustion" else each.cut_at),
+            number(each.before),
+            number(each.after),
+            str(each.lost_established),
+            _seconds(each.first_failure),
+            _seconds(each.recovered),
+            ", ".join(f"{name} {count:,}" for name, count in each.tracking.items()),
+            "" if each.lost is None else f"{each.lost['inside']:,}",
+        )
+        for each in events
+    ]
+    columns = (
+        "device",
+        "event",
+        "at, s",
+        "requests/s before",
+        "after",
+        "established lost",
+        "new fail from, s",
+        "recovered at, s",
+        "tracking's counters",
+        "frames lost in it",
+    )
+    return TextTable("Events; times from the start of the traffic", columns, rows)
+
+
+def over_time(event: EventResult) -> Figure:
+    """Each series of an event below the other, and when it happened."""
+    figure = Figure(figsize=(WIDTH, PANEL_HEIGHT * len(event.series)), layout="constrained")
+    panels = figure.subplots(len(event.series), sharex=True, squeeze=False)[:, 0]
+    at = event.full_at if event.event == "exhaustion" else event.cut_at
+    for axes, (name, series), colour in zip(
+        panels, event.series.items(), SERVER_COLOURS, strict=False
+    ):
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.plot([t for t, _ in series], [v for _, v in series], color=colour, linewidth=1.2)
+        axes.set_title(name, fontsize=9, loc="left")
+        axes.set_ylim(bottom=0)
+        if at is not None:
+            axes.axvline(at, color="#999999", linestyle="--", linewidth=0.8)
+    panels[-1].set_xlabel("seconds from the start of the traffic; dashed: the event")
+    return figure
+
+
+def _seconds(at: float | None) -> str:
+    return "" if at is None else f"{at:.1f}"

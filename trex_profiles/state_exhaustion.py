@@ -1,0 +1,108 @@
+"""Connections that fill a device's table, or work on beside those that do, or are new.
+
+One template group, `group`, of three. `established`: connections that ask and are answered every
+`pause_seconds`, for `seconds`. `flood`: connections that are opened, answered once, and then stay
+open for `hold_seconds`. `probe`: short connections at a steady rate, which show when new ones get
+through. Run all three beside each other, each under an identifier of its own: in one profile TRex
+would give the rate of a group that has reached its limit to the others.
+"""
+
+import argparse
+import os
+
+from trex.astf.api import *
+
+MESSAGE = b"x" * 100
+PORTS = {"established": 8001, "flood": 8002, "probe": 8003}
+IDLE_BEFORE_PROBE = 7200  # seconds of silence before TRex probes a flow, as RFC 1122 4.2.3.6 asks
+
+
+def asks(times=1, pause_us=0, hold_us=0):
+    """A client that asks so many times, with a pause before each further time."""
+    client = ASTFProgram()
+    if times > 1:
+        client.set_var("left", times)
+        client.set_label("again:")
+    client.send(MESSAGE)
+    client.recv(len(MESSAGE), clear=True)
+    if pause_us:
+        client.delay(pause_us)
+    if times > 1:
+        client.jmp_nz("left", "again:")
+    if hold_us:
+        client.delay(hold_us)
+    return client
+
+
+def answers(times=1):
+    """A server that answers so many times, and lets the client close."""
+    server = ASTFProgram()
+    if times > 1:
+        server.set_var("left", times)
+        server.set_label("again:")
+    server.recv(len(MESSAGE), clear=True)
+    server.send(MESSAGE)
+    if times > 1:
+        server.jmp_nz("left", "again:")
+    server.wait_for_peer_close()
+    return server
+
+
+class StateExhaustion:
+    """Rates are per second at multiplier 1."""
+
+    def create_profile(self, args):
+        addresses = ASTFIPGen(
+            glob=ASTFIPGenGlobal(ip_offset="1.0.0.0"),
+            dist_client=ASTFIPGenDist(ip_range=args.clients.split("-"), distribution="seq"),
+            dist_server=ASTFIPGenDist(ip_range=args.servers.split("-"), distribution="seq"),
+        )
+        tuning = ASTFGlobalInfo()
+        tuning.tcp.keepidle = IDLE_BEFORE_PROBE
+        times = int(args.seconds / args.pause_seconds)
+
+        client, server = {
+            "established": (asks(times, int(args.pause_seconds * 1e6)), answers(times)),
+            "flood": (asks(hold_us=int(args.hold_seconds * 1e6)), answers()),
+            "probe": (asks(), answers()),
+        }[args.group]
+        # No limit argument at all where there is none: TRex takes it as a number.
+        limited = {"limit": args.flows} if args.flows else {}
+        port = PORTS[args.group]
+        return ASTFProfile(
+            default_ip_gen=addresses,
+            default_c_glob_info=tuning,
+            default_s_glob_info=tuning,
+            templates=ASTFTemplate(
+                client_template=ASTFTCPClientTemplate(
+                    program=client, ip_gen=addresses, port=port, cps=args.cps, **limited
+                ),
+                server_template=ASTFTCPServerTemplate(
+                    program=server, assoc=ASTFAssociationRule(port=port)
+                ),
+                tg_name=args.group,
+            ),
+        )
+
+    def get_profile(self, tunables, **kwargs):
+        parser = argparse.ArgumentParser(
+            description="Argparser for {}".format(os.path.basename(__file__)),
+            formatter_class=argparse.ArgumentDefaultsHelpFormatter,
+        )
+        parser.add_argument("--group", choices=sorted(PORTS), default="probe", help="which of them")
+        parser.add_argument(
+            "--flows", type=int, default=0, help="no more than these; 0: any number"
+        )
+        parser.add_argument("--cps", type=float, default=50, help="connections opened a second")
+        parser.add_argument("--pause_seconds", type=float, default=0.25, help="between requests")
+        parser.add_argument(
+            "--seconds", type=float, default=20, help="the established work for so long"
+        )
+        parser.add_argument("--hold_seconds", type=float, default=6, help="of each of the flood")
+        parser.add_argument("--clients", default="16.0.0.1-16.0.0.200", help="client addresses")
+        parser.add_argument("--servers", default="48.0.0.1-48.0.0.1", help="server addresses")
+        return self.create_profile(parser.parse_args(tunables))
+
+
+def register():
+    return StateExhaustion()
