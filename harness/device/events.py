@@ -21,7 +21,7 @@ def run_event(session: Session, trial: Trial, event: Event, settings: EventSetti
     """
     client, tunables = session.client, settings.tunables(event)
     groups = Groups(client, *tunables)
-    seconds = settings.seconds if event == "exhaustion" else settings.cut_seconds
+    seconds = settings.length(event)
     for name, arguments in tunables.items():
         client.load_profile(PROFILE, arguments, name)
     frames = count_frames(session)

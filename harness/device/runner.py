@@ -7,6 +7,7 @@ from rich.console import Console
 
 from harness.collect.machine import describe_machine
 from harness.device.events import run_event
+from harness.device.mix import run_mix
 from harness.device.settings import Event, EventSettings
 from harness.experiment.attempts import storing
 from harness.experiment.progress import Progress
@@ -47,8 +48,7 @@ def run_events(
             | {"title": f"State and links of {name}", "events": settings.model_dump()},
             machine=describe_machine(),
         )
-        length = {"exhaustion": settings.seconds, "cut": settings.cut_seconds}
-        whole = sum(SETUP_S + length[event] for event in events)
+        whole = sum(SETUP_S + settings.length(event) for event in events)
         with (
             recorded(run, manifest, "see them with: stackcost report"),
             Progress(whole, console) as progress,
@@ -71,6 +71,9 @@ def run_events(
                     trial = Trial(name, number, 0.0, load={"round": 1})
                     trial.load["response_bytes"] = session.response_bytes
                     with storing(run, session, trial):
-                        run_event(session, trial, event, settings)
-                progress.reach(sum(SETUP_S + length[each] for each in events[:number]))
+                        if event == "mix":
+                            run_mix(session, trial, settings)
+                        else:
+                            run_event(session, trial, event, settings)
+                progress.reach(sum(SETUP_S + settings.length(each) for each in events[:number]))
     return run

@@ -5,8 +5,10 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-PROFILE = Path(__file__).resolve().parents[2] / "trex_profiles" / "state_exhaustion.py"
-Event = Literal["exhaustion", "cut"]
+PROFILES = Path(__file__).resolve().parents[2] / "trex_profiles"
+PROFILE = PROFILES / "state_exhaustion.py"
+MIX_PROFILE = PROFILES / "enterprise_mix.py"
+Event = Literal["mix", "exhaustion", "cut"]
 
 
 class EventSettings(BaseModel):
@@ -15,7 +17,7 @@ class EventSettings(BaseModel):
     `table`: entries that the device's table is limited to, for `exhaustion`. `flood`: connections
     that are to be held, more than the table has room for. `seconds`: how long new connections are
     tried, so how long recovery is waited for. `cut_at`: when the link to the servers goes down, for
-    good.
+    good. `mix_loads`: flows a second of mixed traffic, each for `mix_step_s`.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -29,15 +31,22 @@ class EventSettings(BaseModel):
     seconds: float = Field(default=150, gt=10)
     cut_at: float = 3
     cut_seconds: float = 12
+    mix_loads: tuple[float, ...] = (500, 1_000, 2_000, 4_000, 6_000, 8_000, 12_000)
+    mix_step_s: float = 10
 
     @property
     def flood_ends(self) -> float:
         """When the last connection of the flood closes."""
         return self.flood / self.flood_cps + self.hold_seconds
 
+    def length(self, event: Event) -> float:
+        """About how long its traffic lasts."""
+        mix = self.mix_step_s * len(self.mix_loads)
+        return {"mix": mix, "exhaustion": self.seconds, "cut": self.cut_seconds}[event]
+
     def tunables(self, event: Event) -> dict[str, dict[str, Any]]:
         """Arguments of the profile by template group; nothing floods a link that is to be cut."""
-        seconds = self.seconds if event == "exhaustion" else self.cut_seconds
+        seconds = self.length(event)
         groups: dict[str, dict[str, Any]] = {
             "established": {"flows": self.established, "cps": self.established, "seconds": seconds},
             "probe": {"cps": self.probe_cps},
@@ -48,4 +57,4 @@ class EventSettings(BaseModel):
         return {name: {"group": name, **arguments} for name, arguments in groups.items()}
 
 
-QUICK = EventSettings(seconds=45)
+QUICK = EventSettings(seconds=45, mix_step_s=3)

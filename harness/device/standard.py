@@ -14,7 +14,7 @@ from harness.experiment.matrix import variants
 from harness.experiment.runner import run_experiment
 from harness.experiment.schema import Experiment, Section
 from harness.report.answer import summarise_again
-from harness.report.device import events_of, has_events
+from harness.report.device import events_of, has_events, sentences
 from harness.report.notebook import render
 from harness.search.runner import Task, run_ceilings
 from harness.search.settings import Of, settings_for
@@ -84,8 +84,8 @@ def report_of(folders: Sequence[RunFolder], console: Console) -> Path:
     for folder in folders:
         summarise_again(folder)
         if has_events(folder):
-            for event in events_of(folder).events:
-                console.print(event.sentence, highlight=False, markup=False, soft_wrap=True)
+            for sentence in sentences(events_of(folder)):
+                console.print(sentence, highlight=False, markup=False, soft_wrap=True)
     return render([folder.path for folder in folders], folders[-1].path / "report.html")
 
 
@@ -102,6 +102,6 @@ def _runs(
         for of in ceilings
     }
     yield run_ceilings(Task((target,), searches, 1), "dut-ceiling", results, command, console)
-    events: tuple[Event, ...] = ("exhaustion", "cut") if tracks else ("cut",)
+    events: tuple[Event, ...] = ("mix", "exhaustion", "cut") if tracks else ("mix", "cut")
     wanted = QUICK if quick else EventSettings()
     yield run_events(alone, events, wanted, results, command, console)

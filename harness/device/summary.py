@@ -7,6 +7,7 @@ from pydantic import BaseModel, ConfigDict
 
 from harness.analysis import device
 from harness.analysis.readings import Readings
+from harness.device.mix import MixResult, mix_result
 from harness.device.settings import Event, EventSettings
 from harness.device.timeline import Series, core_share, group_counter, level, rate
 from harness.model import Trial
@@ -58,6 +59,7 @@ class EventSummary(Part):
     title: str
     state: Literal["complete", "interrupted"]
     machine: dict[str, Any]
+    mixes: list[MixResult]
     events: list[EventResult]
 
 
@@ -70,9 +72,11 @@ def summarise_events(
 ) -> EventSummary:
     """The answer of a run of events; `plan` is the manifest's `experiment`."""
     cores = plan["cores"]["server"]
-    events = [_result(trial, cores) for trial in trials if not trial.set_aside]
+    kept = [trial for trial in trials if not trial.set_aside]
+    events = [_result(trial, cores) for trial in kept if "event" in trial.load]
+    mixes = [mix_result(trial) for trial in kept if "mix" in trial.load]
     return EventSummary(
-        run=run, title=plan["title"], state=state, machine=dict(machine), events=events
+        run=run, title=plan["title"], state=state, machine=dict(machine), mixes=mixes, events=events
     )
 
 

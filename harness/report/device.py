@@ -3,7 +3,9 @@
 from collections.abc import Sequence
 
 from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter
 
+from harness.device.mix import MixResult
 from harness.device.summary import EventResult, EventSummary, summarise_events
 from harness.errors import StackcostError
 from harness.report.ceiling import sentences_of
@@ -32,12 +34,29 @@ def events_of(run: RunFolder) -> EventSummary:
     return summarise_events(trials, run.name, manifest.experiment, state, machine)  # type: ignore[arg-type]
 
 
-def device_answer(runs: OpenedRuns) -> list[str]:
+def sentences(summary: EventSummary) -> list[str]:
+    """What each event came to."""
+    return [mix.sentence for mix in summary.mixes] + [e.sentence for e in summary.events]
+
+
+def mix_table(mix: MixResult) -> TextTable:
+    """Which application was whole at which load."""
+    groups = list(dict.fromkeys(group for step in mix.steps for group in step.whole))
+    rows: list[tuple[str, ...]] = [
+        (number(step.flows_per_second), *(_percent(step.whole.get(group)) for group in groups))
+        for step in mix.steps
+    ]
+    title = f"{mix.server}: mixed traffic, connections established at once, datagrams answered"
+    return TextTable(title, ("flows/s", *groups), rows)
+
+
+def device_answer(runs: OpenedRuns) -> str:
     """The page's summary: what it holds, what gave way first, what exhaustion and a cut did."""
+    names = dict.fromkeys(each.server for run in runs.events for each in run.summary.events)
     ceilings = [c for run in runs.ceilings for c in run.summary.ceilings]
     lines = [f"- {line}" for ceiling in ceilings for line in sentences_of(ceiling)]
-    lines += [f"- {each.sentence}" for run in runs.events for each in run.summary.events]
-    return ["\n".join(lines)]
+    lines += [f"- {line}" for run in runs.events for line in sentences(run.summary)]
+    return "\n".join([f"**{', '.join(names)} in the middle.**", "", *lines])
 
 
 def cost_table(runs: OpenedRuns) -> TextTable:
@@ -105,10 +124,15 @@ def over_time(event: EventResult) -> Figure:
         axes.plot([t for t, _ in series], [v for _, v in series], color=colour, linewidth=1.2)
         axes.set_title(name, fontsize=9, loc="left")
         axes.set_ylim(bottom=0)
+        axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.4g}"))
         if at is not None:
             axes.axvline(at, color="#999999", linestyle="--", linewidth=0.8)
     panels[-1].set_xlabel("seconds from the start of the traffic; dashed: the event")
     return figure
+
+
+def _percent(share: float | None) -> str:
+    return "" if share is None else f"{share:.2%}"
 
 
 def _seconds(at: float | None) -> str:

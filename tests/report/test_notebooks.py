@@ -16,6 +16,7 @@ from harness.report.opened import open_runs
 from tests.report.fixtures import ALL, COSTS
 
 NAMES = [
+    "dut",
     "http_tests",
     "cpu_cost",
     "memory_cost",

@@ -1,0 +1,70 @@
+"""What the summary of an event says, from trials whose course is known."""
+
+from harness.device.settings import EventSettings
+from harness.device.summary import EventResult, summarise_events
+from harness.model import Kind, Sample, Trial, Window
+
+BEGAN = 1_000.0
+SETTINGS = EventSettings(table=1_000, flood=1_200, flood_cps=300, hold_seconds=2, seconds=30)
+PLAN = {"title": "events", "cores": {"load": [0], "server": [1]}}
+
+
+def group(at: float, name: str, counter: str, value: float) -> Sample:
+    labels = {"group": name, "side": "client", "counter": counter}
+    return Sample(BEGAN + at, "trex.group_counter", labels, value, "1", Kind.COUNTER, "test")
+
+
+def course(full_from: float, through_again: float) -> Trial:
+    """Established connections answer 100 requests/s; of 50 new ones a second all, or none."""
+    trial = Trial("dut/test", 1, 0.0, phases={"event": Window(BEGAN, BEGAN + 30)})
+    times = {"began": BEGAN}
+    trial.load["event"] = {
+        "name": "exhaustion",
+        "settings": SETTINGS.model_dump(),
+        "times": times,
+    }
+    made = 0.0
+    for step in range(1, 60):
+        at = step / 2
+        made += 0 if full_from < at <= through_again else 25
+        trial.samples += [
+            group(at, "established", "tcps_rcvbyte", 100 * 100 * at),
+            group(at, "probe", "tcps_connattempt", 50 * at),
+            group(at, "probe", "tcps_connects", made),
+            Sample(
+                BEGAN + at,
+                "conntrack.entries",
+                {"namespace": "dut"},
+                1_000 if full_from <= at <= through_again else 300,
+                "1",
+                Kind.GAUGE,
+                "test",
+            ),
+        ]
+    return trial
+
+
+def result(trial: Trial) -> EventResult:
+    (found,) = summarise_events([trial], "test", PLAN, "complete", {}).events
+    return found
+
+
+def test_fullness_failure_and_recovery_are_when_they_were() -> None:
+    found = result(course(full_from=4.0, through_again=11.0))
+    assert found.full_at == 4.0
+    assert found.first_failure == 4.5
+    assert found.recovered == 11.5
+    assert found.before == found.after == 100
+    assert "recovered 5.5 s after the flood had closed" in found.sentence
+
+
+def test_a_device_that_does_not_recover_is_said_not_to() -> None:
+    found = result(course(full_from=4.0, through_again=99.0))
+    assert found.recovered is None
+    assert "did so until the end at 30 s, 24 s after the flood had closed" in found.sentence
+
+
+def test_a_table_that_never_fills_is_no_exhaustion() -> None:
+    found = result(course(full_from=99.0, through_again=99.0))
+    assert found.full_at is None and found.first_failure is None
+    assert found.sentence == "dut/test: its table of 1,000 entries was never full."

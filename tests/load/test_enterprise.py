@@ -1,0 +1,49 @@
+"""Captures of the enterprise mix are what their program writes; its shares are the source's."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from harness.load.client import TrexClient
+from tests.load.conftest import PROFILES, REPOSITORY
+
+PORTS = {53: "dns", 80: "web", 25: "mail", 443: "tls", 3306: "db", 16_384: "rtp", 5222: "idle"}
+
+
+def rates(client: TrexClient, **tunables: float) -> dict[str, float]:
+    profile = client.profile_json(PROFILES / "enterprise_mix.py", {"cps": 10_000, **tunables})
+    templates = [each["client_template"] for each in profile["templates"]]
+    return {PORTS[each["port"]]: each["cps"] for each in templates}
+
+
+def test_the_program_writes_the_same_bytes(tmp_path: Path) -> None:
+    program = REPOSITORY / "pcaps" / "make_enterprise.py"
+    subprocess.run([sys.executable, program, tmp_path], check=True, capture_output=True)
+    written = sorted(tmp_path.iterdir())
+    assert len(written) == len(PORTS)
+    for capture in written:
+        assert capture.read_bytes() == (REPOSITORY / "pcaps" / capture.name).read_bytes()
+
+
+def test_every_application_has_a_group_and_its_share(client: TrexClient) -> None:
+    found = rates(client)
+    assert sum(found.values()) == pytest.approx(10_000)
+    assert found["dns"] / found["tls"] == pytest.approx(1975.015 / 130.8745)
+    assert found["web"] / found["db"] == pytest.approx(1518.93 / 79.3178)
+    moved = rates(client, tls_share=0.5)
+    assert moved["web"] == pytest.approx(found["web"] / 2)
+    assert moved["tls"] == pytest.approx(found["tls"] + found["web"] / 2)
+    assert moved["dns"] == pytest.approx(found["dns"])
+
+
+def test_an_idle_session_stays(client: TrexClient) -> None:
+    profile = client.profile_json(PROFILES / "enterprise_mix.py", {"idle_seconds": 7})
+    delays = [
+        command["usec"]
+        for program in profile["program_list"]
+        for command in program["commands"]
+        if command["name"] == "delay"
+    ]
+    assert 7_000_000 in delays

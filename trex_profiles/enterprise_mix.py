@@ -1,0 +1,91 @@
+"""Mixed traffic of an enterprise's edge, an application for each template group, from captures.
+
+Flows a second at multiplier 1 are those of the SFR mix as TRex ships it (its
+scripts/avl/sfr_delay_10_1g.yaml, cps): web is its browsing, GETs and POSTs, mail its exchange, POP
+and SMTP, db its Oracle, rtp its RTP, video and SIP calls, idle its Citrix sessions. They are scaled
+down to `cps` flows a second in all. The mix is older than TLS everywhere: `tls_share` moves that
+share of the web to TLS. What one flow of each does, pcaps/make_enterprise.py says.
+"""
+
+import argparse
+import os
+
+from trex.astf.api import *
+
+FLOWS_PER_SECOND = {
+    "dns": 1975.015,
+    "web": 709.89 + 404.52 + 404.52,
+    "mail": 253.81 + 3 * 4.759 + 3 * 7.3369,
+    "tls": 130.8745,
+    "db": 79.3178,
+    "rtp": 2.776 + 1.982 + 11.8976 + 29.347,
+    "idle": 43.6248,
+}
+
+
+IDLE_PORT = 5222
+
+
+def capture_of(name):
+    """One of the captures that pcaps/make_enterprise.py writes."""
+    return "../pcaps/enterprise_%s.pcap" % name
+
+
+def staying(addresses, cps, seconds):
+    """The capture of the idle session, whose client stays for a while before it closes."""
+    client = ASTFProgram(file=capture_of("idle"), side="c")
+    client.delay(int(seconds * 1e6))
+    server = ASTFProgram(file=capture_of("idle"), side="s")
+    server.wait_for_peer_close()
+    return ASTFTemplate(
+        client_template=ASTFTCPClientTemplate(
+            program=client, ip_gen=addresses, port=IDLE_PORT, cps=cps
+        ),
+        server_template=ASTFTCPServerTemplate(
+            program=server, assoc=ASTFAssociationRule(port=IDLE_PORT)
+        ),
+        tg_name="idle",
+    )
+
+
+class EnterpriseMix:
+    """One capture for each application; the server's port is the capture's."""
+
+    def create_profile(self, args):
+        addresses = ASTFIPGen(
+            glob=ASTFIPGenGlobal(ip_offset="1.0.0.0"),
+            dist_client=ASTFIPGenDist(ip_range=args.clients.split("-"), distribution="seq"),
+            dist_server=ASTFIPGenDist(ip_range=args.servers.split("-"), distribution="seq"),
+        )
+        moved = FLOWS_PER_SECOND["web"] * args.tls_share
+        flows = dict(
+            FLOWS_PER_SECOND,
+            web=FLOWS_PER_SECOND["web"] - moved,
+            tls=FLOWS_PER_SECOND["tls"] + moved,
+        )
+        whole = sum(flows.values())
+        return ASTFProfile(
+            default_ip_gen=addresses,
+            cap_list=[
+                ASTFCapInfo(file=capture_of(name), cps=args.cps * rate / whole, tg_name=name)
+                for name, rate in flows.items()
+                if rate and name != "idle"
+            ],
+            templates=staying(addresses, args.cps * flows["idle"] / whole, args.idle_seconds),
+        )
+
+    def get_profile(self, tunables, **kwargs):
+        parser = argparse.ArgumentParser(
+            description="Argparser for {}".format(os.path.basename(__file__)),
+            formatter_class=argparse.ArgumentDefaultsHelpFormatter,
+        )
+        parser.add_argument("--cps", type=float, default=1, help="flows a second, all together")
+        parser.add_argument("--tls_share", type=float, default=0.0, help="of the web, 0 to 1")
+        parser.add_argument("--idle_seconds", type=float, default=10, help="an idle session stays")
+        parser.add_argument("--clients", default="16.0.0.1-16.0.0.200", help="client addresses")
+        parser.add_argument("--servers", default="48.0.0.1-48.0.0.4", help="server addresses")
+        return self.create_profile(parser.parse_args(tunables))
+
+
+def register():
+    return EnterpriseMix()
