@@ -82,8 +82,8 @@ class Session:
         self._client.clear_stats()
 
     def stop(self) -> None:
-        """Stop; returns when the server has cleaned up."""
-        self._client.stop()
+        """Stop every profile; returns when the server has cleaned up."""
+        self._client.stop(pid_input="*")
 
     def disconnect(self) -> None:
         """Stop what runs, give the ports back and close the connection."""

@@ -124,7 +124,7 @@ def over_time(event: EventResult) -> Figure:
         axes.plot([t for t, _ in series], [v for _, v in series], color=colour, linewidth=1.2)
         axes.set_title(name, fontsize=9, loc="left")
         axes.set_ylim(bottom=0)
-        axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.4g}"))
+        axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
         if at is not None:
             axes.axvline(at, color="#999999", linestyle="--", linewidth=0.8)
     panels[-1].set_xlabel("seconds from the start of the traffic; dashed: the event")

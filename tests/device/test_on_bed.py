@@ -1,0 +1,41 @@
+"""Events on the real test bed; each leaves nothing behind."""
+
+from pathlib import Path
+
+import pytest
+
+from duts.forwarding import Forwarding
+from harness.device.events import run_event
+from harness.device.mix import mix_result, run_mix
+from harness.device.settings import EventSettings
+from harness.device.summary import summarise_events
+from harness.model import Trial
+from harness.testbed.network import existing_namespaces
+from tests.duts.bed import EXPERIMENT, session_of
+
+pytestmark = pytest.mark.bed
+
+SETTINGS = EventSettings(
+    established=20, cut_at=1.5, cut_seconds=6, mix_loads=(200, 400), mix_step_s=2
+)
+PLAN = EXPERIMENT.model_dump(mode="json")
+
+
+def test_mixed_traffic_is_whole_and_a_cut_link_is_seen_by_all(tmp_path: Path) -> None:
+    with session_of(Forwarding, tmp_path) as session:
+        mixed = Trial("dut/forwarding", 1, 0.0, load={"round": 1})
+        run_mix(session, mixed, SETTINGS)
+        cut = Trial("dut/forwarding", 2, 0.0, load={"round": 1})
+        run_event(session, cut, "cut", SETTINGS)
+    assert existing_namespaces() == []
+
+    steps = mix_result(mixed).steps
+    assert [step.flows_per_second for step in steps] == [200, 400]
+    assert all(len(step.whole) == 7 and step.whole["dns"] == 1.0 for step in steps)
+
+    (seen,) = summarise_events([cut], "test", PLAN, "complete", {}).events
+    assert seen.cut_at is not None and seen.first_failure is not None
+    assert seen.before is not None and seen.before > 0 and seen.after is not None
+    assert seen.after < seen.before / 4
+    assert seen.recovered is None
+    assert seen.cut_flows >= SETTINGS.established - seen.lost_established
