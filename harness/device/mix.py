@@ -71,7 +71,8 @@ def run_mix(session: Session, trial: Trial, settings: EventSettings) -> None:
 def mix_result(trial: Trial) -> MixResult:
     """What a trial of `run_mix` came to."""
     record = trial.load["mix"]
-    counts = [_counts(trial, at) for at in record["edges"]]
+    # Counters of zero are not among the readings, and at the first edge all of them are.
+    counts: list[Counts] = [{}, *(_counts(trial, at) for at in record["edges"][1:])]
     steps = [
         Step(flows_per_second=load, whole=_whole(before, after))
         for load, before, after in zip(record["loads"], counts, counts[1:], strict=False)
