@@ -49,6 +49,26 @@ TEST_F(TimerWheelTest, EveryTimerExpiresAtItsTickWhateverTheStepOfTime) {
   EXPECT_EQ(count, 2000u);
 }
 
+TEST_F(TimerWheelTest, DeadlinesOfEveryLevelAreKeptOverLongPauses) {
+  std::mt19937 random(8);
+  for (int i = 0; i < 3000; ++i)
+    wheel.arm(make(), TimerKind::retransmit, 0,
+              1 + random() % (i % 2 == 0 ? 1u << 24 : 0x6000'0000u));
+  size_t count = 0;
+  Tick now = 0;
+  while (count < 3000) {
+    const Tick previous = now;
+    now += 1 + random() % 5'000'000;
+    wheel.advance(now, SIZE_MAX, [&](const Flow& flow, TimerKind) {
+      EXPECT_GT(flow.deadlines[0], previous);
+      EXPECT_LE(flow.deadlines[0], now);
+      ++count;
+    });
+    ASSERT_LT(now, 0x6100'0000u);
+  }
+  EXPECT_EQ(wheel.occupied(), 0u);
+}
+
 TEST_F(TimerWheelTest, MovingADeadlineToLaterOrEarlierIsKept) {
   Flow& flow = make();
   wheel.arm(flow, TimerKind::retransmit, 0, 10);
