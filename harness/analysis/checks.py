@@ -148,8 +148,8 @@ def checks(seen: Readings, server_cpus: Collection[int]) -> list[Check]:
     """
     trial = seen.trial
     if is_hold(trial):
-        return [_time_closes(seen)]
-    found = [_counts_agree(trial), _bytes_agree(trial), _server_agrees(trial), _time_closes(seen)]
+        return [time_closes(seen)]
+    found = [_counts_agree(trial), _bytes_agree(trial), _server_agrees(trial), time_closes(seen)]
     if cpu.engine_busy_seconds(seen, "peer") is None:
         found.append(_receive_work_is_the_servers(seen, server_cpus))
     return found
@@ -205,7 +205,8 @@ def _receive_work_is_the_servers(seen: Readings, server_cpus: Collection[int]) -
     return Check(name=name, holds=share >= RECEIVE_SHARE, wanted=wanted, seen=f"{share:.1%}")
 
 
-def _time_closes(seen: Readings) -> Check:
+def time_closes(seen: Readings) -> Check:
+    """Whether every moment of the main phase was booked to some kind of time."""
     name = "user + system + irq + softirq + idle, stolen time in them = wall time x cores"
     found = closure(seen, main_phase(seen.trial))
     if found is None:

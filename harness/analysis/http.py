@@ -44,7 +44,13 @@ def disturbances(seen: Readings, server_cpus: Collection[int]) -> list[str]:
     return found
 
 
-def served_as_asked(trial: Trial) -> Check | None:
+def comparisons(seen: Readings) -> list[Check]:
+    """What has to hold for a trial's figures to be believed."""
+    served = _served_as_asked(seen.trial)
+    return [*([served] if served else []), checks.time_closes(seen)]
+
+
+def _served_as_asked(trial: Trial) -> Check | None:
     """The server's count of requests against the clients'; None of a trial without clients' counts.
 
     A client that ends cuts the requests that are under way, which the server has counted: at most

@@ -211,7 +211,6 @@ def _row(seen: Readings, context: Context) -> TrialRow:
 
 
 def _checks(seen: Readings, server_cpus: Collection[int]) -> list[checks.Check]:
-    if not flows.is_http(seen.trial):
-        return checks.checks(seen, server_cpus)
-    served = http.served_as_asked(seen.trial)
-    return [served] if served else []
+    if flows.is_http(seen.trial):
+        return http.comparisons(seen)
+    return checks.checks(seen, server_cpus)

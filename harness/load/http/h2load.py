@@ -18,6 +18,10 @@ from harness.load.http.program import INTENDED, REQUEST, Ask, Program, Told, req
 from harness.load.http.times import Times
 
 LOG = "requests.tsv"
+EVENTS = CONNECTED, FIRST_BYTE = "connect", "1st byte"
+COLUMN = re.compile(r"([\d.]+)(us|ms|s)\b")
+MEAN = 2
+MICROSECONDS = {"us": 1.0, "ms": 1e3, "s": 1e6}
 LONGEST_PERIOD_MS = 100
 EXACT = 0.002  # how far from the wanted rate one may be that it can keep
 TRAFFIC = re.compile(r"traffic: \S+ \((\d+)\) total")
@@ -64,6 +68,7 @@ class H2load(Program):
             failed={cause: number for cause, number in failed.items() if number},
             times=times,
             unsent=unsent,
+            means=_means(printed),
         )
 
 
@@ -95,6 +100,17 @@ def _times(log: pandas.DataFrame, ask: Ask) -> tuple[dict[str, Times], int]:
     waited = np.concatenate([late + took, never])
     told[INTENDED] = Times.of(waited[intended >= warm_us])
     return told, len(never)
+
+
+def _means(printed: str) -> dict[str, float]:
+    """What it tells of connections: the third of four columns, each with its unit."""
+    found = ((name, re.search(rf"time (?:for|to) {name}: .*", printed)) for name in EVENTS)
+    columns = {name: COLUMN.findall(match[0]) for name, match in found if match}
+    return {
+        name: float(row[MEAN][0]) * MICROSECONDS[row[MEAN][1]]
+        for name, row in columns.items()
+        if len(row) > MEAN
+    }
 
 
 def _failed(printed: str) -> dict[str, int]:

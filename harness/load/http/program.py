@@ -40,7 +40,8 @@ class Told:
 
     `requests` that were answered well, `failed` by cause, `received` bytes with headers where the
     program counts them, `times` by what they begin with. `unsent`: of a constant rate, what was
-    due and not sent.
+    due and not sent. `means`: microseconds from a connection's start to an event, where the program
+    tells no more of it.
     """
 
     seconds: float
@@ -49,6 +50,7 @@ class Told:
     failed: dict[str, int]
     times: dict[str, Times] = field(default_factory=dict)
     unsent: int = 0
+    means: dict[str, float] = field(default_factory=dict)
 
     @property
     def rate(self) -> float:

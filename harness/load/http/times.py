@@ -23,6 +23,17 @@ class Times:
         """Of single requests."""
         return cls(microseconds, np.ones(len(microseconds), dtype=np.int64))
 
+    def percentile(self, percent: float) -> float:
+        """Microseconds that so many percent of the requests took at most; there has to be one."""
+        order = np.argsort(self.microseconds)
+        reached = np.cumsum(self.counts[order])
+        at = np.searchsorted(reached, percent / 100 * reached[-1])
+        return float(self.microseconds[order][min(at, len(order) - 1)])
+
+    def share_above(self, microseconds: float) -> float:
+        """Share (0 to 1) of the requests that took longer."""
+        return float(self.counts[self.microseconds > microseconds].sum() / self.counts.sum())
+
 
 def encoded(parts: Sequence[Times]) -> str:
     """All of them as one HdrHistogram, in its V2 encoding in base64."""

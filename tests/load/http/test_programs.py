@@ -18,6 +18,10 @@ SUMMARY = """
 requests: {n} total, {n} started, {n} done, {n} succeeded, 0 failed, 0 errored, 0 timeout
 status codes: {n} 2xx, 0 3xx, 0 4xx, 0 5xx
 traffic: 1.00MB (1000000) total, 1KB (1000) headers (space savings 0.00%), 1KB (1000) data
+                     min         max         mean         sd        +/- sd
+time for request:       68us      4.51ms       342us       313us    96.75%
+time for connect:       41us      1.28s        1.5ms        68us    80.00%
+time to 1st byte:      377us       627us       484us        70us    80.00%
 """
 
 
@@ -76,7 +80,7 @@ def test_a_request_sent_late_has_waited_since_its_intended_start(tmp_path: Path)
 
 def test_what_was_due_and_never_answered_has_waited_until_the_end(tmp_path: Path) -> None:
     told = at_rate(tmp_path, [0, 100_000, 200_000], 1000, rate=10)
-    assert told.unsent == 17
+    assert told.unsent == 17 and told.means == {"connect": 1500.0, "1st byte": 484.0}
     assert told.times[INTENDED].microseconds.max() == 2_000_000 - 300_000
 
 
@@ -100,5 +104,6 @@ def test_several_clients_are_summed_and_their_times_merged() -> None:
     assert together["bits_per_second"] == 12_000
     histogram = HdrHistogram.decode(together["latency"][REQUEST])
     assert histogram.get_total_count() == 300
+    assert fast.times[REQUEST].share_above(99) == 1 and slow.times[REQUEST].percentile(50) == 900
     assert histogram.get_value_at_percentile(60) == pytest.approx(100, rel=0.02)
     assert histogram.get_value_at_percentile(70) == pytest.approx(900, rel=0.02)
