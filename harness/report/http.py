@@ -17,7 +17,7 @@ UNITS: dict[What, str] = {
     "throughput": "Gb/s",
     "latency": "us, 99th percentile",
 }
-LONG_BODY = 100_000  # bytes from which bandwidth is of interest beside requests
+LONG_BODY = 10_000  # bytes from which bandwidth is of interest beside the rate
 NEAR_CEILING = 0.95  # of the highest value over x: from here on it counts as reached
 NOT_MEASURED = "not measured"
 KINDS = ("user", "system", "irq", "softirq")
@@ -139,8 +139,10 @@ def _rows(one: Series, columns: Sequence[str]) -> list[tuple[str, ...]]:
 
 
 def reached(one: Series) -> dict[str, str]:
-    """By system: the ceiling over x, and the lowest x that reaches it, in words."""
-    found = {}
+    """By system: the ceiling over x, and the lowest x that reaches it, in words; not of times."""
+    found: dict[str, str] = {}
+    if one.what == "latency":
+        return found
     for name, points in one.points.items():
         known = {x: value for x, level in points.items() if (value := one.value(level).median)}
         if len(known) < 2:
@@ -285,7 +287,7 @@ def _figures(level: Level) -> list[What]:
     if level.http is None:
         return []
     own = level.http.measures
-    long = own == "requests" and max(level.http.body_bytes) >= LONG_BODY
+    long = own in ("connections", "requests") and max(level.http.body_bytes) >= LONG_BODY
     return [own, "throughput"] if long else [own]
 
 

@@ -29,9 +29,9 @@ def tests_over_axis(every: Sequence[Series]) -> Figure | None:
             line(axes, name, [(x, one.value(level)) for x, level in sorted(points.items())], look)
         ticks = sorted({x for points in one.points.values() for x in points})
         axes.set_xticks(ticks, [str(x) for x in ticks])
-        plain_numbers(axes) if len(ticks) > 1 else None
+        plain_numbers(axes)
         axes.set_xticks(ticks, [str(x) for x in ticks])
-        axes.set_title(one.test, loc="left", fontsize=8)
+        axes.set_title(one.name, loc="left", fontsize=8)
         labels(axes, one.x, one.unit)
     key(figure, axes_list)
     return figure
