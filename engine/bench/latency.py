@@ -17,22 +17,25 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from hdrh.histogram import HdrHistogram
 from tools.engine import PROFILES, driven
 from tools.figures import Figure, Measured, number, report, say
-from tools.kernel_clients import h2load, wrk
 
 from harness.collect.latency import KINDS, read_latency
 from harness.errors import StackcostError
+from harness.load.http import Addresses, Ask, Clients, Told, program
+from harness.load.http.h2load import CONNECTED
+from harness.load.http.h2load import FIRST_BYTE as FIRST_BYTE_MEAN
+from harness.load.http.program import REQUEST
 from harness.load.trex_config import Port, TrexConfig
+from harness.testbed.client_addresses import FIRST_USER, client_addresses
 from harness.testbed.local import LocalTestbed
 from harness.testbed.namespace import spawner
-from harness.testbed.network import SERVICE_ADDRESS, kernel_client
+from harness.testbed.network import CLIENT_ADDRESS, SERVICE_ADDRESS
 from harness.testbed.wiring import LOAD_ADDRESS, SERVER_ADDRESS
 from servers.nginx_kernel import NginxKernel
 
-URL = f"http://{SERVICE_ADDRESS}/"
+URL = f"http://{SERVICE_ADDRESS}:80"
 CEILING_CONNECTIONS = 64
 FEW_CONNECTIONS = 4
 SECONDS = 3
@@ -63,7 +66,7 @@ def run(trials: int) -> dict[str, Any]:
     row = Row(_figures())
     for trial in range(trials):
         with _bed() as (bed, nginx):
-            with kernel_client():
+            with client_addresses([CLIENT_ADDRESS], SERVICE_ADDRESS):
                 _ceiling(bed, row)
                 _ask_by_h2load(bed, nginx, row)
                 with _stall(nginx):
@@ -87,29 +90,43 @@ def _bed() -> Iterator[tuple[LocalTestbed, NginxKernel]]:
 
 def _ceiling(bed: LocalTestbed, row: Row) -> None:
     """wrk as fast as it goes; half of that, in thousands, is offered by the others."""
-    seen = wrk(bed, URL, CEILING_CONNECTIONS, SECONDS)
+    seen = _told(bed, "wrk", CEILING_CONNECTIONS)
     row.rate = row.rate or max(1000, round(seen.rate / 2000) * 1000)
-    row.add(ceiling=seen.rate, wrk_p50=seen.p50, wrk_p99=seen.p99)
+    times = seen.times[REQUEST]
+    row.add(ceiling=seen.rate, wrk_p50=times.percentile(50), wrk_p99=times.percentile(99))
 
 
 def _ask_by_h2load(bed: LocalTestbed, nginx: NginxKernel, row: Row) -> None:
-    seen = h2load(bed, URL, row.rate, SECONDS)
-    p50, p99 = np.percentile(seen.requests, (50, 99))
+    seen = _told(bed, "h2load", 1, row.rate)
+    times = seen.times[REQUEST]
     row.add(
-        h2load_connect_mean=seen.connect_mean,
-        h2load_first_byte_mean=seen.first_byte_mean,
-        h2load_request_p50=float(p50),
-        h2load_request_p99=float(p99),
+        h2load_connect_mean=seen.means[CONNECTED],
+        h2load_first_byte_mean=seen.means[FIRST_BYTE_MEAN],
+        h2load_request_p50=times.percentile(50),
+        h2load_request_p99=times.percentile(99),
     )
     with _stall(nginx):
-        stalled = h2load(bed, URL, row.rate, SECONDS)
-    row.add(h2load_slow=float((stalled.requests > SLOW_US).mean()))
+        stalled = _told(bed, "h2load", 1, row.rate)
+    row.add(h2load_slow=stalled.times[REQUEST].share_above(SLOW_US))
+
+
+def _told(bed: LocalTestbed, name: str, connections: int, rate: float | None = None) -> Told:
+    """One client on the kernel's stack, a new connection for each request; none may fail."""
+    ask = Ask(URL, ("/",), connections, kept=False, seconds=SECONDS, rate=rate)
+    addresses = Addresses(FIRST_USER, (CLIENT_ADDRESS,))
+    with tempfile.TemporaryDirectory() as folder:
+        place = bed.load_namespace, bed.cpus.load, addresses, Path(folder)
+        with Clients(program(name), [ask], *place) as clients:
+            (told,) = clients.wait()
+    if told.failed:
+        raise StackcostError(f"{name}: requests failed: {told.failed}")
+    return told
 
 
 def _wrk_share(bed: LocalTestbed) -> float:
     """Of a closed loop at most one request for each connection can meet the stall."""
-    seen = wrk(bed, URL, FEW_CONNECTIONS, SECONDS)
-    met = FEW_CONNECTIONS if seen.highest > SLOW_US else 0
+    seen = _told(bed, "wrk", FEW_CONNECTIONS)
+    met = FEW_CONNECTIONS if seen.times[REQUEST].percentile(100) > SLOW_US else 0
     return met / (seen.rate * SECONDS)
 
 
