@@ -16,7 +16,7 @@ from tests.duts.bed import EXPERIMENT, session_of
 pytestmark = pytest.mark.bed
 
 SETTINGS = EventSettings(
-    established=20, cut_at=1.5, cut_seconds=6, mix_loads=(200, 400), mix_step_s=2
+    established=20, cut_at=3, cut_seconds=7, mix_loads=(200, 400), mix_step_s=2
 )
 PLAN = EXPERIMENT.model_dump(mode="json")
 
