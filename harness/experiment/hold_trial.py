@@ -27,6 +27,7 @@ SPARE_S = 1.0  # flows are held so much longer than the plan needs
 def run_hold_trial(session: Session, trial: Trial) -> None:
     """Hold `trial.load["open_flows"]` flows in its state; fill in phase, samples, report, flags."""
     count, state = int(trial.load["open_flows"]), trial.load["state"]
+    session.server.reset()  # a device goes on tracking the closed flows of the trial before
     session.begin_trial()
     try:
         if state == "half-open":
