@@ -123,7 +123,7 @@ class Run {
 
  private:
   static constexpr size_t kRecent = 16;
-  /// More than all flows have on their way: with tests' room an input took four times as long.
+  /// More than all flows have on their way, and little to make anew for each input.
   static constexpr size_t kWireBytes = size_t{256} << 10;
 
   /// Frames arrive a wire's delay later, together with what the ends send meanwhile.
