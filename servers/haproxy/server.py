@@ -11,13 +11,12 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-from harness.errors import StackcostError
 from harness.testbed.namespace import find_program
-from servers.base import Endpoint, Host, Task
-from servers.beside import NginxBeside, ensure_address
+from servers.base import Endpoint, Task
+from servers.beside import NginxBeside
+from servers.front import HttpFront
 from servers.nginx_kernel.configuration import find_build
 from servers.probe import ask_socket
-from servers.program import HttpProgram
 from servers.template import render_template
 
 HERE = Path(__file__).parent
@@ -26,10 +25,11 @@ FEWEST_BACKENDS = 2  # else there is nothing to balance
 INSTALL = "install it: apt-get install haproxy"
 
 
-class HAProxyFarm(HttpProgram):
+class HAProxyFarm(HttpFront):
     """One process with a thread for each worker, and as many backends as workers, at least two."""
 
     name = "haproxy/kernel"
+    behind = "backends"
 
     def __init__(self, endpoint: Endpoint, task: Task):
         super().__init__(endpoint, task)
@@ -38,30 +38,10 @@ class HAProxyFarm(HttpProgram):
             for at in range(max(FEWEST_BACKENDS, self.workers))
         ]
 
-    def start(self) -> None:
-        """The farm first, then HAProxy; StackcostError with the words of what does not start."""
-        if not self.task.files:
-            raise StackcostError(
-                f"{self.name} has its backends where the load of profiles has its port",
-                "give the experiment a load of HTTP clients (http) instead of profiles",
-            )
-        try:
-            ensure_address(self._upstream)
-            for backend in self._backends:
-                backend.start()
-            self.begin()
-            self.check_health()
-        except BaseException:
-            self.stop()
-            raise
-
-    def check_health(self) -> None:
-        """One request through HAProxy must bring the whole file of a backend."""
-        wanted, seen = min(self.task.files.values()), len(self._ask().body)
-        if seen != wanted:
-            raise StackcostError(
-                f"{self.name} answered with a body of {seen} bytes, not {wanted}", f"see {self.log}"
-            )
+    def start_behind(self) -> None:
+        """The farm."""
+        for backend in self._backends:
+            backend.start()
 
     def command(self) -> list[str]:
         """In the foreground, without a master process."""
@@ -88,7 +68,7 @@ class HAProxyFarm(HttpProgram):
             "version": version[1] if version else None,
             "configuration": self._configuration(),
             "backends": len(self._backends),
-            "backends_on_cpus": list(self._upstream.cpus),
+            "backends_on_cpus": list(self.upstream.cpus),
             "backend_configuration": self._backends[0].configuration,
             "workers_are": "threads of one process, as nbproc is gone since HAProxy 2.5",
         }
@@ -99,25 +79,19 @@ class HAProxyFarm(HttpProgram):
         for backend in self._backends:
             backend.stop()
 
-    @property
-    def _upstream(self) -> Host:
-        if self.endpoint.upstream is None:
-            raise StackcostError(f"{self.name} has no place for its backends on this test bed")
-        return self.endpoint.upstream
-
     def _backend(self, port: int) -> NginxBeside:
         connections = self.task.worker_connections
         most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
         text = render_template(
             HERE / "backend.conf.j2",
-            address=self._upstream.address,
+            address=self.upstream.address,
             port=port,
             connections=connections,
             files=2 * connections if most == resource.RLIM_INFINITY else most,
             proxying_modules=find_build().proxying_modules,
         )
         folder = self.endpoint.folder / f"backend-{port}"
-        return NginxBeside(self._upstream, folder, text, port, self.task.files)
+        return NginxBeside(self.upstream, folder, text, port, self.task.files)
 
     def _configuration(self) -> str:
         cpus = self.endpoint.cpus
@@ -128,6 +102,6 @@ class HAProxyFarm(HttpProgram):
             cpus=[cpus[at % len(cpus)] for at in range(self.workers)],
             address=self.endpoint.address,
             port=self.endpoint.port,
-            upstream=self._upstream.address,
+            upstream=self.upstream.address,
             backends=[FIRST_BACKEND_PORT + at for at in range(len(self._backends))],
         )

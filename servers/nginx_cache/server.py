@@ -16,14 +16,14 @@ from harness.collect.blocked import BlockedTime
 from harness.errors import StackcostError
 from harness.model import Collector
 from harness.testbed.namespace import end_group, run
-from servers.base import Endpoint, Host, Task
-from servers.beside import NginxBeside, ensure_address
+from servers.base import Endpoint, Task
+from servers.beside import NginxBeside
+from servers.front import HttpFront
 from servers.nginx_cache.figures import CacheFigures
 from servers.nginx_cache.page_cache import drop, resident_bytes
 from servers.nginx_kernel.configuration import affinity_masks, find_build
 from servers.nginx_kernel.status import read_status
 from servers.probe import ask, ask_each, ensure_port_free
-from servers.program import HttpProgram
 from servers.template import render_template
 
 OBJECTS = 500  # of each length; nginx draws by whole hundredths of a percent
@@ -34,44 +34,29 @@ GENERATOR = HERE / "generator.py"
 PATIENCE_S = 10.0
 
 
-class NginxCache(HttpProgram):
+class NginxCache(HttpFront):
     """nginx with proxy_cache in its own folder; a tuning's directives say how it reads the disk."""
 
     name = "nginx-cache/kernel"
+    behind = "origin"
 
     def __init__(self, endpoint: Endpoint, task: Task):
         super().__init__(endpoint, task)
         self._generator: subprocess.Popen[bytes] | None = None
         self._origin = NginxBeside(
-            self._upstream, endpoint.folder / "origin", self._origin_configuration(), ORIGIN_PORT
+            self.upstream, endpoint.folder / "origin", self._origin_configuration(), ORIGIN_PORT
         )
         self._asked_origin = 0
 
-    def start(self) -> None:
-        """Generator, origin, cache, and the objects into it."""
-        if not self.task.files:
-            raise StackcostError(
-                f"{self.name} has its origin where the load of profiles has its port",
-                "give the experiment a load of HTTP clients (http) instead of profiles",
-            )
-        try:
-            ensure_address(self._upstream)
-            self._start_generator()
-            self._origin.start()
-            self.begin()
-            self._fill()
-            self.check_health()
-        except BaseException:
-            self.stop()
-            raise
+    def start_behind(self) -> None:
+        """Generator, then origin."""
+        self._start_generator()
+        self._origin.start()
 
-    def check_health(self) -> None:
-        """One request must bring a whole object."""
-        wanted, seen = min(self.task.files.values()), len(self._ask().body)
-        if seen != wanted:
-            raise StackcostError(
-                f"{self.name} answered with a body of {seen} bytes, not {wanted}", f"see {self.log}"
-            )
+    def begin(self) -> None:
+        """The cache, and the objects into it."""
+        super().begin()
+        self._fill()
 
     def command(self) -> list[str]:
         """In its folder."""
@@ -136,12 +121,6 @@ class NginxCache(HttpProgram):
         for path in self._cached():
             path.unlink()
 
-    @property
-    def _upstream(self) -> Host:
-        if self.endpoint.upstream is None:
-            raise StackcostError(f"{self.name} has no place for its origin on this test bed")
-        return self.endpoint.upstream
-
     def _misses(self) -> int:
         self._asked_origin += 1
         return self._origin.requests() - self._asked_origin
@@ -150,7 +129,7 @@ class NginxCache(HttpProgram):
         return [path for path in (self.endpoint.folder / "cache").rglob("*") if path.is_file()]
 
     def _start_generator(self) -> None:
-        host = self._upstream
+        host = self.upstream
         ensure_port_free(host.namespace, host.address, GENERATOR_PORT)
         folder = self.endpoint.folder
         folder.mkdir(parents=True, exist_ok=True)
@@ -184,7 +163,7 @@ class NginxCache(HttpProgram):
     def _origin_configuration(self) -> str:
         return render_template(
             HERE / "origin.conf.j2",
-            address=self._upstream.address,
+            address=self.upstream.address,
             port=ORIGIN_PORT,
             generator=GENERATOR_PORT,
             proxying_modules=find_build().proxying_modules,
@@ -205,7 +184,7 @@ class NginxCache(HttpProgram):
             },
             proxying_modules=find_build().proxying_modules,
             objects=OBJECTS,
-            upstream=self._upstream.address,
+            upstream=self.upstream.address,
             origin=ORIGIN_PORT,
             address=self.endpoint.address,
             port=self.endpoint.port,

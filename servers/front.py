@@ -1,0 +1,50 @@
+"""A program on the kernel's stack that answers with the help of others beside the load."""
+
+from abc import abstractmethod
+from typing import ClassVar
+
+from harness.errors import StackcostError
+from servers.base import Host
+from servers.beside import ensure_address
+from servers.program import HttpProgram
+
+
+class HttpFront(HttpProgram):
+    """What a proxy and a cache have in common. `behind`: what stands behind it, in a word."""
+
+    behind: ClassVar[str]
+
+    def start(self) -> None:
+        """What is behind it first; StackcostError with the words of what does not start."""
+        if not self.task.files:
+            raise StackcostError(
+                f"{self.name} has its {self.behind} where the load of profiles has its port",
+                "give the experiment a load of HTTP clients (http) instead of profiles",
+            )
+        try:
+            ensure_address(self.upstream)
+            self.start_behind()
+            self.begin()
+            self.check_health()
+        except BaseException:
+            self.stop()
+            raise
+
+    @abstractmethod
+    def start_behind(self) -> None:
+        """Start what is behind it; `stop` ends it, also when this fails."""
+
+    def check_health(self) -> None:
+        """One request through it must bring a whole file."""
+        wanted, seen = min(self.task.files.values()), len(self._ask().body)
+        if seen != wanted:
+            raise StackcostError(
+                f"{self.name} answered with a body of {seen} bytes, not {wanted}", f"see {self.log}"
+            )
+
+    @property
+    def upstream(self) -> Host:
+        """Where what is behind it runs; StackcostError where the test bed has no such place."""
+        if self.endpoint.upstream is None:
+            raise StackcostError(f"{self.name} has no place for its {self.behind} on this test bed")
+        return self.endpoint.upstream
