@@ -28,7 +28,6 @@ def tests_over_axis(every: Sequence[Series]) -> Figure | None:
         for (name, points), look in zip(one.points.items(), looks(), strict=False):
             line(axes, name, [(x, one.value(level)) for x, level in sorted(points.items())], look)
         ticks = sorted({x for points in one.points.values() for x in points})
-        axes.set_xticks(ticks, [str(x) for x in ticks])
         plain_numbers(axes)
         axes.set_xticks(ticks, [str(x) for x in ticks])
         axes.set_title(one.name, loc="left", fontsize=8)
