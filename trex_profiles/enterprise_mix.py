@@ -8,6 +8,7 @@ share of the web to TLS. What one flow of each does, pcaps/make_enterprise.py sa
 """
 
 import argparse
+import math
 import os
 
 from trex.astf.api import *
@@ -63,7 +64,7 @@ class EnterpriseMix:
             web=FLOWS_PER_SECOND["web"] - moved,
             tls=FLOWS_PER_SECOND["tls"] + moved,
         )
-        whole = sum(flows.values())
+        whole = math.fsum(flows.values())  # exact: sum() differs in the last bit before Python 3.12
         return ASTFProfile(
             default_ip_gen=addresses,
             cap_list=[

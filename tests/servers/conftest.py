@@ -1,11 +1,26 @@
 """One test bed for all tests of a server on the kernel's stack, and a client on that stack."""
 
 from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TypeVar
 
 import pytest
 
 from harness.testbed import network
 from harness.testbed.local import LocalTestbed
+from servers.base import Server
+
+S = TypeVar("S", bound=Server)
+
+
+@contextmanager
+def started(server: S) -> Iterator[S]:
+    """The server, started; stopped when the test ends, even in failure."""
+    try:
+        server.start()
+        yield server
+    finally:
+        server.stop()
 
 
 @pytest.fixture(scope="module")

@@ -11,6 +11,7 @@ from harness.testbed import network
 from harness.testbed.local import LocalTestbed
 from harness.testbed.namespace import execute, processes_inside
 from servers.astf_peer import AstfPeer
+from tests.servers.conftest import started
 
 pytestmark = pytest.mark.bed
 PROFILE = Path(__file__).parents[2] / "trex_profiles" / "http_program.py"
@@ -25,10 +26,10 @@ def bare_bed() -> Iterator[LocalTestbed]:
 @pytest.fixture(scope="module")
 def peer(bare_bed: LocalTestbed, tmp_path_factory: pytest.TempPathFactory) -> Iterator[AstfPeer]:
     folder = tmp_path_factory.mktemp("peer")
-    server = AstfPeer(bare_bed.endpoint(folder), PROFILE, {"response_bytes": 32_249})
-    server.start()
-    yield server
-    server.stop()
+    with started(
+        AstfPeer(bare_bed.endpoint(folder), PROFILE, {"response_bytes": 32_249})
+    ) as server:
+        yield server
     assert processes_inside(bare_bed.server_namespace) == []
 
 

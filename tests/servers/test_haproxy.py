@@ -15,6 +15,7 @@ from harness.testbed.namespace import processes_inside
 from servers.base import Task
 from servers.haproxy import HAProxyFarm
 from servers.probe import ask
+from tests.servers.conftest import started
 
 EXPERIMENT = Path(__file__).resolve().parents[2] / "experiments" / "haproxy_cookbook.yaml"
 
@@ -29,9 +30,7 @@ def task(workers: int) -> Task:
 @pytest.mark.bed
 def test_requests_are_spread_over_the_farm_and_counted(bed: LocalTestbed, tmp_path: Path) -> None:
     endpoint = bed.endpoint(tmp_path / "server")
-    server = HAProxyFarm(endpoint, task(workers=2))
-    try:
-        server.start()
+    with started(HAProxyFarm(endpoint, task(workers=2))) as server:
         for length in (0, 1024, 10240) * 2:
             request = f"GET /{length}.bin HTTP/1.1\r\nHost: farm\r\n\r\n".encode()
             response = ask(endpoint.namespace, endpoint.address, endpoint.port, request)
@@ -43,8 +42,6 @@ def test_requests_are_spread_over_the_farm_and_counted(bed: LocalTestbed, tmp_pa
         assert psutil.Process(pid).name() == "haproxy"
         described = server.describe()
         assert "nbthread 2" in described["configuration"] and described["backends"] == 2
-    finally:
-        server.stop()
     assert not processes_inside(bed.load_namespace) + processes_inside(bed.server_namespace)
 
 
@@ -54,13 +51,8 @@ def test_a_port_of_the_farm_that_is_taken_is_told(bed: LocalTestbed, tmp_path: P
     second = HAProxyFarm(
         dataclasses.replace(bed.endpoint(tmp_path / "second"), port=8080), task(workers=1)
     )
-    try:
-        first.start()
-        with pytest.raises(StackcostError, match="1050"):
-            second.start()
-    finally:
-        second.stop()
-        first.stop()
+    with started(first), pytest.raises(StackcostError, match="1050"), started(second):
+        pass
 
 
 def test_every_row_of_the_cookbook_is_there_and_says_what_it_lacks(

@@ -13,6 +13,7 @@ from harness.testbed.namespace import processes_inside
 from harness.tuning import tier_of
 from servers.nginx_cache import NginxCache, server
 from servers.probe import ask
+from tests.servers.conftest import started
 
 EXPERIMENT = Path(__file__).resolve().parents[2] / "experiments" / "cdn_cache.yaml"
 EXPERIMENT_READ = load_experiment(EXPERIMENT)  # before a bed narrows the cores that `auto` sees
@@ -35,8 +36,7 @@ def test_objects_are_filled_cold_and_counted(
         request = f"GET {path} HTTP/1.1\r\nHost: cache\r\nX-Object: {number}\r\n\r\n"
         return ask(endpoint.namespace, endpoint.address, endpoint.port, request.encode()).body
 
-    try:
-        cache.start()
+    with started(cache):
         state = cache.before_trial()
         assert state["page_cache_bytes"] == 0
         assert state["cached_bytes"] > OBJECTS * FILLED * sum(task.files.values())
@@ -48,8 +48,6 @@ def test_objects_are_filled_cold_and_counted(
         assert cache.requests_served() == 4
         assert set(cache.processes()) == {"master", "worker-0"}
         assert "aio threads;" in cache.describe()["configuration"]
-    finally:
-        cache.stop()
     assert not list((endpoint.folder / "cache").rglob("?" * 32)), "gigabytes would stay otherwise"
     assert not processes_inside(bed.load_namespace) + processes_inside(bed.server_namespace)
 

@@ -13,6 +13,7 @@ from harness.testbed.local import LocalTestbed
 from harness.testbed.namespace import execute, processes_inside
 from harness.tuning import tier_of
 from servers.nginx_kernel import NginxKernel
+from tests.servers.conftest import started
 
 pytestmark = pytest.mark.bed
 URL = "http://48.0.0.1/any/path"
@@ -20,10 +21,8 @@ URL = "http://48.0.0.1/any/path"
 
 @pytest.fixture
 def nginx(bed: LocalTestbed, tmp_path: Path) -> Iterator[NginxKernel]:
-    server = NginxKernel(bed.endpoint(tmp_path))
-    server.start()
-    yield server
-    server.stop()
+    with started(NginxKernel(bed.endpoint(tmp_path))) as server:
+        yield server
 
 
 def fetch(bed: LocalTestbed, form: str, *options: str) -> str:
@@ -42,11 +41,9 @@ def test_the_body_comes_whole_and_its_length_was_probed(
 
 
 def test_a_response_can_be_fitted_to_a_whole_length(bed: LocalTestbed, tmp_path: Path) -> None:
-    fitted = NginxKernel(bed.endpoint(tmp_path), response_bytes=32_000)
-    fitted.start()
-    head, body = fetch(bed, "%{size_header} %{size_download}").split()
-    assert int(head) + int(body) == fitted.response_length() == 32_000
-    fitted.stop()
+    with started(NginxKernel(bed.endpoint(tmp_path), response_bytes=32_000)) as fitted:
+        head, body = fetch(bed, "%{size_header} %{size_download}").split()
+        assert int(head) + int(body) == fitted.response_length() == 32_000
     with pytest.raises(StackcostError, match="no response has 10 bytes"):
         NginxKernel(bed.endpoint(tmp_path), response_bytes=10).start()
     assert processes_inside(bed.server_namespace) == []
@@ -96,36 +93,32 @@ def test_connections_are_not_tracked(bed: LocalTestbed, nginx: NginxKernel) -> N
     )
 
 
-def test_the_client_closes_first_unless_told_otherwise(bed: LocalTestbed, tmp_path: Path) -> None:
-    def waiting(namespace: str) -> int:
-        return len(execute(namespace, ["ss", "-Htan", "state", "time-wait"]).splitlines())
+@pytest.mark.parametrize(("timeout", "server_waits"), [(75, 0), (0, 1)])
+def test_the_client_closes_first_unless_told_otherwise(
+    bed: LocalTestbed, tmp_path: Path, timeout: int, server_waits: int
+) -> None:
+    def waiting(namespace: str, port: str) -> int:
+        of_ours = ["ss", "-Htan", "state", "time-wait", f"( sport = :{port} or dport = :{port} )"]
+        return len(execute(namespace, of_ours).splitlines())
 
-    for timeout, server_waits in ((75, 0), (0, 1)):
-        server = NginxKernel(bed.endpoint(tmp_path), keepalive_timeout_s=timeout)
-        server.start()
-        before = waiting(bed.server_namespace), waiting(bed.load_namespace)
-        fetch(bed, "")
+    with started(NginxKernel(bed.endpoint(tmp_path), keepalive_timeout_s=timeout)):
+        port = fetch(bed, "%{local_port}")
         time.sleep(0.1)
-        assert waiting(bed.server_namespace) - before[0] == server_waits
-        assert waiting(bed.load_namespace) - before[1] == 1 - server_waits
-        server.stop()
+        assert waiting(bed.server_namespace, port) == server_waits
+        assert waiting(bed.load_namespace, port) == 1 - server_waits
 
 
 def test_workers_are_bound_to_the_servers_cores(bed: LocalTestbed, tmp_path: Path) -> None:
-    server = NginxKernel(bed.endpoint(tmp_path), workers=2)
-    server.start()
-    processes = server.processes()
-    assert sorted(processes) == ["master", "worker-0", "worker-1"]
-    assert all(os.sched_getaffinity(pid) == {1} for pid in processes.values())
-    server.stop()
+    with started(NginxKernel(bed.endpoint(tmp_path), workers=2)) as server:
+        processes = server.processes()
+        assert sorted(processes) == ["master", "worker-0", "worker-1"]
+        assert all(os.sched_getaffinity(pid) == {1} for pid in processes.values())
     assert server.processes() == {}
 
 
 def test_stopping_leaves_the_record_and_nothing_else(bed: LocalTestbed, tmp_path: Path) -> None:
-    server = NginxKernel(bed.endpoint(tmp_path))
-    server.start()
-    server.stop()
-    server.stop()
+    with started(NginxKernel(bed.endpoint(tmp_path))) as server:
+        server.stop()
     assert processes_inside(bed.server_namespace) == []
     assert sorted(path.name for path in tmp_path.iterdir()) == ["error.log", "nginx.conf"]
     with pytest.raises(StackcostError, match=r"48\.0\.0\.1:80"):
@@ -133,10 +126,9 @@ def test_stopping_leaves_the_record_and_nothing_else(bed: LocalTestbed, tmp_path
 
 
 def test_directives_of_a_tuning_replace_the_usual_ones(bed: LocalTestbed, tmp_path: Path) -> None:
-    server = NginxKernel(bed.endpoint(tmp_path), directives=tier_of("cookbook").directives())
-    server.start()
-    text = server.describe()["configuration"]
-    server.stop()
+    directives = tier_of("cookbook").directives()
+    with started(NginxKernel(bed.endpoint(tmp_path), directives=directives)) as server:
+        text = server.describe()["configuration"]
     assert "worker_rlimit_nofile 8388608;" in text and "open_file_cache max=1000" in text
     assert text.count("keepalive_timeout") == 1 and "keepalive_timeout 300s;" in text
 
