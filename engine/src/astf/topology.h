@@ -14,9 +14,9 @@ struct ClientGroup {
   uint32_t port = 0;   ///< the client port they are behind
   uint32_t first = 0;  ///< IPv4 addresses, host order; over IPv6 the low 32 bits
   uint32_t last = 0;
-  MacAddress destination{};          ///< of their gateway
-  std::optional<MacAddress> source;  ///< of their interface; nullopt: the port's, with its VLAN
-  uint16_t vlan = 0;                 ///< of their interface; 0: untagged
+  MacAddress destination{};            ///< of their gateway
+  std::optional<MacAddress> source{};  ///< of their interface; nullopt: the port's, with its VLAN
+  uint16_t vlan = 0;                   ///< of their interface; 0: untagged
 };
 
 class Topology {

@@ -21,7 +21,7 @@ struct StartOptions {
   bool ipv6 = false;
   uint32_t client_mask = 0xffffffff;
   double establish_limit_s = 0;  ///< e_duration: no flow established by then, no more are opened
-  std::shared_ptr<const Topology> topology;  ///< nullptr: none
+  std::shared_ptr<const Topology> topology{};  ///< nullptr: none
   double latency_rate = 0;       ///< latency_pps: packets per second of latency streams; 0: none
   double sample_interval_s = 0;  ///< dump_interval: between samples of flows; 0: none
   double drain_limit_s = 0;      ///< t_duration: how long flows may go on after the duration
