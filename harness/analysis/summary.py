@@ -4,22 +4,17 @@ Every figure stands as a `Spread`: all trials' values, their median and range, i
 figure is and where it was read stands once, in `definitions`, under the figure's name.
 """
 
-from typing import Any, Literal
+from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from harness.analysis.checks import Check
+from harness.analysis.head import Head, Part
 from harness.analysis.published import Recomputed
 from harness.analysis.spread import Spread
 from harness.model import Change
 
 FORMAT = "stackcost-summary/1"
-
-
-class Part(BaseModel):
-    """A part of the summary; written once, never changed."""
-
-    model_config = ConfigDict(frozen=True)
 
 
 class Definition(Part):
@@ -142,7 +137,7 @@ class ServerResult(Part):
     response_bytes: int | None
     levels: list[Level]
     memory: Memory | None
-    states: dict[str, Memory] = {}
+    states: dict[str, Memory] = Field(default={})
 
 
 class Factor(Part):
@@ -179,18 +174,14 @@ class TrialRow(Part):
     checks: list[Check]
 
 
-class Summary(Part):
-    """One run. `state`: "complete", or "interrupted" when it ended before its last trial.
+class Summary(Head):
+    """One run.
 
     `tuning`: by server, what became of each setting of its tier. `not_measured`: servers of the
     plan that this machine cannot measure, and why. `published`: others' factors, recomputed.
     """
 
     format: str = FORMAT
-    run: str
-    title: str
-    state: Literal["complete", "interrupted"]
-    machine: dict[str, Any]
     servers: list[ServerResult]
     factors: list[Factor]
     trials: list[TrialRow]

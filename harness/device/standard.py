@@ -12,7 +12,8 @@ from harness.errors import StackcostError
 from harness.experiment.load_file import load_experiment
 from harness.experiment.matrix import variants
 from harness.experiment.runner import run_experiment
-from harness.experiment.schema import Experiment, Section
+from harness.experiment.schema import Experiment
+from harness.experiment.section import Section
 from harness.report.answer import summarise_again
 from harness.report.device import events_of, has_events, sentences
 from harness.report.notebook import render

@@ -3,9 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict
-
 from harness.analysis import device
+from harness.analysis.head import Head, Part
 from harness.analysis.readings import Readings
 from harness.device.mix import MixResult, mix_result
 from harness.device.settings import Event, EventSettings
@@ -17,12 +16,6 @@ FULL = 0.99  # of the table
 THROUGH = 0.95  # of the new connections of two seconds, from which on the device has recovered
 REQUEST_BYTES = 100
 SETTLED_S = 1.5  # the established connections have been opened
-
-
-class Part(BaseModel):
-    """Written once, never changed."""
-
-    model_config = ConfigDict(frozen=True)
 
 
 class EventResult(Part):
@@ -51,14 +44,10 @@ class EventResult(Part):
     series: dict[str, Series]
 
 
-class EventSummary(Part):
+class EventSummary(Head):
     """One run of events."""
 
     format: str = FORMAT
-    run: str
-    title: str
-    state: Literal["complete", "interrupted"]
-    machine: dict[str, Any]
     mixes: list[MixResult]
     events: list[EventResult]
 

@@ -8,7 +8,8 @@ from ruamel.yaml import YAML
 from ruamel.yaml.error import MarkedYAMLError
 
 from harness.errors import StackcostError
-from harness.experiment.schema import NO_PROFILE, Experiment
+from harness.experiment.profile_load import NO_PROFILE
+from harness.experiment.schema import Experiment
 from servers.registry import server_class
 
 Location = tuple[int | str, ...]

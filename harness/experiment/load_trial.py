@@ -8,7 +8,7 @@ from harness.analysis.steadiness import completed_series, steadiness, warm_up_en
 from harness.collect.latency import latency_between, read_latency
 from harness.experiment.limits import read_limits
 from harness.experiment.path import count_frames, frames_since
-from harness.experiment.schema import LoadPart
+from harness.experiment.profile_load import LoadPart
 from harness.experiment.session import Session
 from harness.experiment.task import tunables_of
 from harness.model import Trial, Window

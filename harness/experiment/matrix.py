@@ -3,14 +3,8 @@
 import itertools
 from dataclasses import dataclass
 
-from harness.experiment.schema import (
-    Cores,
-    Experiment,
-    Matrix,
-    cores_part,
-    length_part,
-    workers_part,
-)
+from harness.experiment.names import cores_part, length_part, workers_part
+from harness.experiment.schema import Cores, Experiment, Matrix
 from harness.stack import KERNEL, on_stack, stack_lacks
 from harness.tuning import tier_of
 from servers.registry import server_class, server_name

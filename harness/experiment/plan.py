@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from harness.experiment.http_schema import HttpLoad
 from harness.experiment.load_trial import OVERHANG_S
 from harness.experiment.matrix import Variant, variants
-from harness.experiment.schema import Experiment, FlowState
+from harness.experiment.profile_load import FlowState
+from harness.experiment.schema import Experiment
 from harness.model import Trial
 from servers.registry import server_class
 

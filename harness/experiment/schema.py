@@ -3,78 +3,25 @@
 Unknown keys are errors, so that a misspelt key never silently means its default.
 """
 
-import re
 from ipaddress import IPv4Address, IPv4Network
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
-from pydantic import (
-    AfterValidator,
-    Field,
-    ValidationInfo,
-    WithJsonSchema,
-    field_validator,
-    model_validator,
-)
+from pydantic import Field, field_validator, model_validator
 
 from duts.settings import DutSettings
-from harness.errors import StackcostError
+from harness.experiment.entries import Once, ServerName, TierName
 from harness.experiment.http_schema import HttpLoad
-from harness.experiment.section import Core, Rate, Seconds, Section, StackName
+from harness.experiment.names import cores_part, length_part, workers_part
+from harness.experiment.profile_load import NO_LOAD, NO_MEMORY, LoadPart, MemoryPart
+from harness.experiment.section import Core, Section, StackName
 from harness.experiment.shares import resolve_auto
 from harness.stack import KERNEL, on_stack
 from harness.tuning import tier_of
 from servers import registry
 
-FlowState = Literal["established", "tracked", "half-open", "time-wait"]
 Workers = Annotated[int, Field(ge=1, le=1024)]
 ResponseBytes = Annotated[int, Field(ge=1, le=100_000_000)]
-
-
-def _absolute(name: str, suffix: str, info: ValidationInfo) -> str:
-    """The path of a file made absolute from the validation's folder; any other name as it is."""
-    folder = (info.context or {}).get("folder", ".")
-    return str(Path(folder, name).resolve()) if name.endswith(suffix) else name
-
-
-def _known_tier(name: str, info: ValidationInfo) -> str:
-    """A tier's name, or the path of its file, relative to the experiment file."""
-    name = _absolute(name, ".yaml", info)
-    try:
-        tier_of(name)
-    except StackcostError as error:
-        raise ValueError(str(error)) from error
-    return name
-
-
-def _known_server(name: str, info: ValidationInfo) -> str:
-    """A server's name, or the path of its file, relative to the experiment file."""
-    try:
-        registry.check_entry(name)
-    except StackcostError as error:
-        raise ValueError(str(error)) from error
-    return _absolute(name, registry.SUFFIX, info)
-
-
-def _each_once(values: list[object]) -> list[object]:
-    if len(set(values)) != len(values):
-        raise ValueError("a value stands twice in the list")
-    return values
-
-
-TierName = Annotated[str, AfterValidator(_known_tier)]
-Once = AfterValidator(_each_once)
-SERVER_SCHEMA = {
-    "anyOf": [
-        {"enum": list(registry.SHIPPED), "description": "a server of the suite"},
-        {
-            "type": "string",
-            "pattern": f"\\{registry.SUFFIX}$",
-            "description": "a server of your own: its file, relative to this one",
-        },
-    ]
-}
-ServerName = Annotated[str, AfterValidator(_known_server), WithJsonSchema(SERVER_SCHEMA)]
 
 
 class Workload(Section):
@@ -109,52 +56,6 @@ class Workload(Section):
         return IPv4Network((int(first) >> differing << differing, 32 - differing))
 
 
-class LoadPart(Section):
-    """Connections per second: every level is held once per server in every round."""
-
-    profile: Path
-    offered_cps: list[Rate]
-    warm_up_s: Seconds
-    sustain_s: Seconds
-    drain_s: Seconds = Field(description="longest wait for the last connections to end")
-
-    @field_validator("offered_cps")
-    @classmethod
-    def _has_some(cls, rates: list[float], info: ValidationInfo) -> list[float]:
-        if not rates and info.data.get("profile") != NO_PROFILE:
-            raise ValueError("a profile needs a rate at least")
-        return rates
-
-
-class MemoryPart(Section):
-    """Connections held open: memory is read at every count, and its slope is the cost of one."""
-
-    profile: Path
-    open_flows: list[Annotated[int, Field(ge=0)]]
-    open_cps: Rate
-    settle_s: Seconds = Field(description="wait after the last flow opened, before reading")
-    read_s: Seconds = Field(description="span over which levels are read; their median counts")
-    states: Annotated[list[FlowState], Once] = Field(
-        default=["established"],
-        min_length=1,
-        description="of the flows; all but the first are of the kernel's stack alone",
-    )
-
-    @field_validator("open_flows")
-    @classmethod
-    def _ascends(cls, counts: list[int], info: ValidationInfo) -> list[int]:
-        if len(counts) < 2 and info.data.get("profile") != NO_PROFILE:
-            raise ValueError("a line needs two counts at least")
-        if counts != sorted(set(counts)):
-            raise ValueError("the counts must ascend, each once: a server keeps what it once took")
-        return counts
-
-
-NO_PROFILE = Path()
-NO_LOAD = LoadPart(profile=NO_PROFILE, offered_cps=[], warm_up_s=1, sustain_s=1, drain_s=1)
-NO_MEMORY = MemoryPart(profile=NO_PROFILE, open_flows=[], open_cps=1, settle_s=1, read_s=1)
-
-
 class Cores(Section):
     """Linux CPU numbers: the generator's and the harness's, and those of the server under test.
 
@@ -180,41 +81,6 @@ class Nginx(Section):
     backlog: int | None = Field(
         default=None, ge=1, description="accept queue of each worker; nginx's own default is 511"
     )
-
-
-def workers_part(workers: int) -> str:
-    """How a number of workers stands in a variant's name."""
-    return f"{workers}-workers"
-
-
-def workers_of(name: str) -> int | None:
-    """The number of workers in a variant's name; None where it does not vary."""
-    found = re.search(r"\b(\d+)-workers\b", name)
-    return int(found[1]) if found else None
-
-
-def length_part(response_bytes: int) -> str:
-    """How a response length stands in a variant's name."""
-    return f"{response_bytes}-B"
-
-
-def cores_part(cores: int) -> str:
-    """How a number of the server's cores stands in a variant's name."""
-    return f"{cores}-cores"
-
-
-def axis_of(name: str) -> tuple[str, int, str]:
-    """A variant's name without its number of workers or cores, that number, and what it counts.
-
-    1 and nothing where neither varies.
-    """
-    found = re.search(r"[,:](\d+)-(workers|cores)\b", name)
-    if found is None:
-        return name, 1, ""
-    server, _, parts = name.partition(":")
-    rest = ",".join(part for part in parts.split(",") if part != found[0][1:])
-    what = "worker processes" if found[2] == "workers" else "cores"
-    return f"{server}:{rest}" if rest else server, int(found[1]), what
 
 
 class Matrix(Section):

@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from harness.experiment.schema import NO_PROFILE, Experiment, Workload
+from harness.experiment.profile_load import NO_PROFILE
+from harness.experiment.schema import Experiment, Workload
 from harness.load.client import TrexClient
 from harness.tuning import tier_of
 from servers.astf_peer.request import first_request

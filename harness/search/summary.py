@@ -3,21 +3,16 @@
 Its JSON schema is `CeilingSummary.model_json_schema()`, in docs/schema/ceiling.schema.json.
 """
 
-from typing import Any, Literal
+from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
+from harness.analysis.head import Head, Part
 from harness.analysis.spread import Spread
 from harness.search.gave_way import GaveWay
 from harness.search.settings import Of, Settings
 
 FORMAT = "stackcost-ceiling/1"
-
-
-class Part(BaseModel):
-    """A part of the summary; written once, never changed."""
-
-    model_config = ConfigDict(frozen=True)
 
 
 class Rate(Part):
@@ -113,14 +108,10 @@ class Repeated(Part):
     sentence: str
 
 
-class CeilingSummary(Part):
+class CeilingSummary(Head):
     """One run of searches."""
 
     format: str = FORMAT
-    run: str
-    title: str
-    state: Literal["complete", "interrupted"]
-    machine: dict[str, Any]
     ceilings: list[Ceiling]
     repeated: list[Repeated]
     definitions: dict[str, str] = Field(default_factory=dict)

@@ -7,7 +7,7 @@ from matplotlib.ticker import MaxNLocator
 
 from harness.analysis.spread import Spread
 from harness.analysis.summary import Level, ServerResult
-from harness.experiment.schema import workers_of
+from harness.experiment.names import workers_of
 from harness.report.plots.drawing import (
     KIND_COLOURS,
     key,

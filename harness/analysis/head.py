@@ -1,0 +1,24 @@
+"""What every `summary.json` begins with, whatever kind of run it is the answer of."""
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict
+
+
+class Part(BaseModel):
+    """A part of a summary; written once, never changed."""
+
+    model_config = ConfigDict(frozen=True)
+
+
+class Head(Part):
+    """`format`: which kind of summary, and its version. `run`: the folder's name.
+
+    `state`: "complete", or "interrupted" when it ended before its last trial.
+    """
+
+    format: str
+    run: str
+    title: str
+    state: Literal["complete", "interrupted"]
+    machine: dict[str, Any]

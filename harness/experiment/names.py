@@ -1,0 +1,38 @@
+"""How what a matrix varies stands in the names of the systems that an experiment compares."""
+
+import re
+
+
+def workers_part(workers: int) -> str:
+    """How a number of workers stands in a variant's name."""
+    return f"{workers}-workers"
+
+
+def workers_of(name: str) -> int | None:
+    """The number of workers in a variant's name; None where it does not vary."""
+    found = re.search(r"\b(\d+)-workers\b", name)
+    return int(found[1]) if found else None
+
+
+def length_part(response_bytes: int) -> str:
+    """How a response length stands in a variant's name."""
+    return f"{response_bytes}-B"
+
+
+def cores_part(cores: int) -> str:
+    """How a number of the server's cores stands in a variant's name."""
+    return f"{cores}-cores"
+
+
+def axis_of(name: str) -> tuple[str, int, str]:
+    """A variant's name without its number of workers or cores, that number, and what it counts.
+
+    1 and nothing where neither varies.
+    """
+    found = re.search(r"[,:](\d+)-(workers|cores)\b", name)
+    if found is None:
+        return name, 1, ""
+    server, _, parts = name.partition(":")
+    rest = ",".join(part for part in parts.split(",") if part != found[0][1:])
+    what = "worker processes" if found[2] == "workers" else "cores"
+    return f"{server}:{rest}" if rest else server, int(found[1]), what
