@@ -5,11 +5,10 @@ Only for what no network namespace has of its own, such as net.core.busy_poll.
 
 import contextlib
 import json
-import os
 from pathlib import Path
 
 from harness.errors import StackcostError
-from harness.testbed.state import state_folder
+from harness.testbed.state import state_folder, write_whole
 
 ROOT = Path("/proc/sys")
 
@@ -27,7 +26,7 @@ def write(name: str, value: str) -> None:
     old = read(name)
     known = _recorded()
     if old is not None and name not in known:  # an older value is the true one
-        _record(known | {name: old})
+        write_whole(_state_file(), json.dumps(known | {name: old}))
     try:
         _path(name).write_text(value)
     except OSError as error:
@@ -57,10 +56,3 @@ def _state_file() -> Path:
 def _recorded() -> dict[str, str]:
     path = _state_file()
     return dict(json.loads(path.read_text())) if path.exists() else {}
-
-
-def _record(values: dict[str, str]) -> None:
-    """Whole or not at all: a kill amid writing must not cost the old values."""
-    unfinished = _state_file().with_suffix(".unfinished")
-    unfinished.write_text(json.dumps(values))
-    os.replace(unfinished, _state_file())

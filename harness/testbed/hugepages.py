@@ -4,7 +4,7 @@ import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from harness.testbed.state import state_folder
+from harness.testbed.state import state_folder, write_whole
 
 PAGES = Path("/sys/kernel/mm/hugepages/hugepages-2048kB")
 PAGE_BYTES = 2 << 20
@@ -30,9 +30,9 @@ def reserve(wanted: int) -> Reservation:
         return Reservation(wanted, 0, "this kernel has no 2 MB hugepages (CONFIG_HUGETLBFS)")
     missing = wanted - _read("free_hugepages")
     if missing > 0:
-        old = _read("nr_hugepages")
+        old = _setting()
         if not _state_file().exists():  # an older value is the true one
-            _state_file().write_text(json.dumps({"nr_hugepages": old}))
+            write_whole(_state_file(), json.dumps({"nr_hugepages": old}))
         _write_count(old + missing)
     free = _read("free_hugepages")
     if free >= wanted:
@@ -62,6 +62,15 @@ def describe(reservation: Reservation) -> dict[str, object]:
 
 def _state_file() -> Path:
     return state_folder() / "hugepages.json"
+
+
+def _setting() -> int:
+    """What was asked of the kernel, which counts more while a setting lowered is still in use.
+
+    These surplus pages go when their program lets go of them, as one does some time after a kill:
+    taken for the setting they would be set for good at the end of the next run.
+    """
+    return _read("nr_hugepages") - _read("surplus_hugepages")
 
 
 def _read(name: str) -> int:

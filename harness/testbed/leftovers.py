@@ -34,5 +34,13 @@ def undo_all() -> list[str]:
         network.remove_network()
         done += [f"removed namespace {name}" for name in existing]
     finally:
-        restored = [hugepages.restore(), host_sysctl.restore()]
-    return done + [what for what in restored if what]
+        done += restore_settings()
+    return done
+
+
+def restore_settings() -> list[str]:
+    """Put back what is the whole machine's, the last that was changed first; says what was done.
+
+    A tier may set vm.nr_hugepages too, over what the bed had reserved before it.
+    """
+    return [what for what in (host_sysctl.restore(), hugepages.restore()) if what]

@@ -17,3 +17,10 @@ def state_folder() -> Path:
     if folder.is_symlink() or folder.stat().st_uid != os.geteuid():
         raise StackcostError(f"{folder} belongs to another user", f"remove it: rm -r {folder}")
     return folder
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Whole or not at all: a kill amid writing must not cost the old values."""
+    unfinished = path.with_suffix(".unfinished")
+    unfinished.write_text(text)
+    os.replace(unfinished, path)

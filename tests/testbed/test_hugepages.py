@@ -1,10 +1,27 @@
 """Hugepages are reserved, reported honestly when short, and given back."""
 
+import contextlib
+import os
+import subprocess
+import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from harness.testbed import hugepages
+from harness.testbed import host_sysctl, hugepages
+from harness.testbed.leftovers import restore_settings
+
+TAKE_PAGES = """
+import mmap, sys
+MAP_HUGETLB = 0x40000
+pages = mmap.mmap(-1, int(sys.argv[1]) << 21, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | MAP_HUGETLB)
+for page in range(int(sys.argv[1])):
+    pages[page << 21] = 1
+print("taken", flush=True)
+sys.stdin.read()
+"""
 
 
 def pages(name: str) -> int:
@@ -38,6 +55,7 @@ def test_too_few_pages_are_reported_with_both_numbers(
     """Files in place of the kernel's, which would give nearly all memory before it gives up."""
     (tmp_path / "nr_hugepages").write_text("3")
     (tmp_path / "free_hugepages").write_text("2")
+    (tmp_path / "surplus_hugepages").write_text("0")
     monkeypatch.setattr(hugepages, "PAGES", tmp_path)
     monkeypatch.setattr(hugepages, "state_folder", lambda: tmp_path)
     reservation = hugepages.reserve(512)
@@ -46,3 +64,71 @@ def test_too_few_pages_are_reported_with_both_numbers(
     assert (tmp_path / "nr_hugepages").read_text() == "513"
     hugepages.restore()
     assert (tmp_path / "nr_hugepages").read_text() == "3"
+
+
+@pytest.mark.bed
+def test_pages_that_a_program_still_has_are_not_set_for_good() -> None:
+    """A program outlives the run that reserved its pages, and ends in the one after."""
+    before, wanted = pages("nr_hugepages"), pages("free_hugepages") + 4
+    hugepages.reserve(wanted)
+    program = subprocess.Popen(
+        [sys.executable, "-c", TAKE_PAGES, str(wanted)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert program.stdout is not None and program.stdout.readline() == "taken\n"
+        hugepages.restore()
+        assert pages("surplus_hugepages") >= 4
+        hugepages.reserve(2)
+    finally:
+        program.communicate()
+        hugepages.restore()
+    assert pages("nr_hugepages") == before
+
+
+class Killed(BaseException):
+    """Stands for SIGKILL: nothing that could clean up runs."""
+
+
+@pytest.mark.parametrize("step", range(12))
+def test_a_kill_at_any_moment_leaves_what_the_next_start_restores(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: int
+) -> None:
+    """Each write, rename and removal of a file is one moment; a file then is opened, and empty."""
+    machine, state = tmp_path / "machine", tmp_path / "state"
+    (machine / "vm").mkdir(parents=True)
+    state.mkdir()
+    for name, value in (("nr_hugepages", 3), ("free_hugepages", 2), ("surplus_hugepages", 0)):
+        (machine / "vm" / name).write_text(str(value))
+    monkeypatch.setattr(hugepages, "PAGES", machine / "vm")
+    monkeypatch.setattr(host_sysctl, "ROOT", machine)
+    for module in (hugepages, host_sysctl):
+        monkeypatch.setattr(module, "state_folder", lambda: state)
+    left = step
+
+    def dying(act: Callable[..., Any]) -> Callable[..., Any]:
+        def moment(path: Path, *arguments: Any) -> Any:
+            nonlocal left
+            if left == 0:
+                if act is write_text and state in path.parents:
+                    path.open("w").close()
+                raise Killed
+            left -= 1
+            return act(path, *arguments)
+
+        return moment
+
+    write_text = Path.write_text
+    with monkeypatch.context() as short_lived:
+        short_lived.setattr(Path, "write_text", dying(Path.write_text))
+        short_lived.setattr(Path, "unlink", dying(Path.unlink))
+        short_lived.setattr(os, "replace", dying(os.replace))
+        with contextlib.suppress(Killed):
+            hugepages.reserve(512)
+            host_sysctl.write("vm.nr_hugepages", "10000")
+            restore_settings()
+    restore_settings()
+    assert (machine / "vm" / "nr_hugepages").read_text() == "3"
+    assert not [path for path in state.iterdir() if path.suffix == ".json"]
