@@ -4,12 +4,19 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+Behind = Literal["engine", "nginx"]
+
 
 class DutSettings(BaseModel):
     """Section `dut` of an experiment."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
+    server: Behind = Field(
+        default="engine",
+        description="what answers behind the device: the generator's own server port, or nginx on "
+        "the kernel's stack, in a namespace of its own on the generator's cores",
+    )
     rules: int = Field(
         default=100,
         ge=0,
@@ -36,4 +43,10 @@ class DutSettings(BaseModel):
         ge=100,
         description="those that track connections: nf_conntrack_max while the device stands; it is "
         "the whole machine's, and put back afterwards",
+    )
+    closed_timeout_s: int | None = Field(
+        default=None,
+        ge=1,
+        description="those that track connections: for how long a closed one stays in the table, "
+        "nf_conntrack_tcp_timeout_time_wait; the kernel's default is 120",
     )

@@ -6,6 +6,7 @@ from harness.testbed import host_sysctl
 from harness.testbed.tracked import forget_tracked
 
 TABLE_LIMIT = "net.netfilter.nf_conntrack_max"
+CLOSED_TIMEOUT = "net.netfilter.nf_conntrack_tcp_timeout_time_wait"
 
 
 class TrackingDut(Dut):
@@ -21,12 +22,18 @@ class TrackingDut(Dut):
             )
         if self.task.dut.tracked_limit is not None:
             self._limit_table(self.task.dut.tracked_limit)
+        if self.task.dut.closed_timeout_s is not None:  # this one is the namespace's own
+            self.set_sysctl(CLOSED_TIMEOUT, str(self.task.dut.closed_timeout_s))
 
     def _limit_table(self, entries: int) -> None:
         host_sysctl.write(TABLE_LIMIT, str(entries))
         seen = int(self.execute("sysctl", "-n", TABLE_LIMIT))
         if seen != entries:
             raise StackcostError(f"{TABLE_LIMIT} of {self.name} is {seen:,}, not {entries:,}")
+
+    def closed_timeout_s(self) -> int | None:
+        """As its namespace has it now."""
+        return int(self.execute("sysctl", "-n", CLOSED_TIMEOUT))
 
     def reset(self) -> None:
         """Empty the table."""

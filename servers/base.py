@@ -112,6 +112,11 @@ class Server(ABC):
     def make(cls, endpoint: Endpoint, task: Task) -> Self:
         """The server for an experiment, not started."""
 
+    @classmethod
+    def wiring_for(cls, task: Task) -> Wiring:
+        """The test bed it stands in for what it is asked to do."""
+        return cls.wiring
+
     @abstractmethod
     def start(self) -> None:
         """Start it and return once `check_health` passes; on failure leave nothing behind."""
@@ -146,6 +151,10 @@ class Server(ABC):
         None when the server does not answer: an overwhelmed one may not.
         """
         return {}
+
+    def closed_timeout_s(self) -> int | None:
+        """How long it remembers a closed connection of others; None when it has no such table."""
+        return None
 
     def reset(self) -> None:
         """Forget all connections of the load, so that the next trial starts as the last did."""

@@ -5,6 +5,9 @@ One template group, `group`, of three. `established`: connections that ask and a
 open for `hold_seconds`. `probe`: short connections at a steady rate, which show when new ones get
 through. Run all three beside each other, each under an identifier of its own: in one profile TRex
 would give the rate of a group that has reached its limit to the others.
+
+With `response_bytes` a client asks in HTTP for so many, headers included, of a server at `port`
+that is not TRex's.
 """
 
 import argparse
@@ -13,18 +16,20 @@ import os
 from trex.astf.api import *
 
 MESSAGE = b"x" * 100
+GET = b"GET / HTTP/1.1\r\nHost: 48.0.0.1\r\nUser-Agent: " + b"x" * 52 + b"\r\n\r\n"
+NOBODY = "48.255.0."  # addresses of the server's templates that no client asks, one for each group
 PORTS = {"established": 8001, "flood": 8002, "probe": 8003}
 IDLE_BEFORE_PROBE = 7200  # seconds of silence before TRex probes a flow, as RFC 1122 4.2.3.6 asks
 
 
-def asks(times=1, pause_us=0, hold_us=0):
+def asks(times=1, pause_us=0, hold_us=0, response_bytes=0):
     """A client that asks so many times, with a pause before each further time."""
     client = ASTFProgram()
     if times > 1:
         client.set_var("left", times)
         client.set_label("again:")
-    client.send(MESSAGE)
-    client.recv(len(MESSAGE), clear=True)
+    client.send(GET if response_bytes else MESSAGE)
+    client.recv(response_bytes or len(MESSAGE), clear=True)
     if pause_us:
         client.delay(pause_us)
     if times > 1:
@@ -61,14 +66,18 @@ class StateExhaustion:
         tuning.tcp.keepidle = IDLE_BEFORE_PROBE
         times = int(args.seconds / args.pause_seconds)
 
+        length = args.response_bytes
         client, server = {
-            "established": (asks(times, int(args.pause_seconds * 1e6)), answers(times)),
-            "flood": (asks(hold_us=int(args.hold_seconds * 1e6)), answers()),
-            "probe": (asks(), answers()),
+            "established": (asks(times, int(args.pause_seconds * 1e6), 0, length), answers(times)),
+            "flood": (asks(hold_us=int(args.hold_seconds * 1e6), response_bytes=length), answers()),
+            "probe": (asks(response_bytes=length), answers()),
         }[args.group]
         # No limit argument at all where there is none: TRex takes it as a number.
         limited = {"limit": args.flows} if args.flows else {}
-        port = PORTS[args.group]
+        port, association = PORTS[args.group], {}
+        if length:
+            nobody = NOBODY + str(sorted(PORTS).index(args.group))
+            port, association = args.port, {"ip_start": nobody, "ip_end": nobody}
         return ASTFProfile(
             default_ip_gen=addresses,
             default_c_glob_info=tuning,
@@ -78,7 +87,7 @@ class StateExhaustion:
                     program=client, ip_gen=addresses, port=port, cps=args.cps, **limited
                 ),
                 server_template=ASTFTCPServerTemplate(
-                    program=server, assoc=ASTFAssociationRule(port=port)
+                    program=server, assoc=ASTFAssociationRule(port=port, **association)
                 ),
                 tg_name=args.group,
             ),
@@ -99,6 +108,10 @@ class StateExhaustion:
             "--seconds", type=float, default=20, help="the established work for so long"
         )
         parser.add_argument("--hold_seconds", type=float, default=6, help="of each of the flood")
+        parser.add_argument(
+            "--response_bytes", type=int, default=0, help="of HTTP; 0: TRex is the server"
+        )
+        parser.add_argument("--port", type=int, default=80, help="the HTTP server's")
         parser.add_argument("--clients", default="16.0.0.1-16.0.0.200", help="client addresses")
         parser.add_argument("--servers", default="48.0.0.1-48.0.0.1", help="server addresses")
         return self.create_profile(parser.parse_args(tunables))

@@ -14,8 +14,11 @@ class Wire(Dut):
 
     def start(self) -> None:
         """Nothing stands between the ports, and nothing is to be configured."""
-        return
+        self.start_behind()
 
     def describe(self) -> dict[str, Any]:
         """That there is none."""
-        return {"name": self.name}
+        return {
+            "name": self.name,
+            "behind": self.behind.describe() if self.behind else None,
+        }

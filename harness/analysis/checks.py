@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict
 
 from harness.analysis import cpu, flows
 from harness.analysis.closure import TOLERANCE, closure
+from harness.analysis.device import has_server_behind
 from harness.analysis.readings import Readings
 from harness.model import Trial
 
@@ -144,13 +145,14 @@ def _rate_flags(seen: Readings) -> list[str]:
 def checks(seen: Readings, server_cpus: Collection[int]) -> list[Check]:
     """The comparisons of one trial; of one that held flows open, that its account of time closes.
 
-    A peer that speaks frames itself leaves no receive work to the kernel, so none is compared.
+    A peer that speaks frames itself leaves no receive work to the kernel, so none is compared. A
+    server behind a device has its own on the generator's cores.
     """
     trial = seen.trial
     if is_hold(trial):
         return [time_closes(seen)]
     found = [_counts_agree(trial), _bytes_agree(trial), _server_agrees(trial), time_closes(seen)]
-    if cpu.engine_busy_seconds(seen, "peer") is None:
+    if cpu.engine_busy_seconds(seen, "peer") is None and not has_server_behind(trial):
         found.append(_receive_work_is_the_servers(seen, server_cpus))
     return found
 

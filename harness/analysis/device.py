@@ -37,6 +37,11 @@ def lost_frames(trial: Trial) -> Lost | None:
     return Lost(missing("sent", "entered"), missing("entered", "left"), missing("left", "arrived"))
 
 
+def has_server_behind(trial: Trial) -> bool:
+    """Whether a real server answered behind the device: the generator counts no requests."""
+    return bool(trial.load.get("frames")) and trial.load.get("server_requests") is not None
+
+
 def frames_entered(seen: Readings, phase: str = "sustain") -> float | None:
     """Frames that the device's links received in a phase."""
     counts = [

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from duts.settings import Behind
 from harness.cli.application import INTERRUPTED, app, make_console
 from harness.cli.run import DEFAULT_RESULTS
 
@@ -22,13 +23,16 @@ def dut(
     new_per_second: Annotated[
         int | None, typer.Option(help="connection_limit: new connections let through", min=1)
     ] = None,
+    server: Annotated[
+        Behind, typer.Option(help="what answers behind it: engine, or nginx on the kernel's stack")
+    ] = "engine",
     results: Annotated[Path, typer.Option(help="folder that takes the runs'")] = DEFAULT_RESULTS,
 ) -> None:
     """Stress a device under test: costs, ceilings, exhausted state, a cut link. Needs root."""
     from harness.device.standard import report_of, standard_set
 
     console = make_console()
-    settings = {"rules": rules, "new_per_second": new_per_second}
+    settings = {"rules": rules, "new_per_second": new_per_second, "server": server}
     chosen = {name: value for name, value in settings.items() if value is not None}
     folders = standard_set(kind, quick, chosen, results, sys.argv, console)
     page = report_of(folders, console)

@@ -1,6 +1,7 @@
 """Trials in which something happens to the device, watched over time."""
 
 import time
+from collections.abc import Callable
 
 from harness.collect.groups import Groups
 from harness.device.settings import PROFILE, Event, EventSettings
@@ -9,8 +10,10 @@ from harness.experiment.path import count_frames, frames_since
 from harness.experiment.session import Session
 from harness.model import Sample, Trial, Window
 from harness.testbed.namespace import execute
+from harness.testbed.network import remove_namespace
 
 EVERY_S = 0.5
+MESSAGE_BYTES = 100  # of the profile's own answers
 LAST_FLOWS_S = 5.0  # for flows to end by themselves after the traffic
 
 
@@ -20,6 +23,9 @@ def run_event(session: Session, trial: Trial, event: Event, settings: EventSetti
     `trial.load["event"]` has the times of what was done, seconds of CLOCK_MONOTONIC.
     """
     client, tunables = session.client, settings.tunables(event)
+    if session.bed.wiring.server:
+        for arguments in tunables.values():
+            arguments |= _http(session)
     groups = Groups(client, *tunables)
     seconds = settings.length(event)
     for name, arguments in tunables.items():
@@ -31,25 +37,46 @@ def run_event(session: Session, trial: Trial, event: Event, settings: EventSetti
         client.start(mult=1, duration=seconds, profile=name)
     began = time.monotonic()
     times = {"began": began}
-    trial.load["event"] = {"name": event, "settings": settings.model_dump(), "times": times}
+    trial.load["event"] = {
+        "name": event,
+        "settings": settings.model_dump(),
+        "times": times,
+        "answer_bytes": tunables["established"].get("response_bytes", MESSAGE_BYTES),
+        "closed_timeout_s": session.server.closed_timeout_s(),
+    }
     try:
         while time.monotonic() < began + seconds:
-            if event == "cut" and "cut" not in times and time.monotonic() > began + settings.cut_at:
+            due = time.monotonic() > began + settings.cut_at
+            if event in BREAKS and due and "cut" not in times:
                 times["cut"] = time.monotonic()
-                _cut(session)
+                session.processes = {}  # the threads that polled its links end with them
+                BREAKS[event](session)
             session.read_edge()
             of_groups += groups.read()
             session.progress.pause(EVERY_S)
         trial.load["cut_flows"] = end_traffic(session, LAST_FLOWS_S)
         of_groups += groups.read()
         trial.phases["event"] = Window(began, session.read_edge())
-        trial.load["frames"] = None if event == "cut" else frames_since(session, frames)
+        trial.load["frames"] = None if event in BREAKS else frames_since(session, frames)
     finally:
         trial.samples = session.trial_samples() + of_groups
 
 
+def _http(session: Session) -> dict[str, int]:
+    """Arguments of the profile where a real server answers."""
+    port = session.experiment.workload.port
+    return {"port": port, "response_bytes": session.response_bytes}
+
+
 def _cut(session: Session) -> None:
-    """The device's link to the servers goes down; the threads that polled it end with it."""
+    """The device's link to the servers goes down."""
     namespace, interface = session.bed.wiring.tested[-1]
-    session.processes = {}
     execute(namespace, ["ip", "link", "set", interface, "down"])
+
+
+def _kill(session: Session) -> None:
+    """The device's namespace goes with its links; so do the generator's ports, their other ends."""
+    remove_namespace(session.bed.server_namespace)
+
+
+BREAKS: dict[Event, Callable[[Session], None]] = {"cut": _cut, "killed": _kill}

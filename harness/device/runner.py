@@ -54,8 +54,9 @@ def run_events(
             Progress(whole, console) as progress,
         ):
             for number, event in enumerate(events, 1):
-                limited = {"tracked_limit": settings.table} if event == "exhaustion" else {}
-                dut = experiment.dut.model_copy(update=limited)
+                dut = experiment.dut
+                if event == "exhaustion":
+                    dut = dut.model_copy(update=settings.of_exhausted())
                 with open_session(
                     server_class(entry),
                     experiment.model_copy(update={"dut": dut}),

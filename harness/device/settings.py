@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 PROFILES = Path(__file__).resolve().parents[2] / "trex_profiles"
 PROFILE = PROFILES / "state_exhaustion.py"
 MIX_PROFILE = PROFILES / "enterprise_mix.py"
-Event = Literal["mix", "exhaustion", "cut"]
+Event = Literal["mix", "exhaustion", "cut", "killed"]
 
 
 class EventSettings(BaseModel):
@@ -17,7 +17,9 @@ class EventSettings(BaseModel):
     `table`: entries that the device's table is limited to, for `exhaustion`. `flood`: connections
     that are to be held, more than the table has room for. `seconds`: how long new connections are
     tried, so how long recovery is waited for. `cut_at`: when the link to the servers goes down, for
-    good. `mix_loads`: flows a second of mixed traffic, each for `mix_step_s`.
+    good, or the device is removed whole. `mix_loads`: flows a second of mixed traffic, each for
+    `mix_step_s`. `closed_timeout_s`: for how long a device whose table is exhausted keeps a closed
+    connection in it; None: as long as it does by itself.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -29,6 +31,7 @@ class EventSettings(BaseModel):
     hold_seconds: float = 4
     probe_cps: float = 50
     seconds: float = Field(default=150, gt=10)
+    closed_timeout_s: int | None = None
     cut_at: float = 3
     cut_seconds: float = 12
     mix_loads: tuple[float, ...] = (500, 1_000, 2_000, 4_000, 6_000, 8_000, 12_000)
@@ -39,13 +42,17 @@ class EventSettings(BaseModel):
         """When the last connection of the flood closes."""
         return self.flood / self.flood_cps + self.hold_seconds
 
+    def of_exhausted(self) -> dict[str, int | None]:
+        """Settings of a device whose table is to be exhausted."""
+        return {"tracked_limit": self.table, "closed_timeout_s": self.closed_timeout_s}
+
     def length(self, event: Event) -> float:
         """About how long its traffic lasts."""
         mix = self.mix_step_s * len(self.mix_loads)
-        return {"mix": mix, "exhaustion": self.seconds, "cut": self.cut_seconds}[event]
+        return {"mix": mix, "exhaustion": self.seconds}.get(event, self.cut_seconds)
 
     def tunables(self, event: Event) -> dict[str, dict[str, Any]]:
-        """Arguments of the profile by template group; nothing floods a link that is to be cut."""
+        """Arguments of the profile by template group; only an exhaustion has a flood."""
         seconds = self.length(event)
         groups: dict[str, dict[str, Any]] = {
             "established": {"flows": self.established, "cps": self.established, "seconds": seconds},
@@ -57,4 +64,4 @@ class EventSettings(BaseModel):
         return {name: {"group": name, **arguments} for name, arguments in groups.items()}
 
 
-QUICK = EventSettings(seconds=45, mix_step_s=3)
+QUICK = EventSettings(seconds=45, mix_step_s=3, closed_timeout_s=15)

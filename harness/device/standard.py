@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 
@@ -31,7 +32,7 @@ QUICK_FLOWS = 16_000  # never held more in a quick search
 def standard_set(
     kind: str,
     quick: bool,
-    settings: Mapping[str, int],
+    settings: Mapping[str, Any],
     results: Path,
     command: list[str],
     console: Console,
@@ -49,20 +50,21 @@ def standard_set(
     return folders
 
 
-def experiment_of(kind: str, quick: bool, settings: Mapping[str, int]) -> Experiment:
+def experiment_of(kind: str, quick: bool, settings: Mapping[str, Any]) -> Experiment:
     """The pattern experiment with this device in it, compared with plain forwarding."""
     entry = kind if kind.endswith(SUFFIX) or kind.startswith("dut/") else f"dut/{kind}"
     if entry == WIRE or (entry not in DEVICES and not entry.endswith(SUFFIX)):
         known = ", ".join(name.removeprefix("dut/") for name in DEVICES if name != WIRE)
         raise StackcostError(f"there is no device {kind!r}", f"one of {known}, or a file of yours")
     pattern = load_experiment(PATTERN, quick)
-    name = server_name(entry)
+    name, dut = server_name(entry), pattern.dut.model_copy(update=dict(settings))
+    behind = "" if dut.server == "engine" else f", {dut.server} behind it"
     return pattern.model_copy(
         update={
-            "title": f"One HTTP connection through {name}",
+            "title": f"One HTTP connection through {name}{behind}",
             "servers": list(dict.fromkeys([entry, FORWARDING])),
             "baseline": name,
-            "dut": pattern.dut.model_copy(update=dict(settings)),
+            "dut": dut,
             **_within(pattern, settings.get("new_per_second")),
         }
     )
@@ -103,6 +105,10 @@ def _runs(
         for of in ceilings
     }
     yield run_ceilings(Task((target,), searches, 1), "dut-ceiling", results, command, console)
-    events: tuple[Event, ...] = ("mix", "exhaustion", "cut") if tracks else ("mix", "cut")
+    events: list[Event] = ["cut", "killed"]
+    if tracks:
+        events.insert(0, "exhaustion")
+    if experiment.dut.server == "engine":  # nginx serves HTTP alone
+        events.insert(0, "mix")
     wanted = QUICK if quick else EventSettings()
     yield run_events(alone, events, wanted, results, command, console)

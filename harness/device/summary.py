@@ -14,17 +14,18 @@ from harness.model import Trial
 FORMAT = "stackcost-events/1"
 FULL = 0.99  # of the table
 THROUGH = 0.95  # of the new connections of two seconds, from which on the device has recovered
-REQUEST_BYTES = 100
+BROKEN = {"cut": "its link to the servers was cut", "killed": "it was removed with all its links"}
 SETTLED_S = 1.5  # the established connections have been opened
 
 
 class EventResult(Part):
     """One event. Times in seconds from the start of the traffic; None: it did not come to that.
 
-    `before`, `while_full`: requests per second answered on established connections before the
+    `before`, `after`: requests per second answered on established connections before the
     event, and after it (until the flood ended). `lost_established`: connections that were open
     before and given up. `first_failure`, `recovered`: from when on new connections failed, and from
-    when on they got through again. `series`: by name, for plots.
+    when on they got through again. `closed_timeout_s`: for how long the device kept a closed
+    connection in its table. `series`: by name, for plots.
     """
 
     server: str
@@ -32,6 +33,7 @@ class EventResult(Part):
     settings: EventSettings
     full_at: float | None
     cut_at: float | None
+    closed_timeout_s: int | None = None
     before: float | None
     after: float | None
     lost_established: int
@@ -76,9 +78,12 @@ def _result(trial: Trial, cores: Sequence[int]) -> EventResult:
     entries = level(trial, "conntrack.entries")
     full = next((at for at, held in entries if held >= FULL * settings.table), None)
     cut = times["cut"] - times["began"] if "cut" in times else None
-    turn = cut if event == "cut" else full
-    end = settings.cut_seconds if event == "cut" else settings.flood_ends
-    answered = group_counter(trial, "established", "tcps_rcvbyte")
+    turn = cut if event in BROKEN else full
+    end = settings.cut_seconds if event in BROKEN else settings.flood_ends
+    answered = [
+        (at, received / record["answer_bytes"])
+        for at, received in group_counter(trial, "established", "tcps_rcvbyte")
+    ]
     tried, made = (
         group_counter(trial, "probe", name) for name in ("tcps_connattempt", "tcps_connects")
     )
@@ -94,6 +99,7 @@ def _result(trial: Trial, cores: Sequence[int]) -> EventResult:
         "settings": settings,
         "full_at": full if event == "exhaustion" else None,
         "cut_at": cut,
+        "closed_timeout_s": record["closed_timeout_s"],
         "before": _between(answered, SETTLED_S, turn),
         "after": _between(answered, turn, end),
         "lost_established": round(
@@ -113,9 +119,7 @@ def _result(trial: Trial, cores: Sequence[int]) -> EventResult:
             )
         ),
         "series": {
-            "requests/s on established connections": [
-                (at, value / REQUEST_BYTES) for at, value in rate(answered)
-            ],
+            "requests/s on established connections": rate(answered),
             "new connections/s tried": rate(tried),
             "new connections/s made": rate(made),
             "tracked connections": entries,
@@ -137,7 +141,7 @@ def _between(series: Series, start: float | None, end: float | None) -> float | 
     inside = [(at, value) for at, value in series if start <= at <= end]
     if len(inside) < 2 or inside[-1][0] == inside[0][0]:
         return None
-    return (inside[-1][1] - inside[0][1]) / (inside[-1][0] - inside[0][0]) / REQUEST_BYTES
+    return (inside[-1][1] - inside[0][1]) / (inside[-1][0] - inside[0][0])
 
 
 def _recovered(failures: Series, first: float | None, settings: EventSettings) -> float | None:
@@ -160,10 +164,10 @@ def _sentence(found: Mapping[str, Any]) -> str:
         if found["before"] is None or found["after"] is None
         else f"{found['before']:,.0f} requests/s before, {found['after']:,.0f} after"
     )
-    if found["event"] == "cut":
+    if found["event"] in BROKEN:
         watched = settings.cut_seconds - (found["cut_at"] or 0)
         return (
-            f"{found['server']}: its link to the servers was cut at {found['cut_at']:.1f} s. "
+            f"{found['server']}: {BROKEN[found['event']]} at {found['cut_at']:.1f} s. "
             f"Established connections answered {kept}; {found['lost_established']:,} of "
             f"{settings.established:,} gave up by themselves within {watched:.0f} s, and "
             f"{found['cut_flows']:,} connections of all were still trying at the end."
@@ -175,6 +179,9 @@ def _sentence(found: Mapping[str, Any]) -> str:
         f"{name}: {table} was full at {found['full_at']:.1f} s. Established connections answered "
         f"{kept}, and {found['lost_established']:,} of {settings.established:,} were lost. "
     )
+    if found["closed_timeout_s"] is not None:
+        changed = ", set so for this event" if settings.closed_timeout_s else ""
+        text += f"It keeps a closed connection for {found['closed_timeout_s']} s{changed}. "
     first, ended = found["first_failure"], settings.flood_ends
     if first is None:
         return f"{text}New connections went on to get through."

@@ -30,7 +30,7 @@ def read_limits(session: Session, refused_before: Mapping[str, int] | None) -> d
 
 def open_connections(session: Session) -> int:
     """TCP connections that the kernel's stack of the server holds open (Tcp CurrEstab)."""
-    text = execute(session.bed.server_namespace, ["cat", "/proc/net/snmp"])
+    text = execute(session.bed.wiring.serving, ["cat", "/proc/net/snmp"])
     names, values = (line.split() for line in text.splitlines() if line.startswith("Tcp:"))
     return int(values[names.index("CurrEstab")])
 
@@ -39,7 +39,7 @@ def end_connections(session: Session) -> None:
     """Reset all connections of the kernel's stack to the server's port (INET_DIAG_DESTROY)."""
     port = session.experiment.workload.port
     command = ["ss", "-K", "-Hnt", "state", "established", f"sport = :{port}"]
-    execute(session.bed.server_namespace, command)
+    execute(session.bed.wiring.serving, command)
 
 
 def _refused_since(session: Session, before: Mapping[str, int] | None) -> dict[str, int] | None:
@@ -53,7 +53,7 @@ def _accept_queue(session: Session) -> dict[str, int] | None:
     """Sums over the listening sockets; ss prints of each its state, queue and limit."""
     port = session.experiment.workload.port
     command = ["ss", "-Hltn", f"sport = :{port}"]
-    rows = [row.split() for row in execute(session.bed.server_namespace, command).splitlines()]
+    rows = [row.split() for row in execute(session.bed.wiring.serving, command).splitlines()]
     if not rows:
         return None
     return {"now": sum(int(row[1]) for row in rows), "limit": sum(int(row[2]) for row in rows)}

@@ -14,17 +14,22 @@ def count_frames(session: Session) -> dict[str, Points] | None:
     """Frames until now by direction; None when no device stands between two ports.
 
     Read it when nothing is on the way: before the load starts, and after its last flow has ended.
-    Sources: the generator's port counters (opackets, ipackets) and the device's interfaces.
+    Sources: the generator's port counters (opackets, ipackets), the device's interfaces, and that
+    of a server on the kernel's stack behind it.
     """
     tested = session.bed.wiring.tested
     if len(tested) != 2:
         return None
     near, far = (_interface_frames(end) for end in tested)
     ports = session.client.stats()
-    clients, servers = ports["0"], ports["1"]
+    clients, servers = (
+        {"rx": ports[number]["ipackets"], "tx": ports[number]["opackets"]} for number in "01"
+    )
+    if session.bed.wiring.server:
+        servers = _interface_frames(session.bed.wiring.ends[-1])
     return {
-        "to servers": _points(clients["opackets"], near["rx"], far["tx"], servers["ipackets"]),
-        "to clients": _points(servers["opackets"], far["rx"], near["tx"], clients["ipackets"]),
+        "to servers": _points(clients["tx"], near["rx"], far["tx"], servers["rx"]),
+        "to clients": _points(servers["tx"], far["rx"], near["tx"], clients["rx"]),
     }
 
 

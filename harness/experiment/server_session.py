@@ -122,13 +122,13 @@ def standing_server(
     progress.say(f"{where}: test bed")
     workload = experiment.workload
     task = task_of(experiment, kind)
-    tier = task.tier
+    tier, wiring = task.tier, kind.wiring_for(task)
     receive_cpus, program_cpus = tier.receive.share(cores.server)
     bed_of_tier = LocalTestbed(
         cores.load,
         cores.server,
-        wiring=kind.wiring,
-        kernel_server=kind.kernel_stack,
+        wiring=wiring,
+        kernel_server=kind.kernel_stack or wiring.server is not None,
         server_receive=ReceiveWork(
             receive_cpus, tier.receive.poll_threads, tier.receive.packet_steering
         ),

@@ -26,6 +26,7 @@ def tunables_of(workload: Workload, response_bytes: int) -> dict[str, Any]:
 def task_of(experiment: Experiment, kind: type[Server]) -> Task:
     """What it is for a server of this kind; what tunes the kernel says nothing to one beside it."""
     workload, nginx, http = experiment.workload, experiment.nginx, experiment.http
+    by_kernel = kind.kernel_stack or experiment.dut.server == "nginx"
     if http:
         shortest = min(http.files, key=lambda path: http.files[path])
         return Task(
@@ -43,7 +44,7 @@ def task_of(experiment: Experiment, kind: type[Server]) -> Task:
         )
     return Task(
         response_bytes=workload.response_bytes,
-        request=_request_of(experiment) if kind.kernel_stack else b"",
+        request=_request_of(experiment) if by_kernel else b"",
         open_flows=max(experiment.memory.open_flows, default=0),
         workers=nginx.workers,
         worker_connections=nginx.worker_connections,

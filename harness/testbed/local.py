@@ -17,6 +17,7 @@ from harness.testbed.lock import RunLock
 from harness.testbed.signals import ending_signals_held, ending_signals_raise
 from harness.testbed.steering import ReceiveWork, Steering, steer_receive
 from harness.testbed.wiring import (
+    DUT_NAMESPACE,
     LOAD_ADDRESS,
     LOAD_INTERFACE,
     LOAD_NAMESPACE,
@@ -26,6 +27,8 @@ from harness.testbed.wiring import (
     Wiring,
 )
 from servers.base import Endpoint, Host
+
+EVERYWHERE = "0.0.0.0/0"
 
 
 class Cpus(NamedTuple):
@@ -136,14 +139,15 @@ class LocalTestbed:
             port=self._service_port,
             cpus=self.cpus.server,
             folder=folder,
-            upstream=Host(
-                namespace=self.load_namespace,
-                interface=self.load_interface,
-                address=LOAD_ADDRESS,
-                prefix=24,
-                cpus=self.cpus.load,
-            ),
+            upstream=self._upstream(),
         )
+
+    def _upstream(self) -> Host:
+        """Where a server behind the system under test runs: in its place behind a device."""
+        namespace, interface, address = self.load_namespace, self.load_interface, LOAD_ADDRESS
+        if behind := self.wiring.server:
+            namespace, interface, address = self.wiring.serving, behind.interface, behind.address
+        return Host(namespace, interface, address, prefix=24, cpus=self.cpus.load)
 
     def describe(self) -> dict[str, Any]:
         """The bed as it is now, for the manifest: cores, wire, steering, offloads, hugepages."""
@@ -166,17 +170,26 @@ class LocalTestbed:
         undo_all()
         network.make_network(self.wiring.links, self._queues)
         if self._kernel_server:
-            network.add_server_addresses(self._service_address, self._client_network)
+            self._add_server_addresses()
         self._receive_as_nics()
         self.steer()
         self.hugepages = hugepages.reserve(self._wanted_hugepages)
 
+    def _add_server_addresses(self) -> None:
+        """Behind a device all ways lead back through it: it may give clients other addresses."""
+        if behind := self.wiring.server:
+            network.add_server_addresses(
+                self._service_address, EVERYWHERE, behind.address, behind.gateway
+            )
+        else:
+            network.add_server_addresses(self._service_address, self._client_network)
+
     def _receive_as_nics(self) -> None:
         """GRO on each end of the kernel's stack; one that a program takes by AF_XDP stays bare."""
-        bare = not self._kernel_server and self.wiring.namespace == SERVER_NAMESPACE
+        kernels = {DUT_NAMESPACE} | ({SERVER_NAMESPACE} if self._kernel_server else set())
         for link in self.wiring.links:
             for sender, receiver in (link, reversed(link)):
-                if receiver in self.wiring.tested and not bare:
+                if receiver.namespace in kernels:
                     network.receive_as_a_nic(sender, receiver)
 
     def _undo(self) -> None:

@@ -51,21 +51,23 @@ def make_network(links: Sequence[Link], queues: int) -> None:
         raise _explain(error) from error
 
 
-def add_server_addresses(service_address: str, client_network: str) -> None:
+def add_server_addresses(
+    service_address: str,
+    client_network: str,
+    address: str = SERVER_ADDRESS,
+    gateway: str = LOAD_ADDRESS,
+) -> None:
     """Give the kernel's stack the server's addresses and the way back to the clients.
 
-    The way back leads through the load end's address, which is resolved by ARP as on a real
-    network, and sets the initial window.
+    The way back leads through the gateway, the load end's address unless a device stands between,
+    which is resolved by ARP as on a real network, and sets the initial window.
     """
     with IPRoute(netns=SERVER_NAMESPACE) as network:
         index = network.link_lookup(ifname=SERVER_INTERFACE)[0]
-        network.addr("add", index=index, address=SERVER_ADDRESS, prefixlen=24)
+        network.addr("add", index=index, address=address, prefixlen=24)
         network.addr("add", index=index, address=service_address, prefixlen=32)
         network.route(
-            "add",
-            dst=client_network,
-            gateway=LOAD_ADDRESS,
-            metrics={"initcwnd": INITIAL_WINDOW},
+            "add", dst=client_network, gateway=gateway, metrics={"initcwnd": INITIAL_WINDOW}
         )
 
 
@@ -128,8 +130,13 @@ def existing_namespaces() -> list[str]:
 def remove_network() -> None:
     """Remove what of the network there is. Programs inside must have ended."""
     for namespace in existing_namespaces():
-        _delete_links(namespace)
-        netns.remove(namespace)
+        remove_namespace(namespace)
+
+
+def remove_namespace(namespace: str) -> None:
+    """Remove one of ours with its links, whose other ends go with them."""
+    _delete_links(namespace)
+    netns.remove(namespace)
 
 
 def offloads(namespace: str, interface: str) -> dict[str, bool]:

@@ -1,6 +1,6 @@
 """What is wired to what: the links of a test bed, and the ports that the generator gets on them."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from harness.load.trex_config import Port
@@ -44,7 +44,8 @@ class Wiring:
 
     `words`: for the manifest. `namespace`: the one of the system under test. `tested`: ends that
     are the system's under test, whose receive work is done on its cores; all others are the
-    generator's. `ports`: what the generator is told, client's side and server's side.
+    generator's. `ports`: what the generator is told, client's side and server's side. `server`: the
+    end of a server on the kernel's stack behind a device, None where the generator is the server.
     """
 
     words: str
@@ -52,6 +53,7 @@ class Wiring:
     links: tuple[Link, ...]
     tested: tuple[End, ...]
     ports: tuple[Port, Port]
+    server: Port | None = None
 
     @property
     def ends(self) -> tuple[End, ...]:
@@ -62,6 +64,22 @@ class Wiring:
     def loading(self) -> tuple[End, ...]:
         """The ends that the generator is attached to."""
         return tuple(end for end in self.ends if end not in self.tested)
+
+    @property
+    def serving(self) -> str:
+        """The namespace in which connections of the load end, if a kernel's stack is their end."""
+        return SERVER_NAMESPACE if self.server else self.namespace
+
+    def with_server(self) -> "Wiring":
+        """The same with a server on the kernel's stack where the generator has its server port."""
+        last = self.links[-1]
+        return replace(
+            self,
+            words=f"{self.words}; behind it a server in a network namespace of its own",
+            links=(*self.links[:-1], Link(last.near, _SERVER)),
+            ports=(self.ports[0], Port("dummy")),
+            server=self.ports[1],
+        )
 
 
 _CLIENTS = End(LOAD_NAMESPACE, LOAD_INTERFACE)

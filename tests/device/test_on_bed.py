@@ -21,6 +21,24 @@ SETTINGS = EventSettings(
 PLAN = EXPERIMENT.model_dump(mode="json")
 
 
+def test_flows_through_a_device_that_is_killed_end_by_themselves(tmp_path: Path) -> None:
+    """Its links go with it, and the generator's ports, which are their other ends."""
+    with session_of(Forwarding, tmp_path) as session:
+        trial = Trial("dut/forwarding", 1, 0.0, load={"round": 1})
+        run_event(session, trial, "killed", SETTINGS)
+        session.check_parts()
+        assert "stackcost-dut" not in existing_namespaces()
+    assert existing_namespaces() == []
+
+    (seen,) = summarise_events([trial], "test", PLAN, "complete", {}).events
+    assert seen.cut_at == pytest.approx(SETTINGS.cut_at, abs=2.0)
+    assert seen.before is not None and seen.after is not None
+    assert seen.before > 0 and seen.after < seen.before / 4
+    assert seen.first_failure is not None and seen.first_failure >= seen.cut_at
+    assert seen.lost_established + seen.cut_flows >= SETTINGS.established
+    assert "removed with all its links at" in seen.sentence
+
+
 def test_mixed_traffic_is_whole_and_a_cut_link_is_seen_by_all(tmp_path: Path) -> None:
     with session_of(Forwarding, tmp_path) as session:
         mixed = Trial("dut/forwarding", 1, 0.0, load={"round": 1})

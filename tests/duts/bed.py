@@ -12,6 +12,7 @@ from harness.analysis.readings import Readings
 from harness.experiment.load_file import load_experiment
 from harness.experiment.load_trial import offer_load
 from harness.experiment.progress import Progress
+from harness.experiment.schema import Experiment
 from harness.experiment.session import Session, open_session
 from harness.model import Trial
 from harness.search.settings import Of
@@ -24,9 +25,11 @@ DEVICE_CPUS = EXPERIMENT.cores.server
 
 
 @contextmanager
-def session_of(kind: type[Dut], folder: Path) -> Iterator[Session]:
-    memory = EXPERIMENT.memory.model_copy(update={"open_cps": 8_000})
-    experiment = EXPERIMENT.model_copy(update={"memory": memory})
+def session_of(
+    kind: type[Dut], folder: Path, experiment: Experiment = EXPERIMENT
+) -> Iterator[Session]:
+    memory = experiment.memory.model_copy(update={"open_cps": 8_000})
+    experiment = experiment.model_copy(update={"memory": memory})
     with (
         RunLock(),
         ending_signals_raise(),

@@ -1,0 +1,46 @@
+"""A real server behind a device: its count is the clients', and its time is not the device's."""
+
+from pathlib import Path
+
+import pytest
+
+from duts.nat44 import Nat44
+from harness.analysis import device, flows
+from harness.analysis.cpu import server_total
+from harness.device.events import run_event
+from harness.device.settings import EventSettings
+from harness.device.summary import summarise_events
+from harness.model import Trial
+from harness.testbed.namespace import processes_inside
+from harness.testbed.network import existing_namespaces
+from harness.testbed.wiring import SERVER_NAMESPACE
+from tests.duts.bed import DEVICE_CPUS, EXPERIMENT, load_trial, session_of
+
+pytestmark = pytest.mark.bed
+
+SETTINGS = EventSettings(established=20, cut_at=3, cut_seconds=6)
+NGINX = EXPERIMENT.model_copy(update={"dut": EXPERIMENT.dut.model_copy(update={"server": "nginx"})})
+
+
+def test_nginx_behind_a_nat_serves_every_connection_and_is_no_part_of_its_cost(
+    tmp_path: Path,
+) -> None:
+    with session_of(Nat44, tmp_path, NGINX) as session:
+        seen = load_trial(session, 500, 1.0)
+        (master, worker) = processes_inside(SERVER_NAMESPACE)
+        assert not {master.pid, worker.pid} & set(session.processes.values())
+        assert worker.cpu_affinity() == list(session.bed.cpus.load)
+        cut = Trial("dut/nat44", 2, 0.0, load={"round": 1})
+        run_event(session, cut, "cut", SETTINGS)
+    assert existing_namespaces() == []
+
+    closed = flows.completed(seen.trial)
+    assert seen.trial.load["server_requests"] == closed > 0
+    assert flows.client_counter(seen.trial, "tcps_connects") == closed
+    assert flows.failed(seen.trial) == 0
+    assert device.lost_frames(seen.trial) == device.Lost(0, 0, 0)
+    assert (server_total(seen, DEVICE_CPUS) or 0) > 0
+
+    (found,) = summarise_events([cut], "test", EXPERIMENT.model_dump(), "complete", {}).events
+    assert found.before is not None and found.after is not None
+    assert found.before > 0 and found.after < found.before / 4
