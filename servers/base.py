@@ -133,6 +133,10 @@ class Server(ABC):
     def processes(self) -> dict[str, int]:
         """Process ids by role, such as {"master": 811, "worker-0": 812}."""
 
+    def depends_on(self) -> dict[str, int]:
+        """Process ids by role of what it depends on beside the load; their time is not its own."""
+        return {}
+
     @abstractmethod
     def describe(self) -> dict[str, Any]:
         """Version, configuration text, worker count, cores: for the manifest."""

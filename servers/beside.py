@@ -64,6 +64,11 @@ class NginxBeside:
         said = " ".join(log.read_text(errors="replace").split()[-40:])
         raise StackcostError(f"nginx beside the load did not start: {said}", f"see {log}")
 
+    @property
+    def process_id(self) -> int | None:
+        """Of the master, once it was started; it may have ended since."""
+        return self._process.pid if self._process else None
+
     def requests(self) -> int:
         """Requests since start by its own count, each of these questions included."""
         return read_status(self.folder).requests

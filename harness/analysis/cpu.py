@@ -9,7 +9,7 @@ and left out.
 
 from collections.abc import Collection, Mapping
 
-from harness.analysis.flows import completed_in
+from harness.analysis.flows import completed_in, shares_cores
 from harness.analysis.readings import Readings
 from harness.collect.cpu_time import CpuSeconds, cpu_seconds
 
@@ -66,8 +66,11 @@ def generator_cost(seen: Readings, cpus: Collection[int], phase: str = "sustain"
 def kernel_seconds(seen: Readings, cpus: Collection[int], phase: str = "sustain") -> Cost:
     """Seconds that a server on the kernel's stack took on its cores, None for an unknown kind.
 
-    What other programs took there is not the server's: `foreign_share`.
+    What other programs took there is not the server's: `foreign_share`. On cores that clients
+    share, what the kernel does for either side cannot be told apart: "system" is of the server's
+    processes alone, and interrupts of both kinds are unknown.
     """
+    shared = shares_cores(seen.trial)
     cores = [core_seconds(seen, cpu, phase) for cpu in cpus]
     task = _process_seconds(seen, cpus, phase)
     share = _user_share(seen, cpus, phase)
@@ -75,9 +78,9 @@ def kernel_seconds(seen: Readings, cpus: Collection[int], phase: str = "sustain"
         "user": None if task is None or share is None else task * share,
         "system": None
         if task is None or share is None
-        else task * (1 - share) + _poll_seconds(seen, cpus, phase),
-        "irq": _sum([core.irq if core else None for core in cores]),
-        "softirq": _sum([core.softirq if core else None for core in cores]),
+        else task * (1 - share) + (0.0 if shared else _poll_seconds(seen, cpus, phase)),
+        "irq": None if shared else _sum([core.irq if core else None for core in cores]),
+        "softirq": None if shared else _sum([core.softirq if core else None for core in cores]),
     }
 
 
@@ -102,8 +105,16 @@ def foreign_share(seen: Readings, cpus: Collection[int], phase: str = "sustain")
     everyone = _sum([seen.growth("task.time", phase, cpu=str(cpu)) for cpu in cpus])
     if own is None or everyone is None:
         return None
-    foreign = everyone - own - _poll_seconds(seen, cpus, phase)
+    foreign = everyone - own - _poll_seconds(seen, cpus, phase) - _beside(seen, cpus, phase)
     return foreign / (seen.trial.phases[phase].length * len(cpus))
+
+
+def _beside(seen: Readings, cpus: Collection[int], phase: str) -> float:
+    """Time of clients, of what stands behind the server, and of the harness, on shared cores."""
+    roles = {s.labels["process"] for s in seen.samples("process.cpu_time")}
+    others = set(map(str, seen.trial.load.get("of_the_bed", ()))) - roles
+    by_process = (seen.by_label("task.time", phase, "process", cpu=str(cpu)) for cpu in cpus)
+    return sum(each.get(process, 0.0) for each in by_process for process in others)
 
 
 def _process_seconds(

@@ -40,6 +40,11 @@ def completed_rate(seen: Readings, phase: str = "sustain") -> float | None:
     return None if count is None else count / seen.trial.phases[phase].length
 
 
+def shares_cores(trial: Trial) -> bool:
+    """Whether HTTP clients ran on cores of the server's."""
+    return bool(trial.load.get("asked", {}).get("cores_shared"))
+
+
 def is_http(trial: Trial) -> bool:
     """Whether HTTP clients were the load, and not ASTF profiles."""
     return "test" in trial.load

@@ -10,6 +10,7 @@ from harness.analysis.cores import core_shares
 from harness.analysis.definitions import DEFINITIONS
 from harness.analysis.disk_cache import cache_figures
 from harness.analysis.factors import cpu_factor, memory_factor
+from harness.analysis.flows import shares_cores
 from harness.analysis.latency import latency
 from harness.analysis.memory import Merged
 from harness.analysis.memory_summary import summarise_memory
@@ -128,19 +129,24 @@ def _level(test: str, offered: float, trials: list[Readings], context: Context) 
         found = closure(seen, "sustain")
         return found.share if found else None
 
+    shared = "clients ran on these cores, too" if any(shares_cores(t.trial) for t in trials) else ""
     no_cycles = next((why for t in trials if (why := t.why_unknown("cpu.cycles"))), "")
 
     return Level(
         offered_cps=offered,
         completed_cps=over(flows.completed_rate, "1/s"),
-        server_cpu=by_kind(cpu.server_cost, context.server_cpus),
-        server_cpu_total=over(lambda seen: cpu.server_total(seen, context.server_cpus), "us"),
+        server_cpu=by_kind(cpu.server_cost, context.server_cpus, reason=shared),
+        server_cpu_total=over(
+            lambda seen: cpu.server_total(seen, context.server_cpus), "us", shared
+        ),
         beside_polling=by_kind(cpu.beside_polling, context.server_cpus),
         softirq=by_kind(breakdown.softirq_cost, context.server_cpus),
         threads=by_kind(breakdown.thread_cost, context.server_cpus),
         hardware=by_kind(breakdown.hardware_cost, context.server_cpus, "1", no_cycles),
         closure=over(closed, "1"),
-        generator_cpu=by_kind(http.client_cost if test else cpu.generator_cost, context.load_cpus),
+        generator_cpu=by_kind(
+            http.client_cost if test else cpu.generator_cost, context.load_cpus, reason=shared
+        ),
         generator_busy=over(
             lambda seen: (
                 http.busy_share(seen, context.load_cpus)

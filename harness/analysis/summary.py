@@ -32,7 +32,8 @@ class HttpFigures(Part):
     may differ from round to round. `rate`: requests answered per second, of "new"
     connections so many connections. `bandwidth`: of what was received, headers included.
     `clients_busy`, `server_busy`: shares of the cores' time that was not idle. `latency_means`:
-    what the program's times begin with, in words.
+    what the program's times begin with, in words. `cores_shared`: clients ran on cores of the
+    server's, so that each figure is of both.
     """
 
     program: str
@@ -50,6 +51,7 @@ class HttpFigures(Part):
     clients_busy: Spread
     server_busy: Spread
     latency_means: str
+    cores_shared: bool = False
 
 
 class CacheFigures(Part):

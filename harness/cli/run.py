@@ -17,6 +17,9 @@ def run(
         Path | None, typer.Argument(help="YAML file, such as experiments/compare.yaml")
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="fewer, shorter trials")] = False,
+    share_cores: Annotated[
+        bool, typer.Option("--share-cores", help="HTTP clients and server both get every core")
+    ] = False,
     results: Annotated[Path, typer.Option(help="folder that takes the run's")] = DEFAULT_RESULTS,
     resume: Annotated[
         Path | None, typer.Option(help="instead of a file: a run's folder, to run what it lacks")
@@ -34,7 +37,7 @@ def run(
     if resume:
         folder = resume_experiment(RunFolder.open(resume), sys.argv, console)
     elif experiment:
-        plan = load_experiment(experiment, quick)
+        plan = load_experiment(experiment, quick, share_cores)
         folder = run_experiment(plan, experiment.stem, results, sys.argv, console)
     interrupted = folder.manifest().state == "interrupted"
     if interrupted and not folder.trials():

@@ -1,11 +1,16 @@
 """What an experiment may say of HTTP clients: programs on the kernel's stack."""
 
+import math
 from typing import Annotated, Literal, Self
 
 from pydantic import BeforeValidator, Field, field_validator, model_validator
 
 from harness.experiment.section import Rate, Seconds, Section, StackName
 from harness.stack import KERNEL
+
+# The clients go on for so long after the sustain window: reading its last edge takes some tens of
+# milliseconds, on a busy machine more.
+OVERHANG_S = 1.0
 
 Program = Literal["wrk", "ab", "h2load"]
 Measures = Literal["connections", "requests", "throughput", "latency"]
@@ -107,6 +112,10 @@ class HttpLoad(Section):
         if self.concurrency:
             return self.concurrency.most
         return self.processes * max(self.connections_of(test) for test in self.tests)
+
+    def clients_run_s(self, sustain_s: float) -> int:
+        """How long clients run around a sustain window: programs take whole seconds only."""
+        return math.ceil(self.warm_up_s + sustain_s + OVERHANG_S)
 
     def test(self, name: str) -> HttpTest:
         """The test of this name."""

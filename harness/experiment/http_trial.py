@@ -1,6 +1,5 @@
 """One trial of HTTP clients: they run at once, and everything is read amid their time."""
 
-import math
 from pathlib import Path
 
 from harness.analysis.http import flags
@@ -12,10 +11,6 @@ from harness.experiment.task import TLS_PORT
 from harness.load.http import Ask, Clients, program
 from harness.load.http.clients import summed
 from harness.model import Trial, Window
-
-# The clients go on for so long after the sustain window: reading its last edge takes some tens of
-# milliseconds, on a busy machine more.
-OVERHANG_S = 1.0
 
 
 def run_http_trial(session: HttpSession, trial: Trial) -> None:
@@ -39,6 +34,7 @@ def run_http_trial(session: HttpSession, trial: Trial) -> None:
         "kept": test.kept,
         "tls": test.tls,
         "measures": test.measures,
+        "cores_shared": bool(session.experiment.cores.common),
     }
     folder = Path(session.folder, f"trial-{trial.number}")
     used = program(http.program_of(test))
@@ -74,14 +70,12 @@ def asks_of(
     """What each client process does; a rate is shared out evenly."""
     http, workload = session.http, session.experiment.workload
     port = TLS_PORT if test.tls else workload.port
-    # Programs take whole seconds; what is more than the window needs is its overhang.
-    seconds = math.ceil(http.warm_up_s + sustain_s + OVERHANG_S)
     ask = Ask(
         url=f"{'https' if test.tls else 'http'}://{workload.server}:{port}",
         paths=tuple(map(path_of, test.body_bytes)),
         connections=connections,
         kept=test.kept,
-        seconds=seconds,
+        seconds=http.clients_run_s(sustain_s),
         warm_up_s=http.warm_up_s,
         rate=None if rate is None else rate / http.processes,
     )
@@ -104,3 +98,5 @@ def _sustain(session: HttpSession, trial: Trial, clients: Clients, sustain_s: fl
     trial.load["clients_stack"] = session.clients_stack.proof()
     trial.load["ended_early"] = not clients.all_run()
     trial.phases["sustain"] = Window(first, last)
+    if trial.load["asked"]["cores_shared"]:
+        trial.load["of_the_bed"] = session.bed.programs()

@@ -10,18 +10,22 @@ from ruamel.yaml.error import MarkedYAMLError
 from harness.errors import StackcostError
 from harness.experiment.profile_load import NO_PROFILE
 from harness.experiment.schema import Experiment
+from harness.experiment.shares import SHARED
 from servers.registry import server_class
 
 Location = tuple[int | str, ...]
 
 
-def load_experiment(path: Path, quick: bool = False) -> Experiment:
+def load_experiment(path: Path, quick: bool = False, share_cores: bool = False) -> Experiment:
     """The experiment of a file; with `quick`, as its section `quick` shortens it.
 
+    `share_cores`: clients and server both get every core, whatever the file says.
     Both forms are checked whichever is wanted, so a fault in one does not wait for its day.
     Profile paths are relative to the file. Raises StackcostError naming file and line.
     """
     document = _parse(path)
+    if share_cores and isinstance(document, dict):
+        document["cores"] = SHARED
     short: Any = document.pop("quick", None) if isinstance(document, dict) else None
     full_form = _validate(path, document, {})
     quick_form = full_form if short is None else _validate(path, document, short)

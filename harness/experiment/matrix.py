@@ -4,7 +4,7 @@ import itertools
 from dataclasses import dataclass
 
 from harness.experiment.names import cores_part, length_part, workers_part
-from harness.experiment.schema import Cores, Experiment, Matrix
+from harness.experiment.schema import Experiment, Matrix
 from harness.stack import KERNEL, on_stack, stack_lacks
 from harness.tuning import tier_of
 from servers.registry import server_class, server_name
@@ -87,7 +87,9 @@ def _variants_of(server: str, experiment: Experiment) -> list[Variant]:
             update={
                 "servers": [server],
                 "matrix": Matrix(),
-                "cores": Cores(load=experiment.cores.load, server=experiment.cores.server[:cores]),
+                "cores": experiment.cores.model_copy(
+                    update={"server": experiment.cores.server[:cores]}
+                ),
                 "nginx": nginx.model_copy(
                     update={"stack": stack, "tuning": tuning, "workers": workers}
                 ),

@@ -57,13 +57,30 @@ class Workload(Section):
 
 
 class Cores(Section):
-    """Linux CPU numbers: the generator's and the harness's, and those of the server under test.
+    """Linux CPU numbers: the load's and the harness's, and those of the server under test.
 
-    `auto`: half of the machine each.
+    `auto`: half of the machine each. `shared`: all of it for both, which only programs can do.
     """
 
     load: list[Core] = Field(min_length=1)
     server: list[Core] = Field(min_length=1)
+    shared: bool = Field(
+        default=False, description="both sides may have cores in common: figures are of both"
+    )
+
+    @property
+    def common(self) -> list[int]:
+        """Cores of both sides."""
+        return sorted(set(self.load) & set(self.server))
+
+    @model_validator(mode="after")
+    def _shares_knowingly(self) -> "Cores":
+        if self.common and not self.shared:
+            raise ValueError(
+                f"cores {self.common} are given to both sides, which falsifies every CPU figure; "
+                "give each its own, or say shared: true"
+            )
+        return self
 
 
 class Nginx(Section):
@@ -173,6 +190,10 @@ class Experiment(Section):
     @model_validator(mode="after")
     def _has_the_cores(self) -> "Experiment":
         there = len(self.cores.server)
+        if self.cores.shared and not self.http:
+            raise ValueError(
+                "cores: only programs (http) share them: a generator that polls does not"
+            )
         if any(number > there for number in self.matrix.cores):
             raise ValueError(f"matrix.cores: the server has {there} cores: {self.cores.server}")
         return self

@@ -60,7 +60,7 @@ class ServerSession:
 
     def check_parts(self) -> None:
         """StackcostError naming the part that has ended by itself."""
-        for role, process in self.processes.items():
+        for role, process in (self.processes | self.server.depends_on()).items():
             if not _lives(process):
                 raise StackcostError(
                     f"{self.server.name} ended during the trial: its {role}, process "
@@ -136,6 +136,7 @@ def standing_server(
         service_port=workload.port,
         client_network=str(workload.client_network),
         wanted_hugepages=wanted_hugepages,
+        may_share=cores.shared,
     )
     with bed_of_tier as bed, Tuning(tier, bed.server_namespace) as tuning:
         endpoint = dataclasses.replace(bed.endpoint(folder / "server"), cpus=program_cpus)

@@ -1,30 +1,33 @@
 """What `auto` means in an experiment file: as much as this machine has."""
 
-import os
 from typing import Any
 
-AUTO = "auto"
+from harness.testbed.affinity import allowed_cores
+
+AUTO, SHARED = "auto", "shared"
 
 
 def resolve_auto(data: Any) -> Any:
     """The same mapping with every `auto` replaced by what is found here.
 
-    `cores`: one half of the machine for the load, the other for the server. Axes of the matrix:
-    1, 2, 4 and so on, up to all of the server's cores. Client processes: one for each core.
+    `cores`: one half of the machine for the load, the other for the server; where they are
+    `shared`, all of it for each. Axes of the matrix: 1, 2, 4 and so on, up to all of the server's
+    cores. Client processes: one for each core.
     """
     if not isinstance(data, dict):
         return data
     data = dict(data)
-    here = sorted(os.sched_getaffinity(0))
+    here = allowed_cores()
     half = max(1, len(here) // 2)
     cores = data.get("cores")
-    if cores == AUTO:
-        cores = {"load": AUTO, "server": AUTO}
+    if cores in (AUTO, SHARED):
+        cores = {"load": AUTO, "server": AUTO} | ({"shared": True} if cores == SHARED else {})
     if isinstance(cores, dict):
         cores = dict(cores)
+        shared = cores.get("shared") is True
         for part, share in (("load", here[:half]), ("server", here[half:])):
             if cores.get(part) == AUTO:
-                cores[part] = share
+                cores[part] = here if shared else share
         data["cores"] = cores
     _doubled(data, _count(cores, "server"))
     http = data.get("http")

@@ -1,8 +1,29 @@
-"""Keeps the harness itself off the server's cores while a test bed stands."""
+"""Which cores there are, and keeping the harness off the server's while a test bed stands."""
 
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from threading import Thread
+
+from harness.collect.cpu import online_cpus
+
+
+def allowed_cores() -> list[int]:
+    """Cores that this process may be given, whatever it keeps to now.
+
+    A thread of its own asks for all, and the kernel grants those of the control group's cpuset
+    (sched_setaffinity(2)); so isolated cores are among them, and a test bed narrows nothing.
+    """
+    granted: set[int] = set()
+
+    def ask() -> None:
+        os.sched_setaffinity(0, online_cpus())
+        granted.update(os.sched_getaffinity(0))
+
+    thread = Thread(target=ask)
+    thread.start()
+    thread.join()
+    return sorted(granted)
 
 
 @contextmanager

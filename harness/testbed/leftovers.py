@@ -2,7 +2,7 @@
 
 from harness.stack.onload.installation import Installation
 from harness.stack.onload.interface import release
-from harness.testbed import host_sysctl, hugepages, network
+from harness.testbed import bulky, host_sysctl, hugepages, network
 from harness.testbed.lock import RunLock
 from harness.testbed.namespace import end_processes, processes_inside
 
@@ -18,7 +18,7 @@ def remove_leftovers() -> list[str]:
 
 def undo_all() -> list[str]:
     """End the programs inside our namespaces, let go of what Onload has, then remove these, then
-    restore the hugepages and the settings of the whole machine.
+    restore the hugepages and the settings of the whole machine, and remove bulky folders.
 
     What is ours is known by name. The caller holds the RunLock.
     """
@@ -35,7 +35,8 @@ def undo_all() -> list[str]:
         done += [f"removed namespace {name}" for name in existing]
     finally:
         done += restore_settings()
-    return done
+        removed = bulky.remove()
+    return done + ([removed] if removed else [])
 
 
 def restore_settings() -> list[str]:

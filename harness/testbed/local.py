@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Self
 
 from harness.errors import StackcostError
 from harness.testbed import hugepages, namespace, network
-from harness.testbed.affinity import harness_on
+from harness.testbed.affinity import allowed_cores, harness_on
 from harness.testbed.idle import awake
 from harness.testbed.leftovers import undo_all
 from harness.testbed.lock import RunLock
@@ -48,6 +48,7 @@ class LocalTestbed:
     `server_receive`: where ends under test receive; on all of the server's cores when not given.
     `queues`: veth queues each way, one for each of the generator's cores.
     `wanted_hugepages`: pages of 2 MB; fewer are no error, see `hugepages.reason` of `describe`.
+    `may_share`: load and server may have cores in common.
     What a killed run left is removed first. A second run on this machine is refused. While the bed
     stands, the harness itself keeps to the load's cores, and idle cores stay awake.
     """
@@ -68,6 +69,7 @@ class LocalTestbed:
         server_receive: ReceiveWork | None = None,
         queues: int = 1,
         wanted_hugepages: int = hugepages.USUAL_COUNT,
+        may_share: bool = False,
     ):
         self.cpus = Cpus(tuple(load_cpus), tuple(server_cpus))
         self.wiring = wiring
@@ -81,13 +83,14 @@ class LocalTestbed:
         )
         self._queues = queues
         self._wanted_hugepages = wanted_hugepages
+        self._may_share = may_share
         self._steering: tuple[Steering, ...] = ()
         self._idle = ""
         self.hugepages = hugepages.Reservation(wanted_hugepages, 0, "not reserved yet")
         self._exit = ExitStack()
 
     def __enter__(self) -> Self:
-        _check_cpus(self.cpus)
+        _check_cpus(self.cpus, self._may_share)
         check_root()
         with ExitStack() as entered:
             entered.enter_context(RunLock())
@@ -117,6 +120,11 @@ class LocalTestbed:
     ) -> subprocess.Popen[Any]:
         """Start a program in a namespace on given cores; `options` go to subprocess.Popen."""
         return namespace.run(namespace_name, command, cpus, **options)
+
+    def programs(self) -> list[int]:
+        """Process ids of all that runs in its namespaces, and of the harness."""
+        inside = (namespace.processes_inside(end.namespace) for end in self.wiring.ends)
+        return [os.getpid(), *(process.pid for each in inside for process in each)]
 
     def steer(self) -> tuple[Steering, ...]:
         """Place each end's receive work on its own cores; returns how, in the order of the wiring.
@@ -205,17 +213,17 @@ def check_root() -> None:
         )
 
 
-def _check_cpus(cpus: Cpus) -> None:
-    """Refuse cores that are not there, and a server that would share the generator's."""
-    present = set(range(os.cpu_count() or 1))
-    unknown = sorted({*cpus.load, *cpus.server} - present)
+def _check_cpus(cpus: Cpus, may_share: bool) -> None:
+    """Refuse cores that are not there, and a server that would share the load's unasked."""
+    present = allowed_cores()
+    unknown = sorted({*cpus.load, *cpus.server} - {*present})
     if unknown:
         raise StackcostError(
-            f"cores {unknown} are not there, this machine has {sorted(present)}",
+            f"cores {unknown} are not there, this machine has {present}",
             "choose others for load and server",
         )
     shared = sorted(set(cpus.load) & set(cpus.server))
-    if shared:
+    if shared and not may_share:
         raise StackcostError(
             f"cores {shared} are given to both load and server, which falsifies every CPU figure",
             "give each its own; at least 2 cores are needed",

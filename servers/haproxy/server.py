@@ -43,6 +43,14 @@ class HAProxyFarm(HttpFront):
         for backend in self._backends:
             backend.start()
 
+    def depends_on(self) -> dict[str, int]:
+        """Each nginx of the farm."""
+        return {
+            backend.folder.name: backend.process_id
+            for backend in self._backends
+            if backend.process_id
+        }
+
     def command(self) -> list[str]:
         """In the foreground, without a master process."""
         return [find_program("haproxy", INSTALL), "-db", "-f", "haproxy.cfg"]

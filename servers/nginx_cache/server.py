@@ -15,6 +15,7 @@ import psutil
 from harness.collect.blocked import BlockedTime
 from harness.errors import StackcostError
 from harness.model import Collector
+from harness.testbed import bulky
 from harness.testbed.namespace import end_group, run
 from servers.base import Endpoint, Task
 from servers.beside import NginxBeside
@@ -53,6 +54,14 @@ class NginxCache(HttpFront):
         self._start_generator()
         self._origin.start()
 
+    def depends_on(self) -> dict[str, int]:
+        """Origin and generator."""
+        found = {
+            "origin": self._origin.process_id,
+            "generator": self._generator.pid if self._generator else None,
+        }
+        return {role: process for role, process in found.items() if process}
+
     def begin(self) -> None:
         """The cache, and the objects into it."""
         super().begin()
@@ -64,8 +73,8 @@ class NginxCache(HttpFront):
 
     def write_files(self) -> None:
         """Its configuration; the cache begins empty."""
-        for name in ("cache", "temporary"):
-            (self.endpoint.folder / name).mkdir(exist_ok=True)
+        (self.endpoint.folder / "temporary").mkdir(exist_ok=True)
+        bulky.make(self.endpoint.folder / "cache")
         (self.endpoint.folder / "nginx.conf").write_text(self._configuration())
 
     def before_trial(self) -> dict[str, Any]:
@@ -118,8 +127,7 @@ class NginxCache(HttpFront):
         if self._generator is not None:
             end_group(self._generator)
             self._generator = None
-        for path in self._cached():
-            path.unlink()
+        bulky.remove()
 
     def _misses(self) -> int:
         self._asked_origin += 1

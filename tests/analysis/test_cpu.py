@@ -5,6 +5,8 @@ import pytest
 from harness.analysis import cpu, flows
 from harness.analysis.cores import core_shares
 from harness.analysis.readings import Readings
+from harness.report.http import series
+from tests.analysis.http_trials import asked, summary
 from tests.analysis.trials import counter, load_trial
 
 
@@ -45,6 +47,27 @@ def test_polling_the_servers_interface_is_its_system_time() -> None:
     cost = cpu.server_cost(seen, cpus=[1])
     assert cost == pytest.approx({"user": 10, "system": 45, "irq": 1, "softirq": 49})
     assert cpu.foreign_share(seen, [1]) == pytest.approx(0)
+
+
+def test_on_shared_cores_only_the_servers_processes_are_known_and_clients_no_strangers() -> None:
+    trial = asked("wrk", 50, "rps-1k", 0, 1000)
+    poll = {"cpu": "1", "process": "9", "thread": "9", "command": "napi/sc-load0", "kind": "task"}
+    client = {**poll, "process": "50", "command": "wrk"}
+    stranger = {**poll, "process": "51", "command": "cc1plus"}
+    for labels, seconds in ((poll, 0.2), (client, 3.0), (stranger, 0.5)):
+        trial.samples += counter("task.time", seconds, labels)
+    trial.load["asked"]["cores_shared"] = True
+    trial.load["of_the_bed"] = [7, 50]
+    seen = Readings(trial)
+    cost = cpu.server_cost(seen, cpus=[0, 1])
+    assert cost == {"user": pytest.approx(10), "system": pytest.approx(40)} | dict.fromkeys(
+        ("irq", "softirq")
+    )
+    assert cpu.foreign_share(seen, [1]) == pytest.approx(0.05), "what the compiler took"
+    level = summary(trial).servers[0].levels[0]
+    assert level.server_cpu_total.reason == "clients ran on these cores, too"
+    (one, *_) = series(summary(trial))
+    assert one.x == "worker processes on the clients' cores"
 
 
 def test_generator_is_apart_and_its_core_never_charged_to_the_server() -> None:

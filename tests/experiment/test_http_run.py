@@ -1,56 +1,55 @@
-"""Runs of HTTP clients on the real test bed: whole, and with a part killed in their midst."""
+"""Runs of HTTP clients on the real test bed, with one part after the other killed in their midst.
+
+Each run is gone on with after each kill: what it had is kept, and nothing else is left.
+"""
 
 import os
 import signal
 import subprocess
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import psutil
 import pytest
 
 from harness.store import RunFolder
+from harness.testbed.namespace import processes_inside
 from harness.testbed.network import existing_namespaces
-from tests.experiment.test_run import read_until, run_folder, start
+from tests.experiment.test_run import REPOSITORY, STACKCOST, read_until, run_folder, start
 
 TINY = """
 title: "tiny"
-servers: [nginx/kernel]
-baseline: nginx/kernel
-against: nginx/kernel
+servers: [SERVER]
+baseline: SERVER
+against: SERVER
 rounds: 1
 cores: auto
-nginx: {tuning: cookbook, worker_connections: 256}
+nginx: {tuning: TIER, worker_connections: 256}
 workload: {clients: 16.0.0.1-16.0.0.4, server: 48.0.0.1, port: 80}
 http:
   program: wrk
   processes: 2
   connections: 4
-  warm_up_s: 0.3
-  sustain_s: 1
+  warm_up_s: 0.2
+  sustain_s: 0.8
   tests:
     - {name: first, measures: requests, body_bytes: 1000}
-    - {name: second, measures: connections, body_bytes: 0, tls: true}
+    - {name: second, measures: connections, body_bytes: 0, tls: TLS}
     - {name: third, measures: latency, body_bytes: 1000, program: h2load, rates: [200]}
 """
 
 pytestmark = pytest.mark.bed
 
 
-@pytest.fixture(scope="module")
-def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("experiment") / "tiny.yaml"
-    path.write_text(TINY)
-    return path
-
-
-@pytest.fixture
-def going(tiny: Path, tmp_path: Path) -> Iterator["subprocess.Popen[str]"]:
-    """A run that has stored its first test and is in its second."""
-    process = start(["run", str(tiny), "--results", str(tmp_path / "results")])
+@contextmanager
+def in_its_second_test(arguments: list[str]) -> Iterator["subprocess.Popen[str]"]:
+    """A run whose first test is stored; its clients and all else of the second one are there."""
+    process = start(arguments)
     try:
         read_until(process, ": second")
+        wait_for(process, "wrk")
         yield process
     finally:
         if process.poll() is None:
@@ -58,12 +57,8 @@ def going(tiny: Path, tmp_path: Path) -> Iterator["subprocess.Popen[str]"]:
             process.communicate(timeout=60)
 
 
-def made(folder: RunFolder) -> list[str]:
-    return [trial.load["test"] for trial in folder.trials() if not trial.set_aside]
-
-
 def wait_for(run: "subprocess.Popen[str]", name: str) -> list[psutil.Process]:
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 30
     while time.monotonic() < deadline:
         children = psutil.Process(run.pid).children(recursive=True)
         if found := [each for each in children if each.name() == name]:
@@ -72,52 +67,104 @@ def wait_for(run: "subprocess.Popen[str]", name: str) -> list[psutil.Process]:
     pytest.fail(f"{name} never ran")
 
 
-@pytest.mark.parametrize(
-    ("program", "told"),
-    [("wrk", "wrk, client"), ("nginx", "nginx/kernel ended during the trial")],
-)
-def test_a_part_killed_in_mid_trial_is_named_and_the_run_goes_on(
-    going: "subprocess.Popen[str]", tmp_path: Path, program: str, told: str
-) -> None:
-    for process in wait_for(going, program):
-        process.kill()
-    _, errors = going.communicate(timeout=60)
-    assert going.returncode == 1 and "Traceback" not in errors and told in errors, errors
+@pytest.fixture
+def begun(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[list[str]]:
+    """Arguments that begin a run of the server in `param`; what it leaves is removed."""
+    server, tier = request.param
+    text = TINY.replace("SERVER", server).replace("TIER", tier)
+    path = tmp_path / "tiny.yaml"
+    path.write_text(text.replace("TLS", str(server == "nginx/kernel").lower()))
+    yield ["run", str(path), "--results", str(tmp_path / "results")]
+    clean()
+
+
+def clean() -> None:
+    subprocess.run([*STACKCOST, "clean"], cwd=REPOSITORY, check=True, capture_output=True)
+
+
+def killed(arguments: list[str], results: Path, program: str, told: str) -> list[str]:
+    """Kill a program in mid-trial: the run ends, names it, keeps its first test, leaves nothing.
+
+    Returns how to go on, as the message has it.
+    """
+    with in_its_second_test(arguments) as run:
+        for process in wait_for(run, program):
+            process.kill()
+        _, errors = run.communicate(timeout=60)
+    assert run.returncode == 1 and "Traceback" not in errors and told in errors, errors
     assert existing_namespaces() == []
-    folder = run_folder(tmp_path / "results")
+    folder = run_folder(results)
     assert folder.manifest().state == "failed" and made(folder) == ["first"]
-    again = start(["run", "--resume", str(folder.path)])
-    _, errors = again.communicate(timeout=120)
-    assert again.returncode == 0, errors
-    assert made(folder) == ["first", "second", "third"]
-    assert existing_namespaces() == []
-    _is_whole(folder)
+    assert f"--resume {folder.path}" in errors
+    return ["run", "--resume", str(folder.path)]
 
 
-def test_a_killed_harness_takes_its_clients_with_it(
-    going: "subprocess.Popen[str]", tmp_path: Path
-) -> None:
-    clients = wait_for(going, "wrk")
-    os.kill(going.pid, signal.SIGKILL)
-    going.communicate()
+def killed_itself(arguments: list[str], results: Path) -> list[psutil.Process]:
+    """Kill the harness in mid-trial: clients go with it. Returns what it could not end."""
+    with in_its_second_test(arguments) as run:
+        clients = wait_for(run, "wrk")
+        os.kill(run.pid, signal.SIGKILL)
+        run.communicate()
     _, alive = psutil.wait_procs(clients, timeout=10)
     assert not [each for each in alive if each.status() != psutil.STATUS_ZOMBIE]
-    assert made(run_folder(tmp_path / "results")) == ["first"]
-    assert existing_namespaces(), "a killed run cannot clean up"
-    cleaned = start(["clean"])
-    cleaned.communicate(timeout=60)
+    folder = run_folder(results)
+    assert folder.manifest().state == "running" and made(folder) == ["first"]
+    left = [each for name in existing_namespaces() for each in processes_inside(name)]
+    assert left, "a killed run cannot clean up"
+    return left
+
+
+def made(folder: RunFolder) -> list[str]:
+    return [trial.load["test"] for trial in folder.trials() if not trial.set_aside]
+
+
+def ends_well(arguments: list[str], results: Path) -> None:
+    """Gone on with, it makes what is missing; figures of every test, and counts agree."""
+    run = start(arguments)
+    _, errors = run.communicate(timeout=120)
+    assert run.returncode == 0, errors
     assert existing_namespaces() == []
-    assert "stackcost" not in Path("/proc/mounts").read_text(), "its files were in its own mount"
-
-
-def _is_whole(folder: RunFolder) -> None:
-    """Figures of every test, and both sides' counts agree."""
+    folder = run_folder(results)
+    assert made(folder) == ["first", "second", "third"]
     summary = folder.summary()
     levels = {level["test"]: level for level in summary["servers"][0]["levels"]}
     assert levels["first"]["http"]["rate"]["median"] > 100
-    assert levels["second"]["http"]["tls"] and levels["second"]["server_cpu_total"]["median"] > 0
+    assert levels["second"]["server_cpu_total"]["median"] > 0
     assert list(levels["third"]["latency"][""]) == ["request", "completion"]
     used = [row for row in summary["trials"] if not row["set_aside"]]
     counts = [c for row in used for c in row["checks"] if c["name"].startswith("requests by")]
     assert len(counts) == len(used) and all(check["holds"] for check in counts), counts
     assert 'id="http_tests"' in (folder.path / "report.html").read_text()
+
+
+@pytest.mark.parametrize("begun", [("nginx/kernel", "cookbook")], indirect=True)
+def test_a_server_or_a_client_killed_in_mid_trial_is_named_and_what_was_over_is_kept(
+    begun: list[str], tmp_path: Path
+) -> None:
+    results = tmp_path / "results"
+    again = killed(begun, results, "nginx", "nginx/kernel ended during the trial: its master")
+    assert killed(again, results, "wrk", "wrk, client") == again
+
+
+@pytest.mark.parametrize("begun", [("haproxy/kernel", "stock")], indirect=True)
+def test_a_proxy_what_is_behind_it_or_the_harness_killed_and_the_run_goes_on(
+    begun: list[str], tmp_path: Path
+) -> None:
+    results, ended = tmp_path / "results", "haproxy/kernel ended during the trial: its"
+    again = killed(begun, results, "haproxy", f"{ended} worker-0")
+    assert killed(again, results, "nginx", f"{ended} backend-1050") == again
+    left = killed_itself(again, results)
+    ends_well(again, results)
+    assert not [each for each in left if each.is_running()]
+
+
+@pytest.mark.parametrize("begun", [("nginx-cache/kernel", "aio-threads")], indirect=True)
+def test_a_killed_harness_leaves_no_program_mount_or_cache_once_it_is_cleaned_up(
+    begun: list[str], tmp_path: Path
+) -> None:
+    left = killed_itself(begun, tmp_path / "results")
+    assert list(tmp_path.rglob("cache/*")), "the files that would stay"
+    clean()
+    assert not [each for each in left if each.is_running()]
+    assert existing_namespaces() == [] and not list(tmp_path.rglob("cache"))
+    assert "stackcost" not in Path("/proc/mounts").read_text()

@@ -9,6 +9,7 @@ from harness.experiment.load_file import load_experiment
 from harness.experiment.matrix import variants
 from harness.experiment.plan import plan
 from harness.experiment.shares import doublings, resolve_auto
+from harness.testbed.affinity import allowed_cores, harness_on
 
 EXPERIMENTS = Path(__file__).resolve().parents[2] / "experiments"
 COOKBOOK = EXPERIMENTS / "nginx_cookbook.yaml"
@@ -27,7 +28,7 @@ def test_doublings_end_with_all() -> None:
 
 
 def test_auto_is_what_the_machine_has(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("os.sched_getaffinity", lambda _: set(range(12)))
+    monkeypatch.setattr("harness.experiment.shares.allowed_cores", lambda: list(range(12)))
     found = resolve_auto(
         {
             "cores": "auto",
@@ -38,6 +39,23 @@ def test_auto_is_what_the_machine_has(monkeypatch: pytest.MonkeyPatch) -> None:
     assert found["cores"] == {"load": [0, 1, 2, 3, 4, 5], "server": [6, 7, 8, 9, 10, 11]}
     assert found["matrix"] == {"workers": [1, 2, 4, 6], "cores": [1, 3]}
     assert found["http"] == {"processes": 6}
+
+
+def test_auto_is_of_the_machine_also_where_a_bed_keeps_this_process_to_one_core() -> None:
+    with harness_on([0]):
+        assert resolve_auto({"cores": "auto"})["cores"]["server"], "there is another core"
+
+
+def test_shared_cores_are_all_of_them_for_both_and_for_programs_alone(tmp_path: Path) -> None:
+    shared = load_experiment(COOKBOOK, share_cores=True)
+    here = allowed_cores()
+    assert shared.cores.load == shared.cores.server == here and shared.cores.common == here
+    assert shared.matrix.workers[-1] == len(here)
+    assert all(each.experiment.cores.common for each in variants(shared))
+    with pytest.raises(StackcostError, match="only programs"):
+        load_experiment(EXPERIMENTS / "nginx_kernel.yaml", share_cores=True)
+    with pytest.raises(StackcostError, match=r"cores \[0\] are given to both"):
+        load_experiment(edited(tmp_path, "cores: auto", "cores: {load: [0], server: [0]}"))
 
 
 def test_the_cookbook_has_every_test_of_its_tables_for_every_system() -> None:

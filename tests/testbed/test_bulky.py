@@ -1,0 +1,24 @@
+"""Folders of gigabytes, which nobody finds in the results of a killed run."""
+
+from pathlib import Path
+
+import pytest
+
+from harness.testbed import bulky
+
+
+def test_they_are_removed_whoever_made_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    state, folder, other = (tmp_path / name for name in ("state", "run/cache", "run/logs"))
+    monkeypatch.setattr(bulky, "state_folder", lambda: state)
+    state.mkdir()
+    other.mkdir(parents=True)
+    assert bulky.remove() is None
+    bulky.make(folder)
+    (folder / "object").write_text("of a run that was killed")
+    bulky.make(folder)
+    assert not list(folder.iterdir()), "each begins empty"
+    (folder / "object").write_text("of another")
+    assert str(folder) in (bulky.remove() or "")
+    assert not folder.exists() and other.exists() and bulky.remove() is None
