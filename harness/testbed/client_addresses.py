@@ -32,6 +32,8 @@ SETTINGS = {
     "net.ipv4.tcp_max_tw_buckets": "2000000",
 }
 
+CONGESTION_CONTROL = "net.ipv4.tcp_congestion_control"
+
 
 @contextmanager
 def client_addresses(addresses: Sequence[str], service_address: str) -> Iterator[None]:
@@ -41,7 +43,9 @@ def client_addresses(addresses: Sequence[str], service_address: str) -> Iterator
     again. Nothing may be attached to the interface by AF_XDP: it would swallow the answers.
     """
     execute(SERVER_NAMESPACE, ["ip", "neighbor", "flush", "dev", SERVER_INTERFACE])
-    for name, value in SETTINGS.items():
+    # What stands behind a server answers from here, and is to send as the server does.
+    algorithm = execute(SERVER_NAMESPACE, ["sysctl", "-n", CONGESTION_CONTROL]).strip()
+    for name, value in (SETTINGS | {CONGESTION_CONTROL: algorithm}).items():
         execute(LOAD_NAMESPACE, ["sysctl", "-q", "-w", f"{name}={value}"])
     with IPRoute(netns=LOAD_NAMESPACE) as network:
         index = network.link_lookup(ifname=LOAD_INTERFACE)[0]

@@ -1,5 +1,6 @@
 """Puts a tier's kernel settings in force for a server's life, writes down what became of each."""
 
+from contextlib import suppress
 from dataclasses import asdict
 from types import TracebackType
 from typing import Any, Self
@@ -9,6 +10,9 @@ from harness.model import Change, Where
 from harness.testbed import host_sysctl
 from harness.testbed.namespace import execute
 from harness.tuning.tier import Setting, Tier
+
+CONGESTION_CONTROL = "net.ipv4.tcp_congestion_control"
+ALLOWED = "net.ipv4.tcp_allowed_congestion_control"
 
 
 class Tuning:
@@ -80,6 +84,8 @@ class Tuning:
         if before is None:
             reason = reason or "this kernel has no such setting, or its module is not loaded"
         elif not reason:
+            if name == CONGESTION_CONTROL:
+                _allow(setting.value)
             reason = self._write(where, name, setting.value)
         after = self._read(where, name)
         if not reason and _words(after) != _words(setting.value):
@@ -112,6 +118,16 @@ class Tuning:
         except StackcostError as error:
             return f"the kernel refused it: {error.what}"
         return ""
+
+
+def _allow(algorithm: str) -> None:
+    """Let namespaces choose this algorithm: they may use only those that the machine allows
+    (tcp_set_default_congestion_control in net/ipv4/tcp_cong.c). A refusal shows where it is chosen.
+    """
+    allowed = _words(host_sysctl.read(ALLOWED))
+    if algorithm not in allowed:
+        with suppress(StackcostError):
+            host_sysctl.write(ALLOWED, " ".join([*allowed, algorithm]))
 
 
 def _words(value: str | None) -> list[str]:

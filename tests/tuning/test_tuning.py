@@ -15,6 +15,7 @@ from harness.testbed.local import LocalTestbed
 from harness.testbed.namespace import execute
 from harness.testbed.steering import ReceiveWork, steer_receive
 from harness.tuning import Tuning, tier_names, tier_of
+from harness.tuning.tune import ALLOWED, CONGESTION_CONTROL
 
 BUSY_POLL = "net.core.busy_poll"
 LEAVE_IT_SET = """
@@ -81,6 +82,17 @@ def test_what_a_source_says_and_is_left_out_is_told_with_its_reason(bed: LocalTe
     with Tuning(tier_of("cookbook"), bed.server_namespace) as tuning:
         (left,) = (change for change in tuning.changes if change.setting == "vm.nr_hugepages")
         assert "20 GB" in left.reason and left.before == left.after == pages
+
+
+@pytest.mark.bed
+def test_a_congestion_control_that_namespaces_may_not_choose_is_allowed_for_so_long(
+    bed: LocalTestbed,
+) -> None:
+    before = host_sysctl.read(ALLOWED)
+    with Tuning(tier_of("cookbook"), bed.server_namespace) as tuning:
+        (change,) = (each for each in tuning.changes if each.setting == CONGESTION_CONTROL)
+        assert (change.after, change.reason) == ("cubic", "")
+    assert host_sysctl.read(ALLOWED) == before
 
 
 @pytest.mark.bed
