@@ -14,9 +14,9 @@ from servers.registry import server_class
 
 # Measured on a machine of two cores; they only serve the display of the time left.
 SETUP_S = 6.0
-HTTP_SETUP_S = 2.0  # no generator of ASTF profiles to start
+HTTP_SETUP_S = 1.0  # no generator of ASTF profiles to start
 LOAD_EXTRA_S = 0.6
-HTTP_EXTRA_S = 1.5
+HTTP_EXTRA_S = 0.3
 HOLD_EXTRA_S = 1.5
 
 
@@ -103,10 +103,10 @@ def seconds_of(trial: Trial, experiment: Experiment) -> float:
         return 2 * opening + part.settle_s + part.read_s + (HOLD_EXTRA_S if opening else 0)
     if experiment.http:
         http = experiment.http
-        seconds = http.warm_up_s + http.sustain_s + HTTP_EXTRA_S
+        seconds = http.clients_run_s(http.sustain_s) + HTTP_EXTRA_S
         if (search := http.concurrency) is not None:
             doublings = max(1, (search.most // search.first).bit_length())
-            seconds += doublings * (http.warm_up_s + search.trial_s + HTTP_EXTRA_S)
+            seconds += doublings * (http.clients_run_s(search.trial_s) + HTTP_EXTRA_S)
         return seconds
     load = experiment.load
     return load.warm_up_s + load.sustain_s + OVERHANG_S + LOAD_EXTRA_S

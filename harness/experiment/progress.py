@@ -57,7 +57,7 @@ class Progress:
         if not self._console.is_terminal:
             passed = time.monotonic() - self._started
             self._console.print(
-                f"[{passed:5.0f} s, about {self.left_s:.0f} s left] {what}",
+                f"[{passed:5.0f} s, about {clock(self.left_s)} left] {what}",
                 highlight=False,
                 markup=False,
                 soft_wrap=True,
@@ -83,5 +83,12 @@ class Progress:
 class _TimeLeft(ProgressColumn):
     def render(self, task: Task) -> Text:
         """The plan's remaining seconds; the plan knows more than a rate of the past."""
-        left = max(0, round((task.total or 0) - task.completed))
-        return Text(f"about {left // 60}:{left % 60:02} left")
+        left = max(0.0, (task.total or 0) - task.completed)
+        return Text(f"about {clock(left)} left")
+
+
+def clock(seconds: float) -> str:
+    """As a clock shows it: 1:05, and 2:00:00 from an hour on."""
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"

@@ -51,6 +51,9 @@ from harness.testbed.signals import ending_signals_raise
 from servers.registry import server_class
 
 REPEATS = 1  # of a trial that the generator or the machine disturbed
+# Of the trials so far, how many more are made at most: a machine that disturbs all of them is not
+# mended by repeating, and the run has to end in its time.
+REPEATED_SHARE = 0.25
 
 
 def run_experiment(
@@ -142,6 +145,7 @@ class _Runner:
         self._reached = 0.0
         self._seconds = seconds
         self._repeats = 0
+        self._measured = self._disturbed = 0
 
     def run(self, turns: Sequence[Turn]) -> None:
         for turn in turns:
@@ -226,6 +230,7 @@ class _Runner:
         The last one counts even if it was disturbed as well: to choose by what came out would
         move the figures.
         """
+        repeats = REPEATS if self._disturbed <= REPEATED_SHARE * self._measured else 0
 
         def attempt(repeat: int) -> Trial:
             session.say(what + (", again: it was disturbed" if repeat else ""))
@@ -252,7 +257,9 @@ class _Runner:
             find = http.disturbances if is_http(trial) else disturbances
             return find(Readings(trial), session.experiment.cores.server)
 
-        *disturbed_ones, last = until_undisturbed(attempt, disturbed, REPEATS)
+        *disturbed_ones, last = until_undisturbed(attempt, disturbed, repeats)
+        self._measured += 1
+        self._disturbed += len(disturbed_ones)
         for trial in disturbed_ones:
             self._run.set_aside([trial.number], f"disturbed, repeated as trial {last.number}")
 

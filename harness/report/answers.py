@@ -45,7 +45,7 @@ def http_answer(runs: OpenedRuns) -> str:
                     value = one.value(level)
                     if value.median is None or one.what == "latency":
                         continue
-                    words = f"{with_range(value)} {one.unit} ({one.test}, {name}, {x} {one.x})"
+                    words = f"{with_range(value)} {one.unit} ({one.test}, {name}, {one.at(x)})"
                     tls = " over TLS" if level.http and level.http.tls else ""
                     kind = one.what + tls
                     best[kind] = max(best.get(kind, (0.0, "")), (value.median, words))
@@ -61,7 +61,8 @@ def reached_answer(every: Sequence[Series]) -> str:
     ]
     return "\n".join(lines) or (
         "Each system was measured with one number of workers or cores only, as the server has no "
-        "more cores here: how its figures scale is not known."
+        "more cores here: how its figures scale is not known. With `--share-cores` clients and "
+        "server both get every core, and rows say so."
     )
 
 

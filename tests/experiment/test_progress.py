@@ -15,9 +15,9 @@ def test_without_a_terminal_each_step_is_one_plain_line_with_the_time_left() -> 
         progress.say("next")
     first, second = written.getvalue().splitlines()
     assert first.endswith(
-        "about 90 s left] round 1 of 2, nginx/kernel: [2,000] connections/s, a line of some length"
+        "about 1:30 left] round 1 of 2, nginx/kernel: [2,000] connections/s, a line of some length"
     )
-    assert "about 30 s left] next" in second
+    assert "about 0:30 left] next" in second
     assert "\x1b" not in written.getvalue()
 
 
@@ -26,7 +26,7 @@ def test_on_a_terminal_one_line_is_redrawn() -> None:
     console = Console(file=written, force_terminal=True, width=100)
     with Progress(3661, console) as progress:
         progress.say("round 1")
-    assert "about 61:01 left" in written.getvalue()
+    assert "about 1:01:01 left" in written.getvalue()
 
 
 def test_pausing_moves_the_bar(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,10 +1,10 @@
 """Tests of HTTP clients, in the shape of the publications' tables."""
 
-from harness.report.http.figures import Series, reached, series
+from harness.report.http.figures import Series, is_scaled, reached, series
 from harness.report.http.tables import (
     clients_table,
     not_measured_table,
-    series_table,
+    result_tables,
     shared_remark,
     tests_table,
     times_remark,
@@ -16,10 +16,11 @@ __all__ = [
     "Series",
     "Tls",
     "clients_table",
+    "is_scaled",
     "not_measured_table",
     "reached",
+    "result_tables",
     "series",
-    "series_table",
     "shared_remark",
     "tests_table",
     "times_remark",

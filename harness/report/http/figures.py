@@ -1,5 +1,7 @@
 """Tests of HTTP clients in the shape of the publications' tables: by workers or cores."""
 
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -16,6 +18,8 @@ UNITS: dict[What, str] = {
     "latency": "us, 99th percentile",
 }
 LONG_BODY = 10_000  # bytes from which bandwidth is of interest beside the rate
+SINGULAR, FIRST_GROUP = re.compile(r"(process|core)e?s"), r"\1"
+SHARED = " on the clients' cores"
 NEAR_CEILING = 0.95  # of the highest value over x: from here on it counts as reached
 
 
@@ -42,12 +46,21 @@ class Series:
         """The test, and its rate where it has one."""
         return f"{self.test} at {self.offered:,.0f}" if self.offered else self.test
 
+    def at(self, x: int) -> str:
+        """So many workers or cores, in words."""
+        return f"{x} {self.x if x > 1 else SINGULAR.sub(FIRST_GROUP, self.x, count=1)}"
+
     @property
     def title(self) -> str:
         """What was asked for, in words."""
         level = next(iter(next(iter(self.points.values())).values()))
         assert level.http is not None
         return f"{level.load}: {asked(level.http)}"
+
+
+def is_scaled(every: Sequence[Series]) -> bool:
+    """Whether any test was made with more than one number of workers or cores."""
+    return len({x for one in every for points in one.points.values() for x in points}) > 1
 
 
 def series(summary: Summary) -> list[Series]:
@@ -61,6 +74,9 @@ def series(summary: Summary) -> list[Series]:
             for what in _figures(level):
                 key = level.test, level.offered_cps, what
                 found.setdefault(key, {}).setdefault(column, {})[x] = level
+    every = (level.http for server in summary.servers for level in server.levels)
+    if any(http and http.cores_shared for http in every):
+        axis += SHARED
     return [
         Series(test, what, UNITS[what], axis, offered, points)
         for (test, offered, what), points in found.items()
@@ -105,7 +121,7 @@ def reached(one: Series) -> dict[str, str]:
         found[name] = (
             f"{number(highest)} {one.unit} at most, "
             + ("and still rising at" if at_end else f"within {1 - NEAR_CEILING:.0%} of it from")
-            + f" {enough} {one.x}"
+            + f" {one.at(enough)}"
         )
     return found
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from harness.analysis.spread import Spread, ratio, spread
 from harness.analysis.summary import Level, Summary
 from harness.experiment.names import axis_of
-from harness.report.http.figures import Series
+from harness.report.http.figures import Series, is_scaled
 from harness.report.tables import TextTable
 from harness.report.words import UNKNOWN, number, with_range
 
@@ -18,6 +18,13 @@ def series_table(one: Series, summary: Summary) -> TextTable:
     return TextTable(
         f"{one.title} ({one.unit})", (one.x, *columns, *_gains(columns)), _rows(one, columns)
     )
+
+
+def result_tables(every: Sequence[Series], summary: Summary) -> list[TextTable]:
+    """A table for each test, where there is more than one row to it; else all in one."""
+    if is_scaled(every):
+        return [series_table(one, summary) for one in every]
+    return [tests_table(every, summary)]
 
 
 def tests_table(every: Sequence[Series], summary: Summary) -> TextTable:
@@ -110,13 +117,19 @@ def shared_remark(summary: Summary) -> str:
     both = sorted(set(load.split(", ")) & set(server.split(", ")))
     if both:
         return (
-            f"**Clients and server share cores {', '.join(both)}**: each rate is of both together."
+            f"**Clients and server share cores {', '.join(both)}**: each rate is of both together. "
+            "The server's CPU is that of its processes; what the kernel did for either side cannot "
+            "be told apart."
         )
     return (
-        f"Clients ran on cores {load} and the server on cores {server} of one machine: no core is "
-        "shared, but its caches, its memory and a virtual wire are, so that a rate is this "
+        f"Clients ran on {_cores(load)} and the server on {_cores(server)} of one machine: no core "
+        "is shared, but its caches, its memory and a virtual wire are, so that a rate is this "
         "machine's. Ratios between columns travel better."
     )
+
+
+def _cores(numbers: str) -> str:
+    return f"core{'s' if ',' in numbers else ''} {numbers}"
 
 
 def _gain(one: Series, base: Level | None, other: Level | None) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from matplotlib.figure import Figure
 
 from harness.analysis.spread import Spread
-from harness.report.http import KINDS, Series, Tls
+from harness.report.http import KINDS, Series, Tls, is_scaled
 from harness.report.plots.drawing import (
     key,
     labels,
@@ -20,9 +20,14 @@ from harness.report.plots.drawing import (
 
 
 def tests_over_axis(every: Sequence[Series]) -> Figure | None:
-    """A panel for each test: its figure over workers or cores, a line for each system."""
+    """A panel for each test: its figure over workers or cores, a line for each system.
+
+    Where there is nothing to scale by, a panel for each unit with all its tests.
+    """
     if not every:
         return None
+    if not is_scaled(every):
+        return _beside_each_other(every)
     figure, axes_list = panels(len(every), height=2.6)
     for axes, one in zip(axes_list, every, strict=False):
         for (name, points), look in zip(one.points.items(), looks(), strict=False):
@@ -32,6 +37,30 @@ def tests_over_axis(every: Sequence[Series]) -> Figure | None:
         axes.set_xticks(ticks, [str(x) for x in ticks])
         axes.set_title(one.name, loc="left", fontsize=8)
         labels(axes, one.x, one.unit)
+    key(figure, axes_list)
+    return figure
+
+
+def _beside_each_other(every: Sequence[Series]) -> Figure:
+    units = list(dict.fromkeys(one.unit for one in every))
+    figure, axes_list = panels(len(units), height=3.0)
+    for axes, unit in zip(axes_list, units, strict=True):
+        own = [one for one in every if one.unit == unit]
+        names = dict.fromkeys(name for one in own for name in one.points)
+        for name, look in zip(names, looks(), strict=False):
+            values = [
+                (at, one.value(level))
+                for at, one in enumerate(own)
+                for level in one.points.get(name, {}).values()
+            ]
+            line(axes, name, values, look | {"linestyle": "none"})
+        if own[0].what == "latency":
+            axes.set_yscale("log")
+        plain_numbers(axes)
+        axes.set_xticks(range(len(own)), [one.name for one in own], rotation=40, ha="right")
+        axes.set_xlim(-0.5, len(own) - 0.5)
+        axes.tick_params(axis="x", labelsize=7)
+        labels(axes, "", unit)
     key(figure, axes_list)
     return figure
 
