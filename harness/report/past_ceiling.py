@@ -1,7 +1,7 @@
 """What users see at rates up to past the ceiling, and what closed loops say beside it."""
 
 from harness.analysis.memory import fit
-from harness.analysis.spread import Spread
+from harness.analysis.spread import Spread, spread
 from harness.analysis.summary import Level, Summary
 from harness.report.tables import TextTable
 from harness.report.words import UNKNOWN, number, with_range
@@ -75,14 +75,17 @@ def collapse(summary: Summary) -> str:
 
 
 def process_memory(summary: Summary) -> TextTable:
-    """Memory of the server's processes over connections, with the slope through all tests."""
+    """Memory of the server's processes over connections, all trials with as many of them as one
+    row, and the slope through these.
+    """
     rows: list[tuple[str, ...]] = []
     for server in summary.servers:
-        points = [
-            (float(level.http.processes * level.http.connections), level.process_memory)
-            for level in server.levels
-            if level.http and level.process_memory and level.http.measures == "latency"
-        ]
+        read: dict[float, list[float]] = {}
+        for level in server.levels:
+            if level.http and level.process_memory and level.http.measures == "latency":
+                count = float(level.http.processes * level.http.connections)
+                read.setdefault(count, []).extend(level.process_memory.values)
+        points = [(count, spread(values, "B")) for count, values in sorted(read.items())]
         known = [(count, each.median) for count, each in points if each.median is not None]
         line = fit(known)
         rows += [
@@ -92,7 +95,7 @@ def process_memory(summary: Summary) -> TextTable:
                 with_range(each),
                 number(line.slope) if line else UNKNOWN,
             )
-            for count, each in sorted(points, key=lambda point: point[0])
+            for count, each in points
         ]
     return TextTable(
         "Memory of the server's own processes, bytes; the kernel's share is not in it",
