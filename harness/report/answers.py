@@ -83,7 +83,7 @@ def tls_answer(pairs: Sequence[Tls]) -> str:
             "handshake's cryptography; the rest is more system calls, more packets and more "
             "round trips for each connection."
         )
-    return "\n\n".join(lines)
+    return "\n\n".join(lines) or "No test was made both without TLS and with it: 0 pairs."
 
 
 def memory_answer(runs: OpenedRuns) -> str:

@@ -34,7 +34,10 @@ class H2load(Program):
 
     name = "h2load"
     package = "nghttp2-client"
-    latency = "from the intended start, where it keeps to a rate; else from sending the request"
+    latency = (
+        "from the intended start, where it keeps to a rate; else from sending the request; all its "
+        "connections send at once, so that at a low rate a time is that of a burst of so many"
+    )
 
     def command(self, ask: Ask, folder: Path) -> list[str]:
         """One URL for each path; connections ask for them in turn."""

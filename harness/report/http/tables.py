@@ -1,6 +1,6 @@
 """Tables of HTTP clients' tests, in the shape of the publications', and remarks beside them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from harness.analysis.spread import Spread, ratio, spread
 from harness.analysis.summary import Level, Summary
@@ -13,10 +13,10 @@ NOT_MEASURED = "not measured"
 
 
 def series_table(one: Series, summary: Summary) -> TextTable:
-    """Rows by x; a column for each system, and its gain over the first one."""
-    columns = systems([one], summary)
+    """Rows by x; a column for each system, and the gain of each measured one over the first."""
+    columns, gains = systems([one], summary), _gains([one])
     return TextTable(
-        f"{one.title} ({one.unit})", (one.x, *columns, *_gains(columns)), _rows(one, columns)
+        f"{one.title} ({one.unit})", (one.x, *columns, *gains), _rows(one, columns, gains)
     )
 
 
@@ -29,12 +29,12 @@ def result_tables(every: Sequence[Series], summary: Summary) -> list[TextTable]:
 
 def tests_table(every: Sequence[Series], summary: Summary) -> TextTable:
     """All tests in one table."""
-    columns = systems(every, summary)
+    columns, gains = systems(every, summary), _gains(every)
     axis = every[0].x if every else ""
     return TextTable(
         "Tests of HTTP clients: median (min-max of the rounds)",
-        ("test", "unit", axis, *columns, *_gains(columns)),
-        [(one.name, one.unit, *row) for one in every for row in _rows(one, columns)],
+        ("test", "unit", axis, *columns, *gains),
+        [(one.name, one.unit, *row) for one in every for row in _rows(one, columns, gains)],
     )
 
 
@@ -44,20 +44,22 @@ def systems(every: Sequence[Series], summary: Summary) -> list[str]:
     return list(dict.fromkeys([*(name for one in every for name in one.points), *missing]))
 
 
-def _gains(columns: Sequence[str]) -> tuple[str, ...]:
-    return tuple(f"{other} over {columns[0]}" for other in columns[1:])
+def _gains(every: Sequence[Series]) -> dict[str, str]:
+    """Names of the columns of gains, and of the systems in them."""
+    first, *others = [*dict.fromkeys(name for one in every for name in one.points)] or [""]
+    return {f"{other} over {first}": other for other in others}
 
 
-def _rows(one: Series, columns: Sequence[str]) -> list[tuple[str, ...]]:
+def _rows(one: Series, columns: Sequence[str], gains: Mapping[str, str]) -> list[tuple[str, ...]]:
     rows: list[tuple[str, ...]] = []
     for x in sorted({x for points in one.points.values() for x in points}):
         values = {name: one.points.get(name, {}).get(x) for name in columns}
-        base, *others = values.values()
+        base = values[columns[0]]
         rows.append(
             (
                 str(x),
                 *(with_range(one.value(v)) if v else NOT_MEASURED for v in values.values()),
-                *(_gain(one, base, other) for other in others),
+                *(_gain(one, base, values[system]) for system in gains.values()),
             )
         )
     return rows
@@ -81,7 +83,7 @@ def clients_table(summary: Summary) -> TextTable:
             (
                 server.name,
                 level.load,
-                with_range(level.http.concurrency),
+                _count(level.http.concurrency),
                 _percent(level.http.clients_busy),
                 _percent(level.http.server_busy),
                 number(level.http.failed.median),
@@ -145,6 +147,10 @@ def _gain(one: Series, base: Level | None, other: Level | None) -> str:
 def _total(level: Level) -> Spread:
     parts = [part.values for part in level.generator_cpu.values() if part.values]
     return spread([sum(values) for values in zip(*parts, strict=False)], "us")
+
+
+def _count(one: Spread) -> str:
+    return number(one.median) if one.minimum == one.maximum else with_range(one)
 
 
 def _percent(one: Spread) -> str:

@@ -2,7 +2,7 @@
 
 from matplotlib.figure import Figure
 
-from harness.analysis.summary import Summary
+from harness.analysis.summary import Level, Summary
 from harness.report.past_ceiling import INTENDED, percentile
 from harness.report.plots.drawing import key, labels, line, looks, panels, plain_numbers
 
@@ -10,11 +10,12 @@ WAYS = (("from the intended start", (INTENDED,)), ("from sending", ("request", "
 
 
 def latency_at_rates(summary: Summary) -> Figure | None:
-    """A panel for each system, both axes logarithmic."""
-    rated = {
-        server.name: [level for level in server.levels if level.http and level.offered_cps]
-        for server in summary.servers
-    }
+    """A panel for each system and test with several rates, both axes logarithmic."""
+    rated: dict[str, list[Level]] = {}
+    for server in summary.servers:
+        for level in server.levels:
+            if level.http and level.offered_cps:
+                rated.setdefault(f"{server.name}, {level.test}", []).append(level)
     rated = {name: levels for name, levels in rated.items() if len(levels) > 1}
     if not rated:
         return None
@@ -24,8 +25,8 @@ def latency_at_rates(summary: Summary) -> Figure | None:
             points = [(level.offered_cps, percentile(level, *kinds)) for level in levels]
             line(axes, way, [(x, each) for x, each in sorted(points, key=_by_x) if each], look)
         axes.set_xscale("log")
-        plain_numbers(axes)
         axes.set_yscale("log")
+        plain_numbers(axes)
         axes.set_title(name, loc="left", fontsize=8)
         labels(axes, "requests/s offered", "us, 99th percentile")
     key(figure, axes_list)
