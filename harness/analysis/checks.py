@@ -67,7 +67,16 @@ def disturbances(seen: Readings, server_cpus: Collection[int]) -> list[str]:
     foreign = None if is_hold(trial) else cpu.foreign_share(seen, server_cpus)
     if foreign is not None and foreign > FOREIGN_LIMIT:
         found.append(f"other programs took {foreign:.1%} of the server's cores")
-    return found
+    return found + _moved_limits(seen)
+
+
+def _moved_limits(seen: Readings) -> list[str]:
+    """The limit of connection tracking is the whole machine's: any program may change it."""
+    limits = dict.fromkeys(s.value for s in seen.samples("conntrack.limit") if s.value is not None)
+    if len(limits) < 2:
+        return []
+    course = ", then ".join(f"{limit:,.0f}" for limit in limits)
+    return [f"nf_conntrack_max was {course}: another program set it in mid-trial"]
 
 
 def generator_limits(seen: Readings) -> list[str]:

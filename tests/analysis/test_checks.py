@@ -1,10 +1,10 @@
 from dataclasses import replace
 
 from harness.analysis import cpu
-from harness.analysis.checks import Check, checks, flags
+from harness.analysis.checks import Check, checks, disturbances, flags
 from harness.analysis.readings import Readings
 from harness.model import Trial
-from tests.analysis.trials import SUSTAIN, counter, hold_trial, load_trial
+from tests.analysis.trials import SUSTAIN, counter, gauge, hold_trial, load_trial
 
 
 def by_name(trial: Trial, cpus: tuple[int, ...] = (1,)) -> dict[str, Check]:
@@ -117,3 +117,13 @@ def test_a_collector_that_fails_in_mid_trial_is_flagged_and_its_figures_are_unkn
     closing = by_name(trial)["user"]
     assert closing.holds is None and closing.reason == "cpu account: it broke"
     assert cpu.engine_busy_share(seen, "generator") == 0.4, "the others' figures stay"
+
+
+def test_a_limit_of_the_machine_that_another_program_moved_is_a_disturbance() -> None:
+    trial = hold_trial(2000, {"slab.bytes": 1.0})
+    trial.samples += gauge("conntrack.limit", [10_000, 10_000], {"namespace": "dut"})
+    assert disturbances(Readings(trial), (1,)) == []
+    trial.samples += gauge("conntrack.limit", [10_000, 262_144], {"namespace": "dut"})
+    assert disturbances(Readings(trial), (1,)) == [
+        "nf_conntrack_max was 10,000, then 262,144: another program set it in mid-trial"
+    ]
