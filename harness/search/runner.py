@@ -133,8 +133,9 @@ class _Runner:
         with self._session(_twin_of(target), target, key) as session:
             prepare(session, key.of)
             for step in TWIN_STEPS:
-                offered = step * load
-                if self._measurer.measure(session, key, settings, offered, duration, True).lost:
+                offered = min(step * load, settings.most_load)
+                counted = self._measurer.measure(session, key, settings, offered, duration, True)
+                if counted.lost or offered == settings.most_load:
                     break
 
     def _session(self, server: str, target: Variant, key: Key) -> AbstractContextManager[Session]:
