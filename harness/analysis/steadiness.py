@@ -40,7 +40,12 @@ class Steadiness:
 
 def completed_series(seen: Readings, window: Window) -> list[tuple[float, float]]:
     """The generator's running count of ended connections at each reading inside a window."""
-    wanted = {"engine": "generator", "side": "client", "counter": COMPLETED}
+    return counter_series(seen, window, COMPLETED)
+
+
+def counter_series(seen: Readings, window: Window, counter: str) -> list[tuple[float, float]]:
+    """A counter of the generator's clients at each reading inside a window."""
+    wanted = {"engine": "generator", "side": "client", "counter": counter}
     return sorted(
         (sample.time, sample.value)
         for sample in seen.samples("trex.counter")
@@ -64,7 +69,7 @@ def steadiness(series: Series) -> Steadiness | None:
     rates = _rates(series)
     if len(rates) < FEWEST or not np.mean(rates):
         return None
-    times, counts = np.array(_apart(series), dtype=float).T
+    times, counts = np.array(apart(series), dtype=float).T
     middles = (times[1:] + times[:-1]) / 2
     slope = np.polyfit(middles - middles[0], rates, 1)[0]
     mean = float(np.mean(rates))
@@ -93,14 +98,14 @@ def warm_up_end(series: Series) -> float | None:
     usual = max(USUAL * noise, NEGLIGIBLE * mean)
     while cut and abs(rates[cut - 1] - mean) <= usual:  # noise alone makes the rule cut too much
         cut -= 1
-    return _apart(series)[cut][0]
+    return apart(series)[cut][0]
 
 
 def _rates(series: Series) -> list[float]:
-    return [(b - a) / (then - now) for (now, a), (then, b) in pairwise(_apart(series))]
+    return [(b - a) / (then - now) for (now, a), (then, b) in pairwise(apart(series))]
 
 
-def _apart(series: Series) -> list[tuple[float, float]]:
+def apart(series: Series) -> list[tuple[float, float]]:
     """The readings without those that follow another too closely to give a rate."""
     kept: list[tuple[float, float]] = []
     for reading in series:

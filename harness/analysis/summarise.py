@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from harness.analysis import breakdown, checks, cpu, flows, http
+from harness.analysis.acceptance import acceptance
 from harness.analysis.closure import closure
 from harness.analysis.cores import core_shares
 from harness.analysis.definitions import DEFINITIONS
@@ -159,6 +160,7 @@ def _level(test: str, offered: float, trials: list[Readings], context: Context) 
         receive_share=over(lambda seen: cpu.receive_share(seen, context.server_cpus), "1"),
         cores=core_shares(trials),
         latency=latency([seen.trial for seen in trials]),
+        acceptance=[] if test else acceptance(trials),
         flagged_trials=sum(bool(seen.trial.flags) for seen in trials),
         test=test,
         http=_http_figures(trials, context) if test else None,

@@ -81,6 +81,7 @@ class Level(Part):
     `closure`: exact time booked over all cores / (wall time x cores), 1 when nothing is lost.
     `latency`: by template group (empty: none), kind and percentile, microseconds.
     `cores`: share (0 to 1) of each core's time by kind, the median of the rounds.
+    `acceptance`: RFC 9411's criteria, see `harness.analysis.acceptance`; none of HTTP clients.
     `process_memory`: of the server's processes, shared pages divided, in tests of HTTP clients.
     """
 
@@ -99,6 +100,7 @@ class Level(Part):
     cores: dict[str, dict[str, float]]
     latency: dict[str, dict[str, dict[str, Spread]]] = Field(default_factory=dict)
     flagged_trials: int
+    acceptance: list[Check] = Field(default_factory=list)
     test: str = ""
     http: HttpFigures | None = None
     process_memory: Spread | None = None

@@ -1,0 +1,47 @@
+"""RFC 9411's criteria, held against trials whose course is known."""
+
+from harness.analysis.acceptance import acceptance
+from harness.analysis.readings import Readings
+from harness.model import Kind, Sample, Trial, Window
+
+
+def trial(rates: list[int], failed: int = 0, attempted: int = 100_000) -> Readings:
+    """Ended connections by seconds; of those begun 500 are open at each reading."""
+    made = Trial("dut/test", 1, 1000.0, phases={"sustain": Window(0.0, float(len(rates)))})
+    ended = 0
+    for second, rate in enumerate([0, *rates]):
+        ended += rate
+        for counter, value in (("tcps_closed", ended), ("tcps_connattempt", ended + 500)):
+            labels = {"engine": "generator", "side": "client", "counter": counter}
+            made.samples.append(
+                Sample(second, "trex.counter", labels, value, "1", Kind.COUNTER, "test")
+            )
+    made.load = {"client": {"tcps_connattempt": attempted, "tcps_drops": failed}}
+    return Readings(made)
+
+
+def verdicts(*trials: Readings) -> list[bool | None]:
+    return [check.holds for check in acceptance(trials)]
+
+
+def test_a_constant_rate_without_failures_is_accepted() -> None:
+    assert verdicts(trial([1000, 1010, 990])) == [True, True, True]
+
+
+def test_one_failure_of_100_000_is_allowed_and_of_fewer_none() -> None:
+    assert verdicts(trial([1000, 1000], failed=1))[0] is True
+    assert verdicts(trial([1000, 1000], failed=2))[0] is False
+    assert verdicts(trial([1000, 1000], failed=1, attempted=99_999))[0] is False
+    halves = [trial([1000, 1000], failed=f, attempted=50_000) for f in (1, 0)]
+    assert verdicts(*halves)[0] is True
+
+
+def test_a_rate_that_strays_from_its_mean_is_not_accepted() -> None:
+    found = acceptance([trial([1000, 1000]), trial([1000, 1000, 1000, 1160])])
+    assert [check.holds for check in found] == [True, False, True]
+    assert found[1].seen == "11.5%"
+
+
+def test_too_short_a_phase_is_unknown() -> None:
+    found = acceptance([trial([1000])])[1]
+    assert found.holds is None and "too few" in found.reason
