@@ -44,9 +44,10 @@ class DutSettings(BaseModel):
         description="those that track connections: nf_conntrack_max while the device stands; it is "
         "the whole machine's, and put back afterwards",
     )
-    closed_timeout_s: int | None = Field(
+    dead_timeout_s: int | None = Field(
         default=None,
         ge=1,
-        description="those that track connections: for how long a closed one stays in the table, "
-        "nf_conntrack_tcp_timeout_time_wait; the kernel's default is 120",
+        description="those that track connections: for how long one that was closed, or that "
+        "nobody answered, stays in the table (nf_conntrack_tcp_timeout_time_wait and _syn_sent); "
+        "the kernel's default is 120 for both",
     )

@@ -6,7 +6,9 @@ from harness.testbed import host_sysctl
 from harness.testbed.tracked import forget_tracked
 
 TABLE_LIMIT = "net.netfilter.nf_conntrack_max"
-CLOSED_TIMEOUT = "net.netfilter.nf_conntrack_tcp_timeout_time_wait"
+DEAD_TIMEOUTS = tuple(
+    f"net.netfilter.nf_conntrack_tcp_timeout_{state}" for state in ("time_wait", "syn_sent")
+)
 
 
 class TrackingDut(Dut):
@@ -22,8 +24,9 @@ class TrackingDut(Dut):
             )
         if self.task.dut.tracked_limit is not None:
             self._limit_table(self.task.dut.tracked_limit)
-        if self.task.dut.closed_timeout_s is not None:  # this one is the namespace's own
-            self.set_sysctl(CLOSED_TIMEOUT, str(self.task.dut.closed_timeout_s))
+        if self.task.dut.dead_timeout_s is not None:  # these are the namespace's own
+            for name in DEAD_TIMEOUTS:
+                self.set_sysctl(name, str(self.task.dut.dead_timeout_s))
 
     def _limit_table(self, entries: int) -> None:
         host_sysctl.write(TABLE_LIMIT, str(entries))
@@ -31,9 +34,9 @@ class TrackingDut(Dut):
         if seen != entries:
             raise StackcostError(f"{TABLE_LIMIT} of {self.name} is {seen:,}, not {entries:,}")
 
-    def closed_timeout_s(self) -> int | None:
-        """As its namespace has it now."""
-        return int(self.execute("sysctl", "-n", CLOSED_TIMEOUT))
+    def dead_timeout_s(self) -> int | None:
+        """As its namespace has it now, of the two the longer."""
+        return max(int(self.execute("sysctl", "-n", name)) for name in DEAD_TIMEOUTS)
 
     def reset(self) -> None:
         """Empty the table."""

@@ -156,8 +156,8 @@ class Server(ABC):
         """
         return {}
 
-    def closed_timeout_s(self) -> int | None:
-        """How long it remembers a closed connection of others; None when it has no such table."""
+    def dead_timeout_s(self) -> int | None:
+        """How long it remembers a dead connection of others; None when it has no table of them."""
         return None
 
     def reset(self) -> None:

@@ -1,10 +1,12 @@
 """Connections that fill a device's table, or work on beside those that do, or are new.
 
-One template group, `group`, of three. `established`: connections that ask and are answered every
+One template group, `group`, of four. `established`: connections that ask and are answered every
 `pause_seconds`, for `seconds`. `flood`: connections that are opened, answered once, and then stay
-open for `hold_seconds`. `probe`: short connections at a steady rate, which show when new ones get
-through. Run all three beside each other, each under an identifier of its own: in one profile TRex
-would give the rate of a group that has reached its limit to the others.
+open for `hold_seconds`. `half_open`: connections whose SYNs nobody answers, sent again until
+`hold_seconds` are over. `probe`: short connections at a steady rate, which show when new ones get
+through. Run them beside each other, each under an identifier of its own: in one profile TRex
+would give the rate of a group that has reached its limit to the others. `half_open` has to be
+started last, as TRex takes what is done with a SYN for no template from the profile added last.
 
 With `response_bytes` a client asks in HTTP for so many, headers included, of a server at `port`
 that is not TRex's.
@@ -18,7 +20,7 @@ from trex.astf.api import *
 MESSAGE = b"x" * 100
 GET = b"GET / HTTP/1.1\r\nHost: 48.0.0.1\r\nUser-Agent: " + b"x" * 52 + b"\r\n\r\n"
 NOBODY = "48.255.0."  # addresses of the server's templates that no client asks, one for each group
-PORTS = {"established": 8001, "flood": 8002, "probe": 8003}
+PORTS = {"established": 8001, "flood": 8002, "probe": 8003, "half_open": 8004}
 IDLE_BEFORE_PROBE = 7200  # seconds of silence before TRex probes a flow, as RFC 1122 4.2.3.6 asks
 
 
@@ -70,14 +72,20 @@ class StateExhaustion:
         client, server = {
             "established": (asks(times, int(args.pause_seconds * 1e6), 0, length), answers(times)),
             "flood": (asks(hold_us=int(args.hold_seconds * 1e6), response_bytes=length), answers()),
+            "half_open": (asks(), answers()),
             "probe": (asks(response_bytes=length), answers()),
         }[args.group]
         # No limit argument at all where there is none: TRex takes it as a number.
         limited = {"limit": args.flows} if args.flows else {}
         port, association = PORTS[args.group], {}
-        if length:
+        unanswered = args.group == "half_open"
+        if unanswered:
+            tuning.tcp.blackhole = 1  # no reset for a SYN to a port that no template answers at
+            tuning.tcp.keepinit = int(args.hold_seconds)
+        if length or unanswered:
             nobody = NOBODY + str(sorted(PORTS).index(args.group))
-            port, association = args.port, {"ip_start": nobody, "ip_end": nobody}
+            association = {"ip_start": nobody, "ip_end": nobody}
+            port = port if unanswered else args.port
         return ASTFProfile(
             default_ip_gen=addresses,
             default_c_glob_info=tuning,

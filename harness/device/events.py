@@ -24,8 +24,7 @@ def run_event(session: Session, trial: Trial, event: Event, settings: EventSetti
     """
     client, tunables = session.client, settings.tunables(event)
     if session.bed.wiring.server:
-        for arguments in tunables.values():
-            arguments |= _http(session)
+        tunables = {name: arguments | _http(session) for name, arguments in tunables.items()}
     groups = Groups(client, *tunables)
     seconds = settings.length(event)
     for name, arguments in tunables.items():
@@ -42,7 +41,7 @@ def run_event(session: Session, trial: Trial, event: Event, settings: EventSetti
         "settings": settings.model_dump(),
         "times": times,
         "answer_bytes": tunables["established"].get("response_bytes", MESSAGE_BYTES),
-        "closed_timeout_s": session.server.closed_timeout_s(),
+        "dead_timeout_s": session.server.dead_timeout_s(),
     }
     try:
         while time.monotonic() < began + seconds:

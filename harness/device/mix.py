@@ -1,12 +1,14 @@
 """Mixed traffic in rising steps: which application suffers first."""
 
+import itertools
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
 from harness.collect.groups import Groups
-from harness.device.settings import MIX_PROFILE, EventSettings
+from harness.device.settings import LAST_FLOWS_S, MIX_PROFILE, EventSettings
 from harness.experiment.load_trial import end_traffic
 from harness.experiment.path import count_frames, frames_since
 from harness.experiment.session import Session
@@ -14,53 +16,85 @@ from harness.load.client import ONLY
 from harness.model import Sample, Trial, Window
 
 WHOLE = 0.99  # of a group's flows or datagrams
-LAST_FLOWS_S = 12.0  # idle sessions stay for a while
+TABLE_FULL = 0.99
+OFFERED = 0.98  # of a load, below which the generator did not offer it
+SETTLE_S = 0.5  # from a change of the load to its step
+SPARE_S = 3.0  # the traffic goes on after the last step, so that its end is read under load
 
 
 class Step(BaseModel):
-    """One load. `whole`: by template group, share of its connections that were established at the
-    first attempt, or for UDP of its datagrams that were answered; None of a group without any.
+    """One load. `started`: flows a second that the generator began.
+
+    `whole`: by template group, share of its connections that were established at the first attempt,
+    or for UDP of its datagrams that were answered; None of a group without any.
+    `table_full`: whether the device had no room to track one more connection.
     """
 
     model_config = ConfigDict(frozen=True)
 
     flows_per_second: float
+    started: float
+    table_full: bool
     whole: dict[str, float | None]
 
 
 class MixResult(BaseModel):
-    """All steps. `first`: the group that was the first to be less than whole, and at which load."""
+    """All steps, each but the last at a higher load.
+
+    `ceiling`: the highest load, in flows a second, up to which every group was whole; None when it
+    was not found, or there was none. `half`: the last step, at half of the highest whole load.
+    `first`: the group that was the first to be less than whole, and at which load.
+    """
 
     model_config = ConfigDict(frozen=True)
 
     server: str
     steps: list[Step]
+    ceiling: float | None = None
+    half: Step | None = None
     first: str | None
     sentence: str
 
 
 def run_mix(session: Session, trial: Trial, settings: EventSettings) -> None:
-    """Offer the mix in steps; `trial.load["mix"]` has the steps and when each began."""
+    """Offer the mix in rising steps; then, the table emptied, half of the highest whole load.
+
+    `trial.load["mix"]` has the loads and when each began and ended.
+    """
     client, groups, length = session.client, Groups(session.client, ONLY), settings.mix_step_s
     client.load_profile(MIX_PROFILE, {"cps": 1})
     frames = count_frames(session)
     session.begin_trial()
     samples: list[Sample] = []
-    edges: list[float] = []
-    trial.load["mix"] = {"loads": list(settings.mix_loads), "edges": edges}
-    client.start(mult=settings.mix_loads[0], duration=length * len(settings.mix_loads))
+    spans: list[tuple[float, float]] = []
+    loads = list(settings.mix_loads)
+    trial.load["mix"] = {"loads": loads, "spans": spans}
+
+    def edge() -> float:
+        session.read_edge()
+        now = time.monotonic()
+        samples.extend(groups.read())
+        return now
+
     began = time.monotonic()
     try:
+        client.start(mult=loads[0], duration=2 * length * len(loads) + SPARE_S)
         for number, load in enumerate(settings.mix_loads):
             if number:
                 client.update(load)
-            session.read_edge()
-            edges.append(time.monotonic())
-            samples += groups.read()
-            session.progress.pause(max(0.0, began + (number + 1) * length - time.monotonic()))
-        edges.append(time.monotonic())
-        samples += groups.read()
-        trial.load["cut_flows"] = end_traffic(session, LAST_FLOWS_S)
+            session.progress.pause(SETTLE_S)
+            since = edge()
+            session.progress.pause(length)
+            spans.append((since, edge()))
+        client.stop()
+        session.server.reset()  # an overload may have filled its table for minutes
+        loads.append(_half(_steps(trial.load["mix"], samples)))
+        client.start(mult=loads[-1], duration=length + SPARE_S)
+        session.progress.pause(SETTLE_S)
+        since = edge()
+        session.progress.pause(length)
+        spans.append((since, edge()))
+        trial.load["cut_flows"] = end_traffic(session, SPARE_S + LAST_FLOWS_S)
         trial.phases["event"] = Window(began, session.read_edge())
         trial.load |= session.generator_report()
         trial.load["frames"] = frames_since(session, frames)
@@ -69,46 +103,104 @@ def run_mix(session: Session, trial: Trial, settings: EventSettings) -> None:
 
 
 def mix_result(trial: Trial) -> MixResult:
-    """What a trial of `run_mix` came to."""
-    record = trial.load["mix"]
-    # Counters of zero are not among the readings, and at the first edge all of them are.
-    counts: list[Counts] = [{}, *(_counts(trial, at) for at in record["edges"][1:])]
-    steps = [
-        Step(flows_per_second=load, whole=_whole(before, after))
-        for load, before, after in zip(record["loads"], counts, counts[1:], strict=False)
-    ]
-    first = next(
-        (
-            f"{group} at {step.flows_per_second:,.0f} flows/s"
-            for step in steps
-            for group, share in sorted(step.whole.items(), key=lambda each: each[1] or 1.0)
-            if share is not None and share < WHOLE
-        ),
-        None,
+    """What a trial of `run_mix` came to; of one that was cut short all its steps were rising."""
+    steps = _steps(trial.load["mix"], trial.samples)
+    halved = len(steps) > 1 and steps[-1].flows_per_second < steps[-2].flows_per_second
+    rising, half = (steps[:-1], steps[-1]) if halved else (steps, None)
+    suffered = next((step for step in rising if _suffering(step)), None)
+    whole = _whole_steps(rising)
+    found = MixResult(
+        server=trial.server,
+        steps=steps,
+        ceiling=whole[-1].flows_per_second if whole and suffered else None,
+        half=half,
+        first=_described(suffered) if suffered else None,
+        sentence="",
     )
-    return MixResult(
-        server=trial.server, steps=steps, first=first, sentence=_sentence(trial, steps, first)
-    )
+    return found.model_copy(update={"sentence": _sentence(found, whole)})
 
 
-def _sentence(trial: Trial, steps: Sequence[Step], first: str | None) -> str:
-    if first is None:
-        highest = steps[-1].flows_per_second if steps else 0.0
-        return f"{trial.server}: every application was whole up to {highest:,.0f} mixed flows/s."
-    return f"{trial.server}: of mixed traffic the first application to suffer was {first}."
+def _offered(step: Step) -> bool:
+    return step.started >= OFFERED * step.flows_per_second
+
+
+def _suffering(step: Step) -> list[str]:
+    """Groups that were not whole, the worst first."""
+    shares = {group: share for group, share in step.whole.items() if share is not None}
+    return sorted((group for group in shares if shares[group] < WHOLE), key=shares.__getitem__)
+
+
+def _described(step: Step) -> str:
+    of_these = "" if _offered(step) else f" asked of the generator, {step.started:,.0f} begun"
+    return f"{_suffering(step)[0]} at {step.flows_per_second:,.0f} flows/s{of_these}"
+
+
+def _whole_steps(rising: Sequence[Step]) -> list[Step]:
+    """Those below the first at which a group suffered, as far as the generator offered them."""
+    return list(itertools.takewhile(lambda step: _offered(step) and not _suffering(step), rising))
+
+
+def _half(rising: Sequence[Step]) -> float:
+    """Half of the highest load that was whole, or of the least."""
+    whole = _whole_steps(rising)
+    return (whole[-1] if whole else rising[0]).flows_per_second / 2
+
+
+def _sentence(found: MixResult, whole: Sequence[Step]) -> str:
+    highest = whole[-1].flows_per_second if whole else 0.0
+    text = f"{found.server}: every application was whole up to {highest:,.0f} mixed flows/s"
+    if found.first is None:
+        return f"{text}, the most that the generator offered."
+    if not whole:
+        text = f"{found.server}: mixed traffic was whole at no load"
+    text += f"; the first to suffer was {found.first}"
+    if any(step.table_full for step in found.steps):
+        text += ", with its table of tracked connections full"
+    if found.half:
+        short = ", ".join(f"{name} {found.half.whole[name]:.2%}" for name in _suffering(found.half))
+        then = f"all but {short}" if short else "every application"
+        text += f"; with an empty table, at {found.half.flows_per_second:,.0f}, {then} was whole"
+    return f"{text}."
+
+
+def _steps(record: Mapping[str, Any], samples: Sequence[Sample]) -> list[Step]:
+    steps: list[Step] = []
+    for load, (since, until) in zip(record["loads"], record["spans"], strict=False):
+        before, after = _counts(samples, since), _counts(samples, until)
+        started = sum(
+            after[group].get(counter, 0.0) - before.get(group, {}).get(counter, 0.0)
+            for group in after
+            for counter in ("tcps_connattempt", "udps_connects")
+        )
+        step = Step(
+            flows_per_second=load,
+            started=started / (until - since),
+            table_full=_highest(samples, "conntrack.entries", since, until)
+            >= TABLE_FULL * _highest(samples, "conntrack.limit", since, until)
+            > 0,
+            whole=_whole(before, after),
+        )
+        steps.append(step)
+    return steps
+
+
+def _highest(samples: Sequence[Sample], metric: str, since: float, until: float) -> float:
+    """Of a gauge of the device; 0 when it has none."""
+    inside = (s.value for s in samples if s.metric == metric and since <= s.time <= until)
+    return max((value for value in inside if value is not None), default=0.0)
 
 
 Counts = dict[str, dict[str, float]]
 
 
-def _counts(trial: Trial, edge: float) -> Counts:
+def _counts(samples: Sequence[Sample], edge: float) -> Counts:
     """Client counters by group at the first reading from `edge` on."""
     found: Counts = {}
     reading = min(
-        (s.time for s in trial.samples if s.metric == "trex.group_counter" and s.time >= edge),
+        (s.time for s in samples if s.metric == "trex.group_counter" and s.time >= edge),
         default=None,
     )
-    for sample in trial.samples:
+    for sample in samples:
         at_edge = sample.metric == "trex.group_counter" and sample.time == reading
         if at_edge and sample.labels["side"] == "client":
             group = found.setdefault(sample.labels["group"], {})

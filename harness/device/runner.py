@@ -8,7 +8,7 @@ from rich.console import Console
 from harness.collect.machine import describe_machine
 from harness.device.events import run_event
 from harness.device.mix import run_mix
-from harness.device.settings import Event, EventSettings
+from harness.device.settings import EXHAUSTING, Event, EventSettings
 from harness.experiment.attempts import storing
 from harness.experiment.progress import Progress
 from harness.experiment.recorded import recorded
@@ -55,7 +55,7 @@ def run_events(
         ):
             for number, event in enumerate(events, 1):
                 dut = experiment.dut
-                if event == "exhaustion":
+                if event in EXHAUSTING:
                     dut = dut.model_copy(update=settings.of_exhausted())
                 with open_session(
                     server_class(entry),

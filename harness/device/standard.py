@@ -8,7 +8,7 @@ from rich.console import Console
 
 from duts.tracking import TrackingDut
 from harness.device.runner import run_events
-from harness.device.settings import QUICK, Event, EventSettings
+from harness.device.settings import EXHAUSTING, QUICK, Event, EventSettings
 from harness.errors import StackcostError
 from harness.experiment.load_file import load_experiment
 from harness.experiment.matrix import variants
@@ -19,7 +19,7 @@ from harness.report.answer import summarise_again
 from harness.report.device import events_of, has_events, sentences
 from harness.report.notebook import render
 from harness.search.runner import Task, run_ceilings
-from harness.search.settings import Of, settings_for
+from harness.search.settings import Of, Settings, settings_for
 from harness.store import RunFolder
 from servers.registry import DEVICES, SUFFIX, server_class, server_name
 
@@ -27,6 +27,8 @@ PATTERN = Path(__file__).resolve().parents[2] / "experiments" / "dut.yaml"
 FORWARDING, WIRE = "dut/forwarding", "dut/wire"
 BELOW_LIMIT = (0.25, 0.5, 0.8)  # of the new connections that a device lets through
 QUICK_FLOWS = 16_000  # never held more in a quick search
+QUICK_WIDTH = 0.05  # of the bounds that a quick search ends with
+QUICK_FIRST = 4_000  # load; what any device here can do at least
 
 
 def standard_set(
@@ -92,6 +94,15 @@ def report_of(folders: Sequence[RunFolder], console: Console) -> Path:
     return render([folder.path for folder in folders], folders[-1].path / "report.html")
 
 
+def _search(of: Of, quick: bool) -> Settings:
+    """The usual search; a quick one begins higher, has wider bounds, and an end."""
+    if not quick:
+        return settings_for(of)
+    most = QUICK_FLOWS if of == "flows" else None
+    usual = settings_for(of, quick, QUICK_WIDTH, most)
+    return usual.model_copy(update={"first_load": QUICK_FIRST})
+
+
 def _runs(
     experiment: Experiment, quick: bool, results: Path, command: list[str], console: Console
 ) -> Iterator[RunFolder]:
@@ -100,14 +111,11 @@ def _runs(
     tracks = issubclass(server_class(target.server), TrackingDut)
     yield run_experiment(experiment, "dut-cost", results, command, console)
     ceilings: tuple[Of, ...] = ("connections", "flows") if tracks else ("connections",)
-    searches = {
-        of: settings_for(of, quick, most=QUICK_FLOWS if of == "flows" and quick else None)
-        for of in ceilings
-    }
+    searches = {of: _search(of, quick) for of in ceilings}
     yield run_ceilings(Task((target,), searches, 1), "dut-ceiling", results, command, console)
     events: list[Event] = ["cut", "killed"]
     if tracks:
-        events.insert(0, "exhaustion")
+        events[:0] = EXHAUSTING
     if experiment.dut.server == "engine":  # nginx serves HTTP alone
         events.insert(0, "mix")
     wanted = QUICK if quick else EventSettings()

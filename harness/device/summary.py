@@ -7,7 +7,7 @@ from harness.analysis import device
 from harness.analysis.head import Head, Part
 from harness.analysis.readings import Readings
 from harness.device.mix import MixResult, mix_result
-from harness.device.settings import Event, EventSettings
+from harness.device.settings import EXHAUSTING, Event, EventSettings
 from harness.device.timeline import Series, core_share, group_counter, level, rate
 from harness.model import Trial
 
@@ -24,8 +24,8 @@ class EventResult(Part):
     `before`, `after`: requests per second answered on established connections before the
     event, and after it (until the flood ended). `lost_established`: connections that were open
     before and given up. `first_failure`, `recovered`: from when on new connections failed, and from
-    when on they got through again. `closed_timeout_s`: for how long the device kept a closed
-    connection in its table. `series`: by name, for plots.
+    when on they got through again. `dead_timeout_s`: for how long the device kept a closed or
+    unanswered connection in its table. `series`: by name, for plots.
     """
 
     server: str
@@ -33,7 +33,7 @@ class EventResult(Part):
     settings: EventSettings
     full_at: float | None
     cut_at: float | None
-    closed_timeout_s: int | None = None
+    dead_timeout_s: int | None = None
     before: float | None
     after: float | None
     lost_established: int
@@ -97,9 +97,9 @@ def _result(trial: Trial, cores: Sequence[int]) -> EventResult:
         "server": trial.server,
         "event": event,
         "settings": settings,
-        "full_at": full if event == "exhaustion" else None,
+        "full_at": full if event in EXHAUSTING else None,
         "cut_at": cut,
-        "closed_timeout_s": record["closed_timeout_s"],
+        "dead_timeout_s": record["dead_timeout_s"],
         "before": _between(answered, SETTLED_S, turn),
         "after": _between(answered, turn, end),
         "lost_established": round(
@@ -173,23 +173,26 @@ def _sentence(found: Mapping[str, Any]) -> str:
             f"{found['cut_flows']:,} connections of all were still trying at the end."
         )
     name, table = found["server"], f"its table of {settings.table:,} entries"
+    if found["event"] == "half_open":
+        name += f" under {settings.flood:,} connections whose SYNs nobody answers"
     if found["full_at"] is None:
         return f"{name}: {table} was never full."
     text = (
         f"{name}: {table} was full at {found['full_at']:.1f} s. Established connections answered "
         f"{kept}, and {found['lost_established']:,} of {settings.established:,} were lost. "
     )
-    if found["closed_timeout_s"] is not None:
-        changed = ", set so for this event" if settings.closed_timeout_s else ""
-        text += f"It keeps a closed connection for {found['closed_timeout_s']} s{changed}. "
+    if found["dead_timeout_s"] is not None:
+        changed = ", set so for this event" if settings.dead_timeout_s else ""
+        text += f"It keeps dead connections for {found['dead_timeout_s']} s{changed}. "
     first, ended = found["first_failure"], settings.flood_ends
     if first is None:
         return f"{text}New connections went on to get through."
     text += f"New connections failed from {first:.1f} s "
+    length = settings.length(found["event"])
     if found["recovered"] is None:
         return (
-            f"{text}on, and did so until the end at {settings.seconds:.0f} s, "
-            f"{settings.seconds - ended:.0f} s after the flood had closed."
+            f"{text}on, and did so until the end at {length:.0f} s, "
+            f"{length - ended:.0f} s after the flood had closed."
         )
     return (
         f"{text}until {found['recovered']:.1f} s: it recovered "

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
+from harness.analysis.checks import Check
 from harness.device.mix import MixResult
 from harness.device.summary import EventResult, EventSummary, summarise_events
 from harness.errors import StackcostError
@@ -44,11 +45,15 @@ def mix_table(mix: MixResult) -> TextTable:
     """Which application was whole at which load."""
     groups = list(dict.fromkeys(group for step in mix.steps for group in step.whole))
     rows: list[tuple[str, ...]] = [
-        (number(step.flows_per_second), *(_percent(step.whole.get(group)) for group in groups))
+        (
+            number(step.flows_per_second),
+            number(step.started),
+            *(_percent(step.whole.get(group)) for group in groups),
+        )
         for step in mix.steps
     ]
     title = f"{mix.server}: mixed traffic, connections established at once, datagrams answered"
-    return TextTable(title, ("flows/s", *groups), rows)
+    return TextTable(title, ("flows/s asked", "begun", *groups), rows)
 
 
 def device_answer(runs: OpenedRuns) -> str:
@@ -92,13 +97,35 @@ def cost_table(runs: OpenedRuns) -> TextTable:
     return TextTable("What the device pays: medians over the rounds", columns, rows)
 
 
+def acceptance_table(runs: OpenedRuns) -> TextTable:
+    """RFC 9411's criteria at each load; what does not hold is marked."""
+    rows: list[tuple[str, ...]] = [
+        (server.name, number(level.offered_cps), *(_judged(check) for check in level.acceptance))
+        for server in runs.servers
+        for level in server.levels
+    ]
+    levels = [level for server in runs.servers for level in server.levels if level.acceptance]
+    names = [
+        f"{check.name}, {check.wanted}" if "<" in check.wanted else check.name
+        for check in (levels[0].acceptance if levels else [])
+    ]
+    title = "Acceptance of these loads by RFC 9411, section 7.2.3.3, over the sustain phases"
+    return TextTable(title, ("device", "connections/s", *names), rows)
+
+
+def _judged(check: Check) -> str:
+    verdict = " - not accepted" if check.holds is False else ""
+    wanted = "" if "<" in check.wanted else f" ({check.wanted})"
+    return f"{check.seen}{wanted}{verdict}"
+
+
 def event_table(events: Sequence[EventResult]) -> TextTable:
     """Figures of each event."""
     rows: list[tuple[str, ...]] = [
         (
             each.server,
             each.event,
-            _seconds(each.full_at if each.event == "exhaustion" else each.cut_at),
+            _seconds(each.full_at if each.cut_at is None else each.cut_at),
             number(each.before),
             number(each.after),
             str(each.lost_established),
@@ -128,7 +155,7 @@ def over_time(event: EventResult) -> Figure:
     """Each series of an event below the other, and when it happened."""
     figure = Figure(figsize=(WIDTH, PANEL_HEIGHT * len(event.series)), layout="constrained")
     panels = figure.subplots(len(event.series), sharex=True, squeeze=False)[:, 0]
-    at = event.full_at if event.event == "exhaustion" else event.cut_at
+    at = event.full_at if event.cut_at is None else event.cut_at
     for axes, (name, series), colour in zip(
         panels, event.series.items(), SERVER_COLOURS, strict=False
     ):

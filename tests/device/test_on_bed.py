@@ -48,7 +48,7 @@ def test_mixed_traffic_is_whole_and_a_cut_link_is_seen_by_all(tmp_path: Path) ->
     assert existing_namespaces() == []
 
     steps = mix_result(mixed).steps
-    assert [step.flows_per_second for step in steps] == [200, 400]
+    assert [step.flows_per_second for step in steps] == [200, 400, 200]
     assert all(len(step.whole) == 7 and (step.whole["dns"] or 0) > 0.95 for step in steps)
 
     (seen,) = summarise_events([cut], "test", PLAN, "complete", {}).events

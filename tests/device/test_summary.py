@@ -23,7 +23,7 @@ def course(full_from: float, through_again: float) -> Trial:
         "settings": SETTINGS.model_dump(),
         "times": times,
         "answer_bytes": 100,
-        "closed_timeout_s": 5,
+        "dead_timeout_s": 5,
     }
     made = 0.0
     for step in range(1, 60):
