@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tools.core_time import core_time
+from tools.core_time import CoreTime, core_time
 from tools.engine import PROFILES, RPC_PORTS, Driven, driven
 from tools.figures import Figure, Measured, number, report, say
 from tools.machine import cpus
@@ -49,7 +49,7 @@ ENGINES = {  # how the engine takes the interface
     "engine": f"packet:{LocalTestbed.load_interface}",
     "engine on AF_XDP": LocalTestbed.load_interface,
 }
-POLL_THREAD = "napi/"
+KERNEL_THREADS = ("napi/", "ksoftirqd/")  # where receiving goes on outside of softirqs
 DATA_THREAD = "data-"
 
 
@@ -59,7 +59,7 @@ class Spent:
 
     busy: float  # the data thread, whenever it had something to do
     in_calls: float  # of that, in system calls: frames on their way to the veth
-    receiving: float  # the kernel's softirqs, interrupts and poll thread
+    receiving: float  # the kernel's softirqs, interrupts and threads that receive
     rate: float  # requests per second
     sent_twice: float  # segments per connection
 
@@ -175,7 +175,7 @@ def of_engine(bed: LocalTestbed, nginx: NginxKernel, interface: str, cps: float)
     return Spent(
         busy=busy / requests,
         in_calls=split.of(DATA_THREAD, "system") / split_requests,
-        receiving=(spent.interrupts + spent.of(POLL_THREAD)) / requests,
+        receiving=receiving(spent) / requests,
         rate=requests / spent.seconds,
         sent_twice=client["tcps_sndrexmitpack"] / client["tcps_connects"],
     )
@@ -200,7 +200,12 @@ def of_kernel_client(bed: LocalTestbed, nginx: NginxKernel, name: str) -> tuple[
         finally:
             client.terminate()
             client.wait()
-    return (spent.of(name) + spent.interrupts) / requests, requests / spent.seconds
+    return (spent.of(name) + receiving(spent)) / requests, requests / spent.seconds
+
+
+def receiving(spent: CoreTime) -> float:
+    """Seconds of the core in softirqs, interrupts, and threads that softirqs were put off to."""
+    return spent.interrupts + sum(spent.of(thread) for thread in KERNEL_THREADS)
 
 
 @contextmanager
