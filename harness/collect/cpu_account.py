@@ -44,7 +44,6 @@ SOFTIRQS = (
 INTERRUPTS = (
     "device",
     "local_timer",
-    "reschedule",
     "call_function",
     "call_function_single",
     "irq_work",

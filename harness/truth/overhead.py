@@ -5,7 +5,7 @@ runs on the generator's. What a booking adds is found by programs that switch ta
 to themselves (a softirq each), with the account and without: the least time of many batches. How
 many bookings a connection has there, the account counts; what a connection takes without it, the
 kernel's own idle time says (/proc/stat), which needs no collector. A ceiling falls by as much as a
-connection's cost rises.
+connection's cost rises there.
 
 To compare a server with collectors and one without would show the machine's noise: where cores are
 shared with other machines, the cost of a connection goes up and down by a fifth within seconds.
@@ -14,12 +14,14 @@ shared with other machines, the cost of a connection goes up and down by a fifth
 import os
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import median
 
 from harness.collect.cpu_account import INTERRUPT_COUNT, SOFTIRQ_COUNT, SWITCHES, CpuAccount
+from harness.errors import StackcostError
 from harness.experiment.task import tunables_of
 from harness.load.client import TrexClient
 from harness.load.generator import Generator
@@ -32,8 +34,12 @@ from harness.truth.least_time import SEND_TO_SELF, SWITCH_TWICE, least_microseco
 from harness.truth.row import Row, row
 from servers.nginx_kernel import NginxKernel
 
-OFFERED_CPS = 3000
+LOW_CPS = 3000.0
+STEP = 1.15  # from one load to the next on the way up to the ceiling
+FULL_IDLE = 0.02  # a core with less idle time is full
+MOST_CPS = 100_000.0
 WARM_UP_S = 3.0
+SETTLE_S = 1.0
 PIECE_S = 2.0
 OVERHEAD_TOLERANCE = 0.01
 TICKS = os.sysconf("SC_CLK_TCK")
@@ -46,30 +52,80 @@ class Bookings:
     switches: float
     interruptions: float
 
+    def __str__(self) -> str:
+        return f"{self.switches:.1f} switches, {self.interruptions:.1f} softirqs and interrupts"
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """What a connection took without collectors, in microseconds, and the bookings it had."""
+
+    cost: float
+    bookings: Bookings
+
+    def with_collectors(self, added: Bookings) -> float:
+        """What it takes when each of its bookings adds so many microseconds."""
+        return (
+            self.cost
+            + self.bookings.switches * added.switches
+            + self.bookings.interruptions * added.interruptions
+        )
+
 
 def prove_overhead(rounds: int, cpus: tuple[int, int] = (0, 1)) -> Row:
     """Busy microseconds of the server's core per connection without collectors (known), and with.
 
-    `cpus`: the load's core and the server's.
+    At the ceiling. The name says beside it what collectors add at a load that leaves most of the
+    core idle: there a server is woken for every packet, and has several times the bookings. `cpus`:
+    the load's core and the server's.
     """
     load, server = cpus
-    without, with_all = [], []
     with (
         tempfile.TemporaryDirectory(prefix="stackcost-") as folder,
         LocalTestbed([load], [server]) as bed,
     ):
-        with _loaded_nginx(bed, Path(folder)) as nginx:
-            pieces = [(_cost(nginx, server), _bookings(nginx, server)) for _ in range(rounds)]
-        for cost, bookings in pieces:
-            added = _added(bed.server_namespace, server)
-            without.append(cost)
-            with_all.append(
-                cost
-                + bookings.switches * added.switches
-                + bookings.interruptions * added.interruptions
-            )
-    name = f"busy time of the server's core at {OFFERED_CPS:,} connections/s, with collectors"
-    return row(name, "us per connection", without, with_all)
+        with _loaded_nginx(bed, Path(folder)) as (nginx, client):
+            low = _median([_piece(nginx, server) for _ in range(rounds)])
+            ceiling = _raise_to_ceiling(client, server)
+            full = _median([_piece(nginx, server) for _ in range(rounds)])
+        added = [_added(bed.server_namespace, server) for _ in range(rounds)]
+    beside = median(low.with_collectors(each) for each in added) / low.cost - 1
+    return row(
+        f"busy time of the server's core at the ceiling ({ceiling:,.0f} connections/s offered), "
+        f"with collectors: {full.bookings}; beside it {beside:+.1%} at {LOW_CPS:,.0f}: "
+        f"{low.bookings}",
+        "us per connection",
+        [full.cost],
+        [full.with_collectors(each) for each in added],
+    )
+
+
+def _median(pieces: Sequence[Piece]) -> Piece:
+    return Piece(
+        median(piece.cost for piece in pieces),
+        Bookings(
+            median(piece.bookings.switches for piece in pieces),
+            median(piece.bookings.interruptions for piece in pieces),
+        ),
+    )
+
+
+def _raise_to_ceiling(client: TrexClient, cpu: int) -> float:
+    """The least load, in connections/s, that leaves a core no idle time; it is offered now."""
+    load = LOW_CPS
+    while load < MOST_CPS:
+        load *= STEP
+        client.update(load)
+        time.sleep(SETTLE_S)
+        idle, since = _idle(cpu), time.monotonic()
+        time.sleep(SETTLE_S)
+        if _idle(cpu) - idle < FULL_IDLE * (time.monotonic() - since):
+            return load
+    raise StackcostError(f"core {cpu} has idle time at {load:,.0f} connections/s")
+
+
+def _piece(nginx: NginxKernel, cpu: int) -> Piece:
+    return Piece(_cost(nginx, cpu), _bookings(nginx, cpu))
 
 
 def _bookings(nginx: NginxKernel, cpu: int) -> Bookings:
@@ -121,8 +177,8 @@ def _least(namespace: str, cpu: int) -> Bookings:
 
 
 @contextmanager
-def _loaded_nginx(bed: LocalTestbed, folder: Path) -> Iterator[NginxKernel]:
-    """nginx under the offered load, past its warm-up."""
+def _loaded_nginx(bed: LocalTestbed, folder: Path) -> Iterator[tuple[NginxKernel, TrexClient]]:
+    """nginx under the low load, past its warm-up, and what offers it."""
     workload = truth_experiment().workload
     nginx = NginxKernel(bed.endpoint(folder), body_bytes=workload.response_bytes)
     spawn = spawner(bed.load_namespace, bed.cpus.load)
@@ -136,9 +192,9 @@ def _loaded_nginx(bed: LocalTestbed, folder: Path) -> Iterator[NginxKernel]:
             bed.steer()
             profile = truth_experiment().load.profile
             client.load_profile(profile, tunables_of(workload, nginx.response_length()))
-            client.start(mult=OFFERED_CPS)
+            client.start(mult=LOW_CPS)
             time.sleep(WARM_UP_S)
-            yield nginx
+            yield nginx, client
             client.stop()
     finally:
         nginx.stop()
