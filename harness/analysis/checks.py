@@ -12,6 +12,7 @@ from harness.analysis import cpu, flows
 from harness.analysis.closure import TOLERANCE, closure
 from harness.analysis.device import has_server_behind
 from harness.analysis.readings import Readings
+from harness.analysis.slowed import slowed_share
 from harness.model import Trial
 
 BUSY_LIMIT = 0.80  # of the generator's cores, as CSIT keeps its own
@@ -20,6 +21,9 @@ BUSY_LIMIT = 0.80  # of the generator's cores, as CSIT keeps its own
 LATE_LIMIT = 0.03
 FOREIGN_LIMIT = 0.02  # of the server's cores, taken by other programs
 STEAL_LIMIT = 0.01  # of all cores' time
+# Of what a piece of known work takes on the server's cores at the least. Undisturbed it takes up to
+# 1 % more.
+SLOWED_LIMIT = 0.02
 VARIATION_LIMIT = 0.05  # of the rate in the sustain window, by seconds; RFC 9411 as below
 RATE_TOLERANCE = 0.05  # completed against offered, as RFC 9411 section 7 asks of the sustain phase
 ESTABLISHED = "established"
@@ -67,6 +71,9 @@ def disturbances(seen: Readings, server_cpus: Collection[int]) -> list[str]:
     foreign = None if is_hold(trial) else cpu.foreign_share(seen, server_cpus)
     if foreign is not None and foreign > FOREIGN_LIMIT:
         found.append(f"other programs took {foreign:.1%} of the server's cores")
+    slowed = None if is_hold(trial) else slowed_share(seen, server_cpus)
+    if slowed is not None and slowed > SLOWED_LIMIT:
+        found.append(f"the server's cores were {slowed:.1%} slower than they can be")
     return found + _moved_limits(seen)
 
 

@@ -11,7 +11,7 @@ from collections.abc import Collection, Mapping
 
 from harness.analysis.flows import completed_in, shares_cores
 from harness.analysis.readings import Readings
-from harness.collect.cpu_time import CpuSeconds, cpu_seconds
+from harness.collect.cpu_time import CpuSeconds, cpu_seconds, seconds_by_process
 
 POLL_THREAD = "napi/"  # what the kernel names threads that poll an interface
 POLL_ROLE = "receive-poll"  # what a server that lists them among its processes calls them
@@ -100,21 +100,23 @@ def _user_share(seen: Readings, cpus: Collection[int], phase: str) -> float | No
 
 
 def foreign_share(seen: Readings, cpus: Collection[int], phase: str = "sustain") -> float | None:
-    """Share (0 to 1) of the server's cores that programs other than the server took."""
-    own = _process_seconds(seen, cpus, phase)
-    everyone = _sum([seen.growth("task.time", phase, cpu=str(cpu)) for cpu in cpus])
-    if own is None or everyone is None:
+    """Share (0 to 1) of the server's cores that programs other than the server took.
+
+    Not of others are, on shared cores, clients, what stands behind the server, and the harness.
+    """
+    if _process_seconds(seen, cpus, phase) is None:
         return None
-    foreign = everyone - own - _poll_seconds(seen, cpus, phase) - _beside(seen, cpus, phase)
-    return foreign / (seen.trial.phases[phase].length * len(cpus))
-
-
-def _beside(seen: Readings, cpus: Collection[int], phase: str) -> float:
-    """Time of clients, of what stands behind the server, and of the harness, on shared cores."""
-    roles = {s.labels["process"] for s in seen.samples("process.cpu_time")}
-    others = set(map(str, seen.trial.load.get("of_the_bed", ()))) - roles
-    by_process = (seen.by_label("task.time", phase, "process", cpu=str(cpu)) for cpu in cpus)
-    return sum(each.get(process, 0.0) for each in by_process for process in others)
+    window = seen.trial.phases[phase]
+    known = {sample.labels["process"] for sample in seen.samples("process.cpu_time")}
+    known |= set(map(str, seen.trial.load.get("of_the_bed", ())))
+    samples = seen.samples("task.time")
+    foreign = sum(
+        spent
+        for cpu in cpus
+        for (process, command), spent in seconds_by_process(samples, window, cpu).items()
+        if str(process) not in known and not command.startswith(POLL_THREAD)
+    )
+    return foreign / (window.length * len(cpus))
 
 
 def _process_seconds(

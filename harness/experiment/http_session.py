@@ -73,7 +73,7 @@ def open_http_session(
         bed, tuning, stack, server = standing
         processes = server.processes()
         collectors = [
-            *machine_collectors(bed.server_namespace, processes),
+            *machine_collectors(bed.server_namespace, bed.cpus.server, processes),
             Served(server.requests_served),
             *server.own_collectors(),
         ]

@@ -2,7 +2,7 @@
 
 import dataclasses
 import statistics
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import psutil
 
+from harness.collect.core_speed import CoreSpeed
 from harness.collect.cpu import CpuTime
 from harness.collect.cpu_account import CpuAccount
 from harness.collect.hardware import HardwareCounters
@@ -166,12 +167,16 @@ def start_on(stack: Stack, server: Server) -> None:
 
 
 def machine_collectors(
-    server_namespace: str, processes: Mapping[str, int], split_at_syscalls: bool = False
+    server_namespace: str,
+    server_cpus: Collection[int],
+    processes: Mapping[str, int],
+    split_at_syscalls: bool = False,
 ) -> list[Collector]:
     """All that is read of the machine itself and of the server's processes, by role."""
     return [
         CpuAccount(split_at_syscalls),
         CpuTime(),
+        CoreSpeed(server_cpus),
         HardwareCounters(),
         Softnet(),
         Network(server_namespace),

@@ -76,7 +76,9 @@ def open_session(
             bed.steer()
             processes = server.processes()
             collectors = [
-                *machine_collectors(bed.server_namespace, processes, split_at_syscalls),
+                *machine_collectors(
+                    bed.server_namespace, bed.cpus.server, processes, split_at_syscalls
+                ),
                 Engine("generator", client),
                 Latency(client),
                 *server.own_collectors(),

@@ -4,7 +4,7 @@ from harness.analysis import cpu
 from harness.analysis.checks import Check, checks, disturbances, flags
 from harness.analysis.readings import Readings
 from harness.model import Trial
-from tests.analysis.trials import SUSTAIN, counter, gauge, hold_trial, load_trial
+from tests.analysis.trials import SUSTAIN, add_other_program, counter, gauge, hold_trial, load_trial
 
 
 def by_name(trial: Trial, cpus: tuple[int, ...] = (1,)) -> dict[str, Check]:
@@ -56,9 +56,20 @@ def test_when_flows_to_be_held_were_opened_is_no_matter() -> None:
 
 def test_other_programs_on_the_servers_core_are_flagged() -> None:
     trial = load_trial()
-    other = {"cpu": "1", "process": "99", "thread": "99", "command": "cc1plus", "kind": "task"}
-    trial.samples += counter("task.time", 2.5, other)
+    add_other_program(trial, 2.5)
     assert flags(Readings(trial), (1,)) == ["other programs took 25.0% of the server's cores"]
+
+
+def test_a_core_that_a_neighbour_slowed_is_flagged() -> None:
+    trial = load_trial()
+    trial.samples += counter("core.work_count", 500, {"cpu": "1"})
+    trial.samples += gauge("core.work_least", [6e-6], {"cpu": "1"})
+    undisturbed = trial.samples + counter("core.work_time", 500 * 6.05e-6, {"cpu": "1"})
+    slowed = trial.samples + counter("core.work_time", 500 * 7.2e-6, {"cpu": "1"})
+    assert flags(Readings(replace(trial, samples=undisturbed)), (1,)) == []
+    assert flags(Readings(replace(trial, samples=slowed)), (1,)) == [
+        "the server's cores were 20.0% slower than they can be"
+    ]
 
 
 def test_missing_flows_of_a_hold_are_flagged() -> None:

@@ -7,7 +7,7 @@ from harness.analysis.cores import core_shares
 from harness.analysis.readings import Readings
 from harness.report.http import series
 from tests.analysis.http_trials import asked, summary
-from tests.analysis.trials import counter, load_trial
+from tests.analysis.trials import add_other_program, counter, load_trial
 
 
 def test_kernel_server_cost_by_kind_takes_exact_times_and_the_ratio_of_ticks() -> None:
@@ -31,8 +31,7 @@ def test_polling_peer_costs_its_busy_time_and_the_wire_is_shown_beside_it() -> N
 
 def test_other_programs_on_its_core_are_not_charged_to_the_server() -> None:
     trial = load_trial(completed=10_000)
-    other = {"cpu": "1", "process": "99", "thread": "99", "command": "cc1plus", "kind": "task"}
-    trial.samples += counter("task.time", 2.5, other)
+    add_other_program(trial, 2.5)
     seen = Readings(trial)
     assert cpu.server_total(seen, [1]) == pytest.approx(100)
     assert cpu.foreign_share(seen, [1]) == pytest.approx(0.25)

@@ -1,6 +1,7 @@
 """Trials with known figures, built from the real sample types."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from harness.model import Kind, Sample, Trial, Window
 
@@ -125,3 +126,19 @@ LABELS = {
     "process.pss": {"role": "worker-0", "pid": "7"},
     "engine.pool_in_use": {"engine": "peer", "pool": "flow"},
 }
+
+
+def add_other_program(trial: Trial, seconds: float) -> None:
+    """A program beside the server on core 1, for so much of its idle time in the window.
+
+    It was started inside of the window, so the first reading of its own time is at the end.
+    """
+    labels = {"cpu": "1", "process": "99", "thread": "99", "command": "cc1plus", "kind": "task"}
+    its_own = counter("task.time", seconds, labels, first=0.0)
+    trial.samples += [sample for sample in its_own if sample.time >= END]
+    shifts = {"task": seconds, "idle": -seconds}
+    for place, sample in enumerate(trial.samples):
+        shift = shifts.get(sample.labels.get("kind", ""), 0.0)
+        if sample.metric == "cpu.exact_time" and sample.labels["cpu"] == "1" and sample.time >= END:
+            assert sample.value is not None
+            trial.samples[place] = replace(sample, value=sample.value + shift)

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from harness.collect import (
     blocked,
+    core_speed,
     cpu,
     cpu_account,
     engine,
@@ -23,6 +24,7 @@ from servers.nginx_cache.figures import CacheFigures
 COLLECTORS = (
     blocked.BlockedTime,
     CacheFigures,
+    core_speed.CoreSpeed,
     cpu.CpuTime,
     cpu_account.CpuAccount,
     engine.Engine,

@@ -8,7 +8,7 @@ import pytest
 from harness.analysis.readings import Readings
 from harness.model import Trial
 from harness.search.gave_way import GaveWay, what_gave_way
-from tests.analysis.trials import counter, gauge, load_trial
+from tests.analysis.trials import add_other_program, counter, gauge, load_trial
 
 IDLE = {"user": 50.0, "system": 200.0, "irq": 10.0, "softirq": 240.0}  # half of the core
 FULL = {"user": 100.0, "system": 390.0, "irq": 10.0, "softirq": 495.0}
@@ -114,11 +114,7 @@ def test_a_busy_generator_comes_first() -> None:
 
 def test_a_core_that_others_filled_is_not_the_servers_fault() -> None:
     trial = load_trial(microseconds=IDLE)
-    other = {"cpu": "1", "process": "99", "thread": "99", "command": "cc1plus", "kind": "task"}
-    trial.samples += counter("task.time", 5.0, other)
-    for sample in [s for s in trial.samples if s.labels == {"cpu": "1", "kind": "idle"}]:
-        trial.samples.remove(sample)
-    trial.samples += counter("cpu.exact_time", 0.0, {"cpu": "1", "kind": "idle"})
+    add_other_program(trial, 5.0)
     found = answer(trial)
     assert found.cause == "other programs", found.sentence
 

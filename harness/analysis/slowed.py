@@ -1,0 +1,29 @@
+"""Whether something outside of this machine made the server's cores slower during a trial."""
+
+from collections.abc import Collection
+
+from harness.analysis.readings import Readings
+
+
+def slowed_share(seen: Readings, cpus: Collection[int], phase: str = "sustain") -> float | None:
+    """By how much longer a piece of known work took than it can: 0.1 is a tenth; mean of the cores.
+
+    It can take as little as it ever did since the server was started. None when not read.
+    """
+    shares = [_of_core(seen, cpu, phase) for cpu in cpus]
+    known = [share for share in shares if share is not None]
+    return sum(known) / len(known) if known and len(known) == len(shares) else None
+
+
+def _of_core(seen: Readings, cpu: int, phase: str) -> float | None:
+    spent, count = (
+        seen.growth(metric, phase, cpu=str(cpu)) for metric in ("core.work_time", "core.work_count")
+    )
+    least = [
+        sample.value
+        for sample in seen.samples("core.work_least")
+        if sample.labels.get("cpu") == str(cpu) and sample.value is not None
+    ]
+    if spent is None or not count or not least:
+        return None
+    return spent / count / min(least) - 1

@@ -1,0 +1,87 @@
+// Does the same small piece of work on one core every 20 ms and says how long it took.
+// Usage: core_speed CPU DESCRIPTOR, with the descriptor of the memory in which `Speed` is kept.
+//
+// The work is six additions and shifts side by side that need nothing but the core's arithmetic
+// units. A program on the other hardware thread of the core takes its part of these, so the work
+// takes longer; caches and memory do not matter to it. It ends with the program that reads it.
+
+#define _GNU_SOURCE
+#include <poll.h>
+#include <sched.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <time.h>
+
+enum { kLoops = 6000, kRuns = 3, kLeastPause = 10, kMorePause = 20, kPriority = 2, kBlock = 16 };
+
+// Laid out as `Speed` in core_speed.py. `version` is odd while it is being written.
+struct Speed {
+  uint64_t version;
+  uint64_t count;
+  uint64_t sum_ns;
+  uint64_t least_ns;  // mean of a block of works in a row
+};
+
+static uint64_t now_ns(void) {
+  struct timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
+}
+
+static uint64_t work_ns(void) {
+  uint64_t a = 1, b = 2, c = 3, d = 5, e = 7, f = 11;
+  uint64_t began = now_ns();
+  for (uint64_t i = 0; i < kLoops; ++i) {
+    a += b ^ i;
+    b += c << 1;
+    c ^= d + i;
+    d += e >> 1;
+    e ^= f;
+    f += a;
+    // Keeps the compiler from doing several rounds at once, or none.
+    __asm__ volatile("" : "+r"(a), "+r"(b), "+r"(c), "+r"(d), "+r"(e), "+r"(f));
+  }
+  return now_ns() - began;
+}
+
+// The middle one of three in a row: an interrupt makes one of them long, and is no slow core.
+static uint64_t middle_ns(void) {
+  uint64_t least = UINT64_MAX, most = 0, sum = 0;
+  work_ns();  // brings the program back into the caches
+  for (int run = 0; run < kRuns; ++run) {
+    uint64_t spent = work_ns();
+    least = spent < least ? spent : least;
+    most = spent > most ? spent : most;
+    sum += spent;
+  }
+  return sum - least - most;
+}
+
+int main(int count, char** arguments) {
+  if (count != 3) return 2;
+  struct Speed* speed =
+      mmap(0, sizeof *speed, PROT_READ | PROT_WRITE, MAP_SHARED, atoi(arguments[2]), 0);
+  cpu_set_t cpus;
+  CPU_ZERO(&cpus);
+  CPU_SET(atoi(arguments[1]), &cpus);
+  struct sched_param priority = {.sched_priority = kPriority};
+  if (speed == MAP_FAILED || sched_setaffinity(0, sizeof cpus, &cpus) ||
+      sched_setscheduler(0, SCHED_FIFO, &priority))
+    return 1;
+  struct pollfd reader = {.fd = 0};  // a pipe that ends with the reader
+  uint64_t block_ns = 0;
+  // Pauses differ, so that they do not fall in with a timer of the machine.
+  while (!poll(&reader, 1, kLeastPause + rand() % kMorePause)) {
+    uint64_t spent = middle_ns();
+    __atomic_add_fetch(&speed->version, 1, __ATOMIC_SEQ_CST);
+    speed->sum_ns += spent;
+    block_ns += spent;
+    if (++speed->count % kBlock == 0) {
+      if (block_ns / kBlock < speed->least_ns) speed->least_ns = block_ns / kBlock;
+      block_ns = 0;
+    }
+    __atomic_add_fetch(&speed->version, 1, __ATOMIC_SEQ_CST);
+  }
+  return 0;
+}
