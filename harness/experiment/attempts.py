@@ -2,11 +2,14 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import TypeVar
 
 from harness.errors import StackcostError
 from harness.experiment.server_session import ServerSession
 from harness.model import Trial
 from harness.store import RunFolder
+
+Made = TypeVar("Made")
 
 
 @contextmanager
@@ -54,10 +57,10 @@ def check_carrier(trial: Trial) -> None:
 
 
 def until_undisturbed(
-    measure: Callable[[int], Trial], disturbed: Callable[[Trial], object], repeats: int
-) -> list[Trial]:
+    measure: Callable[[int], Made], disturbed: Callable[[Made], object], repeats: int
+) -> list[Made]:
     """A trial and its repeats in order, `repeats` at most; `measure` gets 0, or which repeat."""
-    attempts: list[Trial] = []
+    attempts: list[Made] = []
     for repeat in range(repeats + 1):
         attempts.append(measure(repeat))
         if not disturbed(attempts[-1]):

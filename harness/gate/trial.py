@@ -1,4 +1,4 @@
-"""What the gate keeps of a trial at saturation, small enough to be committed."""
+"""What the gate keeps of a trial, small enough to be committed."""
 
 from collections.abc import Collection, Sequence
 from statistics import median
@@ -6,11 +6,14 @@ from statistics import median
 from pydantic import BaseModel, ConfigDict
 
 from harness.analysis import cpu
+from harness.analysis import slowed as speed
 from harness.analysis.breakdown import softirq_cost
+from harness.analysis.checks import SLOWED_LIMIT
 from harness.analysis.flows import completed_rate
 from harness.analysis.readings import Readings
 
-KEPT_UP = 0.85  # of what is offered; a server that completes less is saturated
+KEPT_UP = 0.95  # of what is offered; a server that completes less has reached its ceiling
+FOREIGN_LIMIT = 0.10  # of the server's cores; beyond it less may be the machine's fault
 FULL_IDLE = 0.05  # of the server's cores; with more idle time they could do more
 DIGITS = 6  # significant ones, in a file that people read
 
@@ -18,10 +21,11 @@ DIGITS = 6  # significant ones, in a file that people read
 class GateTrial(BaseModel):
     """One trial. Rates in connections/s; `cpu` and `softirq` in us per completed connection.
 
-    `cps`: `completed_cps` for whole cores: of a server that did not keep up with the offered load,
-    divided by the share of its cores that other programs and the hypervisor left to it. `foreign`:
-    the share that they took (0 to 1), None when it was not read. `idle`: the share of the server's
-    cores that found nothing to do.
+    `cps`: `completed_cps` for whole cores at their own speed. Of a server that kept up with the
+    offered load, divided by the share of its cores' time that it took; of one that did not, by
+    the share that other programs and the hypervisor left to it. Times 1 + `slowed`, by how
+    much something outside of the machine slowed its cores. `foreign`: the share that others took (0
+    to 1). `idle`: the share of the server's cores that found nothing to do. None: not read.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -33,6 +37,12 @@ class GateTrial(BaseModel):
     softirq: dict[str, float | None] = {}
     foreign: float | None = None
     idle: float | None = None
+    slowed: float | None = None
+
+    @property
+    def disturbed(self) -> bool:
+        """Whether it says more of the machine than of the server."""
+        return (self.foreign or 0.0) > FOREIGN_LIMIT or (self.slowed or 0.0) > SLOWED_LIMIT
 
     @property
     def kept_up(self) -> bool:
@@ -50,16 +60,20 @@ def gate_trial(seen: Readings, cpus: Collection[int]) -> GateTrial | None:
     rate = completed_rate(seen)
     if rate is None:
         return None
-    foreign = _taken_share(seen, cpus)
-    left = 1.0 if _kept_up(rate, seen.trial.offered_cps) else 1 - (foreign or 0.0)
+    foreign, slowed = _taken_share(seen, cpus), speed.slowed_share(seen, cpus)
+    cost = cpu.server_cost(seen, cpus)
+    share = 1 - (foreign or 0.0)
+    if _kept_up(rate, seen.trial.offered_cps):
+        share = _own_share(rate, cost, cpus) or 1.0
     return GateTrial(
-        cps=_short(rate / left),
+        cps=_short(rate / share * (1 + (slowed or 0.0))),
         completed_cps=_short(rate),
         offered_cps=seen.trial.offered_cps,
-        cpu=_short_cost(cpu.server_cost(seen, cpus)),
+        cpu=_short_cost(cost),
         softirq=_short_cost(softirq_cost(seen, cpus)),
         foreign=None if foreign is None else _short(foreign),
         idle=_idle_share(seen, cpus),
+        slowed=None if slowed is None else _short(slowed),
     )
 
 
@@ -68,8 +82,19 @@ def foreign_share(trials: Sequence[GateTrial]) -> float:
     return median([trial.foreign or 0.0 for trial in trials])
 
 
+def slowed_share(trials: Sequence[GateTrial]) -> float:
+    """Median over the trials of how much slower the server's cores were than they can be."""
+    return median([trial.slowed or 0.0 for trial in trials])
+
+
 def _kept_up(completed_cps: float, offered_cps: float) -> bool:
     return completed_cps >= KEPT_UP * offered_cps
+
+
+def _own_share(rate: float, cost: cpu.Cost, cpus: Collection[int]) -> float | None:
+    """Share of the cores' time that the server took; None when a part of it was not read."""
+    parts = [part for part in cost.values() if part is not None]
+    return rate * sum(parts) / cpu.MICROSECONDS / len(cpus) if len(parts) == len(cost) else None
 
 
 def _taken_share(seen: Readings, cpus: Collection[int]) -> float | None:

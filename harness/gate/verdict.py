@@ -14,9 +14,10 @@ from scipy.stats import binomtest
 
 from harness.analysis.compare import compare
 from harness.analysis.spread import Spread, interval, spread
-from harness.gate.trial import GateTrial, foreign_share
+from harness.gate.trial import FOREIGN_LIMIT, GateTrial, foreign_share, slowed_share
 
-FOREIGN_LIMIT = 0.10  # of the server's cores; beyond it less may be the machine's fault
+# Trials are corrected for it; the correction may be a third of it off.
+SLOWED_EXCUSE = 0.10
 UNIT = "connections/s"
 
 Outcome = Literal["holds", "below", "cannot tell"]
@@ -99,19 +100,30 @@ def _excused(verdict: Verdict, now: Sequence[GateTrial], reason: str) -> Verdict
     Other programs cost a server caches, too, so they only ever make it look worse: what holds
     beside them holds.
     """
-    taken = foreign_share(now)
-    if verdict.outcome == "below" and taken > FOREIGN_LIMIT:
-        why = (
-            f"it is below, but other programs took {taken:.0%} of the server's cores (median of "
-            f"the trials, limit {FOREIGN_LIMIT:.0%}): measure on a machine where nothing else runs"
-        )
+    faults = _faults(now)
+    if verdict.outcome == "below" and faults:
+        why = f"it is below, but {faults}: measure where nothing else runs"
         return verdict.model_copy(update={"outcome": "cannot tell", "why": why})
     if verdict.outcome == "cannot tell":
         why = reason or f"the trials spread too wide around {verdict.floor:.1%} of what is wanted"
-        if taken > FOREIGN_LIMIT:
-            why += f"; other programs took {taken:.0%} of the server's cores"
-        return verdict.model_copy(update={"why": why})
+        return verdict.model_copy(update={"why": f"{why}; {faults}" if faults else why})
     return verdict
+
+
+def _faults(now: Sequence[GateTrial]) -> str:
+    """What the machine did to the median trial; empty when that is within the limits."""
+    taken, slowed = foreign_share(now), slowed_share(now)
+    found = []
+    if taken > FOREIGN_LIMIT:
+        found.append(
+            f"other programs took {taken:.0%} of the server's cores (limit {FOREIGN_LIMIT:.0%})"
+        )
+    if slowed > SLOWED_EXCUSE:
+        found.append(
+            "something outside of this machine, as a neighbour on its host, slowed the server's "
+            f"cores by {slowed:.0%} (limit {SLOWED_EXCUSE:.0%})"
+        )
+    return " and ".join(found)
 
 
 def _spread(trials: Sequence[GateTrial]) -> Spread:

@@ -60,11 +60,11 @@ def explain(
     lines = [said, f"{p}called at {verdict.rate:.2g}", ""]
     lines += distributions(verdict.wanted, verdict.seen, verdict.floor)
     lines += ["", *cpu_lines(baseline.trials if baseline else (), now)]
-    full = sum(trial.cores_full for trial in now)
-    if full < len(now):
+    limited = sum(not trial.kept_up and not trial.cores_full for trial in now)
+    if limited:
         lines.append(
-            f"In {len(now) - full} of {len(now)} trials the server's cores were not full: "
-            "the load or something else than CPU time was the limit."
+            f"In {limited} of {len(now)} trials it did not complete what was offered, though its "
+            "cores were not full: something else than CPU time was the limit."
         )
     if baseline:
         changed = changes(baseline.setup, setup)

@@ -25,6 +25,7 @@ class Simulated:
     noise: float = 0.01
     softirq_us: float = 60.0
     foreign: float = 0.0
+    slowed: float = 0.0
     processor: str = "Processor A"
     configuration: str = "worker_processes 1;\nsendfile on;\n"
     log: str = ""
@@ -54,8 +55,8 @@ class Simulated:
     def setup(self) -> dict[str, Any]:
         return {"machine": self.machine(), "server": {"configuration": self.configuration}}
 
-    def saturating_load(self) -> float:
-        return 1.3 * self.ceiling
+    def steady_load(self) -> float:
+        return 0.55 * self.ceiling
 
     def measure(self, offered_cps: float, trials: int) -> list[GateTrial]:
         self.loads += [offered_cps] * trials
@@ -71,6 +72,7 @@ class Simulated:
             softirq={"NET_RX": self.softirq_us - 5, "TIMER": 2.0},
             foreign=self.foreign,
             idle=0.0,
+            slowed=self.slowed,
         )
 
     def _note(self, what: str) -> None:

@@ -48,6 +48,14 @@ def test_a_busy_machine_excuses_what_is_below_but_not_what_holds() -> None:
     assert against_baseline(baseline, trials(8100, 10, foreign=0.3), 0.03, RATE).outcome == "holds"
 
 
+def test_slowed_cores_excuse_what_is_below_once_the_correction_may_be_at_fault() -> None:
+    baseline = trials(8000, 20)
+    little = against_baseline(baseline, trials(7000, 10, slowed=0.05), 0.03, RATE)
+    much = against_baseline(baseline, trials(7000, 10, slowed=0.2), 0.03, RATE)
+    assert little.outcome == "below"
+    assert much.outcome == "cannot tell" and "slowed the server's cores by 20%" in much.why
+
+
 def test_a_number_holds_fails_or_cannot_be_told() -> None:
     now = trials(8000, 10)
     assert against_ceiling(now, 7500, RATE).outcome == "holds"
