@@ -27,4 +27,5 @@ def test_a_saturated_server_is_measured_and_stored(tmp_path: Path) -> None:
     run = RunFolder.open(Path(bench.folder))
     assert run.manifest().state == "complete" and existing_namespaces() == []
     (server,) = summary_of(run).servers
-    assert server.levels[0].completed_cps.median == pytest.approx(trial.completed_cps, rel=1e-3)
+    # A busy machine's trial is made again: the last one counts, all are stored.
+    assert pytest.approx(trial.completed_cps, rel=1e-3) in server.levels[0].completed_cps.values
