@@ -26,7 +26,11 @@ def server_cost(seen: Readings, cpus: Collection[int], phase: str = "sustain") -
     """
     busy = engine_busy_seconds(seen, "peer", phase)
     if busy is not None:
-        return per_connection(seen, {"busy": busy}, phase)
+        sending = seen.growth("engine.sending_time", phase, engine="peer")
+        parts = {"busy": busy}
+        if sending is not None:
+            parts = {"stack": busy - sending, "sending": sending}
+        return per_connection(seen, parts, phase)
     return per_connection(seen, kernel_seconds(seen, cpus, phase), phase)
 
 

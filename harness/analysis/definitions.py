@@ -45,6 +45,18 @@ DEFINITIONS = {
         "completed connection; iterations that found nothing are idle and left out",
         source="the peer's own time stamp counter: stackcost_get_cpu",
     ),
+    "server_cpu.sending": Definition(
+        unit="us",
+        definition="the part of a polling peer's busy time in the calls that hand its frames to "
+        "the port's device; behind the kernel these copy them and take them over the wire, which a "
+        "NIC's own driver leaves to the NIC",
+        source="the peer's own time stamp counter: stackcost_get_cpu",
+    ),
+    "server_cpu.stack": Definition(
+        unit="us",
+        definition="the rest of a polling peer's busy time: its own receiving, TCP and program",
+        source="server_cpu.busy less server_cpu.sending",
+    ),
     "server_cpu_total": Definition(
         unit="us",
         definition="sum over the kinds of the server's side; the generator's cost is never in it",

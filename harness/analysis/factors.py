@@ -1,10 +1,10 @@
 """The two answers: how many times the CPU, and the memory, of one server another one takes."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Literal
 
 from harness.analysis.checks import is_established_hold, is_hold
-from harness.analysis.cpu import server_total
+from harness.analysis.cpu import server_cost, server_total
 from harness.analysis.memory import Merged, held_flows
 from harness.analysis.memory_summary import bytes_per_flow
 from harness.analysis.readings import Readings
@@ -40,14 +40,25 @@ def cpu_factor(
     if distrusted(best):
         at += f", {distrusted(best)} of its trials flagged"
 
-    def costs(server: str) -> dict[int, float | None]:
+    def costs(server: str, cost: Callable[[Readings], float | None]) -> dict[int, float | None]:
         return {
-            int(seen.trial.load["round"]): server_total(seen, server_cpus)
+            int(seen.trial.load["round"]): cost(seen)
             for seen in known
             if seen.trial.server == server and seen.trial.offered_cps == best
         }
 
-    return _factor("cpu", (above, below), at, (costs(above), costs(below)), "us")
+    def total(seen: Readings) -> float | None:
+        return server_total(seen, server_cpus)
+
+    def stack(seen: Readings) -> float | None:
+        return server_cost(seen, server_cpus).get("stack")
+
+    found = _factor("cpu", (above, below), at, (costs(above, total), costs(below, total)), "us")
+    alone = costs(below, stack)
+    if any(alone.values()):
+        without = _over_rounds(costs(above, total), alone)
+        return found.model_copy(update={"without_sending": without})
+    return found
 
 
 def memory_factor(trials: Sequence[Readings], above: str, below: str, merged: Merged) -> Factor:

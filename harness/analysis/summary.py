@@ -147,7 +147,9 @@ class ServerResult(Part):
 class Factor(Part):
     """How many times what `below` costs does `above` cost. `at` says at which load, in words.
 
-    `above_cost`, `below_cost`: the costs themselves, in microseconds or bytes.
+    `above_cost`, `below_cost`: the costs themselves, in microseconds or bytes. `without_sending`:
+    the ratio when what `below` took to hand frames to the kernel (its kind "sending") is left out,
+    as a NIC with a driver of its own would leave it out at most.
     """
 
     name: Literal["cpu", "memory"]
@@ -157,6 +159,7 @@ class Factor(Part):
     ratio: Spread
     above_cost: Spread
     below_cost: Spread
+    without_sending: Spread = Spread(unit="1", reason="a part of polling peers' CPU time alone")
 
 
 class TrialRow(Part):

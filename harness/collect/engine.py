@@ -14,6 +14,9 @@ SCHEDULE_METHOD = "stackcost_get_schedule"
 COUNTER = Metric("trex.counter", "1", Kind.COUNTER, "TRex get_stats() traffic")
 BUSY_TIME = Metric("engine.busy_time", "s", Kind.COUNTER, f"RPC {CPU_METHOD} busy_cycles / tsc_hz")
 WHOLE_TIME = Metric("engine.time", "s", Kind.COUNTER, f"RPC {CPU_METHOD} total_cycles / tsc_hz")
+SENDING_TIME = Metric(
+    "engine.sending_time", "s", Kind.COUNTER, f"RPC {CPU_METHOD} sending_cycles / tsc_hz"
+)
 IN_USE = Metric("engine.pool_in_use", "B", Kind.GAUGE, f"RPC {MEMORY_METHOD} in_use x object_bytes")
 OBJECTS = Metric("engine.pool_objects", "1", Kind.GAUGE, f"RPC {MEMORY_METHOD} in_use")
 STARTS = Metric("engine.starts", "1", Kind.COUNTER, f"RPC {SCHEDULE_METHOD}")
@@ -36,7 +39,7 @@ class EngineClient(Protocol):
 class Engine:
     """Reads one engine. `engine`: what it is in this trial, "generator" or "peer"."""
 
-    metrics = (COUNTER, BUSY_TIME, WHOLE_TIME, IN_USE, OBJECTS, RESERVED, STARTS)
+    metrics = (COUNTER, BUSY_TIME, SENDING_TIME, WHOLE_TIME, IN_USE, OBJECTS, RESERVED, STARTS)
 
     def __init__(self, engine: str, client: EngineClient):
         self.name = engine
@@ -64,13 +67,14 @@ class Engine:
 
     def _cores(self) -> Iterable[Sample]:
         if not self._client.supports(CPU_METHOD):
-            yield from self._lacking(CPU_METHOD, BUSY_TIME, WHOLE_TIME)
+            yield from self._lacking(CPU_METHOD, BUSY_TIME, SENDING_TIME, WHOLE_TIME)
             return
         answer = self._client.call(CPU_METHOD, {})
         now, rate = time.monotonic(), answer["tsc_hz"]
         for core in answer["cores"]:
             labels = {**self._labels, "core": str(core["core"]), "cpu": str(core["cpu"])}
             yield BUSY_TIME.sample(now, core["busy_cycles"] / rate, **labels)
+            yield SENDING_TIME.sample(now, core["sending_cycles"] / rate, **labels)
             yield WHOLE_TIME.sample(now, core["total_cycles"] / rate, **labels)
 
     def _pools(self) -> Iterable[Sample]:

@@ -8,7 +8,16 @@ from harness.analysis.checks import ESTABLISHED
 from harness.analysis.extrapolate import AtLineRate
 from harness.analysis.spread import Spread
 from harness.analysis.summary import Factor, Level, Memory, ServerResult, Summary
-from harness.report.words import UNKNOWN, factor, number, pair, share, size, with_range
+from harness.report.words import (
+    UNKNOWN,
+    WITHOUT_SENDING,
+    factor,
+    number,
+    pair,
+    share,
+    size,
+    with_range,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,8 +157,13 @@ def factor_table(summary: Summary) -> TextTable:
         "Cost factors",
         ("factor", "of", "at", "median, range of rounds, 95 % bootstrap interval"),
         [
-            (found.name, pair(found.above, found.below), found.at, factor(found.ratio))
+            (name, pair(found.above, found.below), found.at, factor(ratio))
             for found in summary.factors
+            for name, ratio in (
+                (found.name, found.ratio),
+                (f"{found.name}, {WITHOUT_SENDING}", found.without_sending),
+            )
+            if ratio is found.ratio or ratio.median is not None
         ],
     )
 

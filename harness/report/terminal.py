@@ -14,7 +14,7 @@ from harness.report.http import (
     tls_table,
 )
 from harness.report.tables import TextTable, cost_table, latency_table, load_table, memory_table
-from harness.report.words import factor
+from harness.report.words import WITHOUT_SENDING, factor
 
 FACTORS = ("cpu", "memory")  # of one pair of servers; of more the costs are a table
 SHOWN_DOUBTS = 6  # of each sort; the report has all
@@ -67,6 +67,8 @@ def _print_factors(summary: Summary, console: Console) -> None:
             f"[bold]{factor(found.ratio)}[/bold]",
             highlight=False,
         )
+        if found.without_sending.median is not None:
+            console.print(f"  {WITHOUT_SENDING}: {factor(found.without_sending)}", highlight=False)
 
 
 def draw(text: TextTable) -> Table:

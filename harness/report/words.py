@@ -3,6 +3,7 @@
 from harness.analysis.spread import Spread
 
 UNKNOWN = "n/a"
+WITHOUT_SENDING = "if handing frames to the wire cost the peer nothing"
 
 
 def number(value: float | None) -> str:

@@ -29,6 +29,12 @@ def test_polling_peer_costs_its_busy_time_and_the_wire_is_shown_beside_it() -> N
     assert cpu.beside_polling(seen, [1]) == pytest.approx({"softirq": 3, "receive polls": 5})
 
 
+def test_what_a_peer_hands_to_the_kernel_stands_apart() -> None:
+    seen = Readings(load_trial("astf-peer", microseconds={"busy": 12, "sending": 9}))
+    assert cpu.server_cost(seen, cpus=[1]) == pytest.approx({"stack": 3, "sending": 9})
+    assert cpu.server_total(seen, cpus=[1]) == pytest.approx(12)
+
+
 def test_other_programs_on_its_core_are_not_charged_to_the_server() -> None:
     trial = load_trial(completed=10_000)
     add_other_program(trial, 2.5)

@@ -7,6 +7,7 @@ from harness.analysis.figures import definition, figures
 from harness.analysis.summarise import summarise
 from harness.analysis.summary import Summary
 from tests.analysis.runs import CONTEXT, compared
+from tests.analysis.trials import counter
 
 
 def test_factors_are_the_ratio_of_the_two_servers() -> None:
@@ -17,6 +18,19 @@ def test_factors_are_the_ratio_of_the_two_servers() -> None:
     assert cpu.ratio.low and cpu.ratio.high and cpu.ratio.low < 10 < cpu.ratio.high
     assert memory.ratio.median == pytest.approx(4120 / 320, rel=0.01)
     assert memory.at == "slope over 0 to 5,000 open flows"
+
+
+def test_the_factor_without_what_the_peer_hands_to_the_kernel_stands_beside() -> None:
+    trials = compared()
+    assert summarise(trials, CONTEXT).factors[0].without_sending.median is None
+    for trial in trials:
+        if trial.server == "astf-peer" and trial.offered_cps:
+            labels = {"engine": "peer", "core": "0", "cpu": "1"}
+            spent = 8e-6 * trial.offered_cps * 10  # of 10 us
+            trial.samples += counter("engine.sending_time", spent, labels)
+    cpu = summarise(trials, CONTEXT).factors[0]
+    assert cpu.ratio.median == pytest.approx(10, rel=0.02)
+    assert cpu.without_sending.median == pytest.approx(50, rel=0.02)
 
 
 def test_cpu_factor_is_taken_at_the_highest_trusted_load() -> None:

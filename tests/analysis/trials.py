@@ -48,12 +48,13 @@ def load_trial(
 ) -> Trial:
     """A sustain window of 10 s in which `completed` connections each cost `microseconds`.
 
-    Kinds "user", "system", "irq", "softirq" are of core 1; "busy" makes it a polling peer. The
-    generator on core 0 takes 40 % of its time.
+    Kinds "user", "system", "irq", "softirq" are of core 1; "busy" makes it a polling peer, and
+    "sending", a part of that, one that tells it. The generator on core 0 takes 40 % of its time.
     """
     trial = Trial(server, number, offered, phases={"sustain": SUSTAIN})
     costs = microseconds or {"user": 10, "system": 40, "irq": 1, "softirq": 49}
     seconds = {kind: cost * completed / 1e6 for kind, cost in costs.items()}
+    sending = seconds.pop("sending", None)
     softirq = seconds.get("softirq", 0.0)
     exact = {
         "task": sum(seconds.get(kind, 0.0) for kind in ("user", "system", "busy")),
@@ -85,6 +86,8 @@ def load_trial(
         labels = {"engine": engine, "core": "0", "cpu": "0" if engine == "generator" else "1"}
         trial.samples += counter("engine.busy_time", busy, labels)
         trial.samples += counter("engine.time", 10.0, labels)
+        if engine == "peer" and sending is not None:
+            trial.samples += counter("engine.sending_time", sending, labels)
     for name, value in (("tcps_closed", completed), ("tcps_drops", 0)):
         labels = {"engine": "generator", "side": "client", "counter": name}
         trial.samples += counter("trex.counter", value, labels)

@@ -9,7 +9,15 @@ TRAFFIC = {"traffic": {"client": {"tcps_closed": 12, "epoch_name": "x"}, "server
 ANSWERS: dict[str, Any] = {
     "stackcost_get_cpu": {
         "tsc_hz": 2_000_000_000,
-        "cores": [{"core": 0, "cpu": 1, "total_cycles": 8_000_000_000, "busy_cycles": 10**9}],
+        "cores": [
+            {
+                "core": 0,
+                "cpu": 1,
+                "total_cycles": 8_000_000_000,
+                "busy_cycles": 10**9,
+                "sending_cycles": 5 * 10**8,
+            }
+        ],
     },
     "stackcost_get_memory": {
         "pools": [{"name": "flow", "object_bytes": 256, "in_use": 1000, "reserved_bytes": 1 << 20}]
@@ -48,6 +56,7 @@ def test_cycles_become_seconds_and_objects_bytes() -> None:
         "counter": "tcps_closed",
     }
     assert (found["engine.busy_time"].value, found["engine.time"].value) == (0.5, 4.0)
+    assert found["engine.sending_time"].value == 0.25
     assert found["engine.busy_time"].labels == {"engine": "peer", "core": "0", "cpu": "1"}
     assert found["engine.pool_in_use"].value == 256_000
     assert found["engine.pool_reserved"].value == 1 << 20
@@ -64,6 +73,7 @@ def test_what_trex_lacks_is_unknown_not_zero() -> None:
     assert found["trex.counter"].value == 12
     for name in (
         "engine.busy_time",
+        "engine.sending_time",
         "engine.time",
         "engine.pool_in_use",
         "engine.pool_reserved",

@@ -37,6 +37,9 @@ class DataThread {
   PortQueue& queue(Side side) { return chain(side).queue(); }
   uint64_t total_cycles() const { return busy_ + idle_; }
   uint64_t busy_cycles() const { return busy_; }
+  uint64_t sending_cycles() {
+    return queue(Side::client).sending_cycles() + queue(Side::server).sending_cycles();
+  }
   /// Runs attached to the core; without any the thread sleeps between polls.
   void count_run(int change) { runs_ += change; }
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "io/clock.h"
 #include "net/checksum.h"
 #include "net/offload.h"
 
@@ -130,9 +131,11 @@ void DpdkQueue::send(std::span<rte_mbuf*> packets) {
   uint64_t bytes = 0;
   for (const rte_mbuf* packet : packets) bytes += packet->pkt_len;
   size_t sent = 0;
+  const uint64_t from = Clock::read();
   for (int attempt = 0; sent < packets.size() && attempt < kSendAttempts; ++attempt)
     sent += rte_eth_tx_burst(device_, queue_, packets.data() + sent,
                              static_cast<uint16_t>(packets.size() - sent));
+  sending_ += Clock::read() - from;
   const std::span<rte_mbuf*> refused = packets.subspan(sent);
   for (const rte_mbuf* packet : refused) bytes -= packet->pkt_len;
   rte_pktmbuf_free_bulk(refused.data(), static_cast<unsigned>(refused.size()));

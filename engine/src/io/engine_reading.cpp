@@ -144,6 +144,7 @@ std::vector<CoreCycles> Engine::cycles() const {
     core.pair = static_cast<uint32_t>(core.core % implementation_->machine.pairs());
     core.total = thread.total_cycles();
     core.busy = thread.busy_cycles();
+    core.sending = thread.sending_cycles();
     cycles.push_back(core);
   });
   return cycles;

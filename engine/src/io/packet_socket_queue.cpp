@@ -10,6 +10,7 @@
 #include <bit>
 #include <cerrno>
 
+#include "io/clock.h"
 #include "io/config.h"
 #include "net/checksum.h"
 #include "net/offload.h"
@@ -226,6 +227,7 @@ void PacketSocketQueue::describe(const Frame& frame, size_t position) {
 }
 
 void PacketSocketQueue::send(std::span<mmsghdr> messages) {
+  const uint64_t from = Clock::read();
   for (int attempt = 0; !messages.empty() && attempt < kSendAttempts;) {
     const int sent = sendmmsg(socket_.number, messages.data(),
                               static_cast<unsigned>(messages.size()), MSG_DONTWAIT);
@@ -239,6 +241,7 @@ void PacketSocketQueue::send(std::span<mmsghdr> messages) {
       counters_.obytes += message.msg_len - sizeof(OffloadHeader);
     messages = messages.subspan(taken);
   }
+  sending_ += Clock::read() - from;
   counters_.oerrors += messages.size();
   drops_[Drop::device_full] += messages.size();
 }

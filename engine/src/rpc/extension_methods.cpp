@@ -15,7 +15,8 @@ Json cpu(const Engine& engine) {
     cores.push_back({{"core", core.core},
                      {"cpu", core.cpu},
                      {"total_cycles", core.total},
-                     {"busy_cycles", core.busy}});
+                     {"busy_cycles", core.busy},
+                     {"sending_cycles", core.sending}});
   return {{"tsc_hz", engine.tsc_hz()}, {"cores", std::move(cores)}};
 }
 

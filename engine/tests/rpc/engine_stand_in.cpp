@@ -242,7 +242,8 @@ std::vector<std::vector<tcp::Info>> Engine::watched_flows(const std::string&) {
 }
 std::vector<CoreCycles> Engine::cycles() const {
   const auto total = static_cast<uint64_t>(current->clock() * 1e9);
-  return {{.core = 0, .cpu = 1, .pair = 0, .total = total, .busy = total / 4}};
+  return {
+      {.core = 0, .cpu = 1, .pair = 0, .total = total, .busy = total / 4, .sending = total / 8}};
 }
 uint64_t Engine::tsc_hz() const {
   return 1'000'000'000;

@@ -22,6 +22,8 @@ KIND_COLOURS = {
     "irq": "#CC79A7",
     "softirq": "#E69F00",
     "busy": "#009E73",
+    "stack": "#009E73",
+    "sending": "#F0E442",
     "idle polling": "#CFE8DF",
     "idle": "#E8E8E8",
 }
