@@ -193,7 +193,7 @@ static __always_inline void put_away(struct Recent* all, __u32 at) {
   }
   task->user += from->user;
   task->system += from->system;
-  __builtin_memcpy(task->command, from->command, sizeof task->command);  // by a later exec
+  __builtin_memcpy(task->command, from->command, sizeof task->command);
 }
 
 // Adds to the current task's entry what its CPU's account got since the last settling.
@@ -213,10 +213,10 @@ static __always_inline void settle(struct Account* account, struct task_struct* 
     all->slots[at].thread = thread;
     task->user = task->system = 0;
     task->process = current->tgid;
-    bpf_get_current_comm(task->command, sizeof task->command);
   }
   task->user += user;
   task->system += system;
+  bpf_get_current_comm(task->command, sizeof task->command);  // it may have run exec since
 }
 
 SEC("tp_btf/softirq_entry")
