@@ -4,19 +4,16 @@ Each is written down before it is filled, so that the end of a run, or the next 
 """
 
 import json
-import os
 import shutil
 from pathlib import Path
 
-from harness.testbed.state import state_folder
+from harness.testbed.state import state_folder, write_whole
 
 
 def make(folder: Path) -> None:
     """Make it, empty; whatever ends the run, it is removed."""
     known = [*_recorded(), str(folder.resolve())]
-    unfinished = _state_file().with_suffix(".unfinished")
-    unfinished.write_text(json.dumps(list(dict.fromkeys(known))))
-    os.replace(unfinished, _state_file())  # whole or not at all
+    write_whole(_state_file(), json.dumps(list(dict.fromkeys(known))))
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
 
