@@ -17,14 +17,13 @@ from pathlib import Path
 
 from harness.errors import StackcostError
 from harness.model import Kind, Metric, Sample
-from harness.testbed.namespace import end_group, find_program
+from harness.testbed.namespace import compile_program, end_group
 
 SOURCE = Path(__file__).with_name("core_speed.c")
 WORK = "known work every 20 ms (core_speed.c)"
 WORK_TIME = Metric("core.work_time", "s", Kind.COUNTER, WORK)
 WORK_COUNT = Metric("core.work_count", "1", Kind.COUNTER, WORK)
 WORK_LEAST = Metric("core.work_least", "s", Kind.GAUGE, WORK)
-COMPILE_PATIENCE_S = 60
 NANOSECOND = 1e-9
 NONE_YET = 2**64 - 1
 
@@ -54,11 +53,7 @@ class CoreSpeed:
         """Compile the program and start it on each core."""
         with tempfile.TemporaryDirectory(prefix="stackcost-") as folder:
             program = Path(folder) / "core_speed"
-            subprocess.run(
-                [find_program("cc"), "-O2", "-o", str(program), str(SOURCE)],
-                check=True,
-                timeout=COMPILE_PATIENCE_S,
-            )
+            compile_program(SOURCE, program)
             for cpu in self._cpus:
                 self._programs[cpu] = _started(program, cpu)
 

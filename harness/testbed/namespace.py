@@ -20,6 +20,7 @@ from harness.errors import StackcostError
 
 NAMESPACE_FOLDER = Path("/run/netns")
 END_PATIENCE_S = 3.0
+COMPILE_PATIENCE_S = 60
 
 
 def run(
@@ -134,3 +135,9 @@ def find_program(name: str, mend: str = "script/bootstrap installs what is missi
     if path is None:
         raise StackcostError(f"{name} is not installed", mend)
     return os.path.abspath(path)
+
+
+def compile_program(source: Path, program: Path) -> None:
+    """Make a program of one C file; subprocess.CalledProcessError when the compiler refuses it."""
+    command = [find_program("cc"), "-O2", "-o", str(program), str(source)]
+    subprocess.run(command, check=True, timeout=COMPILE_PATIENCE_S)

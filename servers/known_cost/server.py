@@ -10,7 +10,7 @@ from statistics import median
 from typing import Any, Self
 
 from harness.errors import StackcostError
-from harness.testbed.namespace import end_group, find_program, run
+from harness.testbed.namespace import compile_program, end_group, run
 from servers.base import Endpoint, Server, Task
 from servers.probe import ask, ensure_port_free
 
@@ -64,9 +64,7 @@ class KnownCost(Server):
         where.folder.mkdir(parents=True, exist_ok=True)
         ensure_port_free(where.namespace, where.address, where.port)
         program = where.folder / "known_cost"
-        subprocess.run(
-            [find_program("cc"), "-O2", "-o", str(program), str(SOURCE)], check=True, timeout=60
-        )
+        compile_program(SOURCE, program)
         self._control = self._map_control(where.folder / "control")
         arguments = [where.address, str(where.port), str(where.folder / "control")]
         try:
