@@ -72,10 +72,10 @@ def _print_factors(summary: Summary, console: Console) -> None:
 
 
 def draw(text: TextTable) -> Table:
-    """A table for the terminal."""
+    """A table for the terminal; the first column names the row, and stays in one line."""
     table = Table(title=text.title, title_justify="left")
-    for column in text.columns:
-        table.add_column(column)
+    for index, column in enumerate(text.columns):
+        table.add_column(column, no_wrap=index == 0, overflow="fold")
     for row in text.rows:
         table.add_row(*row)
     return table
