@@ -1,5 +1,6 @@
 """Whether the suite's figures are true: known cost, known memory, and what collecting costs."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from rich.console import Console
@@ -11,13 +12,18 @@ from harness.truth.row import TOLERANCE, Row
 
 
 def run(trials: int) -> dict[str, Any]:
-    """`trials` rounds of everything."""
-    rows = [(row, TOLERANCE) for row in prove_known(trials)]
-    rows.append((prove_overhead(4 * trials), OVERHEAD_TOLERANCE))
+    """`trials` rounds of everything; each table is printed once its figures are known."""
+    figures = _shown(prove_known(trials), TOLERANCE)
+    figures += _shown([prove_overhead(4 * trials)], OVERHEAD_TOLERANCE)
+    return {"figures": figures}
+
+
+def _shown(rows: Sequence[Row], tolerance: float) -> list[dict[str, Any]]:
+    """Prints the rows, and returns what is stored of them."""
     table = Table()
     for column in ("figure", "unit", "known", "seen", "seen : known (95 %)", "holds within"):
         table.add_column(column)
-    for row, tolerance in rows:
+    for row in rows:
         table.add_row(
             row.name,
             row.unit,
@@ -27,12 +33,9 @@ def run(trials: int) -> dict[str, Any]:
             f"{'yes' if row.holds(tolerance) else 'NO'}, {tolerance:.0%}",
         )
     Console(width=200).print(table)
-    return {
-        "figures": [
-            {**row.model_dump(), "tolerance": tolerance, "holds": row.holds(tolerance)}
-            for row, tolerance in rows
-        ]
-    }
+    return [
+        {**row.model_dump(), "tolerance": tolerance, "holds": row.holds(tolerance)} for row in rows
+    ]
 
 
 def _numbers(values: list[float]) -> str:

@@ -89,13 +89,18 @@ def prove_overhead(rounds: int, cpus: tuple[int, int] = (0, 1)) -> Row:
             ceiling = _raise_to_ceiling(client, server)
             full = _median([_piece(nginx, server) for _ in range(rounds)])
         added = [_added(bed.server_namespace, server) for _ in range(rounds)]
+    return overhead_row(ceiling, low, full, added)
+
+
+def overhead_row(ceiling: float, low: Piece, full: Piece, added: Sequence[Bookings]) -> Row:
+    """What collectors add to a connection at the ceiling: one figure for each of `added`."""
     beside = median(low.with_collectors(each) for each in added) / low.cost - 1
     return row(
         f"busy time of the server's core at the ceiling ({ceiling:,.0f} connections/s offered), "
         f"with collectors: {full.bookings}; beside it {beside:+.1%} at {LOW_CPS:,.0f}: "
         f"{low.bookings}",
         "us per connection",
-        [full.cost],
+        [full.cost] * len(added),
         [full.with_collectors(each) for each in added],
     )
 

@@ -1,0 +1,22 @@
+"""What collectors add to a connection, from what a booking adds and how many a connection has."""
+
+import pytest
+
+from harness.truth.overhead import OVERHEAD_TOLERANCE, Bookings, Piece, overhead_row
+
+LOW = Piece(cost=200, bookings=Bookings(switches=10, interruptions=4))
+FULL = Piece(cost=100, bookings=Bookings(switches=2, interruptions=1))
+
+
+def test_each_round_says_what_the_bookings_of_a_connection_add() -> None:
+    added = [Bookings(switches=0.2, interruptions=0.1), Bookings(switches=0.2, interruptions=0.3)]
+    row = overhead_row(50_000, LOW, FULL, added)
+    assert row.known == [100, 100]
+    assert row.seen == pytest.approx([100.5, 100.7])
+    assert row.holds(OVERHEAD_TOLERANCE)
+    assert "+1.4% at 3,000" in row.name  # the median of 2.4 and 3.2 us more of 200
+
+
+def test_bookings_that_cost_too_much_do_not_hold() -> None:
+    added = [Bookings(switches=1, interruptions=1)] * 4
+    assert not overhead_row(50_000, LOW, FULL, added).holds(OVERHEAD_TOLERANCE)
