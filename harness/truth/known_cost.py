@@ -1,7 +1,9 @@
 """Known cost: a burn in user space and a rule set in softirq, in the right kind on the right core.
 
 Each is seen as the difference to trials without it, the one before and the one after, as the
-connection itself costs too, and on a shared machine by the minute more or less.
+connection itself costs too, and on a shared machine by the minute more or less. A burn is timed by
+the server while it goes on; what the rules cost is known of a core at its full speed alone, so
+softirq time is reduced by as much as the probe of the core's speed says that a neighbour slowed it.
 """
 
 from collections import defaultdict
@@ -10,6 +12,7 @@ from collections.abc import Sequence
 from harness.analysis import cpu
 from harness.analysis.flows import completed
 from harness.analysis.readings import Readings
+from harness.analysis.slowed import slowed_share
 from harness.experiment.load_trial import prepare_load, run_load_trial
 from harness.experiment.session import Session
 from harness.model import Trial
@@ -20,6 +23,7 @@ from servers.known_cost import KnownCost
 BURNS_US = (20.0, 100.0)
 WALKS = 400
 UNIT = "us per connection"
+BURNT = "burnt"  # beside the kinds of time: by the server's own clock
 
 
 def prove_known_cost(
@@ -33,11 +37,11 @@ def prove_known_cost(
     bases = [_burn(session, server, 0)]
     for _ in range(rounds):
         for burn_us in burns_us:
-            cost, burnt = _burn(session, server, burn_us)
+            burn = _burn(session, server, burn_us)
             bases.append(_burn(session, server, 0))
             name = f"burn of {burn_us:g} us in user space: user time on the server's core"
-            known = burnt - (bases[-2][1] + bases[-1][1]) / 2
-            pairs[name].append((known, _more(cost, bases, "user")))
+            known, seen = (_more(burn, bases, kind) for kind in (BURNT, "user"))
+            pairs[name].append((known, seen))
         per_packet = cost_per_packet(namespace, core, WALKS)
         load_rules(namespace, WALKS)  # anew: the counter has seen the calibration
         trial = _run(session, server)
@@ -49,12 +53,12 @@ def prove_known_cost(
     return [row(name, UNIT, *zip(*values, strict=True)) for name, values in pairs.items()]
 
 
-def _burn(session: Session, server: KnownCost, burn_us: float) -> tuple[cpu.Cost, float]:
-    """Cost per connection by kind as the suite reports it; the burn by the server's clock."""
+def _burn(session: Session, server: KnownCost, burn_us: float) -> cpu.Cost:
+    """Cost per connection by kind as the suite reports it; beside it the burn by the server."""
     server.set_burn(burn_us)
     first = server.request_number
     trial = _run(session, server)
-    return _cost(session, trial), server.burnt(first, server.request_number)
+    return _cost(session, trial) | {BURNT: server.burnt(first, server.request_number)}
 
 
 def _run(session: Session, server: KnownCost) -> Trial:
@@ -66,12 +70,16 @@ def _run(session: Session, server: KnownCost) -> Trial:
 
 
 def _cost(session: Session, trial: Trial) -> cpu.Cost:
-    return cpu.server_cost(Readings(trial), session.experiment.cores.server)
+    """Cost per connection by kind; softirq time as it is on a core at its full speed."""
+    cores, seen = session.experiment.cores.server, Readings(trial)
+    cost, slowed = cpu.server_cost(seen, cores), slowed_share(seen, cores)
+    softirq = cost["softirq"]
+    assert softirq is not None and slowed is not None, "the account of time was not read"
+    return cost | {"softirq": softirq / (1 + slowed)}
 
 
-def _more(loaded: cpu.Cost, bases: Sequence[tuple[cpu.Cost, float]], kind: str) -> float:
+def _more(loaded: cpu.Cost, bases: Sequence[cpu.Cost], kind: str) -> float:
     """What a trial cost more than the last two bases, which stood before and after it."""
-    above, (before, _), (after, _) = loaded[kind], *bases[-2:]
-    below = before[kind], after[kind]
-    assert above is not None and None not in below, "the account of time was not read"
-    return above - sum(cost for cost in below if cost is not None) / 2
+    above, before, after = (cost[kind] for cost in (loaded, *bases[-2:]))
+    assert above is not None and before is not None and after is not None, f"{kind} was not read"
+    return above - (before + after) / 2
