@@ -6,45 +6,49 @@ veth ends, whose receive work is done on cores of its own.
 
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, ClassVar, Self
 
+from duts.hop import HOPS
 from harness.collect.tracking import Tracking
 from harness.errors import StackcostError
 from harness.model import Collector
 from harness.testbed.namespace import execute
-from harness.testbed.network import CLIENT_NETWORK, hardware_address
+from harness.testbed.network import CLIENT_ADDRESS, hardware_address
 from harness.testbed.steering import poll_threads
 from harness.testbed.wiring import (
-    BEHIND_DUT_ADDRESS,
-    DUT_CLIENT_ADDRESS,
+    CLIENT_PREFIX,
     DUT_CLIENT_INTERFACE,
     DUT_SERVER_ADDRESS,
     DUT_SERVER_INTERFACE,
-    LOAD_ADDRESS,
+    SERVER_PREFIX,
     THROUGH_ROUTER,
+    IpVersion,
     Wiring,
+    ipv6_of,
 )
 from servers.base import Endpoint, Server, Task
 from servers.nginx_kernel import NginxKernel
 
-SERVER_NETWORK = "48.0.0.0/8"
-HOP_PREFIX = 24  # prefix length of the networks between the device and the generator's ports
+FORWARDING = {4: "net.ipv4.ip_forward", 6: "net.ipv6.conf.all.forwarding"}
 
 
 class Dut(Server):
     """A Linux router without a rule; kinds add to it what makes them what they are.
 
     `endpoint.namespace`: the device's. A kind overrides `ruleset`, or `configure` when it is no
-    router. `task.dut`: what the experiment sets of it.
+    router. `task.dut`: what the experiment sets of it. `ip_versions`: those that it takes.
     """
 
     kernel_stack = False
     wiring: ClassVar[Wiring] = THROUGH_ROUTER
     twin = "dut/wire"
+    ip_versions: ClassVar[tuple[IpVersion, ...]] = (4, 6)
 
     def __init__(self, endpoint: Endpoint, task: Task):
         self.endpoint = endpoint
         self.task = task
+        self.ip_version = task.dut.ip_version
         self.wired = self.wiring_for(task)
         self.behind = server_behind(endpoint, task) if self.wired.server else None
 
@@ -55,8 +59,22 @@ class Dut(Server):
 
     @classmethod
     def wiring_for(cls, task: Task) -> Wiring:
-        """That of its kind, with a server's end when a real one stands behind the device."""
-        return cls.wiring if task.dut.server == "engine" else cls.wiring.with_server()
+        """That of its kind, with a server's end when a real one stands behind the device.
+
+        StackcostError when it does not take the IP version that is asked for.
+        """
+        version = task.dut.ip_version
+        if version not in cls.ip_versions:
+            raise StackcostError(
+                f"{cls.name} takes no IPv{version}", f"dut.ip_version: {cls.ip_versions[0]}"
+            )
+        wiring = cls.wiring.over(cls.sides(version))
+        return wiring if task.dut.server == "engine" else wiring.with_server()
+
+    @classmethod
+    def sides(cls, version: IpVersion) -> tuple[IpVersion, IpVersion]:
+        """What is spoken on the clients' side and on the servers' when clients speak `version`."""
+        return version, version
 
     def start(self) -> None:
         """Configure it, replace its ruleset, see that it forwards, start what is behind it."""
@@ -75,19 +93,31 @@ class Dut(Server):
 
         Neighbours are fixed, so that no frame of ARP is among those that are counted.
         """
-        near, far = DUT_CLIENT_INTERFACE, DUT_SERVER_INTERFACE
-        clients, servers = (hardware_address(end) for end in self.wired.loading)
-        self.ip(
-            f"address replace {DUT_CLIENT_ADDRESS}/{HOP_PREFIX} dev {near}",
-            f"address replace {DUT_SERVER_ADDRESS}/{HOP_PREFIX} dev {far}",
-            f"route replace {CLIENT_NETWORK} via {LOAD_ADDRESS}",
-            f"route replace {SERVER_NETWORK} via {BEHIND_DUT_ADDRESS}",
-            f"neighbour replace {LOAD_ADDRESS} lladdr {clients} dev {near} nud permanent",
-            f"neighbour replace {BEHIND_DUT_ADDRESS} lladdr {servers} dev {far} nud permanent",
-        )
+        sides = zip(HOPS, self.wired.loading, self.sides(self.ip_version), strict=True)
+        for hop, end, version in sides:
+            own, neighbour, network, bits = hop.addresses(version)
+            if version == 6:
+                self.enable_ipv6(hop.interface)
+            self.ip(
+                f"address replace {own}/{bits} dev {hop.interface}",
+                f"neighbour replace {neighbour} lladdr {hardware_address(end)} "
+                f"dev {hop.interface} nud permanent",
+                f"route replace {network} via {neighbour}",
+            )
+            self.set_sysctl(FORWARDING[version], "1")
         if self.wired.server:
             self._fix_neighbour_behind()
-        self.set_sysctl("net.ipv4.ip_forward", "1")
+
+    def enable_ipv6(self, interface: str) -> None:
+        """The bed has it off; without an address of the link, which would be announced."""
+        if not Path("/proc/sys/net/ipv6").exists():
+            raise StackcostError(
+                f"{self.name} is to take IPv6, and this kernel has none",
+                "boot without ipv6.disable=1, or set dut.ip_version: 4",
+            )
+        quiet = {"addr_gen_mode": 1, "accept_dad": 0, "accept_ra": 0, "disable_ipv6": 0}
+        for name, value in quiet.items():
+            self.set_sysctl(f"net.ipv6.conf.{interface}.{name}", str(value))
 
     def _fix_neighbour_behind(self) -> None:
         """The kernel of the server behind it knows it, too."""
@@ -102,12 +132,16 @@ class Dut(Server):
 
     def check_health(self) -> None:
         """Its kernel would send a client's frame on to the server's side."""
-        command = f"route get {self.endpoint.address} from 16.0.0.1 iif {DUT_CLIENT_INTERFACE}"
-        way = self.execute("ip", *command.split())
-        if f"dev {DUT_SERVER_INTERFACE}" not in way:
-            raise StackcostError(
-                f"{self.name} does not forward to {self.endpoint.address}: {way.strip()}"
-            )
+        server, client = self.endpoint.address, CLIENT_ADDRESS
+        if self.ip_version == 6:
+            server, client = ipv6_of(server, SERVER_PREFIX), ipv6_of(client, CLIENT_PREFIX)
+        self.check_way(server, client, DUT_CLIENT_INTERFACE, DUT_SERVER_INTERFACE)
+
+    def check_way(self, to: str, source: str, entered: str, leaves: str) -> None:
+        """StackcostError unless its kernel sends what entered by one interface on by the other."""
+        way = self.execute("ip", "route", "get", to, "from", source, "iif", entered)
+        if f"dev {leaves}" not in way:
+            raise StackcostError(f"{self.name} does not forward to {to}: {way.strip()}")
 
     def response_length(self) -> int:
         """As probed from the server behind it; the generator sends what the experiment asks."""
@@ -142,7 +176,7 @@ class Dut(Server):
             "cpus": list(self.endpoint.cpus),
             "settings": self.task.dut.model_dump(mode="json"),
             "ruleset": self.ruleset(),
-            "routes": self.execute("ip", "route").splitlines(),
+            "routes": self.execute("ip", f"-{self.ip_version}", "route").splitlines(),
             "behind": self.behind.describe() if self.behind else None,
         }
 

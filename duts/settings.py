@@ -2,7 +2,9 @@
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from harness.testbed.wiring import IpVersion
 
 Behind = Literal["engine", "nginx"]
 
@@ -16,6 +18,10 @@ class DutSettings(BaseModel):
         default="engine",
         description="what answers behind the device: the generator's own server port, or nginx on "
         "the kernel's stack, in a namespace of its own on the generator's cores",
+    )
+    ip_version: IpVersion = Field(
+        default=4,
+        description="4, or 6 for clients and servers that speak IPv6; nat64 translates 6 to 4",
     )
     rules: int = Field(
         default=100,
@@ -51,3 +57,11 @@ class DutSettings(BaseModel):
         "nobody answered, stays in the table (nf_conntrack_tcp_timeout_time_wait and _syn_sent); "
         "the kernel's default is 120 for both",
     )
+
+    @model_validator(mode="after")
+    def _reaches_nginx(self) -> "DutSettings":
+        if self.server == "nginx" and self.ip_version == 6:
+            raise ValueError(
+                "nginx behind a device answers IPv4: ip_version 6 needs server: engine"
+            )
+        return self

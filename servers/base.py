@@ -11,7 +11,7 @@ from duts.settings import DutSettings
 from harness.model import Collector
 from harness.stack import Place, Stack
 from harness.stack.base import Kernel
-from harness.testbed.wiring import TO_SERVER, Wiring
+from harness.testbed.wiring import TO_SERVER, IpVersion, Wiring
 from harness.tuning import Tier
 
 
@@ -99,13 +99,14 @@ class Server(ABC):
     `name`: "nginx/kernel", "astf-peer". `kernel_stack`: whether it is on the kernel's stack;
     otherwise it speaks frames itself, and gets a bare interface. `wiring`: the test bed it stands
     in. `twin`: a server that does nothing of its work over the same path, which shows what the
-    generator and the path can do.
+    generator and the path can do. `ip_version`: of the clients that it is offered.
     """
 
     name: ClassVar[str]
     kernel_stack: ClassVar[bool] = True
     wiring: ClassVar[Wiring] = TO_SERVER
     twin: ClassVar[str] = "astf-peer"
+    ip_version: IpVersion = 4
 
     @classmethod
     @abstractmethod

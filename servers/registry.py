@@ -19,6 +19,7 @@ DEVICES = {
     "dut/forwarding": ("duts.forwarding", "Forwarding"),
     "dut/nftables": ("duts.nftables", "Nftables"),
     "dut/nat44": ("duts.nat44", "Nat44"),
+    "dut/nat64": ("duts.nat64", "Nat64"),
     "dut/connection_limit": ("duts.connection_limit", "ConnectionLimit"),
     "dut/bridge": ("duts.bridge", "Bridge"),
 }

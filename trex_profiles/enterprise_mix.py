@@ -49,6 +49,14 @@ def staying(addresses, cps, seconds):
     )
 
 
+def over_ipv6(tuning, args):
+    """Over IPv6 when there are prefixes: the last bits of each address are its IPv4 one."""
+    if args.client_prefix:
+        tuning.ipv6.enable = 1
+        tuning.ipv6.src_msb = args.client_prefix
+        tuning.ipv6.dst_msb = args.server_prefix
+
+
 class EnterpriseMix:
     """One capture for each application; the server's port is the capture's."""
 
@@ -64,9 +72,13 @@ class EnterpriseMix:
             web=FLOWS_PER_SECOND["web"] - moved,
             tls=FLOWS_PER_SECOND["tls"] + moved,
         )
+        tuning = ASTFGlobalInfo()
+        over_ipv6(tuning, args)
         whole = math.fsum(flows.values())  # exact: sum() differs in the last bit before Python 3.12
         return ASTFProfile(
             default_ip_gen=addresses,
+            default_c_glob_info=tuning,
+            default_s_glob_info=tuning,
             cap_list=[
                 ASTFCapInfo(file=capture_of(name), cps=args.cps * rate / whole, tg_name=name)
                 for name, rate in flows.items()
@@ -84,7 +96,11 @@ class EnterpriseMix:
         parser.add_argument("--tls_share", type=float, default=0.0, help="of the web, 0 to 1")
         parser.add_argument("--idle_seconds", type=float, default=10, help="an idle session stays")
         parser.add_argument("--clients", default="16.0.0.1-16.0.0.200", help="client addresses")
+        parser.add_argument(
+            "--client_prefix", default="", help="IPv6 instead: of 96 bits, before these addresses"
+        )
         parser.add_argument("--servers", default="48.0.0.1-48.0.0.4", help="server addresses")
+        parser.add_argument("--server_prefix", default="", help="the same of the servers")
         return self.create_profile(parser.parse_args(tunables))
 
 

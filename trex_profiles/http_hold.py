@@ -40,6 +40,14 @@ def response_head_of(size):
     return head.encode()
 
 
+def over_ipv6(tuning, args):
+    """Over IPv6 when there are prefixes: the last bits of each address are its IPv4 one."""
+    if args.client_prefix:
+        tuning.ipv6.enable = 1
+        tuning.ipv6.src_msb = args.client_prefix
+        tuning.ipv6.dst_msb = args.server_prefix
+
+
 class HttpHold:
     """One template with a limit; the server waits for the client to close."""
 
@@ -71,6 +79,7 @@ class HttpHold:
         tuning.tcp.initwnd = 2
         tuning.tcp.delay_ack_msec = 100
         tuning.tcp.keepidle = IDLE_BEFORE_PROBE
+        over_ipv6(tuning, args)
 
         return ASTFProfile(
             default_ip_gen=addresses,
@@ -106,7 +115,11 @@ class HttpHold:
         )
         parser.add_argument("--port", type=int, default=80, help="server's TCP port")
         parser.add_argument("--clients", default="16.0.0.1-16.0.0.200", help="client addresses")
+        parser.add_argument(
+            "--client_prefix", default="", help="IPv6 instead: of 96 bits, before these addresses"
+        )
         parser.add_argument("--servers", default="48.0.0.1-48.0.0.1", help="server addresses")
+        parser.add_argument("--server_prefix", default="", help="the same of the servers")
         parser.add_argument(
             "--cps", type=float, default=500, help="connections opened per second at multiplier 1"
         )

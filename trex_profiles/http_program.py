@@ -33,6 +33,14 @@ def response_head_of(size):
     return head.encode()
 
 
+def over_ipv6(tuning, args):
+    """Over IPv6 when there are prefixes: the last bits of each address are its IPv4 one."""
+    if args.client_prefix:
+        tuning.ipv6.enable = 1
+        tuning.ipv6.src_msb = args.client_prefix
+        tuning.ipv6.dst_msb = args.server_prefix
+
+
 class HttpProgram:
     """One template; client addresses in turn, each connection from a new source port."""
 
@@ -56,6 +64,7 @@ class HttpProgram:
         tuning = ASTFGlobalInfo()  # the published test bed's
         tuning.tcp.initwnd = 2
         tuning.tcp.delay_ack_msec = 100
+        over_ipv6(tuning, args)
 
         return ASTFProfile(
             default_ip_gen=addresses,
@@ -85,7 +94,11 @@ class HttpProgram:
         )
         parser.add_argument("--port", type=int, default=80, help="server's TCP port")
         parser.add_argument("--clients", default="16.0.0.1-16.0.0.200", help="client addresses")
+        parser.add_argument(
+            "--client_prefix", default="", help="IPv6 instead: of 96 bits, before these addresses"
+        )
         parser.add_argument("--servers", default="48.0.0.1-48.0.0.1", help="server addresses")
+        parser.add_argument("--server_prefix", default="", help="the same of the servers")
         parser.add_argument(
             "--cps", type=float, default=1, help="connections per second at multiplier 1"
         )

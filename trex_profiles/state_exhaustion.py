@@ -55,6 +55,14 @@ def answers(times=1):
     return server
 
 
+def over_ipv6(tuning, args):
+    """Over IPv6 when there are prefixes: the last bits of each address are its IPv4 one."""
+    if args.client_prefix:
+        tuning.ipv6.enable = 1
+        tuning.ipv6.src_msb = args.client_prefix
+        tuning.ipv6.dst_msb = args.server_prefix
+
+
 class StateExhaustion:
     """Rates are per second at multiplier 1."""
 
@@ -66,6 +74,7 @@ class StateExhaustion:
         )
         tuning = ASTFGlobalInfo()
         tuning.tcp.keepidle = IDLE_BEFORE_PROBE
+        over_ipv6(tuning, args)
         times = int(args.seconds / args.pause_seconds)
 
         length = args.response_bytes
@@ -121,7 +130,11 @@ class StateExhaustion:
         )
         parser.add_argument("--port", type=int, default=80, help="the HTTP server's")
         parser.add_argument("--clients", default="16.0.0.1-16.0.0.200", help="client addresses")
+        parser.add_argument(
+            "--client_prefix", default="", help="IPv6 instead: of 96 bits, before these addresses"
+        )
         parser.add_argument("--servers", default="48.0.0.1-48.0.0.1", help="server addresses")
+        parser.add_argument("--server_prefix", default="", help="the same of the servers")
         return self.create_profile(parser.parse_args(tunables))
 
 

@@ -5,9 +5,9 @@ from duts.tracking import TrackingDut
 BURST_S = 0.01  # of the allowed rate; a bucket lets so much through at once after a pause
 LEAST_BURST = 5  # connections; nftables' own default
 CLIENTS = 65_535  # addresses that are counted apart
-RULESET = """table ip stackcost {{
+RULESET = """table {family} stackcost {{
     set clients {{
-        type ipv4_addr
+        type ipv{version}_addr
         size {clients}
         flags dynamic
     }}
@@ -28,9 +28,17 @@ class ConnectionLimit(TrackingDut):
     def ruleset(self) -> str:
         """Both limits are on new connections, behind which come only established ones."""
         settings, limits = self.task.dut, []
+        family = "ip" if self.ip_version == 4 else "ip6"
         if rate := settings.new_per_second:
             burst = max(LEAST_BURST, round(rate * BURST_S))
             limits.append(f"ct state new limit rate over {rate}/second burst {burst} packets drop")
         if flows := settings.flows_per_client:
-            limits.append(f"ct state new add @clients {{ ip saddr ct count over {flows} }} drop")
-        return RULESET.format(clients=CLIENTS, limits="\n        ".join(limits))
+            limits.append(
+                f"ct state new add @clients {{ {family} saddr ct count over {flows} }} drop"
+            )
+        return RULESET.format(
+            family=family,
+            version=self.ip_version,
+            clients=CLIENTS,
+            limits="\n        ".join(limits),
+        )

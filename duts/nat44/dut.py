@@ -17,6 +17,7 @@ class Nat44(TrackingDut):
     """`masquerade`: a port for each connection; `static`: an address for each client."""
 
     name = "dut/nat44"
+    ip_versions = (4,)
 
     def ruleset(self) -> str:
         """One rule; the kernel undoes it for the frames that come back."""

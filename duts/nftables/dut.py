@@ -3,7 +3,8 @@
 from duts.tracking import TrackingDut
 
 TRACKED = "ct state established,related accept"
-RULESET = """table ip stackcost {{
+NOBODY = {4: "ip saddr 203.0.113.1", 6: "ip6 saddr 2001:db8::1"}
+RULESET = """table inet stackcost {{
     chain forward {{
         type filter hook forward priority filter; policy drop;
         {rules}
@@ -18,11 +19,9 @@ class Nftables(TrackingDut):
     name = "dut/nftables"
 
     def ruleset(self) -> str:
-        """The list matches an address of TEST-NET-3 (RFC 5737), which no client has."""
-        settings = self.task.dut
-        linear = [
-            f"ip saddr 203.0.113.1 tcp dport {1 + n % 65535} drop" for n in range(settings.rules)
-        ]
+        """The list matches an address of documentation (RFC 5737, 3849), which no client has."""
+        settings, source = self.task.dut, NOBODY[self.ip_version]
+        linear = [f"{source} tcp dport {1 + n % 65535} drop" for n in range(settings.rules)]
         rules = [TRACKED, *linear] if settings.established_first else [*linear, TRACKED]
         rules.append('iifname "sc-dut0" ct state new accept')
         return RULESET.format(rules="\n        ".join(rules))

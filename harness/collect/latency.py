@@ -25,12 +25,12 @@ LATENCY = Metric("engine.latency", "s", Kind.GAUGE, f"RPC {METHOD}")
 Histograms = dict[str, dict[str, HdrHistogram]]
 
 
-def read_latency(client: EngineClient) -> Histograms | None:
+def read_latency(client: EngineClient, profile: str = PROFILE) -> Histograms | None:
     """Times of all connections of the run so far; None when the server cannot tell."""
     if not client.supports(METHOD):
         return None
     read: Histograms = {}
-    for template in client.call(METHOD, {"profile_id": PROFILE})["templates"]:
+    for template in client.call(METHOD, {"profile_id": profile})["templates"]:
         group = read.setdefault(template["group"] or "", {kind: _empty() for kind in KINDS})
         for kind in KINDS:
             group[kind].decode_and_add(template[kind]["hdr"])
@@ -97,8 +97,9 @@ class Latency:
     name = "latency"
     metrics = (LATENCY,)
 
-    def __init__(self, client: EngineClient):
+    def __init__(self, client: EngineClient, profile: str = PROFILE):
         self._client = client
+        self._profile = profile
         self._last: Histograms = {}
 
     def start(self) -> None:
@@ -106,7 +107,7 @@ class Latency:
 
     def read(self) -> list[Sample]:
         """By template group, kind and percentile; nothing where no connection got that far."""
-        read = read_latency(self._client)
+        read = read_latency(self._client, self._profile)
         now = time.monotonic()
         if read is None:
             return [LATENCY.unknown(now, f"this generator has no RPC method {METHOD}")]

@@ -40,7 +40,16 @@ SYSCTLS = (
     "kernel.sched_rt_runtime_us",
     "vm.nr_hugepages",
 )
-DEBIAN_PACKAGES = ("nginx", "nginx-light", "haproxy", "libdpdk-dev", "libbpf1", "clang", "wrk")
+DEBIAN_PACKAGES = (
+    "nginx",
+    "nginx-light",
+    "haproxy",
+    "tayga",
+    "libdpdk-dev",
+    "libbpf1",
+    "clang",
+    "wrk",
+)
 PYTHON_PACKAGES = ("lbr-trex-client", "pyroute2", "psutil", "pyarrow", "duckdb", "numpy", "scipy")
 
 

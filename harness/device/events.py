@@ -1,18 +1,21 @@
 """Trials in which something happens to the device, watched over time."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from harness.collect.groups import Groups
-from harness.device.settings import PROFILE, Event, EventSettings
+from harness.collect.latency import Latency
+from harness.device.settings import EXHAUSTING, PROFILE, Event, EventSettings
 from harness.experiment.load_trial import end_traffic
 from harness.experiment.path import count_frames, frames_since
 from harness.experiment.session import Session
+from harness.experiment.task import prefixes_of
 from harness.model import Sample, Trial, Window
 from harness.testbed.namespace import execute
 from harness.testbed.network import remove_namespace
 
 EVERY_S = 0.5
+STEADY_S = 10.0
 MESSAGE_BYTES = 100  # of the profile's own answers
 LAST_FLOWS_S = 5.0  # for flows to end by themselves after the traffic
 
@@ -20,18 +23,21 @@ LAST_FLOWS_S = 5.0  # for flows to end by themselves after the traffic
 def run_event(session: Session, trial: Trial, event: Event, settings: EventSettings) -> None:
     """Let `event` happen under traffic; fills in phases, samples and what the generator counted.
 
+    An exhaustion ends once new connections have got through for a while after the flood.
     `trial.load["event"]` has the times of what was done, seconds of CLOCK_MONOTONIC.
     """
     client, tunables = session.client, settings.tunables(event)
     if session.bed.wiring.server:
         tunables = {name: arguments | _http(session) for name, arguments in tunables.items()}
-    groups = Groups(client, *tunables)
+    prefixes = prefixes_of(session.server.ip_version)
+    groups, latency = Groups(client, *tunables), Latency(client, "probe")
     seconds = settings.length(event)
     for name, arguments in tunables.items():
-        client.load_profile(PROFILE, arguments, name)
+        client.load_profile(PROFILE, prefixes | arguments, name)
     frames = count_frames(session)
     session.begin_trial()
     of_groups: list[Sample] = []
+    unanswered: list[tuple[float, float]] = []
     for name in tunables:
         client.start(mult=1, duration=seconds, profile=name)
     began = time.monotonic()
@@ -50,8 +56,12 @@ def run_event(session: Session, trial: Trial, event: Event, settings: EventSetti
                 times["cut"] = time.monotonic()
                 session.processes = {}  # the threads that polled its links end with them
                 BREAKS[event](session)
-            session.read_edge()
-            of_groups += groups.read()
+            now, read = session.read_edge(), groups.read()
+            of_groups += read + latency.read()
+            unanswered.append((now - began, _unanswered(read)))
+            if event in EXHAUSTING and _works_again(unanswered, settings):
+                client.stop()
+                break
             session.progress.pause(EVERY_S)
         trial.load["cut_flows"] = end_traffic(session, LAST_FLOWS_S)
         of_groups += groups.read()
@@ -59,6 +69,24 @@ def run_event(session: Session, trial: Trial, event: Event, settings: EventSetti
         trial.load["frames"] = None if event in BREAKS else frames_since(session, frames)
     finally:
         trial.samples = session.trial_samples() + of_groups
+
+
+def _unanswered(read: Sequence[Sample]) -> float:
+    """Of the new connections so far, those that were not established."""
+    counted = {
+        sample.labels["counter"]: sample.value or 0.0
+        for sample in read
+        if sample.labels["group"] == "probe" and sample.labels["side"] == "client"
+    }
+    return counted.get("tcps_connattempt", 0.0) - counted.get("tcps_connects", 0.0)
+
+
+def _works_again(unanswered: Sequence[tuple[float, float]], settings: EventSettings) -> bool:
+    """Whether since the flood all new connections were answered for `STEADY_S`, but a few."""
+    now = unanswered[-1][0]
+    recent = [count for at, count in unanswered if at > now - STEADY_S]
+    over = now - STEADY_S > settings.flood_ends
+    return over and max(recent) - min(recent) <= settings.few
 
 
 def _http(session: Session) -> dict[str, int]:

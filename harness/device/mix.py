@@ -12,6 +12,7 @@ from harness.device.settings import LAST_FLOWS_S, MIX_PROFILE, EventSettings
 from harness.experiment.load_trial import end_traffic
 from harness.experiment.path import count_frames, frames_since
 from harness.experiment.session import Session
+from harness.experiment.task import prefixes_of
 from harness.load.client import ONLY
 from harness.model import Sample, Trial, Window
 
@@ -62,7 +63,7 @@ def run_mix(session: Session, trial: Trial, settings: EventSettings) -> None:
     `trial.load["mix"]` has the loads and when each began and ended.
     """
     client, groups, length = session.client, Groups(session.client, ONLY), settings.mix_step_s
-    client.load_profile(MIX_PROFILE, {"cps": 1})
+    client.load_profile(MIX_PROFILE, prefixes_of(session.server.ip_version) | {"cps": 1})
     frames = count_frames(session)
     session.begin_trial()
     samples: list[Sample] = []

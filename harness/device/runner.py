@@ -8,7 +8,7 @@ from rich.console import Console
 from harness.collect.machine import describe_machine
 from harness.device.events import run_event
 from harness.device.mix import run_mix
-from harness.device.settings import EXHAUSTING, Event, EventSettings
+from harness.device.settings import EXHAUSTING, FORMAT, Event, EventSettings
 from harness.experiment.attempts import storing
 from harness.experiment.progress import Progress
 from harness.experiment.recorded import recorded
@@ -31,10 +31,12 @@ def run_events(
     results: Path,
     command: list[str],
     console: Console,
+    left_out: Sequence[str] = (),
 ) -> RunFolder:
     """Let each of `events` happen to the experiment's one device; returns the run's folder.
 
-    For an exhaustion its table is limited to `settings.table` entries.
+    For an exhaustion its table is limited to `settings.table` entries. `left_out`: what the report
+    is to say of events that are not tried.
     """
     check_root()
     (entry,) = experiment.servers
@@ -45,7 +47,12 @@ def run_events(
             run=run.name,
             command=command,
             experiment=experiment.model_dump(mode="json")
-            | {"title": f"State and links of {name}", "events": settings.model_dump()},
+            | {
+                "title": f"State and links of {name}",
+                "events": settings.model_dump(),
+                "events_format": FORMAT,
+                "left_out": list(left_out),
+            },
             machine=describe_machine(),
         )
         whole = sum(SETUP_S + settings.length(event) for event in events)

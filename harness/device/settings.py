@@ -5,7 +5,9 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+FORMAT = "stackcost-events/2"  # of stored trials and of what is computed from them
 LAST_FLOWS_S = 12.0  # of mixed traffic: idle sessions stay for a while
+THROUGH = 0.95  # of the new connections of a second, from which on the device has recovered
 PROFILES = Path(__file__).resolve().parents[2] / "trex_profiles"
 PROFILE = PROFILES / "state_exhaustion.py"
 MIX_PROFILE = PROFILES / "enterprise_mix.py"
@@ -19,7 +21,7 @@ class EventSettings(BaseModel):
     `table`: entries that the device's table is limited to, for `exhaustion` and `half_open`.
     `flood`: connections that are to be held, or never completed, more than the table has room for.
     `seconds`, `half_open_seconds`: how long new connections are tried, so how long recovery is
-    waited for: the time-out, and a minute for the kernel's sweep of the table. `cut_at`:
+    waited for at most: the time-out, and a minute for the kernel's sweep of the table. `cut_at`:
     when the link to the servers goes down for good, or the device is removed whole. `mix_loads`:
     flows a second of mixed traffic, each for `mix_step_s`. `dead_timeout_s`: for how long a device
     whose table is exhausted keeps a closed or unanswered connection in it; None: as long as it does
@@ -46,6 +48,11 @@ class EventSettings(BaseModel):
     def flood_ends(self) -> float:
         """When the last connection of the flood closes."""
         return self.flood / self.flood_cps + self.hold_seconds
+
+    @property
+    def few(self) -> float:
+        """New connections a second that may be on their way at a reading."""
+        return (1 - THROUGH) * self.probe_cps + 2
 
     def of_exhausted(self) -> dict[str, int | None]:
         """Settings of a device whose table is to be exhausted."""
@@ -75,4 +82,4 @@ class EventSettings(BaseModel):
         return {name: {"group": name, **arguments} for name, arguments in groups.items()}
 
 
-QUICK = EventSettings(seconds=80, half_open_seconds=15, mix_step_s=3, dead_timeout_s=5)
+QUICK = EventSettings(seconds=80, half_open_seconds=40, mix_step_s=3, dead_timeout_s=5)

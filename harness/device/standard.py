@@ -4,11 +4,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from pydantic import ValidationError
 from rich.console import Console
 
+from duts.base import Dut
+from duts.settings import DutSettings
 from duts.tracking import TrackingDut
 from harness.device.runner import run_events
 from harness.device.settings import EXHAUSTING, QUICK, Event, EventSettings
+from harness.device.summary import EventSummary
 from harness.errors import StackcostError
 from harness.experiment.load_file import load_experiment
 from harness.experiment.matrix import variants
@@ -16,7 +20,7 @@ from harness.experiment.runner import run_experiment
 from harness.experiment.schema import Experiment
 from harness.experiment.section import Section
 from harness.report.answer import summarise_again
-from harness.report.device import events_of, has_events, sentences
+from harness.report.device import has_events, sentences
 from harness.report.notebook import render
 from harness.search.runner import Task, run_ceilings
 from harness.search.settings import Of, Settings, settings_for
@@ -27,7 +31,7 @@ PATTERN = Path(__file__).resolve().parents[2] / "experiments" / "dut.yaml"
 FORWARDING, WIRE = "dut/forwarding", "dut/wire"
 BELOW_LIMIT = (0.25, 0.5, 0.8)  # of the new connections that a device lets through
 QUICK_FLOWS = 16_000  # never held more in a quick search
-QUICK_WIDTH = 0.05  # of the bounds that a quick search ends with
+QUICK_WIDTH = 0.1  # of the bounds that a quick search ends with
 QUICK_FIRST = 4_000  # load; what any device here can do at least
 
 
@@ -59,7 +63,7 @@ def experiment_of(kind: str, quick: bool, settings: Mapping[str, Any]) -> Experi
         known = ", ".join(name.removeprefix("dut/") for name in DEVICES if name != WIRE)
         raise StackcostError(f"there is no device {kind!r}", f"one of {known}, or a file of yours")
     pattern = load_experiment(PATTERN, quick)
-    name, dut = server_name(entry), pattern.dut.model_copy(update=dict(settings))
+    name, dut = server_name(entry), _settings(pattern.dut, entry, settings)
     behind = "" if dut.server == "engine" else f", {dut.server} behind it"
     return pattern.model_copy(
         update={
@@ -70,6 +74,17 @@ def experiment_of(kind: str, quick: bool, settings: Mapping[str, Any]) -> Experi
             **_within(pattern, settings.get("new_per_second")),
         }
     )
+
+
+def _settings(usual: DutSettings, entry: str, wanted: Mapping[str, Any]) -> DutSettings:
+    """The pattern's with those wanted; an IP version that nobody asked for is the device's own."""
+    kind, chosen = server_class(entry), dict(wanted)
+    if "ip_version" not in chosen and issubclass(kind, Dut):
+        chosen["ip_version"] = kind.ip_versions[0]
+    try:
+        return DutSettings.model_validate(usual.model_dump() | chosen)
+    except ValidationError as error:
+        raise StackcostError(error.errors()[0]["msg"].removeprefix("Value error, ")) from error
 
 
 def _within(pattern: Experiment, limit: int | None) -> dict[str, Section]:
@@ -89,7 +104,7 @@ def report_of(folders: Sequence[RunFolder], console: Console) -> Path:
     for folder in folders:
         summarise_again(folder)
         if has_events(folder):
-            for sentence in sentences(events_of(folder)):
+            for sentence in sentences(EventSummary.model_validate(folder.summary())):
                 console.print(sentence, highlight=False, markup=False, soft_wrap=True)
     return render([folder.path for folder in folders], folders[-1].path / "report.html")
 
@@ -113,10 +128,26 @@ def _runs(
     ceilings: tuple[Of, ...] = ("connections", "flows") if tracks else ("connections",)
     searches = {of: _search(of, quick) for of in ceilings}
     yield run_ceilings(Task((target,), searches, 1), "dut-ceiling", results, command, console)
-    events: list[Event] = ["cut", "killed"]
-    if tracks:
-        events[:0] = EXHAUSTING
-    if experiment.dut.server == "engine":  # nginx serves HTTP alone
-        events.insert(0, "mix")
+    events, left_out = events_for(alone, tracks)
     wanted = QUICK if quick else EventSettings()
-    yield run_events(alone, events, wanted, results, command, console)
+    yield run_events(alone, events, wanted, results, command, console, left_out)
+
+
+def events_for(experiment: Experiment, tracks: bool) -> tuple[list[Event], list[str]]:
+    """Those that the device and what is behind it can be asked for; and sentences of the others."""
+    events: list[Event] = ["cut", "killed"]
+    left_out = []
+    behind, cores = experiment.dut.server, experiment.cores.load
+    if tracks and (behind == "engine" or len(cores) > 1):
+        events[:0] = EXHAUSTING
+    elif tracks:
+        left_out.append(
+            f"Exhausted state was not tried: {behind} has core {cores[0]} together with the "
+            "generator, and a flood that slows both would be told as the device's. "
+            "It needs two cores in cores.load."
+        )
+    if behind == "engine":
+        events.insert(0, "mix")
+    else:
+        left_out.append(f"Mixed traffic was not tried: {behind} serves HTTP alone.")
+    return events, left_out

@@ -3,17 +3,17 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
+from pydantic import Field
+
 from harness.analysis import device
 from harness.analysis.head import Head, Part
 from harness.analysis.readings import Readings
 from harness.device.mix import MixResult, mix_result
-from harness.device.settings import EXHAUSTING, Event, EventSettings
-from harness.device.timeline import Series, core_share, group_counter, level, rate
+from harness.device.settings import EXHAUSTING, FORMAT, Event, EventSettings
+from harness.device.timeline import Series, completion_ms, core_share, group_counter, level, rate
 from harness.model import Trial
 
-FORMAT = "stackcost-events/1"
 FULL = 0.99  # of the table
-THROUGH = 0.95  # of the new connections of two seconds, from which on the device has recovered
 BROKEN = {"cut": "its link to the servers was cut", "killed": "it was removed with all its links"}
 SETTLED_S = 1.5  # the established connections have been opened
 
@@ -47,9 +47,10 @@ class EventResult(Part):
 
 
 class EventSummary(Head):
-    """One run of events."""
+    """One run of events. `left_out`: sentences about those of the set that were not tried."""
 
     format: str = FORMAT
+    left_out: list[str] = Field(default_factory=list)
     mixes: list[MixResult]
     events: list[EventResult]
 
@@ -67,7 +68,13 @@ def summarise_events(
     events = [_result(trial, cores) for trial in kept if "event" in trial.load]
     mixes = [mix_result(trial) for trial in kept if "mix" in trial.load]
     return EventSummary(
-        run=run, title=plan["title"], state=state, machine=dict(machine), mixes=mixes, events=events
+        run=run,
+        title=plan["title"],
+        state=state,
+        machine=dict(machine),
+        left_out=plan.get("left_out", []),
+        mixes=mixes,
+        events=events,
     )
 
 
@@ -91,7 +98,7 @@ def _result(trial: Trial, cores: Sequence[int]) -> EventResult:
         (at, attempts - connects)
         for (at, attempts), (_, connects) in zip(rate(tried), rate(made), strict=True)
     ]
-    first = next((at for at, f in failures if f > _few(settings) and turn and at >= turn), None)
+    first = next((at for at, f in failures if f > settings.few and turn and at >= turn), None)
     lost = device.lost_frames(trial)
     found = {
         "server": trial.server,
@@ -122,16 +129,12 @@ def _result(trial: Trial, cores: Sequence[int]) -> EventResult:
             "requests/s on established connections": rate(answered),
             "new connections/s tried": rate(tried),
             "new connections/s made": rate(made),
+            "ms that 99 of 100 new connections took at most": completion_ms(trial, "probe", "p99"),
             "tracked connections": entries,
             "share of the device's core in softirq": core_share(trial, cores[0]),
         },
     }
     return EventResult(**found, sentence=_sentence(found))
-
-
-def _few(settings: EventSettings) -> float:
-    """New connections a second that may be on their way at a reading."""
-    return (1 - THROUGH) * settings.probe_cps + 2
 
 
 def _between(series: Series, start: float | None, end: float | None) -> float | None:
@@ -148,7 +151,7 @@ def _recovered(failures: Series, first: float | None, settings: EventSettings) -
     """The first moment after which no two seconds have more failures than are on their way."""
     if first is None:
         return None
-    bad = [at for at, failed in failures if failed > _few(settings)]
+    bad = [at for at, failed in failures if failed > settings.few]
     later = [at for at, _ in failures if at > bad[-1]]
     return later[0] if len(later) > 3 else None
 

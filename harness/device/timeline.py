@@ -36,6 +36,16 @@ def level(trial: Trial, metric: str) -> Series:
     return [(time - began(trial), value) for time, value in sorted(found.items())]
 
 
+def completion_ms(trial: Trial, group: str, percentile: str) -> Series:
+    """How long a group's connections took that ended since the reading before."""
+    wanted = {"group": group, "kind": "completion", "percentile": percentile}
+    return [
+        (s.time - began(trial), s.value * 1e3)
+        for s in trial.samples
+        if s.metric == "engine.latency" and s.labels == wanted and s.value is not None
+    ]
+
+
 def rate(series: Sequence[tuple[float, float]]) -> Series:
     """Per second between each two readings, at the later one."""
     return [

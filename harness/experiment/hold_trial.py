@@ -15,7 +15,6 @@ from harness.experiment.kernel_states import (
 )
 from harness.experiment.load_trial import end_traffic
 from harness.experiment.session import Session
-from harness.experiment.task import tunables_of
 from harness.model import Trial, Window
 
 READINGS = 4  # at least, inside the hold; their median counts
@@ -72,9 +71,8 @@ def _hold_seconds(session: Session, count: int) -> float:
 
 def _open_flows(session: Session, count: int) -> None:
     part = session.experiment.memory
-    tunables = tunables_of(session.experiment.workload, session.response_bytes)
     hold = {"flows": count, "cps": part.open_cps, "hold_seconds": _hold_seconds(session, count)}
-    session.client.load_profile(part.profile, tunables | hold)
+    session.client.load_profile(part.profile, session.tunables() | hold)
     session.client.start(mult=1)
     session.progress.pause(count / part.open_cps)
     deadline = time.monotonic() + OPEN_PATIENCE_S

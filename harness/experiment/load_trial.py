@@ -10,7 +10,6 @@ from harness.experiment.limits import read_limits
 from harness.experiment.path import count_frames, frames_since
 from harness.experiment.profile_load import LoadPart
 from harness.experiment.session import Session
-from harness.experiment.task import tunables_of
 from harness.model import Trial, Window
 
 # The offered load goes on for so long after the sustain window, so that its last edge is read
@@ -81,7 +80,7 @@ def end_traffic(session: Session, patience_s: float) -> int:
 def prepare_load(session: Session) -> None:
     """Load the profile on both sides; every level then only starts it at another multiplier."""
     part = session.experiment.load
-    tunables = tunables_of(session.experiment.workload, session.response_bytes)
+    tunables = session.tunables()
     session.server.serve(part.profile, tunables)
     session.client.load_profile(part.profile, tunables)
 

@@ -17,6 +17,7 @@ from harness.experiment.server_session import (
     machine_collectors,
     standing_server,
 )
+from harness.experiment.task import tunables_of
 from harness.load.client import TrexClient
 from harness.load.generator import Generator
 from harness.load.trex_config import TrexConfig
@@ -36,6 +37,11 @@ class Session(ServerSession):
         """StackcostError naming the part that has ended by itself: the generator or the server."""
         self.generator.check()
         ServerSession.check_parts(self)  # a class with slots has no zero-argument super()
+
+    def tunables(self) -> dict[str, Any]:
+        """Arguments of the suite's HTTP profiles."""
+        version = self.server.ip_version
+        return tunables_of(self.experiment.workload, self.response_bytes, version)
 
     def describe(self) -> dict[str, Any]:
         """What it runs on, for the manifest."""

@@ -5,6 +5,7 @@ from typing import Any
 from harness.experiment.profile_load import NO_PROFILE
 from harness.experiment.schema import Experiment, Workload
 from harness.load.client import TrexClient
+from harness.testbed.wiring import CLIENT_PREFIX, SERVER_PREFIX, IpVersion
 from harness.tuning import tier_of
 from servers.astf_peer.request import first_request
 from servers.base import Server, Task
@@ -12,15 +13,24 @@ from servers.base import Server, Task
 TLS_PORT = 443
 
 
-def tunables_of(workload: Workload, response_bytes: int) -> dict[str, Any]:
+def tunables_of(
+    workload: Workload, response_bytes: int, ip_version: IpVersion = 4
+) -> dict[str, Any]:
     """Arguments of the suite's HTTP profiles; `response_bytes` counts headers and body."""
-    return {
+    return prefixes_of(ip_version) | {
         "request_bytes": workload.request_bytes,
         "response_bytes": response_bytes,
         "clients": workload.clients,
         "servers": f"{workload.server}-{workload.server}",
         "port": workload.port,
     }
+
+
+def prefixes_of(ip_version: IpVersion) -> dict[str, str]:
+    """Arguments by which the suite's profiles are of this version."""
+    if ip_version == 4:
+        return {}
+    return {"client_prefix": CLIENT_PREFIX, "server_prefix": SERVER_PREFIX}
 
 
 def task_of(experiment: Experiment, kind: type[Server]) -> Task:

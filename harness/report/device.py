@@ -7,6 +7,7 @@ from matplotlib.ticker import FuncFormatter
 
 from harness.analysis.checks import Check
 from harness.device.mix import MixResult
+from harness.device.settings import FORMAT
 from harness.device.summary import EventResult, EventSummary, summarise_events
 from harness.errors import StackcostError
 from harness.report.ceiling import sentences_of
@@ -27,8 +28,17 @@ def has_events(run: RunFolder) -> bool:
 
 
 def events_of(run: RunFolder) -> EventSummary:
-    """A stored run's summary, computed from its trials. StackcostError when it holds none."""
-    trials, manifest = run.trials(), run.manifest()
+    """A stored run's summary, computed from its trials.
+
+    StackcostError when it holds none, or was stored in another form.
+    """
+    manifest = run.manifest()
+    if manifest.experiment.get("events_format") != FORMAT:
+        raise StackcostError(
+            f"{run.path} was stored by another version, in another form than {FORMAT}",
+            f"measure it again: {' '.join(['stackcost', *manifest.command[1:]])}",
+        )
+    trials = run.trials()
     if not trials:
         raise StackcostError(f"{run.path} holds no trial: the run ended before its first one")
     state = "complete" if manifest.state == "complete" else "interrupted"
@@ -38,7 +48,8 @@ def events_of(run: RunFolder) -> EventSummary:
 
 def sentences(summary: EventSummary) -> list[str]:
     """What each event came to."""
-    return [mix.sentence for mix in summary.mixes] + [e.sentence for e in summary.events]
+    happened = [mix.sentence for mix in summary.mixes] + [e.sentence for e in summary.events]
+    return happened + summary.left_out
 
 
 def mix_table(mix: MixResult) -> TextTable:

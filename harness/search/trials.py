@@ -14,7 +14,6 @@ from harness.experiment.limits import end_connections, open_connections, read_li
 from harness.experiment.load_trial import OVERHANG_S, end_traffic, offer_load
 from harness.experiment.path import count_frames, frames_since
 from harness.experiment.session import Session
-from harness.experiment.task import tunables_of
 from harness.model import Trial, Window
 from harness.search.controller import Counted
 from harness.search.settings import Of
@@ -165,4 +164,4 @@ def reset_server(session: Session) -> None:
 
 
 def _tunables(session: Session, extra: Mapping[str, float]) -> dict[str, object]:
-    return {**tunables_of(session.experiment.workload, session.response_bytes), **extra}
+    return {**session.tunables(), **extra}

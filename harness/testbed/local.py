@@ -170,9 +170,12 @@ class LocalTestbed:
             "offloads": {
                 interface: network.offloads(name, interface) for name, interface in self.wiring.ends
             },
-            "ipv6": "off in all namespaces",
+            "ipv6": "on the device's links" if self._has_ipv6() else "off in all namespaces",
             "hugepages": hugepages.describe(self.hugepages),
         }
+
+    def _has_ipv6(self) -> bool:
+        return any(":" in port.address for port in self.wiring.ports)
 
     def _make(self) -> None:
         undo_all()

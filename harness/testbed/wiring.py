@@ -1,7 +1,9 @@
 """What is wired to what: the links of a test bed, and the ports that the generator gets on them."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from ipaddress import IPv4Address, IPv6Address
+from typing import Literal, NamedTuple
 
 from harness.load.trex_config import Port
 
@@ -22,6 +24,14 @@ SERVER_ADDRESS = "198.18.0.2"
 DUT_CLIENT_ADDRESS = "198.18.0.2"
 DUT_SERVER_ADDRESS = "198.19.0.1"
 BEHIND_DUT_ADDRESS = "198.19.0.2"
+
+# IPv6's, RFC 5180 section 8: 2001:2::/48. The last 32 bits of an address are an IPv4 address.
+CLIENT_PREFIX = "2001:2:0:16::"
+SERVER_PREFIX = "2001:2:0:48::"
+HOP_PREFIX = "2001:2::"
+
+
+IpVersion = Literal[4, 6]
 
 
 class End(NamedTuple):
@@ -70,6 +80,14 @@ class Wiring:
         """The namespace in which connections of the load end, if a kernel's stack is their end."""
         return SERVER_NAMESPACE if self.server else self.namespace
 
+    def over(self, versions: "Sequence[IpVersion]") -> "Wiring":
+        """The same with ports of these IP versions, the clients' side first."""
+        clients, servers = (
+            port if version == 4 else _over_ipv6(port)
+            for port, version in zip(self.ports, versions, strict=True)
+        )
+        return replace(self, ports=(clients, servers))
+
     def with_server(self) -> "Wiring":
         """The same with a server on the kernel's stack where the generator has its server port."""
         last = self.links[-1]
@@ -80,6 +98,15 @@ class Wiring:
             ports=(self.ports[0], Port("dummy")),
             server=self.ports[1],
         )
+
+
+def ipv6_of(address: str, prefix: str = HOP_PREFIX) -> str:
+    """The IPv6 address of 96 bits of `prefix` and an IPv4 address."""
+    return str(IPv6Address(int(IPv6Address(prefix)) + int(IPv4Address(address))))
+
+
+def _over_ipv6(port: Port) -> Port:
+    return replace(port, address=ipv6_of(port.address), gateway=ipv6_of(port.gateway))
 
 
 _CLIENTS = End(LOAD_NAMESPACE, LOAD_INTERFACE)

@@ -1,8 +1,16 @@
 """What the summary of an event says, from trials whose course is known."""
 
+from pathlib import Path
+
+import pytest
+
 from harness.device.settings import EventSettings
+from harness.device.standard import events_for, experiment_of
 from harness.device.summary import EventResult, summarise_events
+from harness.errors import StackcostError
 from harness.model import Kind, Sample, Trial, Window
+from harness.report.device import events_of, sentences
+from harness.store import Manifest, RunFolder
 
 BEGAN = 1_000.0
 SETTINGS = EventSettings(table=1_000, flood=1_200, flood_cps=300, hold_seconds=2, seconds=30)
@@ -70,3 +78,28 @@ def test_a_table_that_never_fills_is_no_exhaustion() -> None:
     found = result(course(full_from=99.0, through_again=99.0))
     assert found.full_at is None and found.first_failure is None
     assert found.sentence == "dut/test: its table of 1,000 entries was never full."
+
+
+def test_a_run_that_was_stored_in_another_form_is_told_apart(tmp_path: Path) -> None:
+    run = RunFolder.create(tmp_path, "events")
+    manifest = Manifest(
+        run=run.name,
+        command=["stackcost", "dut", "bridge"],
+        experiment=PLAN | {"events": SETTINGS.model_dump()},
+        machine={},
+    )
+    run.write_manifest(manifest)
+    with pytest.raises(StackcostError, match=r"another version.*again: stackcost dut bridge"):
+        events_of(run)
+
+
+def test_nginx_beside_the_generator_on_one_core_is_not_exhausted() -> None:
+    of_nginx = experiment_of("nftables", True, {"server": "nginx"})
+    events, left_out = events_for(of_nginx, tracks=True)
+    assert events == ["cut", "killed"] and len(left_out) == 2
+    assert "nginx has core 0 together with the generator" in left_out[0]
+    cores = of_nginx.cores.model_copy(update={"load": [0, 2]})
+    events, _ = events_for(of_nginx.model_copy(update={"cores": cores}), tracks=True)
+    assert events == ["exhaustion", "half_open", "cut", "killed"]
+    summary = summarise_events([], "test", PLAN | {"left_out": left_out}, "complete", {})
+    assert sentences(summary) == left_out

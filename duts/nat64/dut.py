@@ -1,0 +1,117 @@
+"""NAT64 by tayga, a program behind a TUN interface of the router (RFC 7915, RFC 6052)."""
+
+import subprocess
+import time
+from typing import Any
+
+from duts.base import Dut
+from harness.errors import StackcostError
+from harness.testbed.namespace import end_group, run
+from harness.testbed.network import CLIENT_ADDRESS
+from harness.testbed.wiring import (
+    CLIENT_PREFIX,
+    DUT_CLIENT_INTERFACE,
+    DUT_SERVER_INTERFACE,
+    SERVER_PREFIX,
+    IpVersion,
+    ipv6_of,
+)
+from servers.base import Endpoint, Task
+
+INTERFACE = "sc-nat64"
+POOL = "10.64.0.0/16"
+OWN_ADDRESS = "10.64.0.1"  # what its own ICMP comes from
+CONFIGURATION = f"""tun-device {INTERFACE}
+ipv4-addr {OWN_ADDRESS}
+prefix {SERVER_PREFIX}/96
+dynamic-pool {POOL}
+"""
+START_PATIENCE_S = 5.0
+STOP_PATIENCE_S = 2.0
+POLL_S = 0.05
+
+
+class Nat64(Dut):
+    """Stateless: frames are translated one by one, and no connection is tracked.
+
+    Servers' IPv6 addresses are their IPv4 ones behind a prefix of 96 bits, and the program takes
+    them from there; to each client it gives an address of a pool at its first frame.
+    """
+
+    name = "dut/nat64"
+    ip_versions = (6,)
+
+    def __init__(self, endpoint: Endpoint, task: Task):
+        super().__init__(endpoint, task)
+        self.log = endpoint.folder / "tayga.log"
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @classmethod
+    def sides(cls, version: IpVersion) -> tuple[IpVersion, IpVersion]:
+        """Servers speak IPv4 whatever clients do."""
+        return version, 4
+
+    def start(self) -> None:
+        """Configure it and its program, and see that it forwards."""
+        try:
+            super().start()
+        except BaseException:
+            self.stop()
+            raise
+
+    def configure(self) -> None:
+        """A router whose way to the servers, and back from them, leads through the program."""
+        super().configure()
+        self._begin()
+        self._wait_until_up()
+        self.enable_ipv6(INTERFACE)
+        self.ip(
+            f"link set {INTERFACE} up",
+            f"route replace {SERVER_PREFIX}/96 dev {INTERFACE}",
+            f"route replace {POOL} dev {INTERFACE}",
+        )
+
+    def check_health(self) -> None:
+        """Both ways out lead to the program, and from it on to the other side."""
+        server, client = self.endpoint.address, ipv6_of(CLIENT_ADDRESS, CLIENT_PREFIX)
+        self.check_way(ipv6_of(server, SERVER_PREFIX), client, DUT_CLIENT_INTERFACE, INTERFACE)
+        self.check_way(server, OWN_ADDRESS, INTERFACE, DUT_SERVER_INTERFACE)
+
+    def processes(self) -> dict[str, int]:
+        """The program beside the threads that poll the links."""
+        translator = {"translator": self._process.pid} if self._process else {}
+        return super().processes() | translator
+
+    def describe(self) -> dict[str, Any]:
+        """As any device, and the program's configuration."""
+        return super().describe() | {"configuration": CONFIGURATION}
+
+    def stop(self) -> None:
+        """End the program; its interface goes with it."""
+        super().stop()
+        if self._process is not None:
+            end_group(self._process, STOP_PATIENCE_S)
+            self._process = None
+
+    def _begin(self) -> None:
+        where = self.endpoint
+        where.folder.mkdir(parents=True, exist_ok=True)
+        file = where.folder / "tayga.conf"
+        file.write_text(f"{CONFIGURATION}data-dir {where.folder}\n")
+        command = ["tayga", "-d", "--config", str(file)]
+        with self.log.open("wb") as log:
+            self._process = run(
+                where.namespace, command, where.cpus, cwd=where.folder, stdout=log, stderr=log
+            )
+
+    def _wait_until_up(self) -> None:
+        assert self._process is not None
+        deadline = time.monotonic() + START_PATIENCE_S
+        while f" {INTERFACE}:" not in self.execute("ip", "-oneline", "link"):
+            if self._process.poll() is not None or time.monotonic() > deadline:
+                words = self.log.read_text(errors="replace").strip().splitlines() or ["no word"]
+                raise StackcostError(
+                    f"tayga made no interface {INTERFACE}: {words[-1]}",
+                    "it needs /dev/net/tun (modprobe tun)",
+                )
+            time.sleep(POLL_S)

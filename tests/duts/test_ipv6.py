@@ -1,0 +1,93 @@
+"""Devices between IPv6 clients and servers of either version, on the real bed."""
+
+import dataclasses
+from pathlib import Path
+
+import pytest
+
+from duts.base import Dut
+from duts.bridge import Bridge
+from duts.forwarding import Forwarding
+from duts.nat44 import Nat44
+from duts.nat64 import Nat64
+from duts.nftables import Nftables
+from harness.analysis import device, flows
+from harness.device.standard import experiment_of
+from harness.errors import StackcostError
+from harness.experiment.session import Session
+from harness.experiment.task import task_of
+from harness.model import Trial
+from harness.testbed.wiring import ipv6_of
+from tests.duts.bed import EXPERIMENT, load_trial, session_of
+
+DUT = EXPERIMENT.dut.model_copy(update={"ip_version": 6})
+IPV6 = EXPERIMENT.model_copy(update={"dut": DUT})
+
+
+def forwarded(session: Session) -> dict[int, int]:
+    """Datagrams that the device's kernel has sent on, by IP version, by its own count."""
+    (_, names), (_, values) = (
+        line.split(maxsplit=1)
+        for line in session.server.execute("cat", "/proc/net/snmp").splitlines()
+        if line.startswith("Ip:")
+    )
+    ipv4 = dict(zip(names.split(), values.split(), strict=True))
+    ipv6 = dict(
+        line.split() for line in session.server.execute("cat", "/proc/net/snmp6").splitlines()
+    )
+    return {4: int(ipv4["ForwDatagrams"]), 6: int(ipv6["Ip6OutForwDatagrams"])}
+
+
+def check_whole(trial: Trial) -> float:
+    """Every connection ended with its whole response; returns how many there were."""
+    opened = flows.client_counter(trial, "tcps_connattempt")
+    assert flows.completed(trial) == opened > 0
+    assert flows.failed(trial) == 0
+    return opened
+
+
+@pytest.mark.bed
+def test_a_router_and_a_firewall_forward_ipv6(tmp_path: Path) -> None:
+    with session_of(Forwarding, tmp_path, IPV6) as session:
+        for kind in (Forwarding, Nftables):
+            session.server = kind(session.bed.endpoint(tmp_path), task_of(IPV6, kind))
+            session.server.start()
+            before = forwarded(session)
+            trial = load_trial(session, 500, 0.5).trial
+            after = forwarded(session)
+            opened = check_whole(trial)
+            assert device.lost_frames(trial) == device.Lost(0, 0, 0)
+            assert after[6] - before[6] > 6 * opened and after[4] == before[4]
+            held = next(s for s in reversed(trial.samples) if s.metric == "conntrack.entries")
+            assert (held.value or 0) >= opened * (kind is Nftables), kind
+
+
+@pytest.mark.bed
+def test_ipv6_clients_reach_ipv4_servers_through_nat64(tmp_path: Path) -> None:
+    with session_of(Nat64, tmp_path, IPV6) as session:
+        trial = load_trial(session, 200, 0.5).trial
+        opened, by_version = check_whole(trial), forwarded(session)
+        program = session.server.processes()["translator"]
+    assert device.lost_frames(trial) == device.Lost(0, 0, 0)
+    assert min(by_version.values()) > 6 * opened, "each frame goes through the router twice"
+    assert not Path(f"/proc/{program}").exists()
+
+
+@pytest.mark.parametrize(("kind", "version"), [(Nat44, 6), (Nat64, 4)])
+def test_a_version_that_a_device_does_not_take_is_refused(kind: type[Dut], version: int) -> None:
+    dut = EXPERIMENT.dut.model_copy(update={"ip_version": version})
+    task = dataclasses.replace(task_of(EXPERIMENT, Bridge), dut=dut)
+    with pytest.raises(StackcostError, match=f"{kind.name} takes no IPv{version}; dut.ip_version"):
+        kind.wiring_for(task)
+
+
+def test_the_standard_set_asks_a_device_for_the_version_that_it_takes() -> None:
+    assert experiment_of("nat64", True, {}).dut.ip_version == 6
+    assert experiment_of("nftables", True, {}).dut.ip_version == 4
+    assert experiment_of("nftables", True, {"ip_version": 6}).dut.ip_version == 6
+    with pytest.raises(StackcostError, match="nginx behind a device answers IPv4"):
+        experiment_of("nftables", True, {"ip_version": 6, "server": "nginx"})
+
+
+def test_an_ipv6_address_ends_with_the_ipv4_one() -> None:
+    assert ipv6_of("16.0.0.200", "2001:2:0:16::") == "2001:2:0:16::1000:c8"
