@@ -12,6 +12,7 @@ from collections.abc import Collection, Mapping
 from harness.analysis.flows import completed_in, shares_cores
 from harness.analysis.readings import Readings
 from harness.collect.cpu_time import CpuSeconds, cpu_seconds, seconds_by_process
+from harness.model import Sample
 
 POLL_THREAD = "napi/"  # what the kernel names threads that poll an interface
 POLL_ROLE = "receive-poll"  # what a server that lists them among its processes calls them
@@ -123,6 +124,26 @@ def foreign_share(seen: Readings, cpus: Collection[int], phase: str = "sustain")
     return foreign / (window.length * len(cpus))
 
 
+def own_series(seen: Readings, cpus: Collection[int]) -> list[list[Sample]]:
+    """The counters that make up `kernel_seconds` on some cores; none on cores that are shared."""
+    if shares_cores(seen.trial):
+        return []
+    own = _own_processes(seen)
+    of_cores = [
+        series
+        for cpu in cpus
+        for kind in ("irq", "softirq")
+        for series in seen.series("cpu.exact_time", cpu=str(cpu), kind=kind)
+    ]
+    of_tasks = [
+        series
+        for cpu in cpus
+        for series in seen.series("task.time", cpu=str(cpu))
+        if series[0].labels["process"] in own or series[0].labels["command"].startswith(POLL_THREAD)
+    ]
+    return of_cores + of_tasks if of_cores and of_tasks else []
+
+
 def _process_seconds(
     seen: Readings, cpus: Collection[int], phase: str, **wanted: str
 ) -> float | None:
@@ -130,14 +151,19 @@ def _process_seconds(
 
     A device that has no program, but threads of the kernel that poll its links, takes none.
     """
-    roles = {s.labels["process"]: s.labels["role"] for s in seen.samples("process.cpu_time")}
-    own = {process for process, role in roles.items() if not role.startswith(POLL_ROLE)}
+    own = _own_processes(seen)
     by_process = [
         seen.by_label("task.time", phase, "process", cpu=str(cpu), **wanted) for cpu in cpus
     ]
-    if not roles or not any(by_process):
+    if not seen.samples("process.cpu_time") or not any(by_process):
         return None
     return sum(spent for each in by_process for name, spent in each.items() if name in own)
+
+
+def _own_processes(seen: Readings) -> set[str]:
+    """The server's processes, without threads of the kernel that count as such."""
+    roles = {s.labels["process"]: s.labels["role"] for s in seen.samples("process.cpu_time")}
+    return {process for process, role in roles.items() if not role.startswith(POLL_ROLE)}
 
 
 def _poll_seconds(seen: Readings, cpus: Collection[int], phase: str) -> float:

@@ -54,6 +54,10 @@ class Readings:
         """All samples of some metrics."""
         return [s for metric in metrics for _, part in self._matching(metric, {}) for s in part]
 
+    def series(self, metric: str, **wanted: str) -> list[list[Sample]]:
+        """The samples of each series of a metric, in order of reading."""
+        return [samples for _, samples in self._matching(metric, wanted)]
+
     def why_unknown(self, metric: str) -> str:
         """The reason a collector gave for not knowing a metric; empty when it gave none."""
         reasons = (sample.reason for sample in self.samples(metric))

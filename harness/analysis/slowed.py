@@ -19,11 +19,17 @@ def _of_core(seen: Readings, cpu: int, phase: str) -> float | None:
     spent, count = (
         seen.growth(metric, phase, cpu=str(cpu)) for metric in ("core.work_time", "core.work_count")
     )
-    least = [
-        sample.value
-        for sample in seen.samples("core.work_least")
-        if sample.labels.get("cpu") == str(cpu) and sample.value is not None
-    ]
-    if spent is None or not count or not least:
-        return None
-    return spent / count / min(least) - 1
+    least = least_seconds(seen, cpu)
+    return spent / count / least - 1 if spent is not None and count and least else None
+
+
+def least_seconds(seen: Readings, cpu: int) -> float | None:
+    """The least that the piece of known work took on a core since the server was started."""
+    return min(
+        (
+            sample.value
+            for sample in seen.samples("core.work_least")
+            if sample.labels.get("cpu") == str(cpu) and sample.value is not None
+        ),
+        default=None,
+    )

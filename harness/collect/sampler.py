@@ -1,6 +1,7 @@
 """Reads all collectors, at an interval and on demand at the edges of a window."""
 
 import contextlib
+import math
 import os
 import queue
 import threading
@@ -28,6 +29,7 @@ class Sampler:
         self.samples: list[Sample] = []
         self._collectors = collectors
         self._interval = interval_s
+        self._often: tuple[Collection[str], float] = ((), math.inf)
         self._cpus = cpus
         self._failed: dict[str, str] = {}
         self._requests: queue.Queue[Future[list[Sample]] | None] = queue.Queue()
@@ -50,6 +52,10 @@ class Sampler:
         self._requests.put(request)
         return request.result()
 
+    def read_often(self, names: Collection[str], interval_s: float) -> None:
+        """From the next reading on, read the collectors of these names at this interval, too."""
+        self._often = (names, interval_s)
+
     def _run(self) -> None:
         if self._cpus:
             os.sched_setaffinity(0, self._cpus)  # of this thread, and of what collectors start
@@ -60,17 +66,24 @@ class Sampler:
             self._serve()
 
     def _serve(self) -> None:
-        due = time.monotonic() + self._interval
+        due = soon = time.monotonic() + self._interval
         while True:
             request: Future[list[Sample]] | None = Future()  # a periodic one: nobody waits for it
-            with contextlib.suppress(queue.Empty):
-                request = self._requests.get(timeout=max(0.0, due - time.monotonic()))
+            names: Collection[str] | None = None  # all
+            try:
+                request = self._requests.get(timeout=max(0.0, min(due, soon) - time.monotonic()))
+            except queue.Empty:
+                if time.monotonic() < due:
+                    names = self._often[0]
             if request is None:
                 return
-            read = [sample for each in self._collectors for sample in self._read(each)]
+            wanted = [each for each in self._collectors if names is None or each.name in names]
+            read = [sample for each in wanted for sample in self._read(each)]
             self.samples += read
             request.set_result(read)
-            due = max(due, time.monotonic() - self._interval) + self._interval
+            soon = time.monotonic() + self._often[1]
+            if names is None:
+                due = max(due, time.monotonic() - self._interval) + self._interval
 
     def _start(self, collector: Collector) -> None:
         try:

@@ -12,7 +12,7 @@ from harness.gate.fingerprint import Fingerprint, key
 from harness.gate.trial import GateTrial
 from harness.store.manifest import utc_now
 
-FORMAT: Literal["stackcost-baseline/2"] = "stackcost-baseline/2"
+FORMAT: Literal["stackcost-baseline/3"] = "stackcost-baseline/3"
 
 
 class Baseline(BaseModel):
@@ -23,7 +23,7 @@ class Baseline(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    format: Literal["stackcost-baseline/2"] = FORMAT
+    format: Literal["stackcost-baseline/3"] = FORMAT
     experiment: str
     system: str
     machine: Fingerprint

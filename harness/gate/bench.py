@@ -1,4 +1,4 @@
-"""Measures rounds of trials; each round on a test bed of its own."""
+"""Measures trials, each on a test bed of its own."""
 
 import itertools
 import re
@@ -12,7 +12,7 @@ from rich.console import Console
 from harness.analysis.readings import Readings
 from harness.collect.machine import describe_machine
 from harness.errors import StackcostError
-from harness.experiment.attempts import check_carrier, storing, until_undisturbed
+from harness.experiment.attempts import check_carrier, storing
 from harness.experiment.identity import profile_hashes
 from harness.experiment.load_trial import OVERHANG_S, offer_load, prepare_load
 from harness.experiment.matrix import Variant
@@ -20,6 +20,7 @@ from harness.experiment.progress import Progress
 from harness.experiment.recorded import recorded
 from harness.experiment.session import Session, open_session
 from harness.gate.trial import GateTrial, gate_trial
+from harness.gate.undisturbed import OFTEN, SLICE_S
 from harness.model import Trial
 from harness.search.trials import TIME_WAIT_S, reset_server
 from harness.store import Manifest, RunFolder
@@ -28,15 +29,16 @@ from harness.testbed.signals import ending_signals_raise
 from servers.registry import server_class
 
 WARM_UP_S = 1.0  # above the client's TIME_WAIT
-SUSTAIN_S = 1.5
+SUSTAIN_S = 5.0
+SEARCH_SUSTAIN_S = 1.5
 DRAIN_S = 0.6
 FIRST_LOAD = 2000.0  # connections/s, where the look for the most that it completes begins
 STEP = 1.6
 # Of that most: it keeps up even while a neighbour of the machine slows its cores by a half, and no
 # work is lost on connections that are sent again and again.
 LOAD = 0.55
-REPEATS = 2  # of a disturbed trial
 SETUP_S = 6.0
+SEARCH = 0  # round of the trials that find the load
 
 
 class Bench(Protocol):
@@ -48,8 +50,8 @@ class Bench(Protocol):
     def steady_load(self) -> float:
         """Connections/s that the server surely keeps up with, and that keep it busy."""
 
-    def measure(self, offered_cps: float, trials: int) -> list[GateTrial]:
-        """One round."""
+    def measure(self, offered_cps: float) -> GateTrial:
+        """One trial."""
 
     @property
     def folder(self) -> str:
@@ -82,9 +84,7 @@ class LocalBench:
     """Trials on the test bed of this machine; all are stored as soon as they are over."""
 
     def __init__(self, target: Variant, run: RunFolder, manifest: Manifest, progress: Progress):
-        times = {"warm_up_s": WARM_UP_S, "sustain_s": SUSTAIN_S, "drain_s": DRAIN_S}
         self._target = target
-        self._part = target.experiment.load.model_copy(update=times)
         self._run = run
         self._manifest = manifest
         self._progress = progress
@@ -118,31 +118,23 @@ class LocalBench:
         with self._session("how much it takes") as session:
             load, most = FIRST_LOAD, 0.0
             while True:
-                found = self._trial(session, 0, load)
+                _, found = self._trial(session, SEARCH, load, SEARCH_SUSTAIN_S)
                 most = max(most, found.completed_cps)
                 if not found.kept_up:
                     return round(LOAD * most, -2)
                 load *= STEP
 
-    def measure(self, offered_cps: float, trials: int) -> list[GateTrial]:
-        """One round on a fresh test bed."""
+    def measure(self, offered_cps: float) -> GateTrial:
+        """A trial on a fresh test bed; a disturbed one is set aside."""
+        self._plan(SETUP_S)
         number = next(self._rounds)
-        self._planned += SETUP_S + trials * self._seconds_of_trial()
-        self._progress.expect(self._planned)
         with self._session(f"round {number}") as session:
+            session.sampler.read_often(OFTEN, SLICE_S)
             self._pass(SETUP_S)
-            return [self._undisturbed(session, number, offered_cps) for _ in range(trials)]
-
-    def _undisturbed(self, session: Session, number: int, offered_cps: float) -> GateTrial:
-        """A trial, made again while it was disturbed; the last one counts."""
-
-        def attempt(repeat: int) -> GateTrial:
-            if repeat:
-                self._planned += self._seconds_of_trial()
-                self._progress.expect(self._planned)
-            return self._trial(session, number, offered_cps)
-
-        return until_undisturbed(attempt, lambda trial: trial.disturbed, REPEATS)[-1]
+            stored, found = self._trial(session, number, offered_cps, SUSTAIN_S)
+        if found.disturbed:
+            self._run.set_aside([stored.number], "disturbed, another was made instead")
+        return found
 
     @contextmanager
     def _session(self, what: str) -> Iterator[Session]:
@@ -163,26 +155,38 @@ class LocalBench:
             prepare_load(session)
             yield session
 
-    def _trial(self, session: Session, number: int, offered_cps: float) -> GateTrial:
+    def _trial(
+        self, session: Session, number: int, offered_cps: float, sustain_s: float
+    ) -> tuple[Trial, GateTrial]:
+        """A trial as it is stored, and what is kept of it."""
         trial = Trial(self._target.name, next(self._numbers), offered_cps, load={"round": number})
+        if number == SEARCH:
+            trial.set_aside = "a trial of the search for the load"
         trial.load["response_bytes"] = session.response_bytes
+        self._plan(_seconds_of_trial(sustain_s))
+        times = {"warm_up_s": WARM_UP_S, "sustain_s": sustain_s, "drain_s": DRAIN_S}
         session.say(f"{offered_cps:,.0f} connections/s")
         with storing(self._run, session, trial):
-            offer_load(session, trial, self._part)
+            offer_load(session, trial, session.experiment.load.model_copy(update=times))
         check_carrier(trial)
         reset_server(session)
-        self._pass(self._seconds_of_trial())
+        self._pass(_seconds_of_trial(sustain_s))
         found = gate_trial(Readings(trial), session.experiment.cores.server)
         if found is None:
             raise StackcostError(
                 f"{session.where}: the generator counted no connection of trial {trial.number}",
                 f"see its log below {session.folder}",
             )
-        return found
+        return trial, found
 
-    def _seconds_of_trial(self) -> float:
-        return WARM_UP_S + SUSTAIN_S + OVERHANG_S + TIME_WAIT_S + DRAIN_S
+    def _plan(self, seconds: float) -> None:
+        self._planned += seconds
+        self._progress.expect(self._planned)
 
     def _pass(self, seconds: float) -> None:
         self._passed += seconds
         self._progress.reach(self._passed)
+
+
+def _seconds_of_trial(sustain_s: float) -> float:
+    return WARM_UP_S + sustain_s + OVERHANG_S + TIME_WAIT_S + DRAIN_S

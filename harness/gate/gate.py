@@ -1,7 +1,7 @@
 """The gate: measures until it can tell, at most as long as planned, and remembers what it saw.
 
-It looks at the trials after every round from the second on and ends as soon as they tell. A look
-is a test of its own, so each has its part of the rate at which the whole may be wrong (Bonferroni).
+It looks at the trials several times and ends as soon as they tell. A look is a test of its own, so
+each has its part of the rate at which the whole may be wrong (Bonferroni).
 """
 
 from collections.abc import Callable
@@ -22,7 +22,7 @@ from harness.gate.baseline import (
 from harness.gate.bench import Bench
 from harness.gate.fingerprint import fingerprint, in_words, key
 from harness.gate.history import HISTORY, Entry, append
-from harness.gate.trial import GateTrial
+from harness.gate.trial import GateTrial, comparable
 from harness.gate.verdict import Verdict, against_baseline, against_ceiling
 from harness.gate.words import baseline_sentence, explain, sentence
 from harness.testbed.lock import RunLock
@@ -34,17 +34,41 @@ OVERLOAD = 1.3  # offered load over the number that is to be reached
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """How much is measured: trials in a round, and after which rounds it looks whether it can tell.
+    """How much is measured: after how many trials it looks whether it can tell.
 
-    A baseline has the trials of all rounds.
+    A baseline has the trials of all looks.
     """
 
-    trials: int
     looks: tuple[int, ...]
 
 
-FULL = Effort(trials=5, looks=(2, 3, 4))
-QUICK = Effort(trials=4, looks=(2,))
+ATTEMPTS = 2  # trials for each that can be compared
+FULL = Effort(looks=(6, 10, 14))
+QUICK = Effort(looks=(8,))
+
+
+def measure_until_told(
+    measure: Callable[[], GateTrial],
+    judge: Callable[[list[GateTrial], float], Verdict],
+    looks: tuple[int, ...],
+) -> tuple[Verdict, list[GateTrial]]:
+    """Trials and the verdict on them. `judge`: of all trials so far, at the rate of one look."""
+    trials: list[GateTrial] = []
+    for look in looks:
+        measure_more(trials, measure, look)
+        verdict = judge(trials, RATE / len(looks))
+        if verdict.outcome != "cannot tell":
+            break
+    return verdict, trials
+
+
+def measure_more(
+    trials: list[GateTrial], measure: Callable[[], GateTrial], wanted: int
+) -> list[GateTrial]:
+    """Until so many can be compared, or twice as many were made: a host may never be quiet."""
+    while len(comparable(trials)) < wanted and len(trials) < ATTEMPTS * wanted:
+        trials.append(measure())
+    return trials
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,11 +109,7 @@ class Gate:
         path = baseline_path(self.folder, self.experiment, self.target.name, machine)
         with RunLock(LOCK_PATIENCE_S), self.place.open(self.target) as bench:
             load = bench.steady_load()
-            trials = [
-                trial
-                for _ in range(self.effort.looks[-1])
-                for trial in bench.measure(load, self.effort.trials)
-            ]
+            trials = measure_more([], lambda: bench.measure(load), self.effort.looks[-1])
             baseline = Baseline(
                 experiment=self.experiment,
                 system=self.target.name,
@@ -130,15 +150,10 @@ class Gate:
         judge: Callable[[list[GateTrial], float], Verdict],
         baseline: Baseline | None,
     ) -> Result:
-        rate = RATE / len(self.effort.looks)
-        now: list[GateTrial] = []
         with RunLock(LOCK_PATIENCE_S), self.place.open(self.target) as bench:
-            for number in range(1, self.effort.looks[-1] + 1):
-                now += bench.measure(offered_cps, self.effort.trials)
-                if number in self.effort.looks:
-                    verdict = judge(now, rate)
-                    if verdict.outcome != "cannot tell":
-                        break
+            verdict, now = measure_until_told(
+                lambda: bench.measure(offered_cps), judge, self.effort.looks
+            )
             said = f"{self.target.name}: {sentence(verdict)}"
             text = explain(said, verdict, now, baseline, bench.setup(), bench.folder)
             result = Result(verdict.outcome, said, text, verdict, bench.folder)

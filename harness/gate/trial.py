@@ -1,5 +1,6 @@
 """What the gate keeps of a trial, small enough to be committed."""
 
+import math
 from collections.abc import Collection, Sequence
 from statistics import median
 
@@ -11,10 +12,13 @@ from harness.analysis.breakdown import softirq_cost
 from harness.analysis.checks import SLOWED_LIMIT
 from harness.analysis.flows import completed_rate
 from harness.analysis.readings import Readings
+from harness.gate.undisturbed import undisturbed
 
 KEPT_UP = 0.95  # of what is offered; a server that completes less has reached its ceiling
 FOREIGN_LIMIT = 0.10  # of the server's cores; beyond it less may be the machine's fault
 FULL_IDLE = 0.05  # of the server's cores; with more idle time they could do more
+LEAST_JUDGED = 4  # trials; with fewer, all are judged, however much they spread
+FASTEST_OF = 10  # of so many trials one may have been on a core that was faster than it is
 DIGITS = 6  # significant ones, in a file that people read
 
 
@@ -24,7 +28,9 @@ class GateTrial(BaseModel):
     `cps`: `completed_cps` for whole cores at their own speed. Of a server that kept up with the
     offered load, divided by the share of its cores' time that it took; of one that did not, by
     the share that other programs and the hypervisor left to it. Times 1 + `slowed`, by how
-    much something outside of the machine slowed its cores. `foreign`: the share that others took (0
+    much something outside of the machine slowed its cores. `counted_s`: seconds in which nothing
+    did; if there are, share, `cpu` and `slowed` are of them alone. `full_speed_us`: the least that
+    a piece of known work took on this test bed. `foreign`: the share that others took (0
     to 1). `idle`: the share of the server's cores that found nothing to do. None: not read.
     """
 
@@ -38,6 +44,8 @@ class GateTrial(BaseModel):
     foreign: float | None = None
     idle: float | None = None
     slowed: float | None = None
+    counted_s: float | None = None
+    full_speed_us: float | None = None
 
     @property
     def disturbed(self) -> bool:
@@ -61,20 +69,61 @@ def gate_trial(seen: Readings, cpus: Collection[int]) -> GateTrial | None:
     if rate is None:
         return None
     foreign, slowed = _taken_share(seen, cpus), speed.slowed_share(seen, cpus)
-    cost = cpu.server_cost(seen, cpus)
-    share = 1 - (foreign or 0.0)
+    cost, softirq = cpu.server_cost(seen, cpus), softirq_cost(seen, cpus)
+    share, counted = 1 - (foreign or 0.0), None
     if _kept_up(rate, seen.trial.offered_cps):
         share = _own_share(rate, cost, cpus) or 1.0
+        counted = undisturbed(seen, cpus)
+        if counted:
+            cost, softirq = (_times(each, counted.busy / share) for each in (cost, softirq))
+            share, slowed = counted.busy, counted.slowed
+    full_us = [(speed.least_seconds(seen, each) or 0.0) * cpu.MICROSECONDS for each in cpus]
     return GateTrial(
         cps=_short(rate / share * (1 + (slowed or 0.0))),
         completed_cps=_short(rate),
         offered_cps=seen.trial.offered_cps,
         cpu=_short_cost(cost),
-        softirq=_short_cost(softirq_cost(seen, cpus)),
+        softirq=_short_cost(softirq),
         foreign=None if foreign is None else _short(foreign),
         idle=_idle_share(seen, cpus),
         slowed=None if slowed is None else _short(slowed),
+        counted_s=_short(counted.seconds) if counted else None,
+        full_speed_us=_short(max(full_us)) if all(full_us) else None,
     )
+
+
+def judged(trials: Sequence[GateTrial], others: Sequence[GateTrial]) -> list[GateTrial]:
+    """Those that are comparable with each other and with the others.
+
+    All of them when too few are, with what slowed the cores of their test bed corrected.
+    """
+    full_us = _full_speed([*trials, *others])
+    found = comparable(trials, others)
+    return found if len(found) >= LEAST_JUDGED else [_at(trial, full_us) for trial in trials]
+
+
+def comparable(trials: Sequence[GateTrial], others: Sequence[GateTrial] = ()) -> list[GateTrial]:
+    """Those that were not disturbed, on cores that ran as fast once as they did in the others."""
+    most = (1 + SLOWED_LIMIT) * _full_speed([*trials, *others])
+    return [
+        trial
+        for trial in trials
+        if not trial.disturbed and (trial.full_speed_us is None or trial.full_speed_us <= most)
+    ]
+
+
+def _full_speed(trials: Sequence[GateTrial]) -> float:
+    """The least that the known work took, us; infinite when it was not read."""
+    known = sorted(t.full_speed_us for t in trials if t.full_speed_us is not None)
+    return known[len(known) // FASTEST_OF] if known else math.inf
+
+
+def _at(trial: GateTrial, full_us: float) -> GateTrial:
+    if trial.slowed is None or trial.full_speed_us is None:
+        return trial
+    slower = trial.full_speed_us / full_us
+    slowed = (1 + trial.slowed) * slower - 1
+    return trial.model_copy(update={"cps": trial.cps * slower, "slowed": slowed})
 
 
 def foreign_share(trials: Sequence[GateTrial]) -> float:
@@ -117,6 +166,10 @@ def _idle_share(seen: Readings, cpus: Collection[int]) -> float | None:
     if len(known) < len(cores):
         return None
     return _short(sum(known) / (seen.trial.phases["sustain"].length * len(cpus)))
+
+
+def _times(cost: cpu.Cost, factor: float) -> cpu.Cost:
+    return {kind: None if spent is None else spent * factor for kind, spent in cost.items()}
 
 
 def _short(value: float) -> float:

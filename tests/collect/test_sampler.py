@@ -61,6 +61,17 @@ def test_readings_go_on_at_the_interval_between_the_edges() -> None:
     assert turns.turn == read, "a sampler that was left still reads"
 
 
+def test_some_are_read_more_often() -> None:
+    often, seldom = Turns("often"), Turns("seldom")
+    with Sampler([often, seldom], interval_s=60) as sampler:
+        sampler.read_often(["often"], 0.01)
+        sampler.read_now()
+        deadline = time.monotonic() + 20
+        while often.turn < 10 and time.monotonic() < deadline:
+            time.sleep(0.01)
+    assert often.turn >= 10 and seldom.turn == 2
+
+
 def test_a_collector_that_cannot_start_is_unknown_and_the_others_go_on() -> None:
     bad, good = Turns("bad", fail_start=True), Turns("good")
     with Sampler([bad, good], interval_s=60) as sampler:

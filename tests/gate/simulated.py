@@ -18,6 +18,8 @@ CPU = {"user": 10.0, "system": 40.0, "irq": 5.0, "softirq": 60.0}
 class Simulated:
     """Completes `ceiling` connections/s, give or take `noise` (standard deviation, a share).
 
+    `disturbed`: of so many of four trials no part was free of a neighbour, and their noise is
+    four times as large.
     `log`: takes a line at the begin and at the end of each use, to see whether two overlap.
     """
 
@@ -26,6 +28,8 @@ class Simulated:
     softirq_us: float = 60.0
     foreign: float = 0.0
     slowed: float = 0.0
+    disturbed: int = 0
+    full_speed_us: float = 5.9
     processor: str = "Processor A"
     configuration: str = "worker_processes 1;\nsendfile on;\n"
     log: str = ""
@@ -58,12 +62,11 @@ class Simulated:
     def steady_load(self) -> float:
         return 0.55 * self.ceiling
 
-    def measure(self, offered_cps: float, trials: int) -> list[GateTrial]:
-        self.loads += [offered_cps] * trials
-        return [self._trial(offered_cps) for _ in range(trials)]
-
-    def _trial(self, offered_cps: float) -> GateTrial:
-        cps = self.ceiling * self._random.gauss(1, self.noise)
+    def measure(self, offered_cps: float) -> GateTrial:
+        self.loads.append(offered_cps)
+        disturbed = len(self.loads) % 4 < self.disturbed
+        noise = 4 * self.noise if disturbed else self.noise
+        cps = self.ceiling * self._random.gauss(1, noise)
         return GateTrial(
             cps=cps,
             completed_cps=cps * (1 - self.foreign),
@@ -72,7 +75,8 @@ class Simulated:
             softirq={"NET_RX": self.softirq_us - 5, "TIMER": 2.0},
             foreign=self.foreign,
             idle=0.0,
-            slowed=self.slowed,
+            slowed=0.1 if disturbed else self.slowed,
+            full_speed_us=self.full_speed_us,
         )
 
     def _note(self, what: str) -> None:

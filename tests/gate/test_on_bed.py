@@ -18,7 +18,7 @@ OVERLOAD_CPS = 30_000.0  # more than nginx on one core and this generator can do
 @pytest.mark.bed
 def test_a_saturated_server_is_measured_and_stored(tmp_path: Path) -> None:
     with RunLock(60), open_bench(target_of(FILE), tmp_path, ["test"]) as bench:
-        (trial,) = bench.measure(OVERLOAD_CPS, 1)
+        trial = bench.measure(OVERLOAD_CPS)
         setup = bench.setup()
     assert not trial.kept_up and 0 < trial.completed_cps <= trial.cps < OVERLOAD_CPS
     assert all(trial.cpu[kind] for kind in ("user", "system", "softirq")) and trial.softirq

@@ -16,10 +16,11 @@ from tests.gate.simulated import Simulated
 
 def history(path: Path, ceilings: list[float]) -> Path:
     for at, ceiling in enumerate(ceilings):
+        place = Simulated(ceiling, seed=at)
         append(
             path,
             Entry.of(
-                Simulated(ceiling, seed=at).measure(10_000, 8),
+                [place.measure(10_000) for _ in range(8)],
                 time=f"2026-01-{at + 1:02}T03:00:00+00:00",
                 test="test_cps.py::test_front_end",
                 experiment="nginx_kernel",

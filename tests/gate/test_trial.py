@@ -1,13 +1,14 @@
 """What the gate makes of a trial's readings."""
 
+import itertools
 from dataclasses import replace
 
 import pytest
 
 from harness.analysis.readings import Readings
 from harness.gate.trial import GateTrial, gate_trial
-from harness.model import Trial
-from tests.analysis.trials import add_other_program, counter, gauge, load_trial
+from harness.model import Kind, Sample, Trial
+from tests.analysis.trials import START, add_other_program, counter, gauge, load_trial
 
 
 def found(trial: Trial) -> GateTrial:
@@ -39,5 +40,33 @@ def test_slow_cores_are_corrected_for_and_disturb() -> None:
     known = trial.samples
     same = replace(trial, samples=known + counter("core.work_time", 500 * 6.06e-6, {"cpu": "1"}))
     slow = replace(trial, samples=known + counter("core.work_time", 500 * 7.2e-6, {"cpu": "1"}))
-    assert not found(same).disturbed and found(same).cps == pytest.approx(10_100)
-    assert found(slow).disturbed and found(slow).cps == pytest.approx(12_000)
+    assert found(same).cps == pytest.approx(10_100)
+    assert found(slow).cps == pytest.approx(12_000)
+    assert found(slow).disturbed and not found(same).disturbed
+
+
+def tenths(metric: str, grown: list[float], labels: dict[str, str]) -> list[Sample]:
+    """A counter read at all tenths of a second of the window."""
+    values = itertools.accumulate(grown, initial=5.0)
+    return [
+        Sample(START + tenth / 10, metric, labels, value, "1", Kind.COUNTER, "made for a test")
+        for tenth, value in enumerate(values)
+    ]
+
+
+def test_only_the_slices_that_no_neighbour_slowed_count() -> None:
+    """Of 10 s at 1000 connections/s, 3 s are slowed: there 150 us for each, and 100 us else."""
+    trial = load_trial(offered=1000, completed=10_000)
+    trial.samples = [s for s in trial.samples if s.metric != "task.time"]
+    slow = [30 <= tenth < 60 for tenth in range(100)]
+    task = {"cpu": "1", "process": "7", "thread": "7", "command": "nginx", "kind": "task"}
+    # The kernel's part is 50 us throughout.
+    trial.samples += tenths("task.time", [0.01 if each else 0.005 for each in slow], task)
+    trial.samples += tenths("core.work_count", [5] * 100, {"cpu": "1"})
+    trial.samples += tenths(
+        "core.work_time", [5 * (8e-6 if s else 6e-6) for s in slow], {"cpu": "1"}
+    )
+    trial.samples += gauge("core.work_least", [6e-6], {"cpu": "1"})
+    gate = found(trial)
+    assert gate.counted_s == pytest.approx(7.0) and gate.cps == pytest.approx(10_000, rel=0.01)
+    assert not gate.disturbed and sum(v or 0 for v in gate.cpu.values()) == pytest.approx(100, 0.01)
