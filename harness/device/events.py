@@ -59,7 +59,7 @@ def run_event(session: Session, trial: Trial, event: Event, settings: EventSetti
             now, read = session.read_edge(), groups.read()
             of_groups += read + latency.read()
             unanswered.append((now - began, _unanswered(read)))
-            if event in EXHAUSTING and _works_again(unanswered, settings):
+            if event in EXHAUSTING and works_again(unanswered, settings):
                 client.stop()
                 break
             session.progress.pause(EVERY_S)
@@ -81,7 +81,7 @@ def _unanswered(read: Sequence[Sample]) -> float:
     return counted.get("tcps_connattempt", 0.0) - counted.get("tcps_connects", 0.0)
 
 
-def _works_again(unanswered: Sequence[tuple[float, float]], settings: EventSettings) -> bool:
+def works_again(unanswered: Sequence[tuple[float, float]], settings: EventSettings) -> bool:
     """Whether since the flood all new connections were answered for `STEADY_S`, but a few."""
     now = unanswered[-1][0]
     recent = [count for at, count in unanswered if at > now - STEADY_S]

@@ -82,4 +82,4 @@ class EventSettings(BaseModel):
         return {name: {"group": name, **arguments} for name, arguments in groups.items()}
 
 
-QUICK = EventSettings(seconds=80, half_open_seconds=40, mix_step_s=3, dead_timeout_s=5)
+QUICK = EventSettings(seconds=80, half_open_seconds=80, mix_step_s=3, dead_timeout_s=5)

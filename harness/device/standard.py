@@ -110,12 +110,13 @@ def report_of(folders: Sequence[RunFolder], console: Console) -> Path:
 
 
 def _search(of: Of, quick: bool) -> Settings:
-    """The usual search; a quick one begins higher, has wider bounds, and an end."""
+    """The usual search; a quick one begins higher, ends sooner, and one trial decides on a load."""
     if not quick:
         return settings_for(of)
     most = QUICK_FLOWS if of == "flows" else None
     usual = settings_for(of, quick, QUICK_WIDTH, most)
-    return usual.model_copy(update={"first_load": QUICK_FIRST})
+    once = usual.final_trial_duration
+    return usual.model_copy(update={"first_load": QUICK_FIRST, "duration_sum": once})
 
 
 def _runs(

@@ -7,21 +7,18 @@ from harness.testbed.lock import RunLock
 from harness.testbed.namespace import end_processes, processes_inside
 
 
-def remove_leftovers() -> list[str]:
-    """Remove everything a killed run left; returns what was removed, in words.
-
-    StackcostError when a run is going now: what it uses is no leftover.
-    """
-    with RunLock():
-        return undo_all()
-
-
 def undo_all() -> list[str]:
     """End the programs inside our namespaces, let go of what Onload has, then remove these, then
     restore the hugepages and the settings of the whole machine, and remove bulky folders.
 
-    What is ours is known by name. The caller holds the RunLock.
+    What is ours is known by name; returns what was undone, in words. StackcostError when another
+    process has a run going now: what it uses is no leftover.
     """
+    with RunLock():
+        return _undo_all()
+
+
+def _undo_all() -> list[str]:
     done = []
     try:
         existing = network.existing_namespaces()

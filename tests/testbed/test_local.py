@@ -14,7 +14,7 @@ import pytest
 from harness.errors import StackcostError
 from harness.testbed import hugepages, network
 from harness.testbed.idle import DEVICE
-from harness.testbed.leftovers import remove_leftovers
+from harness.testbed.leftovers import undo_all
 from harness.testbed.local import LocalTestbed
 from harness.testbed.namespace import execute, processes_inside
 
@@ -47,7 +47,7 @@ def holder() -> Iterator[subprocess.Popen[str]]:
     process.kill()
     process.wait()
     process.stdout.close()
-    remove_leftovers()
+    undo_all()
 
 
 def assert_nothing_left(pages_before: int) -> None:
@@ -175,10 +175,10 @@ def test_clean_says_what_it_removed(holder: subprocess.Popen[str]) -> None:
     before = pages() - 8
     holder.kill()
     holder.wait()
-    said = " ".join(remove_leftovers())
+    said = " ".join(undo_all())
     assert "ended 1 program" in said and "stackcost-server" in said and "hugepages" in said
     assert_nothing_left(before)
-    assert remove_leftovers() == []
+    assert undo_all() == []
 
 
 @pytest.mark.bed
@@ -186,7 +186,7 @@ def test_a_second_run_is_refused_by_name_of_the_first(holder: subprocess.Popen[s
     with pytest.raises(StackcostError, match=f"pid {holder.pid}, since 20"), LocalTestbed():
         pass
     with pytest.raises(StackcostError, match=f"pid {holder.pid}"):
-        remove_leftovers()
+        undo_all()
     assert holder.poll() is None
     assert len(processes_inside("stackcost-server")) == 1
 
