@@ -59,17 +59,18 @@ class Dut(Server):
 
     @classmethod
     def wiring_for(cls, task: Task) -> Wiring:
-        """That of its kind, with a server's end when a real one stands behind the device.
+        """That of its kind, with a server's end when a real one stands behind the device."""
+        cls.check_takes(task.dut.ip_version)
+        wiring = cls.wiring.over(cls.sides(task.dut.ip_version))
+        return wiring if task.dut.server == "engine" else wiring.with_server()
 
-        StackcostError when it does not take the IP version that is asked for.
-        """
-        version = task.dut.ip_version
+    @classmethod
+    def check_takes(cls, version: IpVersion) -> None:
+        """StackcostError unless clients may speak this version to it."""
         if version not in cls.ip_versions:
             raise StackcostError(
                 f"{cls.name} takes no IPv{version}", f"dut.ip_version: {cls.ip_versions[0]}"
             )
-        wiring = cls.wiring.over(cls.sides(version))
-        return wiring if task.dut.server == "engine" else wiring.with_server()
 
     @classmethod
     def sides(cls, version: IpVersion) -> tuple[IpVersion, IpVersion]:

@@ -82,9 +82,12 @@ def _settings(usual: DutSettings, entry: str, wanted: Mapping[str, Any]) -> DutS
     if "ip_version" not in chosen and issubclass(kind, Dut):
         chosen["ip_version"] = kind.ip_versions[0]
     try:
-        return DutSettings.model_validate(usual.model_dump() | chosen)
+        dut = DutSettings.model_validate(usual.model_dump() | chosen)
     except ValidationError as error:
         raise StackcostError(error.errors()[0]["msg"].removeprefix("Value error, ")) from error
+    if issubclass(kind, Dut):
+        kind.check_takes(dut.ip_version)
+    return dut
 
 
 def _within(pattern: Experiment, limit: int | None) -> dict[str, Section]:

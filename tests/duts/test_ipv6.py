@@ -85,6 +85,8 @@ def test_the_standard_set_asks_a_device_for_the_version_that_it_takes() -> None:
     assert experiment_of("nat64", True, {}).dut.ip_version == 6
     assert experiment_of("nftables", True, {}).dut.ip_version == 4
     assert experiment_of("nftables", True, {"ip_version": 6}).dut.ip_version == 6
+    with pytest.raises(StackcostError, match="dut/nat44 takes no IPv6"):
+        experiment_of("nat44", True, {"ip_version": 6})
     with pytest.raises(StackcostError, match="nginx behind a device answers IPv4"):
         experiment_of("nftables", True, {"ip_version": 6, "server": "nginx"})
 
