@@ -26,11 +26,12 @@ def export(
     """Write a run's figures as one long table, each with unit, definition and source."""
     import sys
 
+    from harness.files import write_whole
     from harness.report.export import encode
     from harness.store import RunFolder
 
     content = encode(RunFolder.open(run), form.value)
     if out:
-        out.write_bytes(content)
+        write_whole(out, content)
     else:
         sys.stdout.buffer.write(content)

@@ -8,6 +8,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from harness.errors import StackcostError
+from harness.files import write_whole
 from harness.gate.fingerprint import Fingerprint, key
 from harness.gate.trial import GateTrial
 from harness.store.manifest import utc_now
@@ -53,9 +54,7 @@ def read_baseline(path: Path) -> Baseline:
 def write_baseline(path: Path, baseline: Baseline) -> None:
     """Write or replace it; each trial on lines of its own, so that a change of it is read."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = path.with_name(f".{path.name}.unfinished")
-    unfinished.write_text(baseline.model_dump_json(indent=1) + "\n", encoding="utf-8")
-    unfinished.replace(path)
+    write_whole(path, baseline.model_dump_json(indent=1).encode() + b"\n")
 
 
 def of_other_machines(folder: Path, experiment: str, system: str) -> Sequence[Baseline]:

@@ -15,6 +15,7 @@ from jinja2 import Environment
 from markupsafe import Markup
 
 from harness.errors import StackcostError
+from harness.files import write_whole
 from harness.report.disk_cache import is_cache
 from harness.report.opened import OpenedRuns, open_runs
 from harness.report.past_ceiling import at_rates
@@ -63,7 +64,7 @@ def render(runs: Sequence[Path], page: Path) -> Path:
         finally:
             joined.unlink(missing_ok=True)
         title = ", ".join(run.name for run in runs)
-        page.write_text(_to_html(executed, title, names), encoding="utf-8")
+        write_whole(page, _to_html(executed, title, names).encode())
     return page
 
 

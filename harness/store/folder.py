@@ -7,15 +7,12 @@
         summary.json          the answer; only when the run came that far
         reserve               some bytes of disk, kept while the run goes
 
-Every file appears whole or not at all: it is written under another name and then renamed.
+Every file appears whole or not at all.
 """
 
 import dataclasses
-import errno
 import itertools
 import json
-import os
-import shutil
 from collections.abc import Collection
 from datetime import UTC, datetime
 from pathlib import Path
@@ -26,6 +23,7 @@ import pandas
 from pydantic import BaseModel, TypeAdapter
 
 from harness.errors import StackcostError
+from harness.files import write_whole
 from harness.model import Trial
 from harness.store import sample_table
 from harness.store.manifest import Manifest
@@ -146,14 +144,7 @@ class RunFolder:
         return path.read_bytes() if path.exists() else b""
 
     def _write(self, name: str, content: bytes) -> None:
-        path = self.path / name
-        unfinished = path.with_name(f".{path.name}.unfinished")
-        try:
-            unfinished.write_bytes(content)
-            os.replace(unfinished, path)
-        except OSError as error:
-            unfinished.unlink(missing_ok=True)
-            raise _explained(error, path, len(content)) from error
+        write_whole(self.path / name, content)
 
 
 def _endings() -> itertools.chain[str]:
@@ -162,15 +153,3 @@ def _endings() -> itertools.chain[str]:
 
 def _samples_name(number: int) -> str:
     return f"{SAMPLES}/{number:04}.parquet"
-
-
-def _explained(error: OSError, path: Path, needed: int) -> StackcostError:
-    if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        free = shutil.disk_usage(path.parent).free
-        return StackcostError(
-            f"no space left for {path}: it needs {needed:,} bytes and {free:,} are free",
-            f"free some, or store elsewhere: --results FOLDER; what is full: df -h {path.parent}",
-        )
-    return StackcostError(
-        f"cannot write {path}: {error.strerror}", "name another: --results FOLDER"
-    )

@@ -4,13 +4,13 @@ Only for what no network namespace has of its own, such as net.core.busy_poll.
 """
 
 import contextlib
-import json
 from pathlib import Path
 
 from harness.errors import StackcostError
-from harness.testbed.state import state_folder, write_whole
+from harness.testbed.state import StateFile
 
 ROOT = Path("/proc/sys")
+CHANGED = StateFile("sysctl.json")  # old values by name
 
 
 def read(name: str) -> str | None:
@@ -24,9 +24,9 @@ def read(name: str) -> str | None:
 def write(name: str, value: str) -> None:
     """Set it; StackcostError when the kernel refuses, as it does in most containers."""
     old = read(name)
-    known = _recorded()
+    known = _changed()
     if old is not None and name not in known:  # an older value is the true one
-        write_whole(_state_file(), json.dumps(known | {name: old}))
+        CHANGED.write(known | {name: old})
     try:
         _path(name).write_text(value)
     except OSError as error:
@@ -35,13 +35,13 @@ def write(name: str, value: str) -> None:
 
 def restore() -> str | None:
     """Put every recorded value back; says what was done, None if there was nothing."""
-    known = _recorded()
+    known = _changed()
     if not known:
         return None
     for name, old in reversed(known.items()):
         with contextlib.suppress(OSError):  # a module, and its settings with it, may be gone
             _path(name).write_text(old)
-    _state_file().unlink()
+    CHANGED.remove()
     return f"set back for the whole machine: {', '.join(known)}"
 
 
@@ -49,10 +49,5 @@ def _path(name: str) -> Path:
     return ROOT / name.replace(".", "/")
 
 
-def _state_file() -> Path:
-    return state_folder() / "sysctl.json"
-
-
-def _recorded() -> dict[str, str]:
-    path = _state_file()
-    return dict(json.loads(path.read_text())) if path.exists() else {}
+def _changed() -> dict[str, str]:
+    return dict(CHANGED.read() or {})

@@ -1,13 +1,13 @@
 """Hugepages for the engine: reserved when too few are free, given back afterwards."""
 
-import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from harness.testbed.state import state_folder, write_whole
+from harness.testbed.state import StateFile
 
 PAGES = Path("/sys/kernel/mm/hugepages/hugepages-2048kB")
 PAGE_BYTES = 2 << 20
+CHANGED = StateFile("hugepages.json")  # the old setting
 USUAL_COUNT = 512  # 1 GiB; generator and peer together took 22 pages at 2,000 connections/s
 
 
@@ -31,8 +31,8 @@ def reserve(wanted: int) -> Reservation:
     missing = wanted - _read("free_hugepages")
     if missing > 0:
         old = _setting()
-        if not _state_file().exists():  # an older value is the true one
-            write_whole(_state_file(), json.dumps({"nr_hugepages": old}))
+        if CHANGED.read() is None:  # an older value is the true one
+            CHANGED.write({"nr_hugepages": old})
         _write_count(old + missing)
     free = _read("free_hugepages")
     if free >= wanted:
@@ -47,21 +47,18 @@ def reserve(wanted: int) -> Reservation:
 
 def restore() -> str | None:
     """Put back the setting from before `reserve`; says what was done, None if there was nothing."""
-    if not _state_file().exists():
+    changed = CHANGED.read()
+    if changed is None:
         return None
-    old = int(json.loads(_state_file().read_text())["nr_hugepages"])
+    old = int(changed["nr_hugepages"])
     _write_count(old)
-    _state_file().unlink()
+    CHANGED.remove()
     return f"hugepages set back to {old}"
 
 
 def describe(reservation: Reservation) -> dict[str, object]:
     """For the manifest."""
     return {"page_bytes": PAGE_BYTES, **asdict(reservation)}
-
-
-def _state_file() -> Path:
-    return state_folder() / "hugepages.json"
 
 
 def _setting() -> int:

@@ -1,9 +1,12 @@
-"""The folder that outlives a run: the lock, and old values of host-wide settings."""
+"""The folder that outlives a run: the lock, and what a killed run could not undo."""
 
+import json
 import os
 from pathlib import Path
+from typing import Any
 
 from harness.errors import StackcostError
+from harness.files import write_whole
 
 
 def state_folder() -> Path:
@@ -19,8 +22,24 @@ def state_folder() -> Path:
     return folder
 
 
-def write_whole(path: Path, text: str) -> None:
-    """Whole or not at all: a kill amid writing must not cost the old values."""
-    unfinished = path.with_suffix(".unfinished")
-    unfinished.write_text(text)
-    os.replace(unfinished, path)
+class StateFile:
+    """What is to be undone, at the end of a run or after a kill at the next start; as JSON."""
+
+    def __init__(self, name: str):
+        self._name = name
+
+    def read(self) -> Any:
+        """What was written last; None when there is nothing to undo."""
+        path = self._path()
+        return json.loads(path.read_bytes()) if path.exists() else None
+
+    def write(self, value: Any) -> None:
+        """Write or replace it; a kill amid that does not cost the old values."""
+        write_whole(self._path(), json.dumps(value).encode())
+
+    def remove(self) -> None:
+        """There is nothing left to undo."""
+        self._path().unlink(missing_ok=True)
+
+    def _path(self) -> Path:
+        return state_folder() / self._name

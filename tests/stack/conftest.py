@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from harness.stack.base import Place
-from harness.stack.onload import Installation, Onload, interface, profile_of
-from harness.testbed import bulky, host_sysctl, hugepages, lock, namespace
+from harness.stack.onload import Installation, Onload, profile_of
+from harness.testbed import lock, namespace
+from harness.testbed import state as testbed_state
 
 STANDIN = Path(__file__).parent / "standin.py"
 PLAYED = (
@@ -84,7 +85,7 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Machine
         (programs / name).chmod(0o755)
     monkeypatch.setenv("STANDIN", str(tmp_path))
     monkeypatch.setenv("PATH", f"{programs}:/usr/bin:/bin:/usr/sbin:/sbin")
-    for module in (interface, lock, host_sysctl, hugepages, bulky):  # what undo_all works on
+    for module in (testbed_state, lock):  # what undo_all works on
         monkeypatch.setattr(module, "state_folder", lambda: state)
     made = Machine(tmp_path)
     yield made

@@ -5,13 +5,14 @@ from pathlib import Path
 import pytest
 
 from harness.testbed import bulky
+from harness.testbed import state as testbed_state
 
 
 def test_they_are_removed_whoever_made_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     state, folder, other = (tmp_path / name for name in ("state", "run/cache", "run/logs"))
-    monkeypatch.setattr(bulky, "state_folder", lambda: state)
+    monkeypatch.setattr(testbed_state, "state_folder", lambda: state)
     state.mkdir()
     other.mkdir(parents=True)
     assert bulky.remove() is None

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from harness.testbed import host_sysctl, hugepages
+from harness.testbed import state as testbed_state
 from harness.testbed.leftovers import restore_settings
 
 TAKE_PAGES = """
@@ -57,7 +58,7 @@ def test_too_few_pages_are_reported_with_both_numbers(
     (tmp_path / "free_hugepages").write_text("2")
     (tmp_path / "surplus_hugepages").write_text("0")
     monkeypatch.setattr(hugepages, "PAGES", tmp_path)
-    monkeypatch.setattr(hugepages, "state_folder", lambda: tmp_path)
+    monkeypatch.setattr(testbed_state, "state_folder", lambda: tmp_path)
     reservation = hugepages.reserve(512)
     assert (reservation.wanted, reservation.free) == (512, 2)
     assert "2 of 512 hugepages" in reservation.reason
@@ -104,25 +105,25 @@ def test_a_kill_at_any_moment_leaves_what_the_next_start_restores(
         (machine / "vm" / name).write_text(str(value))
     monkeypatch.setattr(hugepages, "PAGES", machine / "vm")
     monkeypatch.setattr(host_sysctl, "ROOT", machine)
-    for module in (hugepages, host_sysctl):
-        monkeypatch.setattr(module, "state_folder", lambda: state)
+    monkeypatch.setattr(testbed_state, "state_folder", lambda: state)
     left = step
 
     def dying(act: Callable[..., Any]) -> Callable[..., Any]:
-        def moment(path: Path, *arguments: Any) -> Any:
+        def moment(path: Path, *arguments: Any, **options: Any) -> Any:
             nonlocal left
             if left == 0:
-                if act is write_text and state in path.parents:
+                if act is write_bytes and state in path.parents:
                     path.open("w").close()
                 raise Killed
             left -= 1
-            return act(path, *arguments)
+            return act(path, *arguments, **options)
 
         return moment
 
-    write_text = Path.write_text
+    write_bytes = Path.write_bytes
     with monkeypatch.context() as short_lived:
         short_lived.setattr(Path, "write_text", dying(Path.write_text))
+        short_lived.setattr(Path, "write_bytes", dying(Path.write_bytes))
         short_lived.setattr(Path, "unlink", dying(Path.unlink))
         short_lived.setattr(os, "replace", dying(os.replace))
         with contextlib.suppress(Killed):

@@ -4,19 +4,20 @@ What was registered is written down first. The kernel waits for ever when such a
 deleted before Onload's modules are unloaded, so whoever removes a test bed calls `release` before.
 """
 
-import json
 import re
 import subprocess
+import tempfile
 from pathlib import Path
 
 from harness.collect.bpf import compile_program
 from harness.errors import StackcostError
 from harness.stack.onload.installation import Installation
 from harness.testbed.namespace import execute, find_program
-from harness.testbed.state import state_folder
+from harness.testbed.state import StateFile
 
 OWN_DRIVERS = ("sfc", "sfc_ef100")
 NATIVE_XDP = Path(__file__).parent / "native_xdp.bpf.c"
+REGISTERED = StateFile("onload.json")
 UNLOAD = ["onload_tool", "unload", "--onload-only"]
 
 
@@ -48,7 +49,7 @@ def register(installation: Installation, namespace: str, interface: str) -> None
     _check_native_xdp(namespace, interface)
     _check_one_queue(namespace, interface)
     _switch_flow_filters_off(installation)
-    _write_down([*registered(), [namespace, interface]])
+    REGISTERED.write([*registered(), [namespace, interface]])
     execute(namespace, ["tee", str(installation.register)], stdin=f"{interface}\n")
     if not _nic_flags(namespace, interface):
         release(installation)
@@ -83,23 +84,24 @@ def release(installation: Installation) -> str | None:
                 "before, the kernel would wait for ever",
                 f"end what uses Onload (onload_stackdump), {' '.join(UNLOAD)}, stackcost clean",
             )
-    _state_file().unlink()
+    REGISTERED.remove()
     return f"released {', '.join(names)} from Onload"
 
 
 def registered() -> list[list[str]]:
     """Namespace and name of each interface that is registered, or was when a run was killed."""
-    path = _state_file()
-    return list(json.loads(path.read_text())) if path.exists() else []
+    return list(REGISTERED.read() or [])
 
 
 def _check_native_xdp(namespace: str, interface: str) -> None:
     """By attaching a program that passes everything, in the driver's mode, and detaching it."""
-    image = state_folder() / "native_xdp.o"
-    image.write_bytes(compile_program(NATIVE_XDP))
     device = ["ip", "link", "set", "dev", interface, "xdpdrv"]
+    program = compile_program(NATIVE_XDP)
     try:
-        execute(namespace, [*device, "object", str(image), "section", "xdp"])
+        with tempfile.NamedTemporaryFile(prefix="stackcost-", suffix=".o") as image:
+            image.write(program)
+            image.flush()
+            execute(namespace, [*device, "object", image.name, "section", "xdp"])
         execute(namespace, [*device, "off"])
     except StackcostError as error:
         raise StackcostError(
@@ -107,8 +109,6 @@ def _check_native_xdp(namespace: str, interface: str) -> None:
             "and the next program on it would panic the kernel",
             "use an interface with native XDP, such as veth, or a NIC with Onload's driver",
         ) from error
-    finally:
-        image.unlink()
 
 
 def _check_one_queue(namespace: str, interface: str) -> None:
@@ -144,11 +144,3 @@ def _try(command: list[str]) -> str:
         [find_program(command[0]), *command[1:]], capture_output=True, text=True, timeout=60
     )
     return " ".join((done.stderr or done.stdout).split()) or f"it ended with {done.returncode}"
-
-
-def _state_file() -> Path:
-    return state_folder() / "onload.json"
-
-
-def _write_down(interfaces: list[list[str]]) -> None:
-    _state_file().write_text(json.dumps(interfaces))
