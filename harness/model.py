@@ -1,8 +1,9 @@
 """What is measured, as data: samples, windows and trials. Nothing here reads a machine."""
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 
 class Kind(StrEnum):
@@ -52,29 +53,30 @@ class Metric:
         return Sample(time, self.name, labels, None, self.unit, self.kind, self.source, reason)
 
 
-class Collector(Protocol):
+class Collector(ABC):
     """Reads one source of figures; it never changes what it measures.
 
-    `read` returns samples stamped with the moment of reading. It is called at both edges of the
-    sustain window and periodically between. When `start` or `read` raises, the sampler records
-    each of `metrics` as unknown with the error as its reason, and goes on; so a collector raises
-    StackcostError for a source that this machine does not have.
+    `name`: for messages. `metrics`: every metric it may yield. `read` returns samples stamped with
+    the moment of reading. It is called at both edges of the sustain window and periodically
+    between. When `start` or `read` raises, the sampler records each of `metrics` as unknown with
+    the error as its reason, and goes on; so a collector raises StackcostError for a source that
+    this machine does not have.
     """
 
     name: str
-
-    @property
-    def metrics(self) -> tuple[Metric, ...]:
-        """Every metric it may yield."""
+    metrics: tuple[Metric, ...]
 
     def start(self) -> None:
-        """Begin, for sources that need a process or a descriptor; a no-op for files of /proc."""
+        """Begin, for sources that need a process or a descriptor; files of /proc need nothing."""
+        return
 
+    @abstractmethod
     def read(self) -> list[Sample]:
         """All current values."""
 
     def stop(self) -> None:
         """End and give back everything `start` took; must work when `start` failed."""
+        return
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from harness.collect.bpf import BpfObject
 from harness.errors import StackcostError
-from harness.model import Kind, Metric, Sample
+from harness.model import Collector, Kind, Metric, Sample
 
 TRACEPOINT = "tracepoint sched:sched_switch"
 BLOCKED = Metric("thread.blocked_time", "s", Kind.COUNTER, TRACEPOINT)
@@ -33,7 +33,7 @@ class Wait(ctypes.Structure):
     _fields_ = [("nanoseconds", ctypes.c_uint64), ("times", ctypes.c_uint64)]
 
 
-class BlockedTime:
+class BlockedTime(Collector):
     """Reads the waits of processes' threads. `processes`: ids by role, at most a few hundred."""
 
     name = "blocked time"

@@ -16,7 +16,7 @@ from collections.abc import Collection
 from pathlib import Path
 
 from harness.errors import StackcostError
-from harness.model import Kind, Metric, Sample
+from harness.model import Collector, Kind, Metric, Sample
 from harness.testbed.namespace import compile_program, end_group
 
 SOURCE = Path(__file__).with_name("core_speed.c")
@@ -39,7 +39,7 @@ class Speed(ctypes.Structure):
     ]
 
 
-class CoreSpeed:
+class CoreSpeed(Collector):
     """Keeps a program on each of `cpus` that does the work and counts."""
 
     name = "core speed"

@@ -4,7 +4,7 @@ import os
 import time
 from pathlib import Path
 
-from harness.model import Kind, Metric, Sample
+from harness.model import Collector, Kind, Metric, Sample
 
 STAT = Path("/proc/stat")
 # Order of the columns, Documentation/filesystems/proc.rst. "user" and "nice" hold guest time too.
@@ -23,14 +23,11 @@ KINDS = (
 CPU_TIME = Metric("cpu.time", "s", Kind.COUNTER, "/proc/stat")
 
 
-class CpuTime:
+class CpuTime(Collector):
     """Reads every CPU's time by kind; guest time is left out, being inside user and nice."""
 
     name = "cpu time"
     metrics = (CPU_TIME,)
-
-    def start(self) -> None:
-        """Nothing to begin."""
 
     def read(self) -> list[Sample]:
         """One sample for each CPU and kind."""
@@ -46,9 +43,6 @@ class CpuTime:
                     seconds = int(ticks) / ticks_per_second
                     samples.append(CPU_TIME.sample(now, seconds, cpu=name[3:], kind=kind))
         return samples
-
-    def stop(self) -> None:
-        """Nothing to end."""
 
 
 def online_cpus() -> list[int]:

@@ -25,7 +25,7 @@ from pathlib import Path
 from harness.collect.bpf import BpfObject
 from harness.collect.cpu import online_cpus
 from harness.errors import StackcostError
-from harness.model import Kind, Metric, Sample
+from harness.model import Collector, Kind, Metric, Sample
 
 # Order of enum in include/linux/interrupt.h.
 SOFTIRQS = (
@@ -99,7 +99,7 @@ class Task(ctypes.Structure):
     ]
 
 
-class CpuAccount:
+class CpuAccount(Collector):
     """Reads the account of every CPU. `split_at_syscalls`: tell user from system time exactly."""
 
     name = "cpu account"

@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterable
 from typing import Any, Protocol
 
-from harness.model import Kind, Metric, Sample
+from harness.model import Collector, Kind, Metric, Sample
 
 CPU_METHOD, MEMORY_METHOD = "stackcost_get_cpu", "stackcost_get_memory"
 SCHEDULE_METHOD = "stackcost_get_schedule"
@@ -36,7 +36,7 @@ class EngineClient(Protocol):
         """The result of an RPC method."""
 
 
-class Engine:
+class Engine(Collector):
     """Reads one engine. `engine`: what it is in this trial, "generator" or "peer"."""
 
     metrics = (COUNTER, BUSY_TIME, SENDING_TIME, WHOLE_TIME, IN_USE, OBJECTS, RESERVED, STARTS)
@@ -46,15 +46,9 @@ class Engine:
         self._client = client
         self._labels = {"engine": engine}
 
-    def start(self) -> None:
-        """Nothing to begin: the client is connected."""
-
     def read(self) -> list[Sample]:
         """Traffic counters of both sides, time of each core, memory of each pool, the schedule."""
         return [*self._counters(), *self._cores(), *self._pools(), *self._starts()]
-
-    def stop(self) -> None:
-        """Nothing to end: the client is its owner's."""
 
     def _counters(self) -> Iterable[Sample]:
         traffic = self._client.stats()["traffic"]

@@ -3,7 +3,7 @@
 import time
 from typing import Any, Protocol
 
-from harness.model import Kind, Metric, Sample
+from harness.model import Collector, Kind, Metric, Sample
 
 GROUP_COUNTER = Metric("trex.group_counter", "1", Kind.COUNTER, "TRex get_traffic_tg_stats()")
 
@@ -15,7 +15,7 @@ class GroupClient(Protocol):
         """TRex's get_traffic_tg_stats() of all groups of a profile."""
 
 
-class Groups:
+class Groups(Collector):
     """Reads the template groups of loaded profiles, named by their identifiers."""
 
     name = "groups"
@@ -24,9 +24,6 @@ class Groups:
     def __init__(self, client: GroupClient, *profiles: str):
         self._client = client
         self._profiles = profiles
-
-    def start(self) -> None:
-        """Nothing to begin: the client is connected."""
 
     def read(self) -> list[Sample]:
         """The TCP and UDP counters of both sides by group; those that are not zero."""
@@ -41,6 +38,3 @@ class Groups:
             for counter, value in sides[side].items()
             if isinstance(value, int | float) and value and counter.startswith(("tcps_", "udps_"))
         ]
-
-    def stop(self) -> None:
-        """Nothing to end: the client is its owner's."""

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from harness.collect.cpu import online_cpus
 from harness.errors import StackcostError
-from harness.model import Kind, Metric, Sample
+from harness.model import Collector, Kind, Metric, Sample
 
 CYCLES = Metric("cpu.cycles", "1", Kind.COUNTER, "perf_event_open PERF_COUNT_HW_CPU_CYCLES")
 INSTRUCTIONS = Metric(
@@ -43,7 +43,7 @@ class Event:
 EVENTS = (Event(CYCLES, HARDWARE, 0), Event(INSTRUCTIONS, HARDWARE, 1))
 
 
-class HardwareCounters:
+class HardwareCounters(Collector):
     """Counts on every CPU, whatever runs there, user and kernel mode apart."""
 
     name = "hardware counters"

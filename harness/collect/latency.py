@@ -11,7 +11,7 @@ import numpy.typing as npt
 from hdrh.histogram import HdrHistogram
 
 from harness.collect.engine import EngineClient
-from harness.model import Kind, Metric, Sample
+from harness.model import Collector, Kind, Metric, Sample
 
 METHOD = "stackcost_get_latency"
 PROFILE = "_"  # the one that the harness loads
@@ -91,7 +91,7 @@ def _counts(histogram: HdrHistogram) -> npt.NDArray[np.uint64]:
     return counts
 
 
-class Latency:
+class Latency(Collector):
     """Percentiles of the times recorded since the last reading."""
 
     name = "latency"
@@ -102,9 +102,6 @@ class Latency:
         self._profile = profile
         self._last: Histograms = {}
 
-    def start(self) -> None:
-        """Nothing to begin: the client is connected."""
-
     def read(self) -> list[Sample]:
         """By template group, kind and percentile; nothing where no connection got that far."""
         read = read_latency(self._client, self._profile)
@@ -113,9 +110,6 @@ class Latency:
             return [LATENCY.unknown(now, f"this generator has no RPC method {METHOD}")]
         recent, self._last = between(self._last, read), read
         return list(_samples(now, recent))
-
-    def stop(self) -> None:
-        """Nothing to end: the client is its owner's."""
 
 
 def _samples(now: float, histograms: Histograms) -> Iterable[Sample]:

@@ -5,7 +5,7 @@ import time
 from collections.abc import Iterator
 
 from harness.collect.namespace_files import NamespaceFiles
-from harness.model import Kind, Metric, Sample
+from harness.model import Collector, Kind, Metric, Sample
 
 NET = "/proc/thread-self/net"
 FILES = {
@@ -28,7 +28,7 @@ CONNTRACK = Metric("conntrack.entries", "1", Kind.GAUGE, "nf_conntrack_count")
 CONSTANTS = ("RtoAlgorithm", "RtoMin", "RtoMax", "MaxConn")  # of table Tcp, not counters
 
 
-class Network:
+class Network(Collector):
     """Reads the namespace of a name of `ip netns`; this process's own when there is none."""
 
     name = "network"

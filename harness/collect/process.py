@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 
 import psutil
 
-from harness.model import Kind, Metric, Sample
+from harness.model import Collector, Kind, Metric, Sample
 
 RESIDENT = Metric("process.rss", "B", Kind.GAUGE, "/proc/PID/statm resident")
 PROPORTIONAL = Metric("process.pss", "B", Kind.GAUGE, "/proc/PID/smaps_rollup Pss")
@@ -19,7 +19,7 @@ CPU_TIME = Metric("process.cpu_time", "s", Kind.COUNTER, "/proc/PID/stat utime, 
 SWITCHES = Metric("process.context_switches", "1", Kind.COUNTER, "/proc/PID/status *_ctxt_switches")
 
 
-class Processes:
+class Processes(Collector):
     """Reads processes by role. `find`: process ids by role, asked at every reading."""
 
     name = "processes"
@@ -27,9 +27,6 @@ class Processes:
 
     def __init__(self, find: Callable[[], Mapping[str, int]]):
         self._find = find
-
-    def start(self) -> None:
-        """Nothing to begin."""
 
     def read(self) -> list[Sample]:
         """All figures of each process; unknown for one that has ended."""
@@ -42,9 +39,6 @@ class Processes:
                 now, reason = time.monotonic(), f"process {number} ({role}) has ended"
                 samples += [metric.unknown(now, reason, **labels) for metric in self.metrics]
         return samples
-
-    def stop(self) -> None:
-        """Nothing to end."""
 
 
 def _read_process(process: psutil.Process, labels: dict[str, str]) -> list[Sample]:

@@ -3,12 +3,12 @@
 import time
 from collections.abc import Callable
 
-from harness.model import Kind, Metric, Sample
+from harness.model import Collector, Kind, Metric, Sample
 
 REQUESTS = Metric("server.requests", "1", Kind.COUNTER, "the server's own account")
 
 
-class Served:
+class Served(Collector):
     """Reads the count. `count`: requests since start; None when the server tells none."""
 
     name = "served"
@@ -16,9 +16,6 @@ class Served:
 
     def __init__(self, count: Callable[[], int | None]):
         self._count = count
-
-    def start(self) -> None:
-        """Nothing to begin."""
 
     def read(self) -> list[Sample]:
         """The count now; the moment is the middle of asking."""
@@ -28,6 +25,3 @@ class Served:
         if count is None:
             return [REQUESTS.unknown(now, "this server keeps no count of requests, or tells none")]
         return [REQUESTS.sample(now, count)]
-
-    def stop(self) -> None:
-        """Nothing to end."""

@@ -14,7 +14,7 @@ from collections import defaultdict
 from pathlib import Path
 
 from harness.errors import StackcostError
-from harness.model import Kind, Metric, Sample
+from harness.model import Collector, Kind, Metric, Sample
 
 SLABINFO = Path("/proc/slabinfo")
 ALIASES = Path("/sys/kernel/slab")
@@ -24,14 +24,11 @@ TOTAL = Metric("slab.objects", "1", Kind.GAUGE, "/proc/slabinfo num_objs")
 OBJECT_SIZE = Metric("slab.object_size", "B", Kind.GAUGE, "/proc/slabinfo objsize")
 
 
-class Slab:
+class Slab(Collector):
     """Reads every slab cache that holds objects."""
 
     name = "slab"
     metrics = (BYTES, ACTIVE, TOTAL, OBJECT_SIZE)
-
-    def start(self) -> None:
-        """Nothing to begin."""
 
     def read(self) -> list[Sample]:
         """Four samples for each cache."""
@@ -60,9 +57,6 @@ class Slab:
             ):
                 samples.append(metric.sample(now, value, cache=cache))
         return samples
-
-    def stop(self) -> None:
-        """Nothing to end."""
 
 
 def merged_caches() -> dict[str, list[str]]:

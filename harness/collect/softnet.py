@@ -3,7 +3,7 @@
 import time
 from pathlib import Path
 
-from harness.model import Kind, Metric, Sample
+from harness.model import Collector, Kind, Metric, Sample
 
 SOFTNET = Path("/proc/net/softnet_stat")
 PROCESSED = Metric("softnet.processed", "1", Kind.COUNTER, "/proc/net/softnet_stat column 1")
@@ -13,14 +13,11 @@ STEERED = Metric("softnet.steered", "1", Kind.COUNTER, "/proc/net/softnet_stat c
 CPU_COLUMN = 12  # since kernel 5.10, net/core/net-procfs.c
 
 
-class Softnet:
+class Softnet(Collector):
     """Reads every CPU's line."""
 
     name = "softnet"
     metrics = (PROCESSED, DROPPED, SQUEEZED, STEERED)
-
-    def start(self) -> None:
-        """Nothing to begin."""
 
     def read(self) -> list[Sample]:
         """Packets processed and dropped, polls ended by budget, packets steered here (RPS)."""
@@ -32,6 +29,3 @@ class Softnet:
             for metric, column in ((PROCESSED, 0), (DROPPED, 1), (SQUEEZED, 2), (STEERED, 9)):
                 samples.append(metric.sample(now, columns[column], cpu=cpu))
         return samples
-
-    def stop(self) -> None:
-        """Nothing to end."""

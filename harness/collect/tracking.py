@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from harness.collect.namespace_files import NamespaceFiles
 from harness.errors import StackcostError
-from harness.model import Kind, Metric, Sample
+from harness.model import Collector, Kind, Metric, Sample
 
 STATISTICS = "/proc/thread-self/net/stat/nf_conntrack"
 SETTINGS = "/proc/sys/net/netfilter"
@@ -15,7 +15,7 @@ BUCKETS = Metric("conntrack.buckets", "1", Kind.GAUGE, "nf_conntrack_buckets")
 NO_EVENT = ("entries",)  # the table's level, in the same file
 
 
-class Tracking:
+class Tracking(Collector):
     """Reads one namespace: a name of `ip netns`.
 
     Events by name, all cores together, are the columns of the kernel's file

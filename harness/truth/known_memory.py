@@ -13,7 +13,7 @@ from harness.analysis.memory import HOLD, Line, fit, held_flows, lines
 from harness.analysis.readings import Readings
 from harness.experiment.hold_trial import run_hold_trial
 from harness.experiment.session import Session
-from harness.model import Kind, Metric, Sample, Trial
+from harness.model import Collector, Kind, Metric, Sample, Trial
 from harness.testbed.namespace import execute
 from harness.truth.row import Row, row
 from servers.known_cost import KnownCost
@@ -24,7 +24,7 @@ CHARGED = Metric("known.socket_memory", "B", Kind.GAUGE, "ss --memory: r, f, w o
 SKMEM = re.compile(r"skmem:\(r(\d+),rb\d+,t\d+,tb\d+,f(\d+),w(\d+)")
 
 
-class ChargedSockets:
+class ChargedSockets(Collector):
     """What the kernel charges the established sockets of a namespace, each asked by itself."""
 
     name = "charged sockets"
@@ -33,18 +33,12 @@ class ChargedSockets:
     def __init__(self, namespace: str):
         self._namespace = namespace
 
-    def start(self) -> None:
-        """Nothing to begin."""
-
     def read(self) -> list[Sample]:
         """The sum over all sockets."""
         now = time.monotonic()
         said = execute(self._namespace, ["ss", "-tnmH", "state", "established"])
         whole = sum(sum(map(int, parts)) for parts in SKMEM.findall(said))
         return [CHARGED.sample(now, whole)]
-
-    def stop(self) -> None:
-        """Nothing to end."""
 
 
 def prove_known_memory(session: Session, server: KnownCost, rounds: int) -> list[Row]:

@@ -6,13 +6,13 @@ from collections.abc import Callable, Mapping
 
 import psutil
 
-from harness.model import Kind, Metric, Sample
+from harness.model import Collector, Kind, Metric, Sample
 
 MISSES = Metric("cache.misses", "1", Kind.COUNTER, "requests by the origin's own count")
 READ = Metric("process.disk_read", "B", Kind.COUNTER, "/proc/PID/io read_bytes")
 
 
-class CacheFigures:
+class CacheFigures(Collector):
     """Reads both. `misses`: requests that the origin got; `processes`: the cache's, by role."""
 
     name = "cache"
@@ -21,9 +21,6 @@ class CacheFigures:
     def __init__(self, misses: Callable[[], int], processes: Mapping[str, int]):
         self._misses = misses
         self._processes = processes
-
-    def start(self) -> None:
-        """Nothing to begin."""
 
     def read(self) -> list[Sample]:
         """The origin's count, and what each process had read from disks."""
@@ -34,6 +31,3 @@ class CacheFigures:
                 read = psutil.Process(number).io_counters().read_bytes
                 samples.append(READ.sample(now, read, role=role, process=str(number)))
         return samples
-
-    def stop(self) -> None:
-        """Nothing to end."""

@@ -8,12 +8,12 @@ import pytest
 from harness.collect.cpu import online_cpus
 from harness.collect.sampler import Sampler
 from harness.errors import StackcostError
-from harness.model import Kind, Metric, Sample
+from harness.model import Collector, Kind, Metric, Sample
 
 TURN = Metric("made.turn", "1", Kind.COUNTER, "a test")
 
 
-class Turns:
+class Turns(Collector):
     """Counts its readings; fails where told to."""
 
     metrics = (TURN,)
