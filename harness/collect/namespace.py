@@ -1,8 +1,5 @@
-"""How a network namespace and its interface are set up, for the manifest."""
+"""Settings that a network namespace has of its own, for the manifest."""
 
-from typing import Any
-
-from harness.errors import StackcostError
 from harness.testbed.namespace import execute
 
 SYSCTLS = (
@@ -21,33 +18,8 @@ SYSCTLS = (
 )
 
 
-def describe_namespace(namespace: str, interface: str) -> dict[str, Any]:
-    """The namespace's settings, and its interface's offloads by name and steering by queue.
-
-    None for what cannot be read.
-    """
-    folder = f"/sys/class/net/{interface}"
-    offloads = _run(namespace, ["ethtool", "--show-features", interface])
-    queues = _run(namespace, ["grep", "-r", "-s", ".", f"{folder}/queues"])
-    settings = {name: _run(namespace, ["sysctl", "-n", name]) for name in SYSCTLS}
-    return {
-        "namespace": namespace,
-        "interface": interface,
-        "sysctls": settings,
-        "mtu": _run(namespace, ["cat", f"{folder}/mtu"]),
-        "threaded_napi": _run(namespace, ["cat", f"{folder}/threaded"]),
-        "offloads": None if offloads is None else _pairs(offloads.partition("\n")[2], ""),
-        "queues": None if queues is None else _pairs(queues, f"{folder}/queues/"),
-    }
-
-
-def _pairs(text: str, prefix: str) -> dict[str, str]:
-    pairs = (line.removeprefix(prefix).split(":", 1) for line in text.splitlines() if ":" in line)
-    return {name.strip(): value.strip() for name, value in pairs}
-
-
-def _run(namespace: str, command: list[str]) -> str | None:
-    try:
-        return execute(namespace, command).strip()
-    except StackcostError:
-        return None
+def namespace_settings(namespace: str) -> dict[str, str]:
+    """Their values now, by name; without those that this kernel does not have."""
+    lines = execute(namespace, ["sysctl", "-e", *SYSCTLS]).splitlines()
+    pairs = (line.split(" = ", 1) for line in lines)
+    return {name: " ".join(value.split()) for name, value in pairs}

@@ -14,6 +14,7 @@ from harness.collect.core_speed import CoreSpeed
 from harness.collect.cpu import CpuTime
 from harness.collect.cpu_account import CpuAccount
 from harness.collect.hardware import HardwareCounters
+from harness.collect.namespace import namespace_settings
 from harness.collect.network import Network
 from harness.collect.process import Processes
 from harness.collect.sampler import Sampler
@@ -92,7 +93,8 @@ class ServerSession:
     def describe(self) -> dict[str, Any]:
         """What it runs on, for the manifest."""
         return {
-            "test_bed": self.bed.describe(),
+            "test_bed": self.bed.describe()
+            | {"sysctls": namespace_settings(self.bed.server_namespace)},
             "server": self.server.describe()
             | {"tuning": self.tuning.describe(), "stack": self.stack.describe()},
         }
