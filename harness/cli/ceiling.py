@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from harness.cli.application import INTERRUPTED, app, make_console
+from harness.cli.application import app, conclude, make_console
 from harness.cli.run import DEFAULT_RESULTS
 
 
@@ -39,19 +39,10 @@ def ceiling(
     results: Annotated[Path, typer.Option(help="folder that takes the run's")] = DEFAULT_RESULTS,
 ) -> None:
     """Find the highest load a server holds without loss (NDR) and with 0.5 % (PDR). Needs root."""
-    from harness.report.ceiling import answer_ceilings
     from harness.search.runner import run_ceilings
     from harness.search.targets import task_of
 
     console = make_console()
     task = task_of(systems, of, quick, width, most, repeat)
     folder = run_ceilings(task, "ceiling", results, sys.argv, console)
-    interrupted = folder.manifest().state == "interrupted"
-    if interrupted and not folder.trials():
-        console.print(f"interrupted before the first trial; nothing was measured\n{folder.path}")
-        raise typer.Exit(INTERRUPTED)
-    answer_ceilings(folder, console)
-    console.print(f"report: {folder.path / 'report.html'}", soft_wrap=True, highlight=False)
-    console.print(str(folder.path), soft_wrap=True, highlight=False)
-    if interrupted:
-        raise typer.Exit(INTERRUPTED)
+    conclude(folder, console)

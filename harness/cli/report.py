@@ -26,16 +26,14 @@ def report(
     Of one run: its tables, summary.json, and report.html in its folder.
     """
     from harness.report.answer import answer, summarise_again
-    from harness.report.ceiling import answer_ceilings, has_ceilings
-    from harness.report.device import has_events
     from harness.report.notebook import render
     from harness.store import RunFolder
 
     console = make_console()
     folders = [RunFolder.open(run) for run in runs]
     page = out or (runs[0] if len(runs) == 1 else Path()) / PAGE
-    if len(folders) == 1 and out is None and not has_events(folders[0]):
-        (answer_ceilings if has_ceilings(folders[0]) else answer)(folders[0], console)
+    if len(folders) == 1 and out is None:
+        answer(folders[0], console)
     else:
         for folder in folders:
             summarise_again(folder)

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from harness.cli.application import INTERRUPTED, app, make_console
+from harness.cli.application import app, conclude, make_console
 
 DEFAULT_RESULTS = Path("results")
 
@@ -28,7 +28,6 @@ def run(
     """Run an experiment, print its answer, and render its report. Needs root."""
     from harness.experiment.load_file import load_experiment
     from harness.experiment.runner import resume_experiment, run_experiment
-    from harness.report.answer import answer
     from harness.store import RunFolder
 
     if (experiment is None) == (resume is None):
@@ -39,12 +38,4 @@ def run(
     elif experiment:
         plan = load_experiment(experiment, quick, share_cores)
         folder = run_experiment(plan, experiment.stem, results, sys.argv, console)
-    interrupted = folder.manifest().state == "interrupted"
-    if interrupted and not folder.trials():
-        console.print(f"interrupted before the first trial; nothing was measured\n{folder.path}")
-        raise typer.Exit(INTERRUPTED)
-    answer(folder, console)
-    console.print(f"report: {folder.path / 'report.html'}", soft_wrap=True, highlight=False)
-    console.print(str(folder.path), soft_wrap=True, highlight=False)
-    if interrupted:
-        raise typer.Exit(INTERRUPTED)
+    conclude(folder, console)

@@ -14,24 +14,22 @@ def show(
     as_json: Annotated[bool, typer.Option("--json", help="the whole summary as JSON")] = False,
 ) -> None:
     """Print a stored run's answer, what its tiers changed, and what happened to it."""
-    from harness.report.ceiling import ceilings_of, has_ceilings, print_ceilings
+    from harness.analysis.summary import Summary
+    from harness.report.answer import computed, print_answer
     from harness.report.published import published_table
-    from harness.report.stored import remarks, summary_of
+    from harness.report.stored import remarks
     from harness.report.tables import tuning_table
-    from harness.report.terminal import draw, print_summary
-    from harness.search.summary import CeilingSummary
+    from harness.report.terminal import draw
     from harness.store import RunFolder
 
     folder = RunFolder.open(run)
-    summary = ceilings_of(folder) if has_ceilings(folder) else summary_of(folder)
+    summary = computed(folder)
     if as_json:
         print(summary.model_dump_json(indent=2))
         return
     console = make_console()
-    if isinstance(summary, CeilingSummary):
-        print_ceilings(summary, console)
-    else:
-        print_summary(summary, console)
+    print_answer(summary, console)
+    if isinstance(summary, Summary):
         for table in (
             tuning_table(summary),
             published_table(summary.published, summary.factors),

@@ -20,7 +20,7 @@ from harness.experiment.runner import run_experiment
 from harness.experiment.schema import Experiment
 from harness.experiment.section import Section
 from harness.report.answer import summarise_again
-from harness.report.device import has_events, sentences
+from harness.report.device import print_events
 from harness.report.notebook import render
 from harness.search.runner import Task, run_ceilings
 from harness.search.settings import Of, Settings, settings_for
@@ -105,10 +105,9 @@ def _within(pattern: Experiment, limit: int | None) -> dict[str, Section]:
 def report_of(folders: Sequence[RunFolder], console: Console) -> Path:
     """Compute each run's answer, print the events' sentences, and render one page of all."""
     for folder in folders:
-        summarise_again(folder)
-        if has_events(folder):
-            for sentence in sentences(EventSummary.model_validate(folder.summary())):
-                console.print(sentence, highlight=False, markup=False, soft_wrap=True)
+        summary = summarise_again(folder)
+        if isinstance(summary, EventSummary):
+            print_events(summary, console)
     return render([folder.path for folder in folders], folders[-1].path / "report.html")
 
 

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from harness.collect.machine import describe_machine
 from harness.errors import StackcostError
 from harness.experiment.identity import differences
+from harness.experiment.server_session import ServerSession
 from harness.store import Manifest, RunFolder
 from harness.store.manifest import utc_now
 
@@ -32,6 +33,15 @@ def recorded(run: RunFolder, manifest: Manifest, go_on: str) -> Iterator[None]:
         raise
     finally:
         _finish(run, manifest)
+
+
+def record_session(run: RunFolder, manifest: Manifest, system: str, session: ServerSession) -> None:
+    """Put into the manifest what a system runs on; the same in every round."""
+    described = session.describe()
+    manifest.test_bed[system] = described["test_bed"]
+    manifest.servers[system] = described["server"]
+    manifest.servers["generator"] = described["generator"]
+    run.write_manifest(manifest)
 
 
 def _with_folder(error: StackcostError, run: RunFolder, go_on: str) -> StackcostError:

@@ -5,7 +5,6 @@ import re
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from rich.console import Console
 
@@ -38,7 +37,7 @@ from harness.experiment.plan import (
     setup_seconds,
 )
 from harness.experiment.progress import Progress
-from harness.experiment.recorded import recorded
+from harness.experiment.recorded import record_session, recorded
 from harness.experiment.schema import Experiment
 from harness.experiment.server_session import ServerSession
 from harness.experiment.session import Session, open_session
@@ -216,7 +215,7 @@ class _Runner:
 
     def _begin(self, turn: Turn, session: ServerSession) -> None:
         self._pass(setup_seconds(self._experiment))
-        self._describe(turn, session)
+        record_session(self._run, self._manifest, turn.variant.name, session)
 
     def _measure(
         self,
@@ -266,11 +265,3 @@ class _Runner:
     def _pass(self, seconds: float) -> None:
         self._reached += seconds
         self._progress.reach(self._reached)
-
-    def _describe(self, turn: Turn, session: ServerSession) -> None:
-        """Put into the manifest what this turn runs on; the same in every round."""
-        described: dict[str, Any] = session.describe()
-        self._manifest.test_bed[turn.variant.name] = described["test_bed"]
-        self._manifest.servers[turn.variant.name] = described["server"]
-        self._manifest.servers["generator"] = described["generator"]
-        self._run.write_manifest(self._manifest)

@@ -17,7 +17,7 @@ from harness.experiment.identity import profile_hashes
 from harness.experiment.load_trial import OVERHANG_S, offer_load, prepare_load
 from harness.experiment.matrix import Variant
 from harness.experiment.progress import Progress
-from harness.experiment.recorded import recorded
+from harness.experiment.recorded import record_session, recorded
 from harness.experiment.session import Session, open_session
 from harness.gate.trial import GateTrial, gate_trial
 from harness.gate.undisturbed import OFTEN, SLICE_S
@@ -147,11 +147,7 @@ class LocalBench:
             f"{name}, {what}",
             self._progress,
         ) as session:
-            described = session.describe()
-            self._manifest.test_bed[name] = described["test_bed"]
-            self._manifest.servers[name] = described["server"]
-            self._manifest.servers["generator"] = described["generator"]
-            self._run.write_manifest(self._manifest)
+            record_session(self._run, self._manifest, name, session)
             prepare_load(session)
             yield session
 

@@ -4,7 +4,6 @@ from matplotlib.figure import Figure
 from rich.console import Console
 
 from harness.errors import StackcostError
-from harness.report.notebook import render
 from harness.report.plots.drawing import SERVER_COLOURS, plain_numbers
 from harness.report.stored import describe_setting
 from harness.report.tables import TextTable
@@ -16,24 +15,6 @@ from harness.store import RunFolder
 
 WIDTH, HEIGHT = 8.0, 3.6  # inches
 HELD, LOST, PASSED_OVER = "#009E73", "#D55E00", "#BBBBBB"
-
-
-def answer_ceilings(run: RunFolder, console: Console) -> CeilingSummary:
-    """Write summary.json and report.html into the run's folder, and print the answer.
-
-    Needs nothing but the folder, so it works again on any stored run, also on one cut short.
-    StackcostError when it holds no trial.
-    """
-    summary = ceilings_of(run)
-    run.write_summary(summary)
-    print_ceilings(summary, console)
-    render([run.path], run.path / "report.html")
-    return summary
-
-
-def has_ceilings(run: RunFolder) -> bool:
-    """Whether a run searched for ceilings; else it measured at loads that were given."""
-    return "ceiling" in run.manifest().experiment
 
 
 def ceilings_of(run: RunFolder) -> CeilingSummary:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
+from rich.console import Console
 
 from harness.analysis.checks import Check
 from harness.device.mix import MixResult
@@ -20,11 +21,6 @@ from harness.store import RunFolder
 
 TABLE_CACHE = "nf_conntrack"  # slab cache of the entries of connection tracking
 WIDTH, PANEL_HEIGHT = 8.0, 1.7  # inches
-
-
-def has_events(run: RunFolder) -> bool:
-    """Whether a run let something happen to a device."""
-    return "events" in run.manifest().experiment
 
 
 def events_of(run: RunFolder) -> EventSummary:
@@ -50,6 +46,12 @@ def sentences(summary: EventSummary) -> list[str]:
     """What each event came to."""
     happened = [mix.sentence for mix in summary.mixes] + [e.sentence for e in summary.events]
     return happened + summary.left_out
+
+
+def print_events(summary: EventSummary, console: Console) -> None:
+    """The sentences on the terminal."""
+    for line in sentences(summary):
+        console.print(line, highlight=False, markup=False, soft_wrap=True)
 
 
 def mix_table(mix: MixResult) -> TextTable:

@@ -9,6 +9,7 @@ from typing import Any, Literal
 from harness.analysis.summary import Factor, ServerResult, Summary, TrialRow
 from harness.device.summary import EventSummary
 from harness.errors import StackcostError
+from harness.report.stored import kind_of
 from harness.search.summary import CeilingSummary
 from harness.store import Manifest, RunFolder
 
@@ -109,11 +110,12 @@ def open_runs(paths: Sequence[str | Path] = ()) -> OpenedRuns:
     for path in named:
         folder = RunFolder.open(Path(path))
         manifest, stored = folder.manifest(), folder.summary()
+        kind = kind_of(manifest)
         try:
-            if "ceiling" in manifest.experiment:
+            if kind == "ceilings":
                 summary = CeilingSummary.model_validate(stored)
                 found.ceilings.append(OpenedCeilings(manifest, summary))
-            elif "events" in manifest.experiment:
+            elif kind == "events":
                 events = EventSummary.model_validate(stored)
                 found.events.append(OpenedEvents(manifest, events))
             else:

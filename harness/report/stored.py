@@ -1,7 +1,7 @@
 """A stored run as its summary, whether it came to its end or not."""
 
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from harness.analysis.published import Recomputed, read_publication, recompute
 from harness.analysis.summarise import Context, summarise
@@ -11,6 +11,15 @@ from harness.experiment.identity import plan_of
 from harness.experiment.matrix import pairs, variants
 from harness.model import Change
 from harness.store import Manifest, RunFolder
+
+MeasuredKind = Literal["costs", "ceilings", "events"]
+
+
+def kind_of(manifest: Manifest) -> MeasuredKind:
+    """What a run measured: costs at given loads, ceilings, or a device that something befell."""
+    if "ceiling" in manifest.experiment:
+        return "ceilings"
+    return "events" if "events" in manifest.experiment else "costs"
 
 
 def summary_of(run: RunFolder) -> Summary:

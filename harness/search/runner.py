@@ -12,7 +12,7 @@ from harness.collect.machine import describe_machine
 from harness.errors import StackcostError
 from harness.experiment.matrix import Variant
 from harness.experiment.progress import Progress
-from harness.experiment.recorded import recorded
+from harness.experiment.recorded import record_session, recorded
 from harness.experiment.session import Session, open_session
 from harness.search.controller import Counted, search
 from harness.search.expected import seconds_left
@@ -112,7 +112,7 @@ class _Runner:
         settings = self._task.settings[key.of]
         so_far: list[tuple[float, Counted]] = []
         with self._session(target.server, target, key) as session:
-            self._describe(key, session)
+            record_session(self._run, self._manifest, key.server, session)
             prepare(session, key.of)
 
             def measure(load: float, duration: float) -> Counted:
@@ -151,14 +151,6 @@ class _Runner:
             where,
             self._progress,
         )
-
-    def _describe(self, key: Key, session: Session) -> None:
-        """Put into the manifest what a search runs on; the same in every round."""
-        described = session.describe()
-        self._manifest.test_bed[key.server] = described["test_bed"]
-        self._manifest.servers[key.server] = described["server"]
-        self._manifest.servers["generator"] = described["generator"]
-        self._run.write_manifest(self._manifest)
 
     def _seconds_of_search(
         self, target: Variant, key: Key, so_far: Sequence[tuple[float, Counted]]
