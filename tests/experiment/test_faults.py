@@ -23,7 +23,7 @@ from harness.report.story import of_trials
 from harness.report.tables import trial_table
 from harness.store import RunFolder
 from harness.testbed.network import existing_namespaces
-from tests.experiment.test_run import REPOSITORY, read_until, run_folder, start
+from tests.experiment.command import read_until, run_folder, short_compare, start
 
 NGINX_ALONE = """
 servers: [nginx/kernel]
@@ -38,13 +38,8 @@ pytestmark = pytest.mark.bed
 
 @pytest.fixture(scope="module")
 def alone(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """compare.yaml with nginx alone, as short as it can be."""
-    text = (REPOSITORY / "experiments" / "compare.yaml").read_text()
-    text = text[: text.index("\nquick:")].replace("../", f"{REPOSITORY}/")
-    quick = "\nquick:\n" + "".join(f"  {line}\n" for line in NGINX_ALONE.strip().splitlines())
-    path = tmp_path_factory.mktemp("experiment") / "alone.yaml"
-    path.write_text(text + quick)
-    return path
+    """nginx alone, as short as it can be."""
+    return short_compare(tmp_path_factory.mktemp("experiment"), NGINX_ALONE)
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ import pytest
 from harness.store import RunFolder
 from harness.testbed.namespace import processes_inside
 from harness.testbed.network import existing_namespaces
-from tests.experiment.test_run import REPOSITORY, STACKCOST, read_until, run_folder, start
+from tests.experiment.command import REPOSITORY, STACKCOST, read_until, run_folder, start
 
 TINY = """
 title: "tiny"

@@ -4,17 +4,21 @@ import os
 import re
 import signal
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from harness.store import RunFolder
 from harness.testbed.network import existing_namespaces
+from tests.experiment.command import (
+    REPOSITORY,
+    STACKCOST,
+    read_until,
+    run_folder,
+    short_compare,
+    start,
+)
 
-REPOSITORY = Path(__file__).resolve().parents[2]
-STACKCOST = [sys.executable, "-c", "from harness.cli import main; main()"]
 TINY = """
 rounds: 1
 load: {offered_cps: [300], warm_up_s: 0.5, sustain_s: 1.5}
@@ -24,37 +28,8 @@ memory: {open_flows: [0, 200], open_cps: 1000, settle_s: 0.2, read_s: 0.3}
 
 @pytest.fixture(scope="module")
 def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """compare.yaml with a `quick` that takes seconds."""
-    text = (REPOSITORY / "experiments" / "compare.yaml").read_text()
-    text = text[: text.index("\nquick:")].replace("../", f"{REPOSITORY}/")
-    quick = "\nquick:\n" + "".join(f"  {line}\n" for line in TINY.strip().splitlines())
-    path = tmp_path_factory.mktemp("experiment") / "tiny.yaml"
-    path.write_text(text + quick)
-    return path
-
-
-def start(arguments: list[str]) -> "subprocess.Popen[str]":
-    return subprocess.Popen(
-        [*STACKCOST, *arguments],
-        cwd=REPOSITORY,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
-
-
-def read_until(process: "subprocess.Popen[str]", words: str) -> None:
-    assert process.stdout is not None and process.stderr is not None
-    for line in process.stdout:
-        if words in line:
-            return
-    pytest.fail(f"{words!r} never came; {process.stderr.read()}")
-
-
-def run_folder(results: Path) -> RunFolder:
-    (folder,) = results.iterdir()
-    return RunFolder.open(folder)
+    """Both servers in seconds."""
+    return short_compare(tmp_path_factory.mktemp("experiment"), TINY)
 
 
 @pytest.fixture
@@ -77,7 +52,10 @@ def test_a_run_answers_for_both_servers_and_leaves_nothing(tiny: Path, tmp_path:
     assert output.splitlines()[-1] == str(folder.path), "the run's folder is the last line"
     assert (folder.path / "report.html").stat().st_size > 10_000
     assert existing_namespaces() == []
-    assert folder.manifest().state == "complete"
+    manifest = folder.manifest()
+    assert manifest.state == "complete"
+    in_force = manifest.test_bed["nginx/kernel"]["sysctls"]
+    assert in_force["net.ipv4.tcp_congestion_control"] == "cubic", "as the tier asks"
     for trial in folder.trials():
         if "open_flows" in trial.load:
             assert trial.load["held_flows"] == trial.load["open_flows"]

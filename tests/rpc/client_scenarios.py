@@ -1,6 +1,6 @@
-"""What the unmodified TRex client asks of a server, as scripts of their own.
+"""What the unmodified TRex client asks of a server.
 
-Run as: python -m tests.rpc.client_scenarios SCENARIO RPC_PORT ASYNC_PORT. Fails by an exception.
+Run by tests.rpc.forked with the ports of RPC and events in sys.argv[2:]; fails by an exception.
 """
 
 import sys
@@ -351,7 +351,3 @@ def what_is_refused() -> None:
     c.start(duration=0.2)
     c.wait_on_traffic(timeout=20)
     c.disconnect()
-
-
-if __name__ == "__main__":
-    globals()[sys.argv[1]]()

@@ -1,35 +1,13 @@
-import subprocess
-import sys
 from collections.abc import Iterator
 
 import pytest
 
-from harness.errors import StackcostError
-from harness.load.generator import Generator, engine_path
-from tests.load.conftest import REPOSITORY, wire_config
-
-
-def drive(engine: Generator, module: str, scenario: str, *arguments: int) -> None:
-    """Run a scenario of tests.rpc's `module` in a process of its own against `engine`."""
-    ports = [engine.config.rpc_port, engine.config.async_port]
-    done = subprocess.run(
-        [sys.executable, "-m", f"tests.rpc.{module}", scenario, *map(str, [*ports, *arguments])],
-        cwd=REPOSITORY,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=90,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    engine.check()
+from tests.load.conftest import engine as engine  # the fixture, for these tests too
+from tests.rpc.scenarios import Scenarios
 
 
 @pytest.fixture(scope="module")
-def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Generator]:
-    """astf-engine on its in-memory wire."""
-    try:
-        engine_path()
-    except StackcostError as error:
-        pytest.skip(str(error))
-    with Generator(wire_config(), tmp_path_factory.mktemp("engine")) as generator:
-        yield generator
+def scenarios(request: pytest.FixtureRequest) -> Iterator[Scenarios]:
+    """Those of the module that the test module names as SCENARIOS."""
+    with Scenarios(request.module.SCENARIOS) as process:
+        yield process

@@ -1,7 +1,6 @@
 """What the unmodified TRex client sees of a server with several data cores or port pairs.
 
-Run as: python -m tests.rpc.core_scenarios SCENARIO RPC_PORT ASYNC_PORT PAIRS CORES, where CORES
-counts the data cores of each pair. Fails by an exception.
+Run by tests.rpc.forked; in sys.argv[4:] are the port pairs and the data cores of each.
 """
 
 import sys
@@ -92,7 +91,3 @@ def latency() -> None:
         time.sleep(0.5)
         c.stop_latency()
     c.disconnect()
-
-
-if __name__ == "__main__":
-    globals()[sys.argv[1]]()

@@ -1,9 +1,8 @@
-"""What the unmodified TRex client asks of ports, as scripts of their own.
+"""What the unmodified TRex client asks of ports.
 
-Run as: python -m tests.rpc.port_scenarios SCENARIO RPC_PORT ASYNC_PORT. Fails by an exception.
+Run by tests.rpc.forked with the ports of RPC and events in sys.argv[2:]; fails by an exception.
 """
 
-import sys
 from ipaddress import IPv4Address
 from typing import Any
 
@@ -180,7 +179,3 @@ def service_mode() -> None:
     c.set_service_mode(enabled=False)
     c.stop()
     c.disconnect()
-
-
-if __name__ == "__main__":
-    globals()[sys.argv[1]]()

@@ -3,7 +3,9 @@
 import pytest
 
 from harness.load.generator import Generator
-from tests.rpc.conftest import drive
+from tests.rpc.scenarios import Scenarios
+
+SCENARIOS = "client_scenarios"
 
 
 @pytest.mark.parametrize(
@@ -23,5 +25,5 @@ from tests.rpc.conftest import drive
         "what_is_refused",
     ],
 )
-def test_scenario(engine: Generator, scenario: str) -> None:
-    drive(engine, "client_scenarios", scenario)
+def test_scenario(scenarios: Scenarios, engine: Generator, scenario: str) -> None:
+    scenarios.drive(engine, scenario)

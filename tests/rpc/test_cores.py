@@ -9,7 +9,9 @@ import pytest
 from harness.load.generator import Generator
 from harness.load.trex_config import Port, TrexConfig
 from tests.load.conftest import free_ports
-from tests.rpc.conftest import drive
+from tests.rpc.scenarios import Scenarios
+
+SCENARIOS = "core_scenarios"
 
 
 @pytest.fixture(scope="module", params=[(1, 2), (2, 1)], ids=["two cores", "two pairs"])
@@ -26,6 +28,6 @@ def server(
 
 
 @pytest.mark.parametrize("scenario", ["counters", "addresses", "latency"])
-def test_scenario(server: Generator, scenario: str) -> None:
+def test_scenario(scenarios: Scenarios, server: Generator, scenario: str) -> None:
     pairs = len(server.config.ports) // 2
-    drive(server, "core_scenarios", scenario, pairs, server.config.data_cores)
+    scenarios.drive(server, scenario, pairs, server.config.data_cores)

@@ -3,7 +3,9 @@
 import pytest
 
 from harness.load.generator import Generator
-from tests.rpc.conftest import drive
+from tests.rpc.scenarios import Scenarios
+
+SCENARIOS = "port_scenarios"
 
 
 @pytest.mark.parametrize(
@@ -17,5 +19,5 @@ from tests.rpc.conftest import drive
         "clients_disabled",
     ],
 )
-def test_scenario(engine: Generator, scenario: str) -> None:
-    drive(engine, "port_scenarios", scenario)
+def test_scenario(scenarios: Scenarios, engine: Generator, scenario: str) -> None:
+    scenarios.drive(engine, scenario)

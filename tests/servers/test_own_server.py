@@ -13,7 +13,7 @@ from harness.report.stored import summary_of
 from harness.store import RunFolder
 from harness.testbed.lock import RunLock
 from harness.testbed.network import existing_namespaces
-from tests.experiment.test_run import REPOSITORY, run_folder, start
+from tests.experiment.command import REPOSITORY, run_folder, start
 
 pytestmark = pytest.mark.bed
 EXAMPLES = REPOSITORY / "examples"

@@ -1,0 +1,46 @@
+"""The command line as a user starts it, on experiments that take seconds."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from harness.store import RunFolder
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+STACKCOST = [sys.executable, "-m", "harness"]
+
+
+def short_compare(folder: Path, quick: str) -> Path:
+    """compare.yaml with another `quick`, in a folder of a test's own."""
+    text = (REPOSITORY / "experiments" / "compare.yaml").read_text()
+    text = text[: text.index("\nquick:")].replace("../", f"{REPOSITORY}/")
+    lines = "".join(f"  {line}\n" for line in quick.strip().splitlines())
+    path = folder / "short.yaml"
+    path.write_text(f"{text}\nquick:\n{lines}")
+    return path
+
+
+def start(arguments: list[str]) -> "subprocess.Popen[str]":
+    return subprocess.Popen(
+        [*STACKCOST, *arguments],
+        cwd=REPOSITORY,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+
+
+def read_until(process: "subprocess.Popen[str]", words: str) -> None:
+    assert process.stdout is not None and process.stderr is not None
+    for line in process.stdout:
+        if words in line:
+            return
+    pytest.fail(f"{words!r} never came; {process.stderr.read()}")
+
+
+def run_folder(results: Path) -> RunFolder:
+    (folder,) = results.iterdir()
+    return RunFolder.open(folder)
