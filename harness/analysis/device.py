@@ -1,12 +1,9 @@
 """What a device under test paid, and where on the way through it frames were lost."""
 
-from collections.abc import Collection
 from dataclasses import dataclass
 
-from harness.analysis import cpu
 from harness.analysis.readings import Readings
 from harness.model import Trial
-from harness.testbed.wiring import DUT_CLIENT_INTERFACE, DUT_NAMESPACE, DUT_SERVER_INTERFACE
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,30 +37,6 @@ def lost_frames(trial: Trial) -> Lost | None:
 def has_server_behind(trial: Trial) -> bool:
     """Whether a real server answered behind the device: the generator counts no requests."""
     return bool(trial.load.get("frames")) and trial.load.get("server_requests") is not None
-
-
-def frames_entered(seen: Readings, phase: str = "sustain") -> float | None:
-    """Frames that the device's links received in a phase."""
-    counts = [
-        seen.growth(
-            "interface.packets",
-            phase,
-            namespace=DUT_NAMESPACE,
-            interface=interface,
-            direction="receive",
-        )
-        for interface in (DUT_CLIENT_INTERFACE, DUT_SERVER_INTERFACE)
-    ]
-    known = [count for count in counts if count is not None]
-    return sum(known) if len(known) == len(counts) else None
-
-
-def softirq_per_frame(
-    seen: Readings, cpus: Collection[int], phase: str = "sustain"
-) -> float | None:
-    """Microseconds of softirq on the device's cores for each frame that it received."""
-    spent, frames = cpu.kernel_seconds(seen, cpus, phase)["softirq"], frames_entered(seen, phase)
-    return spent / frames * cpu.MICROSECONDS if spent is not None and frames else None
 
 
 def tracking_events(seen: Readings) -> dict[str, int]:

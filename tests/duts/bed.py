@@ -8,6 +8,7 @@ from pathlib import Path
 from rich.console import Console
 
 from duts.base import Dut
+from harness.analysis import cpu
 from harness.analysis.readings import Readings
 from harness.experiment.load_file import load_experiment
 from harness.experiment.load_trial import offer_load
@@ -19,6 +20,7 @@ from harness.search.settings import Of
 from harness.search.trials import WARM_UP_S, prepare, reset_server, run_trial
 from harness.testbed.lock import RunLock
 from harness.testbed.signals import ending_signals_raise
+from harness.testbed.wiring import DUT_CLIENT_INTERFACE, DUT_NAMESPACE, DUT_SERVER_INTERFACE
 
 EXPERIMENT = load_experiment(Path(__file__).resolve().parents[2] / "experiments" / "dut.yaml", True)
 DEVICE_CPUS = EXPERIMENT.cores.server
@@ -56,3 +58,20 @@ def load_trial(session: Session, rate: float, seconds: float) -> Readings:
     offer_load(session, trial, part)
     reset_server(session)
     return Readings(trial)
+
+
+def softirq_per_frame(seen: Readings) -> float:
+    """Microseconds of softirq on the device's cores for each frame that its links received."""
+    received = [
+        seen.growth(
+            "interface.packets",
+            "sustain",
+            namespace=DUT_NAMESPACE,
+            interface=interface,
+            direction="receive",
+        )
+        for interface in (DUT_CLIENT_INTERFACE, DUT_SERVER_INTERFACE)
+    ]
+    spent = cpu.kernel_seconds(seen, DEVICE_CPUS, "sustain")["softirq"]
+    assert spent is not None and None not in received
+    return spent / sum(count or 0.0 for count in received) * cpu.MICROSECONDS

@@ -26,7 +26,14 @@ from harness.search.settings import Goal, Settings
 from harness.search.stored import Key
 from harness.search.trials import WARM_UP_S, prepare
 from harness.store import RunFolder
-from tests.duts.bed import DEVICE_CPUS, EXPERIMENT, ceiling_trial, load_trial, session_of
+from tests.duts.bed import (
+    DEVICE_CPUS,
+    EXPERIMENT,
+    ceiling_trial,
+    load_trial,
+    session_of,
+    softirq_per_frame,
+)
 
 pytestmark = pytest.mark.bed
 
@@ -138,7 +145,7 @@ def test_linear_rules_cost_each_frame_softirq_time_in_proportion(
         for count in counts:
             become(Nftables, rules=count, established_first=False)
             seen = load_trial(session, 1_000, 1.0)
-            costs.append(device.softirq_per_frame(seen, DEVICE_CPUS))
+            costs.append(softirq_per_frame(seen))
         line = linregress(counts, costs)
         if line.rvalue**2 > STRAIGHT:
             break
