@@ -59,24 +59,12 @@ class PublishedTable(BaseModel):
     def points(self, column: str) -> list[tuple[float, float]]:
         """(x, value) of a column, where both are numbers."""
         at = 1 + self.columns.index(column)
+        cells = ((row[0], row[at]) for row in self.rows)
         return [
-            (_number(row[0]), _number(row[at]))
-            for row in self.rows
-            if isinstance(row[0], float | int) and isinstance(row[at], float | int)
+            (float(x), float(value))
+            for x, value in cells
+            if isinstance(x, float | int) and isinstance(value, float | int)
         ]
-
-    def printed_gains(self, row: list[Cell]) -> list[float | None]:
-        """The gains as printed, percent; None where the source prints none."""
-        printed = row[1 + len(self.columns) :]
-        return [float(gain) if isinstance(gain, float | int) else None for gain in printed]
-
-    def recomputed_gains(self, row: list[Cell]) -> list[float]:
-        """The same from the row's values: what is better, by how many percent, is above zero."""
-        values = dict(zip(self.columns, map(_number, row[1:]), strict=False))
-        base = values.pop(self.gains_over or "", 0.0)
-        if self.better == "lower":
-            return [100 * (base / value - 1) for value in values.values()]
-        return [100 * (value / base - 1) for value in values.values()]
 
 
 class Document(BaseModel):
@@ -98,7 +86,3 @@ def read_document(path: Path) -> Document:
 def documents(folder: Path = FOLDER) -> dict[str, Document]:
     """All publications, by the name of their file."""
     return {path.stem: read_document(path) for path in sorted(folder.glob("*.yaml"))}
-
-
-def _number(cell: Cell) -> float:
-    return float(cell) if isinstance(cell, float | int) else float("nan")
