@@ -8,9 +8,13 @@ from rich.console import Console
 
 from harness.analysis.summary import Summary
 from harness.errors import StackcostError
-from harness.report.answer import answer
+from harness.report.answer import answer, print_answer, summarise_again
+from harness.report.notebook import fitting
+from harness.report.opened import open_runs
+from harness.report.story import opening
 from harness.store import RunFolder
 from tests.analysis.runs import compared
+from tests.report.cells import shown
 from tests.report.stored import store
 
 
@@ -69,18 +73,27 @@ def test_the_report_is_one_file_with_plots_and_needs_no_network(
     assert "import" not in page.text, "the notebook's code is left out"
 
 
+def without_a_page(run: RunFolder) -> tuple[str, Summary]:
+    """A run answered but for rendering, which the module does once; every notebook's cells run."""
+    written = io.StringIO()
+    summary = summarise_again(run)
+    assert isinstance(summary, Summary)
+    print_answer(summary, Console(file=written, width=160))
+    for name in fitting(open_runs([run.path])):
+        assert shown(name, [run.path])
+    return written.getvalue(), summary
+
+
 def test_an_interrupted_run_is_answered_and_says_so(tmp_path: Path) -> None:
     trials = [trial for trial in compared(1) if trial.server == "nginx/kernel"]
     trials[-1].phases.clear()
     trials[-1].load.pop("client")
     trials[-1].flags.append("cut short")
     run = store(tmp_path, trials, state="interrupted", published=False)
-    written = io.StringIO()
-    summary = answer(run, Console(file=written, width=160))
+    written, summary = without_a_page(run)
     assert summary.state == "interrupted"
-    assert "this run was interrupted" in written.getvalue()
-    assert "cut short" in written.getvalue()
-    assert "This run was interrupted." in (run.path / "report.html").read_text()
+    assert "this run was interrupted" in written and "cut short" in written
+    assert "This run was interrupted." in opening(summary)
 
 
 def test_a_run_cut_short_in_its_first_trial_is_answered_all_the_same(tmp_path: Path) -> None:
@@ -88,8 +101,8 @@ def test_a_run_cut_short_in_its_first_trial_is_answered_all_the_same(tmp_path: P
     trial.phases.clear()
     trial.load.pop("client")
     run = store(tmp_path, [trial], state="interrupted", published=False)
-    answer(run, Console(file=io.StringIO()))
-    assert "This run was interrupted." in (run.path / "report.html").read_text()
+    written, summary = without_a_page(run)
+    assert "this run was interrupted" in written and "This run was interrupted." in opening(summary)
 
 
 def test_a_run_without_a_trial_is_one_clear_message(tmp_path: Path) -> None:

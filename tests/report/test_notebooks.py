@@ -4,15 +4,14 @@ import functools
 import re
 from html.parser import HTMLParser
 from pathlib import Path
-from typing import Any
 
-import nbformat
 import pytest
 
 from harness.analysis.published_tables import Document, PublishedTable, documents
-from harness.report import show as showing
 from harness.report.notebook import NOTEBOOKS, fitting, question, render
 from harness.report.opened import open_runs
+from tests.report.cells import cells
+from tests.report.cells import shown as run_cells
 from tests.report.fixtures import ALL, COSTS
 
 NAMES = [
@@ -29,23 +28,10 @@ NAMES = [
 OF_HTTP_CLIENTS = ["past_ceiling", "disk_cache"]  # see test_http_notebooks.py
 
 
-def cells(name: str) -> list[Any]:
-    return list(nbformat.read(NOTEBOOKS / f"{name}.ipynb", as_version=4).cells)
-
-
 @functools.cache
 def shown(name: str, runs: tuple[Path, ...] = tuple(ALL)) -> list[str]:
-    """What a notebook shows, cell by cell, run in a namespace of its own."""
-    outputs: list[str] = []
-    space: dict[str, Any] = {}
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(showing, "display", lambda thing: outputs.append(thing.data))
-        for cell in cells(name):
-            if cell.cell_type == "code":
-                exec(compile(cell.source, f"{name}.ipynb", "exec"), space)
-                if "parameters" in cell.metadata.get("tags", []):
-                    space["runs"] = [str(run) for run in runs]
-    return outputs
+    """Each once: it takes seconds."""
+    return run_cells(name, runs)
 
 
 class _Page(HTMLParser):

@@ -1,0 +1,33 @@
+"""Runs notebooks in this process: their cells alone, without the start of a kernel."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+
+from harness.report import opened
+from harness.report import show as showing
+from harness.report.notebook import NOTEBOOKS
+from harness.report.opened import OpenedRuns
+
+
+def cells(name: str) -> list[Any]:
+    return list(nbformat.read(NOTEBOOKS / f"{name}.ipynb", as_version=4).cells)
+
+
+def shown(name: str, runs: Sequence[Path] | OpenedRuns) -> list[str]:
+    """What a notebook shows, cell by cell, run in a namespace of its own."""
+    outputs: list[str] = []
+    space: dict[str, Any] = {}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(showing, "display", lambda thing: outputs.append(thing.data))
+        if isinstance(runs, OpenedRuns):
+            patch.setattr(opened, "open_runs", lambda _: runs)
+        for cell in cells(name):
+            if cell.cell_type == "code":
+                exec(compile(cell.source, f"{name}.ipynb", "exec"), space)
+                if "parameters" in cell.metadata.get("tags", []) and isinstance(runs, Sequence):
+                    space["runs"] = [str(run) for run in runs]
+    return outputs
