@@ -21,6 +21,8 @@ from tools.machine import cpus
 from harness.errors import StackcostError
 from harness.load.trex_config import Port, TrexConfig
 from harness.testbed import hugepages
+from harness.testbed.lock import RunLock
+from harness.testbed.signals import ending_signals_raise
 
 PROFILE = "one_byte.py"
 STEP = 0.05  # the search ends when the least rate refused is so little above the highest kept
@@ -52,6 +54,9 @@ def run(trials: int) -> dict[str, Any]:
         raise StackcostError("one CPU only", "give the benchmark a CPU for each side")
     measured = [Measured(CPS), Measured(WHOLE_CORE), Measured(FRAMES)]
     with ExitStack() as stack:
+        # Another run's hugepages would be taken for this one's, and its cores are these.
+        stack.enter_context(RunLock())
+        stack.enter_context(ending_signals_raise())
         stack.callback(hugepages.restore)
         hugepages.reserve(hugepages.USUAL_COUNT)
         folder = stack.enter_context(tempfile.TemporaryDirectory())

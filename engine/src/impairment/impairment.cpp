@@ -2,6 +2,7 @@
 
 #include "net/checksum.h"
 #include "net/ethernet.h"
+#include "net/packet.h"
 
 namespace engine {
 
@@ -18,7 +19,8 @@ uint64_t scattered(uint64_t seed) {
 constexpr uint8_t kEcn = 3;            // of IPv4's TOS byte: both bits are CE
 constexpr uint8_t kEcnV6 = kEcn << 4;  // of IPv6's second byte
 
-/// Marks an ECN-capable packet; others stay as they are. False: it was none.
+/// Marks an ECN-capable packet; others stay as they are. False: it was none. The IPv4 checksum
+/// follows the change alone (RFC 1624), so it still tells of damage done before.
 bool mark_congestion(const Frame& frame) {
   const EtherType ethernet = read_ethernet(frame);
   uint8_t* const ip = frame.head + ethernet.length;
@@ -30,19 +32,23 @@ bool mark_congestion(const Frame& frame) {
   const size_t length = room == 0 ? 0 : size_t{ip[0] & 15u} * 4;
   if (ethernet.type != kEtherTypeIpv4 || length < 20 || room < length || (ip[1] & kEcn) == 0)
     return false;
+  const auto before = load_be<uint16_t>(ip);
   ip[1] |= kEcn;
   if (frame.checksums == Checksums::partial) return true;  // the device sums it up
-  store_be<uint16_t>(ip + 10, 0);
-  store_be<uint16_t>(ip + 10, checksum_finish(checksum_add(0, ip, length)));
+  const auto sum = static_cast<uint16_t>(~load_be<uint16_t>(ip + 10));
+  store_be<uint16_t>(ip + 10, checksum_finish(ChecksumSum{sum} + static_cast<uint16_t>(~before) +
+                                              load_be<uint16_t>(ip)));
   return true;
 }
 
-/// Inverts a bit behind the Ethernet addresses and type; of `frame` in one piece.
+/// Inverts a bit behind the Ethernet addresses and type; of `frame` in one piece. Checksums that a
+/// device would complete, or vouched for, are complete first: else nothing could tell of the
+/// damage.
 bool corrupt_bit(Frame& frame, Random& random) {
   if (frame.length() <= kEthernetLength) return false;
+  if (frame.checksums != Checksums::in_frame) complete_checksums(frame);
   frame.head[random.between(kEthernetLength, frame.length() - 1)] ^=
       static_cast<uint8_t>(1u << random.between(0, 7));
-  if (frame.checksums == Checksums::trusted) frame.checksums = Checksums::in_frame;
   return true;
 }
 

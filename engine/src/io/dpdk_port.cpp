@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <string_view>
 
 #include "io/captured_errors.h"
 #include "io/dpdk_queue.h"
@@ -26,6 +27,15 @@ constexpr uint32_t kBuffers = 4 * kDescriptors + 2 * TransmitQueue::kBurst + 2 *
 constexpr uint64_t kChecksumOffloads =
     RTE_ETH_TX_OFFLOAD_IPV4_CKSUM | RTE_ETH_TX_OFFLOAD_TCP_CKSUM | RTE_ETH_TX_OFFLOAD_UDP_CKSUM;
 constexpr uint64_t kCutOffloads = RTE_ETH_TX_OFFLOAD_TCP_TSO | RTE_ETH_TX_OFFLOAD_MULTI_SEGS;
+
+/// Received checksums that a device says nothing of. Linux hands frames from one of its interfaces
+/// to the next with what their sender left to a device, and AF_XDP, packet sockets and libpcap as
+/// these drivers use them do not tell.
+Checksums checksums_behind(std::string_view driver) {
+  constexpr std::array<std::string_view, 3> kBehindLinux{"net_af_xdp", "net_af_packet", "net_pcap"};
+  return std::ranges::find(kBehindLinux, driver) != kBehindLinux.end() ? Checksums::either
+                                                                       : Checksums::in_frame;
+}
 
 /// Repeating 6d5a makes the Toeplitz hash the same in both directions of a flow.
 std::array<uint8_t, 64> symmetric_key() {
@@ -135,7 +145,8 @@ void DpdkPort::configure(uint32_t cores) {
   }
   check(rte_eth_dev_start(id_), "starting");
   for (uint16_t queue = 0; queue < queues; ++queue)
-    queues_.push_back(std::make_unique<DpdkQueue>(id_, queue, pools_[queue], offloads_));
+    queues_.push_back(std::make_unique<DpdkQueue>(id_, queue, pools_[queue], offloads_,
+                                                  checksums_behind(info_.driver)));
 
   rte_eth_link link{};
   if (rte_eth_link_get_nowait(id_, &link) == 0 && link.link_speed != RTE_ETH_SPEED_NUM_UNKNOWN)

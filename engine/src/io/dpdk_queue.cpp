@@ -21,6 +21,14 @@ constexpr uint16_t kPrefetch = 4;
 
 constexpr uint64_t kChecksumsGood = RTE_MBUF_F_RX_IP_CKSUM_GOOD | RTE_MBUF_F_RX_L4_CKSUM_GOOD;
 
+/// What a device says of a frame's checksums; `otherwise`: what is known where it says nothing. L4
+/// NONE, which has GOOD's bit, is whole data behind a checksum that nobody has completed.
+Checksums checksums_of(uint64_t flags, Checksums otherwise) {
+  if ((flags & kChecksumsGood) == kChecksumsGood) return Checksums::trusted;
+  const bool none = (flags & RTE_MBUF_F_RX_L4_CKSUM_MASK) == RTE_MBUF_F_RX_L4_CKSUM_NONE;
+  return none ? Checksums::either : otherwise;
+}
+
 /// Appends `bytes` to a packet, in further buffers of `pool` once the first is full. False: none
 /// left.
 bool append(rte_mbuf* packet, rte_mempool* pool, const uint8_t* bytes, uint32_t length) {
@@ -61,8 +69,13 @@ void request_offloads(rte_mbuf* packet, const Frame& frame) {
 
 }  // namespace
 
-DpdkQueue::DpdkQueue(uint16_t device, uint16_t queue, rte_mempool* pool, DeviceOffloads offloads)
-    : device_(device), queue_(queue), pool_(pool), transmit_(drain, this, offloads) {}
+DpdkQueue::DpdkQueue(uint16_t device, uint16_t queue, rte_mempool* pool, DeviceOffloads offloads,
+                     Checksums received)
+    : device_(device),
+      queue_(queue),
+      pool_(pool),
+      checksums_(received),
+      transmit_(drain, this, offloads) {}
 
 DpdkQueue::~DpdkQueue() = default;
 
@@ -93,8 +106,7 @@ std::span<const Frame> DpdkQueue::receive() {
     Frame& frame = frames_[count++];
     frame.head = head;
     frame.head_length = packet->data_len;
-    frame.checksums = (packet->ol_flags & kChecksumsGood) == kChecksumsGood ? Checksums::trusted
-                                                                            : Checksums::in_frame;
+    frame.checksums = checksums_of(packet->ol_flags, checksums_);
   }
   return {frames_.data(), count};
 }

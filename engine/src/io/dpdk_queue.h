@@ -11,7 +11,9 @@ namespace engine {
 class DpdkQueue final : public PortQueue {
  public:
   /// `pool`: of packet buffers, owned by the port. `offloads`: what the device does on transmit.
-  DpdkQueue(uint16_t device, uint16_t queue, rte_mempool* pool, DeviceOffloads offloads);
+  /// `received`: what is known of received checksums that the device does not speak of.
+  DpdkQueue(uint16_t device, uint16_t queue, rte_mempool* pool, DeviceOffloads offloads,
+            Checksums received);
   ~DpdkQueue() override;
 
   /// Packet buffers that the transmit queue holds ready.
@@ -31,6 +33,7 @@ class DpdkQueue final : public PortQueue {
   const uint16_t device_;
   const uint16_t queue_;
   rte_mempool* const pool_;
+  const Checksums checksums_;
   uint16_t received_ = 0;  ///< packets out with the core
   std::array<rte_mbuf*, TransmitQueue::kBurst> packets_;
   std::array<Frame, TransmitQueue::kBurst> frames_;

@@ -16,6 +16,7 @@ enum class Checksums : uint8_t {
   in_frame,  ///< sent: both are complete; received: unknown, to be verified
   partial,  ///< sent: the device completes them (IP field 0, transport field the pseudo-header sum)
   trusted,  ///< received: the device vouches for them
+  either,   ///< received, and not known which: complete, or as a sender leaves them to its device
 };
 
 /// One frame to send or received. `head` holds the bytes from the Ethernet header on. Payload

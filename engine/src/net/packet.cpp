@@ -77,16 +77,21 @@ size_t transport_header(const uint8_t* header, const Transport& transport, size_
   return length < kTcpLength || length > room ? 0 : length;
 }
 
-/// Complete, or partial: the field holds the pseudo-header's sum, for a device to complete that the
-/// frame never saw. Linux hands such frames over a veth pair.
-bool transport_sum_good(const Packet& packet, uint8_t protocol, size_t length) {
-  const uint8_t* field = packet.transport + (protocol == kTcp ? 16 : 6);
+/// Where the checksum stands in a TCP or UDP header.
+size_t sum_offset(uint8_t protocol) {
+  return protocol == kTcp ? 16 : 6;
+}
+
+/// `either`: complete, or partial: the field holds the pseudo-header's sum, for a device to
+/// complete that the frame never saw. Linux hands such frames over a veth pair.
+bool transport_sum_good(const Packet& packet, uint8_t protocol, size_t length, bool either) {
+  const uint8_t* field = packet.transport + sum_offset(protocol);
   const ChecksumSum pseudo =
       pseudo_header_sum(packet.source, packet.destination, protocol, static_cast<uint32_t>(length));
   const uint16_t found = load_be<uint16_t>(field);
   // RFC 768: no checksum, over IPv4 only (RFC 8200 section 8.1).
   if (protocol == kUdp && found == 0) return packet.destination.is_v4();
-  if (found == checksum_fold(pseudo)) return true;
+  if (either && found == checksum_fold(pseudo)) return true;
   if (packet.payload_at_hand < packet.payload_length) return false;  // nothing to compute it from
   const ChecksumSum header = checksum_add(pseudo, packet.transport, packet.transport_header_length);
   return checksum_fold(checksum_add(header, packet.payload, packet.payload_length)) == 0xffff;
@@ -130,9 +135,36 @@ PacketKind parse_packet(const Frame& frame, Packet& packet) {
   packet.payload_at_hand = std::min(packet.payload_length, static_cast<uint32_t>(at_hand));
 
   if (frame.checksums != Checksums::trusted &&
-      !transport_sum_good(packet, transport.protocol, transport.length))
+      !transport_sum_good(packet, transport.protocol, transport.length,
+                          frame.checksums == Checksums::either))
     return PacketKind::bad_transport_sum;
   return transport.protocol == kTcp ? PacketKind::tcp : PacketKind::udp;
+}
+
+void complete_checksums(Frame& frame) {
+  // Those yet to be completed are nobody's to doubt.
+  if (frame.checksums == Checksums::partial) frame.checksums = Checksums::trusted;
+  Packet packet;
+  const PacketKind kind = parse_packet(frame, packet);
+  frame.checksums = Checksums::in_frame;
+  if (kind != PacketKind::tcp && kind != PacketKind::udp) return;
+  if (packet.payload_at_hand < packet.payload_length) return;  // the frame was cut
+  uint8_t* const ip = frame.head + packet.l3_offset;
+  if (packet.source.is_v4()) {
+    store_be<uint16_t>(ip + 10, 0);
+    store_be<uint16_t>(ip + 10, checksum_finish(checksum_add(0, ip, size_t{ip[0] & 0xfu} * 4)));
+  }
+  const uint8_t protocol = kind == PacketKind::tcp ? kTcp : kUdp;
+  uint8_t* const transport = frame.head + (packet.transport - frame.head);
+  uint8_t* const field = transport + sum_offset(protocol);
+  if (kind == PacketKind::udp && load_be<uint16_t>(field) == 0) return;  // RFC 768: it has none
+  store_be<uint16_t>(field, 0);
+  const uint32_t length = packet.transport_header_length + packet.payload_length;
+  ChecksumSum sum = pseudo_header_sum(packet.source, packet.destination, protocol, length);
+  sum = checksum_add(sum, transport, packet.transport_header_length);
+  const uint16_t checksum =
+      checksum_finish(checksum_add(sum, packet.payload, packet.payload_length));
+  store_be<uint16_t>(field, kind == PacketKind::udp && checksum == 0 ? 0xffff : checksum);
 }
 
 Path reply_path(const Frame& frame) {

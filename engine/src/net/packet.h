@@ -17,7 +17,7 @@ enum class PacketKind : uint8_t {
   bad_length,         ///< lengths of the headers disagree with the frame
   fragment,           ///< an IPv4 fragment
   bad_ip_sum,         ///< IPv4 header checksum wrong
-  bad_transport_sum,  ///< transport checksum neither complete nor partial (pseudo-header only)
+  bad_transport_sum,  ///< transport checksum wrong
 };
 
 /// A TCP or UDP packet. Pointers go into the frame.
@@ -37,9 +37,13 @@ struct Packet {
 
 /// Parses `frame`. `packet` is valid for kinds tcp and udp, and its addresses for
 /// bad_transport_sum. Checksums are verified unless the frame says trusted. A partial transport
-/// checksum (a veth peer with tx checksum offload: the field holds the folded pseudo-header sum) is
-/// accepted.
+/// checksum (the field holds the folded pseudo-header sum) is accepted where the frame says either:
+/// elsewhere one damaged frame in 65,536 would pass for such a one.
 PacketKind parse_packet(const Frame& frame, Packet& packet);
+
+/// Writes the checksums of a TCP or UDP frame in one piece as they are to be on a wire. Others, and
+/// those whose checksums are wrong, stay as they are.
+void complete_checksums(Frame& frame);
 
 /// The layer-2 path for an answer to `frame`: addresses swapped, VLAN tag kept.
 Path reply_path(const Frame& frame);

@@ -8,6 +8,7 @@
 
 #include "net/checksum.h"
 #include "net/ethernet.h"
+#include "net/packet.h"
 
 namespace engine {
 namespace {
@@ -159,6 +160,57 @@ TEST(Impairment, CorruptsOneBitBehindTheEthernetHeaderAndVouchesForItNoMore) {
     EXPECT_EQ(bits, 1);
   }
   EXPECT_EQ(impairment.counts().corrupted, 1000u);
+}
+
+/// A TCP segment of 60 bytes behind `ipv4` or IPv6, ECN-capable, its checksums as a sender leaves
+/// them to its device: of IPv4 none, of TCP the pseudo-header's.
+std::vector<uint8_t> uncompleted(bool ipv4) {
+  constexpr uint8_t kEct = 2;
+  std::vector<uint8_t> bytes = packet(kEct, ipv4);
+  bytes.resize(kEthernetLength + (ipv4 ? 20 : 40) + 60, 0x5a);
+  uint8_t* const ip = bytes.data() + kEthernetLength;
+  uint8_t* const tcp = ip + (ipv4 ? 20 : 40);
+  ip[ipv4 ? 9 : 6] = 6;
+  store_be<uint16_t>(ip + (ipv4 ? 2 : 4), ipv4 ? 80 : 60);
+  store_be<uint16_t>(ip + 10, 0);
+  tcp[12] = 0x50;
+  const IpAddress address = ipv4 ? IpAddress::v4(0) : IpAddress{};
+  store_be<uint16_t>(tcp + 16, checksum_fold(pseudo_header_sum(address, address, 6, 60)));
+  return bytes;
+}
+
+TEST(Impairment, DamageIsFoundWhoeverWasToCompleteTheChecksums) {
+  Impairment impairment({.congestion = 1, .corruption = 1});
+  for (const bool ipv4 : {true, false})
+    for (const Checksums checksums : {Checksums::partial, Checksums::trusted}) {
+      std::vector<uint8_t> bytes = uncompleted(ipv4);
+      Frame frame = frame_of(bytes);
+      frame.checksums = checksums;
+      for (int i = 0; i < 5000; ++i) {
+        EXPECT_FALSE(impairment.pass(frame, i));
+        const Frame* damaged = impairment.line().take(i);
+        ASSERT_NE(damaged, nullptr);
+        EXPECT_EQ(damaged->checksums, Checksums::in_frame);
+        Packet packet;
+        const PacketKind kind = parse_packet(*damaged, packet);
+        if (kind != PacketKind::tcp) continue;
+        // Of IPv6's header no sum covers traffic class, flow label and hop limit.
+        EXPECT_FALSE(ipv4);
+        ASSERT_EQ(packet.payload_length, 40u);
+        EXPECT_TRUE(std::equal(packet.payload, packet.payload + 40, bytes.end() - 40));
+      }
+    }
+}
+
+TEST(Impairment, AMarkDoesNotHideDamage) {
+  std::vector<uint8_t> bytes = packet(1);
+  bytes[22] ^= 0x10;  // the time to live: in no other sum
+  Impairment impairment({.congestion = 1});
+  EXPECT_FALSE(impairment.pass(frame_of(bytes), 0));
+  const Frame* marked = impairment.line().take(0);
+  ASSERT_NE(marked, nullptr);
+  EXPECT_EQ(marked->head[15], 3);
+  EXPECT_NE(checksum_fold(checksum_add(0, marked->head + 14, 20)), 0xffff);
 }
 
 TEST(Impairment, WhatAFullLineCannotHoldIsCounted) {

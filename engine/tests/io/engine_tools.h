@@ -13,7 +13,7 @@
 namespace engine {
 
 /// A request of 3 bytes, a response of 32,000, one flow for each of `limit`.
-inline std::shared_ptr<const Profile> small_http(uint32_t limit, int port = 80) {
+inline std::shared_ptr<const Profile> small_http(uint32_t limit, int port = 80, bool ipv6 = false) {
   return parse_profile(
       R"({"buf_list": ["R0VU", {"base": "SA==", "size": 32000, "fill": "eA=="}],
           "ip_gen_dist_list": [
@@ -30,7 +30,7 @@ inline std::shared_ptr<const Profile> small_http(uint32_t limit, int port = 80) 
               "ip_gen": {"dist_client": {"index": 0}, "dist_server": {"index": 1}}, "cluster": {}},
             "server_template": {"program_index": 1, "assoc": [{"port": )" +
           std::to_string(port) + "}]}}]}",
-      false);
+      ipv6);
 }
 
 inline EngineConfig wires(uint32_t pairs, uint32_t cores) {

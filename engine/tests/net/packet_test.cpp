@@ -169,11 +169,73 @@ TEST(Packet, EveryWrongByteOfHeaderAndPayloadIsSeen) {
   }
 }
 
-TEST(Packet, PartialChecksumsAreAccepted) {
+TEST(Packet, PartialChecksumsAreAcceptedWhereTheyMayCome) {
   for (Recipe recipe : recipes()) {
+    const PacketKind good = recipe.protocol == 6 ? PacketKind::tcp : PacketKind::udp;
+    EXPECT_EQ(parse(make(recipe), Checksums::either), good);
     recipe.partial = true;
-    EXPECT_EQ(parse(make(recipe)), recipe.protocol == 6 ? PacketKind::tcp : PacketKind::udp);
+    EXPECT_EQ(parse(make(recipe), Checksums::either), good);
+    EXPECT_EQ(parse(make(recipe), Checksums::in_frame), PacketKind::bad_transport_sum);
   }
+}
+
+/// A frame whose complete checksum is what a partial one would be.
+Bytes lookalike() {
+  const Recipe recipe{.payload = 22};
+  Recipe partial = recipe;
+  partial.partial = true;
+  const Bytes wanted = make(partial);
+  Bytes bytes = make(recipe);
+  constexpr size_t kSum = 14 + 20 + 16;
+  const size_t last = bytes.size() - 2;
+  // The last word takes up the difference: the sum of all is to be ffff with the other checksum.
+  const ChecksumSum change = ChecksumSum{load_be<uint16_t>(&bytes[kSum])} +
+                             static_cast<uint16_t>(~load_be<uint16_t>(&wanted[kSum])) +
+                             load_be<uint16_t>(&bytes[last]);
+  store_be(&bytes[last], checksum_fold(change));
+  store_be(&bytes[kSum], load_be<uint16_t>(&wanted[kSum]));
+  return bytes;
+}
+
+TEST(Packet, DamageIsSeenInAFrameWhoseChecksumLooksPartial) {
+  const Bytes whole = lookalike();
+  ASSERT_EQ(parse(whole), PacketKind::tcp);
+  for (size_t bit = 14 * 8; bit < whole.size() * 8; ++bit) {
+    Bytes wrong = whole;
+    wrong[bit / 8] ^= static_cast<uint8_t>(1u << bit % 8);
+    EXPECT_NE(parse(wrong), PacketKind::tcp) << bit;
+  }
+}
+
+TEST(Packet, ChecksumsAreCompletedAsTheyWouldBeOnAWire) {
+  for (Recipe recipe : recipes()) {
+    const Bytes whole = make(recipe);
+    recipe.partial = true;
+    for (const Checksums checksums : {Checksums::partial, Checksums::trusted, Checksums::either}) {
+      Bytes bytes = make(recipe);
+      if (!recipe.ipv6 && checksums != Checksums::either)
+        store_be<uint16_t>(&bytes[(recipe.vlan ? 18 : 14) + 10], 0);
+      Frame frame;
+      frame.head = bytes.data();
+      frame.head_length = static_cast<uint16_t>(bytes.size());
+      frame.checksums = checksums;
+      complete_checksums(frame);
+      EXPECT_EQ(frame.checksums, Checksums::in_frame);
+      EXPECT_EQ(bytes, whole);
+    }
+  }
+}
+
+TEST(Packet, AWrongChecksumIsNotMadeGood) {
+  Bytes bytes = make({});
+  bytes.back() ^= 1;
+  const Bytes before = bytes;
+  Frame frame;
+  frame.head = bytes.data();
+  frame.head_length = static_cast<uint16_t>(bytes.size());
+  frame.checksums = Checksums::either;
+  complete_checksums(frame);
+  EXPECT_EQ(bytes, before);
 }
 
 TEST(Packet, TrustedChecksumsAreNotLookedAt) {
@@ -259,7 +321,7 @@ TEST(Packet, RandomBytesNeverLeadOutOfTheFrame) {
     bytes.resize(random() % 4 ? bytes.size() : random() % (bytes.size() + 1));
     Packet packet;
     const PacketKind kind =
-        parse(bytes, packet, random() % 2 ? Checksums::trusted : Checksums::in_frame);
+        parse(bytes, packet, random() % 2 ? Checksums::trusted : Checksums::either);
     if (kind != PacketKind::tcp && kind != PacketKind::udp) continue;
     // Every byte handed on is one of the frame's: the sanitizer would tell.
     volatile uint32_t sum = 0;

@@ -1,0 +1,38 @@
+"""The benchmark beside a run: hugepages and cores are one run's at a time."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from harness.testbed.hugepages import PAGES
+from harness.testbed.lock import RunLock
+from tests.load.conftest import REPOSITORY
+
+PATIENCE_S = 120.0  # another test's run
+pytestmark = pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="a CPU for each side")
+
+
+def test_memif_waits_for_no_run_and_leaves_its_hugepages_alone(tmp_path: Path) -> None:
+    out = tmp_path / "bench.json"
+    command = [sys.executable, "engine/bench", "memif", "--trials", "1", "--out", str(out)]
+    setting = PAGES / "nr_hugepages"
+    with RunLock(PATIENCE_S):
+        before = setting.read_text() if setting.exists() else None
+        done = subprocess.run(
+            command,
+            cwd=REPOSITORY,
+            env=os.environ | {"PYTHONPATH": str(REPOSITORY)},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
+        assert (setting.read_text() if setting.exists() else None) == before
+    assert done.returncode == 0, done.stdout + done.stderr
+    reason = json.loads(out.read_text())["rows"]["memif"]["not_run"]
+    assert reason.startswith("a run is going on this machine already")
+    assert f"pid {os.getpid()}" in reason
