@@ -61,7 +61,7 @@ INSTANTIATE_TEST_SUITE_P(Directions, ImpairedFlows,
 // wire vouches for it.
 TEST_P(ImpairedFlows, TakeNoDamagedPayload) {
   Engine engine(wires(1, 1));
-  engine.impair(1, GetParam(), {.corruption = 0.1});
+  engine.impair(1, GetParam(), {.corruption = 0.03});
   engine.start("_", small_http(200, 80, true), {.payload_check = {.enabled = true}}, 0xff);
   finish(engine, "_");
   EXPECT_GT(counts(engine, 1, GetParam()).corrupted, 0u);
