@@ -318,12 +318,15 @@ def trial_table(summary: Summary) -> TextTable:
     )
 
 
-def definition_table(summary: Summary) -> TextTable:
-    """What every figure is and where it was read."""
+def definition_table(summaries: Sequence[Summary]) -> TextTable:
+    """What every figure is and where it was read; one that all runs share stands there once."""
+    rows = [
+        (name, each.unit, each.definition, each.source)
+        for summary in summaries
+        for name, each in summary.definitions.items()
+    ]
     return TextTable(
-        "Definitions",
-        ("figure", "unit", "definition", "read from"),
-        [(name, d.unit, d.definition, d.source) for name, d in summary.definitions.items()],
+        "Definitions", ("figure", "unit", "definition", "read from"), list(dict.fromkeys(rows))
     )
 
 
