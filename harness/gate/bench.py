@@ -2,7 +2,7 @@
 
 import itertools
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol
@@ -53,6 +53,9 @@ class Bench(Protocol):
     def measure(self, offered_cps: float) -> GateTrial:
         """One trial."""
 
+    def set_aside(self, which: Collection[int]) -> None:
+        """Leave measured trials, counted from 0, out of what is stored as judged."""
+
     @property
     def folder(self) -> str:
         """Where all that was read is stored."""
@@ -90,6 +93,7 @@ class LocalBench:
         self._progress = progress
         self._numbers = itertools.count(1)
         self._rounds = itertools.count(1)
+        self._measured: list[int] = []
         self._planned = 0.0
         self._passed = 0.0
 
@@ -125,16 +129,20 @@ class LocalBench:
                 load *= STEP
 
     def measure(self, offered_cps: float) -> GateTrial:
-        """A trial on a fresh test bed; a disturbed one is set aside."""
+        """A trial on a fresh test bed."""
         self._plan(SETUP_S)
         number = next(self._rounds)
         with self._session(f"round {number}") as session:
             session.sampler.read_often(OFTEN, SLICE_S)
             self._pass(SETUP_S)
             stored, found = self._trial(session, number, offered_cps, SUSTAIN_S)
-        if found.disturbed:
-            self._run.set_aside([stored.number], "disturbed, another was made instead")
+        self._measured.append(stored.number)
         return found
+
+    def set_aside(self, which: Collection[int]) -> None:
+        """Mark measured trials, counted from 0, as being in no figure."""
+        numbers = [self._measured[each] for each in which]
+        self._run.set_aside(numbers, "disturbed, another was made instead")
 
     @contextmanager
     def _session(self, what: str) -> Iterator[Session]:

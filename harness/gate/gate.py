@@ -22,7 +22,7 @@ from harness.gate.baseline import (
 from harness.gate.bench import Bench
 from harness.gate.fingerprint import fingerprint, in_words, key
 from harness.gate.history import HISTORY, Entry, append
-from harness.gate.trial import GateTrial, comparable
+from harness.gate.trial import GateTrial, comparable, left_out
 from harness.gate.verdict import Verdict, against_baseline, against_ceiling
 from harness.gate.words import baseline_sentence, explain, sentence
 from harness.testbed.lock import RunLock
@@ -118,6 +118,7 @@ class Gate:
                 trials=trials,
                 setup=bench.setup(),
             )
+            bench.set_aside(left_out(trials))
             folder = bench.folder
         write_baseline(path, baseline)
         said = f"{self.target.name}: {baseline_sentence(trials)}, written to {path}"
@@ -154,6 +155,8 @@ class Gate:
             verdict, now = measure_until_told(
                 lambda: bench.measure(offered_cps), judge, self.effort.looks
             )
+            if baseline:
+                bench.set_aside(left_out(now, baseline.trials))
             said = f"{self.target.name}: {sentence(verdict)}"
             text = explain(said, verdict, now, baseline, bench.setup(), bench.folder)
             result = Result(verdict.outcome, said, text, verdict, bench.folder)

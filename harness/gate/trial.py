@@ -102,6 +102,14 @@ def judged(trials: Sequence[GateTrial], others: Sequence[GateTrial]) -> list[Gat
     return found if len(found) >= LEAST_JUDGED else [_at(trial, full_us) for trial in trials]
 
 
+def left_out(trials: Sequence[GateTrial], others: Sequence[GateTrial] = ()) -> list[int]:
+    """Which of the trials, counted from 0, are not judged."""
+    used = judged(trials, others)
+    if len(used) == len(trials):
+        return []
+    return [at for at, trial in enumerate(trials) if trial not in used]
+
+
 def comparable(trials: Sequence[GateTrial], others: Sequence[GateTrial] = ()) -> list[GateTrial]:
     """Those that were not disturbed, on cores that ran as fast once as they did in the others."""
     most = (1 + SLOWED_LIMIT) * _full_speed([*trials, *others])

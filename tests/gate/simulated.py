@@ -2,7 +2,7 @@
 
 import random
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -36,6 +36,7 @@ class Simulated:
     seed: int = 1
     folder: str = "results/simulated"
     loads: list[float] = field(default_factory=list)
+    aside: list[int] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self._random = random.Random(self.seed)
@@ -78,6 +79,9 @@ class Simulated:
             slowed=0.1 if disturbed else self.slowed,
             full_speed_us=self.full_speed_us,
         )
+
+    def set_aside(self, which: Collection[int]) -> None:
+        self.aside = list(which)
 
     def _note(self, what: str) -> None:
         if self.log:

@@ -7,7 +7,7 @@ import pytest
 import harness.analysis.spread as spread
 from harness.analysis.compare import RATE
 from harness.gate.gate import FULL, measure_until_told
-from harness.gate.trial import GateTrial
+from harness.gate.trial import GateTrial, left_out
 from harness.gate.verdict import against_baseline, against_ceiling
 from tests.gate.simulated import Simulated
 
@@ -56,8 +56,10 @@ def test_slowed_cores_excuse_what_is_below_once_the_correction_may_be_at_fault()
 
 
 def test_trials_that_were_never_free_of_a_neighbour_are_not_judged() -> None:
-    found = against_baseline(trials(8000, 14), trials(8000, 12, disturbed=2), 0.03, RATE)
+    now = trials(8000, 12, disturbed=2)
+    found = against_baseline(trials(8000, 14), now, 0.03, RATE)
     assert len(found.seen.values) == 6 and found.outcome == "holds"
+    assert [now[at].slowed for at in left_out(now)] == [0.1] * 6
 
 
 def test_nor_are_those_on_a_test_bed_that_was_slowed_from_end_to_end() -> None:
