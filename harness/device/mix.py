@@ -160,7 +160,7 @@ def _sentence(found: MixResult, whole: Sequence[Step]) -> str:
     if found.half:
         short = ", ".join(f"{name} {found.half.whole[name]:.2%}" for name in _suffering(found.half))
         then = f"all but {short}" if short else "every application"
-        text += f"; with an empty table, at {found.half.flows_per_second:,.0f}, {then} was whole"
+        text += f"; offered anew at {found.half.flows_per_second:,.0f}, {then} was whole"
     return f"{text}."
 
 
