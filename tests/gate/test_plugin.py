@@ -40,21 +40,26 @@ BASELINE = "not_below_baseline(tolerance=0.03)"
 class User:
     """A user's folder with one test, and a machine of its own making."""
 
-    def __init__(self, pytester: pytest.Pytester):
+    def __init__(self, pytester: pytest.Pytester, patch: pytest.MonkeyPatch):
         self.pytester = pytester
+        self._patch = patch
         self.baselines = pytester.path / "stackcost-gate"
         text = (REPOSITORY / "experiments" / "nginx_kernel.yaml").read_text()
         (pytester.path / "nginx_kernel.yaml").write_text(text.replace("../", f"{REPOSITORY}/"))
         pytester.makeini("[pytest]\naddopts = --strict-markers -p no:cacheprovider -rs")
 
     def run(self, *arguments: str, call: str = BASELINE, **settings: object) -> pytest.RunResult:
-        """Run pytest in this process; with xdist in one of its own, whose path its workers get."""
+        """Run pytest in this process, without looking for other plugins, which takes a second; with
+        xdist as a user does, in a process of its own, whose path its workers get.
+        """
         folder = str(self.pytester.path)
         self.pytester.makeconftest(PLACE.format(folder=folder, settings=settings))
         self.pytester.makepyfile(test_cps=TEST.format(call=call))
         if "-n2" in arguments:
             return self.pytester.runpytest_subprocess(*PLUGIN, *arguments)
-        return self.pytester.runpytest_inprocess(*PLUGIN, *arguments)
+        with self._patch.context() as patch:
+            patch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+            return self.pytester.runpytest_inprocess("-p", MODULE, *arguments)
 
     def history(self) -> list[dict[str, object]]:
         lines = (self.baselines / "history.jsonl").read_text().splitlines()
@@ -65,7 +70,7 @@ class User:
 def user(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> User:
     monkeypatch.setenv("PYTHONPATH", str(REPOSITORY))  # for the workers of xdist
     monkeypatch.setattr(lock, "state_folder", lambda: pytester.path)
-    return User(pytester)
+    return User(pytester, monkeypatch)
 
 
 def test_the_entry_point_that_is_declared_is_the_plugin() -> None:
