@@ -4,6 +4,8 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
+State = Literal["complete", "interrupted"]
+
 
 class Part(BaseModel):
     """A part of a summary; written once, never changed."""
@@ -20,5 +22,5 @@ class Head(Part):
     format: str
     run: str
     title: str
-    state: Literal["complete", "interrupted"]
+    state: State
     machine: dict[str, Any]

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 from harness.analysis import breakdown, checks, cpu, flows, http
 from harness.analysis.acceptance import acceptance
@@ -12,6 +12,7 @@ from harness.analysis.definitions import DEFINITIONS
 from harness.analysis.disk_cache import cache_figures
 from harness.analysis.factors import cpu_factor, memory_factor
 from harness.analysis.flows import shares_cores
+from harness.analysis.head import State
 from harness.analysis.latency import latency
 from harness.analysis.memory import Merged
 from harness.analysis.memory_summary import summarise_memory
@@ -43,7 +44,7 @@ class Context:
     pairs: tuple[tuple[str, str], ...]
     load_cpus: tuple[int, ...]
     server_cpus: tuple[int, ...]
-    state: Literal["complete", "interrupted"]
+    state: State
     machine: dict[str, Any]
     merged_caches: Merged
     tuning: dict[str, list[Change]] = field(default_factory=dict)

@@ -1,12 +1,12 @@
 """What the events of a run came to, as data and in sentences."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import Any
 
 from pydantic import Field
 
 from harness.analysis import device
-from harness.analysis.head import Head, Part
+from harness.analysis.head import Head, Part, State
 from harness.analysis.readings import Readings
 from harness.device.mix import MixResult, mix_result
 from harness.device.settings import EXHAUSTING, FORMAT, Event, EventSettings
@@ -59,7 +59,7 @@ def summarise_events(
     trials: Sequence[Trial],
     run: str,
     plan: Mapping[str, Any],
-    state: Literal["complete", "interrupted"],
+    state: State,
     machine: Mapping[str, Any],
 ) -> EventSummary:
     """The answer of a run of events; `plan` is the manifest's `experiment`."""

@@ -3,9 +3,8 @@
 from matplotlib.figure import Figure
 from rich.console import Console
 
-from harness.errors import StackcostError
 from harness.report.plots.drawing import SERVER_COLOURS, plain_numbers
-from harness.report.stored import describe_setting
+from harness.report.stored import describe_setting, state_of, trials_of
 from harness.report.tables import TextTable
 from harness.report.terminal import draw
 from harness.report.words import number
@@ -19,14 +18,12 @@ HELD, LOST, PASSED_OVER = "#009E73", "#D55E00", "#BBBBBB"
 
 def ceilings_of(run: RunFolder) -> CeilingSummary:
     """A stored run's summary, computed from its trials. StackcostError when it holds none."""
-    trials, manifest = run.trials(), run.manifest()
-    if not trials:
-        raise StackcostError(f"{run.path} holds no trial: the run ended before its first one")
+    manifest = run.manifest()
     return summarise_ceilings(
-        trials,
+        trials_of(run),
         run.name,
         manifest.experiment,
-        "complete" if manifest.state == "complete" else "interrupted",
+        state_of(manifest),
         describe_setting(manifest),
     )
 

@@ -14,7 +14,7 @@ from harness.errors import StackcostError
 from harness.report.ceiling import sentences_of
 from harness.report.opened import OpenedRuns
 from harness.report.plots.drawing import SERVER_COLOURS
-from harness.report.stored import describe_setting
+from harness.report.stored import describe_setting, state_of, trials_of
 from harness.report.tables import TextTable
 from harness.report.words import number
 from harness.store import RunFolder
@@ -34,12 +34,13 @@ def events_of(run: RunFolder) -> EventSummary:
             f"{run.path} was stored by another version, in another form than {FORMAT}",
             f"measure it again: {' '.join(['stackcost', *manifest.command[1:]])}",
         )
-    trials = run.trials()
-    if not trials:
-        raise StackcostError(f"{run.path} holds no trial: the run ended before its first one")
-    state = "complete" if manifest.state == "complete" else "interrupted"
-    machine = describe_setting(manifest)
-    return summarise_events(trials, run.name, manifest.experiment, state, machine)  # type: ignore[arg-type]
+    return summarise_events(
+        trials_of(run),
+        run.name,
+        manifest.experiment,
+        state_of(manifest),
+        describe_setting(manifest),
+    )
 
 
 def sentences(summary: EventSummary) -> list[str]:

@@ -3,13 +3,14 @@
 from pathlib import Path
 from typing import Any, Literal
 
+from harness.analysis.head import State
 from harness.analysis.published import Recomputed, read_publication, recompute
 from harness.analysis.summarise import Context, summarise
 from harness.analysis.summary import Summary
 from harness.errors import StackcostError
 from harness.experiment.identity import plan_of
 from harness.experiment.matrix import pairs, variants
-from harness.model import Change
+from harness.model import Change, Trial
 from harness.store import Manifest, RunFolder
 
 MeasuredKind = Literal["costs", "ceilings", "events"]
@@ -22,12 +23,22 @@ def kind_of(manifest: Manifest) -> MeasuredKind:
     return "events" if "events" in manifest.experiment else "costs"
 
 
-def summary_of(run: RunFolder) -> Summary:
-    """A stored run's summary, computed from its trials. StackcostError when it holds none."""
+def trials_of(run: RunFolder) -> list[Trial]:
+    """All trials of a run. StackcostError when it holds none."""
     trials = run.trials()
     if not trials:
         raise StackcostError(f"{run.path} holds no trial: the run ended before its first one")
-    return summarise(trials, _context(run.manifest()))
+    return trials
+
+
+def state_of(manifest: Manifest) -> State:
+    """Whether a run came to its end, for its summary."""
+    return "complete" if manifest.state == "complete" else "interrupted"
+
+
+def summary_of(run: RunFolder) -> Summary:
+    """A stored run's summary, computed from its trials. StackcostError when it holds none."""
+    return summarise(trials_of(run), _context(run.manifest()))
 
 
 def remarks(manifest: Manifest) -> list[str]:
@@ -53,7 +64,7 @@ def _context(manifest: Manifest) -> Context:
         pairs=pairs(experiment),
         load_cpus=tuple(experiment.cores.load),
         server_cpus=tuple(experiment.cores.server),
-        state="complete" if manifest.state == "complete" else "interrupted",
+        state=state_of(manifest),
         machine=describe_setting(manifest),
         tuning={
             name: [Change(**change) for change in server["tuning"]["changes"]]

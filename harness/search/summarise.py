@@ -1,10 +1,11 @@
 """From the stored trials of searches to the summary of their ceilings."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import Any
 
 from harness.analysis import cpu
 from harness.analysis.checks import main_phase
+from harness.analysis.head import State
 from harness.analysis.readings import Readings
 from harness.model import Trial
 from harness.search.controller import Outcome
@@ -46,7 +47,7 @@ def summarise_ceilings(
     trials: Sequence[Trial],
     run: str,
     plan: Mapping[str, Any],
-    state: Literal["complete", "interrupted"],
+    state: State,
     machine: Mapping[str, Any],
 ) -> CeilingSummary:
     """The answer of a run; `plan` is the manifest's `experiment`."""
