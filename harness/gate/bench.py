@@ -2,7 +2,7 @@
 
 import itertools
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol
@@ -19,7 +19,7 @@ from harness.experiment.matrix import Variant
 from harness.experiment.progress import Progress
 from harness.experiment.recorded import record_session, recorded
 from harness.experiment.session import Session, open_session
-from harness.gate.trial import GateTrial, gate_trial
+from harness.gate.trial import GateTrial, comparable, gate_trial
 from harness.gate.undisturbed import OFTEN, SLICE_S
 from harness.model import Trial
 from harness.search.trials import TIME_WAIT_S, reset_server
@@ -30,6 +30,9 @@ from servers.registry import server_class
 
 WARM_UP_S = 1.0  # above the client's TIME_WAIT
 SUSTAIN_S = 5.0
+LONGEST_SUSTAIN_S = 20.0
+WANTED_S = 2.0  # of a trial, in which nothing slows the cores
+RECENT = 4  # trials that tell how long the next one takes for that
 SEARCH_SUSTAIN_S = 1.5
 DRAIN_S = 0.6
 FIRST_LOAD = 2000.0  # connections/s, where the look for the most that it completes begins
@@ -94,6 +97,8 @@ class LocalBench:
         self._numbers = itertools.count(1)
         self._rounds = itertools.count(1)
         self._measured: list[int] = []
+        self._found: list[GateTrial] = []
+        self._lengths: list[float] = []
         self._planned = 0.0
         self._passed = 0.0
 
@@ -135,8 +140,11 @@ class LocalBench:
         with self._session(f"round {number}") as session:
             session.sampler.read_often(OFTEN, SLICE_S)
             self._pass(SETUP_S)
-            stored, found = self._trial(session, number, offered_cps, SUSTAIN_S)
+            sustain_s = next_sustain(self._found, self._lengths)
+            stored, found = self._trial(session, number, offered_cps, sustain_s)
         self._measured.append(stored.number)
+        self._found.append(found)
+        self._lengths.append(sustain_s)
         return found
 
     def set_aside(self, which: Collection[int]) -> None:
@@ -194,3 +202,18 @@ class LocalBench:
 
 def _seconds_of_trial(sustain_s: float) -> float:
     return WARM_UP_S + sustain_s + OVERHANG_S + TIME_WAIT_S + DRAIN_S
+
+
+def next_sustain(found: Sequence[GateTrial], lengths: Sequence[float]) -> float:
+    """Seconds that the next trial needs until nothing slowed the cores for `WANTED_S` in them.
+
+    By the latest of the trials so far, which were as long as `lengths`. A short trial is often of
+    no use on a busy host, and more of them, each on a test bed of its own, would take longer.
+    """
+    recent = found[-RECENT:]
+    if all(trial.counted_s is None for trial in recent):
+        return SUSTAIN_S  # they cannot be cut into slices
+    free = sum(trial.counted_s or 0.0 for trial in comparable(recent, found))
+    longest = LONGEST_SUSTAIN_S / WANTED_S
+    needed = WANTED_S * min(longest, sum(lengths[-RECENT:]) / free if free else longest)
+    return max(SUSTAIN_S, needed)

@@ -12,7 +12,7 @@ from harness.analysis.breakdown import softirq_cost
 from harness.analysis.checks import SLOWED_LIMIT
 from harness.analysis.flows import completed_rate
 from harness.analysis.readings import Readings
-from harness.gate.undisturbed import undisturbed
+from harness.gate.undisturbed import LEAST_S, undisturbed
 
 KEPT_UP = 0.95  # of what is offered; a server that completes less has reached its ceiling
 FOREIGN_LIMIT = 0.10  # of the server's cores; beyond it less may be the machine's fault
@@ -74,7 +74,7 @@ def gate_trial(seen: Readings, cpus: Collection[int]) -> GateTrial | None:
     if _kept_up(rate, seen.trial.offered_cps):
         share = _own_share(rate, cost, cpus) or 1.0
         counted = undisturbed(seen, cpus)
-        if counted:
+        if counted and counted.seconds >= LEAST_S:
             cost, softirq = (_times(each, counted.busy / share) for each in (cost, softirq))
             share, slowed = counted.busy, counted.slowed
     full_us = [(speed.least_seconds(seen, each) or 0.0) * cpu.MICROSECONDS for each in cpus]

@@ -25,7 +25,7 @@ LEAST_S = 1.0  # with less, a trial is disturbed
 class Undisturbed(NamedTuple):
     """Of all such slices together. `busy`: the share of the cores' time that the server took.
 
-    `slowed`: by how much the known work still took longer than its least.
+    `slowed`: by how much the known work still took longer than its least. Both are 0 of no slice.
     """
 
     seconds: float
@@ -34,7 +34,7 @@ class Undisturbed(NamedTuple):
 
 
 def undisturbed(seen: Readings, cpus: Collection[int]) -> Undisturbed | None:
-    """None when it was not read often, when there is too little of it, and for peers that poll."""
+    """None when it was not read often, and for peers that poll."""
     own = cpu.own_series(seen, cpus)
     edges = _edges(seen, cpus)
     if cpu.engine_busy_seconds(seen, "peer") is not None or not own or len(edges) < 2:
@@ -43,8 +43,8 @@ def undisturbed(seen: Readings, cpus: Collection[int]) -> Undisturbed | None:
     good = slowed <= SLOWED_LIMIT
     lengths = np.diff(edges)
     seconds = float(lengths[good].sum())
-    if seconds < LEAST_S:
-        return None
+    if not seconds:
+        return Undisturbed(0.0, 0.0, 0.0)
     busy = np.sum([np.diff(_at(series, edges)) for series in own], axis=0)
     return Undisturbed(
         seconds,

@@ -8,7 +8,7 @@ from typing import Any
 from harness.analysis.spread import Spread, spread
 from harness.experiment.identity import differences
 from harness.gate.baseline import Baseline
-from harness.gate.trial import GateTrial, foreign_share
+from harness.gate.trial import GateTrial, foreign_share, judged
 from harness.gate.verdict import UNIT, Verdict
 from harness.report.words import UNKNOWN, with_range
 
@@ -39,9 +39,12 @@ def sentence(verdict: Verdict) -> str:
 
 def baseline_sentence(trials: Sequence[GateTrial]) -> str:
     """What a baseline is, and whether its machine was quiet."""
-    found = spread([trial.cps for trial in trials], UNIT)
-    text = f"baseline of {with_range(found)} {UNIT}, {len(trials)} trials"
-    taken = foreign_share(trials)
+    used = judged(trials, ())
+    found = spread([trial.cps for trial in used], UNIT)
+    text = f"baseline of {with_range(found)} {UNIT}, {len(used)} trials"
+    if len(used) < len(trials):
+        text += f" ({len(trials) - len(used)} more were disturbed)"
+    taken = foreign_share(used)
     if taken > 0.02:
         text += f" (other programs took {taken:.0%} of the server's cores: better measure it again)"
     return text
@@ -57,9 +60,11 @@ def explain(
 ) -> str:
     """The sentence, the distributions, where CPU time moved, and what else is different."""
     p = "" if verdict.p is None else f"p = {verdict.p:.2g}, "
+    before = baseline.trials if baseline else []
+    before, now = judged(before, now), judged(now, before)
     lines = [said, f"{p}called at {verdict.rate:.2g}", ""]
     lines += distributions(verdict.wanted, verdict.seen, verdict.floor)
-    lines += ["", *cpu_lines(baseline.trials if baseline else (), now)]
+    lines += ["", *cpu_lines(before, now)]
     limited = sum(not trial.kept_up and not trial.cores_full for trial in now)
     if limited:
         lines.append(

@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 
 from harness.analysis.readings import Readings
+from harness.gate.bench import LONGEST_SUSTAIN_S, SUSTAIN_S, next_sustain
 from harness.gate.trial import GateTrial, gate_trial
 from harness.model import Kind, Sample, Trial
 from tests.analysis.trials import START, add_other_program, counter, gauge, load_trial
@@ -70,3 +71,32 @@ def test_only_the_slices_that_no_neighbour_slowed_count() -> None:
     gate = found(trial)
     assert gate.counted_s == pytest.approx(7.0) and gate.cps == pytest.approx(10_000, rel=0.01)
     assert not gate.disturbed and sum(v or 0 for v in gate.cpu.values()) == pytest.approx(100, 0.01)
+
+
+def of_a_trial(counted_s: float | None, full_speed_us: float = 6.0) -> GateTrial:
+    few = counted_s is not None and counted_s < 1.0
+    return GateTrial(
+        cps=9000,
+        completed_cps=5000,
+        offered_cps=5000,
+        cpu={},
+        slowed=0.2 if few else 0.0,
+        counted_s=counted_s,
+        full_speed_us=full_speed_us,
+    )
+
+
+def test_the_busier_the_host_the_longer_the_next_trial() -> None:
+    """A quarter of the latest four trials counts: 8 s hold 2 s of such time."""
+    five = [5.0] * 4
+    assert next_sustain([], []) == SUSTAIN_S
+    assert next_sustain([of_a_trial(5.0)] * 4, five) == SUSTAIN_S
+    assert next_sustain([of_a_trial(1.25)] * 4, five) == pytest.approx(8.0)
+    assert (
+        next_sustain([of_a_trial(5.0), *[of_a_trial(0.0)] * 4], [5.0, *five]) == LONGEST_SUSTAIN_S
+    )
+    # What seemed free of neighbours on a test bed that was slowed from end to end was not.
+    slowed = [of_a_trial(5.0), *[of_a_trial(5.0, full_speed_us=7.0)] * 4]
+    assert next_sustain(slowed, [5.0, *five]) == LONGEST_SUSTAIN_S
+    # A peer that polls cannot be cut, and a longer trial would be of no more use.
+    assert next_sustain([of_a_trial(None)] * 4, five) == SUSTAIN_S
