@@ -1,9 +1,14 @@
-// Does the same small piece of work on one core every 20 ms and says how long it took.
+// Does the same two small pieces of work on one core every 20 ms and says how long they took.
 // Usage: core_speed CPU DESCRIPTOR, with the descriptor of the memory in which `Speed` is kept.
 //
-// The work is six additions and shifts side by side that need nothing but the core's arithmetic
+// The first is six additions and shifts side by side that need nothing but the core's arithmetic
 // units. A program on the other hardware thread of the core takes its part of these, so the work
-// takes longer; caches and memory do not matter to it. It ends with the program that reads it.
+// takes longer; caches and memory do not matter to it.
+//
+// The second are loads, each of an address that the one before told, from memory that was last
+// touched some seconds ago: whatever runs on the core has pushed it out of the core's own caches
+// and translation buffers by then. How long they take is up to the caches and the memory that the
+// core shares with the rest of the host. It ends with the program that reads it.
 
 #define _GNU_SOURCE
 #include <poll.h>
@@ -14,6 +19,7 @@
 #include <time.h>
 
 enum { kLoops = 6000, kRuns = 3, kLeastPause = 10, kMorePause = 20, kPriority = 2, kBlock = 16 };
+enum { kLine = 64, kLines = (1 << 20) / kLine, kLoads = 16 };
 
 // Laid out as `Speed` in core_speed.py. `version` is odd while it is being written.
 struct Speed {
@@ -21,7 +27,16 @@ struct Speed {
   uint64_t count;
   uint64_t sum_ns;
   uint64_t least_ns;  // mean of a block of works in a row
+  uint64_t sum_loads_ns;  // of kLoads loads each time
 };
+
+// A line says which one is loaded next: all of them, in an order that nothing guesses.
+struct Line {
+  uint32_t next;
+  char rest[kLine - sizeof(uint32_t)];
+};
+static struct Line* lines;
+static uint32_t at_line;
 
 static uint64_t now_ns(void) {
   struct timespec time;
@@ -45,12 +60,33 @@ static uint64_t work_ns(void) {
   return now_ns() - began;
 }
 
+static uint64_t loads_ns(void) {
+  uint64_t began = now_ns();
+  for (int load = 0; load < kLoads; ++load) at_line = lines[at_line].next;
+  __asm__ volatile("" : : "r"(at_line));
+  return now_ns() - began;
+}
+
+// Sattolo's shuffle makes one cycle of them all. Small pages, as most programs have.
+static int make_lines(void) {
+  size_t bytes = kLines * sizeof *lines;
+  lines = mmap(0, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (lines == MAP_FAILED) return 0;
+  madvise(lines, bytes, MADV_NOHUGEPAGE);
+  for (uint32_t line = 0; line < kLines; ++line) lines[line].next = line;
+  for (uint32_t line = kLines - 1; line > 0; --line) {
+    uint32_t other = (uint32_t)rand() % line, next = lines[line].next;
+    lines[line].next = lines[other].next;
+    lines[other].next = next;
+  }
+  return 1;
+}
+
 // The middle one of three in a row: an interrupt makes one of them long, and is no slow core.
-static uint64_t middle_ns(void) {
+static uint64_t middle_ns(uint64_t (*measured_ns)(void)) {
   uint64_t least = UINT64_MAX, most = 0, sum = 0;
-  work_ns();  // brings the program back into the caches
   for (int run = 0; run < kRuns; ++run) {
-    uint64_t spent = work_ns();
+    uint64_t spent = measured_ns();
     least = spent < least ? spent : least;
     most = spent > most ? spent : most;
     sum += spent;
@@ -66,16 +102,18 @@ int main(int count, char** arguments) {
   CPU_ZERO(&cpus);
   CPU_SET(atoi(arguments[1]), &cpus);
   struct sched_param priority = {.sched_priority = kPriority};
-  if (speed == MAP_FAILED || sched_setaffinity(0, sizeof cpus, &cpus) ||
+  if (speed == MAP_FAILED || !make_lines() || sched_setaffinity(0, sizeof cpus, &cpus) ||
       sched_setscheduler(0, SCHED_FIFO, &priority))
     return 1;
   struct pollfd reader = {.fd = 0};  // a pipe that ends with the reader
   uint64_t block_ns = 0;
   // Pauses differ, so that they do not fall in with a timer of the machine.
   while (!poll(&reader, 1, kLeastPause + rand() % kMorePause)) {
-    uint64_t spent = middle_ns();
+    work_ns();  // brings the program back into the caches
+    uint64_t spent = middle_ns(work_ns), loads = middle_ns(loads_ns);
     __atomic_add_fetch(&speed->version, 1, __ATOMIC_SEQ_CST);
     speed->sum_ns += spent;
+    speed->sum_loads_ns += loads;
     block_ns += spent;
     if (++speed->count % kBlock == 0) {
       if (block_ns / kBlock < speed->least_ns) speed->least_ns = block_ns / kBlock;

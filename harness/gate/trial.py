@@ -19,6 +19,7 @@ FOREIGN_LIMIT = 0.10  # of the server's cores; beyond it less may be the machine
 FULL_IDLE = 0.05  # of the server's cores; with more idle time they could do more
 LEAST_JUDGED = 4  # trials; with fewer, all are judged, however much they spread
 FASTEST_OF = 10  # of so many trials one may have been on a core that was faster than it is
+NANOSECONDS = 1e9
 DIGITS = 6  # significant ones, in a file that people read
 
 
@@ -45,6 +46,7 @@ class GateTrial(BaseModel):
     idle: float | None = None
     slowed: float | None = None
     counted_s: float | None = None
+    load_ns: float | None = None
     full_speed_us: float | None = None
 
     @property
@@ -70,13 +72,13 @@ def gate_trial(seen: Readings, cpus: Collection[int]) -> GateTrial | None:
         return None
     foreign, slowed = _taken_share(seen, cpus), speed.slowed_share(seen, cpus)
     cost, softirq = cpu.server_cost(seen, cpus), softirq_cost(seen, cpus)
-    share, counted = 1 - (foreign or 0.0), None
+    share, counted, load_s = 1 - (foreign or 0.0), None, None
     if _kept_up(rate, seen.trial.offered_cps):
         share = _own_share(rate, cost, cpus) or 1.0
         counted = undisturbed(seen, cpus)
         if counted and counted.seconds >= LEAST_S:
             cost, softirq = (_times(each, counted.busy / share) for each in (cost, softirq))
-            share, slowed = counted.busy, counted.slowed
+            share, slowed, load_s = counted.busy, counted.slowed, counted.load_s
     full_us = [(speed.least_seconds(seen, each) or 0.0) * cpu.MICROSECONDS for each in cpus]
     return GateTrial(
         cps=_short(rate / share * (1 + (slowed or 0.0))),
@@ -88,6 +90,7 @@ def gate_trial(seen: Readings, cpus: Collection[int]) -> GateTrial | None:
         idle=_idle_share(seen, cpus),
         slowed=None if slowed is None else _short(slowed),
         counted_s=_short(counted.seconds) if counted else None,
+        load_ns=_short(load_s * NANOSECONDS) if load_s else None,
         full_speed_us=_short(max(full_us)) if all(full_us) else None,
     )
 

@@ -2,8 +2,8 @@
 
 A neighbour on the host comes and goes within a second, so that hardly a trial is free of it, but
 many slices of a tenth of a second are. They are chosen by the time of a piece of known work, never
-by what the server took. To correct for it instead would be less exact: a neighbour takes caches
-too, and the known work needs none.
+by what the server took. What neighbours on other cores take of the caches and of the memory that
+all share stays in them; how long a load from there takes tells how much that is (`same_memory`).
 """
 
 from collections.abc import Collection, Sequence
@@ -25,12 +25,14 @@ LEAST_S = 1.0  # with less, a trial is disturbed
 class Undisturbed(NamedTuple):
     """Of all such slices together. `busy`: the share of the cores' time that the server took.
 
-    `slowed`: by how much the known work still took longer than its least. Both are 0 of no slice.
+    `slowed`: by how much the known work still took longer than its least. `load_s`: what a load
+    from beyond a core's own caches took; None when not read. All are 0 of no slice.
     """
 
     seconds: float
     busy: float
     slowed: float
+    load_s: float | None
 
 
 def undisturbed(seen: Readings, cpus: Collection[int]) -> Undisturbed | None:
@@ -44,12 +46,13 @@ def undisturbed(seen: Readings, cpus: Collection[int]) -> Undisturbed | None:
     lengths = np.diff(edges)
     seconds = float(lengths[good].sum())
     if not seconds:
-        return Undisturbed(0.0, 0.0, 0.0)
+        return Undisturbed(0.0, 0.0, 0.0, 0.0)
     busy = np.sum([np.diff(_at(series, edges)) for series in own], axis=0)
     return Undisturbed(
         seconds,
         float(busy[good].sum()) / seconds / len(cpus),
         float(np.average(slowed[good], weights=lengths[good])),
+        _load_seconds(seen, cpus, edges, good),
     )
 
 
@@ -75,6 +78,21 @@ def _slowed(seen: Readings, core: int, edges: np.ndarray) -> np.ndarray:
     with np.errstate(divide="ignore", invalid="ignore"):
         slowed = np.diff(_at(spent, edges)) / done / (least or np.nan) - 1
     return np.where(np.isfinite(slowed), slowed, np.inf)
+
+
+def _load_seconds(
+    seen: Readings, cpus: Collection[int], edges: np.ndarray, good: np.ndarray
+) -> float | None:
+    """Mean over the loads of all cores in the slices that are good."""
+    spent, done = (
+        [
+            np.diff(_at(series, edges))[good].sum()
+            for each in cpus
+            for series in seen.series(metric, cpu=str(each))
+        ]
+        for metric in ("core.load_time", "core.work_count")
+    )
+    return float(sum(spent) / sum(done)) if len(spent) == len(cpus) and sum(done) else None
 
 
 def _at(series: Sequence[Sample], edges: np.ndarray) -> np.ndarray:

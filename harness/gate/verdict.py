@@ -14,6 +14,7 @@ from scipy.stats import binomtest
 
 from harness.analysis.compare import compare
 from harness.analysis.spread import Spread, interval, spread
+from harness.gate.same_memory import at_same_memory
 from harness.gate.trial import FOREIGN_LIMIT, GateTrial, foreign_share, judged, slowed_share
 
 # Trials are corrected for it; the correction may be a third of it off.
@@ -50,7 +51,7 @@ def against_baseline(
 ) -> Verdict:
     """Whether `now` is not below the baseline less `tolerance` (0.03 is 3 %)."""
     floor = 1 - tolerance
-    baseline, now = judged(baseline, now), judged(now, baseline)
+    baseline, now, *_ = at_same_memory(judged(baseline, now), judged(now, baseline))
     wanted, seen = _spread(baseline), _spread(now)
     least = spread([value * floor for value in wanted.values], UNIT)
     (found,) = compare([("cps", "", least, seen)], [True], rate)

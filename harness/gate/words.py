@@ -8,6 +8,7 @@ from typing import Any
 from harness.analysis.spread import Spread, spread
 from harness.experiment.identity import differences
 from harness.gate.baseline import Baseline
+from harness.gate.same_memory import at_same_memory
 from harness.gate.trial import GateTrial, foreign_share, judged
 from harness.gate.verdict import UNIT, Verdict
 from harness.report.words import UNKNOWN, with_range
@@ -15,6 +16,7 @@ from harness.report.words import UNKNOWN, with_range
 PLOT_WIDTH = 48  # characters
 SHOWN_CHANGES = 12
 LONGEST_LINE = 100
+BETTER_ALONE = 0.05  # of the server's cores, taken by others: a baseline is worth a better hour
 OUTCOMES = {
     "holds": "the ceiling holds",
     "below": "the ceiling is BELOW what is wanted",
@@ -45,7 +47,7 @@ def baseline_sentence(trials: Sequence[GateTrial]) -> str:
     if len(used) < len(trials):
         text += f" ({len(trials) - len(used)} more were disturbed)"
     taken = foreign_share(used)
-    if taken > 0.02:
+    if taken > BETTER_ALONE:
         text += f" (other programs took {taken:.0%} of the server's cores: better measure it again)"
     return text
 
@@ -61,10 +63,16 @@ def explain(
     """The sentence, the distributions, where CPU time moved, and what else is different."""
     p = "" if verdict.p is None else f"p = {verdict.p:.2g}, "
     before = baseline.trials if baseline else []
-    before, now = judged(before, now), judged(now, before)
+    same = at_same_memory(judged(before, now), judged(now, before))
+    before, now = same.baseline, same.now
     lines = [said, f"{p}called at {verdict.rate:.2g}", ""]
     lines += distributions(verdict.wanted, verdict.seen, verdict.floor)
     lines += ["", *cpu_lines(before, now)]
+    if same.felt:
+        lines.append(
+            f"A load from memory took {same.slower:+.1%} against the baseline; of such a change "
+            f"this server's connections feel {same.felt:.0%}, which the figures above are free of."
+        )
     limited = sum(not trial.kept_up and not trial.cores_full for trial in now)
     if limited:
         lines.append(
