@@ -1,7 +1,7 @@
 """Connections a second between two engines, one core each, joined by shared memory (memif)."""
 
 import tempfile
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +28,7 @@ PROFILE = "one_byte.py"
 STEP = 0.05  # the search ends when the least rate refused is so little above the highest kept
 LEAST_CPS = 50_000
 KEPT = 0.98  # of the connections offered: with fewer the rate is not kept
+TRIES = 3  # of a rate: a host that takes a core away for some milliseconds loses frames at any
 DPERF_SOURCE = (
     "dperf 1.9, one core for each side over memif, 1-byte payload, 2-core virtual machine"
 )
@@ -36,7 +37,8 @@ CPS = Figure(
     "CPS, client and server on one core each",
     "connections/s",
     "connections of a byte each way completed a second; two processes, the highest offered load, "
-    f"to {STEP:.0%}, of which {KEPT:.0%} was completed, no failed flow, no segment sent twice",
+    f"to {STEP:.0%}, of which {KEPT:.0%} was completed, no failed flow, no segment sent twice, in "
+    f"one of {TRIES} tries",
     target=2_500_000,
     references=(Reference("dperf 1.9", 2_500_000, DPERF_SOURCE),),
 )
@@ -90,13 +92,21 @@ def highest(client: Driven, server: Driven) -> Rates:
     while high - low > STEP * high:
         offered = (low + high) / 2
         try:
-            kept, low = at_load(client, server, offered), offered
+            kept, low = in_one_try(client, server, offered), offered
         except StackcostError as reason:
             high = offered
             if high < LEAST_CPS:
                 raise StackcostError(f"{reason}: do others use these CPUs?") from reason
     assert kept is not None
     return kept
+
+
+def in_one_try(client: Driven, server: Driven, offered: float) -> Rates:
+    """Rates at an offered load in the first try that keeps up with it."""
+    for _ in range(TRIES - 1):
+        with suppress(StackcostError):
+            return at_load(client, server, offered)
+    return at_load(client, server, offered)
 
 
 def at_load(client: Driven, server: Driven, offered: float) -> Rates:
@@ -115,7 +125,10 @@ def at_load(client: Driven, server: Driven, offered: float) -> Rates:
 def memif(role: str, socket: str, address: str, gateway: str) -> Port:
     """One end of the shared memory; the server makes the socket.
 
-    Rings of 16,384 frames: what arrives while the other core is away for some milliseconds.
+    Rings of 16,384 frames: what arrives while the other core is away for some milliseconds. Their
+    buffers are small, or each frame would meet memory that has left the caches: 64 MB for both
+    rings by default; the frames here have 54 to 78 bytes, longer ones take several buffers.
     """
-    device = f"--vdev=net_memif0,role={role},socket={socket},socket-abstract=no,rsize=14"
+    rings = "rsize=14,bsize=256"
+    device = f"--vdev=net_memif0,role={role},socket={socket},socket-abstract=no,{rings}"
     return Port(device, address, gateway)
