@@ -43,7 +43,7 @@ class Effort:
 
 
 ATTEMPTS = 2  # trials for each that can be compared
-FULL = Effort(looks=(6, 10, 14))
+FULL = Effort(looks=(6, 10, 14, 20))
 QUICK = Effort(looks=(8,))
 
 

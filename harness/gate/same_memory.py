@@ -20,14 +20,16 @@ MOST_FELT = 1.5  # what memory gets slower, times this, is the most that a serve
 class SameMemory(NamedTuple):
     """Trials of the baseline and of now. `slower`: a load now over one of the baseline, less 1.
 
-    `felt`: by how much of that the server's connections got dearer. Both are 0 where memory was
-    not measured.
+    `felt`: the part of it that the server's connections feel. `unsure`: by how much today's trials
+    may all be off together, as `felt` is known to its standard error only. All are 0 where memory
+    was not measured.
     """
 
     baseline: list[GateTrial]
     now: list[GateTrial]
     slower: float = 0.0
     felt: float = 0.0
+    unsure: float = 0.0
 
 
 def at_same_memory(baseline: Sequence[GateTrial], now: Sequence[GateTrial]) -> SameMemory:
@@ -36,25 +38,34 @@ def at_same_memory(baseline: Sequence[GateTrial], now: Sequence[GateTrial]) -> S
     if not all(loads) or None in loads[0] + loads[1]:
         return SameMemory(list(baseline), list(now))
     before, after = (np.log(np.array(each, float)) for each in loads)
-    felt = _felt(before, baseline, after, now)
+    felt, error = _felt(before, baseline, after, now)
     usual = float(np.median(before))
+    apart = float(np.median(after)) - usual
     return SameMemory(
         _corrected(baseline, felt * (before - usual)),
         _corrected(now, felt * (after - usual)),
-        float(np.expm1(np.median(after) - usual)),
+        float(np.expm1(apart)),
         felt,
+        error * abs(apart),
     )
 
 
 def _felt(
     before: np.ndarray, baseline: Sequence[GateTrial], after: np.ndarray, now: Sequence[GateTrial]
-) -> float:
-    """Slope of one line through both groups, each about its own mean (analysis of covariance)."""
+) -> tuple[float, float]:
+    """Slope of one line through both groups, each about its own mean, and its standard error.
+
+    Analysis of covariance; two means and a slope are estimated.
+    """
     costs = [-np.log([trial.cps for trial in trials]) for trials in (baseline, now)]
     x = np.concatenate([each - each.mean() for each in (before, after)])
     y = np.concatenate([each - each.mean() for each in costs])
-    spread = float(x @ x)
-    return min(MOST_FELT, max(0.0, float(x @ y) / spread)) if spread else 0.0
+    spread, free = float(x @ x), len(x) - 3
+    if not spread or free < 1:
+        return 0.0, 0.0
+    felt = min(MOST_FELT, max(0.0, float(x @ y) / spread))
+    left = y - felt * x
+    return felt, float(np.sqrt(left @ left / free / spread))
 
 
 def _corrected(trials: Sequence[GateTrial], logarithms: np.ndarray) -> list[GateTrial]:

@@ -12,7 +12,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict
 from scipy.stats import binomtest
 
-from harness.analysis.compare import compare
+from harness.analysis.compare import Comparison, compare, judge
 from harness.analysis.spread import Spread, interval, spread
 from harness.gate.same_memory import at_same_memory
 from harness.gate.trial import FOREIGN_LIMIT, GateTrial, foreign_share, judged, slowed_share
@@ -51,14 +51,21 @@ def against_baseline(
 ) -> Verdict:
     """Whether `now` is not below the baseline less `tolerance` (0.03 is 3 %)."""
     floor = 1 - tolerance
-    baseline, now, *_ = at_same_memory(judged(baseline, now), judged(now, baseline))
-    wanted, seen = _spread(baseline), _spread(now)
+    same = at_same_memory(judged(baseline, now), judged(now, baseline))
+    wanted, seen = _spread(same.baseline), _spread(same.now)
     least = spread([value * floor for value in wanted.values], UNIT)
     (found,) = compare([("cps", "", least, seen)], [True], rate)
     assert found.ratio is not None and found.effect is not None
-    outcome: Outcome = "cannot tell"
-    if found.verdict == "different":
-        outcome = "holds" if found.effect > 0 else "below"
+    outcome, reason = _outcome(found), found.reason
+    if outcome != "cannot tell" and same.unsure:
+        off = 1 - same.unsure if outcome == "holds" else 1 + same.unsure
+        moved = spread([value * off for value in seen.values], UNIT)
+        if _outcome(*judge([("cps", "", least, moved)], [True], rate)) != outcome:
+            outcome = "cannot tell"
+            reason = (
+                f"memory is {same.slower:+.0%} against the baseline, and what that does to the "
+                f"server is known to {same.unsure:.1%} only"
+            )
     verdict = Verdict(
         outcome=outcome,
         wanted=wanted,
@@ -70,7 +77,13 @@ def against_baseline(
         p=found.p,
         rate=rate,
     )
-    return _excused(verdict, now, found.reason)
+    return _excused(verdict, same.now, reason)
+
+
+def _outcome(found: Comparison) -> Outcome:
+    if found.verdict != "different" or found.effect is None:
+        return "cannot tell"
+    return "holds" if found.effect > 0 else "below"
 
 
 def against_ceiling(now: Sequence[GateTrial], ceiling: float, rate: float) -> Verdict:

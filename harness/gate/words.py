@@ -70,8 +70,8 @@ def explain(
     lines += ["", *cpu_lines(before, now)]
     if same.felt:
         lines.append(
-            f"A load from memory took {same.slower:+.1%} against the baseline; of such a change "
-            f"this server's connections feel {same.felt:.0%}, which the figures above are free of."
+            f"A load from memory took {same.slower:+.1%} against the baseline; this server's "
+            f"connections feel {same.felt:.0%} of it, which the connections/s above are free of."
         )
     limited = sum(not trial.kept_up and not trial.cores_full for trial in now)
     if limited:

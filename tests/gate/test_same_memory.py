@@ -47,7 +47,7 @@ def test_what_memory_does_not_explain_is_left_alone() -> None:
     unmoved = trials(14, 10_000, felt=0.0, noise=0.0)
     assert at_same_memory(unmoved, unmoved).felt == pytest.approx(0.0, abs=1e-9)
     faster = trials(14, 10_000, felt=-1.0)  # dearer with faster memory: by chance alone
-    assert at_same_memory(faster, faster) == (faster, faster, 0.0, 0.0)
+    assert at_same_memory(faster, faster) == (faster, faster, 0.0, 0.0, 0.0)
     assert at_same_memory(trials(14, 10_000, felt=4.0), []).felt == 0.0  # nothing to compare
     far = trials(14, 10_000, felt=4.0)
     assert at_same_memory(far, far).felt == MOST_FELT
@@ -56,4 +56,14 @@ def test_what_memory_does_not_explain_is_left_alone() -> None:
 def test_without_a_reading_of_memory_nothing_is_corrected() -> None:
     before, now = trials(6, 10_000), trials(6, 9000)
     now[3] = now[3].model_copy(update={"load_ns": None})
-    assert at_same_memory(before, now) == (before, now, 0.0, 0.0)
+    assert at_same_memory(before, now) == (before, now, 0.0, 0.0, 0.0)
+
+
+def test_what_is_known_of_it_too_roughly_is_no_verdict() -> None:
+    """Memory twice as slow as at the baseline, within which it hardly moved."""
+    before = [t.model_copy(update={"load_ns": 250 + t.cps % 7}) for t in trials(6, 10_000, felt=0)]
+    far = [t.model_copy(update={"load_ns": 500 + t.cps % 7}) for t in trials(6, 9000, felt=0)]
+    near = [t.model_copy(update={"load_ns": 252.0}) for t in far]
+    assert against_baseline(before, near, 0.05, 0.01).outcome == "below"
+    unsure = against_baseline(before, far, 0.05, 0.01)
+    assert unsure.outcome == "cannot tell" and "memory is +100%" in unsure.why

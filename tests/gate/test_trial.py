@@ -68,7 +68,10 @@ def test_only_the_slices_that_no_neighbour_slowed_count() -> None:
         "core.work_time", [5 * (8e-6 if s else 6e-6) for s in slow], {"cpu": "1"}
     )
     trial.samples += gauge("core.work_least", [6e-6], {"cpu": "1"})
+    loads = [5 * (400e-9 if s else 250e-9) for s in slow]
+    trial.samples += tenths("core.load_time", loads, {"cpu": "1"})
     gate = found(trial)
+    assert gate.load_ns == pytest.approx(250, rel=0.01)
     assert gate.counted_s == pytest.approx(7.0) and gate.cps == pytest.approx(10_000, rel=0.01)
     assert not gate.disturbed and sum(v or 0 for v in gate.cpu.values()) == pytest.approx(100, 0.01)
 
