@@ -30,6 +30,7 @@ class Verdict(BaseModel):
     `low`, `high`: its bootstrap interval at 95 %. `floor`: the least ratio that is wanted. `rate`:
     how often a verdict on a server exactly at the floor is wrong. `why`: what keeps it from
     telling, and what would help; empty for the other outcomes.
+    `slower`, `felt`: of the memory that all cores share, as in `SameMemory`; it is corrected for.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -44,6 +45,8 @@ class Verdict(BaseModel):
     p: float | None
     rate: float
     why: str = ""
+    slower: float = 0.0
+    felt: float = 0.0
 
 
 def against_baseline(
@@ -76,6 +79,8 @@ def against_baseline(
         floor=floor,
         p=found.p,
         rate=rate,
+        slower=same.slower,
+        felt=same.felt,
     )
     return _excused(verdict, same.now, reason)
 

@@ -8,7 +8,6 @@ from typing import Any
 from harness.analysis.spread import Spread, spread
 from harness.experiment.identity import differences
 from harness.gate.baseline import Baseline
-from harness.gate.same_memory import at_same_memory
 from harness.gate.trial import GateTrial, foreign_share, judged
 from harness.gate.verdict import UNIT, Verdict
 from harness.report.words import UNKNOWN, with_range
@@ -63,15 +62,14 @@ def explain(
     """The sentence, the distributions, where CPU time moved, and what else is different."""
     p = "" if verdict.p is None else f"p = {verdict.p:.2g}, "
     before = baseline.trials if baseline else []
-    same = at_same_memory(judged(before, now), judged(now, before))
-    before, now = same.baseline, same.now
+    before, now = judged(before, now), judged(now, before)
     lines = [said, f"{p}called at {verdict.rate:.2g}", ""]
     lines += distributions(verdict.wanted, verdict.seen, verdict.floor)
     lines += ["", *cpu_lines(before, now)]
-    if same.felt:
+    if verdict.felt:
         lines.append(
-            f"A load from memory took {same.slower:+.1%} against the baseline; this server's "
-            f"connections feel {same.felt:.0%} of it, which the connections/s above are free of."
+            f"A load from memory took {verdict.slower:+.1%} against the baseline; this server's "
+            f"connections feel {verdict.felt:.0%} of it, which the connections/s above are free of."
         )
     limited = sum(not trial.kept_up and not trial.cores_full for trial in now)
     if limited:
