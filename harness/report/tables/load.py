@@ -1,0 +1,96 @@
+"""What a connection costs and how long it takes, at every load."""
+
+from collections.abc import Mapping
+
+from harness.analysis.spread import Spread
+from harness.analysis.summary import Level, Summary
+from harness.report.tables.text_table import TextTable
+from harness.report.words import UNKNOWN, number, share, with_range
+
+
+def load_table(summary: Summary) -> TextTable:
+    """CPU per connection at every load, the generator's beside it and apart from it."""
+    return TextTable(
+        "CPU per completed connection, microseconds: median (min-max of the rounds)",
+        ("server", "offered /s", "completed /s", "server's side", "by kind", "generator", "busy"),
+        [
+            (
+                server.name,
+                level.load,
+                number(level.completed_cps.median),
+                with_range(level.server_cpu_total),
+                _server_kinds(level),
+                _kinds(level.generator_cpu),
+                share(level.generator_busy.median),
+            )
+            for server in summary.servers
+            for level in server.levels
+        ],
+    )
+
+
+def _server_kinds(level: Level) -> str:
+    """By kind; of a polling peer also the kernel's work on its core, which is not in the total."""
+    text = _kinds(level.server_cpu)
+    beside = _kinds(level.beside_polling)
+    return f"{text} (not in it: {beside})" if beside else text
+
+
+def _kinds(costs: Mapping[str, Spread]) -> str:
+    return ", ".join(f"{kind} {number(cost.median)}" for kind, cost in costs.items())
+
+
+def breakdown_table(summary: Summary) -> TextTable:
+    """What the time of the server's cores went to, finer than by kind."""
+    return TextTable(
+        "The server's cores in detail, microseconds per completed connection (median)",
+        (
+            "server",
+            "offered /s",
+            "softirq by vector",
+            "threads",
+            "cycles and instructions",
+            "closes",
+        ),
+        [
+            (
+                server.name,
+                level.load,
+                _kinds(level.softirq),
+                _kinds(level.threads),
+                _kinds(level.hardware) if _known(level.hardware) else _reason(level.hardware),
+                share(level.closure.median),
+            )
+            for server in summary.servers
+            for level in server.levels
+        ],
+    )
+
+
+def _known(costs: Mapping[str, Spread]) -> bool:
+    return any(cost.median is not None for cost in costs.values())
+
+
+def _reason(costs: Mapping[str, Spread]) -> str:
+    return next((f"{UNKNOWN}: {cost.reason}" for cost in costs.values()), UNKNOWN)
+
+
+def latency_table(summary: Summary) -> TextTable:
+    """Times of connections from their intended start, by template group and kind."""
+    shown = ("p50", "p90", "p99", "p99.9", "max")
+    return TextTable(
+        "Latency from the intended start, microseconds: median (min-max of the rounds)",
+        ("server", "offered /s", "until", *shown),
+        [
+            (
+                server.name,
+                level.load,
+                f"{group}: {kind}" if group else kind,
+                *(with_range(percentiles[name]) for name in shown),
+            )
+            for server in summary.servers
+            for level in server.levels
+            for group, kinds in level.latency.items()
+            for kind, percentiles in kinds.items()
+        ],
+    )
