@@ -18,14 +18,20 @@ pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="BPF needs root")
 
 
 def measure(program: str, cpu: int, split: bool = False) -> tuple[list[Sample], Window, int, float]:
-    """Samples around a program on one CPU, the window, its process id and CPU seconds."""
+    """Samples around a program on one CPU, the window, its process id and CPU seconds.
+
+    A reading takes its time on a busy machine, and the window is a quarter of a second: both its
+    edges lie between two readings, so that the readings span it however late one of them is.
+    """
     with Sampler([CpuAccount(split), CpuTime()], interval_s=0.2) as sampler:
         first = time.monotonic()
         sampler.read_now()
         process = start(program, cpu)
         seconds = finish(process)
         sampler.read_now()
-        return sampler.samples, Window(first, time.monotonic()), process.pid, seconds
+        last = time.monotonic()
+        sampler.read_now()
+        return sampler.samples, Window(first, last), process.pid, seconds
 
 
 def test_the_kinds_of_every_cpu_close_to_wall_time() -> None:
