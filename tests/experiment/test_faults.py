@@ -16,6 +16,7 @@ import pytest
 from rich.console import Console
 
 from harness.experiment.load_file import load_experiment
+from harness.experiment.profile_load import NO_MEMORY
 from harness.experiment.runner import run_experiment
 from harness.model import Trial
 from harness.report.stored import summary_of
@@ -102,10 +103,12 @@ def test_a_disturbed_trial_is_made_once_more_and_is_in_no_figure(
     alone: Path, tmp_path: Path
 ) -> None:
     output = io.StringIO()
-    loop = ["taskset", "-c", "1", "timeout", "100", "sh", "-c", "while :; do :; done"]
+    # Memory trials that the machine disturbs would use up the run's repetitions.
+    plan = load_experiment(alone, quick=True).model_copy(update={"memory": NO_MEMORY})
+    core = str(plan.cores.server[0])
+    loop = ["taskset", "-c", core, "timeout", "100", "sh", "-c", "while :; do :; done"]
     disturber = subprocess.Popen(loop)
     try:
-        plan = load_experiment(alone, quick=True)
         folder = run_experiment(plan, "alone", tmp_path, [], Console(file=output, width=200))
     finally:
         disturber.terminate()
