@@ -4,9 +4,10 @@
 
 #include <algorithm>
 
-#include "rpc/json_rpc.h"
-#include "rpc/port_status.h"
-#include "rpc/rpc_error.h"
+#include "rpc/methods.h"
+#include "rpc/network/port_status.h"
+#include "rpc/protocol/json_rpc.h"
+#include "rpc/protocol/rpc_error.h"
 
 namespace engine {
 
@@ -18,44 +19,26 @@ constexpr double kCollectPeriod = 0.005;
 
 }  // namespace
 
-ControlState::ControlState(Engine& engine, const EngineConfig& config)
-    : engine(engine),
-      config(config),
-      ownership(engine.ports().size()),
-      profiles(engine, sessions),
-      machine(engine),
-      watches(engine),
-      captures(engine, watches),
-      pcap_files(engine, watches, config.pcap_folder),
-      paced_frames(engine),
-      api_handler(random_handler()),
-      multicast(engine.ports().size()) {
-  global_config = {{"sched_max_stretch", 0.0}, {"process_at_cp", true}, {"do_mbuf_cache", false}};
-  for (uint32_t port = 0; port < engine.ports().size(); ++port)
-    link_up.push_back(engine.port_state(port).link_up);
-}
-
-uint32_t ControlState::port_of(const Json& params) const {
-  return static_cast<uint32_t>(integer_in(params, "port_id", 0, engine.ports().size() - 1));
-}
-
 Control::Control(Engine& engine, const EngineConfig& config) : state_(engine, config) {
-  add_session_methods(methods_, state_);
   add_system_methods(methods_, state_);
-  add_port_methods(methods_, state_);
-  add_packet_methods(methods_, state_);
+  add_refused_methods(methods_);
+  add_session_methods(methods_, state_);
   add_profile_methods(methods_, state_);
+  add_run_methods(methods_, state_);
+  add_client_methods(methods_, state_);
+  add_payload_methods(methods_, state_);
   add_statistics_methods(methods_, state_);
   add_group_methods(methods_, state_);
+  add_resource_methods(methods_, state_);
   add_latency_methods(methods_, state_);
-  add_client_methods(methods_, state_);
-  add_topology_methods(methods_, state_);
-  add_refused_methods(methods_);
-  add_extension_methods(methods_, state_);
   add_flow_latency_methods(methods_, state_);
+  add_port_methods(methods_, state_);
+  add_topology_methods(methods_, state_);
   add_impairment_methods(methods_, state_);
+  add_service_methods(methods_, state_);
+  add_capture_methods(methods_, state_);
   add_pcap_methods(methods_, state_);
-  add_payload_methods(methods_, state_);
+  add_send_methods(methods_, state_);
   methods_.add("get_supported_cmds", Access::reader, {},
                [this](const Json&) -> Json { return methods_.names(); });
 }

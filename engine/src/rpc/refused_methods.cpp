@@ -1,8 +1,7 @@
 // What TRex can do and this engine cannot: refused in TRex's words where it has some, so that its
 // clients and tests see a server without it, not one of another version.
 
-#include "rpc/control.h"
-#include "rpc/rpc_error.h"
+#include "rpc/methods.h"
 
 namespace engine {
 

@@ -7,9 +7,8 @@
 #include <climits>
 #include <fstream>
 
-#include "rpc/control.h"
-#include "rpc/mac_text.h"
-#include "rpc/rpc_error.h"
+#include "rpc/methods.h"
+#include "rpc/network/mac_text.h"
 
 namespace engine {
 

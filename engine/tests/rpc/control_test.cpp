@@ -1,7 +1,7 @@
 #include <gmock/gmock.h>
 
-#include "rpc/compression.h"
 #include "rpc/control_client.h"
+#include "rpc/protocol/compression.h"
 
 namespace engine {
 namespace {

@@ -7,7 +7,7 @@
 #include <zmq.hpp>
 
 #include "rpc/engine_stand_in.h"
-#include "rpc/json.h"
+#include "rpc/protocol/json.h"
 
 namespace engine {
 namespace {

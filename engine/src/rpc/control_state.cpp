@@ -1,0 +1,27 @@
+#include "rpc/control_state.h"
+
+#include "rpc/protocol/parameters.h"
+
+namespace engine {
+
+ControlState::ControlState(Engine& engine, const EngineConfig& config)
+    : engine(engine),
+      ownership(engine.ports().size()),
+      profiles(engine, sessions),
+      machine(engine),
+      watches(engine),
+      captures(engine, watches),
+      pcap_files(engine, watches, config.pcap_folder),
+      paced_frames(engine),
+      api_handler(random_handler()),
+      multicast(engine.ports().size()) {
+  global_config = {{"sched_max_stretch", 0.0}, {"process_at_cp", true}, {"do_mbuf_cache", false}};
+  for (uint32_t port = 0; port < engine.ports().size(); ++port)
+    link_up.push_back(engine.port_state(port).link_up);
+}
+
+uint32_t ControlState::port_of(const Json& params) const {
+  return static_cast<uint32_t>(integer_in(params, "port_id", 0, engine.ports().size() - 1));
+}
+
+}  // namespace engine

@@ -1,0 +1,51 @@
+#pragma once
+// Who looks at the frames that pass the ports.
+
+#include <functional>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "io/engine.h"
+
+namespace engine {
+
+/// What somebody wants to see.
+struct WatchRequest {
+  std::vector<uint32_t> transmitting;  ///< ports whose sent frames are looked at
+  std::vector<uint32_t> receiving;     ///< ports whose received frames are
+  std::string filter;                  ///< in the language of tcpdump; empty: all frames
+  uint32_t snap_length = 0;            ///< bytes wanted of each frame; 0: all
+  uint64_t budget = UINT64_MAX;        ///< frames wanted of each port and core, then no more
+};
+
+inline constexpr uint32_t kLongestSnap = UINT16_MAX;  ///< that a client may ask for
+
+/// The bytes of `seen` that a client asked for with this snap length.
+std::span<const uint8_t> snapped(const SeenFrame& seen, uint32_t snap_length);
+
+/// Shares out what the taps saw among those who asked for it.
+class FrameWatches {
+ public:
+  using Take = std::function<void(const SeenFrame&)>;
+  static constexpr uint32_t kMost = 64;  ///< at once: bits of SeenFrame::watches
+
+  explicit FrameWatches(Engine& engine) : engine_(engine) {}
+
+  /// Gives `take` what is seen from now on, in `collect`. Returns the watch's number. Throws
+  /// RpcError: no filter, too many watches.
+  uint32_t begin(const WatchRequest& request, Take take);
+  /// What was seen until now is given out before.
+  void end(uint32_t number);
+  /// Gives out what was seen meanwhile, before rings fill up.
+  void collect();
+  /// Whether somebody looks, so that `collect` is due again soon.
+  bool active() const { return !takes_.empty(); }
+
+ private:
+  Engine& engine_;
+  std::map<uint32_t, Take> takes_;  ///< by number
+};
+
+}  // namespace engine

@@ -1,0 +1,100 @@
+#include "rpc/frames/pcap_files.h"
+
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <cstring>
+#include <system_error>
+
+#include "rpc/protocol/rpc_error.h"
+
+namespace engine {
+
+Json PcapFiles::start(const Request& request) {
+  if (folder_.empty())
+    throw refused(
+        "the engine writes no files unless it is started with --pcap-folder DIR, a folder for "
+        "them");
+  if (request.name.empty() || request.name.front() == '.' ||
+      request.name.find_first_of(std::string_view("/\0", 2)) != std::string::npos)
+    throw bad_parameters(fmt::format(
+        "parameter 'file' must be a file's name, without a folder, not '{}'", request.name));
+  if (const auto found = files_.find(request.port); found != files_.end())
+    throw refused(fmt::format("port {} is being written to {}: end that with stackcost_stop_pcap",
+                              request.port, found->second.path));
+  const std::string path = folder_ + "/" + request.name;
+  WatchRequest wanted{.transmitting = {request.port},
+                      .receiving = {request.port},
+                      .filter = request.filter,
+                      .snap_length = request.snap_length};
+  const uint32_t watch = watches_.begin(
+      wanted, [this, port = request.port](const SeenFrame& seen) { keep(files_.at(port), seen); });
+  try {
+    const auto [entry, made] =
+        files_.emplace(request.port, Writing{.request = request,
+                                             .path = path,
+                                             .file = PcapFile(path),
+                                             .watch = watch,
+                                             .epoch = engine_.wall_epoch(),
+                                             .unseen_before = engine_.unseen(request.port)});
+    return status_of(entry->second);
+  } catch (const std::system_error& error) {
+    watches_.end(watch);
+    throw refused(fmt::format("{}: {}", path, error.code().message()));
+  }
+}
+
+void PcapFiles::keep(Writing& writing, const SeenFrame& seen) {
+  if (writing.full) return;
+  const auto bytes = snapped(seen, writing.request.snap_length);
+  if (writing.file.size() + bytes.size() > writing.request.limit_bytes) {
+    writing.full = true;
+    return;
+  }
+  writing.file.write(writing.epoch + seen.time, bytes, seen.wire_length);
+  ++writing.frames;
+}
+
+void PcapFiles::end(Writing& writing) {
+  if (!std::exchange(writing.active, false)) return;
+  watches_.end(writing.watch);
+  if (!writing.file.flush() && writing.error.empty()) writing.error = std::strerror(errno);
+}
+
+void PcapFiles::advance() {
+  for (auto& [port, writing] : files_) {
+    if (!writing.active) continue;
+    if (!writing.file.flush()) writing.error = std::strerror(errno);
+    if (writing.full || !writing.error.empty()) end(writing);
+  }
+}
+
+Json PcapFiles::stop(uint32_t port) {
+  const auto found = files_.find(port);
+  if (found == files_.end())
+    throw refused(fmt::format("port {} is not being written to a file", port));
+  end(found->second);
+  Json last = status_of(found->second);
+  files_.erase(found);
+  return last;
+}
+
+Json PcapFiles::status_of(const Writing& writing) const {
+  const char* const state = !writing.error.empty() ? "failed" : writing.full ? "full" : "writing";
+  return {{"port", writing.request.port},
+          {"file", writing.path},
+          {"state", state},
+          {"error", writing.error.empty() ? Json() : Json(writing.error)},
+          {"frames", writing.frames},
+          {"bytes", writing.file.size()},
+          {"limit_bytes", writing.request.limit_bytes},
+          {"lost", engine_.unseen(writing.request.port) - writing.unseen_before}};
+}
+
+Json PcapFiles::status() const {
+  Json all = Json::array();
+  for (const auto& [port, writing] : files_) all.push_back(status_of(writing));
+  return {{"files", std::move(all)}};
+}
+
+}  // namespace engine

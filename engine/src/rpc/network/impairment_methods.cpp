@@ -1,0 +1,117 @@
+// What a network that is not perfect does to frames: set and read for each port and direction.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "rpc/methods.h"
+
+namespace engine {
+
+namespace {
+
+using enum ParameterType;
+
+constexpr std::array<std::pair<const char*, double ImpairmentSettings::*>, 5> kProbabilities{{
+    {"loss", &ImpairmentSettings::loss},
+    {"duplication", &ImpairmentSettings::duplication},
+    {"reordering", &ImpairmentSettings::reordering},
+    {"congestion", &ImpairmentSettings::congestion},
+    {"corruption", &ImpairmentSettings::corruption},
+}};
+
+constexpr std::array<std::pair<const char*, Nanoseconds ImpairmentSettings::*>, 3> kDurations{{
+    {"delay_us", &ImpairmentSettings::delay},
+    {"jitter_us", &ImpairmentSettings::jitter},
+    {"held_us", &ImpairmentSettings::held},
+}};
+constexpr uint64_t kLongestUs = 10'000'000;
+
+constexpr std::array<std::pair<const char*, uint64_t ImpairmentCounts::*>, 8> kCounts{{
+    {"frames", &ImpairmentCounts::frames},
+    {"lost", &ImpairmentCounts::lost},
+    {"no_room", &ImpairmentCounts::no_room},
+    {"delayed", &ImpairmentCounts::delayed},
+    {"reordered", &ImpairmentCounts::reordered},
+    {"duplicated", &ImpairmentCounts::duplicated},
+    {"marked", &ImpairmentCounts::marked},
+    {"corrupted", &ImpairmentCounts::corrupted},
+}};
+
+constexpr std::array<std::pair<const char*, Direction>, kDirections> kDirectionNames{
+    {{"transmit", Direction::transmit}, {"receive", Direction::receive}}};
+
+template <typename Table, typename Member>
+Json by_name(const Table& table, const Member& value_of) {
+  Json all = Json::object();
+  for (const auto& [name, member] : table) all[name] = value_of(member);
+  return all;
+}
+
+Json settings_json(const ImpairmentSettings& settings) {
+  Json all = by_name(kProbabilities, [&](auto member) { return settings.*member; });
+  all.update(by_name(kDurations, [&](auto member) { return settings.*member / kMicrosecond; }));
+  all["seed"] = settings.seed;
+  return all;
+}
+
+double probability(const std::string& name, const Json& value) {
+  if (value.is_number() && value >= 0 && value <= 1) return value;
+  throw bad_parameters(fmt::format("setting '{}' must be a probability from 0 to 1, not {}", name,
+                                   dump_json(value)));
+}
+
+ImpairmentSettings settings_of(const Json& given) {
+  ImpairmentSettings settings;
+  for (const auto& [name, value] : given.items()) {
+    const auto named = [&setting = name](const auto& entry) { return entry.first == setting; };
+    const auto chance = std::ranges::find_if(kProbabilities, named);
+    const auto duration = std::ranges::find_if(kDurations, named);
+    if (chance != kProbabilities.end())
+      settings.*chance->second = probability(name, value);
+    else if (duration != kDurations.end())
+      settings.*duration->second =
+          static_cast<Nanoseconds>(integer_in(given, name, 0, kLongestUs)) * kMicrosecond;
+    else if (name == "seed")
+      settings.seed = integer_in(given, name, 0, UINT32_MAX);
+    else
+      throw bad_parameters(fmt::format(
+          "there is no setting '{}'; there are loss, duplication, reordering, congestion, "
+          "corruption, delay_us, jitter_us, held_us and seed",
+          name));
+  }
+  return settings;
+}
+
+Direction direction_of(const Json& params) {
+  const std::string name = params.at("direction");
+  for (const auto& [known, direction] : kDirectionNames)
+    if (name == known) return direction;
+  throw bad_parameters(
+      fmt::format("parameter 'direction' must be transmit or receive, not '{}'", name));
+}
+
+Json impairments(const Engine& engine) {
+  Json all = Json::array();
+  for (const PortImpairment& one : engine.impairments())
+    all.push_back({{"port", one.port},
+                   {"direction", kDirectionNames[static_cast<size_t>(one.direction)].first},
+                   {"settings", settings_json(one.settings)},
+                   {"counts", by_name(kCounts, [&](auto member) { return one.counts.*member; })}});
+  return {{"impairments", std::move(all)}};
+}
+
+}  // namespace
+
+void add_impairment_methods(MethodTable& methods, ControlState& state) {
+  methods.add("stackcost_set_impairment", Access::port_owner,
+              {{"direction", string}, {"settings", object}}, [&state](const Json& params) {
+                state.engine.impair(state.port_of(params), direction_of(params),
+                                    settings_of(params.at("settings")));
+                return Json::object();
+              });
+  methods.add("stackcost_get_impairment", Access::reader, {},
+              [&state](const Json&) { return impairments(state.engine); });
+}
+
+}  // namespace engine

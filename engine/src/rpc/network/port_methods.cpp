@@ -1,0 +1,153 @@
+// Ports: their state, addresses and attributes.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "net/address_text.h"
+#include "net/icmpv6.h"
+#include "rpc/methods.h"
+#include "rpc/network/address_parameters.h"
+#include "rpc/network/port_status.h"
+
+namespace engine {
+
+namespace {
+
+using enum ParameterType;
+
+constexpr uint64_t kMaxVlan = 4095;
+
+/// Names of the devices' own statistics on any port. TRex's client asks one port for the names and
+/// takes them for every port's, whatever its kind.
+Json extended_names(const Engine& engine) {
+  Json names = Json::array();
+  for (uint32_t port = 0; port < engine.ports().size(); ++port)
+    for (const auto& [name, value] : engine.extended_statistics(port))
+      if (std::ranges::find(names, Json(name)) == names.end()) names.push_back(name);
+  return names;
+}
+
+Json set_l2(ControlState& state, const Json& params) {
+  const uint32_t port = state.port_of(params);
+  PortAddress address = state.engine.port_state(port).address;
+  address.ipv4.reset();
+  address.gateway.reset();
+  address.destination = mac_of(params, "dst_mac");
+  state.engine.configure_port(port, address);
+  return Json::object();
+}
+
+Json set_l3(ControlState& state, const Json& params) {
+  const uint32_t port = state.port_of(params);
+  PortAddress address = state.engine.port_state(port).address;
+  address.ipv4 = ipv4_of(params, "src_addr");
+  address.gateway = ipv4_of(params, "dst_addr");
+  address.destination.reset();
+  if (params.contains("resolved_mac")) address.destination = mac_of(params, "resolved_mac");
+  state.engine.configure_port(port, address);
+  return Json::object();
+}
+
+Json set_vlan(ControlState& state, const Json& params) {
+  const Json& tags = params.at("vlan");
+  if (tags.size() > 1) throw refused("Stacked VLANs are not allowed in ASTF mode");
+  const uint32_t port = state.port_of(params);
+  PortAddress address = state.engine.port_state(port).address;
+  address.vlan = 0;
+  if (!tags.empty())
+    address.vlan = static_cast<uint16_t>(integer_in({{"vlan", tags[0]}}, "vlan", 1, kMaxVlan));
+  state.engine.configure_port(port, address);
+  return Json::object();
+}
+
+/// As Linux does for TRex: once enabled, the port has its link-local address and `src_ipv6`.
+Json conf_ipv6(ControlState& state, const Json& params) {
+  const uint32_t port = state.port_of(params);
+  PortAddress address = state.engine.port_state(port).address;
+  address.ipv6 = params.at("enabled");
+  address.ipv6_address.reset();
+  const std::string text = params.value("src_ipv6", "");
+  if (address.ipv6 && !text.empty()) {
+    address.ipv6_address = parse_ipv6(text);
+    if (!address.ipv6_address || is_multicast(*address.ipv6_address))
+      throw bad_parameters(
+          fmt::format("parameter 'src_ipv6' must be a unicast IPv6 address, not '{}'", text));
+  }
+  state.engine.configure_port(port, address);
+  return Json::object();
+}
+
+constexpr uint64_t kFlowControlModes = 4;
+
+void set_port_attribute(ControlState& state, uint32_t port, const std::string& name,
+                        const Json& value) {
+  const auto require = [&](bool done) {
+    if (!done) throw refused(fmt::format("Port {}: its device cannot change '{}'", port, name));
+  };
+  if (name == "promiscuous") {
+    check_parameters(value, {{"enabled", boolean}});
+    state.engine.set_promiscuous(port, value["enabled"]);
+  } else if (name == "multicast") {  // received in any case
+    check_parameters(value, {{"enabled", boolean}});
+    state.multicast[port] = value["enabled"];
+  } else if (name == "link_status") {
+    check_parameters(value, {{"up", boolean}});
+    require(state.engine.set_link(port, value["up"]));
+  } else if (name == "flow_ctrl_mode") {
+    const auto mode = static_cast<int>(integer_in(value, "mode", 0, kFlowControlModes - 1));
+    require(state.engine.set_flow_control(port, mode));
+  } else {
+    require(false);
+  }
+}
+
+Json set_port_attributes(ControlState& state, const Json& params) {
+  const uint32_t port = state.port_of(params);
+  for (const auto& [name, value] : params.at("attr").items())
+    set_port_attribute(state, port, name, value);
+  return Json::object();
+}
+
+}  // namespace
+
+void add_port_methods(MethodTable& methods, ControlState& state) {
+  methods.add("get_port_status", Access::reader, {{"port_id", integer}},
+              [&state](const Json& params) { return port_status(state, state.port_of(params)); });
+
+  methods.add(
+      "get_port_stats", Access::reader, {{"port_id", integer}},
+      [&state](const Json& params) { return state.machine.port_stats(state.port_of(params)); });
+
+  methods.add("get_port_xstats_names", Access::reader, {{"port_id", integer}},
+              [&state](const Json& params) {
+                state.port_of(params);  // refuses one that is not there
+                Json names = extended_names(state.engine);
+                return Json{{"xstats_names", std::move(names)}};
+              });
+  methods.add(
+      "get_port_xstats_values", Access::reader, {{"port_id", integer}},
+      [&state](const Json& params) {
+        Json own = Json::object();
+        for (const auto& [name, value] : state.engine.extended_statistics(state.port_of(params)))
+          own[name] = value;
+        Json values = Json::array();
+        for (const auto& name : extended_names(state.engine))
+          values.push_back(own.value(name.get<std::string>(), uint64_t{0}));
+        return Json{{"xstats_values", std::move(values)}};
+      });
+
+  methods.add("set_port_attr", Access::port_owner, {{"attr", object}},
+              [&state](const Json& params) { return set_port_attributes(state, params); });
+  methods.add("set_l2", Access::port_owner, {{"dst_mac", string}},
+              [&state](const Json& params) { return set_l2(state, params); });
+  methods.add("set_l3", Access::port_owner,
+              {{"src_addr", string}, {"dst_addr", string}, optional("resolved_mac", string)},
+              [&state](const Json& params) { return set_l3(state, params); });
+  methods.add("set_vlan", Access::port_owner, {{"vlan", array}},
+              [&state](const Json& params) { return set_vlan(state, params); });
+  methods.add("conf_ipv6", Access::port_owner, {{"enabled", boolean}, optional("src_ipv6", string)},
+              [&state](const Json& params) { return conf_ipv6(state, params); });
+}
+
+}  // namespace engine

@@ -1,0 +1,237 @@
+// The state machine of profiles: what happens between a client's command and its effect.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "rpc/profile/profile_table.h"
+#include "rpc/protocol/rpc_error.h"
+
+namespace engine {
+
+namespace {
+
+/// How often running profiles are looked at; each look interrupts the data threads (seconds).
+constexpr double kWatchPeriod = 0.02;
+constexpr double kWatchPeriodPerProfile = 0.001;
+constexpr double kIdlePatience = 0.1;
+constexpr double kTransientPatience = 0.002;
+
+/// Event 61 makes a client forget all states it has not looked at. One that waits for "Delete
+/// profile" would wait for ever if both came at once, so 61 follows this long after the owner
+/// collected the former (seconds), or when it has not done so in kDeletionLimit.
+constexpr double kDeletionVisible = 0.05;
+constexpr double kDeletionLimit = 2;
+
+}  // namespace
+
+Json ProfileTable::event_data(const std::string& id) const {
+  return {{"profile_id", id}, {"epoch", epoch_}};
+}
+
+void ProfileTable::set_state(const std::string& id, ProfileSlot& slot, ProfileState state,
+                             const std::string& error) {
+  slot.state = state;
+  Json data = event_data(id);
+  data["state"] = static_cast<int>(state);
+  if (!error.empty()) data["error"] = error;
+  sessions_.publish(Event::profile_state, data, engine_.now());
+  update_server_state();
+}
+
+void ProfileTable::update_server_state() {
+  ProfileState highest = ProfileState::idle;
+  for (const auto& [id, slot] : profiles_)
+    if (rank_of(slot.state) > rank_of(highest)) highest = slot.state;
+  highest = as_server_state(highest);
+  if (highest == state_) return;
+  state_ = highest;
+  sessions_.publish(Event::state, {{"state", static_cast<int>(state_)}, {"epoch", epoch_}},
+                    engine_.now());
+}
+
+void ProfileTable::advance() {
+  const bool watch_due = engine_.now() >= next_watch_;
+  size_t running = 0;
+  for (auto entry = profiles_.begin(); entry != profiles_.end();) {
+    auto& [id, slot] = *entry;
+    bool removed = false;
+    switch (slot.state) {
+      case ProfileState::idle:
+      case ProfileState::loaded:
+        break;
+      case ProfileState::parse:
+        parse(id, slot);
+        break;
+      case ProfileState::build:
+        build(id, slot);
+        break;
+      case ProfileState::transmit:
+        if (slot.flow_samples.patience(engine_.now()) == 0)
+          slot.flow_samples.add(engine_.watched_flows(id), engine_.now());
+        if (watch_due) watch(id, slot);
+        break;
+      case ProfileState::cleanup:
+        finish_cleanup(id, slot);
+        break;
+      case ProfileState::remove:
+        removed = may_be_removed(slot) && remove(id, slot);
+        break;
+    }
+    running += slot.running();
+    entry = removed ? profiles_.erase(entry) : std::next(entry);
+    if (removed) update_server_state();
+  }
+  if (watch_due)
+    next_watch_ =
+        engine_.now() + kWatchPeriod + kWatchPeriodPerProfile * static_cast<double>(running);
+}
+
+double ProfileTable::patience() const {
+  double patience = kIdlePatience;
+  for (const auto& [id, slot] : profiles_) {
+    if (slot.state == ProfileState::parse || slot.state == ProfileState::build) return 0;
+    if (is_transient(slot.state)) patience = kTransientPatience;
+    if (slot.state == ProfileState::transmit)
+      patience = std::min({patience, kWatchPeriod, slot.flow_samples.patience(engine_.now())});
+  }
+  return patience;
+}
+
+void ProfileTable::parse(const std::string& id, ProfileSlot& slot) {
+  try {
+    slot.profile = parse_profile(slot.text, slot.options.ipv6);
+    slot.profile_ipv6 = slot.options.ipv6;
+    for (const std::string& notice : slot.profile->notices)
+      fmt::print(stderr, "profile {}: {}\n", id, notice);
+  } catch (const std::exception& error) {
+    slot.profile.reset();
+    set_state(id, slot, ProfileState::loaded, error.what());
+    return;
+  }
+  set_state(id, slot, ProfileState::build);
+}
+
+void ProfileTable::build(const std::string& id, ProfileSlot& slot) {
+  const StartOptions& options = slot.options;
+  RunOptions run;
+  run.multiplier = options.multiplier;
+  run.payload_check = slot.payload_check;
+  run.topology = options.topology;
+  run.samples_flows = options.sample_interval_s > 0;
+  run.duration =
+      options.duration_s > 0 ? static_cast<Nanoseconds>(options.duration_s * kSecond) : 0;
+  const std::array<CounterBlock, kSides> table = read_table();
+  try {
+    engine_.start(id, slot.profile, run, options.client_mask);
+  } catch (const std::exception& error) {
+    refuse_run(id, slot, error.what());
+    return;
+  }
+  if (options.latency_rate > 0) {
+    try {
+      latency_.start(latency_addresses(*slot.profile), options.latency_rate,
+                     LatencyControl::kAllPorts);
+      slot.has_latency = true;
+    } catch (const RpcError& error) {
+      engine_.remove(id);
+      refuse_run(id, slot, error.specific);
+      return;
+    }
+  }
+  const double now = engine_.now();
+  if (state_ == ProfileState::build) {  // the first to start after quiet
+    ++epoch_;
+    finished_ = {};
+    total_.begin(table, now);
+  }
+  total_.traffic.last.reset();
+  ++slot.epoch;
+  slot.started = now;
+  slot.draining.reset();
+  slot.clients_done.reset();
+  slot.statistics.begin(table, now);
+  slot.flow_samples.begin(options.sample_interval_s, now);
+  set_state(id, slot, ProfileState::transmit);
+}
+
+void ProfileTable::refuse_run(const std::string& id, ProfileSlot& slot, const std::string& why) {
+  set_state(id, slot, ProfileState::cleanup, why);
+  set_state(id, slot, ProfileState::loaded);
+}
+
+void ProfileTable::watch(const std::string& id, ProfileSlot& slot) {
+  const double now = engine_.now();
+  slot.run = engine_.status(id);
+  const RunStep step = next_step(slot, now);
+  if (!total_.traffic.first) total_.traffic.first = slot.statistics.traffic.first;
+  switch (step) {
+    case RunStep::carry_on:
+      break;
+    case RunStep::stop_opening:
+      engine_.stop_opening(id);
+      break;
+    case RunStep::finish:
+      begin_cleanup(id, slot);
+      break;
+  }
+}
+
+void ProfileTable::begin_cleanup(const std::string& id, ProfileSlot& slot) {
+  engine_.stop_opening(id);
+  if (std::exchange(slot.has_latency, false)) latency_.stop();
+  set_state(id, slot, ProfileState::cleanup);
+}
+
+void ProfileTable::finish_cleanup(const std::string& id, ProfileSlot& slot) {
+  // Both sides at once, so that neither counts the other's last frames as errors.
+  engine_.close_servers(id);
+  slot.run = engine_.status(id);
+  if (slot.run.phase != RunPhase::closed) return;
+
+  slot.final_counters = read(id);
+  slot.final_latencies = engine_.latencies(id);
+  slot.final_payload = engine_.payload(id);
+  engine_.remove(id);
+  for (Side side : {Side::client, Side::server})
+    finished_[index_of(side)] += slot.final_counters.sum(side);
+  const double now = engine_.now();
+  TrafficTime& traffic = slot.statistics.traffic;
+  if (traffic.first && !traffic.last) traffic.last = now;
+  slot.statistics.settle();
+  set_state(id, slot, ProfileState::loaded);
+  if (!any_running()) {
+    total_.traffic.last = traffic.last;
+    total_.settle();
+  }
+}
+
+bool ProfileTable::may_be_removed(ProfileSlot& slot) const {
+  const double now = engine_.now();
+  if (!slot.deletion_told) {
+    if (!sessions_.owner_delivered() && now - slot.deleting < kDeletionLimit) return false;
+    slot.deletion_told = now;
+  }
+  return now - *slot.deletion_told >= kDeletionVisible;
+}
+
+bool ProfileTable::remove(const std::string& id, ProfileSlot& slot) {
+  sessions_.publish(Event::profile_cleared, event_data(id), engine_.now());
+  if (id != kDefault) return true;
+  const uint64_t epoch = slot.epoch + 1;
+  slot = ProfileSlot{};
+  slot.epoch = epoch;
+  set_state(id, slot, ProfileState::idle);
+  return false;
+}
+
+void ProfileTable::sample() {
+  const double now = engine_.now();
+  if (!any_running()) return;
+  for (auto& [id, slot] : profiles_)
+    if (slot.running()) slot.statistics.sample(read(id), now);
+  total_.sample(total_counters(), now);
+}
+
+}  // namespace engine

@@ -1,0 +1,178 @@
+#include "rpc/profile/profile_table.h"
+
+#include <algorithm>
+
+#include "rpc/protocol/rpc_error.h"
+
+namespace engine {
+
+namespace {
+
+/// Names the states in which a command is allowed.
+RpcError invalid_state(ProfileState state, const std::string& allowed) {
+  return refused(std::string("Invalid state: ") + name_of(state) + ", should be " + allowed);
+}
+
+constexpr const char* kAtRest = "one of following:Idle,Loaded profile";
+
+bool at_rest(const ProfileSlot& slot) {
+  return slot.state == ProfileState::idle || slot.state == ProfileState::loaded;
+}
+
+}  // namespace
+
+ProfileTable::ProfileTable(Engine& engine, Sessions& sessions)
+    : engine_(engine), sessions_(sessions), latency_(engine) {
+  profiles_[kDefault];
+}
+
+const ProfileSlot& ProfileTable::find(const std::string& id) const {
+  const auto found = profiles_.find(id);
+  if (found == profiles_.end()) throw refused("Invalid profile : " + id);
+  return found->second;
+}
+
+ProfileSlot& ProfileTable::slot(const std::string& id) {
+  return const_cast<ProfileSlot&>(find(id));
+}
+
+bool ProfileTable::upload(const std::string& id, const std::string& fragment, bool first, bool last,
+                          const std::string& md5) {
+  if (first && !profiles_.contains(id)) set_state(id, profiles_[id], ProfileState::idle);
+  ProfileSlot& slot = this->slot(id);
+  if (!at_rest(slot)) throw invalid_state(slot.state, kAtRest);
+  if (first) {
+    if (slot.state == ProfileState::loaded && !md5.empty() && md5 == slot.md5) return true;
+    slot.upload.begin();
+    slot.upload_md5 = md5;
+    if (slot.state == ProfileState::loaded) set_state(id, slot, ProfileState::idle);
+  }
+  slot.upload.add(fragment);
+  if (!last) return false;
+
+  ProfileSlot loaded;
+  loaded.text = slot.upload.take();
+  loaded.md5 = std::move(slot.upload_md5);
+  loaded.epoch = slot.epoch + 1;
+  slot = std::move(loaded);
+  set_state(id, slot, ProfileState::loaded);
+  return false;
+}
+
+void ProfileTable::drop_uploads() {
+  for (auto& [id, slot] : profiles_) slot.upload.drop();
+}
+
+void ProfileTable::start(const std::string& id, const StartOptions& options) {
+  ProfileSlot& slot = this->slot(id);
+  if (slot.state != ProfileState::loaded)
+    throw invalid_state(slot.state, name_of(ProfileState::loaded));
+  if (options.latency_rate > 0) latency_.check_idle();
+  slot.options = options;
+  const bool parsed = slot.profile && slot.profile_ipv6 == options.ipv6;
+  set_state(id, slot, parsed ? ProfileState::build : ProfileState::parse);
+}
+
+void ProfileTable::stop(const std::string& id) {
+  ProfileSlot& slot = this->slot(id);
+  if (slot.state == ProfileState::transmit) begin_cleanup(id, slot);
+}
+
+void ProfileTable::update(const std::string& id, double multiplier) {
+  ProfileSlot& slot = this->slot(id);
+  if (slot.state != ProfileState::transmit)
+    throw invalid_state(slot.state, name_of(ProfileState::transmit));
+  engine_.set_multiplier(id, multiplier);
+  slot.options.multiplier = multiplier;
+}
+
+void ProfileTable::hold(const std::string& id, uint64_t flows, double ramp_s) {
+  ProfileSlot& slot = this->slot(id);
+  if (slot.state != ProfileState::transmit)
+    throw invalid_state(slot.state, name_of(ProfileState::transmit));
+  engine_.hold(id, flows, static_cast<Nanoseconds>(ramp_s * kSecond));
+}
+
+void ProfileTable::clear(const std::string& id) {
+  ProfileSlot& slot = this->slot(id);
+  if (!at_rest(slot)) throw invalid_state(slot.state, kAtRest);
+  if (slot.state == ProfileState::loaded) {
+    slot.deleting = engine_.now();
+    slot.deletion_told.reset();
+    set_state(id, slot, ProfileState::remove);
+  } else if (remove(id, slot)) {
+    profiles_.erase(id);
+  }
+}
+
+void ProfileTable::advance_epoch() {
+  if (is_transient(state_)) throw invalid_state(state_, kAtRest);
+  ++epoch_;
+}
+
+std::vector<std::string> ProfileTable::group_names(const std::string& id) {
+  const auto found = profiles_.find(id);
+  if (found == profiles_.end()) return {};
+  ProfileSlot& slot = found->second;
+  if (!slot.profile && slot.state == ProfileState::loaded) {
+    try {
+      slot.profile = parse_profile(slot.text, false);
+      slot.profile_ipv6 = false;
+    } catch (const ProfileError&) {  // told at start
+      return {};
+    }
+  }
+  return slot.profile ? slot.profile->group_names : std::vector<std::string>{};
+}
+
+bool ProfileTable::any_running() const {
+  return std::any_of(profiles_.begin(), profiles_.end(),
+                     [](const auto& entry) { return entry.second.running(); });
+}
+
+RunCounters ProfileTable::read(const std::string& id) const {
+  return {{engine_.counters(id, Side::client), engine_.counters(id, Side::server)}, read_table()};
+}
+
+std::array<CounterBlock, kSides> ProfileTable::read_table() const {
+  return {engine_.table_counters(Side::client), engine_.table_counters(Side::server)};
+}
+
+RunCounters ProfileTable::counters(const std::string& id) const {
+  const ProfileSlot& slot = find(id);
+  return slot.running() ? read(id) : slot.final_counters;
+}
+
+RunCounters ProfileTable::total_counters() const {
+  RunCounters total{{{{finished_[0]}, {finished_[1]}}}, read_table()};
+  for (const auto& [id, slot] : profiles_)
+    if (slot.running())
+      for (Side side : {Side::client, Side::server})
+        for (const CounterBlock& group : engine_.counters(id, side))
+          total.groups[index_of(side)][0] += group;
+  return total;
+}
+
+std::vector<LatencyBlock> ProfileTable::latencies(const std::string& id) const {
+  const ProfileSlot& slot = find(id);
+  return slot.running() ? engine_.latencies(id) : slot.final_latencies;
+}
+
+void ProfileTable::set_payload_check(const std::string& id, const PayloadCheckOptions& check) {
+  ProfileSlot& slot = this->slot(id);
+  if (slot.state != ProfileState::loaded)
+    throw invalid_state(slot.state, name_of(ProfileState::loaded));
+  slot.payload_check = check;
+}
+
+std::vector<PayloadBlock> ProfileTable::payload(const std::string& id) const {
+  const ProfileSlot& slot = find(id);
+  return slot.running() ? engine_.payload(id) : slot.final_payload;
+}
+
+RunStatus ProfileTable::run_status(const std::string& id) const {
+  const ProfileSlot& slot = find(id);
+  return slot.running() ? engine_.status(id) : slot.run;
+}
+
+}  // namespace engine

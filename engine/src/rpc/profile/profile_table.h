@@ -1,0 +1,100 @@
+#pragma once
+// All profiles: upload, start, update, stop, clear, and the state machine that clients watch.
+
+#include <array>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "io/engine.h"
+#include "rpc/latency/latency_control.h"
+#include "rpc/profile/profile_slot.h"
+#include "rpc/session/sessions.h"
+
+namespace engine {
+
+/// Drives profiles through their states and tells every step to the sessions, in TRex's order:
+/// event 60 for a profile, then event 50 when the server's state changed with it. Methods called by
+/// clients throw RpcError; what takes time happens in `advance`, after the client got its answer.
+class ProfileTable {
+ public:
+  static constexpr const char* kDefault = "_";  ///< this profile always exists
+
+  ProfileTable(Engine& engine, Sessions& sessions);
+
+  /// One piece of a profile's JSON. True: a profile with this `md5` is loaded under this id
+  /// already, nothing need follow. Nothing is parsed yet.
+  bool upload(const std::string& id, const std::string& fragment, bool first, bool last,
+              const std::string& md5);
+  /// Forgets uploads that are not complete.
+  void drop_uploads();
+  void start(const std::string& id, const StartOptions& options);
+  void stop(const std::string& id);
+  void update(const std::string& id, double multiplier);
+  /// Holds flows of a transmitting profile open.
+  void hold(const std::string& id, uint64_t flows, double ramp_s);
+  /// Of runs that start from now on, until the next upload. Only between upload and start.
+  void set_payload_check(const std::string& id, const PayloadCheckOptions& check);
+  void clear(const std::string& id);
+  /// Counts the server's epoch up; refused while anything is in a transient state.
+  void advance_epoch();
+
+  /// Takes every profile one step further.
+  void advance();
+  /// How soon `advance` has something to do (seconds).
+  double patience() const;
+  /// Takes readings for the rates; every 0.5 to 1 s.
+  void sample();
+
+  LatencyControl& latency() { return latency_; }
+  ProfileState state() const { return state_; }
+  uint64_t epoch() const { return epoch_; }
+  const std::map<std::string, ProfileSlot>& profiles() const { return profiles_; }
+  /// Throws RpcError when there is no such profile.
+  const ProfileSlot& find(const std::string& id) const;
+  /// The slot's template group names; parses the profile if nobody has yet. None if it cannot be.
+  std::vector<std::string> group_names(const std::string& id);
+  bool any_running() const;
+
+  /// Counters of the profile's run, as of now or as its last one ended.
+  RunCounters counters(const std::string& id) const;
+  /// Counters of all runs of this epoch together.
+  RunCounters total_counters() const;
+  const RunStatistics& total_statistics() const { return total_; }
+  RunStatus run_status(const std::string& id) const;
+  /// By template, of the profile's run, as of now or as its last one ended; none before a run.
+  std::vector<LatencyBlock> latencies(const std::string& id) const;
+  /// What the payload check of its present run, or its last one, found; empty without one.
+  std::vector<PayloadBlock> payload(const std::string& id) const;
+
+ private:
+  ProfileSlot& slot(const std::string& id);
+  void set_state(const std::string& id, ProfileSlot& slot, ProfileState state,
+                 const std::string& error = "");
+  void update_server_state();
+  Json event_data(const std::string& id) const;
+
+  void parse(const std::string& id, ProfileSlot& slot);
+  void build(const std::string& id, ProfileSlot& slot);
+  void refuse_run(const std::string& id, ProfileSlot& slot, const std::string& why);
+  void watch(const std::string& id, ProfileSlot& slot);
+  void begin_cleanup(const std::string& id, ProfileSlot& slot);
+  void finish_cleanup(const std::string& id, ProfileSlot& slot);
+  bool may_be_removed(ProfileSlot& slot) const;
+  bool remove(const std::string& id, ProfileSlot& slot);  ///< true: to be erased
+
+  RunCounters read(const std::string& id) const;
+  std::array<CounterBlock, kSides> read_table() const;
+
+  Engine& engine_;
+  Sessions& sessions_;
+  LatencyControl latency_;
+  std::map<std::string, ProfileSlot> profiles_;
+  ProfileState state_ = ProfileState::idle;
+  uint64_t epoch_ = 1;
+  double next_watch_ = 0;
+  RunStatistics total_;
+  std::array<CounterBlock, kSides> finished_{};  ///< sums of finished runs of this epoch
+};
+
+}  // namespace engine

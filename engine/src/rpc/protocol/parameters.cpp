@@ -1,0 +1,78 @@
+#include "rpc/protocol/parameters.h"
+
+#include <fmt/format.h>
+
+#include "rpc/protocol/rpc_error.h"
+
+namespace engine {
+
+namespace {
+
+bool has_type(const Json& value, ParameterType type) {
+  switch (type) {
+    case ParameterType::boolean:
+      return value.is_boolean();
+    case ParameterType::integer:
+      return value.is_number_integer();
+    case ParameterType::number:
+      return value.is_number();
+    case ParameterType::string:
+      return value.is_string();
+    case ParameterType::array:
+      return value.is_array();
+    case ParameterType::object:
+      return value.is_object();
+  }
+  return false;
+}
+
+const char* name_of(ParameterType type) {
+  switch (type) {
+    case ParameterType::boolean:
+      return "a boolean";
+    case ParameterType::integer:
+      return "an integer";
+    case ParameterType::number:
+      return "a number";
+    case ParameterType::string:
+      return "a string";
+    case ParameterType::array:
+      return "an array";
+    case ParameterType::object:
+      return "an object";
+  }
+  return "";
+}
+
+}  // namespace
+
+void check_parameters(const Json& params, const std::vector<Parameter>& declared) {
+  for (const Parameter& parameter : declared) {
+    const auto found = params.find(parameter.name);
+    if (found == params.end()) {
+      if (parameter.required)
+        throw bad_parameters(
+            fmt::format("parameter '{}' ({}) is missing", parameter.name, name_of(parameter.type)));
+    } else if (!has_type(*found, parameter.type)) {
+      throw bad_parameters(fmt::format("parameter '{}' must be {}, not {}", parameter.name,
+                                       name_of(parameter.type), found->type_name()));
+    }
+  }
+}
+
+uint64_t integer_in(const Json& params, const std::string& name, uint64_t first, uint64_t last) {
+  const Json& value = params.at(name);
+  if (value.is_number_unsigned()) {
+    const uint64_t number = value.get<uint64_t>();
+    if (number >= first && number <= last) return number;
+  }
+  throw bad_parameters(fmt::format("parameter '{}' must be an integer from {} to {}, not {}", name,
+                                   first, last, dump_json(value)));
+}
+
+uint64_t integer_or(uint64_t otherwise, const Json& params, const std::string& name, uint64_t first,
+                    uint64_t last) {
+  return params.contains(name) ? integer_in(params, name, first, last) : otherwise;
+}
+
+}  // namespace engine

@@ -1,0 +1,62 @@
+#pragma once
+// Events on their way to clients: one queue per session, emptied by get_async_events.
+
+#include <cstdint>
+#include <map>
+
+#include "rpc/protocol/json.h"
+
+namespace engine {
+
+/// Event ids that ASTF clients know (TRex publisher).
+enum class Event : int {
+  port_attributes = 8,
+  state = 50,
+  profile_state = 60,
+  profile_cleared = 61,
+  server_stopped = 100,
+};
+
+/// The queues of all sessions. A session is kept while it owns the context; a reader only while it
+/// keeps asking. Sequence numbers have no gaps: a client that sees one ends its own process.
+class Sessions {
+ public:
+  /// A session that does not ask for this long gets no more events (seconds).
+  static constexpr double kPatience = 10;
+  /// Beyond this the reader that has not asked for the longest time is forgotten.
+  static constexpr size_t kMaxSessions = 1'000;
+
+  /// From now on events are kept for `session`.
+  void acquire(int64_t session, double now);
+  /// The session lives on as a reader.
+  void release(int64_t session);
+
+  /// The events since the last call, oldest first. An unknown session becomes a reader.
+  Json take(int64_t session, double now);
+
+  void publish(Event event, const Json& data, double now);
+
+  /// Whether anything was published, or a client asked to be woken, since the last call.
+  bool take_doorbell();
+  void ring() { doorbell_ = true; }
+
+  /// No session has events left to ask for.
+  bool all_delivered() const;
+  /// The owner's session has none left; true when there is no owner.
+  bool owner_delivered() const;
+
+ private:
+  struct Session {
+    bool reader;
+    double asked;  ///< when, last
+    uint64_t next_sequence = 0;
+    Json events = Json::array();
+  };
+
+  Session& session(int64_t id, double now);
+
+  std::map<int64_t, Session> sessions_;
+  bool doorbell_ = false;
+};
+
+}  // namespace engine

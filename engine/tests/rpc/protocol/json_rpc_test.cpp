@@ -1,0 +1,104 @@
+#include "rpc/protocol/json_rpc.h"
+
+#include <gtest/gtest.h>
+
+#include "rpc/protocol/compression.h"
+#include "rpc/protocol/rpc_error.h"
+
+namespace engine {
+namespace {
+
+Json echo(const std::string& method, const Json& params) {
+  if (method == "refuse") throw refused("not now");
+  if (method == "fail") throw std::runtime_error("broken");
+  return {{"method", method}, {"params", params}};
+}
+
+Json answer(const std::string& text) {
+  return answer_text(text, echo);
+}
+
+int code_of(const std::string& text) {
+  return answer(text)["error"]["code"];
+}
+
+TEST(JsonRpc, AnswersWithResultAndId) {
+  const Json reply = answer(R"({"jsonrpc":"2.0","id":"x","method":"m","params":{"a":1}})");
+  EXPECT_EQ(reply,
+            Json::parse(R"({"jsonrpc":"2.0","id":"x","result":{"method":"m","params":{"a":1}}})"));
+}
+
+TEST(JsonRpc, TakesAbsentParametersAsNone) {
+  EXPECT_EQ(answer(R"({"jsonrpc":"2.0","id":1,"method":"m"})")["result"]["params"], Json::object());
+}
+
+TEST(JsonRpc, NamesWhatIsWrongWithARequest) {
+  EXPECT_EQ(code_of("nonsense"), -32700);
+  EXPECT_EQ(code_of(""), -32700);
+  EXPECT_EQ(answer("{")["error"]["message"], "Bad JSON Format");
+  EXPECT_EQ(answer(R"({"jsonrpc":"2.0","method":"m"})")["error"]["message"], "Missing 'id' field");
+  EXPECT_EQ(answer(R"({"id":1,"method":"m"})")["error"]["message"], "Invalid JSONRPC Version");
+  EXPECT_EQ(answer(R"({"jsonrpc":2.0,"id":1,"method":"m"})")["error"]["message"],
+            "Invalid JSONRPC Version");
+  EXPECT_EQ(answer(R"({"jsonrpc":"2.0","id":1})")["error"]["message"], "Missing Method Name");
+  EXPECT_EQ(code_of(R"({"jsonrpc":"2.0","id":1,"method":["m"]})"), -32600);
+  EXPECT_EQ(code_of(R"({"jsonrpc":"2.0","id":1,"method":"m","params":[1]})"), -32602);
+  for (const char* scalar : {"5", "null", "true", "\"text\""}) EXPECT_EQ(code_of(scalar), -32600);
+}
+
+TEST(JsonRpc, PassesOnRefusalsAndFailures) {
+  const Json refusal = answer(R"({"jsonrpc":"2.0","id":1,"method":"refuse"})")["error"];
+  EXPECT_EQ(refusal["code"], -32000);
+  EXPECT_EQ(refusal["message"], "Failed To Execute Method");
+  EXPECT_EQ(refusal["specific_err"], "not now");
+  EXPECT_EQ(code_of(R"({"jsonrpc":"2.0","id":1,"method":"fail"})"), -32603);
+}
+
+TEST(JsonRpc, AnswersBatchesInOrderAndABatchOfOneBare) {
+  const std::string one = R"({"jsonrpc":"2.0","id":1,"method":"m"})";
+  const std::string bad = R"({"jsonrpc":"2.0","id":2})";
+  EXPECT_TRUE(answer("[" + one + "]").is_object());
+  const Json replies = answer("[" + one + "," + bad + ",7]");
+  ASSERT_EQ(replies.size(), 3u);
+  EXPECT_EQ(replies[0]["id"], 1);
+  EXPECT_EQ(replies[1]["error"]["code"], -32600);
+  EXPECT_EQ(replies[2]["error"]["code"], -32600);
+  EXPECT_EQ(code_of("[]"), -32600);
+}
+
+TEST(JsonRpc, RefusesNestingThatWouldEatTheStack) {
+  for (size_t depth : {size_t{kMaxNesting} + 10, size_t{400'000}}) {
+    EXPECT_EQ(code_of(std::string(depth, '[') + std::string(depth, ']')), -32700);
+    EXPECT_EQ(code_of(std::string(depth, '[')), -32700);
+    std::string objects;
+    for (size_t i = 0; i < depth; ++i) objects += R"({"a":)";
+    EXPECT_EQ(code_of(objects), -32700);
+  }
+}
+
+TEST(JsonRpc, SurvivesBytesThatAreNoText) {
+  EXPECT_EQ(code_of("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"\xff\xfe\"}"), -32700);
+  EXPECT_EQ(code_of(std::string("{\"a\0\":1}", 8)), -32700);
+  const Json reply = answer(R"({"jsonrpc":"2.0","id":"\u0000","method":"a\u0000b"})");
+  EXPECT_EQ(reply["result"]["method"], std::string("a\0b", 3));
+  EXPECT_NO_THROW(dump_json("\xff\xfe"));
+}
+
+TEST(JsonRpc, CompressesTheAnswerIfTheRequestWas) {
+  const std::string request = R"({"jsonrpc":"2.0","id":1,"method":"m"})";
+  EXPECT_EQ(Json::parse(answer_bytes(request, echo))["id"], 1);
+  const Message reply = unpack_message(answer_bytes(pack_message(request), echo), kRequestLimit);
+  EXPECT_TRUE(reply.compressed);
+  EXPECT_EQ(Json::parse(reply.text)["id"], 1);
+}
+
+TEST(JsonRpc, RefusesLargeRequestsInTrexsWords) {
+  const Json error = Json::parse(answer_bytes(std::string(kRequestLimit, ' '), echo))["error"];
+  EXPECT_EQ(error["code"], -32603);
+  EXPECT_EQ(error["message"],
+            "Request is too large (1000000 bytes). Consider breaking down request to smaller "
+            "requests");
+}
+
+}  // namespace
+}  // namespace engine
