@@ -2,31 +2,35 @@
 
 Three nginx take turns: A, its twin A', and B, which evaluates as many regular expressions more for
 each request as make it 5 % dearer; how many that are is measured first. Every trial is real. Of
-them 40 comparisons are drawn, each of 10 trials against 10 as `diff` compares them, and counted:
-A against A' are to be called different at most at the stated rate, A against B nine times in ten.
-The draws share trials, so that the share is surer than each and less than 40 independent ones say.
+them 40 comparisons are drawn, each of `ROUNDS` trials at each load against as many, compared as
+`diff` compares two systems of a run, and counted: A against A' are to be called different at most
+at the stated rate, A against B nine times in ten. The draws share trials, so that the share is
+surer than each and less than 40 independent ones say.
 """
 
 import random
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 from tools.machine import cpus
 
-from harness.analysis.compare import RATE, judge
-from harness.analysis.figures import figures
-from harness.analysis.spread import Spread, spread
+from harness.analysis.compare import RATE, compare
+from harness.analysis.figures import Figure, figures
+from harness.analysis.paired import COST, FREE_TIME, LOAD_TIME, Figures, paired
+from harness.analysis.spread import Spread
 from harness.experiment.load_file import load_experiment
 from harness.experiment.runner import run_experiment
 from harness.report.stored import summary_of
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 SLOWDOWN = 0.05
-COMPARISONS, TRIALS_EACH = 40, 10
-CALIBRATION_RULES = 1500
-LEVELS = [2000, 2001, 2002, 2003, 2004]  # repeats in one turn: their difference is nothing
+COMPARISONS = 40
+ROUNDS = 4  # as experiments/compare.yaml has, at as many loads
+LOADS = [1000, 2000, 3000, 4000]
+CALIBRATION_RULES, CALIBRATION_ROUNDS = 1500, 2
 TIER = """
 title: {rules} regular expressions for each request
 source: this proof
@@ -52,9 +56,9 @@ workload:
   port: 80
 load:
   profile: {repository}/trex_profiles/http_program.py
-  offered_cps: {levels}
+  offered_cps: {loads}
   warm_up_s: 2
-  sustain_s: 5
+  sustain_s: 8 # as compare.yaml
   drain_s: 5
 memory:
   profile: {repository}/trex_profiles/http_hold.py
@@ -66,22 +70,24 @@ memory:
 
 
 def run(trials: int) -> dict[str, Any]:
-    """`trials`: turns of each of the three; each gives five trials, 10 of which are compared."""
+    """`trials`: turns of each of the three, for each trial that a comparison has."""
     with tempfile.TemporaryDirectory(prefix="stackcost-truth-") as made:
         folder = Path(made)
         bare, many = (_tier(folder, f"rules-{n}", n) for n in (0, CALIBRATION_RULES))
-        costs = _costs(folder, [bare, many], rounds=2)
-        base, loaded = (spread(values, "us").median or 0.0 for values in costs.values())
+        base, loaded = map(_typical, _measured(folder, [bare, many], CALIBRATION_ROUNDS))
         rules = round(SLOWDOWN * base / ((loaded - base) / CALIBRATION_RULES))
         print(
             f"A takes {base:.1f} us; {CALIBRATION_RULES} rules make it {loaded:.1f}: B has {rules}"
         )
         names = (("a", 0), ("twin", 0), ("b", rules))
         tiers = [_tier(folder, name, count) for name, count in names]
-        a, twin, b = _costs(folder, tiers, rounds=max(2, trials)).values()
+        a, twin, b = _measured(folder, tiers, max(2, trials) * ROUNDS)
     result = {
         "rules": rules,
-        "us": {"a": a, "twin": twin, "b": b},
+        "us": {
+            name: {f"{load:g}": side[COST, load].spread.values for load in LOADS}
+            for name, side in (("a", a), ("twin", twin), ("b", b))
+        },
         "a_against_twin": _share_called(a, twin),
         "a_against_b": _share_called(a, b),
         "rate": RATE,
@@ -91,19 +97,42 @@ def run(trials: int) -> dict[str, Any]:
     return result
 
 
-def _share_called(a: list[float], b: list[float]) -> float:
+def _share_called(a: Figures, b: Figures) -> float:
     """Of comparisons of trials drawn from both."""
     drawn = random.Random(7)
     called = 0
     for _ in range(COMPARISONS):
-        sides = [_spread(drawn.sample(pool, min(TRIALS_EACH, len(pool)))) for pool in (a, b)]
-        (found,) = judge([("server_cpu_total", "", sides[0], sides[1])], [True])
-        called += found.verdict == "different"
+        found = paired(_drawn(drawn, a), _drawn(drawn, b))
+        judged = [each for each in found if each.judged]
+        unsure = [each.memory.unsure if each.memory else 0.0 for each in judged]
+        (answer,) = compare([each.pair for each in judged], [True], unsure=unsure)
+        called += answer.verdict == "different"
     return called / COMPARISONS
 
 
-def _spread(values: list[float]) -> Spread:
-    return Spread(unit="us", values=values, median=sorted(values)[len(values) // 2])
+def _drawn(drawn: random.Random, side: Figures) -> Figures:
+    """`ROUNDS` of a side's trials at each load, with all that is known of each."""
+    found = {}
+    for load in LOADS:
+        trials = len(side[COST, load].spread.values)
+        picked = drawn.sample(range(trials), min(ROUNDS, trials))
+        for name in (COST, LOAD_TIME, FREE_TIME):
+            figure = side[name, load]
+            values = figure.spread.values
+            of_picked = _spread([values[at] for at in picked] if len(values) == trials else [])
+            found[name, load] = Figure(figure.server, name, load, of_picked)
+    return found
+
+
+def _spread(values: Sequence[float]) -> Spread:
+    """Without the interval of the median, which takes long and is not looked at."""
+    middle = sorted(values)[len(values) // 2] if values else None
+    return Spread(unit="", values=list(values), median=middle)
+
+
+def _typical(side: Figures) -> float:
+    """Mean over the loads of the median cost."""
+    return sum(side[COST, load].spread.median or 0.0 for load in LOADS) / len(LOADS)
 
 
 def _tier(folder: Path, name: str, rules: int) -> Path:
@@ -114,8 +143,8 @@ def _tier(folder: Path, name: str, rules: int) -> Path:
     return path
 
 
-def _costs(folder: Path, tiers: list[Path], rounds: int) -> dict[str, list[float]]:
-    """CPU per connection of every trial by system, in the order of the tiers."""
+def _measured(folder: Path, tiers: list[Path], rounds: int) -> list[Figures]:
+    """The figures of each tier's nginx, in the order of the tiers."""
     experiment = folder / "experiment.yaml"
     experiment.write_text(
         EXPERIMENT.format(
@@ -123,14 +152,13 @@ def _costs(folder: Path, tiers: list[Path], rounds: int) -> dict[str, list[float
             rounds=rounds,
             load=cpus()[0],
             server=cpus()[-1],
-            levels=LEVELS,
+            loads=LOADS,
             repository=REPOSITORY,
         )
     )
     console = Console(stderr=True)
     stored = run_experiment(load_experiment(experiment), "truth", folder / "results", [], console)
-    found: dict[str, list[float]] = {}
+    sides: dict[str, dict[tuple[str, float | None], Figure]] = {}
     for figure in figures(summary_of(stored)):
-        if figure.name == "server_cpu_total":
-            found.setdefault(figure.server, []).extend(figure.spread.values)
-    return found
+        sides.setdefault(figure.server, {})[figure.name, figure.at] = figure
+    return list(sides.values())

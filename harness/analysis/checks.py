@@ -8,11 +8,12 @@ from collections.abc import Collection
 
 from pydantic import BaseModel, ConfigDict
 
-from harness.analysis import cpu, flows
+from harness.analysis import core_time, flows
 from harness.analysis.closure import TOLERANCE, closure
 from harness.analysis.device import has_server_behind
 from harness.analysis.readings import Readings
-from harness.analysis.slowed import slowed_share
+from harness.analysis.slowed import SLOWED_LIMIT, slowed_share
+from harness.analysis.undisturbed import LEAST_S, undisturbed
 from harness.model import Trial
 
 BUSY_LIMIT = 0.80  # of the generator's cores, as CSIT keeps its own
@@ -21,9 +22,6 @@ BUSY_LIMIT = 0.80  # of the generator's cores, as CSIT keeps its own
 LATE_LIMIT = 0.03
 FOREIGN_LIMIT = 0.02  # of the server's cores, taken by other programs
 STEAL_LIMIT = 0.01  # of all cores' time
-# Of what a piece of known work takes on the server's cores at the least. Undisturbed it takes up to
-# 1 % more.
-SLOWED_LIMIT = 0.02
 VARIATION_LIMIT = 0.05  # of the rate in the sustain window, by seconds; RFC 9411 as below
 RATE_TOLERANCE = 0.05  # completed against offered, as RFC 9411 section 7 asks of the sustain phase
 ESTABLISHED = "established"
@@ -65,16 +63,24 @@ def disturbances(seen: Readings, server_cpus: Collection[int]) -> list[str]:
     found = generator_limits(seen)
     if not is_hold(trial):  # for flows held open it matters how many there are, not when they came
         found += late_starts(seen)
-    steal = cpu.steal_share(seen, phase)
+    steal = core_time.steal_share(seen, phase)
     if steal is not None and steal > STEAL_LIMIT:
         found.append(f"{steal:.1%} of CPU time stolen by the hypervisor")
-    foreign = None if is_hold(trial) else cpu.foreign_share(seen, server_cpus)
+    foreign = None if is_hold(trial) else core_time.foreign_share(seen, server_cpus)
     if foreign is not None and foreign > FOREIGN_LIMIT:
         found.append(f"other programs took {foreign:.1%} of the server's cores")
-    slowed = None if is_hold(trial) else slowed_share(seen, server_cpus)
-    if slowed is not None and slowed > SLOWED_LIMIT:
-        found.append(f"the server's cores were {slowed:.1%} slower than they can be")
+    if not is_hold(trial):
+        found += _slowed(seen, server_cpus)
     return found + _moved_limits(seen)
+
+
+def _slowed(seen: Readings, server_cpus: Collection[int]) -> list[str]:
+    """Whether the server's cores were slowed too long for the rest of the trial to be its cost."""
+    slowed, found = slowed_share(seen, server_cpus), undisturbed(seen, server_cpus)
+    if slowed is None or slowed <= SLOWED_LIMIT or (found and found.enough):
+        return []
+    but = f", but for {found.seconds:.1f} s (wanted {LEAST_S:.1f} s)" if found else ""
+    return [f"the server's cores were {slowed:.1%} slower than they can be{but}"]
 
 
 def _moved_limits(seen: Readings) -> list[str]:
@@ -88,7 +94,7 @@ def _moved_limits(seen: Readings) -> list[str]:
 
 def generator_limits(seen: Readings) -> list[str]:
     """Signs that the generator did not offer what was asked of it."""
-    busy = cpu.engine_busy_share(seen, "generator", main_phase(seen.trial))
+    busy = core_time.engine_busy_share(seen, "generator", main_phase(seen.trial))
     over = busy is not None and busy > BUSY_LIMIT
     found = [f"generator {busy:.0%} busy, above {BUSY_LIMIT:.0%}"] if over else []
     intended, opened = (_schedule(seen.trial, name) for name in ("intended", "opened"))
@@ -168,7 +174,7 @@ def checks(seen: Readings, server_cpus: Collection[int]) -> list[Check]:
     if is_hold(trial):
         return [time_closes(seen)]
     found = [_counts_agree(trial), _bytes_agree(trial), _server_agrees(trial), time_closes(seen)]
-    if cpu.engine_busy_seconds(seen, "peer") is None and not has_server_behind(trial):
+    if core_time.engine_busy_seconds(seen, "peer") is None and not has_server_behind(trial):
         found.append(_receive_work_is_the_servers(seen, server_cpus))
     return found
 
@@ -215,7 +221,7 @@ def _server_agrees(trial: Trial) -> Check:
 
 def _receive_work_is_the_servers(seen: Readings, server_cpus: Collection[int]) -> Check:
     name = "share of receive work on the server's cores"
-    share = cpu.receive_share(seen, server_cpus)
+    share = core_time.receive_share(seen, server_cpus)
     wanted = f">= {RECEIVE_SHARE:.0%}"
     if share is None:
         reason = seen.why_unknown("softirq.time") or "no softirq time was read"

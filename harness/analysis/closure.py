@@ -6,7 +6,7 @@ more than the gap.
 
 from dataclasses import dataclass
 
-from harness.analysis.cpu import core_seconds
+from harness.analysis.core_time import core_seconds
 from harness.analysis.readings import Readings
 
 TOLERANCE = 0.01  # of wall time x cores

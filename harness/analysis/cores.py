@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from statistics import median
 
-from harness.analysis.cpu import core_seconds
+from harness.analysis.core_time import core_seconds
 from harness.analysis.readings import Readings
 
 KINDS = ("user", "system", "irq", "softirq", "idle")

@@ -62,6 +62,22 @@ DEFINITIONS = {
         definition="sum over the kinds of the server's side; the generator's cost is never in it",
         source="the kinds above",
     ),
+    "undisturbed": Definition(
+        unit="s",
+        definition="time of the sustain window, in slices of a tenth of a second, in which known "
+        "work on the server's cores took at most 2 % more than its least, so that no neighbour on "
+        "the host slowed them; with a second of it or more server_cpu, server_cpu_total, softirq "
+        "and threads are of it alone, else of the whole window",
+        source="the known work of harness/collect/core_speed.c, the CPU account, a peer's "
+        "stackcost_get_cpu, each read ten times a second",
+    ),
+    "load_time": Definition(
+        unit="ns",
+        definition="what a load took from memory that no program of this machine keeps in a "
+        "core's own caches: how busy the caches and the memory are that all cores of the host "
+        "share",
+        source="harness/collect/core_speed.c, in the same time as server_cpu",
+    ),
     "beside_polling": Definition(
         unit="us",
         definition="kernel time on a polling peer's cores per completed connection: softirq, and "

@@ -10,6 +10,7 @@ from harness.model import Trial
 # generator cut because its test ended. Those of FAILED beyond them never became flows.
 ABORTED = ("tcps_drops", "tcps_conndrops", "tcps_testdrops")
 FAILED = (*ABORTED, "err_c_nf_throttled", "err_c_tuple_err", "err_no_memory")
+KEPT_UP = 0.95  # of what is offered; a server that completes less has reached its ceiling
 RETRANSMITTED = ("tcps_sndrexmitpack", "tcps_rexmttimeo_syn")
 
 
@@ -38,6 +39,11 @@ def completed_rate(seen: Readings, phase: str = "sustain") -> float | None:
     """The same per second of the phase."""
     count = completed_in(seen, phase)
     return None if count is None else count / seen.trial.phases[phase].length
+
+
+def kept_up(completed_cps: float, offered_cps: float) -> bool:
+    """Whether the server completed what was offered, so that its ceiling lies higher."""
+    return completed_cps >= KEPT_UP * offered_cps
 
 
 def shares_cores(trial: Trial) -> bool:

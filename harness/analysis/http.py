@@ -4,7 +4,7 @@ from collections.abc import Collection
 
 from hdrh.histogram import HdrHistogram
 
-from harness.analysis import checks, cpu, flows
+from harness.analysis import checks, core_time, cpu, flows
 from harness.analysis.checks import Check
 from harness.analysis.readings import Readings
 from harness.collect.latency import percentile_us
@@ -88,7 +88,7 @@ def load_cpus(seen: Readings, server_cpus: Collection[int]) -> list[int]:
 
 def busy_share(seen: Readings, cpus: Collection[int], phase: str = "sustain") -> float | None:
     """Share (0 to 1) of some cores' time that was not idle; None when not read."""
-    cores = [cpu.core_seconds(seen, number, phase) for number in cpus]
+    cores = [core_time.core_seconds(seen, number, phase) for number in cpus]
     known = [core.idle for core in cores if core and core.idle is not None]
     if not known or len(known) < len(cores):
         return None
@@ -112,7 +112,7 @@ def client_cost(
     seconds = {
         "user": task * user if task and user is not None else None,
         "system": task * (1 - user) if task and user is not None else None,
-        "softirq": cpu.kernel_seconds(seen, cpus, phase)["softirq"],
+        "softirq": core_time.kernel_seconds(seen, cpus, phase)["softirq"],
     }
     return cpu.per_connection(seen, seconds, phase)
 

@@ -4,6 +4,10 @@ from collections.abc import Collection
 
 from harness.analysis.readings import Readings
 
+# Of what a piece of known work takes on the server's cores at the least. Undisturbed it takes up to
+# 1 % more.
+SLOWED_LIMIT = 0.02
+
 
 def slowed_share(seen: Readings, cpus: Collection[int], phase: str = "sustain") -> float | None:
     """By how much longer a piece of known work took than it can: 0.1 is a tenth; mean of the cores.
@@ -13,6 +17,20 @@ def slowed_share(seen: Readings, cpus: Collection[int], phase: str = "sustain") 
     shares = [_of_core(seen, cpu, phase) for cpu in cpus]
     known = [share for share in shares if share is not None]
     return sum(known) / len(known) if known and len(known) == len(shares) else None
+
+
+def whole_load_seconds(
+    seen: Readings, cpus: Collection[int], phase: str = "sustain"
+) -> float | None:
+    """What a load from beyond a core's own caches took, mean of the cores; None when not read."""
+    spent, done = (
+        [seen.growth(metric, phase, cpu=str(cpu)) for cpu in cpus]
+        for metric in ("core.load_time", "core.work_count")
+    )
+    known = [each for each in spent + done if each is not None]
+    if len(known) < 2 * len(cpus) or not sum(known[len(cpus) :]):
+        return None
+    return sum(known[: len(cpus)]) / sum(known[len(cpus) :])
 
 
 def _of_core(seen: Readings, cpu: int, phase: str) -> float | None:

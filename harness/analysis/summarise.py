@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from harness.analysis import breakdown, checks, cpu, flows, http
+from harness.analysis import breakdown, checks, core_time, cpu, flows, http
 from harness.analysis.acceptance import acceptance
 from harness.analysis.closure import closure
 from harness.analysis.cores import core_shares
@@ -27,7 +27,11 @@ from harness.analysis.summary import (
     Summary,
     TrialRow,
 )
+from harness.analysis.undisturbed import load_seconds, undisturbed
 from harness.model import Change, Trial
+
+NANOSECONDS = 1e9
+NOT_CUT = "not cut into slices: of HTTP clients, or the server did not keep up with the load"
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +122,7 @@ def _level(test: str, offered: float, trials: list[Readings], context: Context) 
         return spread([read(seen) for seen in trials], unit, reason)
 
     def by_kind(
-        cost: Callable[[Readings, Collection[int]], cpu.Cost],
+        cost: Callable[[Readings, Collection[int]], core_time.Cost],
         cpus: tuple[int, ...],
         unit: str = "us",
         reason: str = "",
@@ -130,6 +134,14 @@ def _level(test: str, offered: float, trials: list[Readings], context: Context) 
     def closed(seen: Readings) -> float | None:
         found = closure(seen, "sustain")
         return found.share if found else None
+
+    def quiet(seen: Readings) -> float | None:
+        found = undisturbed(seen, context.server_cpus)
+        return found.seconds if found else None
+
+    def load(seen: Readings) -> float | None:
+        seconds = load_seconds(seen, context.server_cpus)
+        return None if seconds is None else seconds * NANOSECONDS
 
     shared = "clients ran on these cores, too" if any(shares_cores(t.trial) for t in trials) else ""
     no_cycles = next((why for t in trials if (why := t.why_unknown("cpu.cycles"))), "")
@@ -145,6 +157,8 @@ def _level(test: str, offered: float, trials: list[Readings], context: Context) 
         softirq=by_kind(breakdown.softirq_cost, context.server_cpus),
         threads=by_kind(breakdown.thread_cost, context.server_cpus),
         hardware=by_kind(breakdown.hardware_cost, context.server_cpus, "1", no_cycles),
+        undisturbed=over(quiet, "s", NOT_CUT),
+        load_time=over(load, "ns"),
         closure=over(closed, "1"),
         generator_cpu=by_kind(
             http.client_cost if test else cpu.generator_cost, context.load_cpus, reason=shared
@@ -153,12 +167,12 @@ def _level(test: str, offered: float, trials: list[Readings], context: Context) 
             lambda seen: (
                 http.busy_share(seen, context.load_cpus)
                 if test
-                else cpu.engine_busy_share(seen, "generator")
+                else core_time.engine_busy_share(seen, "generator")
             ),
             "1",
             "this generator does not report its busy cycles",
         ),
-        receive_share=over(lambda seen: cpu.receive_share(seen, context.server_cpus), "1"),
+        receive_share=over(lambda seen: core_time.receive_share(seen, context.server_cpus), "1"),
         cores=core_shares(trials),
         latency=latency([seen.trial for seen in trials]),
         acceptance=[] if test else acceptance(trials),

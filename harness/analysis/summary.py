@@ -78,6 +78,9 @@ class Level(Part):
     `beside_polling`: the kernel's time on the cores of a polling peer, which is not in that sum.
     `softirq`, `threads`: the time of the server's cores by softirq vector and by thread; `hardware`
     their cycles and instructions (counts). They explain the kinds and are not added to them.
+    `undisturbed`: seconds of the sustain window in which nothing outside of the machine slowed the
+    server's cores; from `undisturbed.LEAST_S` on the server's cost is of them alone. `load_time`:
+    what a load from memory that all cores of the host share took, nanoseconds.
     `closure`: exact time booked over all cores / (wall time x cores), 1 when nothing is lost.
     `latency`: by template group (empty: none), kind and percentile, microseconds.
     `cores`: share (0 to 1) of each core's time by kind, the median of the rounds.
@@ -93,6 +96,8 @@ class Level(Part):
     softirq: dict[str, Spread]
     threads: dict[str, Spread]
     hardware: dict[str, Spread]
+    undisturbed: Spread
+    load_time: Spread
     closure: Spread
     generator_cpu: dict[str, Spread]
     generator_busy: Spread

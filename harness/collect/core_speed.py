@@ -77,6 +77,10 @@ class CoreSpeed(Collector):
                 samples.append(WORK_LEAST.sample(now, seen.least_ns * NANOSECOND, **labels))
         return samples
 
+    def process_ids(self) -> list[int]:
+        """Of the programs."""
+        return [process.pid for process, _ in self._programs.values()]
+
     def stop(self) -> None:
         """End the programs."""
         for process, _ in self._programs.values():

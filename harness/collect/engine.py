@@ -39,7 +39,7 @@ class EngineClient(Protocol):
 class Engine(Collector):
     """Reads one engine. `engine`: what it is in this trial, "generator" or "peer"."""
 
-    metrics = (COUNTER, BUSY_TIME, SENDING_TIME, WHOLE_TIME, IN_USE, OBJECTS, RESERVED, STARTS)
+    metrics = (COUNTER, IN_USE, OBJECTS, RESERVED, STARTS)
 
     def __init__(self, engine: str, client: EngineClient):
         self.name = engine
@@ -47,8 +47,8 @@ class Engine(Collector):
         self._labels = {"engine": engine}
 
     def read(self) -> list[Sample]:
-        """Traffic counters of both sides, time of each core, memory of each pool, the schedule."""
-        return [*self._counters(), *self._cores(), *self._pools(), *self._starts()]
+        """Traffic counters of both sides, memory of each pool, the schedule."""
+        return [*self._counters(), *self._pools(), *self._starts()]
 
     def _counters(self) -> Iterable[Sample]:
         traffic = self._client.stats()["traffic"]
@@ -59,21 +59,9 @@ class Engine(Collector):
                     labels = {**self._labels, "side": side, "counter": counter}
                     yield COUNTER.sample(now, value, **labels)
 
-    def _cores(self) -> Iterable[Sample]:
-        if not self._client.supports(CPU_METHOD):
-            yield from self._lacking(CPU_METHOD, BUSY_TIME, SENDING_TIME, WHOLE_TIME)
-            return
-        answer = self._client.call(CPU_METHOD, {})
-        now, rate = time.monotonic(), answer["tsc_hz"]
-        for core in answer["cores"]:
-            labels = {**self._labels, "core": str(core["core"]), "cpu": str(core["cpu"])}
-            yield BUSY_TIME.sample(now, core["busy_cycles"] / rate, **labels)
-            yield SENDING_TIME.sample(now, core["sending_cycles"] / rate, **labels)
-            yield WHOLE_TIME.sample(now, core["total_cycles"] / rate, **labels)
-
     def _pools(self) -> Iterable[Sample]:
         if not self._client.supports(MEMORY_METHOD):
-            yield from self._lacking(MEMORY_METHOD, IN_USE, OBJECTS, RESERVED)
+            yield from _lacking(MEMORY_METHOD, self._labels, IN_USE, OBJECTS, RESERVED)
             return
         answer = self._client.call(MEMORY_METHOD, {})
         now = time.monotonic()
@@ -85,13 +73,40 @@ class Engine(Collector):
 
     def _starts(self) -> Iterable[Sample]:
         if not self._client.supports(SCHEDULE_METHOD):
-            yield from self._lacking(SCHEDULE_METHOD, STARTS)
+            yield from _lacking(SCHEDULE_METHOD, self._labels, STARTS)
             return
         answer = self._client.call(SCHEDULE_METHOD, {"profile_id": "_"})
         now = time.monotonic()
         for outcome in ("intended", "opened", "late", "unsent"):
             yield STARTS.sample(now, answer[outcome], **self._labels, outcome=outcome)
 
-    def _lacking(self, method: str, *metrics: Metric) -> Iterable[Sample]:
-        now, reason = time.monotonic(), f"this {self.name} has no RPC method {method}"
-        return (metric.unknown(now, reason, **self._labels) for metric in metrics)
+
+class EngineTime(Collector):
+    """Reads the time of an engine's cores: one short request, so that it can be read often."""
+
+    metrics = (BUSY_TIME, SENDING_TIME, WHOLE_TIME)
+
+    def __init__(self, engine: str, client: EngineClient):
+        self.name = f"{engine} time"
+        self._client = client
+        self._labels = {"engine": engine}
+
+    def read(self) -> list[Sample]:
+        """Of each core: all its time, and that of passes that did work, and that sent."""
+        if not self._client.supports(CPU_METHOD):
+            return list(_lacking(CPU_METHOD, self._labels, *self.metrics))
+        answer = self._client.call(CPU_METHOD, {})
+        now, rate = time.monotonic(), answer["tsc_hz"]
+        samples = []
+        for core in answer["cores"]:
+            labels = {**self._labels, "core": str(core["core"]), "cpu": str(core["cpu"])}
+            samples.append(BUSY_TIME.sample(now, core["busy_cycles"] / rate, **labels))
+            samples.append(SENDING_TIME.sample(now, core["sending_cycles"] / rate, **labels))
+            samples.append(WHOLE_TIME.sample(now, core["total_cycles"] / rate, **labels))
+        return samples
+
+
+def _lacking(method: str, labels: dict[str, str], *metrics: Metric) -> Iterable[Sample]:
+    """What an engine without a method, as TRex is, leaves unknown."""
+    now, reason = time.monotonic(), f"this {labels['engine']} has no RPC method {method}"
+    return (metric.unknown(now, reason, **labels) for metric in metrics)

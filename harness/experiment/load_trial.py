@@ -1,5 +1,6 @@
 """One load trial: warm-up, sustain, drain, and nothing read from outside of them."""
 
+import math
 import time
 
 from harness.analysis.checks import flags
@@ -16,6 +17,10 @@ from harness.model import Trial, Window
 # under load. Reading takes some tens of milliseconds.
 OVERHANG_S = 0.5
 POLL_S = 0.1
+# What the server's cost is made of, and how fast its cores were meanwhile, is read so often, so
+# that slices in which nothing slowed them can be told from the others.
+OFTEN = ("cpu account", "core speed", "peer time")
+SLICE_S = 0.1
 
 
 def run_load_trial(session: Session, trial: Trial) -> None:
@@ -33,6 +38,7 @@ def offer_load(session: Session, trial: Trial, part: LoadPart) -> None:
     refused = session.server.refusals()
     frames = count_frames(session)
     session.begin_trial()
+    session.sampler.read_often(OFTEN, SLICE_S)
     whole_s = part.warm_up_s + part.sustain_s + OVERHANG_S
     session.client.start(mult=trial.offered_cps, duration=whole_s)
     end = time.monotonic() + whole_s
@@ -55,6 +61,7 @@ def offer_load(session: Session, trial: Trial, part: LoadPart) -> None:
         trial.load["frames"] = frames_since(session, frames)
         trial.load["server_requests"] = _difference(session.server.requests_served(), served)
     finally:
+        session.sampler.read_often((), math.inf)
         trial.samples = session.trial_samples()
     seen = Readings(trial)
     _find_warm_up(seen)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from harness.collect.engine import SCHEDULE_METHOD, Engine
+from harness.collect.engine import SCHEDULE_METHOD, Engine, EngineTime
 from harness.collect.latency import Latency
 from harness.collect.sampler import Sampler
 from harness.experiment.progress import Progress
@@ -86,6 +86,7 @@ def open_session(
                     bed.server_namespace, bed.cpus.server, processes, split_at_syscalls
                 ),
                 Engine("generator", client),
+                EngineTime("generator", client),
                 Latency(client),
                 *server.own_collectors(),
             ]

@@ -20,7 +20,6 @@ from harness.experiment.progress import Progress
 from harness.experiment.recorded import record_session, recorded
 from harness.experiment.session import Session, open_session
 from harness.gate.trial import GateTrial, comparable, gate_trial
-from harness.gate.undisturbed import OFTEN, SLICE_S
 from harness.model import Trial
 from harness.search.trials import TIME_WAIT_S, reset_server
 from harness.store import Manifest, RunFolder
@@ -138,7 +137,6 @@ class LocalBench:
         self._plan(SETUP_S)
         number = next(self._rounds)
         with self._session(f"round {number}") as session:
-            session.sampler.read_often(OFTEN, SLICE_S)
             self._pass(SETUP_S)
             sustain_s = next_sustain(self._found, self._lengths)
             stored, found = self._trial(session, number, offered_cps, sustain_s)

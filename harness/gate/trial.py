@@ -6,15 +6,14 @@ from statistics import median
 
 from pydantic import BaseModel, ConfigDict
 
-from harness.analysis import cpu
-from harness.analysis import slowed as speed
+from harness.analysis import core_time, cpu
 from harness.analysis.breakdown import softirq_cost
-from harness.analysis.checks import SLOWED_LIMIT
-from harness.analysis.flows import completed_rate
+from harness.analysis.core_time import Cost
+from harness.analysis.flows import completed_rate, kept_up
 from harness.analysis.readings import Readings
-from harness.gate.undisturbed import LEAST_S, undisturbed
+from harness.analysis.slowed import SLOWED_LIMIT, least_seconds
+from harness.analysis.undisturbed import load_seconds, slowed_by, undisturbed
 
-KEPT_UP = 0.95  # of what is offered; a server that completes less has reached its ceiling
 FOREIGN_LIMIT = 0.10  # of the server's cores; beyond it less may be the machine's fault
 FULL_IDLE = 0.05  # of the server's cores; with more idle time they could do more
 LEAST_JUDGED = 4  # trials; with fewer, all are judged, however much they spread
@@ -57,7 +56,7 @@ class GateTrial(BaseModel):
     @property
     def kept_up(self) -> bool:
         """Whether the server completed what was offered, so that its ceiling lies higher."""
-        return _kept_up(self.completed_cps, self.offered_cps)
+        return kept_up(self.completed_cps, self.offered_cps)
 
     @property
     def cores_full(self) -> bool:
@@ -70,22 +69,19 @@ def gate_trial(seen: Readings, cpus: Collection[int]) -> GateTrial | None:
     rate = completed_rate(seen)
     if rate is None:
         return None
-    foreign, slowed = _taken_share(seen, cpus), speed.slowed_share(seen, cpus)
-    cost, softirq = cpu.server_cost(seen, cpus), softirq_cost(seen, cpus)
-    share, counted, load_s = 1 - (foreign or 0.0), None, None
-    if _kept_up(rate, seen.trial.offered_cps):
+    foreign, slowed = _taken_share(seen, cpus), slowed_by(seen, cpus)
+    cost, counted, load_s = cpu.server_cost(seen, cpus), undisturbed(seen, cpus), None
+    share = 1 - (foreign or 0.0)
+    if kept_up(rate, seen.trial.offered_cps):
         share = _own_share(rate, cost, cpus) or 1.0
-        counted = undisturbed(seen, cpus)
-        if counted and counted.seconds >= LEAST_S:
-            cost, softirq = (_times(each, counted.busy / share) for each in (cost, softirq))
-            share, slowed, load_s = counted.busy, counted.slowed, counted.load_s
-    full_us = [(speed.least_seconds(seen, each) or 0.0) * cpu.MICROSECONDS for each in cpus]
+        load_s = load_seconds(seen, cpus) if counted and counted.enough else None
+    full_us = [(least_seconds(seen, each) or 0.0) * cpu.MICROSECONDS for each in cpus]
     return GateTrial(
         cps=_short(rate / share * (1 + (slowed or 0.0))),
         completed_cps=_short(rate),
         offered_cps=seen.trial.offered_cps,
         cpu=_short_cost(cost),
-        softirq=_short_cost(softirq),
+        softirq=_short_cost(softirq_cost(seen, cpus)),
         foreign=None if foreign is None else _short(foreign),
         idle=_idle_share(seen, cpus),
         slowed=None if slowed is None else _short(slowed),
@@ -147,11 +143,7 @@ def slowed_share(trials: Sequence[GateTrial]) -> float:
     return median([trial.slowed or 0.0 for trial in trials])
 
 
-def _kept_up(completed_cps: float, offered_cps: float) -> bool:
-    return completed_cps >= KEPT_UP * offered_cps
-
-
-def _own_share(rate: float, cost: cpu.Cost, cpus: Collection[int]) -> float | None:
+def _own_share(rate: float, cost: Cost, cpus: Collection[int]) -> float | None:
     """Share of the cores' time that the server took; None when a part of it was not read."""
     parts = [part for part in cost.values() if part is not None]
     return rate * sum(parts) / cpu.MICROSECONDS / len(cpus) if len(parts) == len(cost) else None
@@ -159,8 +151,8 @@ def _own_share(rate: float, cost: cpu.Cost, cpus: Collection[int]) -> float | No
 
 def _taken_share(seen: Readings, cpus: Collection[int]) -> float | None:
     """Share of the server's cores that other programs and the hypervisor took."""
-    programs = cpu.foreign_share(seen, cpus)
-    cores = [cpu.core_seconds(seen, each, "sustain") for each in cpus]
+    programs = core_time.foreign_share(seen, cpus)
+    cores = [core_time.core_seconds(seen, each, "sustain") for each in cpus]
     if programs is None or None in cores:
         return programs
     stolen = sum(core.stolen or 0.0 for core in cores if core)
@@ -169,23 +161,19 @@ def _taken_share(seen: Readings, cpus: Collection[int]) -> float | None:
 
 def _idle_share(seen: Readings, cpus: Collection[int]) -> float | None:
     """Of a server that polls: the share of its time in which it polled in vain."""
-    busy = cpu.engine_busy_share(seen, "peer")
+    busy = core_time.engine_busy_share(seen, "peer")
     if busy is not None:
         return _short(1 - busy)
-    cores = [cpu.core_seconds(seen, each, "sustain") for each in cpus]
+    cores = [core_time.core_seconds(seen, each, "sustain") for each in cpus]
     known = [core.idle for core in cores if core and core.idle is not None]
     if len(known) < len(cores):
         return None
     return _short(sum(known) / (seen.trial.phases["sustain"].length * len(cpus)))
 
 
-def _times(cost: cpu.Cost, factor: float) -> cpu.Cost:
-    return {kind: None if spent is None else spent * factor for kind, spent in cost.items()}
-
-
 def _short(value: float) -> float:
     return float(f"{value:.{DIGITS}g}")
 
 
-def _short_cost(cost: cpu.Cost) -> cpu.Cost:
+def _short_cost(cost: Cost) -> Cost:
     return {kind: None if value is None else _short(value) for kind, value in cost.items()}

@@ -12,14 +12,15 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict
 from scipy.stats import binomtest
 
-from harness.analysis.compare import Comparison, compare, judge
+from harness.analysis.compare import Comparison, Pair, compare
+from harness.analysis.same_memory import MemoryPart, memory_part
 from harness.analysis.spread import Spread, interval, spread
-from harness.gate.same_memory import at_same_memory
 from harness.gate.trial import FOREIGN_LIMIT, GateTrial, foreign_share, judged, slowed_share
 
 # Trials are corrected for it; the correction may be a third of it off.
 SLOWED_EXCUSE = 0.10
 UNIT = "connections/s"
+NO_PART = MemoryPart(([[]], [[]]), 0.0, 0.0, 0.0)  # memory was not measured
 
 Outcome = Literal["holds", "below", "cannot tell"]
 
@@ -30,7 +31,7 @@ class Verdict(BaseModel):
     `low`, `high`: its bootstrap interval at 95 %. `floor`: the least ratio that is wanted. `rate`:
     how often a verdict on a server exactly at the floor is wrong. `why`: what keeps it from
     telling, and what would help; empty for the other outcomes.
-    `slower`, `felt`: of the memory that all cores share, as in `SameMemory`; it is corrected for.
+    `slower`, `felt`: of the memory that all cores share, as in `MemoryPart`; it is corrected for.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -54,23 +55,20 @@ def against_baseline(
 ) -> Verdict:
     """Whether `now` is not below the baseline less `tolerance` (0.03 is 3 %)."""
     floor = 1 - tolerance
-    same = at_same_memory(judged(baseline, now), judged(now, baseline))
-    wanted, seen = _spread(same.baseline), _spread(same.now)
+    before, after = judged(baseline, now), judged(now, baseline)
+    part = memory_part([_costs(before)], [_costs(after)]) or NO_PART
+    wanted, seen = (
+        _spread(trials, factors)
+        for trials, (factors,) in zip((before, after), part.factors, strict=True)
+    )
     least = spread([value * floor for value in wanted.values], UNIT)
-    (found,) = compare([("cps", "", least, seen)], [True], rate)
+    (found,) = compare([Pair("cps", "", [(least, seen)])], [True], rate, [part.unsure])
     assert found.ratio is not None and found.effect is not None
-    outcome, reason = _outcome(found), found.reason
-    if outcome != "cannot tell" and same.unsure:
-        off = 1 - same.unsure if outcome == "holds" else 1 + same.unsure
-        moved = spread([value * off for value in seen.values], UNIT)
-        if _outcome(*judge([("cps", "", least, moved)], [True], rate)) != outcome:
-            outcome = "cannot tell"
-            reason = (
-                f"memory is {same.slower:+.0%} against the baseline, and what that does to the "
-                f"server is known to {same.unsure:.1%} only"
-            )
+    reason = found.reason
+    if reason and part.slower:
+        reason = f"memory is {part.slower:+.0%} against the baseline: {reason}"
     verdict = Verdict(
-        outcome=outcome,
+        outcome=_outcome(found),
         wanted=wanted,
         seen=seen,
         ratio=found.ratio * floor,
@@ -79,10 +77,15 @@ def against_baseline(
         floor=floor,
         p=found.p,
         rate=rate,
-        slower=same.slower,
-        felt=same.felt,
+        slower=part.slower,
+        felt=part.felt,
     )
-    return _excused(verdict, same.now, reason)
+    return _excused(verdict, after, reason)
+
+
+def _costs(trials: Sequence[GateTrial]) -> list[tuple[float, float | None]]:
+    """What a connection took of whole cores, and a load meanwhile."""
+    return [(1 / trial.cps, trial.load_ns) for trial in trials]
 
 
 def _outcome(found: Comparison) -> Outcome:
@@ -146,5 +149,7 @@ def _faults(now: Sequence[GateTrial]) -> str:
     return " and ".join(found)
 
 
-def _spread(trials: Sequence[GateTrial]) -> Spread:
-    return spread([trial.cps for trial in trials], UNIT)
+def _spread(trials: Sequence[GateTrial], factors: Sequence[float] = ()) -> Spread:
+    """Of the ceilings, had each trial's cost been multiplied by its factor."""
+    cost = factors or [1.0] * len(trials)
+    return spread([trial.cps / part for trial, part in zip(trials, cost, strict=True)], UNIT)

@@ -7,7 +7,8 @@ from typing import Self
 from pydantic import BaseModel, ConfigDict
 
 from harness.analysis.compare import RATE, Comparison, compare
-from harness.analysis.figures import Figure, figures
+from harness.analysis.figures import figures
+from harness.analysis.paired import Figures, Paired, is_judged, paired
 from harness.analysis.summary import Summary
 from harness.errors import StackcostError
 from harness.experiment.identity import differences
@@ -17,8 +18,6 @@ from harness.report.tables import TextTable
 from harness.report.words import UNKNOWN, with_range
 from harness.store import Manifest, RunFolder
 
-# The answer's own figures; their parts explain them and would only cost the test its power.
-JUDGED = ("server_cpu_total", "memory.total", "http.rate")
 PARTS = ("server_cpu.", "softirq.", "threads.", "memory.per_flow.", "memory.caches.")
 
 
@@ -41,7 +40,7 @@ class Side:
             raise StackcostError(f"{run.path} has no system {system!r}", f"one of {names}")
         return side
 
-    def figures(self, system: str) -> dict[tuple[str, float | None], Figure]:
+    def figures(self, system: str) -> Figures:
         """The figures of a system by name and load."""
         own = (figure for figure in figures(self.summary) if figure.server == system)
         return {(figure.name, figure.at): figure for figure in own}
@@ -50,7 +49,8 @@ class Side:
 class Difference(BaseModel):
     """The answer of `stackcost diff`. `rate`: how often identical set-ups are called different.
 
-    `flagged`: distrusted trials of A and B. `machine`: what was different besides.
+    `flagged`: distrusted trials of A and B. `machine`: what was different besides. `corrected`: in
+    words, what was taken off from figures of B and A, whose values in `comparisons` are without it.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -61,34 +61,51 @@ class Difference(BaseModel):
     comparisons: list[Comparison]
     flagged: tuple[int, int]
     machine: list[str]
+    corrected: list[str] = []
 
 
 def difference(a: Side, b: Side) -> Difference:
     """Compare what both have; StackcostError when that is nothing."""
     systems = _systems(a, b)
-    pairs, judged = [], []
-    for of_a, of_b in systems:
-        theirs = b.figures(of_b)
-        label = "" if len(systems) == 1 else f"{of_a}: "
-        for key, figure in a.figures(of_a).items():
-            if key in theirs:
-                where = "open flows" if figure.at is None else f"{figure.at:,.0f}/s"
-                pairs.append((label + figure.name, where, figure.spread, theirs[key].spread))
-                judged.append(figure.name.rpartition(": ")[2] in JUDGED)
-    if not pairs:
+    found = [
+        each
+        for of_a, of_b in systems
+        for each in paired(
+            a.figures(of_a), b.figures(of_b), "" if len(systems) == 1 else f"{of_a}: "
+        )
+    ]
+    if not found:
         raise StackcostError(
             "no figure was measured at the same load on both", "stackcost show tells what was"
         )
+    unsure = [each.memory.unsure if each.memory else 0.0 for each in found]
     return Difference(
         a=_name(a, [mine for mine, _ in systems]),
         b=_name(b, [other for _, other in systems]),
-        comparisons=compare(pairs, judged),
+        comparisons=compare(
+            [each.pair for each in found], [each.judged for each in found], unsure=unsure
+        ),
         flagged=(
             _flagged(a, {mine for mine, _ in systems}),
             _flagged(b, {other for _, other in systems}),
         ),
         machine=differences(a.manifest.machine, b.manifest.machine),
+        corrected=[line for each in found for line in _words(each)],
     )
+
+
+def _words(found: Paired) -> list[str]:
+    """What was done to a figure's trials, besides comparing them."""
+    words = []
+    if found.left_out:
+        words.append(f"{found.left_out} trials left out, slowed by neighbours from end to end")
+    if part := found.memory:
+        words.append(
+            f"loads from memory that the host's cores share took {part.slower:+.1%} in B, of which "
+            f"{part.felt:.2f} is felt (known to {part.unsure:.1%}) and was taken off"
+        )
+    where = f"{found.pair.figure} at {found.pair.at}"
+    return [f"{where}: {'; '.join(words)}"] if words and found.judged else []
 
 
 def differences_from_first(runs: OpenedRuns) -> list[Difference]:
@@ -114,7 +131,7 @@ def parts_of(found: Difference) -> Difference:
 
 
 def difference_table(found: Difference, everything: bool) -> TextTable:
-    """One row for each judged figure; with `everything` for the parts of it too."""
+    """The answer's own figures, judged and at each load; with `everything` all others too."""
     rows: list[tuple[str, ...]] = [
         (
             each.figure,
@@ -127,8 +144,7 @@ def difference_table(found: Difference, everything: bool) -> TextTable:
             f"{each.verdict}: {each.reason}" if each.reason else each.verdict,
         )
         for each in found.comparisons
-        if everything or each.verdict != "not judged"
-        if everything or each.figure.rpartition(": ")[2] in JUDGED
+        if everything or is_judged(each.figure)
     ]
     return TextTable(
         f"A: {found.a}\nB: {found.b}",

@@ -11,14 +11,14 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from harness.analysis import cpu, flows
+from harness.analysis import core_time, flows
 from harness.analysis.checks import FOREIGN_LIMIT, generator_limits, is_hold, late_starts
 from harness.analysis.device import lost_frames
 from harness.analysis.readings import Readings
 
 REACHED = 0.98  # of a limit
 SATURATED = 0.95  # of a core's time
-POLL_THREAD = cpu.POLL_THREAD
+POLL_THREAD = core_time.POLL_THREAD
 
 Cause = Literal[
     "generator",
@@ -128,7 +128,7 @@ def _lost_on_the_way(seen: Readings) -> Iterator[Evidence]:
 
 def _disturbances(seen: Readings, server_cpus: Collection[int]) -> Iterator[Evidence]:
     """They come last: they make any limit come earlier, and are none themselves."""
-    foreign = cpu.foreign_share(seen, server_cpus, _busy_phase(seen))
+    foreign = core_time.foreign_share(seen, server_cpus, _busy_phase(seen))
     if foreign is not None and foreign > FOREIGN_LIMIT:
         words = f"other programs took {foreign:.0%} of the server's cores"
         yield Evidence(cause="other programs", words=words)
@@ -170,10 +170,10 @@ def _cores(seen: Readings, server_cpus: Collection[int]) -> Iterator[Evidence]:
     """Cores without time left; what other programs took of them is not the server's doing."""
     phase = _busy_phase(seen)
     length = seen.trial.phases[phase].length
-    foreign = cpu.foreign_share(seen, server_cpus, phase) or 0.0
+    foreign = core_time.foreign_share(seen, server_cpus, phase) or 0.0
     for core in server_cpus:
         whole = seen.growth("engine.time", phase, engine="peer", cpu=str(core))
-        spent = cpu.core_seconds(seen, core, phase)
+        spent = core_time.core_seconds(seen, core, phase)
         if whole:
             busy = (seen.growth("engine.busy_time", phase, cpu=str(core)) or 0.0) / whole
             what = f"the peer had work in {busy:.0%} of its time"

@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from harness.analysis import cpu
 from harness.analysis.checks import main_phase
+from harness.analysis.core_time import engine_busy_share
 from harness.analysis.head import State
 from harness.analysis.readings import Readings
 from harness.model import Trial
@@ -132,7 +132,7 @@ def _twin(trials: Sequence[Trial], of: Of) -> Twin | None:
             number=trial.number,
             load=record_of(trial)["load"],
             loss_ratio=counted(trial).loss_ratio,
-            generator_busy=cpu.engine_busy_share(Readings(trial), "generator", main_phase(trial)),
+            generator_busy=engine_busy_share(Readings(trial), "generator", main_phase(trial)),
         )
         for trial in offered
     ]

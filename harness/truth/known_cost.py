@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from harness.analysis import cpu
 from harness.analysis.flows import completed
 from harness.analysis.readings import Readings
-from harness.analysis.slowed import slowed_share
+from harness.analysis.undisturbed import slowed_by
 from harness.experiment.load_trial import prepare_load, run_load_trial
 from harness.experiment.session import Session
 from harness.model import Trial
@@ -72,7 +72,7 @@ def _run(session: Session, server: KnownCost) -> Trial:
 def _cost(session: Session, trial: Trial) -> cpu.Cost:
     """Cost per connection by kind; softirq time as it is on a core at its full speed."""
     cores, seen = session.experiment.cores.server, Readings(trial)
-    cost, slowed = cpu.server_cost(seen, cores), slowed_share(seen, cores)
+    cost, slowed = cpu.server_cost(seen, cores), slowed_by(seen, cores)
     softirq = cost["softirq"]
     assert softirq is not None and slowed is not None, "the account of time was not read"
     return cost | {"softirq": softirq / (1 + slowed)}

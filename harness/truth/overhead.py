@@ -1,11 +1,12 @@
 """Overhead: whether reading changes what is read.
 
-On the server's core collecting is the bookings of the CPU account, as everything else that reads
-runs on the generator's. What a booking adds is found by programs that switch tasks, and that send
-to themselves (a softirq each), with the account and without: the least time of many batches. How
-many bookings a connection has there, the account counts; what a connection takes without it, the
-kernel's own idle time says (/proc/stat), which needs no collector. A ceiling falls by as much as a
-connection's cost rises there.
+On the server's core collecting is the bookings of the CPU account, and the program that tells how
+fast the core is; everything else that reads runs on the generator's. What a booking adds is found
+by programs that switch tasks, and that send to themselves (a softirq each), with the account and
+without: the least time of many batches. How many bookings a connection has there, the account
+counts; what a connection takes without it, the kernel's own idle time says (/proc/stat), which
+needs no collector. What the program takes, the kernel says of it. A ceiling falls by as much as a
+connection's cost rises there, and by that share of the core.
 
 To compare a server with collectors and one without would show the machine's noise: where cores are
 shared with other machines, the cost of a connection goes up and down by a fifth within seconds.
@@ -20,6 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
+from harness.collect.core_speed import CoreSpeed
 from harness.collect.cpu_account import INTERRUPT_COUNT, SOFTIRQ_COUNT, SWITCHES, CpuAccount
 from harness.errors import StackcostError
 from harness.experiment.task import tunables_of
@@ -42,6 +44,7 @@ WARM_UP_S = 3.0
 SETTLE_S = 1.0
 PIECE_S = 2.0
 OVERHEAD_TOLERANCE = 0.01
+NANOSECOND = 1e-9
 TICKS = os.sysconf("SC_CLK_TCK")
 
 
@@ -88,20 +91,26 @@ def prove_overhead(rounds: int, cpus: tuple[int, int] = (0, 1)) -> Row:
             low = _median([_piece(nginx, server) for _ in range(rounds)])
             ceiling = _raise_to_ceiling(client, server)
             full = _median([_piece(nginx, server) for _ in range(rounds)])
+            probe = median(_probe_share(server) for _ in range(rounds))
         added = [_added(bed.server_namespace, server) for _ in range(rounds)]
-    return overhead_row(ceiling, low, full, added)
+    return overhead_row(ceiling, low, full, added, probe)
 
 
-def overhead_row(ceiling: float, low: Piece, full: Piece, added: Sequence[Bookings]) -> Row:
-    """What collectors add to a connection at the ceiling: one figure for each of `added`."""
+def overhead_row(
+    ceiling: float, low: Piece, full: Piece, added: Sequence[Bookings], probe: float
+) -> Row:
+    """What collectors add to a connection at the ceiling: one figure for each of `added`.
+
+    `probe`: share of the core (0 to 1) that the probe of its speed takes there.
+    """
     beside = median(low.with_collectors(each) for each in added) / low.cost - 1
     return row(
         f"busy time of the server's core at the ceiling ({ceiling:,.0f} connections/s offered), "
-        f"with collectors: {full.bookings}; beside it {beside:+.1%} at {LOW_CPS:,.0f}: "
-        f"{low.bookings}",
+        f"with collectors: {full.bookings}, {probe:.2%} for the probe of its speed; beside it "
+        f"{beside:+.1%} at {LOW_CPS:,.0f}, without the probe: {low.bookings}",
         "us per connection",
         [full.cost] * len(added),
-        [full.with_collectors(each) for each in added],
+        [full.with_collectors(each) / (1 - probe) for each in added],
     )
 
 
@@ -148,6 +157,24 @@ def _bookings(nginx: NginxKernel, cpu: int) -> Bookings:
         (after.switches - before.switches) / connections,
         (after.interruptions - before.interruptions) / connections,
     )
+
+
+def _probe_share(cpu: int) -> float:
+    """Share of a core that the program which tells its speed takes, over one piece."""
+    speed = CoreSpeed([cpu])
+    speed.start()
+    try:
+        (process,) = speed.process_ids()
+        before, since = _ran(process), time.monotonic()
+        time.sleep(PIECE_S)
+        return (_ran(process) - before) / (time.monotonic() - since)
+    finally:
+        speed.stop()
+
+
+def _ran(process: int) -> float:
+    """Seconds that a process of one thread ran; exact (kernel/sched/core.c, schedstat)."""
+    return int(Path(f"/proc/{process}/schedstat").read_text().split()[0]) * NANOSECOND
 
 
 def _counts(account: CpuAccount, cpu: int) -> Bookings:

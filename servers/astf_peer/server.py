@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Self
 
-from harness.collect.engine import Engine
+from harness.collect.engine import Engine, EngineTime
 from harness.errors import StackcostError
 from harness.load.client import TrexClient
 from harness.load.generator import Generator
@@ -108,7 +108,7 @@ class AstfPeer(Server):
 
     def own_collectors(self) -> list[Collector]:
         """What the engine says of itself."""
-        return [Engine("peer", self.client)]
+        return [Engine("peer", self.client), EngineTime("peer", self.client)]
 
     def processes(self) -> dict[str, int]:
         """The engine, and the kernel threads that do its interface's receive work."""

@@ -1,10 +1,18 @@
 from dataclasses import replace
 
-from harness.analysis import cpu
+from harness.analysis import core_time, cpu
 from harness.analysis.checks import Check, checks, disturbances, flags
 from harness.analysis.readings import Readings
 from harness.model import Trial
-from tests.analysis.trials import SUSTAIN, add_other_program, counter, gauge, hold_trial, load_trial
+from tests.analysis.trials import (
+    SUSTAIN,
+    add_other_program,
+    counter,
+    gauge,
+    hold_trial,
+    load_trial,
+    slow_slices,
+)
 
 
 def by_name(trial: Trial, cpus: tuple[int, ...] = (1,)) -> dict[str, Check]:
@@ -54,6 +62,15 @@ def test_when_flows_to_be_held_were_opened_is_no_matter() -> None:
     assert flags(Readings(trial), (1,)) == []
 
 
+def test_slowed_cores_are_flagged_unless_enough_of_the_time_was_free_of_that() -> None:
+    # The last tenth before it is slowed is left out, too.
+    for free_s, wanted in ((0.7, ["but for 0.6 s (wanted 1.0 s)"]), (1.2, [])):
+        trial = load_trial()
+        slow_slices(trial, [tenth >= round(10 * free_s) for tenth in range(100)])
+        found = flags(Readings(trial), (1,))
+        assert [each.partition(", ")[2] for each in found] == wanted, found
+
+
 def test_other_programs_on_the_servers_core_are_flagged() -> None:
     trial = load_trial()
     add_other_program(trial, 2.5)
@@ -68,7 +85,7 @@ def test_a_core_that_a_neighbour_slowed_is_flagged() -> None:
     slowed = trial.samples + counter("core.work_time", 500 * 7.2e-6, {"cpu": "1"})
     assert flags(Readings(replace(trial, samples=undisturbed)), (1,)) == []
     assert flags(Readings(replace(trial, samples=slowed)), (1,)) == [
-        "the server's cores were 20.0% slower than they can be"
+        "the server's cores were 20.0% slower than they can be, but for 0.0 s (wanted 1.0 s)"
     ]
 
 
@@ -127,7 +144,7 @@ def test_a_collector_that_fails_in_mid_trial_is_flagged_and_its_figures_are_unkn
     assert cpu.server_cost(seen, [1])["softirq"] is None
     closing = by_name(trial)["user"]
     assert closing.holds is None and closing.reason == "cpu account: it broke"
-    assert cpu.engine_busy_share(seen, "generator") == 0.4, "the others' figures stay"
+    assert core_time.engine_busy_share(seen, "generator") == 0.4, "the others' figures stay"
 
 
 def test_a_limit_of_the_machine_that_another_program_moved_is_a_disturbance() -> None:

@@ -2,12 +2,12 @@ from dataclasses import replace
 
 import pytest
 
-from harness.analysis import cpu, flows
+from harness.analysis import core_time, cpu, flows
 from harness.analysis.cores import core_shares
 from harness.analysis.readings import Readings
 from harness.report.http import series
 from tests.analysis.http_trials import asked, summary
-from tests.analysis.trials import add_other_program, counter, load_trial
+from tests.analysis.trials import add_other_program, counter, load_trial, slow_slices, tenths
 
 
 def test_kernel_server_cost_by_kind_takes_exact_times_and_the_ratio_of_ticks() -> None:
@@ -25,7 +25,7 @@ def test_polling_peer_costs_its_busy_time_and_the_wire_is_shown_beside_it() -> N
     seen = Readings(trial)
     assert cpu.server_cost(seen, cpus=[1]) == pytest.approx({"busy": 12})
     assert cpu.server_total(seen, cpus=[1]) == pytest.approx(12)
-    assert cpu.engine_busy_share(seen, "peer") == pytest.approx(0.012)
+    assert core_time.engine_busy_share(seen, "peer") == pytest.approx(0.012)
     assert cpu.beside_polling(seen, [1]) == pytest.approx({"softirq": 3, "receive polls": 5})
 
 
@@ -35,12 +35,42 @@ def test_what_a_peer_hands_to_the_kernel_stands_apart() -> None:
     assert cpu.server_total(seen, cpus=[1]) == pytest.approx(12)
 
 
+def test_cost_is_of_the_time_in_which_nothing_slowed_the_cores_each_kind_by_itself() -> None:
+    """In 4 of 10 s a neighbour makes softirqs twice as long; tasks wait for a clock instead."""
+    trial = load_trial(microseconds={"user": 20, "system": 20, "irq": 0, "softirq": 70})
+    slow = [tenth < 40 for tenth in range(100)]
+    lengths = [0.01 if each else 0.005 for each in slow]  # 50 us each where it is not
+    softirq = {"cpu": "1", "kind": "softirq"}
+    trial.samples = [s for s in trial.samples if s.labels != softirq]
+    trial.samples += tenths("cpu.exact_time", lengths, softirq)
+    slow_slices(trial, slow)
+    seen = Readings(trial)
+    wanted = {"user": 20, "system": 20, "irq": 0, "softirq": 50}
+    assert cpu.server_cost(seen, [1]) == pytest.approx(wanted)
+    assert cpu.server_total(seen, [1]) == pytest.approx(90)
+    trial.offered_cps *= 1.2  # it did not keep up, so what it completed in which slice is unknown
+    assert cpu.server_cost(Readings(trial), [1])["softirq"] == pytest.approx(70)
+
+
+def test_a_polling_peers_cost_is_of_that_time_too() -> None:
+    trial = load_trial("astf-peer", microseconds={"busy": 14, "sending": 9})
+    labels = {"engine": "peer", "core": "0", "cpu": "1"}
+    trial.samples = [s for s in trial.samples if s.metric != "engine.busy_time"]
+    slow = [tenth < 40 for tenth in range(100)]
+    trial.samples += tenths("engine.busy_time", [0.002 if s else 0.001 for s in slow], labels)
+    trial.samples = [s for s in trial.samples if s.metric != "engine.sending_time"]
+    trial.samples += tenths("engine.sending_time", [0.0009] * 100, labels)
+    slow_slices(trial, slow)
+    cost = cpu.server_cost(Readings(trial), [1])
+    assert cost == pytest.approx({"stack": 1, "sending": 9})
+
+
 def test_other_programs_on_its_core_are_not_charged_to_the_server() -> None:
     trial = load_trial(completed=10_000)
     add_other_program(trial, 2.5)
     seen = Readings(trial)
     assert cpu.server_total(seen, [1]) == pytest.approx(100)
-    assert cpu.foreign_share(seen, [1]) == pytest.approx(0.25)
+    assert core_time.foreign_share(seen, [1]) == pytest.approx(0.25)
 
 
 def test_polling_the_servers_interface_is_its_system_time() -> None:
@@ -51,7 +81,7 @@ def test_polling_the_servers_interface_is_its_system_time() -> None:
     seen = Readings(trial)
     cost = cpu.server_cost(seen, cpus=[1])
     assert cost == pytest.approx({"user": 10, "system": 45, "irq": 1, "softirq": 49})
-    assert cpu.foreign_share(seen, [1]) == pytest.approx(0)
+    assert core_time.foreign_share(seen, [1]) == pytest.approx(0)
 
 
 def test_on_shared_cores_only_the_servers_processes_are_known_and_clients_no_strangers() -> None:
@@ -68,7 +98,7 @@ def test_on_shared_cores_only_the_servers_processes_are_known_and_clients_no_str
     assert cost == {"user": pytest.approx(10), "system": pytest.approx(40)} | dict.fromkeys(
         ("irq", "softirq")
     )
-    assert cpu.foreign_share(seen, [1]) == pytest.approx(0.05), "what the compiler took"
+    assert core_time.foreign_share(seen, [1]) == pytest.approx(0.05), "what the compiler took"
     level = summary(trial).servers[0].levels[0]
     assert level.server_cpu_total.reason == "clients ran on these cores, too"
     (one, *_) = series(summary(trial))
@@ -78,7 +108,7 @@ def test_on_shared_cores_only_the_servers_processes_are_known_and_clients_no_str
 def test_generator_is_apart_and_its_core_never_charged_to_the_server() -> None:
     seen = Readings(load_trial(completed=10_000))
     assert cpu.generator_cost(seen, cpus=[0])["busy"] == pytest.approx(400)
-    assert cpu.engine_busy_share(seen, "generator") == pytest.approx(0.4)
+    assert core_time.engine_busy_share(seen, "generator") == pytest.approx(0.4)
     assert cpu.server_total(seen, [1]) == pytest.approx(100)
 
 
@@ -92,8 +122,8 @@ def test_total_is_unknown_when_a_kind_is() -> None:
 
 def test_share_of_receive_work_on_the_servers_core() -> None:
     seen = Readings(load_trial())
-    assert cpu.receive_share(seen, [1]) == pytest.approx(0.99)
-    assert cpu.receive_share(seen, [0]) == pytest.approx(0.01)
+    assert core_time.receive_share(seen, [1]) == pytest.approx(0.99)
+    assert core_time.receive_share(seen, [0]) == pytest.approx(0.01)
 
 
 def test_failed_connections_are_not_completed_ones() -> None:

@@ -1,6 +1,7 @@
 """Trials with known figures, built from the real sample types."""
 
-from collections.abc import Iterable
+import itertools
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from harness.model import Kind, Sample, Trial, Window
@@ -16,6 +17,15 @@ def counter(metric: str, grows: float, labels: dict[str, str], first: float = 5.
     return [
         Sample(moment, metric, labels, value, "1", Kind.COUNTER, "made for a test")
         for moment, value in moments
+    ]
+
+
+def tenths(metric: str, grown: Sequence[float], labels: dict[str, str]) -> list[Sample]:
+    """A counter read at all tenths of a second of the window."""
+    values = itertools.accumulate(grown, initial=5.0)
+    return [
+        Sample(START + tenth / 10, metric, labels, value, "1", Kind.COUNTER, "made for a test")
+        for tenth, value in enumerate(values)
     ]
 
 
@@ -129,6 +139,14 @@ LABELS = {
     "process.pss": {"role": "worker-0", "pid": "7"},
     "engine.pool_in_use": {"engine": "peer", "pool": "flow"},
 }
+
+
+def slow_slices(trial: Trial, slow: Sequence[bool]) -> None:
+    """Core 1 took a third longer for known work in some tenths of a second of the window."""
+    trial.samples += tenths("core.work_count", [5] * len(slow), {"cpu": "1"})
+    times = [5 * (8e-6 if each else 6e-6) for each in slow]
+    trial.samples += tenths("core.work_time", times, {"cpu": "1"})
+    trial.samples += gauge("core.work_least", [6e-6], {"cpu": "1"})
 
 
 def add_other_program(trial: Trial, seconds: float) -> None:

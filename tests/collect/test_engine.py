@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from harness.collect.engine import Engine
+from harness.collect.engine import Engine, EngineTime
 from harness.model import Sample
 
 TRAFFIC = {"traffic": {"client": {"tcps_closed": 12, "epoch_name": "x"}, "server": {}}}
@@ -43,12 +43,16 @@ class Client:
         return ANSWERS[method]
 
 
+def read(engine: str, client: Client) -> list[Sample]:
+    return [*Engine(engine, client).read(), *EngineTime(engine, client).read()]
+
+
 def by_metric(samples: list[Sample]) -> dict[str, Sample]:
     return {sample.metric: sample for sample in samples}
 
 
 def test_cycles_become_seconds_and_objects_bytes() -> None:
-    found = by_metric(Engine("peer", Client(*ANSWERS)).read())
+    found = by_metric(read("peer", Client(*ANSWERS)))
     assert found["trex.counter"].value == 12
     assert found["trex.counter"].labels == {
         "engine": "peer",
@@ -63,13 +67,13 @@ def test_cycles_become_seconds_and_objects_bytes() -> None:
 
 
 def test_starts_are_told_by_outcome() -> None:
-    samples = Engine("generator", Client(*ANSWERS)).read()
+    samples = read("generator", Client(*ANSWERS))
     starts = {s.labels["outcome"]: s.value for s in samples if s.metric == "engine.starts"}
     assert starts == {"intended": 90, "opened": 88, "late": 7, "unsent": 2}
 
 
 def test_what_trex_lacks_is_unknown_not_zero() -> None:
-    found = by_metric(Engine("generator", Client()).read())
+    found = by_metric(read("generator", Client()))
     assert found["trex.counter"].value == 12
     for name in (
         "engine.busy_time",

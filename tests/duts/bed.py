@@ -8,7 +8,7 @@ from pathlib import Path
 from rich.console import Console
 
 from duts.base import Dut
-from harness.analysis import cpu
+from harness.analysis import core_time, cpu
 from harness.analysis.readings import Readings
 from harness.experiment.load_file import load_experiment
 from harness.experiment.load_trial import offer_load
@@ -72,6 +72,6 @@ def softirq_per_frame(seen: Readings) -> float:
         )
         for interface in (DUT_CLIENT_INTERFACE, DUT_SERVER_INTERFACE)
     ]
-    spent = cpu.kernel_seconds(seen, DEVICE_CPUS, "sustain")["softirq"]
+    spent = core_time.kernel_seconds(seen, DEVICE_CPUS, "sustain")["softirq"]
     assert spent is not None and None not in received
     return spent / sum(count or 0.0 for count in received) * cpu.MICROSECONDS

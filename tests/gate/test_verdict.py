@@ -68,6 +68,40 @@ def test_nor_are_those_on_a_test_bed_that_was_slowed_from_end_to_end() -> None:
     assert len(found.seen.values) == 6 and found.outcome == "holds"
 
 
+def beside_memory(cps: float, loads_ns: list[float], felt: float = 0.0) -> list[GateTrial]:
+    """Trials of a server of whose connections slower loads make each dearer, with some noise."""
+    return [
+        GateTrial(
+            cps=cps * (load / 250) ** -felt * (1 + 0.01 * (at % 3 - 1)),
+            completed_cps=5000,
+            offered_cps=5000,
+            cpu={},
+            load_ns=load,
+        )
+        for at, load in enumerate(loads_ns)
+    ]
+
+
+def test_slower_memory_is_not_a_slower_server_and_a_slower_server_is_found_beside_it() -> None:
+    usual, slow, fast = ([at + 7.0 * n for n in range(14)] for at in (230, 290, 190))
+    before = beside_memory(10_000, usual, felt=0.8)
+    as_before = against_baseline(before, beside_memory(10_000, slow, felt=0.8), 0.05, RATE)
+    slower = against_baseline(before, beside_memory(9000, fast, felt=0.8), 0.05, RATE)
+    assert (as_before.outcome, slower.outcome) == ("holds", "below")
+    assert as_before.felt == pytest.approx(0.8, abs=0.1) and slower.slower < 0
+
+
+def test_what_is_known_of_memory_too_roughly_is_no_verdict() -> None:
+    """Memory twice as slow as at the baseline, within which it hardly moved."""
+    before = beside_memory(10_000, [250.0 + at for at in range(6)])
+    near = against_baseline(
+        before, beside_memory(9000, [252.0 + at for at in range(6)]), 0.05, RATE
+    )
+    far = against_baseline(before, beside_memory(9000, [500.0 + at for at in range(6)]), 0.05, RATE)
+    assert near.outcome == "below"
+    assert far.outcome == "cannot tell" and far.why.startswith("memory is +"), far
+
+
 def outcomes(change: float) -> Counter[str]:
     """Of gates with the full effort, each with a baseline of its own; a quarter is disturbed."""
 

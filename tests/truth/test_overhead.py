@@ -10,7 +10,7 @@ FULL = Piece(cost=100, bookings=Bookings(switches=2, interruptions=1))
 
 def test_each_round_says_what_the_bookings_of_a_connection_add() -> None:
     added = [Bookings(switches=0.2, interruptions=0.1), Bookings(switches=0.2, interruptions=0.3)]
-    row = overhead_row(50_000, LOW, FULL, added)
+    row = overhead_row(50_000, LOW, FULL, added, 0.0)
     assert row.known == [100, 100]
     assert row.seen == pytest.approx([100.5, 100.7])
     assert row.holds(OVERHEAD_TOLERANCE)
@@ -19,4 +19,11 @@ def test_each_round_says_what_the_bookings_of_a_connection_add() -> None:
 
 def test_bookings_that_cost_too_much_do_not_hold() -> None:
     added = [Bookings(switches=1, interruptions=1)] * 4
-    assert not overhead_row(50_000, LOW, FULL, added).holds(OVERHEAD_TOLERANCE)
+    assert not overhead_row(50_000, LOW, FULL, added, 0.0).holds(OVERHEAD_TOLERANCE)
+
+
+def test_what_the_probe_takes_of_the_core_is_in_it() -> None:
+    none = [Bookings(switches=0, interruptions=0)] * 4
+    row = overhead_row(50_000, LOW, FULL, none, 0.02)
+    assert row.seen == pytest.approx([100 / 0.98] * 4) and "2.00% for the probe" in row.name
+    assert not row.holds(OVERHEAD_TOLERANCE)

@@ -11,56 +11,104 @@ from typing import NamedTuple
 
 import numpy as np
 
-from harness.analysis import cpu
-from harness.analysis.checks import SLOWED_LIMIT
+from harness.analysis.core_time import own_series
+from harness.analysis.flows import completed_rate, is_http, kept_up
 from harness.analysis.readings import Readings
-from harness.analysis.slowed import least_seconds
+from harness.analysis.slowed import (
+    SLOWED_LIMIT,
+    least_seconds,
+    slowed_share,
+    whole_load_seconds,
+)
 from harness.model import Sample
 
-OFTEN = ("cpu account", "core speed")  # collectors that are read at the edges of the slices
-SLICE_S = 0.1
 LEAST_S = 1.0  # with less, a trial is disturbed
 
 
 class Undisturbed(NamedTuple):
-    """Of all such slices together. `busy`: the share of the cores' time that the server took.
+    """Of all such slices together; all numbers are 0 of no slice.
 
-    `slowed`: by how much the known work still took longer than its least. `load_s`: what a load
-    from beyond a core's own caches took; None when not read. All are 0 of no slice.
+    `scale`: by kind of the server's time, how much of it was taken in them per second, over the
+    whole sustain window's. `slowed`: by how much the known work still took longer than its least.
+    `load_s`: what a load from beyond a core's own caches took; None when not read.
     """
 
     seconds: float
-    busy: float
+    scale: dict[str, float]
     slowed: float
     load_s: float | None
 
+    @property
+    def enough(self) -> bool:
+        """Whether they tell what the server takes."""
+        return self.seconds >= LEAST_S
+
 
 def undisturbed(seen: Readings, cpus: Collection[int]) -> Undisturbed | None:
-    """None when it was not read often, and for peers that poll."""
-    own = cpu.own_series(seen, cpus)
-    edges = _edges(seen, cpus)
-    if cpu.engine_busy_seconds(seen, "peer") is not None or not own or len(edges) < 2:
+    """None of a trial that was not read often, or whose server did not keep up with its load.
+
+    What such a server completes is less while it is slowed, and when it did is not known.
+    """
+    own, edges = own_series(seen, cpus), _edges(seen, cpus)
+    rate = completed_rate(seen)
+    if is_http(seen.trial) or rate is None or not kept_up(rate, seen.trial.offered_cps):
+        return None
+    if not own or len(edges) < 2:
         return None
     slowed = np.max([_slowed(seen, each, edges) for each in cpus], axis=0)
-    good = slowed <= SLOWED_LIMIT
+    good = _inner(slowed <= SLOWED_LIMIT)
     lengths = np.diff(edges)
     seconds = float(lengths[good].sum())
     if not seconds:
-        return Undisturbed(0.0, 0.0, 0.0, 0.0)
-    busy = np.sum([np.diff(_at(series, edges)) for series in own], axis=0)
+        return Undisturbed(0.0, {}, 0.0, 0.0)
+    taken = {
+        kind: np.sum([np.diff(_at(each, edges)) for each in series], axis=0)
+        for kind, series in own.items()
+    }
+    if "sending" in taken:
+        taken["stack"] = taken["busy"] - taken["sending"]
+    if "task" in taken:
+        taken["user"] = taken["system"] = taken["task"]
+    share = seconds / float(lengths.sum())
     return Undisturbed(
         seconds,
-        float(busy[good].sum()) / seconds / len(cpus),
+        {
+            kind: float(part[good].sum() / part.sum()) / share
+            for kind, part in taken.items()
+            if part.sum()
+        },
         float(np.average(slowed[good], weights=lengths[good])),
         _load_seconds(seen, cpus, edges, good),
     )
 
 
+def slowed_by(seen: Readings, cpus: Collection[int]) -> float | None:
+    """By how much longer a piece of known work took than it can, while a trial's cost was taken."""
+    found = undisturbed(seen, cpus)
+    return found.slowed if found and found.enough else slowed_share(seen, cpus)
+
+
+def load_seconds(seen: Readings, cpus: Collection[int]) -> float | None:
+    """What a load from beyond a core's own caches took meanwhile; None when not read."""
+    found = undisturbed(seen, cpus)
+    return found.load_s if found and found.enough else whole_load_seconds(seen, cpus)
+
+
+def _inner(good: np.ndarray) -> np.ndarray:
+    """Those whose neighbours in time are good, too.
+
+    The work is done five times in a slice, so the begin of a disturbance may lie unseen in the one
+    before; and what the server could not do in a slowed slice it does in the next.
+    """
+    beside = np.concatenate(([True], good, [True]))
+    return beside[:-2] & good & beside[2:]
+
+
 def _edges(seen: Readings, cpus: Collection[int]) -> np.ndarray:
     """Moments within the sustain window at which the speed of all cores was known."""
-    window = seen.trial.phases["sustain"]
+    window = seen.trial.phases.get("sustain")
     times = [[s.time for part in _work(seen, each) for s in part] for each in cpus]
-    if not all(times):
+    if not window or not all(times):
         return np.array([])
     moments = np.array(min(times, key=len))
     return np.unique(moments[(window.start <= moments) & (moments <= window.end)])
