@@ -36,10 +36,20 @@ class Figure:
 
 @dataclass(slots=True)
 class Measured:
-    """The trials of one figure, in the order taken; None where one gave no value."""
+    """The trials of one figure, in the order taken; None where one gave no value.
+
+    `reasons`: why those did not, where the row knows it.
+    """
 
     figure: Figure
     trials: list[float | None] = field(default_factory=list)
+    reasons: list[str] = field(default_factory=list)
+
+    def add(self, value: float | str) -> None:
+        """The next trial's value, or why it has none."""
+        if isinstance(value, str):
+            self.reasons.append(f"trial {len(self.trials) + 1}: {value}")
+        self.trials.append(None if isinstance(value, str) else value)
 
     @property
     def values(self) -> list[float]:
@@ -54,7 +64,7 @@ class Measured:
             "median": statistics.median(values) if values else None,
             "minimum": min(values, default=None),
             "maximum": max(values, default=None),
-            "reason": None if values else _NO_VALUE,
+            "reason": "; ".join(self.reasons) or (None if values else _NO_VALUE),
             "reaches_target": self.reaches_target,
             "trials": self.trials,
         }
