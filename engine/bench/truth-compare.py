@@ -1,11 +1,11 @@
 """Whether `stackcost diff` calls identical set-ups different, and finds a 5 % slowdown.
 
 Three nginx take turns: A, its twin A', and B, which evaluates as many regular expressions more for
-each request as make it 5 % dearer; how many that are is measured first. Every trial is real. Of
-them 40 comparisons are drawn, each of `ROUNDS` trials at each load against as many, compared as
-`diff` compares two systems of a run, and counted: A against A' are to be called different at most
-at the stated rate, A against B nine times in ten. The draws share trials, so that the share is
-surer than each and less than 40 independent ones say.
+each request as make it 5 % dearer; how many that are is measured first. Every turn is real. Of them
+40 comparisons are drawn, each of `TURNS` turns against as many, compared as `diff` compares two
+systems of a run, and counted: turns of A and A', split at random, are to be called different at
+most at the stated rate, those of A or A' against those of B nine times in ten. The draws share
+turns, so that the share is surer than each and less than 40 independent ones say.
 """
 
 import random
@@ -17,10 +17,8 @@ from typing import Any
 from rich.console import Console
 from tools.machine import cpus
 
-from harness.analysis.compare import RATE, compare
-from harness.analysis.figures import Figure, figures
-from harness.analysis.paired import COST, FREE_TIME, LOAD_TIME, Figures, paired
-from harness.analysis.spread import Spread
+from harness.analysis.compare import RATE, Comparison, compare
+from harness.analysis.paired import COST, Measured, measured, paired
 from harness.experiment.load_file import load_experiment
 from harness.experiment.runner import run_experiment
 from harness.report.stored import summary_of
@@ -28,9 +26,9 @@ from harness.report.stored import summary_of
 REPOSITORY = Path(__file__).resolve().parents[2]
 SLOWDOWN = 0.05
 COMPARISONS = 40
-ROUNDS = 4  # as experiments/compare.yaml has, at as many loads
-LOADS = [1000, 2000, 3000, 4000]
-CALIBRATION_RULES, CALIBRATION_ROUNDS = 1500, 2
+TURNS = 12  # in each comparison
+POOL = 16  # of each system, to draw them from
+CALIBRATION_RULES, CALIBRATION_TURNS = 1500, 3
 TIER = """
 title: {rules} regular expressions for each request
 source: this proof
@@ -56,9 +54,9 @@ workload:
   port: 80
 load:
   profile: {repository}/trex_profiles/http_program.py
-  offered_cps: {loads}
-  warm_up_s: 2
-  sustain_s: 8 # as compare.yaml
+  offered_cps: [2000, 3000, 4000]
+  warm_up_s: 1
+  sustain_s: 4
   drain_s: 5
 memory:
   profile: {repository}/trex_profiles/http_hold.py
@@ -70,69 +68,68 @@ memory:
 
 
 def run(trials: int) -> dict[str, Any]:
-    """`trials`: turns of each of the three, for each trial that a comparison has."""
+    """`trials`: pools of turns, one after the other; half an hour each."""
     with tempfile.TemporaryDirectory(prefix="stackcost-truth-") as made:
         folder = Path(made)
         bare, many = (_tier(folder, f"rules-{n}", n) for n in (0, CALIBRATION_RULES))
-        base, loaded = map(_typical, _measured(folder, [bare, many], CALIBRATION_ROUNDS))
-        rules = round(SLOWDOWN * base / ((loaded - base) / CALIBRATION_RULES))
-        print(
-            f"A takes {base:.1f} us; {CALIBRATION_RULES} rules make it {loaded:.1f}: B has {rules}"
-        )
+        added = _compared(*_measured(folder, [bare, many], CALIBRATION_TURNS)).ratio or 1.0
+        rules = round(SLOWDOWN / ((added - 1) / CALIBRATION_RULES))
+        print(f"{CALIBRATION_RULES} rules make it {added - 1:.1%} dearer: B has {rules}")
         names = (("a", 0), ("twin", 0), ("b", rules))
         tiers = [_tier(folder, name, count) for name, count in names]
-        a, twin, b = _measured(folder, tiers, max(2, trials) * ROUNDS)
+        a, twin, b = _measured(folder, tiers, trials * POOL)
+    drawn = random.Random(7)
+    both = _joined(a, twin)
     result = {
         "rules": rules,
         "us": {
-            name: {f"{load:g}": side[COST, load].spread.values for load in LOADS}
+            name: [trial.model_dump(include=KEPT) for trial in side.trials]
             for name, side in (("a", a), ("twin", twin), ("b", b))
         },
-        "a_against_twin": _share_called(a, twin),
-        "a_against_b": _share_called(a, b),
+        "b_over_a": _compared(both, b).ratio,
+        "a_against_a": _share_called([_split(drawn, both) for _ in range(COMPARISONS)]),
+        "a_against_b": _share_called(
+            [(_split(drawn, both)[0], _split(drawn, b)[0]) for _ in range(COMPARISONS)]
+        ),
         "rate": RATE,
     }
-    for name, wanted in (("a_against_twin", f"at most {RATE:.0%}"), ("a_against_b", "90 %")):
-        print(f"{name}: {result[name]:.0%} of {COMPARISONS} called different, wanted {wanted}")
+    print(f"B over A: {result['b_over_a']:.3f}, by all turns")
+    for name, wanted in (("a_against_a", f"at most {RATE:.0%}"), ("a_against_b", "90 %")):
+        print(
+            f"{name}: {result[name]:.0%} of {COMPARISONS} called different, {TURNS} turns each; "
+            f"wanted {wanted}"
+        )
     return result
 
 
-def _share_called(a: Figures, b: Figures) -> float:
-    """Of comparisons of trials drawn from both."""
-    drawn = random.Random(7)
-    called = 0
-    for _ in range(COMPARISONS):
-        found = paired(_drawn(drawn, a), _drawn(drawn, b))
-        judged = [each for each in found if each.judged]
-        unsure = [each.memory.unsure if each.memory else 0.0 for each in judged]
-        (answer,) = compare([each.pair for each in judged], [True], unsure=unsure)
-        called += answer.verdict == "different"
-    return called / COMPARISONS
+KEPT = {"round", "offered_cps", "server_cpu_total", "undisturbed", "load_time"}
 
 
-def _drawn(drawn: random.Random, side: Figures) -> Figures:
-    """`ROUNDS` of a side's trials at each load, with all that is known of each."""
-    found = {}
-    for load in LOADS:
-        trials = len(side[COST, load].spread.values)
-        picked = drawn.sample(range(trials), min(ROUNDS, trials))
-        for name in (COST, LOAD_TIME, FREE_TIME):
-            figure = side[name, load]
-            values = figure.spread.values
-            of_picked = _spread([values[at] for at in picked] if len(values) == trials else [])
-            found[name, load] = Figure(figure.server, name, load, of_picked)
+def _share_called(comparisons: Sequence[tuple[Measured, Measured]]) -> float:
+    return sum(_compared(a, b).verdict == "different" for a, b in comparisons) / len(comparisons)
+
+
+def _compared(a: Measured, b: Measured) -> Comparison:
+    """The cost of both, as `diff` compares it."""
+    (cost,) = (each for each in paired(a, b) if each.judged and each.pair.figure == COST)
+    (found,) = compare([cost.pair], [True], unsure=[cost.memory.unsure if cost.memory else 0.0])
     return found
 
 
-def _spread(values: Sequence[float]) -> Spread:
-    """Without the interval of the median, which takes long and is not looked at."""
-    middle = sorted(values)[len(values) // 2] if values else None
-    return Spread(unit="", values=list(values), median=middle)
+def _joined(a: Measured, twin: Measured) -> Measured:
+    """Turns of both, as if one system had had them all."""
+    last = max(trial.round for trial in a.trials)
+    more = [trial.model_copy(update={"round": trial.round + last}) for trial in twin.trials]
+    return Measured(a.figures, [*a.trials, *more])
 
 
-def _typical(side: Figures) -> float:
-    """Mean over the loads of the median cost."""
-    return sum(side[COST, load].spread.median or 0.0 for load in LOADS) / len(LOADS)
+def _split(drawn: random.Random, side: Measured) -> tuple[Measured, Measured]:
+    """`TURNS` of its turns, and as many others as there are."""
+    rounds = sorted({trial.round for trial in side.trials})
+    drawn.shuffle(rounds)
+    parts = (set(rounds[:TURNS]), set(rounds[TURNS : 2 * TURNS]))
+    one, other = ([trial for trial in side.trials if trial.round in part] for part in parts)
+    return Measured(side.figures, one), Measured(side.figures, other)
 
 
 def _tier(folder: Path, name: str, rules: int) -> Path:
@@ -143,22 +140,19 @@ def _tier(folder: Path, name: str, rules: int) -> Path:
     return path
 
 
-def _measured(folder: Path, tiers: list[Path], rounds: int) -> list[Figures]:
-    """The figures of each tier's nginx, in the order of the tiers."""
+def _measured(folder: Path, tiers: list[Path], turns: int) -> list[Measured]:
+    """What is known of each tier's nginx after so many turns, in the order of the tiers."""
     experiment = folder / "experiment.yaml"
     experiment.write_text(
         EXPERIMENT.format(
             tiers=", ".join(map(str, tiers)),
-            rounds=rounds,
+            rounds=turns,
             load=cpus()[0],
             server=cpus()[-1],
-            loads=LOADS,
             repository=REPOSITORY,
         )
     )
     console = Console(stderr=True)
     stored = run_experiment(load_experiment(experiment), "truth", folder / "results", [], console)
-    sides: dict[str, dict[tuple[str, float | None], Figure]] = {}
-    for figure in figures(summary_of(stored)):
-        sides.setdefault(figure.server, {})[figure.name, figure.at] = figure
-    return list(sides.values())
+    summary = summary_of(stored)
+    return [measured(summary, server.name) for server in summary.servers]

@@ -1,48 +1,50 @@
 """Whether two sets of trials differ: how much, how surely, and when nothing can be said.
 
-A figure is compared over all loads at which both were measured, the trials of each with each other
-only. A difference is called by a Mann-Whitney test over the loads, which asks nothing of the
-distribution, two-sided (`harness.analysis.stratified`). Several figures compared at once are
-corrected by Holm's method, so that of identical set-ups at most `RATE` of the comparisons as a
-whole are called different. How large it is stands apart: the ratio of the medians, over several
-loads the geometric mean of their ratios, with its bootstrap interval, and Cliff's delta (the share
-of pairs of trials in which B is above A, less the share in which it is below: -1 to 1).
+A difference is called by a Mann-Whitney test, which asks nothing of the distribution, two-sided.
+Several figures compared at once are corrected by Holm's method, so that of identical set-ups at
+most `RATE` of the comparisons as a whole are called different. How large it is stands apart: the
+ratio of the medians with its bootstrap interval, and Cliff's delta (the share of pairs of trials
+in which B is above A, less the share in which it is below: -1 to 1).
 
 With few trials no outcome, however clear, can reach the rate: the most extreme order of n + m
-values has the probability 2 / C(n+m, n) under equal set-ups, over several loads 2 / the product of
-these. Then the verdict says so, with the number of trials it takes, as asv does (asv/_stats.py).
+values has the probability 2 / C(n+m, n) under equal set-ups. Then the verdict says so, with the
+number of trials it takes, as asv does (asv/_stats.py).
 """
 
 import itertools
 from collections.abc import Sequence
+from math import comb
 from typing import Literal, NamedTuple
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict
+from scipy.stats import mannwhitneyu, t
 
-from harness.analysis.spread import Spread, interval, ratio_of_medians, spread
-from harness.analysis.stratified import least_p, mann_whitney
+from harness.analysis.spread import Spread, interval
 
 RATE = 0.01
+POWER = 0.9
+EFFICIENCY = 108 / 125
+EXACT_UP_TO = 60  # trials of both together; beyond it the normal approximation is as good
 
 Verdict = Literal["different", "no difference shown", "too few trials", "not judged", "unknown"]
-Sides = tuple[Spread, Spread]
 
 
 class Pair(NamedTuple):
-    """One figure of A and of B at each of some loads; `at`: these in words."""
+    """One figure of A and of B. `at`: the load in words."""
 
     figure: str
     at: str
-    loads: Sequence[Sides]
+    a: Spread
+    b: Spread
 
 
 class Comparison(BaseModel):
     """One figure of A and of B. `ratio`: median of B over median of A; `low`, `high` its interval.
 
-    `a`, `b`: the figure, over several loads as multiples of A's median at each. `p`: of the
-    Mann-Whitney test, `p_corrected`: by Holm over all judged figures. None where it was not judged
-    or cannot be known; `reason` then says why.
+    `p`: of the Mann-Whitney test, `p_corrected`: by Holm over all judged figures. None where it
+    was not judged or cannot be known; `reason` then says why. `detectable`: the ratio, less 1, that
+    as many trials with such a spread would show nine times in ten.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -58,6 +60,7 @@ class Comparison(BaseModel):
     effect: float | None = None
     p: float | None = None
     p_corrected: float | None = None
+    detectable: float | None = None
     verdict: Verdict = "not judged"
     reason: str = ""
 
@@ -79,16 +82,16 @@ def compare(
             _doubted(each, off) if _lost(each, other) else each
             for each, other, off in zip(found, judge(nearer, judged, rate), unsure, strict=True)
         ]
-    return [_with_interval(*each) for each in zip(pairs, found, strict=True)]
+    return [_with_interval(each) for each in found]
 
 
 def judge(pairs: Sequence[Pair], judged: Sequence[bool], rate: float = RATE) -> list[Comparison]:
     """The same without the intervals, which take most of the time."""
     family = sum(judged)
-    drafts = [_measured(pair) for pair in pairs]
+    drafts = [_measured(*pair) for pair in pairs]
     tested = [
-        _tested(pair, draft, family, rate) if wanted and draft.verdict != "unknown" else draft
-        for pair, draft, wanted in zip(pairs, drafts, judged, strict=True)
+        _tested(draft, family, rate) if wanted and draft.verdict != "unknown" else draft
+        for draft, wanted in zip(drafts, judged, strict=True)
     ]
     known = [each for each in tested if each.p is not None]
     corrected = iter(holm([each.p or 0.0 for each in known]))
@@ -104,67 +107,64 @@ def holm(p_values: Sequence[float]) -> list[float]:
     return [float(value) for value in corrected]
 
 
-def trials_needed(rate: float, loads: int = 1) -> int:
-    """Trials on each side, at each of so many loads, that can show a difference at this rate."""
-    return next(n for n in itertools.count(1) if least_p([(n, n)] * loads) < rate)
+def least_p(n: int, m: int) -> float:
+    """The smallest two-sided p that n and m trials can have at all."""
+    return min(1.0, 2 / comb(n + m, n))
 
 
-def _known(pair: Pair) -> list[Sides]:
-    return [(a, b) for a, b in pair.loads if a.values and b.values]
+def trials_needed(rate: float) -> int:
+    """Trials on each side that can show a difference at this rate."""
+    return next(n for n in itertools.count(2) if least_p(n, n) < rate)
 
 
-def _measured(pair: Pair) -> Comparison:
-    known = _known(pair)
-    a, b = pair.loads[0] if len(pair.loads) == 1 or not known else _relative(known)
-    draft = Comparison(figure=pair.figure, at=pair.at, unit=a.unit, a=a, b=b)
-    if not known:
+def _measured(figure: str, at: str, a: Spread, b: Spread) -> Comparison:
+    draft = Comparison(figure=figure, at=at, unit=a.unit, a=a, b=b)
+    if a.median is None or b.median is None:
         reason = a.reason or b.reason
         return draft.model_copy(update={"verdict": "unknown", "reason": reason})
-    _, effect = mann_whitney(_values(known))
-    medians = [(b.median or 0.0, a.median or 0.0) for a, b in known]
-    ratio = ratio_of_medians(medians) if all(below > 0 for _, below in medians) else None
-    return draft.model_copy(update={"ratio": ratio, "effect": effect})
+    ratio = b.median / a.median if a.median > 0 else None
+    above = mannwhitneyu(b.values, a.values).statistic / (len(a.values) * len(b.values))
+    return draft.model_copy(update={"ratio": ratio, "effect": float(2 * above - 1)})
 
 
-def _relative(known: Sequence[Sides]) -> Sides:
-    """Both sides as multiples of A's median at each load, of all loads together."""
-    a = [value / (a.median or 1.0) for a, _ in known for value in a.values]
-    b = [value / (a.median or 1.0) for a, b in known for value in b.values]
-    return spread(a, "of A"), spread(b, "of A")
+def _with_interval(each: Comparison) -> Comparison:
+    if each.ratio is None or min(each.a.values) <= 0:
+        return each
+    low, high = interval([each.b.values, each.a.values])
+    return each.model_copy(update={"low": low, "high": high})
 
 
-def _values(known: Sequence[Sides]) -> list[tuple[list[float], list[float]]]:
-    return [(a.values, b.values) for a, b in known]
-
-
-def _with_interval(pair: Pair, found: Comparison) -> Comparison:
-    if found.ratio is None or min(found.a.values) <= 0:
-        return found
-    low, high = interval([values for a, b in _known(pair) for values in (b.values, a.values)])
-    return found.model_copy(update={"low": low, "high": high})
-
-
-def _tested(pair: Pair, draft: Comparison, family: int, rate: float) -> Comparison:
-    known = _known(pair)
-    sizes = [(len(a.values), len(b.values)) for a, b in known]
-    if least_p(sizes) >= rate / family:
-        needed = trials_needed(rate / family, len(sizes))
-        at = " at each load" if len(sizes) > 1 else ""
-        n, m = sizes[0]
-        reason = f"{n} and {m} trials{at}; {needed} and {needed} can show a difference"
+def _tested(draft: Comparison, family: int, rate: float) -> Comparison:
+    n, m = len(draft.a.values), len(draft.b.values)
+    if least_p(n, m) >= rate / family:
+        needed = trials_needed(rate / family)
+        reason = f"{n} and {m} trials; {needed} and {needed} can show a difference"
         return draft.model_copy(update={"verdict": "too few trials", "reason": reason})
-    p, _ = mann_whitney(_values(known))
-    return draft.model_copy(update={"p": p})
+    distinct = len({*draft.a.values, *draft.b.values}) == n + m
+    method = "exact" if distinct and n + m <= EXACT_UP_TO else "asymptotic"
+    p = float(mannwhitneyu(draft.b.values, draft.a.values, method=method).pvalue)
+    shown = _detectable(draft.a.values, draft.b.values, rate / family)
+    return draft.model_copy(update={"p": p, "detectable": shown})
+
+
+def _detectable(a: Sequence[float], b: Sequence[float], rate: float) -> float | None:
+    """By the power of a t test, of whose efficiency the test by ranks has `EFFICIENCY` at the least
+    (Hodges and Lehmann, Annals of Mathematical Statistics, 1956).
+    """
+    if min(*a, *b) <= 0:
+        return None
+    logs = [np.log(side) for side in (a, b)]
+    free = len(a) + len(b) - 2
+    deviation = np.sqrt(sum(((side - side.mean()) ** 2).sum() for side in logs) / free)
+    error = deviation * np.sqrt((1 / len(a) + 1 / len(b)) / EFFICIENCY)
+    return float(np.expm1((t.ppf(1 - rate / 2, free) + t.ppf(POWER, free)) * error))
 
 
 def _nearer(pair: Pair, found: Comparison, off: float) -> Pair:
     """The pair with B moved towards A by as much as it may be off."""
     factor = 1 - off if (found.effect or 0.0) > 0 else 1 + off
-    moved = [
-        (a, b.model_copy(update={"values": [value * factor for value in b.values]}))
-        for a, b in pair.loads
-    ]
-    return pair._replace(loads=moved)
+    values = [value * factor for value in pair.b.values]
+    return pair._replace(b=pair.b.model_copy(update={"values": values}))
 
 
 def _lost(found: Comparison, nearer: Comparison) -> bool:

@@ -1,23 +1,42 @@
-"""The figures of two systems side by side: what of them is judged, and at which loads.
+"""The figures of two systems side by side: what of them is judged, and over which trials.
 
-The CPU cost is compared without what neighbours on the host added: trials of which they left
-nothing free are left out where others remain, and what slower memory adds is taken off.
+The CPU cost is judged by turns: a turn's trials share one test bed and one start of the server,
+whose luck with caches and addresses they share too, so that they count as one, over its loads. It
+is compared without what neighbours on the host added: trials of which they left nothing free are
+left out where others remain, and what slower memory adds is taken off.
 """
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+import numpy as np
+
 from harness.analysis.compare import Pair
-from harness.analysis.figures import Figure
+from harness.analysis.figures import Figure, figures
 from harness.analysis.same_memory import MemoryPart, memory_part
 from harness.analysis.spread import Spread, spread
+from harness.analysis.summary import Summary, TrialRow
 from harness.analysis.undisturbed import LEAST_S
 
 # The answer's own figures; their parts explain them and would only cost the test its power.
 JUDGED = ("server_cpu_total", "memory.total", "http.rate")
-COST, LOAD_TIME, FREE_TIME = "server_cpu_total", "load_time", "undisturbed"
+COST = "server_cpu_total"
 
-Figures = Mapping[tuple[str, float | None], Figure]  # by name and load
+Turns = dict[int, TrialRow]  # the trials at one load, by round
+
+
+class Measured(NamedTuple):
+    """What is known of one system. `figures`: by name and load."""
+
+    figures: Mapping[tuple[str, float | None], Figure]
+    trials: Sequence[TrialRow]
+
+
+def measured(summary: Summary, system: str) -> Measured:
+    """Of one system of a run, and the trials that are in its figures."""
+    own = {(each.name, each.at): each for each in figures(summary) if each.server == system}
+    used = [each for each in summary.trials if each.server == system and not each.set_aside]
+    return Measured(own, used)
 
 
 class Paired(NamedTuple):
@@ -32,26 +51,23 @@ class Paired(NamedTuple):
     memory: MemoryPart | None = None
 
 
-class CostTrial(NamedTuple):
-    """What a connection cost in one trial; beside it `load_time` and `undisturbed` if known."""
-
-    cost: float
-    load_time: float | None
-    free_s: float | None
-
-
-def paired(mine: Figures, theirs: Figures, label: str = "") -> list[Paired]:
-    """All figures that both have. One of `JUDGED` at several loads is judged over them together.
+def paired(mine: Measured, theirs: Measured, label: str = "") -> list[Paired]:
+    """All figures that both have, in the order of A's; each cost that is judged before its loads.
 
     `label`: what the figures' names begin with.
     """
-    found = []
-    for name in dict.fromkeys(name for name, _ in mine):
-        loads = [load for of, load in mine if of == name and (of, load) in theirs]
-        if is_judged(name) and len(loads) > 1:
-            found.append(_paired(name, label, loads, mine, theirs, judged=True))
-        alone = is_judged(name) and len(loads) == 1
-        found += [_paired(name, label, [load], mine, theirs, alone) for load in loads]
+    found: list[Paired] = []
+    costs = set()
+    for (name, load), figure in mine.figures.items():
+        if (name, load) not in theirs.figures:
+            continue
+        is_cost = name.endswith(COST)
+        if is_cost and name not in costs:
+            costs.add(name)
+            found += _cost(name, label, mine.trials, theirs.trials)
+        where = "open flows" if load is None else f"{load:,.0f}/s"
+        pair = Pair(label + name, where, figure.spread, theirs.figures[name, load].spread)
+        found.append(Paired(pair, is_judged(name) and not is_cost))
     return found
 
 
@@ -60,66 +76,88 @@ def is_judged(name: str) -> bool:
     return name.rpartition(": ")[2] in JUDGED
 
 
-def _paired(
-    name: str,
-    label: str,
-    loads: list[float | None],
-    mine: Figures,
-    theirs: Figures,
-    judged: bool,
-) -> Paired:
-    where = f"{len(loads)} loads" if len(loads) > 1 else _where(loads[0])
-    figures = [(mine[name, load].spread, theirs[name, load].spread) for load in loads]
-    if not name.endswith(COST):
-        return Paired(Pair(label + name, where, figures), judged)
-    trials = [(_trials(mine, name, load), _trials(theirs, name, load)) for load in loads]
-    used = [_without_slowed(a, b) for a, b in trials]
-    left_out = sum(len(a) + len(b) for a, b in trials) - sum(len(a) + len(b) for a, b in used)
-    first, second = (
-        [[(trial.cost, trial.load_time) for trial in sides[side]] for sides in used]
-        for side in (0, 1)
-    )
-    part = memory_part(first, second)
+def _cost(
+    name: str, label: str, mine: Sequence[TrialRow], theirs: Sequence[TrialRow]
+) -> list[Paired]:
+    """The cost of each turn, over the loads that both had."""
+    test = name.removesuffix(COST).removesuffix(": ")
+    a, b = _by_load(mine, test), _by_load(theirs, test)
+    loads = [load for load in a if load in b]
+    if not loads:
+        return []
+    used = [_without_slowed(a[load], b[load]) for load in loads]
+    first, second = [one for one, _ in used], [other for _, other in used]
+    part = memory_part([_group(turns) for turns in first], [_group(turns) for turns in second])
     before, after = part.factors if part else (None, None)
-    corrected = [
-        (
-            _times(a, before[at] if before else None, of_a),
-            _times(b, after[at] if after else None, of_b),
-        )
-        for at, ((a, b), (of_a, of_b)) in enumerate(zip(used, figures, strict=True))
-    ]
-    return Paired(Pair(label + name, where, corrected), judged, left_out, part)
+    one, other = _over_loads(_logarithms(first, before), _logarithms(second, after))
+    where = "every load" if len(loads) > 1 else f"{loads[0]:,.0f}/s"
+    left_out = sum(len(a[load]) + len(b[load]) for load in loads)
+    left_out -= sum(len(turns) for turns in first + second)
+    return [Paired(Pair(label + name, f"{where}, by turns", one, other), True, left_out, part)]
 
 
-def _trials(figures: Figures, name: str, load: float | None) -> list[CostTrial]:
-    """A side's trials at a load. What is not known of each is taken as known of none."""
-    costs = figures[name, load].spread.values
-    test = name.removesuffix(COST)
-
-    def beside(other: str) -> Sequence[float | None]:
-        figure = figures.get((test + other, load))
-        known = figure.spread.values if figure else []
-        return known if len(known) == len(costs) else [None] * len(costs)
-
-    columns = (costs, beside(LOAD_TIME), beside(FREE_TIME))
-    return [CostTrial(*row) for row in zip(*columns, strict=True)]
+def _by_load(trials: Sequence[TrialRow], test: str) -> dict[float, Turns]:
+    found: dict[float, Turns] = {}
+    for trial in trials:
+        if trial.part == "load" and trial.test == test and trial.server_cpu_total:
+            found.setdefault(trial.offered_cps, {})[trial.round] = trial
+    return found
 
 
-def _without_slowed(
-    a: list[CostTrial], b: list[CostTrial]
-) -> tuple[list[CostTrial], list[CostTrial]]:
+def _without_slowed(a: Turns, b: Turns) -> tuple[Turns, Turns]:
     """Chosen by the time that neighbours left free, never by what the server took."""
-    free = tuple([t for t in side if t.free_s is None or t.free_s >= LEAST_S] for side in (a, b))
-    return (free[0], free[1]) if all(free) else (a, b)
+
+    def free(turns: Turns) -> Turns:
+        known = turns.items()
+        return {n: t for n, t in known if t.undisturbed is None or t.undisturbed >= LEAST_S}
+
+    return (free(a), free(b)) if free(a) and free(b) else (a, b)
 
 
-def _times(trials: list[CostTrial], factors: list[float] | None, figure: Spread) -> Spread:
-    """The costs, each times its factor; the figure as it is, with its reason, if there are none."""
-    if not trials:
-        return figure
-    by = factors or [1.0] * len(trials)
-    return spread([t.cost * each for t, each in zip(trials, by, strict=True)], figure.unit)
+def _group(turns: Turns) -> list[tuple[float, float | None]]:
+    return [(trial.server_cpu_total or 0.0, trial.load_time) for trial in turns.values()]
 
 
-def _where(load: float | None) -> str:
-    return "open flows" if load is None else f"{load:,.0f}/s"
+def _logarithms(
+    loads: Sequence[Turns], factors: Sequence[Sequence[float]] | None
+) -> list[dict[int, float]]:
+    """Of the costs at each load by round, each times its factor."""
+    by = factors or [[1.0] * len(turns) for turns in loads]
+    return [
+        {
+            number: float(np.log((trial.server_cpu_total or 0.0) * factor))
+            for (number, trial), factor in zip(turns.items(), of_load, strict=True)
+        }
+        for turns, of_load in zip(loads, by, strict=True)
+    ]
+
+
+def _over_loads(
+    mine: Sequence[dict[int, float]], theirs: Sequence[dict[int, float]]
+) -> tuple[Spread, Spread]:
+    """A value for each turn of both: its cost, over several loads as a multiple of A's median.
+
+    At each load a trial is seen against the middle of both sides there, so that a turn of which one
+    load is missing is no dearer or cheaper for that.
+    """
+    if len(mine) == 1:
+        a, b = (spread(np.exp(list(side[0].values())).tolist(), "us") for side in (mine, theirs))
+        return a, b
+    middles = [
+        (float(np.mean(list(a.values()))) + float(np.mean(list(b.values())))) / 2
+        for a, b in zip(mine, theirs, strict=True)
+    ]
+
+    first, second = _turns(mine, middles), _turns(theirs, middles)
+    usual = float(np.median(first))
+    a, b = (spread(np.exp(np.subtract(side, usual)).tolist(), "of A") for side in (first, second))
+    return a, b
+
+
+def _turns(side: Sequence[dict[int, float]], middles: Sequence[float]) -> list[float]:
+    """Of each turn the mean over its loads of how far its trial is from the middle there."""
+    apart: dict[int, list[float]] = {}
+    for at_load, middle in zip(side, middles, strict=True):
+        for number, cost in at_load.items():
+            apart.setdefault(number, []).append(cost - middle)
+    return [float(np.mean(apart[number])) for number in sorted(apart)]

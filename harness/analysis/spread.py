@@ -78,25 +78,14 @@ def ratio(above: Sequence[float | None], below: Sequence[float | None], reason: 
     )
 
 
-def ratio_of_medians(medians: Sequence[tuple[float, float]]) -> float:
-    """The first of a pair over the second; of several pairs the geometric mean of that."""
-    return float(np.exp(np.mean([np.log(above / below) for above, below in medians])))
-
-
 def interval(samples: Sequence[Sequence[float]]) -> tuple[float | None, float | None]:
-    """Bootstrap interval of the median, or of the ratio of two medians; None of a single value.
-
-    Of 2 n samples: of the geometric mean of the ratios of each two of them.
-    """
+    """Bootstrap interval of the median, or of the ratio of two medians; None of a single value."""
     if min(len(sample) for sample in samples) < 2:
         return None, None
 
     def statistic(*parts: np.ndarray, axis: int = -1) -> np.ndarray:
         medians = [np.median(part, axis=axis) for part in parts]
-        if len(medians) == 1:
-            return medians[0]
-        ratios = [a / b for a, b in zip(medians[::2], medians[1::2], strict=True)]
-        return np.exp(np.mean(np.log(ratios), axis=0))  # type: ignore[no-any-return]
+        return medians[0] if len(medians) == 1 else medians[0] / medians[1]
 
     result = bootstrap(
         samples,

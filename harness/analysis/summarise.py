@@ -31,7 +31,7 @@ from harness.analysis.undisturbed import load_seconds, undisturbed
 from harness.model import Change, Trial
 
 NANOSECONDS = 1e9
-NOT_CUT = "not cut into slices: of HTTP clients, or the server did not keep up with the load"
+NOT_CUT = "not cut into slices: HTTP clients, a search, or a server that did not keep up"
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,14 +135,6 @@ def _level(test: str, offered: float, trials: list[Readings], context: Context) 
         found = closure(seen, "sustain")
         return found.share if found else None
 
-    def quiet(seen: Readings) -> float | None:
-        found = undisturbed(seen, context.server_cpus)
-        return found.seconds if found else None
-
-    def load(seen: Readings) -> float | None:
-        seconds = load_seconds(seen, context.server_cpus)
-        return None if seconds is None else seconds * NANOSECONDS
-
     shared = "clients ran on these cores, too" if any(shares_cores(t.trial) for t in trials) else ""
     no_cycles = next((why for t in trials if (why := t.why_unknown("cpu.cycles"))), "")
 
@@ -157,8 +149,8 @@ def _level(test: str, offered: float, trials: list[Readings], context: Context) 
         softirq=by_kind(breakdown.softirq_cost, context.server_cpus),
         threads=by_kind(breakdown.thread_cost, context.server_cpus),
         hardware=by_kind(breakdown.hardware_cost, context.server_cpus, "1", no_cycles),
-        undisturbed=over(quiet, "s", NOT_CUT),
-        load_time=over(load, "ns"),
+        undisturbed=over(lambda seen: _undisturbed_seconds(seen, context), "s", NOT_CUT),
+        load_time=over(lambda seen: _load_time(seen, context), "ns"),
         closure=over(closed, "1"),
         generator_cpu=by_kind(
             http.client_cost if test else cpu.generator_cost, context.load_cpus, reason=shared
@@ -184,6 +176,16 @@ def _level(test: str, offered: float, trials: list[Readings], context: Context) 
         ),
         cache=cache_figures(trials),
     )
+
+
+def _undisturbed_seconds(seen: Readings, context: Context) -> float | None:
+    found = undisturbed(seen, context.server_cpus)
+    return found.seconds if found else None
+
+
+def _load_time(seen: Readings, context: Context) -> float | None:
+    seconds = load_seconds(seen, context.server_cpus)
+    return None if seconds is None else seconds * NANOSECONDS
 
 
 def _http_figures(trials: list[Readings], context: Context) -> HttpFigures | None:
@@ -227,6 +229,8 @@ def _row(seen: Readings, context: Context) -> TrialRow:
         failed=flows.failed(trial),
         retransmitted=flows.retransmitted(trial),
         server_cpu_total=None if hold else cpu.server_total(seen, context.server_cpus),
+        undisturbed=None if hold else _undisturbed_seconds(seen, context),
+        load_time=None if hold else _load_time(seen, context),
         flags=trial.flags + ([f"in no figure: {trial.set_aside}"] if trial.set_aside else []),
         set_aside=trial.set_aside,
         checks=[] if trial.set_aside else _checks(seen, context.server_cpus),

@@ -168,7 +168,10 @@ class Factor(Part):
 
 
 class TrialRow(Part):
-    """One trial, kept whatever it showed. `set_aside`: why it is in no figure; empty for most."""
+    """One trial, kept whatever it showed. `set_aside`: why it is in no figure; empty for most.
+
+    `undisturbed` (seconds) and `load_time` (nanoseconds) as of its `Level`.
+    """
 
     number: int
     round: int
@@ -181,6 +184,8 @@ class TrialRow(Part):
     failed: int
     retransmitted: int
     server_cpu_total: float | None
+    undisturbed: float | None = None
+    load_time: float | None = None
     flags: list[str]
     set_aside: str = ""
     checks: list[Check]

@@ -45,18 +45,19 @@ class Undisturbed(NamedTuple):
 
 
 def undisturbed(seen: Readings, cpus: Collection[int]) -> Undisturbed | None:
-    """None of a trial that was not read often, or whose server did not keep up with its load.
+    """None of a trial that was not read often, of one of a search, which is judged by what it lost
+    whenever that was, and where the server did not keep up with its load.
 
     What such a server completes is less while it is slowed, and when it did is not known.
     """
     own, edges = own_series(seen, cpus), _edges(seen, cpus)
-    rate = completed_rate(seen)
-    if is_http(seen.trial) or rate is None or not kept_up(rate, seen.trial.offered_cps):
+    rate, offered = completed_rate(seen), seen.trial.offered_cps
+    if is_http(seen.trial) or not offered or rate is None or not kept_up(rate, offered):
         return None
     if not own or len(edges) < 2:
         return None
     slowed = np.max([_slowed(seen, each, edges) for each in cpus], axis=0)
-    good = _inner(slowed <= SLOWED_LIMIT)
+    good = slowed <= SLOWED_LIMIT
     lengths = np.diff(edges)
     seconds = float(lengths[good].sum())
     if not seconds:
@@ -92,16 +93,6 @@ def load_seconds(seen: Readings, cpus: Collection[int]) -> float | None:
     """What a load from beyond a core's own caches took meanwhile; None when not read."""
     found = undisturbed(seen, cpus)
     return found.load_s if found and found.enough else whole_load_seconds(seen, cpus)
-
-
-def _inner(good: np.ndarray) -> np.ndarray:
-    """Those whose neighbours in time are good, too.
-
-    The work is done five times in a slice, so the begin of a disturbance may lie unseen in the one
-    before; and what the server could not do in a slowed slice it does in the next.
-    """
-    beside = np.concatenate(([True], good, [True]))
-    return beside[:-2] & good & beside[2:]
 
 
 def _edges(seen: Readings, cpus: Collection[int]) -> np.ndarray:

@@ -62,7 +62,7 @@ def against_baseline(
         for trials, (factors,) in zip((before, after), part.factors, strict=True)
     )
     least = spread([value * floor for value in wanted.values], UNIT)
-    (found,) = compare([Pair("cps", "", [(least, seen)])], [True], rate, [part.unsure])
+    (found,) = compare([Pair("cps", "", least, seen)], [True], rate, [part.unsure])
     assert found.ratio is not None and found.effect is not None
     reason = found.reason
     if reason and part.slower:

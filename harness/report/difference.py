@@ -7,8 +7,7 @@ from typing import Self
 from pydantic import BaseModel, ConfigDict
 
 from harness.analysis.compare import RATE, Comparison, compare
-from harness.analysis.figures import figures
-from harness.analysis.paired import Figures, Paired, is_judged, paired
+from harness.analysis.paired import Paired, is_judged, measured, paired
 from harness.analysis.summary import Summary
 from harness.errors import StackcostError
 from harness.experiment.identity import differences
@@ -40,11 +39,6 @@ class Side:
             raise StackcostError(f"{run.path} has no system {system!r}", f"one of {names}")
         return side
 
-    def figures(self, system: str) -> Figures:
-        """The figures of a system by name and load."""
-        own = (figure for figure in figures(self.summary) if figure.server == system)
-        return {(figure.name, figure.at): figure for figure in own}
-
 
 class Difference(BaseModel):
     """The answer of `stackcost diff`. `rate`: how often identical set-ups are called different.
@@ -71,7 +65,9 @@ def difference(a: Side, b: Side) -> Difference:
         each
         for of_a, of_b in systems
         for each in paired(
-            a.figures(of_a), b.figures(of_b), "" if len(systems) == 1 else f"{of_a}: "
+            measured(a.summary, of_a),
+            measured(b.summary, of_b),
+            "" if len(systems) == 1 else f"{of_a}: ",
         )
     ]
     if not found:
@@ -141,7 +137,7 @@ def difference_table(found: Difference, everything: bool) -> TextTable:
             change_of(each),
             UNKNOWN if each.effect is None else f"{each.effect:+.2f}",
             "" if each.p_corrected is None else f"{each.p_corrected:.2g}",
-            f"{each.verdict}: {each.reason}" if each.reason else each.verdict,
+            _verdict(each),
         )
         for each in found.comparisons
         if everything or is_judged(each.figure)
@@ -151,6 +147,14 @@ def difference_table(found: Difference, everything: bool) -> TextTable:
         ("figure", "at", "A", "B", "B against A", "Cliff's delta", "p (Holm)", "verdict"),
         rows,
     )
+
+
+def _verdict(each: Comparison) -> str:
+    """With what would have been seen where nothing was."""
+    text = f"{each.verdict}: {each.reason}" if each.reason else each.verdict
+    if each.verdict == "no difference shown" and each.detectable is not None:
+        return f"{text} (one of {each.detectable:.1%} would be, nine times in ten)"
+    return text
 
 
 def change_of(each: Comparison) -> str:

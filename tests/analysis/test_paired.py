@@ -3,60 +3,92 @@
 import pytest
 
 from harness.analysis.figures import Figure
-from harness.analysis.paired import Figures, paired
+from harness.analysis.paired import Measured, Paired, paired
 from harness.analysis.spread import spread
+from harness.analysis.summary import TrialRow
 
 LOADS = (1000.0, 2000.0)
 
 
-def side(costs: list[float], load_times: list[float | None], free_s: list[float | None]) -> Figures:
-    """The same trials at each of `LOADS`, where they cost half as much at the second."""
-    found = {}
-    for at, load in enumerate(LOADS):
-        figures = {
-            "server_cpu_total": spread([cost / (at + 1) for cost in costs], "us"),
-            "load_time": spread(load_times, "ns"),
-            "undisturbed": spread(free_s, "s"),
-            "closure": spread([1.0] * len(costs), "1"),
-        }
-        for name, values in figures.items():
-            found[name, load] = Figure("nginx/kernel", name, load, values)
+def side(
+    costs: list[float],
+    load_times: list[float] | None = None,
+    free_s: list[float] | None = None,
+    loads: tuple[float, ...] = LOADS,
+) -> Measured:
+    """A turn for each cost; at the second load connections cost half of it."""
+    rows, figures = [], {}
+    for at, load in enumerate(loads):
+        for number, cost in enumerate(costs):
+            rows.append(
+                TrialRow(
+                    number=len(rows),
+                    round=number,
+                    server="nginx/kernel",
+                    part="load",
+                    offered_cps=load,
+                    open_flows=None,
+                    completed=1,
+                    failed=0,
+                    retransmitted=0,
+                    server_cpu_total=cost / (at + 1),
+                    undisturbed=free_s[number] if free_s else None,
+                    load_time=load_times[number] if load_times else None,
+                    flags=[],
+                    checks=[],
+                )
+            )
+        for name, value in (("server_cpu_total", 100.0), ("closure", 1.0)):
+            values = spread([value] * len(costs), "")
+            figures[name, load] = Figure("nginx/kernel", name, load, values)
+    return Measured(figures, rows)  # type: ignore[arg-type]
+
+
+def cost(a: Measured, b: Measured) -> Paired:
+    (found,) = (each for each in paired(a, b) if each.judged)
     return found
 
 
-def test_a_cost_is_judged_over_all_loads_and_shown_at_each() -> None:
-    one = side([100, 101, 102], [200, 200, 200], [3, 3, 3])
+def test_a_cost_is_judged_by_turns_over_all_loads_and_shown_at_each() -> None:
+    one = side([100, 101, 102])
     found = [(p.pair.figure, p.pair.at, p.judged) for p in paired(one, one, "a: ")]
-    assert found[:3] == [
-        ("a: server_cpu_total", "2 loads", True),
+    assert found == [
+        ("a: server_cpu_total", "every load, by turns", True),
         ("a: server_cpu_total", "1,000/s", False),
+        ("a: closure", "1,000/s", False),
         ("a: server_cpu_total", "2,000/s", False),
+        ("a: closure", "2,000/s", False),
     ]
-    assert ("a: closure", "1,000/s", False) in found
-    single = {key: figure for key, figure in one.items() if key[1] == 1000}
-    assert [p.judged for p in paired(single, one)[:2]] == [True, False]
+    pair = cost(one, side([110, 111, 112])).pair
+    assert pair.a.values == pytest.approx([100 / 101, 1, 102 / 101])  # trials of a turn are one
+    assert pair.b.values == pytest.approx([110 / 101, 111 / 101, 112 / 101])
+
+
+def test_at_a_single_load_it_is_the_cost_itself() -> None:
+    pair = cost(side([100, 101]), side([110, 111], loads=LOADS[:1])).pair
+    assert pair.at == "1,000/s, by turns" and pair.b.values == pytest.approx([110, 111])
 
 
 def test_trials_that_were_slowed_from_end_to_end_are_left_out_where_others_remain() -> None:
-    a = side([100, 150, 101], [200, 200, 200], [3, 0.2, 3])
-    b = side([110, 111, 112], [200, 200, 200], [3, 3, 3])
-    both, first, _ = paired(a, b)[:3]
-    assert (both.left_out, first.left_out) == (2, 1)
-    assert first.pair.loads[0][0].values == [100, 101] and both.pair.loads[1][1].values[0] == 55
-    none_free = side([100, 150, 101], [200, 200, 200], [0.1, 0.2, 0.3])
-    assert paired(none_free, b)[0].left_out == 0
-    unknown = side([100, 150, 101], [200, 200, 200], [None, 0.2, 3])
-    assert paired(unknown, b)[0].left_out == 0
+    a, b = side([100, 150, 101], free_s=[3, 0.2, 3]), side([110, 111, 112], free_s=[3, 3, 3])
+    found = cost(a, b)
+    assert found.left_out == 2 and len(found.pair.a.values) == 2 and found.pair.a.maximum < 1.01  # type: ignore[operator]
+    assert cost(side([100, 150], free_s=[0.1, 0.2]), b).left_out == 0
+    assert cost(side([100, 150]), b).left_out == 0, "where it is not known"
+
+
+def test_a_turn_that_lacks_a_load_is_no_cheaper_for_that() -> None:
+    whole, other = side([100, 100, 100]), side([100, 100, 100])
+    lacking = whole._replace(trials=whole.trials[1:])  # the dearer load of the first turn
+    assert cost(lacking, other).pair.a.values == pytest.approx([1, 1, 1])
 
 
 def test_what_slower_memory_added_is_taken_off_where_the_loads_of_all_trials_are_known() -> None:
     usual, slow = [200.0, 210, 220, 230], [260.0, 270, 280, 290]
-    a = side([load / 2 for load in usual], list(usual), [3] * 4)
-    b = side([load / 2 for load in slow], list(slow), [3] * 4)
-    both = paired(a, b)[0]
-    assert both.memory and both.memory.felt == pytest.approx(1.0)
-    first, second = both.pair.loads[0]
-    assert second.median == pytest.approx(first.median)
-    blind = side([load / 2 for load in slow], [None, *slow[1:]], [3] * 4)
-    found = paired(a, blind)[0]
-    assert found.memory is None and found.pair.loads[0][1].median == pytest.approx(137.5)
+    a, b = (side([load / 2 for load in loads], loads) for loads in (usual, slow))
+    found = cost(a, b)
+    assert found.memory and found.memory.felt == pytest.approx(1.0)
+    assert found.pair.b.values == pytest.approx([1, 1, 1, 1])
+    blind = side([load / 2 for load in slow])
+    assert cost(a, blind).memory is None
+    assert cost(a, blind).pair.b.median == pytest.approx(275 / 215, rel=0.01)

@@ -58,7 +58,7 @@ def test_only_the_slices_that_no_neighbour_slowed_count() -> None:
     trial.samples += tenths("core.load_time", loads, {"cpu": "1"})
     gate = found(trial)
     assert gate.load_ns == pytest.approx(250, rel=0.01)
-    assert gate.counted_s == pytest.approx(6.8) and gate.cps == pytest.approx(10_000, rel=0.01)
+    assert gate.counted_s == pytest.approx(7.0) and gate.cps == pytest.approx(10_000, rel=0.01)
     assert not gate.disturbed and sum(v or 0 for v in gate.cpu.values()) == pytest.approx(100, 0.01)
 
 

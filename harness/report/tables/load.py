@@ -50,6 +50,8 @@ def breakdown_table(summary: Summary) -> TextTable:
             "softirq by vector",
             "threads",
             "cycles and instructions",
+            "seconds free of neighbours",
+            "load from memory, ns",
             "closes",
         ),
         [
@@ -59,6 +61,8 @@ def breakdown_table(summary: Summary) -> TextTable:
                 _kinds(level.softirq),
                 _kinds(level.threads),
                 _kinds(level.hardware) if _known(level.hardware) else _reason(level.hardware),
+                number(level.undisturbed.median),
+                number(level.load_time.median),
                 share(level.closure.median),
             )
             for server in summary.servers
