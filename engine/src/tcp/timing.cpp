@@ -76,8 +76,9 @@ void start_keepalive(Context& context, Flow& flow) {
 void enter_time_wait(Context& context, Flow& flow) {
   flow.state = FlowState::time_wait;
   flow.clear(kPersist);
-  context.wheel.disarm(flow, TimerKind::keep);
-  context.wheel.disarm(flow, TimerKind::delayed_ack);
+  // Into the list of its end at once: left where an earlier timer had it, the wheel would look at
+  // the flow twice, and it has long left the cache each time.
+  context.wheel.remove(flow);
   context.wheel.arm(flow, TimerKind::retransmit, context.tick, ticks_for(kTimeWait));
 }
 
