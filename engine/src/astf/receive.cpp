@@ -101,9 +101,10 @@ void DataCore::World::receive_for_flows(Side side, std::span<const Frame> frames
       const Frame& frame = frames[from + i];
       switch (p.kind) {
         case PacketKind::tcp:
-          receive_tcp(
-              side, frame, p.packet, p.hash,
-              i + 1 < count && same_flow(p, parsed[i + 1]) ? &parsed[i + 1].packet : nullptr);
+          receive_tcp(side, frame, p.packet, p.hash,
+                      p.packet.payload_length != 0 && i + 1 < count && same_flow(p, parsed[i + 1])
+                          ? &parsed[i + 1].packet
+                          : nullptr);
           break;
         case PacketKind::udp:
           receive_udp(side, frame, p.packet, p.hash);

@@ -60,7 +60,8 @@ struct DataCore::World {
   /// Resets the sender of a segment of no flow, unless it is to be ignored.
   void refuse(Side side, const Frame& frame, const Packet& packet, const tcp::Segment& segment);
   void receive_beside_flows(Side side, const Frame& frame);
-  /// `next`: the packet behind it in the burst, when it is of the same flow, else nullptr.
+  /// `next`: the packet behind one with payload in the burst, when it is of the same flow, else
+  /// nullptr.
   void receive_tcp(Side side, const Frame& frame, const Packet& packet, uint32_t hash,
                    const Packet* next);
   void receive_udp(Side side, const Frame& frame, const Packet& packet, uint32_t hash);

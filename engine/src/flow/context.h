@@ -57,8 +57,9 @@ struct Context {
 
   Nanoseconds now = 0;
   Tick tick = 0;
-  Nanoseconds epoch;  ///< wall-clock time at now = 0
-  uint64_t secret;    ///< of initial sequence numbers (RFC 6528)
+  uint32_t timestamp = 0;  ///< TCP's, RFC 7323
+  Nanoseconds epoch;       ///< wall-clock time at now = 0
+  uint64_t secret;         ///< of initial sequence numbers (RFC 6528)
   Random random;
   Pool<Flow> flows;
   Pool<Extension> extensions;
@@ -74,6 +75,9 @@ struct Context {
   void set_time(Nanoseconds time) {
     now = time;
     tick = tick_of(time);
+    // Milliseconds (2^20 ns), from a base that goes on over restarts, so that a peer's PAWS check
+    // and its TIME_WAIT accept a new connection from the same port (RFC 7323 section 5.4).
+    timestamp = static_cast<uint32_t>((epoch + time) >> 20);
   }
   /// The flow of this number is going to be looked at. Flow::kNone: there is none.
   void prefetch(uint32_t number) const {

@@ -43,13 +43,6 @@ uint64_t add_vectors(const uint8_t*& bytes, size_t& length) {
 
 }  // namespace
 
-uint16_t checksum_fold(ChecksumSum sum) {
-  sum = (sum >> 32) + (sum & 0xffff'ffff);
-  sum = (sum >> 32) + (sum & 0xffff'ffff);
-  sum = (sum >> 16) + (sum & 0xffff);
-  return static_cast<uint16_t>((sum >> 16) + (sum & 0xffff));
-}
-
 // The sum does not depend on byte order but for a swap of the result (RFC 1071 section 2(B)), and
 // words may be added in any width (section 2(C)).
 ChecksumSum checksum_add(ChecksumSum sum, const uint8_t* bytes, size_t length) {

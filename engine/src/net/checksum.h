@@ -1,6 +1,7 @@
 #pragma once
 // The Internet checksum (RFC 1071) and its parts.
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 
@@ -14,8 +15,14 @@ using ChecksumSum = uint64_t;
 /// Adds `length` bytes to `sum`; an odd last byte counts as the high byte of a word.
 ChecksumSum checksum_add(ChecksumSum sum, const uint8_t* bytes, size_t length);
 
-/// Folds to 16 bits, not complemented.
-uint16_t checksum_fold(ChecksumSum sum);
+/// Folds to 16 bits, not complemented. Halves are added with the carry that comes out: of 64 bits,
+/// and then to each other's mirror image, so that the upper half gets the lower one's carry.
+inline uint16_t checksum_fold(ChecksumSum sum) {
+  auto words = static_cast<uint32_t>(sum);
+  words += static_cast<uint32_t>(sum >> 32);
+  words += words < static_cast<uint32_t>(sum >> 32);
+  return static_cast<uint16_t>((words + std::rotl(words, 16)) >> 16);
+}
 
 /// The final field value (complement of the folded sum), host order, to store big-endian.
 inline uint16_t checksum_finish(ChecksumSum sum) {

@@ -1,6 +1,7 @@
 #pragma once
 // Writing layer-2 and IP headers of frames to send.
 
+#include <cstddef>
 #include <cstdint>
 
 #include "astf/tunables.h"
@@ -15,8 +16,8 @@ inline constexpr uint8_t kProtocolUdp = 17;
 
 /// Writes the Ethernet header, tagged when the path is; returns where the IP header goes.
 inline uint8_t* compose_ethernet(uint8_t* head, const Path& path, bool ipv4) {
-  std::memcpy(head, path.destination.data(), 6);
-  std::memcpy(head + 6, path.source.data(), 6);
+  static_assert(offsetof(Path, destination) == 0 && offsetof(Path, source) == 6);
+  std::memcpy(head, &path, 12);
   head += 12;
   if (path.vlan != 0) {
     store_be<uint16_t>(head, 0x8100);

@@ -29,7 +29,7 @@ PacketKind read_ipv4(const Frame& frame, Packet& packet, Transport& transport) {
   const size_t in_head = frame.head_length - packet.l3_offset;
   if (in_head < kIpv4Length) return PacketKind::bad_length;
   const size_t header = size_t{ip[0] & 0xfu} * 4;
-  if (ip[0] >> 4 != 4 || header < kIpv4Length || header > in_head) return PacketKind::bad_length;
+  if (ip[0] < 0x45 || ip[0] > 0x4f || header > in_head) return PacketKind::bad_length;
   if (frame.checksums != Checksums::trusted && checksum_fold(checksum_add(0, ip, header)) != 0xffff)
     return PacketKind::bad_ip_sum;
   const size_t total = load_be<uint16_t>(ip + 2);

@@ -52,9 +52,10 @@ Outcome run(Context& context, Flow& flow) {
   CounterBlock& counters = *shared.counters;
   const Program& program = *shared.program;
   const Command* const commands = program.commands.data();
+  const bool connected = !program.stream || flow.has(kEverEstablished);
   for (unsigned step = 0; step < kWatchdog; ++step) {
     const Command& command = commands[flow.program_counter];
-    if (program.stream && !flow.has(kEverEstablished) && needs_connection(command.operation)) {
+    if (!connected && needs_connection(command.operation)) {
       flow.wait = Wait::connected;
       return Outcome::goes_on;
     }

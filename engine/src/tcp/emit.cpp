@@ -9,18 +9,11 @@ namespace engine::tcp {
 
 namespace {
 
-constexpr unsigned kFixedHeader = 20;
 constexpr unsigned kMaxBlocksBesideTimestamps = 3;
 
-uint32_t timestamp_now(const Context& context) {
-  // Milliseconds (2^20 ns), from a base that goes on over restarts, so that a peer's PAWS check and
-  // its TIME_WAIT accept a new connection from the same port (RFC 7323 section 5.4).
-  return static_cast<uint32_t>((context.epoch + context.now) >> 20);
-}
-
 uint8_t* put_timestamps(Context& context, const Flow& flow, uint8_t* at) {
-  store_be<uint32_t>(at, 0x0101'080a);
-  store_be<uint32_t>(at + 4, timestamp_now(context));
+  store_be<uint32_t>(at, kAlignedTimestamps);
+  store_be<uint32_t>(at + 4, context.timestamp);
   store_be<uint32_t>(at + 8, flow.ts_recent);
   return at + 12;
 }

@@ -43,7 +43,32 @@ struct Segment {
   uint32_t span() const { return length + (is(kSyn) ? 1 : 0) + (is(kFin) ? 1 : 0); }
 };
 
-/// The segment in a packet of kind tcp. Malformed options end the list; what came before counts.
-Segment parse_segment(const Packet& packet);
+/// Length of the TCP header without options, bytes.
+inline constexpr unsigned kFixedHeader = 20;
+/// NOP, NOP, timestamps: how every sender lays out the only option of most segments (RFC 7323 A).
+inline constexpr uint32_t kAlignedTimestamps = 0x0101'080a;
+
+/// Enters the options in [option, end). Malformed ones end the list; what came before counts.
+void parse_options(const uint8_t* option, const uint8_t* end, Segment& segment);
+
+/// The segment in a packet of kind tcp.
+inline Segment parse_segment(const Packet& packet) {
+  const uint8_t* const header = packet.transport;
+  Segment segment;
+  segment.sequence = load_be<uint32_t>(header + 4);
+  segment.acknowledgment = load_be<uint32_t>(header + 8);
+  segment.flags = header[13];
+  segment.window = load_be<uint16_t>(header + 14);
+  segment.length = packet.payload_length;
+  if (packet.transport_header_length == kFixedHeader + 12 &&
+      load_be<uint32_t>(header + kFixedHeader) == kAlignedTimestamps) {
+    segment.has_timestamps = true;
+    segment.timestamp = load_be<uint32_t>(header + kFixedHeader + 4);
+    segment.timestamp_echo = load_be<uint32_t>(header + kFixedHeader + 8);
+  } else {
+    parse_options(header + kFixedHeader, header + packet.transport_header_length, segment);
+  }
+  return segment;
+}
 
 }  // namespace engine::tcp
