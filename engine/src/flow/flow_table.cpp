@@ -27,12 +27,6 @@ FlowKey key_of(const Flow& flow) {
           flow.state == FlowState::datagram};
 }
 
-bool matches(const Flow& flow, const FlowKey& key) {
-  return flow.remote_port == key.remote_port && flow.local_port == key.local_port &&
-         flow.remote == key.remote && flow.local == key.local &&
-         (flow.state == FlowState::datagram) == key.datagram;
-}
-
 }  // namespace
 
 FlowTable::FlowTable(Pool<Flow>& flows, uint32_t capacity, uint64_t seed)
@@ -63,15 +57,6 @@ uint32_t FlowTable::hash(const FlowKey& key) const {
 
 void FlowTable::prefetch(const Flow& flow) const {
   prefetch(hash(key_of(flow)));
-}
-
-Flow* FlowTable::find(const FlowKey& key, uint32_t hash) const {
-  for (uint32_t number = buckets_[bucket_of(hash)]; number != Flow::kNone;) {
-    Flow& flow = flows_[number];
-    if (matches(flow, key)) return &flow;
-    number = flow.table_next;
-  }
-  return nullptr;
 }
 
 void FlowTable::insert(Flow& flow, uint32_t hash) {

@@ -16,6 +16,12 @@ struct FlowKey {
   uint16_t remote_port;
   uint16_t local_port;
   bool datagram;
+
+  bool is_of(const Flow& flow) const {
+    return flow.remote_port == remote_port && flow.local_port == local_port &&
+           flow.remote == remote && flow.local == local &&
+           (flow.state == FlowState::datagram) == datagram;
+  }
 };
 
 /// Litwin's linear hashing: each insertion beyond the load factor splits one bucket, so that no
@@ -34,7 +40,11 @@ class FlowTable {
   /// The number of the first flow in the bucket, to prefetch; Flow::kNone: the bucket is empty.
   uint32_t first(uint32_t hash) const { return buckets_[bucket_of(hash)]; }
   /// The flow under `key`, or nullptr.
-  Flow* find(const FlowKey& key, uint32_t hash) const;
+  Flow* find(const FlowKey& key, uint32_t hash) const {
+    for (uint32_t number = first(hash); number != Flow::kNone; number = flows_[number].table_next)
+      if (key.is_of(flows_[number])) return &flows_[number];
+    return nullptr;
+  }
   /// Adds a flow whose identity is set and not yet in the table; `hash`: of that.
   void insert(Flow& flow, uint32_t hash);
   void erase(Flow& flow);

@@ -65,6 +65,8 @@ bool WireQueue::arrive(Frame& frame) {
 
 void WireQueue::drain(void* self, std::span<Frame> frames) {
   auto& queue = *static_cast<WireQueue*>(self);
+  uint64_t sent = 0;
+  uint64_t bytes = 0;
   for (Frame& frame : frames) {
     if (frame.head == nullptr) {
       frame.head = queue.heads_[queue.heads_used_++].data();
@@ -72,13 +74,15 @@ void WireQueue::drain(void* self, std::span<Frame> frames) {
     }
     const size_t length = frame.length();
     if (queue.peer_->arrive(frame)) {
-      ++queue.counters_.opackets;
-      queue.counters_.obytes += length;
+      ++sent;
+      bytes += length;
     } else {
       ++queue.counters_.oerrors;
       ++queue.drops_[Drop::ring_full];
     }
   }
+  queue.counters_.opackets += sent;
+  queue.counters_.obytes += bytes;
 }
 
 namespace {

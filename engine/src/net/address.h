@@ -54,6 +54,10 @@ struct IpAddress {
   constexpr uint32_t low32() const { return static_cast<uint32_t>(low); }
 
   auto operator<=>(const IpAddress&) const = default;
+  /// Without a branch between the halves.
+  constexpr bool operator==(const IpAddress& other) const {
+    return ((high ^ other.high) | (low ^ other.low)) == 0;
+  }
 };
 
 }  // namespace engine

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstring>
 #include <optional>
+#include <type_traits>
 #include <vector>
 
 namespace engine {
@@ -16,8 +17,10 @@ struct Path {
   MacAddress destination{};
   MacAddress source{};
   uint16_t vlan = 0;  ///< tag control information as on the wire; 0: untagged
-  bool operator==(const Path&) const = default;
+  bool operator==(const Path& other) const { return std::memcmp(this, &other, sizeof other) == 0; }
 };
+
+static_assert(std::has_unique_object_representations_v<Path>);
 
 /// The paths of one port on one data core. Index 0 is the port's own path (its MAC, its configured
 /// or resolved destination); others are learned from received frames and live as long as the table.
