@@ -96,8 +96,8 @@ class Level(Part):
     softirq: dict[str, Spread]
     threads: dict[str, Spread]
     hardware: dict[str, Spread]
-    undisturbed: Spread
-    load_time: Spread
+    undisturbed: Spread = Spread(unit="s", reason="not known of runs of that time")
+    load_time: Spread = Spread(unit="ns", reason="not known of runs of that time")
     closure: Spread
     generator_cpu: dict[str, Spread]
     generator_busy: Spread
