@@ -1,11 +1,12 @@
 """Whether `stackcost diff` calls identical set-ups different, and finds a 5 % slowdown.
 
-Three nginx take turns: A, its twin A', and B, which evaluates as many regular expressions more for
-each request as make it 5 % dearer; how many that are is measured first. Every turn is real. Of them
-40 comparisons are drawn, each of `TURNS` turns against as many, compared as `diff` compares two
-systems of a run, and counted: turns of A and A', split at random, are to be called different at
-most at the stated rate, those of A or A' against those of B nine times in ten. The draws share
-turns, so that the share is surer than each and less than 40 independent ones say.
+Three nginx take turns by the plan of experiments/difference.yaml: A, its twin A', and B, which
+evaluates as many regular expressions more for each request as make it 5 % dearer; how many that are
+is measured first. Every turn is real. Of them 40 comparisons are drawn, each of as many turns as
+the plan has, compared as `diff` compares two systems of a run, and counted: turns of A and A',
+split at random, are to be called different at most at the stated rate, those of A or A' against
+those of B nine times in ten. The draws share turns, so that the share is surer than each and less
+than 40 independent ones say.
 """
 
 import random
@@ -21,13 +22,15 @@ from harness.analysis.compare import RATE, Comparison, compare
 from harness.analysis.paired import COST, Measured, measured, paired
 from harness.experiment.load_file import load_experiment
 from harness.experiment.runner import run_experiment
+from harness.experiment.schema import Experiment
 from harness.report.stored import summary_of
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 SLOWDOWN = 0.05
 COMPARISONS = 40
-TURNS = 12  # in each comparison
-POOL = 16  # of each system, to draw them from
+PLAN = load_experiment(REPOSITORY / "experiments" / "difference.yaml")
+TURNS = PLAN.rounds  # in each comparison
+POOL = TURNS * 4 // 3  # of each system, to draw them from
 CALIBRATION_RULES, CALIBRATION_TURNS = 1500, 3
 TIER = """
 title: {rules} regular expressions for each request
@@ -36,34 +39,6 @@ nginx:
   http:
     ? 'map $request_uri $burnt {{ default ""; {cases} }} add_header X-Burnt'
     : {{ value: $burnt, source: this proof }}
-"""
-EXPERIMENT = """
-title: whether a difference is told from none
-servers: [nginx/kernel]
-matrix: {{ tuning: [{tiers}] }}
-baseline: nginx/kernel
-against: nginx/kernel
-rounds: {rounds}
-cores: {{ load: [{load}], server: [{server}] }}
-nginx: {{ tuning: stock, worker_connections: 4096 }}
-workload:
-  request_bytes: 100
-  response_bytes: 2000
-  clients: 16.0.0.1-16.0.0.200
-  server: 48.0.0.1
-  port: 80
-load:
-  profile: {repository}/trex_profiles/http_program.py
-  offered_cps: [2000, 3000, 4000]
-  warm_up_s: 1
-  sustain_s: 4
-  drain_s: 5
-memory:
-  profile: {repository}/trex_profiles/http_hold.py
-  open_flows: [0, 10]
-  open_cps: 1000
-  settle_s: 0.1
-  read_s: 0.1
 """
 
 
@@ -142,17 +117,13 @@ def _tier(folder: Path, name: str, rules: int) -> Path:
 
 def _measured(folder: Path, tiers: list[Path], turns: int) -> list[Measured]:
     """What is known of each tier's nginx after so many turns, in the order of the tiers."""
-    experiment = folder / "experiment.yaml"
-    experiment.write_text(
-        EXPERIMENT.format(
-            tiers=", ".join(map(str, tiers)),
-            rounds=turns,
-            load=cpus()[0],
-            server=cpus()[-1],
-            repository=REPOSITORY,
-        )
-    )
+    plan = PLAN.model_dump(mode="json") | {
+        "matrix": {"tuning": [str(tier) for tier in tiers]},
+        "rounds": turns,
+        "cores": {"load": [cpus()[0]], "server": [cpus()[-1]]},
+    }
+    experiment = Experiment.model_validate(plan)
     console = Console(stderr=True)
-    stored = run_experiment(load_experiment(experiment), "truth", folder / "results", [], console)
+    stored = run_experiment(experiment, "truth", folder / "results", [], console)
     summary = summary_of(stored)
     return [measured(summary, server.name) for server in summary.servers]

@@ -28,6 +28,7 @@ COLLECTORS = (
     cpu.CpuTime,
     cpu_account.CpuAccount,
     engine.Engine,
+    engine.EngineTime,
     groups.Groups,
     hardware.HardwareCounters(),
     latency.Latency,
