@@ -18,8 +18,8 @@ from typing import Any
 from rich.console import Console
 from tools.machine import cpus
 
-from harness.analysis.compare import RATE, Comparison, compare
-from harness.analysis.paired import COST, Measured, measured, paired
+from harness.analysis.compare import RATE, Comparison
+from harness.analysis.paired import COST, Measured, compare_paired, measured, paired
 from harness.experiment.load_file import load_experiment
 from harness.experiment.runner import run_experiment
 from harness.experiment.schema import Experiment
@@ -86,8 +86,8 @@ def _share_called(comparisons: Sequence[tuple[Measured, Measured]]) -> float:
 
 def _compared(a: Measured, b: Measured) -> Comparison:
     """The cost of both, as `diff` compares it."""
-    (cost,) = (each for each in paired(a, b) if each.judged and each.pair.figure == COST)
-    (found,) = compare([cost.pair], [True], unsure=[cost.memory.unsure if cost.memory else 0.0])
+    costs = [each for each in paired(a, b) if each.judged and each.pair.figure == COST]
+    (found,) = compare_paired(costs)
     return found
 
 

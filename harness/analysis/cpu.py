@@ -26,6 +26,10 @@ def server_cost(seen: Readings, cpus: Collection[int], phase: str = "sustain") -
 
     `cpus`: the server's cores. None for a kind that was not read.
     """
+    return seen.once(("server cost", phase, *cpus), lambda: _server_cost(seen, cpus, phase))
+
+
+def _server_cost(seen: Readings, cpus: Collection[int], phase: str) -> Cost:
     busy = engine_busy_seconds(seen, "peer", phase)
     if busy is not None:
         sending = seen.growth("engine.sending_time", phase, engine="peer")

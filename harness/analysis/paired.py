@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from harness.analysis.compare import Pair
+from harness.analysis.compare import Comparison, Pair, compare
 from harness.analysis.figures import Figure, figures
 from harness.analysis.same_memory import MemoryPart, memory_part
 from harness.analysis.spread import Spread, spread
@@ -69,6 +69,15 @@ def paired(mine: Measured, theirs: Measured, label: str = "") -> list[Paired]:
         pair = Pair(label + name, where, figure.spread, theirs.figures[name, load].spread)
         found.append(Paired(pair, is_judged(name) and not is_cost))
     return found
+
+
+def compare_paired(found: Sequence[Paired]) -> list[Comparison]:
+    """Each compared; a difference has to stand even if what was taken off for memory is off."""
+    return compare(
+        [each.pair for each in found],
+        [each.judged for each in found],
+        unsure=[each.memory.unsure if each.memory else 0.0 for each in found],
+    )
 
 
 def is_judged(name: str) -> bool:

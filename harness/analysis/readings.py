@@ -6,12 +6,14 @@ series is cut at the edges of a window is said in `harness.collect.window`.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from typing import Any, TypeVar
 
 from harness.collect import window as cutting
 from harness.model import Kind, Sample, Trial, Window
 
 Labels = tuple[tuple[str, str], ...]
+Found = TypeVar("Found")
 Cut = Callable[[Sequence[Sample], Window], float | None]
 
 
@@ -20,12 +22,19 @@ class Readings:
 
     def __init__(self, trial: Trial):
         self.trial = trial
+        self._found: dict[Hashable, Any] = {}
         self._metrics: dict[str, dict[Labels, list[Sample]]] = defaultdict(
             lambda: defaultdict(list)
         )
         for sample in trial.samples:
             labels = tuple(sorted(sample.labels.items()))
             self._metrics[sample.metric][labels].append(sample)
+
+    def once(self, key: Hashable, find: Callable[[], Found]) -> Found:
+        """What `find` returns, kept under `key`: many figures of a trial rest on the same one."""
+        if key not in self._found:
+            self._found[key] = find()
+        return self._found[key]  # type: ignore[no-any-return]
 
     def growth(self, metric: str, phase: str, **wanted: str) -> float | None:
         """By how much counters grew in a phase, summed over the series; None when not read."""

@@ -19,18 +19,10 @@ def slowed_share(seen: Readings, cpus: Collection[int], phase: str = "sustain") 
     return sum(known) / len(known) if known and len(known) == len(shares) else None
 
 
-def whole_load_seconds(
-    seen: Readings, cpus: Collection[int], phase: str = "sustain"
-) -> float | None:
+def whole_load_seconds(seen: Readings, phase: str = "sustain") -> float | None:
     """What a load from beyond a core's own caches took, mean of the cores; None when not read."""
-    spent, done = (
-        [seen.growth(metric, phase, cpu=str(cpu)) for cpu in cpus]
-        for metric in ("core.load_time", "core.work_count")
-    )
-    known = [each for each in spent + done if each is not None]
-    if len(known) < 2 * len(cpus) or not sum(known[len(cpus) :]):
-        return None
-    return sum(known[: len(cpus)]) / sum(known[len(cpus) :])
+    spent, count = (seen.growth(metric, phase) for metric in ("core.load_time", "core.work_count"))
+    return spent / count if spent is not None and count else None
 
 
 def _of_core(seen: Readings, cpu: int, phase: str) -> float | None:

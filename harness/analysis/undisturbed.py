@@ -50,6 +50,10 @@ def undisturbed(seen: Readings, cpus: Collection[int]) -> Undisturbed | None:
 
     What such a server completes is less while it is slowed, and when it did is not known.
     """
+    return seen.once(("undisturbed", *cpus), lambda: _undisturbed(seen, cpus))
+
+
+def _undisturbed(seen: Readings, cpus: Collection[int]) -> Undisturbed | None:
     own, edges = own_series(seen, cpus), _edges(seen, cpus)
     rate, offered = completed_rate(seen), seen.trial.offered_cps
     if is_http(seen.trial) or not offered or rate is None or not kept_up(rate, offered):
@@ -92,7 +96,7 @@ def slowed_by(seen: Readings, cpus: Collection[int]) -> float | None:
 def load_seconds(seen: Readings, cpus: Collection[int]) -> float | None:
     """What a load from beyond a core's own caches took meanwhile; None when not read."""
     found = undisturbed(seen, cpus)
-    return found.load_s if found and found.enough else whole_load_seconds(seen, cpus)
+    return found.load_s if found and found.enough else whole_load_seconds(seen)
 
 
 def _edges(seen: Readings, cpus: Collection[int]) -> np.ndarray:

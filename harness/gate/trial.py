@@ -12,7 +12,7 @@ from harness.analysis.core_time import Cost
 from harness.analysis.flows import completed_rate, kept_up
 from harness.analysis.readings import Readings
 from harness.analysis.slowed import SLOWED_LIMIT, least_seconds
-from harness.analysis.undisturbed import load_seconds, slowed_by, undisturbed
+from harness.analysis.undisturbed import slowed_by, undisturbed
 
 FOREIGN_LIMIT = 0.10  # of the server's cores; beyond it less may be the machine's fault
 FULL_IDLE = 0.05  # of the server's cores; with more idle time they could do more
@@ -70,11 +70,11 @@ def gate_trial(seen: Readings, cpus: Collection[int]) -> GateTrial | None:
     if rate is None:
         return None
     foreign, slowed = _taken_share(seen, cpus), slowed_by(seen, cpus)
-    cost, counted, load_s = cpu.server_cost(seen, cpus), undisturbed(seen, cpus), None
+    cost, counted = cpu.server_cost(seen, cpus), undisturbed(seen, cpus)
     share = 1 - (foreign or 0.0)
     if kept_up(rate, seen.trial.offered_cps):
         share = _own_share(rate, cost, cpus) or 1.0
-        load_s = load_seconds(seen, cpus) if counted and counted.enough else None
+    load_s = counted.load_s if counted and counted.enough else None
     full_us = [(least_seconds(seen, each) or 0.0) * cpu.MICROSECONDS for each in cpus]
     return GateTrial(
         cps=_short(rate / share * (1 + (slowed or 0.0))),

@@ -6,8 +6,8 @@ from typing import Self
 
 from pydantic import BaseModel, ConfigDict
 
-from harness.analysis.compare import RATE, Comparison, compare
-from harness.analysis.paired import Paired, is_judged, measured, paired
+from harness.analysis.compare import RATE, Comparison
+from harness.analysis.paired import Paired, compare_paired, is_judged, measured, paired
 from harness.analysis.summary import Summary
 from harness.errors import StackcostError
 from harness.experiment.identity import differences
@@ -74,13 +74,10 @@ def difference(a: Side, b: Side) -> Difference:
         raise StackcostError(
             "no figure was measured at the same load on both", "stackcost show tells what was"
         )
-    unsure = [each.memory.unsure if each.memory else 0.0 for each in found]
     return Difference(
         a=_name(a, [mine for mine, _ in systems]),
         b=_name(b, [other for _, other in systems]),
-        comparisons=compare(
-            [each.pair for each in found], [each.judged for each in found], unsure=unsure
-        ),
+        comparisons=compare_paired(found),
         flagged=(
             _flagged(a, {mine for mine, _ in systems}),
             _flagged(b, {other for _, other in systems}),

@@ -10,6 +10,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from harness.analysis import cpu
+from harness.analysis.core_time import Cost
 from harness.analysis.flows import completed
 from harness.analysis.readings import Readings
 from harness.analysis.undisturbed import slowed_by
@@ -53,7 +54,7 @@ def prove_known_cost(
     return [row(name, UNIT, *zip(*values, strict=True)) for name, values in pairs.items()]
 
 
-def _burn(session: Session, server: KnownCost, burn_us: float) -> cpu.Cost:
+def _burn(session: Session, server: KnownCost, burn_us: float) -> Cost:
     """Cost per connection by kind as the suite reports it; beside it the burn by the server."""
     server.set_burn(burn_us)
     first = server.request_number
@@ -69,7 +70,7 @@ def _run(session: Session, server: KnownCost) -> Trial:
     return trial
 
 
-def _cost(session: Session, trial: Trial) -> cpu.Cost:
+def _cost(session: Session, trial: Trial) -> Cost:
     """Cost per connection by kind; softirq time as it is on a core at its full speed."""
     cores, seen = session.experiment.cores.server, Readings(trial)
     cost, slowed = cpu.server_cost(seen, cores), slowed_by(seen, cores)
@@ -78,7 +79,7 @@ def _cost(session: Session, trial: Trial) -> cpu.Cost:
     return cost | {"softirq": softirq / (1 + slowed)}
 
 
-def _more(loaded: cpu.Cost, bases: Sequence[cpu.Cost], kind: str) -> float:
+def _more(loaded: Cost, bases: Sequence[Cost], kind: str) -> float:
     """What a trial cost more than the last two bases, which stood before and after it."""
     above, before, after = (cost[kind] for cost in (loaded, *bases[-2:]))
     assert above is not None and before is not None and after is not None, f"{kind} was not read"

@@ -22,7 +22,13 @@ from pathlib import Path
 from statistics import median
 
 from harness.collect.core_speed import CoreSpeed
-from harness.collect.cpu_account import INTERRUPT_COUNT, SOFTIRQ_COUNT, SWITCHES, CpuAccount
+from harness.collect.cpu_account import (
+    INTERRUPT_COUNT,
+    NANOSECOND,
+    SOFTIRQ_COUNT,
+    SWITCHES,
+    CpuAccount,
+)
 from harness.errors import StackcostError
 from harness.experiment.task import tunables_of
 from harness.load.client import TrexClient
@@ -44,7 +50,6 @@ WARM_UP_S = 3.0
 SETTLE_S = 1.0
 PIECE_S = 2.0
 OVERHEAD_TOLERANCE = 0.01
-NANOSECOND = 1e-9
 TICKS = os.sysconf("SC_CLK_TCK")
 
 
