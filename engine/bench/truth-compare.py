@@ -43,7 +43,7 @@ nginx:
 
 
 def run(trials: int) -> dict[str, Any]:
-    """`trials`: pools of turns, one after the other; half an hour each."""
+    """`trials`: pools of turns, one after the other; 35 minutes each."""
     with tempfile.TemporaryDirectory(prefix="stackcost-truth-") as made:
         folder = Path(made)
         bare, many = (_tier(folder, f"rules-{n}", n) for n in (0, CALIBRATION_RULES))

@@ -21,7 +21,7 @@ from harness.model import Collector, Kind, Metric, Sample
 from harness.testbed.namespace import compile_program, end_group
 
 SOURCE = Path(__file__).with_name("core_speed.c")
-WORK = "known work every 20 ms (core_speed.c)"
+WORK = "known work every 40 ms (core_speed.c)"
 WORK_TIME = Metric("core.work_time", "s", Kind.COUNTER, WORK)
 WORK_COUNT = Metric("core.work_count", "1", Kind.COUNTER, WORK)
 LOAD_TIME = Metric("core.load_time", "s", Kind.COUNTER, WORK)

@@ -213,10 +213,11 @@ static __always_inline void settle(struct Account* account, struct task_struct* 
     all->slots[at].thread = thread;
     task->user = task->system = 0;
     task->process = current->tgid;
+    // A name that changes by exec is seen from the next reading on, which puts all of them away.
+    bpf_get_current_comm(task->command, sizeof task->command);
   }
   task->user += user;
   task->system += system;
-  bpf_get_current_comm(task->command, sizeof task->command);  // it may have run exec since
 }
 
 SEC("tp_btf/softirq_entry")

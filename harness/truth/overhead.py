@@ -94,8 +94,7 @@ def prove_overhead(rounds: int, cpus: tuple[int, int] = (0, 1)) -> Row:
     ):
         with _loaded_nginx(bed, Path(folder)) as (nginx, client):
             low = _median([_piece(nginx, server) for _ in range(rounds)])
-            ceiling = _raise_to_ceiling(client, server)
-            full = _median([_piece(nginx, server) for _ in range(rounds)])
+            ceiling, full = _at_ceiling(nginx, client, server, rounds)
             probe = median(_probe_share(server) for _ in range(rounds))
         added = [_added(bed.server_namespace, server) for _ in range(rounds)]
     return overhead_row(ceiling, low, full, added, probe)
@@ -129,17 +128,26 @@ def _median(pieces: Sequence[Piece]) -> Piece:
     )
 
 
-def _raise_to_ceiling(client: TrexClient, cpu: int) -> float:
-    """The least load, in connections/s, that leaves a core no idle time; it is offered now."""
-    load = LOW_CPS
+def _at_ceiling(
+    nginx: NginxKernel, client: TrexClient, cpu: int, rounds: int
+) -> tuple[float, Piece]:
+    """The load then offered, in connections/s, and a piece: the median of `rounds` full ones.
+
+    Full: the core had no idle time in it. After one that was not the load is raised: a neighbour
+    that goes away leaves idle time at what was the ceiling, and with it more bookings.
+    """
+    load, full = LOW_CPS, list[Piece]()
     while load < MOST_CPS:
-        load *= STEP
-        client.update(load)
-        time.sleep(SETTLE_S)
         idle, since = _idle(cpu), time.monotonic()
-        time.sleep(SETTLE_S)
+        piece = _piece(nginx, cpu)
         if _idle(cpu) - idle < FULL_IDLE * (time.monotonic() - since):
-            return load
+            full.append(piece)
+            if len(full) == rounds:
+                return load, _median(full)
+        else:
+            load *= STEP
+            client.update(load)
+            time.sleep(SETTLE_S)
     raise StackcostError(f"core {cpu} has idle time at {load:,.0f} connections/s")
 
 

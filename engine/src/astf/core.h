@@ -49,8 +49,9 @@ struct PayloadCheckOptions {
 /// How a profile is run (arguments of the `start` method).
 struct RunOptions {
   double multiplier = 1;
-  Nanoseconds duration = 0;                  ///< <= 0: no end
-  std::shared_ptr<const Topology> topology;  ///< nullptr: all clients are directly behind the port
+  Nanoseconds duration = 0;  ///< <= 0: no end
+  /// nullptr: all clients are directly behind the port.
+  std::shared_ptr<const Topology> topology = nullptr;
   PayloadCheckOptions payload_check;
   bool opens_flows = true;     ///< false: server side only (client_mask excludes the pair)
   bool samples_flows = false;  ///< `watched_flows` is going to be asked for
