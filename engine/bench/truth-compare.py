@@ -2,11 +2,11 @@
 
 Three nginx take turns by the plan of experiments/difference.yaml: A, its twin A', and B, which
 evaluates as many regular expressions more for each request as make it 5 % dearer; how many that are
-is measured first. Every turn is real. Of them 40 comparisons are drawn, each of as many turns as
-the plan has, compared as `diff` compares two systems of a run, and counted: turns of A and A',
-split at random, are to be called different at most at the stated rate, those of A or A' against
-those of B nine times in ten. The draws share turns, so that the share is surer than each and less
-than 40 independent ones say.
+is measured first. Every turn is real. Of them 40 comparisons are drawn, each of as many rounds as
+the plan has, compared as `diff` compares two systems of a run, and counted: turns of A and A', of
+each round at random on either side, are to be called different at most at the stated rate, one of
+them against B's nine times in ten. The draws share turns, so that the share is surer than each and
+less than 40 independent ones say.
 """
 
 import random
@@ -20,6 +20,7 @@ from tools.machine import cpus
 
 from harness.analysis.compare import RATE, Comparison
 from harness.analysis.paired import COST, Measured, compare_paired, measured, paired
+from harness.analysis.summary import TrialRow
 from harness.experiment.load_file import load_experiment
 from harness.experiment.runner import run_experiment
 from harness.experiment.schema import Experiment
@@ -53,19 +54,17 @@ def run(trials: int) -> dict[str, Any]:
         names = (("a", 0), ("twin", 0), ("b", rules))
         tiers = [_tier(folder, name, count) for name, count in names]
         a, twin, b = _measured(folder, tiers, trials * POOL)
-    drawn = random.Random(7)
-    both = _joined(a, twin)
+    chance = random.Random(7)
+    draws = [_drawn(chance, a, twin, b) for _ in range(COMPARISONS)]
     result = {
         "rules": rules,
         "us": {
             name: [trial.model_dump(include=KEPT) for trial in side.trials]
             for name, side in (("a", a), ("twin", twin), ("b", b))
         },
-        "b_over_a": _compared(both, b).ratio,
-        "a_against_a": _share_called([_split(drawn, both) for _ in range(COMPARISONS)]),
-        "a_against_b": _share_called(
-            [(_split(drawn, both)[0], _split(drawn, b)[0]) for _ in range(COMPARISONS)]
-        ),
+        "b_over_a": _compared(a, b).ratio,
+        "a_against_a": _share_called([(one, other) for one, other, _ in draws]),
+        "a_against_b": _share_called([(one, slower) for one, _, slower in draws]),
         "rate": RATE,
     }
     print(f"B over A: {result['b_over_a']:.3f}, by all turns")
@@ -86,25 +85,29 @@ def _share_called(comparisons: Sequence[tuple[Measured, Measured]]) -> float:
 
 def _compared(a: Measured, b: Measured) -> Comparison:
     """The cost of both, as `diff` compares it."""
-    costs = [each for each in paired(a, b) if each.judged and each.pair.figure == COST]
-    (found,) = compare_paired(costs)
-    return found
+    found = paired(a, b, same_run=True)
+    costs = [each for each in found if each.judged and each.pair.figure == COST]
+    (comparison,) = compare_paired(costs)
+    return comparison
 
 
-def _joined(a: Measured, twin: Measured) -> Measured:
-    """Turns of both, as if one system had had them all."""
-    last = max(trial.round for trial in a.trials)
-    more = [trial.model_copy(update={"round": trial.round + last}) for trial in twin.trials]
-    return Measured(a.figures, [*a.trials, *more])
+def _drawn(
+    draw: random.Random, a: Measured, twin: Measured, b: Measured
+) -> tuple[Measured, Measured, Measured]:
+    """`TURNS` of the rounds; chance says in each which of A and its twin is the first."""
+    rounds = set(draw.sample(sorted({trial.round for trial in a.trials}), TURNS))
+    kept = {number for number in sorted(rounds) if draw.random() < 0.5}
 
+    def of(side: Measured, numbers: set[int]) -> list[TrialRow]:
+        return [trial for trial in side.trials if trial.round in numbers]
 
-def _split(drawn: random.Random, side: Measured) -> tuple[Measured, Measured]:
-    """`TURNS` of its turns, and as many others as there are."""
-    rounds = sorted({trial.round for trial in side.trials})
-    drawn.shuffle(rounds)
-    parts = (set(rounds[:TURNS]), set(rounds[TURNS : 2 * TURNS]))
-    one, other = ([trial for trial in side.trials if trial.round in part] for part in parts)
-    return Measured(side.figures, one), Measured(side.figures, other)
+    first = of(a, kept) + of(twin, rounds - kept)
+    second = of(twin, kept) + of(a, rounds - kept)
+    return (
+        Measured(a.figures, first),
+        Measured(a.figures, second),
+        Measured(b.figures, of(b, rounds)),
+    )
 
 
 def _tier(folder: Path, name: str, rules: int) -> Path:

@@ -1,14 +1,16 @@
 """Whether two sets of trials differ: how much, how surely, and when nothing can be said.
 
-A difference is called by a Mann-Whitney test, which asks nothing of the distribution, two-sided.
-Several figures compared at once are corrected by Holm's method, so that of identical set-ups at
-most `RATE` of the comparisons as a whole are called different. How large it is stands apart: the
-ratio of the medians with its bootstrap interval, and Cliff's delta (the share of pairs of trials
-in which B is above A, less the share in which it is below: -1 to 1).
+A difference is called by a Mann-Whitney test, which asks nothing of the distribution, two-sided;
+where A and B took turns, by Wilcoxon's test of the pairs' ratios: what came and went with the hour
+was in both of a pair, and is in no ratio. Several figures compared at once are corrected by Holm's
+method, so that of identical set-ups at most `RATE` of the comparisons as a whole are called
+different. How large it is stands apart: the ratio of the medians (of pairs: the median ratio) with
+its bootstrap interval, and Cliff's delta (the share of pairs of trials in which B is above A, less
+the share in which it is below: -1 to 1).
 
 With few trials no outcome, however clear, can reach the rate: the most extreme order of n + m
-values has the probability 2 / C(n+m, n) under equal set-ups. Then the verdict says so, with the
-number of trials it takes, as asv does (asv/_stats.py).
+values has the probability 2 / C(n+m, n) under equal set-ups, the most extreme signs of n pairs
+2 / 2^n. Then the verdict says so, with the number of trials it takes, as asv does (asv/_stats.py).
 """
 
 import itertools
@@ -18,31 +20,35 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict
-from scipy.stats import mannwhitneyu, t
+from scipy.stats import mannwhitneyu, t, wilcoxon
 
 from harness.analysis.spread import Spread, interval
 
 RATE = 0.01
 POWER = 0.9
-EFFICIENCY = 108 / 125
+EFFICIENCY = 108 / 125  # of both tests, at the least, where a t test has 1
 EXACT_UP_TO = 60  # trials of both together; beyond it the normal approximation is as good
 
 Verdict = Literal["different", "no difference shown", "too few trials", "not judged", "unknown"]
 
 
 class Pair(NamedTuple):
-    """One figure of A and of B. `at`: the load in words."""
+    """One figure of A and of B. `at`: the load in words. `matched`: entry i of both was measured in
+    the same round.
+    """
 
     figure: str
     at: str
     a: Spread
     b: Spread
+    matched: bool = False
 
 
 class Comparison(BaseModel):
-    """One figure of A and of B. `ratio`: median of B over median of A; `low`, `high` its interval.
+    """One figure of A and of B. `ratio`: median of B over median of A, or, `matched`, median of the
+    pairs' ratios; `low`, `high` its interval.
 
-    `p`: of the Mann-Whitney test, `p_corrected`: by Holm over all judged figures. None where it
+    `p`: of the test, `p_corrected`: by Holm over all judged figures. None where it
     was not judged or cannot be known; `reason` then says why. `detectable`: the ratio, less 1, that
     as many trials with such a spread would show nine times in ten.
     """
@@ -54,6 +60,7 @@ class Comparison(BaseModel):
     unit: str
     a: Spread
     b: Spread
+    matched: bool = False
     ratio: float | None = None
     low: float | None = None
     high: float | None = None
@@ -88,7 +95,7 @@ def compare(
 def judge(pairs: Sequence[Pair], judged: Sequence[bool], rate: float = RATE) -> list[Comparison]:
     """The same without the intervals, which take most of the time."""
     family = sum(judged)
-    drafts = [_measured(*pair) for pair in pairs]
+    drafts = [_measured(pair) for pair in pairs]
     tested = [
         _tested(draft, family, rate) if wanted and draft.verdict != "unknown" else draft
         for draft, wanted in zip(drafts, judged, strict=True)
@@ -117,12 +124,20 @@ def trials_needed(rate: float) -> int:
     return next(n for n in itertools.count(2) if least_p(n, n) < rate)
 
 
-def _measured(figure: str, at: str, a: Spread, b: Spread) -> Comparison:
-    draft = Comparison(figure=figure, at=at, unit=a.unit, a=a, b=b)
+def pairs_needed(rate: float) -> int:
+    """Pairs that can show a difference at this rate."""
+    return next(n for n in itertools.count(2) if 2.0 ** (1 - n) < rate)
+
+
+def _measured(pair: Pair) -> Comparison:
+    a, b = pair.a, pair.b
+    draft = Comparison(**pair._asdict(), unit=a.unit)
     if a.median is None or b.median is None:
         reason = a.reason or b.reason
         return draft.model_copy(update={"verdict": "unknown", "reason": reason})
     ratio = b.median / a.median if a.median > 0 else None
+    if pair.matched:
+        ratio = float(np.median(np.divide(b.values, a.values)))
     above = mannwhitneyu(b.values, a.values).statistic / (len(a.values) * len(b.values))
     return draft.model_copy(update={"ratio": ratio, "effect": float(2 * above - 1)})
 
@@ -130,33 +145,54 @@ def _measured(figure: str, at: str, a: Spread, b: Spread) -> Comparison:
 def _with_interval(each: Comparison) -> Comparison:
     if each.ratio is None or min(each.a.values) <= 0:
         return each
-    low, high = interval([each.b.values, each.a.values])
+    if each.matched:
+        low, high = interval([np.divide(each.b.values, each.a.values).tolist()])
+    else:
+        low, high = interval([each.b.values, each.a.values])
     return each.model_copy(update={"low": low, "high": high})
 
 
 def _tested(draft: Comparison, family: int, rate: float) -> Comparison:
     n, m = len(draft.a.values), len(draft.b.values)
-    if least_p(n, m) >= rate / family:
-        needed = trials_needed(rate / family)
-        reason = f"{n} and {m} trials; {needed} and {needed} can show a difference"
+    few = n < pairs_needed(rate / family) if draft.matched else least_p(n, m) >= rate / family
+    if few:
+        if draft.matched:
+            reason = f"{n} pairs; {pairs_needed(rate / family)} can show a difference"
+        else:
+            needed = trials_needed(rate / family)
+            reason = f"{n} and {m} trials; {needed} and {needed} can show a difference"
         return draft.model_copy(update={"verdict": "too few trials", "reason": reason})
-    distinct = len({*draft.a.values, *draft.b.values}) == n + m
-    method = "exact" if distinct and n + m <= EXACT_UP_TO else "asymptotic"
-    p = float(mannwhitneyu(draft.b.values, draft.a.values, method=method).pvalue)
-    shown = _detectable(draft.a.values, draft.b.values, rate / family)
+    p = _p_of_pairs(draft) if draft.matched else _p_of_sides(draft)
+    shown = _detectable(draft, rate / family)
     return draft.model_copy(update={"p": p, "detectable": shown})
 
 
-def _detectable(a: Sequence[float], b: Sequence[float], rate: float) -> float | None:
-    """By the power of a t test, of whose efficiency the test by ranks has `EFFICIENCY` at the least
-    (Hodges and Lehmann, Annals of Mathematical Statistics, 1956).
+def _p_of_pairs(draft: Comparison) -> float:
+    apart = np.log(draft.b.values) - np.log(draft.a.values)
+    return float(wilcoxon(apart).pvalue) if apart.any() else 1.0
+
+
+def _p_of_sides(draft: Comparison) -> float:
+    a, b = draft.a.values, draft.b.values
+    distinct = len({*a, *b}) == len(a) + len(b)
+    method = "exact" if distinct and len(a) + len(b) <= EXACT_UP_TO else "asymptotic"
+    return float(mannwhitneyu(b, a, method=method).pvalue)
+
+
+def _detectable(draft: Comparison, rate: float) -> float | None:
+    """By the power of a t test, of whose efficiency the tests by ranks have `EFFICIENCY` at the
+    least (Hodges and Lehmann, Annals of Mathematical Statistics, 1956).
     """
-    if min(*a, *b) <= 0:
+    if min(*draft.a.values, *draft.b.values) <= 0:
         return None
-    logs = [np.log(side) for side in (a, b)]
-    free = len(a) + len(b) - 2
-    deviation = np.sqrt(sum(((side - side.mean()) ** 2).sum() for side in logs) / free)
-    error = deviation * np.sqrt((1 / len(a) + 1 / len(b)) / EFFICIENCY)
+    a, b = np.log(draft.a.values), np.log(draft.b.values)
+    if draft.matched:
+        free, error = len(a) - 1, np.std(b - a, ddof=1) / np.sqrt(len(a))
+    else:
+        free = len(a) + len(b) - 2
+        deviation = np.sqrt(sum(((side - side.mean()) ** 2).sum() for side in (a, b)) / free)
+        error = deviation * np.sqrt(1 / len(a) + 1 / len(b))
+    error /= np.sqrt(EFFICIENCY)
     return float(np.expm1((t.ppf(1 - rate / 2, free) + t.ppf(POWER, free)) * error))
 
 

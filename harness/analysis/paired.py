@@ -1,9 +1,10 @@
 """The figures of two systems side by side: what of them is judged, and over which trials.
 
 The CPU cost is judged by turns: a turn's trials share one test bed and one start of the server,
-whose luck with caches and addresses they share too, so that they count as one, over its loads. It
-is compared without what neighbours on the host added: trials of which they left nothing free are
-left out where others remain, and what slower memory adds is taken off.
+whose luck with caches and addresses they share too, so that they count as one, over its loads. In
+one run the turns of a round are a pair, as the hour was much the same for both. Costs are compared
+without what neighbours on the host added: trials of which they left nothing free are left out where
+others remain, and what slower memory adds is taken off.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from harness.analysis.compare import Comparison, Pair, compare
+from harness.analysis.compare import RATE, Comparison, Pair, compare, pairs_needed
 from harness.analysis.figures import Figure, figures
 from harness.analysis.same_memory import MemoryPart, memory_part
 from harness.analysis.spread import Spread, spread
@@ -21,6 +22,7 @@ from harness.analysis.undisturbed import LEAST_S
 # The answer's own figures; their parts explain them and would only cost the test its power.
 JUDGED = ("server_cpu_total", "memory.total", "http.rate")
 COST = "server_cpu_total"
+LEAST_PAIRS = pairs_needed(RATE / 2)  # where the bytes of a flow are judged beside it
 
 Turns = dict[int, TrialRow]  # the trials at one load, by round
 
@@ -51,10 +53,12 @@ class Paired(NamedTuple):
     memory: MemoryPart | None = None
 
 
-def paired(mine: Measured, theirs: Measured, label: str = "") -> list[Paired]:
+def paired(
+    mine: Measured, theirs: Measured, label: str = "", same_run: bool = False
+) -> list[Paired]:
     """All figures that both have, in the order of A's; each cost that is judged before its loads.
 
-    `label`: what the figures' names begin with.
+    `label`: what the figures' names begin with. `same_run`: they took turns, round by round.
     """
     found: list[Paired] = []
     costs = set()
@@ -64,7 +68,7 @@ def paired(mine: Measured, theirs: Measured, label: str = "") -> list[Paired]:
         is_cost = name.endswith(COST)
         if is_cost and name not in costs:
             costs.add(name)
-            found += _cost(name, label, mine.trials, theirs.trials)
+            found += _cost(name, label, mine.trials, theirs.trials, same_run)
         where = "open flows" if load is None else f"{load:,.0f}/s"
         pair = Pair(label + name, where, figure.spread, theirs.figures[name, load].spread)
         found.append(Paired(pair, is_judged(name) and not is_cost))
@@ -86,7 +90,11 @@ def is_judged(name: str) -> bool:
 
 
 def _cost(
-    name: str, label: str, mine: Sequence[TrialRow], theirs: Sequence[TrialRow]
+    name: str,
+    label: str,
+    mine: Sequence[TrialRow],
+    theirs: Sequence[TrialRow],
+    same_run: bool,
 ) -> list[Paired]:
     """The cost of each turn, over the loads that both had."""
     test = name.removesuffix(COST).removesuffix(": ")
@@ -94,15 +102,21 @@ def _cost(
     loads = [load for load in a if load in b]
     if not loads:
         return []
-    used = [_without_slowed(a[load], b[load]) for load in loads]
-    first, second = [one for one, _ in used], [other for _, other in used]
+    used = {load: _without_slowed(a[load], b[load]) for load in loads}
+    pairs = {load: _in_both(*turns) for load, turns in used.items()} if same_run else {}
+    matched = len({number for turns, _ in pairs.values() for number in turns}) >= LEAST_PAIRS
+    if matched:
+        used = {load: turns for load, turns in pairs.items() if turns[0]}
+    first, second = ([turns[side] for turns in used.values()] for side in (0, 1))
     part = memory_part([_group(turns) for turns in first], [_group(turns) for turns in second])
     before, after = part.factors if part else (None, None)
     one, other = _over_loads(_logarithms(first, before), _logarithms(second, after))
-    where = "every load" if len(loads) > 1 else f"{loads[0]:,.0f}/s"
+    where = "every load" if len(used) > 1 else f"{next(iter(used)):,.0f}/s"
     left_out = sum(len(a[load]) + len(b[load]) for load in loads)
     left_out -= sum(len(turns) for turns in first + second)
-    return [Paired(Pair(label + name, f"{where}, by turns", one, other), True, left_out, part)]
+    by = "pairs of turns" if matched else "turns"
+    pair = Pair(label + name, f"{where}, by {by}", one, other, matched)
+    return [Paired(pair, True, left_out, part)]
 
 
 def _by_load(trials: Sequence[TrialRow], test: str) -> dict[float, Turns]:
@@ -121,6 +135,11 @@ def _without_slowed(a: Turns, b: Turns) -> tuple[Turns, Turns]:
         return {n: t for n, t in known if t.undisturbed is None or t.undisturbed >= LEAST_S}
 
     return (free(a), free(b)) if free(a) and free(b) else (a, b)
+
+
+def _in_both(a: Turns, b: Turns) -> tuple[Turns, Turns]:
+    rounds = sorted(a.keys() & b.keys())
+    return {number: a[number] for number in rounds}, {number: b[number] for number in rounds}
 
 
 def _group(turns: Turns) -> list[tuple[float, float | None]]:

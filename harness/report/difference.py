@@ -68,6 +68,7 @@ def difference(a: Side, b: Side) -> Difference:
             measured(a.summary, of_a),
             measured(b.summary, of_b),
             "" if len(systems) == 1 else f"{of_a}: ",
+            same_run=a.manifest == b.manifest,
         )
     ]
     if not found:
@@ -91,7 +92,10 @@ def _words(found: Paired) -> list[str]:
     """What was done to a figure's trials, besides comparing them."""
     words = []
     if found.left_out:
-        words.append(f"{found.left_out} trials left out, slowed by neighbours from end to end")
+        of_pair = ", or pairs of such" if found.pair.matched else ""
+        words.append(
+            f"{found.left_out} trials left out: slowed by neighbours from end to end{of_pair}"
+        )
     if part := found.memory:
         words.append(
             f"loads from memory that the host's cores share took {part.slower:+.1%} in B, of which "

@@ -13,6 +13,7 @@ from harness.analysis.compare import (
     holm,
     judge,
     least_p,
+    pairs_needed,
     trials_needed,
 )
 from harness.analysis.spread import Spread, spread
@@ -68,9 +69,44 @@ def test_what_could_have_been_shown_is_what_nine_in_ten_simulated_comparisons_sh
     assert 0.84 <= shown.count("different") / 200 <= 0.95
 
 
-def judge_one(a: Spread, b: Spread) -> Comparison:
-    (found,) = judge([Pair("cost", "", a, b)], [True])
+def judge_one(a: Spread, b: Spread, matched: bool = False) -> Comparison:
+    (found,) = judge([Pair("cost", "", a, b, matched)], [True])
     return found
+
+
+def turns(above: float, random: np.random.Generator) -> tuple[Spread, Spread]:
+    """16 of A and of B, scattered by 2.5 %, in an hour that changes both by 10 %."""
+    hour = random.lognormal(0, 0.1, 16)
+    a, b = (median * hour * random.lognormal(0, 0.025, 16) for median in (100, 100 * above))
+    return values_of(a), values_of(b)
+
+
+def test_what_the_hour_did_to_both_of_a_pair_hides_no_difference_and_makes_none() -> None:
+    random = np.random.default_rng(3)
+    equal, dearer = ([turns(above, random) for _ in range(300)] for above in (1.0, 1.05))
+    called = [judge_one(*sides, matched=True).verdict == "different" for sides in equal]
+    assert sum(called) <= 300 * RATE + 3 * (300 * RATE) ** 0.5
+    found = [judge_one(*sides, matched=True) for sides in dearer]
+    assert [each.verdict for each in found].count("different") > 0.9 * 300
+    assert np.median([each.ratio or 0.0 for each in found]) == pytest.approx(1.05, abs=0.005)
+    assert sum(judge_one(*sides).verdict == "different" for sides in dearer) < 0.2 * 300
+
+
+def test_what_pairs_could_have_shown_is_what_nine_in_ten_of_them_show() -> None:
+    random = np.random.default_rng(5)
+    typical = float(
+        np.median([judge_one(*turns(1.0, random), True).detectable or 0.0 for _ in range(300)])
+    )
+    shown = [judge_one(*turns(1 + typical, random), True).verdict for _ in range(300)]
+    assert 0.84 <= shown.count("different") / 300 <= 0.96
+
+
+def test_too_few_pairs_are_never_called_however_clear() -> None:
+    found = judge_one(values_of([1, 1.1, 1.2]), values_of([9, 9.1, 9.2]), matched=True)
+    assert (found.verdict, found.reason) == ("too few trials", "3 pairs; 8 can show a difference")
+    few, enough = (judge_one(values_of([1.0] * n), values_of([2.0] * n), True) for n in (7, 8))
+    assert few.verdict == "too few trials" and enough.verdict == "different"
+    assert pairs_needed(RATE) == 8
 
 
 def test_figures_without_verdict_do_not_weaken_the_others() -> None:

@@ -3,7 +3,7 @@
 import pytest
 
 from harness.analysis.figures import Figure
-from harness.analysis.paired import Measured, Paired, paired
+from harness.analysis.paired import LEAST_PAIRS, Measured, Paired, paired
 from harness.analysis.spread import spread
 from harness.analysis.summary import TrialRow
 
@@ -62,6 +62,19 @@ def test_a_cost_is_judged_by_turns_over_all_loads_and_shown_at_each() -> None:
     pair = cost(one, side([110, 111, 112])).pair
     assert pair.a.values == pytest.approx([100 / 101, 1, 102 / 101])  # trials of a turn are one
     assert pair.b.values == pytest.approx([110 / 101, 111 / 101, 112 / 101])
+
+
+def test_turns_of_one_run_are_compared_in_pairs_where_enough_rounds_had_both() -> None:
+    costs = [100.0 + number for number in range(LEAST_PAIRS + 1)]
+    free_s = [0.2 if number == 3 else 4.0 for number in range(LEAST_PAIRS + 1)]
+    a, b = side(costs, free_s=free_s), side([2 * cost for cost in costs])
+    (found,) = (each for each in paired(a, b, same_run=True) if each.judged)
+    assert found.pair.matched and found.pair.at == "every load, by pairs of turns"
+    assert found.left_out == 4, "the slowed turn, and the other of its pair, at both loads"
+    ratios = [y / x for x, y in zip(found.pair.a.values, found.pair.b.values, strict=True)]
+    assert ratios == pytest.approx([2] * LEAST_PAIRS)
+    (found,) = (each for each in paired(a, side(costs[2:]), same_run=True) if each.judged)
+    assert not found.pair.matched and not cost(a, b).pair.matched
 
 
 def test_at_a_single_load_it_is_the_cost_itself() -> None:
