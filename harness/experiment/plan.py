@@ -1,4 +1,8 @@
-"""The order of a run's trials, and how long each takes: A B A B, so that drift meets both alike."""
+"""The order of a run's trials, and how long each takes.
+
+A B B A: every system once in a round, in the other direction in every second one, so that a drift
+meets all alike, and in no direction only the later ones.
+"""
 
 import itertools
 from collections.abc import Collection, Sequence
@@ -45,7 +49,7 @@ def plan(experiment: Experiment, stored: Collection[Trial] = ()) -> list[Turn]:
     numbers = itertools.count(max((trial.number for trial in stored), default=0) + 1)
     turns = []
     for number in range(1, experiment.rounds + 1):
-        for variant in variants(experiment):
+        for variant in variants(experiment)[:: 1 if number % 2 else -1]:
             if variant.lacking:
                 continue
             holds = [
