@@ -30,7 +30,10 @@ def _of_core(seen: Readings, cpu: int, phase: str) -> float | None:
         seen.growth(metric, phase, cpu=str(cpu)) for metric in ("core.work_time", "core.work_count")
     )
     least = least_seconds(seen, cpu)
-    return spent / count / least - 1 if spent is not None and count and least else None
+    if spent is None or not count or not least:
+        return None
+    # The end of a window, that is in no whole block yet, may have been faster than any block was.
+    return max(spent / count / least - 1, 0.0)
 
 
 def least_seconds(seen: Readings, cpu: int) -> float | None:
