@@ -210,7 +210,7 @@ def _lost(found: Comparison, nearer: Comparison) -> bool:
 
 
 def _doubted(found: Comparison, off: float) -> Comparison:
-    reason = f"what was taken off for memory may be {off:.1%} off, and then there is none"
+    reason = f"what was taken off for the host may be {off:.1%} off, and then there is none"
     return found.model_copy(update={"verdict": "no difference shown", "reason": reason})
 
 

@@ -26,10 +26,13 @@ def server_cost(seen: Readings, cpus: Collection[int], phase: str = "sustain") -
 
     `cpus`: the server's cores. None for a kind that was not read.
     """
-    return seen.once(("server cost", phase, *cpus), lambda: _server_cost(seen, cpus, phase))
+    return seen.once(
+        ("server cost", phase, *cpus),
+        lambda: at_own_speed(seen, cpus, phase, _whole_cost(seen, cpus, phase)),
+    )
 
 
-def _server_cost(seen: Readings, cpus: Collection[int], phase: str) -> Cost:
+def _whole_cost(seen: Readings, cpus: Collection[int], phase: str) -> Cost:
     busy = engine_busy_seconds(seen, "peer", phase)
     if busy is not None:
         sending = seen.growth("engine.sending_time", phase, engine="peer")
@@ -38,7 +41,12 @@ def _server_cost(seen: Readings, cpus: Collection[int], phase: str) -> Cost:
             parts = {"stack": busy - sending, "sending": sending}
     else:
         parts = kernel_seconds(seen, cpus, phase)
-    return at_own_speed(seen, cpus, phase, per_connection(seen, parts, phase))
+    return per_connection(seen, parts, phase)
+
+
+def whole_total(seen: Readings, cpus: Collection[int], phase: str = "sustain") -> float | None:
+    """The same as `server_total`, with what slowed the cores in it."""
+    return sum_of(_whole_cost(seen, cpus, phase).values())
 
 
 def server_total(seen: Readings, cpus: Collection[int], phase: str = "sustain") -> float | None:

@@ -76,7 +76,7 @@ DEFINITIONS = {
         definition="what a load took from memory that no program of this machine keeps in a "
         "core's own caches: how busy the caches and the memory are that all cores of the host "
         "share",
-        source="harness/collect/core_speed.c, in the same time as server_cpu",
+        source="harness/collect/core_speed.c, over the whole sustain window",
     ),
     "beside_polling": Definition(
         unit="us",

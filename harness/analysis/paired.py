@@ -2,9 +2,9 @@
 
 The CPU cost is judged by turns: a turn's trials share one test bed and one start of the server,
 whose luck with caches and addresses they share too, so that they count as one, over its loads. In
-one run the turns of a round are a pair, as the hour was much the same for both. Costs are compared
-without what neighbours on the host added: trials of which they left nothing free are left out where
-others remain, and what slower memory adds is taken off.
+one run the turns of a round are a pair, as the hour was much the same for both. Costs are those of
+whole trials, from which what neighbours on the host added is taken off (`same_host`): of many
+trials that is known better than what one of them took in the slices that were free of neighbours.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,10 +14,9 @@ import numpy as np
 
 from harness.analysis.compare import RATE, Comparison, Pair, compare, pairs_needed
 from harness.analysis.figures import Figure, figures
-from harness.analysis.same_memory import MemoryPart, memory_part
+from harness.analysis.same_host import HostPart, Observed, host_part
 from harness.analysis.spread import Spread, spread
 from harness.analysis.summary import Summary, TrialRow
-from harness.analysis.undisturbed import LEAST_S
 
 # The answer's own figures; their parts explain them and would only cost the test its power.
 JUDGED = ("server_cpu_total", "memory.total", "http.rate")
@@ -44,13 +43,14 @@ def measured(summary: Summary, system: str) -> Measured:
 class Paired(NamedTuple):
     """A figure of both. `judged`: whether it gets a verdict.
 
-    `left_out`: trials of A and B that are not in it; `memory`: what was taken off from the others.
+    `left_out`: trials of A and B without the other of their pair; `host`: what was taken off from
+    the others.
     """
 
     pair: Pair
     judged: bool
     left_out: int = 0
-    memory: MemoryPart | None = None
+    host: HostPart | None = None
 
 
 def paired(
@@ -76,11 +76,11 @@ def paired(
 
 
 def compare_paired(found: Sequence[Paired]) -> list[Comparison]:
-    """Each compared; a difference has to stand even if what was taken off for memory is off."""
+    """Each compared; a difference has to stand even if what was taken off is off."""
     return compare(
         [each.pair for each in found],
         [each.judged for each in found],
-        unsure=[each.memory.unsure if each.memory else 0.0 for each in found],
+        unsure=[each.host.unsure if each.host else 0.0 for each in found],
     )
 
 
@@ -102,13 +102,13 @@ def _cost(
     loads = [load for load in a if load in b]
     if not loads:
         return []
-    used = {load: _without_slowed(a[load], b[load]) for load in loads}
+    used = {load: (a[load], b[load]) for load in loads}
     pairs = {load: _in_both(*turns) for load, turns in used.items()} if same_run else {}
     matched = len({number for turns, _ in pairs.values() for number in turns}) >= LEAST_PAIRS
     if matched:
         used = {load: turns for load, turns in pairs.items() if turns[0]}
     first, second = ([turns[side] for turns in used.values()] for side in (0, 1))
-    part = memory_part([_group(turns) for turns in first], [_group(turns) for turns in second])
+    part = host_part([_group(turns) for turns in first], [_group(turns) for turns in second])
     before, after = part.factors if part else (None, None)
     one, other = _over_loads(_logarithms(first, before), _logarithms(second, after))
     where = "every load" if len(used) > 1 else f"{next(iter(used)):,.0f}/s"
@@ -127,36 +127,37 @@ def _by_load(trials: Sequence[TrialRow], test: str) -> dict[float, Turns]:
     return found
 
 
-def _without_slowed(a: Turns, b: Turns) -> tuple[Turns, Turns]:
-    """Chosen by the time that neighbours left free, never by what the server took."""
-
-    def free(turns: Turns) -> Turns:
-        known = turns.items()
-        return {n: t for n, t in known if t.undisturbed is None or t.undisturbed >= LEAST_S}
-
-    return (free(a), free(b)) if free(a) and free(b) else (a, b)
-
-
 def _in_both(a: Turns, b: Turns) -> tuple[Turns, Turns]:
     rounds = sorted(a.keys() & b.keys())
     return {number: a[number] for number in rounds}, {number: b[number] for number in rounds}
 
 
-def _group(turns: Turns) -> list[tuple[float, float | None]]:
-    return [(trial.server_cpu_total or 0.0, trial.load_time) for trial in turns.values()]
+def _group(turns: Turns) -> list[Observed]:
+    return [
+        Observed(each.whole_cpu_total or 0.0, each.load_time, each.call_time)
+        for each in turns.values()
+    ]
 
 
 def _logarithms(
     loads: Sequence[Turns], factors: Sequence[Sequence[float]] | None
 ) -> list[dict[int, float]]:
-    """Of the costs at each load by round, each times its factor."""
-    by = factors or [[1.0] * len(turns) for turns in loads]
+    """Of the costs at each load by round: of whole trials times their factors, or else of what was
+    free of neighbours in each.
+    """
+    if factors is None:
+        costs = [[trial.server_cpu_total or 0.0 for trial in turns.values()] for turns in loads]
+    else:
+        costs = [
+            [
+                (each.whole_cpu_total or 0.0) * by
+                for each, by in zip(turns.values(), part, strict=True)
+            ]
+            for turns, part in zip(loads, factors, strict=True)
+        ]
     return [
-        {
-            number: float(np.log((trial.server_cpu_total or 0.0) * factor))
-            for (number, trial), factor in zip(turns.items(), of_load, strict=True)
-        }
-        for turns, of_load in zip(loads, by, strict=True)
+        dict(zip(turns, np.log(part).tolist(), strict=True))
+        for turns, part in zip(loads, costs, strict=True)
     ]
 
 

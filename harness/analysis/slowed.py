@@ -19,9 +19,18 @@ def slowed_share(seen: Readings, cpus: Collection[int], phase: str = "sustain") 
     return sum(known) / len(known) if known and len(known) == len(shares) else None
 
 
-def whole_load_seconds(seen: Readings, phase: str = "sustain") -> float | None:
+def load_seconds(seen: Readings, phase: str = "sustain") -> float | None:
     """What a load from beyond a core's own caches took, mean of the cores; None when not read."""
-    spent, count = (seen.growth(metric, phase) for metric in ("core.load_time", "core.work_count"))
+    return _mean_seconds(seen, "core.load_time", phase)
+
+
+def call_seconds(seen: Readings, phase: str = "sustain") -> float | None:
+    """What a pair of known system calls took on the server's cores; None when not read."""
+    return _mean_seconds(seen, "core.call_time", phase)
+
+
+def _mean_seconds(seen: Readings, metric: str, phase: str) -> float | None:
+    spent, count = seen.growth(metric, phase), seen.growth("core.work_count", phase)
     return spent / count if spent is not None and count else None
 
 

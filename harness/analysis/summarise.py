@@ -18,6 +18,7 @@ from harness.analysis.memory import Merged
 from harness.analysis.memory_summary import summarise_memory
 from harness.analysis.published import Recomputed
 from harness.analysis.readings import Readings
+from harness.analysis.slowed import call_seconds, load_seconds
 from harness.analysis.spread import Spread, spread
 from harness.analysis.summary import (
     HttpFigures,
@@ -27,7 +28,7 @@ from harness.analysis.summary import (
     Summary,
     TrialRow,
 )
-from harness.analysis.undisturbed import load_seconds, undisturbed
+from harness.analysis.undisturbed import undisturbed
 from harness.model import Change, Trial
 
 NANOSECONDS = 1e9
@@ -150,7 +151,7 @@ def _level(test: str, offered: float, trials: list[Readings], context: Context) 
         threads=by_kind(breakdown.thread_cost, context.server_cpus),
         hardware=by_kind(breakdown.hardware_cost, context.server_cpus, "1", no_cycles),
         undisturbed=over(lambda seen: _undisturbed_seconds(seen, context), "s", NOT_CUT),
-        load_time=over(lambda seen: _load_time(seen, context), "ns"),
+        load_time=over(lambda seen: _nanoseconds(load_seconds(seen)), "ns"),
         closure=over(closed, "1"),
         generator_cpu=by_kind(
             http.client_cost if test else cpu.generator_cost, context.load_cpus, reason=shared
@@ -183,8 +184,7 @@ def _undisturbed_seconds(seen: Readings, context: Context) -> float | None:
     return found.seconds if found else None
 
 
-def _load_time(seen: Readings, context: Context) -> float | None:
-    seconds = load_seconds(seen, context.server_cpus)
+def _nanoseconds(seconds: float | None) -> float | None:
     return None if seconds is None else seconds * NANOSECONDS
 
 
@@ -229,8 +229,10 @@ def _row(seen: Readings, context: Context) -> TrialRow:
         failed=flows.failed(trial),
         retransmitted=flows.retransmitted(trial),
         server_cpu_total=None if hold else cpu.server_total(seen, context.server_cpus),
+        whole_cpu_total=None if hold else cpu.whole_total(seen, context.server_cpus),
         undisturbed=None if hold else _undisturbed_seconds(seen, context),
-        load_time=None if hold else _load_time(seen, context),
+        load_time=None if hold else _nanoseconds(load_seconds(seen)),
+        call_time=None if hold else _nanoseconds(call_seconds(seen)),
         flags=trial.flags + ([f"in no figure: {trial.set_aside}"] if trial.set_aside else []),
         set_aside=trial.set_aside,
         checks=[] if trial.set_aside else _checks(seen, context.server_cpus),

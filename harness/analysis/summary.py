@@ -170,7 +170,9 @@ class Factor(Part):
 class TrialRow(Part):
     """One trial, kept whatever it showed. `set_aside`: why it is in no figure; empty for most.
 
-    `undisturbed` (seconds) and `load_time` (nanoseconds) as of its `Level`.
+    `undisturbed` (seconds) and `load_time` (nanoseconds) as of its `Level`. `whole_cpu_total`: the
+    server's cost over the whole sustain window, undisturbed or not, us. `call_time`: what two known
+    system calls took on its cores meanwhile, nanoseconds.
     """
 
     number: int
@@ -184,8 +186,10 @@ class TrialRow(Part):
     failed: int
     retransmitted: int
     server_cpu_total: float | None
+    whole_cpu_total: float | None = None
     undisturbed: float | None = None
     load_time: float | None = None
+    call_time: float | None = None
     flags: list[str]
     set_aside: str = ""
     checks: list[Check]

@@ -3,7 +3,7 @@
 A neighbour on the host comes and goes within a second, so that hardly a trial is free of it, but
 many slices of a tenth of a second are. They are chosen by the time of a piece of known work, never
 by what the server took. What neighbours on other cores take of the caches and of the memory that
-all share stays in them; how long a load from there takes tells how much that is (`same_memory`).
+all share stays in them; how long a load from there takes tells how much that is (`same_host`).
 """
 
 from collections.abc import Collection, Sequence
@@ -14,12 +14,7 @@ import numpy as np
 from harness.analysis.core_time import own_series
 from harness.analysis.flows import completed_rate, is_http, kept_up
 from harness.analysis.readings import Readings
-from harness.analysis.slowed import (
-    SLOWED_LIMIT,
-    least_seconds,
-    slowed_share,
-    whole_load_seconds,
-)
+from harness.analysis.slowed import SLOWED_LIMIT, least_seconds, slowed_share
 from harness.model import Sample
 
 LEAST_S = 1.0  # with less, a trial is disturbed
@@ -91,12 +86,6 @@ def slowed_by(seen: Readings, cpus: Collection[int]) -> float | None:
     """By how much longer a piece of known work took than it can, while a trial's cost was taken."""
     found = undisturbed(seen, cpus)
     return found.slowed if found and found.enough else slowed_share(seen, cpus)
-
-
-def load_seconds(seen: Readings, cpus: Collection[int]) -> float | None:
-    """What a load from beyond a core's own caches took meanwhile; None when not read."""
-    found = undisturbed(seen, cpus)
-    return found.load_s if found and found.enough else whole_load_seconds(seen)
 
 
 def _edges(seen: Readings, cpus: Collection[int]) -> np.ndarray:

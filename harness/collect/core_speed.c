@@ -1,4 +1,4 @@
-// Does the same two small pieces of work on one core every 40 ms and says how long they took.
+// Does the same three small pieces of work on one core every 40 ms and says how long they took.
 // Usage: core_speed CPU DESCRIPTOR, with the descriptor of the memory in which `Speed` is kept.
 //
 // The first is six additions and shifts side by side that need nothing but the core's arithmetic
@@ -8,7 +8,12 @@
 // The second are loads, each of an address that the one before told, from memory that was last
 // touched some seconds ago: whatever runs on the core has pushed it out of the core's own caches
 // and translation buffers by then. How long they take is up to the caches and the memory that the
-// core shares with the rest of the host. It ends with the program that reads it.
+// core shares with the rest of the host.
+//
+// The third are system calls: bytes through a pair of sockets, the kernel's code and memory as a
+// server uses them, brought into the caches just before. A neighbour on the same core that takes its
+// caches, or its decoders, makes them take longer, as it does a server. It ends with the program
+// that reads it.
 
 #define _GNU_SOURCE
 #include <poll.h>
@@ -16,10 +21,13 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <time.h>
+#include <unistd.h>
 
 enum { kLoops = 6000, kRuns = 3, kLeastPause = 30, kMorePause = 20, kPriority = 2, kBlock = 8 };
 enum { kLine = 64, kLines = (1 << 20) / kLine, kLoads = 16 };
+enum { kCalls = 4, kBytes = 100 };
 
 // Laid out as `Speed` in core_speed.py. `version` is odd while it is being written.
 struct Speed {
@@ -28,6 +36,7 @@ struct Speed {
   uint64_t sum_ns;
   uint64_t least_ns;  // mean of a block of works in a row
   uint64_t sum_loads_ns;  // of kLoads loads each time
+  uint64_t sum_calls_ns;  // of kCalls pairs of calls each time
 };
 
 // A line says which one is loaded next: all of them, in an order that nothing guesses.
@@ -37,6 +46,7 @@ struct Line {
 };
 static struct Line* lines;
 static uint32_t at_line;
+static int sockets[2];
 
 static uint64_t now_ns(void) {
   struct timespec time;
@@ -64,6 +74,15 @@ static uint64_t loads_ns(void) {
   uint64_t began = now_ns();
   for (int load = 0; load < kLoads; ++load) at_line = lines[at_line].next;
   __asm__ volatile("" : : "r"(at_line));
+  return now_ns() - began;
+}
+
+static uint64_t calls_ns(void) {
+  char bytes[kBytes] = {0};
+  uint64_t began = now_ns();
+  for (int call = 0; call < kCalls; ++call)
+    if (write(sockets[0], bytes, kBytes) != kBytes || read(sockets[1], bytes, kBytes) != kBytes)
+      _exit(1);
   return now_ns() - began;
 }
 
@@ -103,6 +122,7 @@ int main(int count, char** arguments) {
   CPU_SET(atoi(arguments[1]), &cpus);
   struct sched_param priority = {.sched_priority = kPriority};
   if (speed == MAP_FAILED || !make_lines() || sched_setaffinity(0, sizeof cpus, &cpus) ||
+      socketpair(AF_UNIX, SOCK_STREAM, 0, sockets) ||
       sched_setscheduler(0, SCHED_FIFO, &priority))
     return 1;
   struct pollfd reader = {.fd = 0};  // a pipe that ends with the reader
@@ -111,9 +131,12 @@ int main(int count, char** arguments) {
   while (!poll(&reader, 1, kLeastPause + rand() % kMorePause)) {
     work_ns();  // brings the program back into the caches
     uint64_t spent = middle_ns(work_ns), loads = middle_ns(loads_ns);
+    calls_ns();  // the same for the kernel's part
+    uint64_t calls = middle_ns(calls_ns);
     __atomic_add_fetch(&speed->version, 1, __ATOMIC_SEQ_CST);
     speed->sum_ns += spent;
     speed->sum_loads_ns += loads;
+    speed->sum_calls_ns += calls;
     block_ns += spent;
     if (++speed->count % kBlock == 0) {
       if (block_ns / kBlock < speed->least_ns) speed->least_ns = block_ns / kBlock;

@@ -13,14 +13,14 @@ from pydantic import BaseModel, ConfigDict
 from scipy.stats import binomtest
 
 from harness.analysis.compare import Comparison, Pair, compare
-from harness.analysis.same_memory import MemoryPart, memory_part
+from harness.analysis.same_host import Felt, HostPart, Observed, host_part
 from harness.analysis.spread import Spread, interval, spread
 from harness.gate.trial import FOREIGN_LIMIT, GateTrial, foreign_share, judged, slowed_share
 
 # Trials are corrected for it; the correction may be a third of it off.
 SLOWED_EXCUSE = 0.10
 UNIT = "connections/s"
-NO_PART = MemoryPart(([[]], [[]]), 0.0, 0.0, 0.0)  # memory was not measured
+NO_PART = HostPart(([[]], [[]]), Felt(0.0, 0.0), Felt(0.0, 0.0), 0.0)  # nothing was read
 
 Outcome = Literal["holds", "below", "cannot tell"]
 
@@ -31,7 +31,7 @@ class Verdict(BaseModel):
     `low`, `high`: its bootstrap interval at 95 %. `floor`: the least ratio that is wanted. `rate`:
     how often a verdict on a server exactly at the floor is wrong. `why`: what keeps it from
     telling, and what would help; empty for the other outcomes.
-    `slower`, `felt`: of the memory that all cores share, as in `MemoryPart`; it is corrected for.
+    `slower`, `felt`: of the memory that all cores share, as in `HostPart`; it is corrected for.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -56,7 +56,7 @@ def against_baseline(
     """Whether `now` is not below the baseline less `tolerance` (0.03 is 3 %)."""
     floor = 1 - tolerance
     before, after = judged(baseline, now), judged(now, baseline)
-    part = memory_part([_costs(before)], [_costs(after)]) or NO_PART
+    part = host_part([_costs(before)], [_costs(after)]) or NO_PART
     wanted, seen = (
         _spread(trials, factors)
         for trials, (factors,) in zip((before, after), part.factors, strict=True)
@@ -65,8 +65,8 @@ def against_baseline(
     (found,) = compare([Pair("cps", "", least, seen)], [True], rate, [part.unsure])
     assert found.ratio is not None and found.effect is not None
     reason = found.reason
-    if reason and part.slower:
-        reason = f"memory is {part.slower:+.0%} against the baseline: {reason}"
+    if reason and part.loads.slower:
+        reason = f"memory is {part.loads.slower:+.0%} against the baseline: {reason}"
     verdict = Verdict(
         outcome=_outcome(found),
         wanted=wanted,
@@ -77,15 +77,15 @@ def against_baseline(
         floor=floor,
         p=found.p,
         rate=rate,
-        slower=part.slower,
-        felt=part.felt,
+        slower=part.loads.slower,
+        felt=part.loads.felt,
     )
     return _excused(verdict, after, reason)
 
 
-def _costs(trials: Sequence[GateTrial]) -> list[tuple[float, float | None]]:
-    """What a connection took of whole cores, and a load meanwhile."""
-    return [(1 / trial.cps, trial.load_ns) for trial in trials]
+def _costs(trials: Sequence[GateTrial]) -> list[Observed]:
+    """What a connection took of whole cores, and a load meanwhile, while nothing slowed them."""
+    return [Observed(1 / trial.cps, trial.load_ns) for trial in trials]
 
 
 def _outcome(found: Comparison) -> Outcome:

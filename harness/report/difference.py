@@ -92,14 +92,14 @@ def _words(found: Paired) -> list[str]:
     """What was done to a figure's trials, besides comparing them."""
     words = []
     if found.left_out:
-        of_pair = ", or pairs of such" if found.pair.matched else ""
+        words.append(f"{found.left_out} trials left out: the other one of the pair is missing")
+    if part := found.host:
         words.append(
-            f"{found.left_out} trials left out: slowed by neighbours from end to end{of_pair}"
-        )
-    if part := found.memory:
-        words.append(
-            f"loads from memory that the host's cores share took {part.slower:+.1%} in B, of which "
-            f"{part.felt:.2f} is felt (known to {part.unsure:.1%}) and was taken off"
+            "what neighbours on the host added was taken off, from B by "
+            f"{part.taken_off:+.1%} more than from A (known to {part.unsure:.1%}): loads from "
+            f"memory that all cores share took {part.loads.slower:+.1%} in B, system calls "
+            f"{part.calls.slower:+.1%}, of which {part.loads.felt:.2f} and {part.calls.felt:.2f} "
+            "are felt"
         )
     where = f"{found.pair.figure} at {found.pair.at}"
     return [f"{where}: {'; '.join(words)}"] if words and found.judged else []

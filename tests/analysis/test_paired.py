@@ -13,7 +13,7 @@ LOADS = (1000.0, 2000.0)
 def side(
     costs: list[float],
     load_times: list[float] | None = None,
-    free_s: list[float] | None = None,
+    call_times: list[float] | None = None,
     loads: tuple[float, ...] = LOADS,
 ) -> Measured:
     """A turn for each cost; at the second load connections cost half of it."""
@@ -32,7 +32,8 @@ def side(
                     failed=0,
                     retransmitted=0,
                     server_cpu_total=cost / (at + 1),
-                    undisturbed=free_s[number] if free_s else None,
+                    whole_cpu_total=cost / (at + 1) * (call_times[number] if call_times else 1),
+                    call_time=call_times[number] if call_times else None,
                     load_time=load_times[number] if load_times else None,
                     flags=[],
                     checks=[],
@@ -66,11 +67,11 @@ def test_a_cost_is_judged_by_turns_over_all_loads_and_shown_at_each() -> None:
 
 def test_turns_of_one_run_are_compared_in_pairs_where_enough_rounds_had_both() -> None:
     costs = [100.0 + number for number in range(LEAST_PAIRS + 1)]
-    free_s = [0.2 if number == 3 else 4.0 for number in range(LEAST_PAIRS + 1)]
-    a, b = side(costs, free_s=free_s), side([2 * cost for cost in costs])
+    a, b = side(costs), side([2 * cost for cost in costs])
+    a = a._replace(trials=[trial for trial in a.trials if trial.round != 3])
     (found,) = (each for each in paired(a, b, same_run=True) if each.judged)
     assert found.pair.matched and found.pair.at == "every load, by pairs of turns"
-    assert found.left_out == 4, "the slowed turn, and the other of its pair, at both loads"
+    assert found.left_out == 2, "the other turn of the pair that lacks one, at both loads"
     ratios = [y / x for x, y in zip(found.pair.a.values, found.pair.b.values, strict=True)]
     assert ratios == pytest.approx([2] * LEAST_PAIRS)
     (found,) = (each for each in paired(a, side(costs[2:]), same_run=True) if each.judged)
@@ -82,12 +83,19 @@ def test_at_a_single_load_it_is_the_cost_itself() -> None:
     assert pair.at == "1,000/s, by turns" and pair.b.values == pytest.approx([110, 111])
 
 
-def test_trials_that_were_slowed_from_end_to_end_are_left_out_where_others_remain() -> None:
-    a, b = side([100, 150, 101], free_s=[3, 0.2, 3]), side([110, 111, 112], free_s=[3, 3, 3])
+def test_what_neighbours_added_to_whole_trials_is_taken_off() -> None:
+    calls = [1.0, 1.1, 1.2, 1.3]
+    a, b = side([100] * 4, call_times=calls), side([110] * 4, call_times=calls[::-1])
     found = cost(a, b)
-    assert found.left_out == 2 and len(found.pair.a.values) == 2 and found.pair.a.maximum < 1.01  # type: ignore[operator]
-    assert cost(side([100, 150], free_s=[0.1, 0.2]), b).left_out == 0
-    assert cost(side([100, 150]), b).left_out == 0, "where it is not known"
+    assert found.host and found.host.calls.felt == pytest.approx(1)
+    assert found.pair.a.values == pytest.approx([1] * 4)
+    assert found.pair.b.values == pytest.approx([1.1] * 4)
+
+
+def test_with_too_few_trials_to_know_that_costs_are_of_what_was_undisturbed() -> None:
+    found = cost(side([100, 101], call_times=[1.1, 1.2]), side([110, 111], call_times=[1.2, 1.1]))
+    assert found.host is None
+    assert found.pair.b.values == pytest.approx([110 / 100.5, 111 / 100.5], rel=0.001)
 
 
 def test_a_turn_that_lacks_a_load_is_no_cheaper_for_that() -> None:
@@ -100,8 +108,8 @@ def test_what_slower_memory_added_is_taken_off_where_the_loads_of_all_trials_are
     usual, slow = [200.0, 210, 220, 230], [260.0, 270, 280, 290]
     a, b = (side([load / 2 for load in loads], loads) for loads in (usual, slow))
     found = cost(a, b)
-    assert found.memory and found.memory.felt == pytest.approx(1.0)
+    assert found.host and found.host.loads.felt == pytest.approx(1.0)
     assert found.pair.b.values == pytest.approx([1, 1, 1, 1])
     blind = side([load / 2 for load in slow])
-    assert cost(a, blind).memory is None
+    assert cost(a, blind).host is None
     assert cost(a, blind).pair.b.median == pytest.approx(275 / 215, rel=0.01)
