@@ -133,28 +133,24 @@ def _in_both(a: Turns, b: Turns) -> tuple[Turns, Turns]:
 
 
 def _group(turns: Turns) -> list[Observed]:
-    return [
-        Observed(each.whole_cpu_total or 0.0, each.load_time, each.call_time)
-        for each in turns.values()
-    ]
+    return [Observed(_seen(each), each.load_time, each.call_time) for each in turns.values()]
+
+
+def _seen(trial: TrialRow) -> float:
+    """Its cost before anything is taken off: of the whole trial, if it is known how slow its cores
+    were, and else of the slices that were free of neighbours.
+    """
+    return (trial.whole_cpu_total if trial.call_time else trial.server_cpu_total) or 0.0
 
 
 def _logarithms(
     loads: Sequence[Turns], factors: Sequence[Sequence[float]] | None
 ) -> list[dict[int, float]]:
-    """Of the costs at each load by round: of whole trials times their factors, or else of what was
-    free of neighbours in each.
-    """
-    if factors is None:
-        costs = [[trial.server_cpu_total or 0.0 for trial in turns.values()] for turns in loads]
-    else:
-        costs = [
-            [
-                (each.whole_cpu_total or 0.0) * by
-                for each, by in zip(turns.values(), part, strict=True)
-            ]
-            for turns, part in zip(loads, factors, strict=True)
-        ]
+    """Of the costs at each load by round, each times its factor; of the free slices without any."""
+    costs = [[trial.server_cpu_total or 0.0 for trial in turns.values()] for turns in loads]
+    if factors is not None:
+        seen = [[_seen(trial) for trial in turns.values()] for turns in loads]
+        costs = [np.multiply(*each).tolist() for each in zip(seen, factors, strict=True)]
     return [
         dict(zip(turns, np.log(part).tolist(), strict=True))
         for turns, part in zip(loads, costs, strict=True)
