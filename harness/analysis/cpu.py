@@ -33,6 +33,10 @@ def server_cost(seen: Readings, cpus: Collection[int], phase: str = "sustain") -
 
 
 def _whole_cost(seen: Readings, cpus: Collection[int], phase: str) -> Cost:
+    return seen.once(("whole cost", phase, *cpus), lambda: _cost_of_window(seen, cpus, phase))
+
+
+def _cost_of_window(seen: Readings, cpus: Collection[int], phase: str) -> Cost:
     busy = engine_busy_seconds(seen, "peer", phase)
     if busy is not None:
         sending = seen.growth("engine.sending_time", phase, engine="peer")

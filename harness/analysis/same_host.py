@@ -119,6 +119,6 @@ def _felt(
     moved = np.ptp(x, axis=0) > 0
     felt = np.zeros(len(MOST_FELT))
     if moved.any():
-        felt[moved] = lsq_linear(x[:, moved], y, (0.0, np.array(MOST_FELT)[moved])).x
+        felt[moved] = lsq_linear(x[:, moved], y, (0.0, np.array(MOST_FELT)[moved]), method="bvls").x
     left = y - x @ felt
     return felt, np.linalg.pinv(x.T @ x) * (left @ left / free)

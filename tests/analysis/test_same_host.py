@@ -73,7 +73,7 @@ def test_what_memory_does_not_explain_is_left_alone() -> None:
     far = trials(14, 100, felt=4.0)
     for group, wanted in ((unmoved, 0.0), (faster, 0.0), (far, MOST_FELT[0])):
         part = host_part([group], [group])
-        assert part and part.loads.felt == pytest.approx(wanted, abs=1e-3)
+        assert part and part.loads.felt == pytest.approx(wanted, abs=1e-9)
         assert math.isclose(part.loads.slower, 0.0) and math.isclose(part.unsure, 0.0)
 
 
