@@ -32,6 +32,7 @@ from tools.failures import accept_queue_overflows, told
 from tools.figures import Figure, Measured, number, report, say
 from tools.machine import cpus
 
+from harness.collect.cpu_account import Detail
 from harness.errors import StackcostError
 from harness.load.trex_config import Port, TrexConfig
 from harness.testbed import network
@@ -189,7 +190,7 @@ def of_engine(bed: LocalTestbed, nginx: NginxKernel, interface: str, cps: float)
             before = busy_seconds(engine)
             requests = count_requests(nginx)
             busy = busy_seconds(engine) - before
-        with core_time(bed.cpus.load[0], split_at_syscalls=True) as split:
+        with core_time(bed.cpus.load[0], Detail.SYSTEM_CALLS) as split:
             split_requests = count_requests(nginx)
         client = engine.client.stats()["traffic"]["client"]
         failed = told(interface, client, overflows.count())

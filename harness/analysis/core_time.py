@@ -15,6 +15,7 @@ from harness.collect.cpu_time import CpuSeconds, cpu_seconds, seconds_by_process
 from harness.model import Sample
 
 POLL_THREAD = "napi/"  # what the kernel names threads that poll an interface
+SOFTIRQ_THREAD = "ksoftirqd/"  # and those that run softirqs when there are many
 POLL_ROLE = "receive-poll"  # what a server that lists them among its processes calls them
 Cost = dict[str, float | None]
 
@@ -58,7 +59,8 @@ def _user_share(seen: Readings, cpus: Collection[int], phase: str) -> float | No
 def foreign_share(seen: Readings, cpus: Collection[int], phase: str = "sustain") -> float | None:
     """Share (0 to 1) of the server's cores that programs other than the server took.
 
-    Not of others are, on shared cores, clients, what stands behind the server, and the harness.
+    Not of others are the kernel's threads for packets and softirqs and, on shared cores, clients,
+    what stands behind the server, and the harness.
     """
     if _process_seconds(seen, cpus, phase) is None:
         return None
@@ -70,7 +72,7 @@ def foreign_share(seen: Readings, cpus: Collection[int], phase: str = "sustain")
         spent
         for cpu in cpus
         for (process, command), spent in seconds_by_process(samples, window, cpu).items()
-        if str(process) not in known and not command.startswith(POLL_THREAD)
+        if str(process) not in known and not command.startswith((POLL_THREAD, SOFTIRQ_THREAD))
     )
     return foreign / (window.length * len(cpus))
 

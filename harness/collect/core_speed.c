@@ -1,4 +1,4 @@
-// Does the same three small pieces of work on one core every 40 ms and says how long they took.
+// Does the same three small pieces of work on one core every 50 ms and says how long they took.
 // Usage: core_speed CPU DESCRIPTOR, with the descriptor of the memory in which `Speed` is kept.
 //
 // The first is six additions and shifts side by side that need nothing but the core's arithmetic
@@ -25,9 +25,9 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { kLoops = 6000, kRuns = 3, kLeastPause = 30, kMorePause = 20, kPriority = 2, kBlock = 8 };
+enum { kLoops = 6000, kRuns = 3, kLeastPause = 40, kMorePause = 20, kPriority = 2, kBlock = 8 };
 enum { kLine = 64, kLines = (1 << 20) / kLine, kLoads = 16 };
-enum { kCalls = 4, kBytes = 100 };
+enum { kCalls = 2, kBytes = 100 };
 
 // Laid out as `Speed` in core_speed.py. `version` is odd while it is being written.
 struct Speed {

@@ -4,7 +4,7 @@ A virtual machine's core may share its arithmetic units with a neighbour's, as t
 thread of one physical core. The neighbour makes it slower by up to a half, for a second or a
 minute, and no counter of the kernel says so: nothing was stolen. A trial in that time
 measures the neighbour. So does one in which neighbours take more of the caches and the memory
-bandwidth that all cores of the host share. All works take 0.3 to 0.5 % of a core.
+bandwidth that all cores of the host share. All works take 0.2 % of a core.
 """
 
 import ctypes
@@ -21,13 +21,13 @@ from harness.model import Collector, Kind, Metric, Sample
 from harness.testbed.namespace import compile_program, end_group
 
 SOURCE = Path(__file__).with_name("core_speed.c")
-WORK = "known work every 40 ms (core_speed.c)"
+WORK = "known work every 50 ms (core_speed.c)"
 WORK_TIME = Metric("core.work_time", "s", Kind.COUNTER, WORK)
 WORK_COUNT = Metric("core.work_count", "1", Kind.COUNTER, WORK)
 LOAD_TIME = Metric("core.load_time", "s", Kind.COUNTER, WORK)
 CALL_TIME = Metric("core.call_time", "s", Kind.COUNTER, WORK)
 WORK_LEAST = Metric("core.work_least", "s", Kind.GAUGE, WORK)
-LOADS, CALLS = 16, 4  # kLoads and kCalls of core_speed.c
+LOADS, CALLS = 16, 2  # kLoads and kCalls of core_speed.c
 NANOSECOND = 1e-9
 NONE_YET = 2**64 - 1
 

@@ -12,7 +12,8 @@
 //
 // BTF-typed raw tracepoints: they need no tracefs, and cost a few nanoseconds each. With
 // TRACE_SYSCALLS task time is split into user and system at every system call; without, all of
-// it is booked as system and the reader knows not to tell them apart.
+// it is booked as system and the reader knows not to tell them apart. With TASKS_ONLY interrupts and
+// softirqs are not told apart from what they came on top of.
 
 // clang-format off
 #include <linux/bpf.h>  // first: the others need its types
@@ -27,6 +28,28 @@
 #define MAX_TASKS 16384
 #define RECENT 8  // a power of two
 #define KERNEL_THREAD 0x00200000  // PF_KTHREAD, include/linux/sched.h
+
+// Laid out as `TaskKey`, `Task` and, of the slots, `Slot` in cpu_account.py.
+struct TaskKey {
+  __u32 cpu;
+  __u32 thread;
+};
+
+struct Task {
+  __u64 user;
+  __u64 system;
+  __u32 process;
+  char command[16];
+};
+
+// Tasks that ran last on a CPU, by the lower bits of their number: a core that goes to and fro
+// between a few tasks finds them here for a third of what the table of all costs.
+struct Recent {
+  struct {
+    struct Task task;
+    __u32 thread;  // 0 for none
+  } slots[RECENT];
+};
 
 // Laid out as `Account` in cpu_account.py. Nanoseconds; `since` and `until` of CLOCK_MONOTONIC.
 struct Account {
@@ -46,19 +69,7 @@ struct Account {
   __u32 in_interrupt;
   __u32 in_user;
   __u32 in_idle;
-};
-
-// Laid out as `TaskKey` and `Task` in cpu_account.py.
-struct TaskKey {
-  __u32 cpu;
-  __u32 thread;
-};
-
-struct Task {
-  __u64 user;
-  __u64 system;
-  __u32 process;
-  char command[16];
+  struct Recent recent;
 };
 
 struct {
@@ -67,22 +78,6 @@ struct {
   __type(key, __u32);
   __type(value, struct Account);
 } accounts SEC(".maps");
-
-// Tasks that ran last on a CPU, by the lower bits of their number: a core that goes to and fro
-// between a few tasks finds them here for a third of what the table of all costs.
-struct Recent {
-  struct {
-    struct Task task;
-    __u32 thread;  // 0 for none
-  } slots[RECENT];
-};
-
-struct {
-  __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-  __uint(max_entries, 1);
-  __type(key, __u32);
-  __type(value, struct Recent);
-} recent SEC(".maps");
 
 struct {
   __uint(type, BPF_MAP_TYPE_HASH);
@@ -203,9 +198,7 @@ static __always_inline void settle(struct Account* account, struct task_struct* 
   if (!user && !system) return;
   account->settled_user += user;
   account->settled_system += system;
-  __u32 first = 0;
-  struct Recent* all = bpf_map_lookup_elem(&recent, &first);
-  if (!all) return;
+  struct Recent* all = &account->recent;
   __u32 thread = current->pid, at = thread % RECENT;
   struct Task* task = &all->slots[at].task;
   if (all->slots[at].thread != thread) {
@@ -219,6 +212,8 @@ static __always_inline void settle(struct Account* account, struct task_struct* 
   task->user += user;
   task->system += system;
 }
+
+#ifndef TASKS_ONLY
 
 SEC("tp_btf/softirq_entry")
 int BPF_PROG(enter_softirq, unsigned int vector) {
@@ -268,6 +263,8 @@ INTERRUPT(call_function, 2)
 INTERRUPT(call_function_single, 3)
 INTERRUPT(irq_work, 4)
 
+#endif
+
 SEC("tp_btf/sched_switch")
 int BPF_PROG(switch_task, _Bool preempt, struct task_struct* from, struct task_struct* to) {
   struct Account* account = book_alone();
@@ -310,10 +307,9 @@ int BPF_PROG(leave_syscall) {
 SEC("raw_tp")
 int update_account(void* context) {
   struct Account* account = book();
-  if (account) settle(account, (struct task_struct*)bpf_get_current_task_btf());
-  __u32 first = 0;
-  struct Recent* all = bpf_map_lookup_elem(&recent, &first);
-  if (!all) return 0;
+  if (!account) return 0;
+  settle(account, (struct task_struct*)bpf_get_current_task_btf());
+  struct Recent* all = &account->recent;
   for (__u32 at = 0; at < RECENT; ++at)
     if (all->slots[at].thread) put_away(all, at);
   return 0;

@@ -10,9 +10,9 @@ Why libbpf and not bpftrace: bpftrace 0.17 needs tracefs mounted, prints from a 
 that can die, knows a running softirq or task only after it ended, and slowed wrk -> nginx by
 14 % where this took 1 to 3 % (docs/figures.md).
 
-User and system time of tasks are told apart at system calls, which costs more (10 to 13 % in that
-test), so only when asked for; without, `harness.collect.cpu_time` splits the exact time of
-tasks by the kernel's ticks. Page faults and other exceptions count as user time.
+How finely time is booked is chosen by `Detail`, as each booking takes time itself. Where tasks are
+not split at system calls, `harness.collect.cpu_time` splits their exact time by the kernel's ticks;
+where they are, page faults and other exceptions count as user time.
 
 Threaded NAPI runs receive work in kernel threads: then it is task time, under "napi/...". On
 PREEMPT_RT softirqs can be preempted, which this account does not follow.
@@ -20,6 +20,7 @@ PREEMPT_RT softirqs can be preempted, which this account does not follow.
 
 import ctypes
 import time
+from enum import Enum
 from pathlib import Path
 
 from harness.collect.bpf import BpfObject
@@ -49,6 +50,7 @@ INTERRUPTS = (
     "irq_work",
 )
 MAX_TASKS = 16384
+RECENT = 8
 NANOSECOND = 1e-9
 
 TRACEPOINTS = "tracepoints irq:*, irq_vectors:*, sched:sched_switch"
@@ -59,27 +61,26 @@ INTERRUPT_TIME = Metric("irq.time", "s", Kind.COUNTER, "tracepoints irq:irq_hand
 INTERRUPT_COUNT = Metric(
     "irq.count", "1", Kind.COUNTER, "tracepoints irq:irq_handler_entry, irq_vectors"
 )
+OF_KINDS = (CPU_TIME, SOFTIRQ_TIME, SOFTIRQ_COUNT, INTERRUPT_TIME, INTERRUPT_COUNT)
 TASK_TIME = Metric("task.time", "s", Kind.COUNTER, "tracepoint sched:sched_switch")
 SWITCHES = Metric("task.switches", "1", Kind.COUNTER, "tracepoint sched:sched_switch")
 
 
-class Account(ctypes.Structure):
-    """struct Account of cpu_account.bpf.c."""
+class Detail(Enum):
+    """How finely time is booked; the value is what the program is compiled with.
 
-    _fields_ = [
-        ("since", ctypes.c_uint64),
-        ("until", ctypes.c_uint64),
-        ("idle", ctypes.c_uint64),
-        ("user", ctypes.c_uint64),
-        ("system", ctypes.c_uint64),
-        ("softirq", ctypes.c_uint64 * len(SOFTIRQS)),
-        ("softirq_count", ctypes.c_uint64 * len(SOFTIRQS)),
-        ("interrupt", ctypes.c_uint64 * len(INTERRUPTS)),
-        ("interrupt_count", ctypes.c_uint64 * len(INTERRUPTS)),
-        ("settled", ctypes.c_uint64 * 2),
-        ("switches", ctypes.c_uint64),
-        ("state", ctypes.c_uint32 * 4),
-    ]
+    TASKS: at task switches alone, so that a task's time holds the interrupts and softirqs that came
+    on top of it, and a core's kinds are unknown: half of what SOFTIRQS adds to a busy core. For
+    trials that ask only who ran. SOFTIRQS: at interrupts and softirqs, too. SYSTEM_CALLS: and at
+    system calls, which tells user from system time and takes another 10 % (docs/figures.md).
+    """
+
+    TASKS = "TASKS_ONLY"
+    SOFTIRQS = ""
+    SYSTEM_CALLS = "TRACE_SYSCALLS"
+
+
+NOT_BOOKED = "interrupts and softirqs are not booked here: it would take time of what is measured"
 
 
 class TaskKey(ctypes.Structure):
@@ -99,28 +100,46 @@ class Task(ctypes.Structure):
     ]
 
 
+class Slot(ctypes.Structure):
+    """One of struct Recent of cpu_account.bpf.c; a reading finds its time in the table of tasks."""
+
+    _fields_ = [("task", Task), ("thread", ctypes.c_uint32)]
+
+
+class Account(ctypes.Structure):
+    """struct Account of cpu_account.bpf.c."""
+
+    _fields_ = [
+        ("since", ctypes.c_uint64),
+        ("until", ctypes.c_uint64),
+        ("idle", ctypes.c_uint64),
+        ("user", ctypes.c_uint64),
+        ("system", ctypes.c_uint64),
+        ("softirq", ctypes.c_uint64 * len(SOFTIRQS)),
+        ("softirq_count", ctypes.c_uint64 * len(SOFTIRQS)),
+        ("interrupt", ctypes.c_uint64 * len(INTERRUPTS)),
+        ("interrupt_count", ctypes.c_uint64 * len(INTERRUPTS)),
+        ("settled", ctypes.c_uint64 * 2),
+        ("switches", ctypes.c_uint64),
+        ("state", ctypes.c_uint32 * 4),
+        ("recent", Slot * RECENT),
+    ]
+
+
 class CpuAccount(Collector):
-    """Reads the account of every CPU. `split_at_syscalls`: tell user from system time exactly."""
+    """Reads the account of every CPU."""
 
     name = "cpu account"
-    metrics = (
-        CPU_TIME,
-        SOFTIRQ_TIME,
-        SOFTIRQ_COUNT,
-        INTERRUPT_TIME,
-        INTERRUPT_COUNT,
-        TASK_TIME,
-        SWITCHES,
-    )
+    metrics = (*OF_KINDS, TASK_TIME, SWITCHES)
 
-    def __init__(self, split_at_syscalls: bool = False):
-        self._split = split_at_syscalls
+    def __init__(self, detail: Detail = Detail.SOFTIRQS):
+        self._detail = detail
         self._programs: BpfObject | None = None
 
     def start(self) -> None:
         """Compile, load and attach; counting starts at zero here."""
         source = Path(__file__).with_name("cpu_account.bpf.c")
-        self._programs = BpfObject(source, ["TRACE_SYSCALLS"] if self._split else [])
+        self._programs = BpfObject(source, [self._detail.value] if self._detail.value else [])
         self._programs.attach()
 
     def read(self) -> list[Sample]:
@@ -130,10 +149,16 @@ class CpuAccount(Collector):
         for cpu in online_cpus():
             self._programs.run("update_account", cpu)
         accounts = self._programs.read_per_cpu("accounts", Account)
-        samples = []
+        samples = self._read_tasks()
         for cpu in online_cpus():
-            samples += self._read_cpu(cpu, accounts[cpu])
-        return samples + self._read_tasks()
+            account = accounts[cpu]
+            until = account.until * NANOSECOND
+            samples.append(SWITCHES.sample(until, account.switches, cpu=str(cpu)))
+            if self._detail is not Detail.TASKS:
+                samples += self._read_kinds(cpu, account, until)
+        if self._detail is Detail.TASKS:
+            samples += [metric.unknown(time.monotonic(), NOT_BOOKED) for metric in OF_KINDS]
+        return samples
 
     def stop(self) -> None:
         """Detach and unload."""
@@ -141,8 +166,7 @@ class CpuAccount(Collector):
             self._programs.close()
             self._programs = None
 
-    def _read_cpu(self, cpu: int, account: Account) -> list[Sample]:
-        until = account.until * NANOSECOND
+    def _read_kinds(self, cpu: int, account: Account, until: float) -> list[Sample]:
         kinds = {
             "idle": account.idle,
             "softirq": sum(account.softirq),
@@ -153,7 +177,6 @@ class CpuAccount(Collector):
             CPU_TIME.sample(until, spent * NANOSECOND, cpu=str(cpu), kind=kind)
             for kind, spent in kinds.items()
         ]
-        samples.append(SWITCHES.sample(until, account.switches, cpu=str(cpu)))
         for times, counts, time_metric, count_metric, vectors in (
             (account.softirq, account.softirq_count, SOFTIRQ_TIME, SOFTIRQ_COUNT, SOFTIRQS),
             (
@@ -188,6 +211,6 @@ class CpuAccount(Collector):
         ]
 
     def _by_mode(self, times: Account | Task) -> dict[str, int]:
-        if self._split:
+        if self._detail is Detail.SYSTEM_CALLS:
             return {"user": times.user, "system": times.system}
         return {"task": times.user + times.system}

@@ -12,7 +12,7 @@ import psutil
 
 from harness.collect.core_speed import CoreSpeed
 from harness.collect.cpu import CpuTime
-from harness.collect.cpu_account import CpuAccount
+from harness.collect.cpu_account import CpuAccount, Detail
 from harness.collect.hardware import HardwareCounters
 from harness.collect.namespace import namespace_settings
 from harness.collect.network import Network
@@ -172,11 +172,11 @@ def machine_collectors(
     server_namespace: str,
     server_cpus: Collection[int],
     processes: Mapping[str, int],
-    split_at_syscalls: bool = False,
+    detail: Detail = Detail.SOFTIRQS,
 ) -> list[Collector]:
     """All that is read of the machine itself and of the server's processes, by role."""
     return [
-        CpuAccount(split_at_syscalls),
+        CpuAccount(detail),
         CpuTime(),
         CoreSpeed(server_cpus),
         HardwareCounters(),

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from harness.collect.cpu_account import Detail
 from harness.collect.engine import SCHEDULE_METHOD, Engine, EngineTime
 from harness.collect.latency import Latency
 from harness.collect.sampler import Sampler
@@ -63,12 +64,12 @@ def open_session(
     folder: Path,
     where: str,
     progress: Progress,
-    split_at_syscalls: bool = False,
+    detail: Detail = Detail.SOFTIRQS,
 ) -> Iterator[Session]:
     """Test bed up, server up and healthy, its response probed, generator up; all undone on exit.
 
     `folder` takes the configuration and logs of the server and the generator.
-    `split_at_syscalls`: see `CpuAccount`.
+    `detail`: how finely CPU time is booked.
     """
     with standing_server(kind, experiment, folder, where, progress) as standing:
         bed, tuning, stack, server = standing
@@ -82,9 +83,7 @@ def open_session(
             bed.steer()
             processes = server.processes()
             collectors = [
-                *machine_collectors(
-                    bed.server_namespace, bed.cpus.server, processes, split_at_syscalls
-                ),
+                *machine_collectors(bed.server_namespace, bed.cpus.server, processes, detail),
                 Engine("generator", client),
                 EngineTime("generator", client),
                 Latency(client),

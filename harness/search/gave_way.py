@@ -167,21 +167,24 @@ def _memory(seen: Readings) -> Iterator[Evidence]:
 
 
 def _cores(seen: Readings, server_cpus: Collection[int]) -> Iterator[Evidence]:
-    """Cores without time left; what other programs took of them is not the server's doing."""
+    """Cores without time left; what other programs took of them is not the server's doing.
+
+    A search does not book softirqs exactly, so these shares are the kernel's own (/proc/stat).
+    """
     phase = _busy_phase(seen)
     length = seen.trial.phases[phase].length
     foreign = core_time.foreign_share(seen, server_cpus, phase) or 0.0
     for core in server_cpus:
         whole = seen.growth("engine.time", phase, engine="peer", cpu=str(core))
-        spent = core_time.core_seconds(seen, core, phase)
+        idle, softirq = (
+            seen.growth("cpu.time", phase, cpu=str(core), kind=kind) for kind in ("idle", "softirq")
+        )
         if whole:
             busy = (seen.growth("engine.busy_time", phase, cpu=str(core)) or 0.0) / whole
             what = f"the peer had work in {busy:.0%} of its time"
-        elif spent is not None and spent.idle is not None:
-            busy = 1 - spent.idle / length
-            what = (
-                f"{busy:.0%} busy ({_shares(seen, core, phase, (spent.softirq or 0.0) / length)})"
-            )
+        elif idle is not None:
+            busy = 1 - idle / length
+            what = f"{busy:.0%} busy ({_shares(seen, core, phase, (softirq or 0.0) / length)})"
         else:
             continue
         if busy - (0.0 if whole else foreign) > SATURATED:
@@ -194,14 +197,18 @@ def _busy_phase(seen: Readings) -> str:
 
 
 def _shares(seen: Readings, core: int, phase: str, softirq: float) -> str:
-    """What a core's time went to: packets in softirq and polls, then the two busiest programs."""
+    """What a core's time went to: polls and the two busiest programs, with the softirqs on top of
+    them, and how much softirqs were in all.
+    """
     length = seen.trial.phases[phase].length
     tasks = seen.by_label("task.time", phase, "command", cpu=str(core))
     polls = sum(spent for name, spent in tasks.items() if name.startswith(POLL_THREAD)) / length
     programs = {n: s / length for n, s in tasks.items() if not n.startswith(POLL_THREAD)}
-    parts = [f"softirq {softirq:.0%}"] + ([f"NAPI threads {polls:.0%}"] if polls else [])
+    parts = [f"NAPI threads {polls:.0%}"] if polls else []
     busiest = sorted(programs.items(), key=lambda program: -program[1])[:2]
-    return ", ".join(parts + [f"{name} {share:.0%}" for name, share in busiest if share > 0.01])
+    parts += [f"{name} {share:.0%}" for name, share in busiest if share > 0.01]
+    parts = parts or ["no program"]
+    return f"{', '.join(parts)}; in all of it softirq {softirq:.0%} by the kernel's ticks"
 
 
 def _queues(seen: Readings) -> Iterator[Evidence]:

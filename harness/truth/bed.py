@@ -8,6 +8,7 @@ from typing import Any
 
 from rich.console import Console
 
+from harness.collect.cpu_account import Detail
 from harness.experiment.progress import Progress
 from harness.experiment.schema import Experiment
 from harness.experiment.session import Session, open_session
@@ -65,16 +66,14 @@ class _KnownSockets(KnownCost):
 
 @contextmanager
 def known_cost_session(
-    experiment: Experiment, split_at_syscalls: bool = False
+    experiment: Experiment, detail: Detail = Detail.SOFTIRQS
 ) -> Iterator[tuple[Session, KnownCost]]:
     """A session over the server of known cost, with the load's profile loaded."""
     console = Console(quiet=True)
     with (
         tempfile.TemporaryDirectory(prefix="stackcost-") as folder,
         Progress(1.0, console) as progress,
-        open_session(
-            _KnownSockets, experiment, Path(folder), "proof", progress, split_at_syscalls
-        ) as session,
+        open_session(_KnownSockets, experiment, Path(folder), "proof", progress, detail) as session,
     ):
         assert isinstance(session.server, KnownCost)
         yield session, session.server

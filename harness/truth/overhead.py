@@ -4,9 +4,12 @@ On the server's core collecting is the bookings of the CPU account, and the prog
 fast the core is; everything else that reads runs on the generator's. What a booking adds is found
 by programs that switch tasks, and that send to themselves (a softirq each), with the account and
 without: the least time of many batches. How many bookings a connection has there, the account
-counts; what a connection takes without it, the kernel's own idle time says (/proc/stat), which
-needs no collector. What the program takes, the kernel says of it. A ceiling falls by as much as a
-connection's cost rises there, and by that share of the core.
+counts, as it does the program's time; what a connection takes without it, the kernel's own idle
+time says (/proc/stat), which needs no collector. A ceiling falls by as much as a connection's cost
+rises there, and by that share of the core.
+
+A search for a ceiling books task switches alone. Its trials are what the row is of; what trials
+add in which softirqs and interrupts are booked, too, stands beside it.
 
 To compare a server with collectors and one without would show the machine's noise: where cores are
 shared with other machines, the cost of a connection goes up and down by a fifth within seconds.
@@ -20,14 +23,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
+from typing import NamedTuple
 
 from harness.collect.core_speed import CoreSpeed
 from harness.collect.cpu_account import (
     INTERRUPT_COUNT,
-    NANOSECOND,
     SOFTIRQ_COUNT,
     SWITCHES,
+    TASK_TIME,
     CpuAccount,
+    Detail,
 )
 from harness.errors import StackcostError
 from harness.experiment.task import tunables_of
@@ -48,6 +53,7 @@ FULL_IDLE = 0.02  # a core with less idle time is full
 MOST_CPS = 100_000.0
 WARM_UP_S = 3.0
 SETTLE_S = 1.0
+BATCHES = 1000
 PIECE_S = 2.0
 OVERHEAD_TOLERANCE = 0.01
 TICKS = os.sysconf("SC_CLK_TCK")
@@ -62,6 +68,13 @@ class Bookings:
 
     def __str__(self) -> str:
         return f"{self.switches:.1f} switches, {self.interruptions:.1f} softirqs and interrupts"
+
+
+class Added(NamedTuple):
+    """Microseconds that one booking adds: where only tasks are told apart, and where all is."""
+
+    of_tasks: Bookings
+    all: Bookings
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,9 +96,10 @@ class Piece:
 def prove_overhead(rounds: int, cpus: tuple[int, int] = (0, 1)) -> Row:
     """Busy microseconds of the server's core per connection without collectors (known), and with.
 
-    At the ceiling. The name says beside it what collectors add at a load that leaves most of the
-    core idle: there a server is woken for every packet, and has several times the bookings. `cpus`:
-    the load's core and the server's.
+    At the ceiling, as it is searched for. The name says beside it what is added where softirqs and
+    interrupts are booked, too: there, and at a load that leaves most of the core idle, where a
+    server is woken for every packet and has several times the bookings. `cpus`: the load's core and
+    the server's.
     """
     load, server = cpus
     with (
@@ -101,20 +115,25 @@ def prove_overhead(rounds: int, cpus: tuple[int, int] = (0, 1)) -> Row:
 
 
 def overhead_row(
-    ceiling: float, low: Piece, full: Piece, added: Sequence[Bookings], probe: float
+    ceiling: float, low: Piece, full: Piece, added: Sequence[Added], probe: float
 ) -> Row:
-    """What collectors add to a connection at the ceiling: one figure for each of `added`.
+    """What a search's collectors add to a connection at the ceiling: a figure for each of `added`.
 
     `probe`: share of the core (0 to 1) that the probe of its speed takes there.
     """
-    beside = median(low.with_collectors(each) for each in added) / low.cost - 1
+
+    def all_of(piece: Piece) -> float:
+        costs = [piece.with_collectors(each.all) / (1 - probe) for each in added]
+        return median(costs) / piece.cost - 1
+
     return row(
-        f"busy time of the server's core at the ceiling ({ceiling:,.0f} connections/s offered), "
-        f"with collectors: {full.bookings}, {probe:.2%} for the probe of its speed; beside it "
-        f"{beside:+.1%} at {LOW_CPS:,.0f}, without the probe: {low.bookings}",
+        f"busy time of the server's core at the ceiling ({ceiling:,.0f} connections/s offered) "
+        f"with a search's collectors: {full.bookings.switches:.1f} switches booked, {probe:.2%} "
+        f"for the probe of its speed; beside it with softirqs booked, too: {all_of(full):+.1%} "
+        f"there ({full.bookings}), {all_of(low):+.1%} at {LOW_CPS:,.0f} ({low.bookings})",
         "us per connection",
         [full.cost] * len(added),
-        [full.with_collectors(each) / (1 - probe) for each in added],
+        [full.with_collectors(each.of_tasks) / (1 - probe) for each in added],
     )
 
 
@@ -173,21 +192,30 @@ def _bookings(nginx: NginxKernel, cpu: int) -> Bookings:
 
 
 def _probe_share(cpu: int) -> float:
-    """Share of a core that the program which tells its speed takes, over one piece."""
-    speed = CoreSpeed([cpu])
+    """Share of a core that the program which tells its speed takes, over one piece.
+
+    Without the softirqs that came on top of it: they are the server's.
+    """
+    speed, account = CoreSpeed([cpu]), CpuAccount()
     speed.start()
+    account.start()
     try:
         (process,) = speed.process_ids()
-        before, since = _ran(process), time.monotonic()
+        before, since = _ran(account, process), time.monotonic()
         time.sleep(PIECE_S)
-        return (_ran(process) - before) / (time.monotonic() - since)
+        return (_ran(account, process) - before) / (time.monotonic() - since)
     finally:
+        account.stop()
         speed.stop()
 
 
-def _ran(process: int) -> float:
-    """Seconds that a process of one thread ran; exact (kernel/sched/core.c, schedstat)."""
-    return int(Path(f"/proc/{process}/schedstat").read_text().split()[0]) * NANOSECOND
+def _ran(account: CpuAccount, process: int) -> float:
+    """Seconds that a process ran."""
+    return sum(
+        sample.value or 0
+        for sample in account.read()
+        if sample.metric == TASK_TIME.name and sample.labels["process"] == str(process)
+    )
 
 
 def _counts(account: CpuAccount, cpu: int) -> Bookings:
@@ -199,25 +227,28 @@ def _counts(account: CpuAccount, cpu: int) -> Bookings:
     return Bookings(switches, interruptions)
 
 
-def _added(namespace: str, cpu: int) -> Bookings:
-    """Microseconds that the account adds to one of each; of an interruption, to both its ends."""
+def _added(namespace: str, cpu: int) -> Added:
+    """What the account adds to one of each; of an interruption, to both its ends."""
     without = _least(namespace, cpu)
-    account = CpuAccount()
-    account.start()
-    try:
-        with_account = _least(namespace, cpu)
-    finally:
-        account.stop()
-    return Bookings(
-        with_account.switches - without.switches,
-        with_account.interruptions - without.interruptions,
-    )
+
+    def with_account(detail: Detail) -> Bookings:
+        account = CpuAccount(detail)
+        account.start()
+        try:
+            least = _least(namespace, cpu)
+        finally:
+            account.stop()
+        return Bookings(
+            least.switches - without.switches, least.interruptions - without.interruptions
+        )
+
+    return Added(with_account(Detail.TASKS), with_account(Detail.SOFTIRQS))
 
 
 def _least(namespace: str, cpu: int) -> Bookings:
     return Bookings(
-        least_microseconds(namespace, cpu, *SWITCH_TWICE) / 2,
-        least_microseconds(namespace, cpu, *SEND_TO_SELF),
+        least_microseconds(namespace, cpu, *SWITCH_TWICE, BATCHES) / 2,
+        least_microseconds(namespace, cpu, *SEND_TO_SELF, BATCHES),
     )
 
 

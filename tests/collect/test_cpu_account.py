@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from harness.collect.cpu import CpuTime, online_cpus
-from harness.collect.cpu_account import SOFTIRQS, CpuAccount
+from harness.collect.cpu_account import NOT_BOOKED, SOFTIRQS, CpuAccount, Detail
 from harness.collect.cpu_time import cpu_seconds, seconds_by_process
 from harness.collect.sampler import Sampler
 from harness.model import Sample, Window
@@ -17,13 +17,15 @@ from tests.collect.load import BURN, CALL, SEND, finish, grown, start
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="BPF needs root")
 
 
-def measure(program: str, cpu: int, split: bool = False) -> tuple[list[Sample], Window, int, float]:
+def measure(
+    program: str, cpu: int, detail: Detail = Detail.SOFTIRQS
+) -> tuple[list[Sample], Window, int, float]:
     """Samples around a program on one CPU, the window, its process id and CPU seconds.
 
     A reading takes its time on a busy machine, and the window is a quarter of a second: both its
     edges lie between two readings, so that the readings span it however late one of them is.
     """
-    with Sampler([CpuAccount(split), CpuTime()], interval_s=0.2) as sampler:
+    with Sampler([CpuAccount(detail), CpuTime()], interval_s=0.2) as sampler:
         first = time.monotonic()
         sampler.read_now()
         process = start(program, cpu)
@@ -77,7 +79,9 @@ def test_user_and_system_time_are_told_apart_at_system_calls() -> None:
     cpu = online_cpus()[-1]
     shares = {}
     for name, program in (("user", BURN), ("system", CALL)):
-        samples, window, process, seconds = measure(program.format(seconds=0.4), cpu, split=True)
+        samples, window, process, seconds = measure(
+            program.format(seconds=0.4), cpu, Detail.SYSTEM_CALLS
+        )
         last = {
             s.labels["kind"]: s.value
             for s in samples
@@ -89,6 +93,18 @@ def test_user_and_system_time_are_told_apart_at_system_calls() -> None:
         shares[name] = last[name] / whole
     assert shares["user"] > 0.9
     assert shares["system"] > 0.7
+
+
+def test_at_task_switches_alone_softirqs_are_in_the_tasks_time_and_the_rest_is_unknown() -> None:
+    cpu = online_cpus()[-1]
+    samples, window, process, seconds = measure(SEND.format(packets=20_000), cpu, Detail.TASKS)
+    ran = seconds_by_process(samples, window, cpu)
+    (mine,) = [spent for (number, _), spent in ran.items() if number == process]
+    assert 0.97 * seconds < mine, "with the softirqs in which it received what it sent"
+    assert grown(samples, window, "task.switches", cpu=str(cpu)) > 0
+    for metric in ("cpu.exact_time", "softirq.time", "softirq.count", "irq.time", "irq.count"):
+        read = {(s.value, s.reason) for s in samples if s.metric == metric}
+        assert read == {(None, NOT_BOOKED)}, metric
 
 
 @pytest.mark.parametrize("cpu", online_cpus()[:2])

@@ -6,12 +6,31 @@ from typing import Any
 import pytest
 
 from harness.analysis.readings import Readings
-from harness.model import Trial
+from harness.model import Sample, Trial
 from harness.search.gave_way import GaveWay, what_gave_way
 from tests.analysis.trials import add_other_program, counter, gauge, load_trial
 
 IDLE = {"user": 50.0, "system": 200.0, "irq": 10.0, "softirq": 240.0}  # half of the core
 FULL = {"user": 100.0, "system": 390.0, "irq": 10.0, "softirq": 495.0}
+
+
+def search_trial(microseconds: dict[str, float], server: str = "nginx/kernel") -> Trial:
+    """A trial of 10 s as a search makes it: its kinds of time are known by the kernel alone."""
+    trial = load_trial(server, microseconds=microseconds)
+    exact = ("cpu.exact_time", "softirq.time", "softirq.count")
+    trial.samples = [
+        sample
+        for sample in trial.samples
+        if sample.metric not in exact and not is_of(sample, "cpu.time", "1")
+    ]
+    seconds = {kind: cost / 100 for kind, cost in microseconds.items()}
+    for kind, spent in (seconds | {"idle": 10 - sum(seconds.values())}).items():
+        trial.samples += counter("cpu.time", spent, {"cpu": "1", "kind": kind})
+    return trial
+
+
+def is_of(sample: Sample, metric: str, cpu: str) -> bool:
+    return sample.metric == metric and sample.labels["cpu"] == cpu
 
 
 def answer(trial: Trial) -> GaveWay:
@@ -23,13 +42,14 @@ def tcp(name: str, number: float) -> list[Any]:
 
 
 def test_a_core_without_time_is_named_with_what_took_it() -> None:
-    found = answer(load_trial(microseconds=FULL))
+    found = answer(search_trial(FULL))
     assert found.cause == "core"
-    assert found.sentence == "core 1 was saturated: 99% busy (softirq 49%, nginx 49%)"
+    words = "99% busy (nginx 49%; in all of it softirq 49% by the kernel's ticks)"
+    assert found.sentence == f"core 1 was saturated: {words}"
 
 
 def test_a_queue_that_overflows_on_a_full_core_is_its_consequence() -> None:
-    trial = load_trial(microseconds=FULL)
+    trial = search_trial(FULL)
     trial.samples += tcp("TcpExtListenOverflows", 213)
     trial.load["limits"] = {"accept_queue": {"now": 511, "limit": 511}}
     found = answer(trial)
@@ -38,7 +58,7 @@ def test_a_queue_that_overflows_on_a_full_core_is_its_consequence() -> None:
 
 
 def test_a_queue_that_overflows_on_an_idle_core_is_the_cause() -> None:
-    trial = load_trial(microseconds=IDLE)
+    trial = search_trial(IDLE)
     trial.samples += tcp("TcpExtListenOverflows", 213)
     assert answer(trial).cause == "accept queue"
 
@@ -66,7 +86,7 @@ def test_a_queue_that_overflows_on_an_idle_core_is_the_cause() -> None:
 def test_a_limit_that_was_reached_comes_before_a_full_core(
     limits: dict[str, Any], cause: str, words: str
 ) -> None:
-    trial = load_trial(microseconds=FULL)
+    trial = search_trial(FULL)
     trial.load["limits"] = limits
     trial.samples += gauge("conntrack.entries", (900, 995), {"namespace": "server"})
     found = answer(trial)
@@ -75,7 +95,7 @@ def test_a_limit_that_was_reached_comes_before_a_full_core(
 
 
 def test_limits_that_were_not_reached_are_not_mentioned() -> None:
-    trial = load_trial(microseconds=FULL)
+    trial = search_trial(FULL)
     trial.load["limits"] = {
         "open_files": {"worker-0": {"now": 19_000, "limit": 20_000}},
         "refused": {"worker_connections": 0},
@@ -89,19 +109,19 @@ def test_limits_that_were_not_reached_are_not_mentioned() -> None:
     [({"err_c_tuple_err": 3}, "client ports"), ({"tcps_rexmttimeo_syn": 40}, "on the way")],
 )
 def test_what_the_generator_counts(counters: dict[str, int], cause: str) -> None:
-    trial = load_trial(microseconds=IDLE)
+    trial = search_trial(IDLE)
     trial.load["client"] |= counters
     assert answer(trial).cause == cause
 
 
 def test_memory_pressure_is_named() -> None:
-    trial = load_trial(microseconds=IDLE)
+    trial = search_trial(IDLE)
     trial.samples += tcp("TcpExtTCPMemoryPressures", 2)
     assert answer(trial).cause == "memory"
 
 
 def test_a_busy_generator_comes_first() -> None:
-    trial = load_trial(microseconds=FULL)
+    trial = search_trial(FULL)
     trial.samples = [
         replace(sample, value=(sample.value or 0) * 2.2)
         if sample.metric == "engine.busy_time"
@@ -113,18 +133,18 @@ def test_a_busy_generator_comes_first() -> None:
 
 
 def test_a_core_that_others_filled_is_not_the_servers_fault() -> None:
-    trial = load_trial(microseconds=IDLE)
+    trial = search_trial(IDLE)
     add_other_program(trial, 5.0)
     found = answer(trial)
     assert found.cause == "other programs", found.sentence
 
 
 def test_a_peer_whose_core_is_full_is_named() -> None:
-    found = answer(load_trial(server="astf-peer", microseconds={"busy": 990.0}))
+    found = answer(search_trial({"busy": 990.0}, "astf-peer"))
     assert found.sentence == "core 1 was saturated: the peer had work in 99% of its time"
 
 
 def test_nothing_found_is_said() -> None:
-    found = answer(load_trial(microseconds=IDLE))
+    found = answer(search_trial(IDLE))
     assert found.cause == "unknown"
     assert found.sentence == "nothing that is measured here was at its limit"

@@ -21,6 +21,7 @@ from harness.model import Trial
 from harness.search.controller import search
 from harness.search.gave_way import what_gave_way
 from harness.search.measurer import Measurer
+from harness.search.runner import DETAIL
 from harness.search.settings import Goal, Of, Settings, settings_for
 from harness.search.stored import Key
 from harness.search.summarise import summarise_ceilings
@@ -61,7 +62,7 @@ def session_of(experiment: Experiment, folder: Path) -> Iterator[Session]:
         RunLock(),
         ending_signals_raise(),
         Progress(60, Console(file=io.StringIO())) as progress,
-        open_session(NginxKernel, experiment, folder / "logs", "test", progress) as session,
+        open_session(NginxKernel, experiment, folder / "logs", "test", progress, DETAIL) as session,
     ):
         yield session
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from harness.collect.cpu_account import CpuAccount
+from harness.collect.cpu_account import CpuAccount, Detail
 from harness.model import Sample
 
 
@@ -28,12 +28,12 @@ class CoreTime:
 
 
 @contextmanager
-def core_time(cpu: int, split_at_syscalls: bool = False) -> Iterator[CoreTime]:
+def core_time(cpu: int, detail: Detail = Detail.SOFTIRQS) -> Iterator[CoreTime]:
     """The account of `cpu` from entry to exit, filled in on exit.
 
-    `split_at_syscalls`: tell user from system time, which makes system calls slower.
+    `detail`: how finely time is booked.
     """
-    account, seen = CpuAccount(split_at_syscalls), CoreTime()
+    account, seen = CpuAccount(detail), CoreTime()
     account.start()
     try:
         since, before = time.monotonic(), _booked(account.read(), cpu)
