@@ -28,11 +28,12 @@ def server_cost(seen: Readings, cpus: Collection[int], phase: str = "sustain") -
     """
     return seen.once(
         ("server cost", phase, *cpus),
-        lambda: at_own_speed(seen, cpus, phase, _whole_cost(seen, cpus, phase)),
+        lambda: at_own_speed(seen, cpus, phase, whole_cost(seen, cpus, phase)),
     )
 
 
-def _whole_cost(seen: Readings, cpus: Collection[int], phase: str) -> Cost:
+def whole_cost(seen: Readings, cpus: Collection[int], phase: str = "sustain") -> Cost:
+    """The same, with what slowed the cores in it."""
     return seen.once(("whole cost", phase, *cpus), lambda: _cost_of_window(seen, cpus, phase))
 
 
@@ -50,7 +51,7 @@ def _cost_of_window(seen: Readings, cpus: Collection[int], phase: str) -> Cost:
 
 def whole_total(seen: Readings, cpus: Collection[int], phase: str = "sustain") -> float | None:
     """The same as `server_total`, with what slowed the cores in it."""
-    return sum_of(_whole_cost(seen, cpus, phase).values())
+    return sum_of(whole_cost(seen, cpus, phase).values())
 
 
 def server_total(seen: Readings, cpus: Collection[int], phase: str = "sustain") -> float | None:

@@ -1,24 +1,24 @@
 """Known cost: a burn in user space and a rule set in softirq, in the right kind on the right core.
 
 Each is seen as the difference to trials without it, the one before and the one after, as the
-connection itself costs too, and on a shared machine by the minute more or less. A burn is timed by
-the server while it goes on; what the rules cost is known of a core at its full speed alone, so
-softirq time is reduced by as much as the probe of the core's speed says that a neighbour slowed it.
+connection itself costs too, and on a shared machine by the minute more or less. Both are timed
+while they go on: a burn by the server, the rules by a program beside it (harness.truth.rules),
+which runs in all of these trials, so that what it takes itself is in none of the differences.
 """
 
 from collections import defaultdict
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from harness.analysis import cpu
 from harness.analysis.core_time import Cost
-from harness.analysis.flows import completed
+from harness.analysis.flows import completed, completed_in
 from harness.analysis.readings import Readings
-from harness.analysis.undisturbed import slowed_by
 from harness.experiment.load_trial import prepare_load, run_load_trial
 from harness.experiment.session import Session
 from harness.model import Trial
 from harness.truth.row import Row, row
-from harness.truth.rules import CHAIN_RULES, cost_per_packet, load_rules, packets
+from harness.truth.rules import CHAIN_RULES, Sends, load_rules, packets, sending
 from servers.known_cost import KnownCost
 
 BURNS_US = (20.0, 100.0)
@@ -27,60 +27,72 @@ UNIT = "us per connection"
 BURNT = "burnt"  # beside the kinds of time: by the server's own clock
 
 
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A trial, its cost per connection by kind, and what the program beside it measured."""
+
+    trial: Trial
+    cost: Cost
+    sends: Sends
+
+
 def prove_known_cost(
     session: Session, server: KnownCost, rounds: int, burns_us: Sequence[float] = BURNS_US
 ) -> list[Row]:
     """A line for each burn and one for the rules, from `rounds` rounds of all trials in turn."""
-    namespace, (core, *_) = session.bed.server_namespace, session.experiment.cores.server
+    namespace = session.bed.server_namespace
     pairs: dict[str, list[tuple[float, float]]] = defaultdict(list)
     prepare_load(session)
     load_rules(namespace, 0)
-    bases = [_burn(session, server, 0)]
+    bases = [_make(session, server)]
     for _ in range(rounds):
         for burn_us in burns_us:
-            burn = _burn(session, server, burn_us)
-            bases.append(_burn(session, server, 0))
+            burn = _make(session, server, burn_us)
+            bases.append(_make(session, server))
             name = f"burn of {burn_us:g} us in user space: user time on the server's core"
             known, seen = (_more(burn, bases, kind) for kind in (BURNT, "user"))
             pairs[name].append((known, seen))
-        per_packet = cost_per_packet(namespace, core, WALKS)
-        load_rules(namespace, WALKS)  # anew: the counter has seen the calibration
-        trial = _run(session, server)
-        known = per_packet * packets(namespace) / completed(trial)
+        load_rules(namespace, WALKS)
+        walked = _make(session, server)
+        known = _walks_cost(walked, packets(namespace))
         load_rules(namespace, 0)
-        bases.append(_burn(session, server, 0))
+        bases.append(_make(session, server))
         name = f"{WALKS * CHAIN_RULES:,} nftables rules: softirq time on the server's core"
-        pairs[name].append((known, _more(_cost(session, trial), bases, "softirq")))
+        pairs[name].append((known, _more(walked, bases, "softirq")))
     return [row(name, UNIT, *zip(*values, strict=True)) for name, values in pairs.items()]
 
 
-def _burn(session: Session, server: KnownCost, burn_us: float) -> Cost:
-    """Cost per connection by kind as the suite reports it; beside it the burn by the server."""
+def _make(session: Session, server: KnownCost, burn_us: float = 0.0) -> Made:
+    """A load trial at the experiment's first level, in which each request burns so much."""
     server.set_burn(burn_us)
     first = server.request_number
-    trial = _run(session, server)
-    return _cost(session, trial) | {BURNT: server.burnt(first, server.request_number)}
-
-
-def _run(session: Session, server: KnownCost) -> Trial:
-    """One load trial at the experiment's first level."""
     trial = Trial(server.name, 1, session.experiment.load.offered_cps[0], load={"round": 1})
     trial.load["response_bytes"] = session.response_bytes
-    run_load_trial(session, trial)
-    return trial
+    cores = session.experiment.cores.server
+    with sending(session.bed.server_namespace, cores[0]) as sends:
+        run_load_trial(session, trial)
+    seen = Readings(trial)
+    known: Cost = {
+        BURNT: server.burnt(first, server.request_number),
+        # What the rules take is told of the whole window, not of its undisturbed parts.
+        "softirq": cpu.whole_cost(seen, cores)["softirq"],
+    }
+    return Made(trial, cpu.server_cost(seen, cores) | known, sends)
 
 
-def _cost(session: Session, trial: Trial) -> Cost:
-    """Cost per connection by kind; softirq time as it is on a core at its full speed."""
-    cores, seen = session.experiment.cores.server, Readings(trial)
-    cost, slowed = cpu.server_cost(seen, cores), slowed_by(seen, cores)
-    softirq = cost["softirq"]
-    assert softirq is not None and slowed is not None, "the account of time was not read"
-    return cost | {"softirq": softirq / (1 + slowed)}
+def _walks_cost(made: Made, met_the_rules: int) -> float:
+    """Microseconds per connection that the rules took; `met_the_rules`: packets in all the trial.
+
+    Those of the server come with its connections, those of the program beside it with time.
+    """
+    window, connections = made.trial.phases["sustain"], completed_in(Readings(made.trial))
+    assert connections is not None, "connections were not counted"
+    of_server = (met_the_rules - made.sends.walks()) / completed(made.trial)
+    return made.sends.cost(window) * (of_server + made.sends.walks(window) / connections)
 
 
-def _more(loaded: Cost, bases: Sequence[Cost], kind: str) -> float:
+def _more(made: Made, bases: Sequence[Made], kind: str) -> float:
     """What a trial cost more than the last two bases, which stood before and after it."""
-    above, before, after = (cost[kind] for cost in (loaded, *bases[-2:]))
+    above, before, after = (each.cost[kind] for each in (made, *bases[-2:]))
     assert above is not None and before is not None and after is not None, f"{kind} was not read"
     return above - (before + after) / 2

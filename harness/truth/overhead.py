@@ -53,7 +53,6 @@ FULL_IDLE = 0.02  # a core with less idle time is full
 MOST_CPS = 100_000.0
 WARM_UP_S = 3.0
 SETTLE_S = 1.0
-BATCHES = 1000
 PIECE_S = 2.0
 OVERHEAD_TOLERANCE = 0.01
 TICKS = os.sysconf("SC_CLK_TCK")
@@ -247,8 +246,8 @@ def _added(namespace: str, cpu: int) -> Added:
 
 def _least(namespace: str, cpu: int) -> Bookings:
     return Bookings(
-        least_microseconds(namespace, cpu, *SWITCH_TWICE, BATCHES) / 2,
-        least_microseconds(namespace, cpu, *SEND_TO_SELF, BATCHES),
+        least_microseconds(namespace, cpu, *SWITCH_TWICE) / 2,
+        least_microseconds(namespace, cpu, *SEND_TO_SELF),
     )
 
 

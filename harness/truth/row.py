@@ -4,13 +4,13 @@ from collections.abc import Sequence
 
 from pydantic import BaseModel, ConfigDict
 
-from harness.analysis.spread import Spread, ratio
+from harness.analysis.spread import Spread, spread
 
 TOLERANCE = 0.05
 
 
 class Row(BaseModel):
-    """`known` and `seen` hold one value per round, in `unit`; `ratio` is seen : known."""
+    """`known` and `seen` hold one value per round, in `unit`; `ratio`: the rounds' seen : known."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -27,4 +27,5 @@ class Row(BaseModel):
 
 def row(name: str, unit: str, known: Sequence[float], seen: Sequence[float]) -> Row:
     """A line of the proof from the values of its rounds."""
-    return Row(name=name, unit=unit, known=list(known), seen=list(seen), ratio=ratio(seen, known))
+    ratios = [of_seen / of_known for of_known, of_seen in zip(known, seen, strict=True)]
+    return Row(name=name, unit=unit, known=list(known), seen=list(seen), ratio=spread(ratios, "1"))

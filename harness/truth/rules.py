@@ -2,23 +2,59 @@
 
 None of its rules matches, so each packet is compared with all of them, in the softirq that receives
 it. They stand once in a chain that is walked many times, by a chain of jumps that is itself walked
-many times: so little memory that the cost does not hang on what else is in the caches. It is
-calibrated by the clock of a program that sends to itself over
-loopback in the same namespace on the same core.
+many times: so little memory that the cost does not hang on what else is in the caches. It is told
+by the clock of a program that sends to itself over loopback in the same namespace on the same
+core, while the server is under load: what slows the core slows both. Every other packet of its
+meets no rules.
 """
 
 import json
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from statistics import mean, median
+from typing import NamedTuple
 
-from harness.testbed.namespace import execute
-from harness.truth.least_time import SEND_TO_SELF, least_microseconds
+from harness.model import Window
+from harness.testbed.namespace import execute, run
 
 TABLE = "stackcost"
 CHAIN_RULES = 20
 JUMPS = 10  # walks of the chain for each jump to the chain of jumps
+LONGEST = 3.0  # times the median of all
+
+SKIPPING_PORT = 7009  # packets to it meet no rules
+
+# Before all others on its core, so that what it times is its own; until its input ends. Pauses
+# differ, so that they do not fall in with a timer of the machine.
+SENDER = f"""
+import itertools, json, os, random, select, socket, sys, time
+
+def to_self(port):
+    to = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    to.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1)
+    to.bind(("127.0.0.1", port))
+    sender = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    sender.connect(to.getsockname())
+    return to, sender
+
+os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(2))
+(_, walking), (_, skipping) = pairs = to_self(0), to_self({SKIPPING_PORT})
+sent = []
+for walks in itertools.cycle((True, False)):
+    if select.select([sys.stdin], [], [], random.uniform(0.002, 0.003))[0]:
+        break
+    sender = walking if walks else skipping
+    began = time.monotonic_ns()
+    sender.send(b"x")
+    sent.append((began / 1e9, (time.monotonic_ns() - began) / 1e3, walks))
+print(json.dumps(sent))
+"""
 
 
 def load_rules(namespace: str, walks: int) -> None:
-    """Compare everything that comes in with the chain's rules `walks` times; 0 removes all.
+    """Compare what comes in, but to SKIPPING_PORT, with the chain's rules `walks` times; 0: none.
 
     `walks` is a multiple of JUMPS.
     """
@@ -29,7 +65,8 @@ def load_rules(namespace: str, walks: int) -> None:
         outer = "\n".join(["jump walks"] * (walks // JUMPS))
         hook = "type filter hook input priority 0;"
         text += f"table ip {TABLE} {{\nchain rules {{\n{rules}\n}}\nchain walks {{\n{inner}\n}}\n"
-        text += f"chain input {{\n{hook}\ncounter\n{outer}\n}}\n}}\n"
+        skip = f"udp dport {SKIPPING_PORT} accept"
+        text += f"chain input {{\n{hook}\n{skip}\ncounter\n{outer}\n}}\n}}\n"
     execute(namespace, ["nft", "-f", "-"], stdin=text)
 
 
@@ -42,10 +79,47 @@ def packets(namespace: str) -> int:
     return int(next(part["counter"]["packets"] for part in parts if "counter" in part))
 
 
-def cost_per_packet(namespace: str, cpu: int, walks: int) -> float:
-    """Microseconds that the rules add to the receipt of one packet on a core."""
-    times = []
-    for number in (0, walks):
-        load_rules(namespace, number)
-        times.append(least_microseconds(namespace, cpu, *SEND_TO_SELF))
-    return times[1] - times[0]
+class Send(NamedTuple):
+    """A packet sent to oneself: CLOCK_MONOTONIC second, microseconds, whether it met the rules."""
+
+    at: float
+    took: float
+    walked: bool
+
+
+class Sends(list[Send]):
+    """All of a program's, which take turns to meet the rules."""
+
+    def walks(self, window: Window | None = None) -> int:
+        """How many met the rules, in a window or in all."""
+        return sum(
+            send.walked and (window is None or window.start <= send.at <= window.end)
+            for send in self
+        )
+
+    def cost(self, window: Window) -> float:
+        """Microseconds that the rules took of each, as they took of others in that window."""
+        walking, skipping = (
+            _mean([s.took for s in self if s.walked is w and window.start <= s.at <= window.end])
+            for w in (True, False)
+        )
+        return walking - skipping
+
+
+def _mean(values: Sequence[float]) -> float:
+    """Without those that something held up, which would weigh too much among so few."""
+    usual = LONGEST * median(values)
+    return mean(value for value in values if value <= usual)
+
+
+@contextmanager
+def sending(namespace: str, cpu: int) -> Iterator[Sends]:
+    """A program on a core that sends a packet to itself every few ms; on exit, what that took."""
+    sends = Sends()
+    command = [sys.executable, "-S", "-c", SENDER]
+    process = run(namespace, command, [cpu], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    try:
+        yield sends
+    finally:
+        said, _ = process.communicate(timeout=10)
+        sends += [Send(*each) for each in json.loads(said)]
