@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 
 class Kind(StrEnum):
@@ -77,6 +77,18 @@ class Collector(ABC):
     def stop(self) -> None:
         """End and give back everything `start` took; must work when `start` failed."""
         return
+
+    def __enter__(self) -> Self:
+        """For who reads one collector by itself: started here, stopped on exit."""
+        try:
+            self.start()
+        except BaseException:
+            self.stop()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
 
 
 @dataclass(frozen=True, slots=True)

@@ -202,7 +202,7 @@ def _shares(seen: Readings, core: int, phase: str, softirq: float) -> str:
     """
     length = seen.trial.phases[phase].length
     tasks = seen.by_label("task.time", phase, "command", cpu=str(core))
-    polls = sum(spent for name, spent in tasks.items() if name.startswith(POLL_THREAD)) / length
+    polls = core_time.poll_seconds(seen, (core,), phase) / length
     programs = {n: s / length for n, s in tasks.items() if not n.startswith(POLL_THREAD)}
     parts = [f"NAPI threads {polls:.0%}"] if polls else []
     busiest = sorted(programs.items(), key=lambda program: -program[1])[:2]

@@ -29,9 +29,9 @@ BURNT = "burnt"  # beside the kinds of time: by the server's own clock
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """A trial, its cost per connection by kind, and what the program beside it measured."""
+    """A trial's readings, its cost per connection by kind, what the program beside it measured."""
 
-    trial: Trial
+    seen: Readings
     cost: Cost
     sends: Sends
 
@@ -77,7 +77,7 @@ def _make(session: Session, server: KnownCost, burn_us: float = 0.0) -> Made:
         # What the rules take is told of the whole window, not of its undisturbed parts.
         "softirq": cpu.whole_cost(seen, cores)["softirq"],
     }
-    return Made(trial, cpu.server_cost(seen, cores) | known, sends)
+    return Made(seen, cpu.server_cost(seen, cores) | known, sends)
 
 
 def _walks_cost(made: Made, met_the_rules: int) -> float:
@@ -85,10 +85,11 @@ def _walks_cost(made: Made, met_the_rules: int) -> float:
 
     Those of the server come with its connections, those of the program beside it with time.
     """
-    window, connections = made.trial.phases["sustain"], completed_in(Readings(made.trial))
+    trial, connections = made.seen.trial, completed_in(made.seen)
     assert connections is not None, "connections were not counted"
-    of_server = (met_the_rules - made.sends.walks()) / completed(made.trial)
-    return made.sends.cost(window) * (of_server + made.sends.walks(window) / connections)
+    sustained = made.sends.within(trial.phases["sustain"])
+    of_server = (met_the_rules - made.sends.walks) / completed(trial)
+    return sustained.cost * (of_server + sustained.walks / connections)
 
 
 def _more(made: Made, bases: Sequence[Made], kind: str) -> float:

@@ -11,19 +11,20 @@ from harness.testbed.namespace import run
 
 BATCH, BATCHES = 100, 1000
 
-# What a program does first, and its step. A packet to oneself over loopback is received inside of
-# the sender's own system call, in one softirq.
-SEND_TO_SELF = (
-    """
+# A packet to oneself over loopback is received inside of the sender's own system call, in one
+# softirq. Both sockets are to be kept.
+TO_SELF = """
 import socket
-to = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-to.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1)
-to.bind(("127.0.0.1", 0))
-sender = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-sender.connect(to.getsockname())
-""",
-    'sender.send(b"x")',
-)
+def to_self(port=0):
+    to = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    to.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1)
+    to.bind(("127.0.0.1", port))
+    sender = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    sender.connect(to.getsockname())
+    return to, sender
+"""
+# What a program does first, and its step.
+SEND_TO_SELF = (f"{TO_SELF}to, sender = to_self()\n", 'sender.send(b"x")')
 # Two processes on one core that wait for each other: a step is two task switches.
 SWITCH_TWICE = (
     """

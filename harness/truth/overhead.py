@@ -175,15 +175,11 @@ def _piece(nginx: NginxKernel, cpu: int) -> Piece:
 
 def _bookings(nginx: NginxKernel, cpu: int) -> Bookings:
     """What a connection has on a core, over one piece."""
-    account = CpuAccount()
-    account.start()
-    try:
+    with CpuAccount() as account:
         served, before = nginx.requests_served() or 0, _counts(account, cpu)
         time.sleep(PIECE_S)
         connections = (nginx.requests_served() or 0) - served
         after = _counts(account, cpu)
-    finally:
-        account.stop()
     return Bookings(
         (after.switches - before.switches) / connections,
         (after.interruptions - before.interruptions) / connections,
@@ -195,17 +191,11 @@ def _probe_share(cpu: int) -> float:
 
     Without the softirqs that came on top of it: they are the server's.
     """
-    speed, account = CoreSpeed([cpu]), CpuAccount()
-    speed.start()
-    account.start()
-    try:
+    with CoreSpeed([cpu]) as speed, CpuAccount() as account:
         (process,) = speed.process_ids()
         before, since = _ran(account, process), time.monotonic()
         time.sleep(PIECE_S)
         return (_ran(account, process) - before) / (time.monotonic() - since)
-    finally:
-        account.stop()
-        speed.stop()
 
 
 def _ran(account: CpuAccount, process: int) -> float:
@@ -231,12 +221,8 @@ def _added(namespace: str, cpu: int) -> Added:
     without = _least(namespace, cpu)
 
     def with_account(detail: Detail) -> Bookings:
-        account = CpuAccount(detail)
-        account.start()
-        try:
+        with CpuAccount(detail):
             least = _least(namespace, cpu)
-        finally:
-            account.stop()
         return Bookings(
             least.switches - without.switches, least.interruptions - without.interruptions
         )

@@ -16,31 +16,24 @@ from contextlib import contextmanager
 from statistics import mean, median
 from typing import NamedTuple
 
+from harness.errors import StackcostError
 from harness.model import Window
 from harness.testbed.namespace import execute, run
+from harness.truth.least_time import TO_SELF
 
 TABLE = "stackcost"
 CHAIN_RULES = 20
 JUMPS = 10  # walks of the chain for each jump to the chain of jumps
 LONGEST = 3.0  # times the median of all
-
 SKIPPING_PORT = 7009  # packets to it meet no rules
 
 # Before all others on its core, so that what it times is its own; until its input ends. Pauses
 # differ, so that they do not fall in with a timer of the machine.
-SENDER = f"""
-import itertools, json, os, random, select, socket, sys, time
-
-def to_self(port):
-    to = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-    to.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1)
-    to.bind(("127.0.0.1", port))
-    sender = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-    sender.connect(to.getsockname())
-    return to, sender
-
+SENDER = f"""{TO_SELF}
+import itertools, json, os, random, select, sys, time
 os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(2))
-(_, walking), (_, skipping) = pairs = to_self(0), to_self({SKIPPING_PORT})
+to_walking, walking = to_self()
+to_skipping, skipping = to_self({SKIPPING_PORT})
 sent = []
 for walks in itertools.cycle((True, False)):
     if select.select([sys.stdin], [], [], random.uniform(0.002, 0.003))[0]:
@@ -90,18 +83,20 @@ class Send(NamedTuple):
 class Sends(list[Send]):
     """All of a program's, which take turns to meet the rules."""
 
-    def walks(self, window: Window | None = None) -> int:
-        """How many met the rules, in a window or in all."""
-        return sum(
-            send.walked and (window is None or window.start <= send.at <= window.end)
-            for send in self
-        )
+    def within(self, window: Window) -> "Sends":
+        """Those of a window."""
+        return Sends(send for send in self if window.start <= send.at <= window.end)
 
-    def cost(self, window: Window) -> float:
-        """Microseconds that the rules took of each, as they took of others in that window."""
+    @property
+    def walks(self) -> int:
+        """How many met the rules."""
+        return sum(send.walked for send in self)
+
+    @property
+    def cost(self) -> float:
+        """Microseconds that the rules took of each that met them."""
         walking, skipping = (
-            _mean([s.took for s in self if s.walked is w and window.start <= s.at <= window.end])
-            for w in (True, False)
+            _mean([send.took for send in self if send.walked is walked]) for walked in (True, False)
         )
         return walking - skipping
 
@@ -122,4 +117,6 @@ def sending(namespace: str, cpu: int) -> Iterator[Sends]:
         yield sends
     finally:
         said, _ = process.communicate(timeout=10)
+        if process.returncode:
+            raise StackcostError(f"the program that sends to itself failed in {namespace}")
         sends += [Send(*each) for each in json.loads(said)]

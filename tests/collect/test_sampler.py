@@ -101,3 +101,12 @@ def test_reading_runs_on_the_given_cpus_only() -> None:
 def test_cpus_that_are_not_there_are_refused() -> None:
     with pytest.raises(StackcostError, match="4096"), Sampler([], 1, cpus=[4096]):
         pass
+
+
+@pytest.mark.parametrize("fail_start", [False, True])
+def test_a_collector_read_by_itself_is_stopped_however_it_ends(fail_start: bool) -> None:
+    turns = Turns(fail_start=fail_start)
+    with pytest.raises(StackcostError), turns as started:
+        assert started.read() and not turns.stopped
+        raise StackcostError("the reader gave up")
+    assert turns.stopped == 1

@@ -33,14 +33,11 @@ def core_time(cpu: int, detail: Detail = Detail.SOFTIRQS) -> Iterator[CoreTime]:
 
     `detail`: how finely time is booked.
     """
-    account, seen = CpuAccount(detail), CoreTime()
-    account.start()
-    try:
+    seen = CoreTime()
+    with CpuAccount(detail) as account:
         since, before = time.monotonic(), _booked(account.read(), cpu)
         yield seen
         after, until = _booked(account.read(), cpu), time.monotonic()
-    finally:
-        account.stop()
     seen.seconds = until - since
     for key, seconds in after.items():
         spent = seconds - before[key]
