@@ -10,7 +10,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict
 from ruamel.yaml import YAML
 
-from harness.analysis.published_tables import PublishedTable
+from harness.analysis.published_tables import Document
 
 BUSY = ("us", "sy", "ni", "hi", "si")  # columns of top in which a CPU works
 
@@ -55,21 +55,19 @@ class MemoryFacts(_Part):
     nginx_bytes: Fact
     nginx_flows: Fact
     trex_bytes_per_flow: Fact
-    tcp_slab_bytes: Fact
     worker_connections: Fact
     workers: Fact
     nginx_bytes_per_worker_connection: Fact
 
 
-class Publication(_Part):
-    """One file of published/."""
+class Publication(Document):
+    """A publication whose factors can be recomputed from its own raw data."""
 
-    title: str
-    source: str
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
     clock_hz: Fact
     cpu: CpuFacts
     memory: MemoryFacts
-    tables: list[PublishedTable] = []
 
 
 class Step(_Part):
@@ -179,13 +177,6 @@ def _memory_steps(memory: MemoryFacts) -> list[Step]:
             max(0.0, memory.nginx_bytes.value - reserved) / flows / each,
             "1",
             "the two lines above",
-        ),
-        (
-            "the kernel's TCP caches alone by active flows; closing ones, which are not counted "
-            "among these, are in the caches too, so one flow has less",
-            memory.tcp_slab_bytes.value / flows / each,
-            "1",
-            memory.tcp_slab_bytes.at,
         ),
     ]
     return [Step(of="memory", what=w, value=v, unit=u, source=s) for w, v, u, s in steps]

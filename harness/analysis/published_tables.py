@@ -8,20 +8,22 @@ the first of those: percent over the column `gains_over`.
 from pathlib import Path
 from typing import Literal, Self
 
-from pydantic import BaseModel, ConfigDict, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 from ruamel.yaml import YAML
 
 FOLDER = Path(__file__).resolve().parents[2] / "published"
 
 Cell = float | str | None
 # What a table measures, so that a run of our own can be told to be of the same shape.
-Shape = Literal["connections", "requests", "throughput", "latency", "proxied"]
+Shape = Literal["connections", "requests", "throughput", "latency"]
 
 
 class PublishedTable(BaseModel):
     """One table. `page`: where it stands; `better`: which way its values improve, where they do.
 
     `shape`: None for a table that is no measurement over `x`, and is shown without a plot.
+    `unit_size`: one of `unit` in the unit that a figure of ours has (connections/s, requests/s,
+    Gb/s of 10^9 bits, us). `notes`: where the print contradicts itself, and what was made of it.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -33,6 +35,8 @@ class PublishedTable(BaseModel):
     columns: list[str]
     rows: list[list[Cell]]
     unit: str = ""
+    unit_size: float = Field(default=1.0, gt=0)
+    notes: list[str] = []
     shape: Shape | None = None
     response_bytes: int | None = None
     better: Literal["higher", "lower"] | None = None
@@ -68,12 +72,16 @@ class PublishedTable(BaseModel):
 
 
 class Document(BaseModel):
-    """One publication's tables. `conditions`: what they were measured on and with, in short."""
+    """One publication's tables. `conditions`: what they were measured on and with, in short.
+
+    `system`: what its tables with a shape measure, as the first part of a system's name here.
+    """
 
     model_config = ConfigDict(extra="ignore", frozen=True)  # one has the raw data of factors too
 
     title: str
     source: str
+    system: str
     conditions: str = ""
     tables: list[PublishedTable]
 

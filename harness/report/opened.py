@@ -36,12 +36,6 @@ class OpenedCeilings:
         """Length of the response that was asked for."""
         return int(self.manifest.experiment["workload"]["response_bytes"])
 
-    @property
-    def workers(self) -> int:
-        """Worker processes of nginx; by default one for each of its cores."""
-        experiment = self.manifest.experiment
-        return int(experiment["nginx"].get("workers") or len(experiment["cores"]["server"]))
-
 
 @dataclass(frozen=True, slots=True)
 class OpenedEvents:
@@ -97,6 +91,12 @@ def _numbered(summary: Summary, number: str) -> Summary:
             "not_measured": {number + name: why for name, why in summary.not_measured.items()},
         }
     )
+
+
+def workers_in(manifest: Manifest) -> int:
+    """Worker processes of a run's server; by default one for each of its cores."""
+    experiment = manifest.experiment
+    return int(experiment["nginx"].get("workers") or len(experiment["cores"]["server"]))
 
 
 def open_runs(paths: Sequence[str | Path] = ()) -> OpenedRuns:

@@ -73,7 +73,10 @@ class Needs(_Part):
 
 
 class Tier(_Part):
-    """One way to tune nginx and the kernel; `sysctls` and nginx's directives by name."""
+    """One way to tune nginx and the kernel; `sysctls` and nginx's directives by name.
+
+    `other`: what the source does beside these, which is never done here; each says why in `left`.
+    """
 
     name: str
     title: str
@@ -82,6 +85,16 @@ class Tier(_Part):
     needs: Needs = Needs()
     sysctls: dict[str, Setting] = Field(default_factory=dict)
     nginx: dict[Context, dict[str, Setting]] = Field(default_factory=dict)
+
+    other: dict[str, Setting] = Field(default_factory=dict)
+
+    @field_validator("other")
+    @classmethod
+    def _is_left(cls, value: dict[str, Setting]) -> dict[str, Setting]:
+        for name, setting in value.items():
+            if not setting.left:
+                raise ValueError(f"{name}: nothing sets it, so it needs left: the reason")
+        return value
 
     def directives(self) -> dict[str, dict[str, str]]:
         """nginx's directives by context, those left out excepted."""

@@ -35,19 +35,9 @@ class Tuning:
         except BaseException:
             self._undo()
             raise
-        self.changes += [
-            Change(
-                setting=f"nginx {directive}",
-                where="server",
-                wanted=setting.value,
-                before=None,
-                after=None if setting.left else setting.value,
-                source=setting.source,
-                reason=setting.left,
-            )
-            for directives in self.tier.nginx.values()
-            for directive, setting in directives.items()
-        ]
+        configured = [each for context in self.tier.nginx.values() for each in context.items()]
+        self.changes += [_told(f"nginx {name}", "server", each) for name, each in configured]
+        self.changes += [_told(name, "machine", each) for name, each in self.tier.other.items()]
         return self
 
     def __exit__(
@@ -118,6 +108,19 @@ class Tuning:
         except StackcostError as error:
             return f"the kernel refused it: {error.what}"
         return ""
+
+
+def _told(name: str, where: Where, setting: Setting) -> Change:
+    """What became of a setting that is not a sysctl."""
+    return Change(
+        setting=name,
+        where=where,
+        wanted=setting.value,
+        before=None,
+        after=None if setting.left else setting.value,
+        source=setting.source,
+        reason=setting.left,
+    )
 
 
 def _allow(algorithm: str) -> None:

@@ -264,7 +264,7 @@ class NginxKernel(Server):
         )
 
     def _all_directives(self) -> Directives:
-        """Those of nginx.conf that a tuning may replace."""
+        """Those that a tuning may replace, and its own: by default what Debian's nginx.conf has."""
         usual = {"sendfile": "on", "tcp_nopush": "on"}
         usual["keepalive_timeout"] = f"{self._keepalive_timeout_s}s"
         return {

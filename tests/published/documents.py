@@ -1,0 +1,320 @@
+"""Reads the figures of the published documents out of their own text, table by table.
+
+The documents are not ours to ship. `printed/` has the figures that this module found in them, and
+the tests hold `published/` against these. Whoever has the documents' texts sets
+STACKCOST_DOCUMENTS to their folder, and `printed/` is held against the texts as well.
+"""
+
+import os
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+Row = list[float]
+Tables = dict[str, list[Row]]
+
+VARIABLE = "STACKCOST_DOCUMENTS"
+# What stands in each document's title, by the name of its file in published/.
+TITLES = {
+    "haproxy_cookbook": "HAProxy Cookbook",
+    "nginx_cookbook": "NGINX Web Server Cookbook",
+    "nginx_dlb": "NGINX AIO Thread",
+    "nginx_white_paper": "Improving Web Server Performance",
+    "trex_nginx": "Comparing TRex Advanced Stateful",
+}
+NUMBER = re.compile(r"-?\d[\d,]*\.?\d*")
+N = r"(\d[\d,]*\.?\d*)"  # a number in a pattern
+WORDS = {"two": 2.0, "three": 3.0, "four": 4.0, "six": 6.0, "eight": 8.0, "sixteen": 16.0}
+# What published/trex_nginx.yaml computes with, by its name there.
+FACTS: dict[str, str | tuple[str, float]] = {
+    "clock_hz": (rf"@ {N}GHz", 1e9),
+    "cpu.claimed": rf"factor of ~{N}",
+    "cpu.nginx_cores_counted": rf"vs\. 20x{N} cores",
+    "cpu.trex_cores_counted": rf"comparing {N} DP core",
+    "cpu.nginx_rate": (rf"more than {N}K new flows", 1e3),
+    "cpu.trex_rate": (rf"Total-CPS\s+:\s+{N} Kcps", 1e3),
+    "cpu.nginx_gbps": rf"For about {N}Gb/sec traffic",
+    "cpu.trex_gbps": rf"scale to about {N}Gb/sec of download",
+    "cpu.trex_server_busy": (rf"Gb/core \[{N} ,", 0.01),
+    "memory.claimed": rf"factor or {N} in",
+    "memory.nginx_bytes": (rf"approximately {N}GB of memory", 1e9),
+    "memory.nginx_flows": (rf"active flows was {N}K", 1e3),
+    "memory.trex_bytes_per_flow": rf"approximately {N} bytes of memory",
+    "memory.worker_connections": rf"worker_connections\s+{N};",
+    "memory.workers": rf"server uses all {N} cores",
+}
+UNITS = {"": 1.0, "M": 1e6, "G": 1e9}  # of bits per second
+TIMES_MS = {"s": 1000.0, "ms": 1.0}
+
+
+def documents_folder() -> Path | None:
+    """Where the documents' texts are; None when nobody said."""
+    named = os.environ.get(VARIABLE)
+    return Path(named) if named else None
+
+
+def texts(folder: Path) -> dict[str, str]:
+    """The documents' texts, by the name of their file in published/."""
+    every = [path.read_text() for path in sorted(folder.iterdir()) if path.is_file()]
+    return {
+        name: next(text for text in every if title in text[:1000]) for name, title in TITLES.items()
+    }
+
+
+def printed(name: str, text: str) -> Tables:
+    """All figures of one document, by the name of the table as published/ calls it."""
+    return READERS[name](text)
+
+
+def settings(text: str) -> dict[str, str]:
+    """The sysctls and the variables of Onload that a document sets to a number, by name.
+
+    Of a value printed as a range of numbers it is both ends, as they are printed.
+    """
+    number = r"['\"]?(\d+\.\.\d+|-?\d+(?: +\d+)*)\b"
+    sysctls = re.findall(rf"\b((?:net|fs|vm|kernel|sunrpc)\.[\w.-]+) ?= ?{number}", text)
+    variables = re.findall(rf"^(EF_\w+)={number}", text, re.MULTILINE)
+    return {name: " ".join(value.split()) for name, value in sysctls + variables}
+
+
+def _numbers(text: str) -> Row:
+    return [float(found.replace(",", "")) for found in NUMBER.findall(text)]
+
+
+def _between(text: str, start: str, end: str) -> str:
+    """What stands from the last `start` to the next `end`."""
+    return text[text.rindex(start) :].partition(end)[0]
+
+
+def _found(text: str, *patterns: str | tuple[str, float]) -> list[Row]:
+    """A row for each pattern: its groups, each times the number beside the pattern."""
+    rows = []
+    for each in patterns:
+        pattern, times = each if isinstance(each, tuple) else (each, 1.0)
+        match = re.search(pattern, text, re.DOTALL | re.IGNORECASE)
+        assert match is not None, pattern
+        values = (
+            WORDS.get(group.lower()) or float(group.replace(",", "")) for group in match.groups()
+        )
+        rows.append([round(value * times, 6) for value in values])
+    return rows
+
+
+def _cells(text: str) -> list[Row]:
+    """Lines of numbers between tabs: the rows of the cookbooks' tables, without empty cells."""
+    lines = (line.rstrip() for line in text.splitlines())
+    return [_numbers(line) for line in lines if re.fullmatch(r"\d+(\t-?[\d.]+%?)+", line)]
+
+
+def _haproxy(text: str) -> Tables:
+    parts = re.split(r"\nTable (\d): ", _between(text, "5.1 Results", "5.2 Analysis"))
+    return {
+        f"Table {number}": _cells(part)
+        for number, part in zip(parts[1::2], parts[2::2], strict=True)
+    }
+
+
+def _nginx(text: str) -> Tables:
+    """Tables 2 to 19 have six rows each. Captions stand before or after; the order is right."""
+    rows = _cells(_between(text, "6.1 Results", "6.2 Analysis"))
+    assert len(rows) % 6 == 0
+    return {f"Table {2 + at // 6}": rows[at : at + 6] for at in range(0, len(rows), 6)}
+
+
+def _dlb(text: str) -> Tables:
+    def column(what: str) -> Row:
+        block = text[text.index(f"{what} Distribution") :]
+        rows = re.findall(r"[\d.]+%\s+([\d.]+)(ms|s)\b", block)[:6]
+        return [round(float(value) * TIMES_MS[unit], 6) for value, unit in rows]
+
+    columns = zip(column("Latency"), column("Connect"), column("Delay"), strict=True)
+    ((average, deviation, highest, share),) = _found(text, rf"Latency\s+{N}s\s+{N}ms\s+{N}s\s+{N}%")
+    rows = _found(
+        text,
+        rf"Connect\s+{N}ms\s+{N}ms\s+{N}s\s+{N}%",
+        rf"Delay\s+{N}ms\s+{N}ms\s+{N}s\s+{N}%",
+        rf"Req/Sec\s+{N}\s+{N}\s+{N}k\s+{N}%",
+    )
+    return {
+        "Example log": [
+            [at, *row] for at, row in zip([50, 75, 90, 99, 99.9, 99.99], columns, strict=True)
+        ],
+        "Example log, spread": [
+            [average, deviation / 1000, highest, share],
+            *([mean, spread, 1000 * most, within] for mean, spread, most, within in rows),
+        ],
+        "Example log, totals": _found(
+            text,
+            rf"and {N} connections",
+            rf"{N} threads and",
+            rf"delay time is {N} ns",
+            rf"{N} requests in",
+            rf"requests in {N}m",
+            rf"{N}TB read",
+            rf"pconn {N}",
+            rf"delay_timeout {N}",
+            rf"Requests/sec:\s+{N}",
+            rf"Transfer/sec:\s+{N}GB",
+        ),
+    }
+
+
+def _white_paper(text: str) -> Tables:
+    word = r"(\w+)"
+
+    def allocated(heading: str, which: int = 0) -> Row:
+        """How many cores of the local and of the other package have an entry."""
+        start = list(re.finditer(heading, text))[which].end()
+        lines = re.findall(r"^(?:Local|Remote)(.*)$", text[start:], re.MULTILINE)[:2]
+        return [float(len(line.split())) for line in lines]
+
+    kernel, onload = "{} Cores with Kernel Stack", "{} Cores with OpenOnload"
+    return {
+        "Figure 1": _found(
+            text,
+            (rf"ceiling of {N} thousand", 1000.0),
+            rf"maximum {N}% increase",
+            rf"yields a {N}% boost",
+            rf"OpenOnload needs {word} cores",
+            rf"needs {word} or more cores",
+            rf"found to be {word} times more",
+        ),
+        "Figure 2": _found(
+            text, rf"saturate a single {N} Gbps", rf"saturate a 10GbE link with {word} cores"
+        ),
+        "Figure 3": _found(text, rf"dual-port {N} Gbps", rf"use of {N} cores"),
+        "Figure 4": _found(text, rf"{N} byte payload", rf"saturate a {N}GbE link with 10,"),
+        "Tables 1 and 2": [
+            [*allocated(kernel.format(3)), *allocated(onload.format(3))],
+            [*allocated(kernel.format(6)), *allocated(onload.format(6))],
+            # The last heading of table 2 says 6 cores, too; its entries are 8.
+            [*allocated(kernel.format(8)), *allocated(onload.format(6), which=-1)],
+        ],
+        "Test setup": _found(
+            text,
+            rf"concurrency of {N}",
+            rf"was below {N} ms",
+            rf"{word} `ab` instances were spawned",
+            rf"{word} load-generating client machines",
+            rf"{word} IP addresses were configured on each client",
+            rf"static and {N} bytes",
+            r"x = 8, 10\$ and (\d+)",
+            rf"each physical core into {N} logical",
+            rf"hyper-threading running at {N} GHz",
+            rf"and {N} GB DDR4",
+            rf"processor running at {N} GHz",
+            rf"a single {word}-core Sandy",
+            rf"and {N} GB DDR3",
+            rf"\({N}ms in the experiments",
+        ),
+    }
+
+
+def _trex(text: str) -> Tables:
+    def port(name: str, times: float = 1.0) -> Row:
+        line = next(line for line in text.splitlines() if re.match(rf"\s*{name}\s*\|", line))
+        return [value * times for value in _numbers(line.partition("|")[2])]
+
+    bandwidth = next(line for line in text.splitlines() if re.match(r"\s*Tx Bw\s*\|", line))
+    rates = re.findall(r"([\d.]+)\s+([GM]?)bps", bandwidth)
+    ports = ["opackets", "obytes", "ipackets", "ibytes", "ierrors", "oerrors"]
+    table_1, table_2 = _between(text, "Table 1.", "Table 2."), _between(text, "Table 2.", "3.4.")
+    return {
+        "Table 1": _found(
+            table_1,
+            rf"{N} sockets x",
+            rf"GHz, {N} cores",
+            rf"@ {N}GHz",
+            rf"2x{N}GB",
+            rf"\+ {N}xPCIe4",
+            rf"{N}x PCIe16",
+            rf"Fedora {N}",
+        ),
+        "Table 2": _found(
+            table_2,
+            rf"request size\s+{N}B",
+            rf"response size\s+{N}KB",
+            rf"per TCP connection\s+{N}",
+            rf"packets per TCP connection\s+{N}",
+            rf"of clients\s+{N}",
+            rf"of servers\s+{N}",
+            rf"initwnd\s+{N}",
+            rf"delay-ack\s+{N}msec",
+        ),
+        "Port statistics": [
+            *(port(name) for name in ports),
+            [float(value) * UNITS[unit] / 1e9 for value, unit in rates],
+        ],
+        "Global statistics": _found(
+            text,
+            rf"Cpu Utilization : {N}",
+            rf"{N} Gb/core",
+            rf"Gb/core \[{N} ,",
+            rf"Gb/core \[[\d.]+ ,{N}",
+            rf"Platform_factor : {N}",
+            rf"Total-Tx\s+:\s+{N} Gbps",
+            rf"Total-Rx\s+:\s+{N} Gbps",
+            rf"Total-PPS\s+:\s+{N} Mpps",
+            rf"Total-CPS\s+:\s+{N} Kcps",
+            rf"Expected-PPS\s+:\s+{N}",
+            rf"Expected-CPS\s+:\s+{N}",
+            rf"Expected-L7-BPS\s+:\s+{N}",
+            rf"Active-flows\s+:\s+{N}",
+            rf"Clients :\s+{N}",
+            rf"Socket-util : {N} %",
+            rf"Open-flows\s+:\s+{N}",
+            rf"Servers :\s+{N}",
+            rf"Socket :\s+{N}",
+            rf"Socket/Clients :\s+{N}",
+            rf"drop-rate\s+:\s+{N}",
+            rf"current time\s+: {N}",
+            rf"test duration\s+: {N}",
+        ),
+        "TCP counters": _counters(text),
+        "Figures in the text": _found(
+            text,
+            rf"scale to about {N}Gb/sec of download",
+            rf"\(total of {N}MPPS",
+            rf"up to about {N}Gb/sec",
+            (rf"more than {N}K new flows", 1000.0),
+            rf"approximately {N}KPPS",
+            (rf"active flows was {N}K", 1000.0),
+            rf"requires {N} cores for TRex",
+            rf"vs\. {N}x16 cores",
+            rf"vs\. 20x{N} cores",
+            rf"factor of ~{N}",
+            rf"approximately {N} bytes of memory",
+            rf"approximately {N}GB of memory",
+            rf"approximately {N}GB is required",
+            rf"approximately {N}MB is required",
+            rf"factor or {N} in",
+        ),
+        "top": [
+            _numbers(line.partition(":")[2])
+            for line in re.findall(r"^%Cpu\d+[^\n]* st", text, re.MULTILINE)
+        ],
+        **{name: _found(text, pattern) for name, pattern in FACTS.items()},
+    }
+
+
+def _counters(text: str) -> list[Row]:
+    """The client's and the server's column: bandwidth in Mbps, packets in Kpps, sizes in bytes."""
+    times = {"Gbps": 1e3, "Mpps": 1e3, "KB": 1e3}
+    cell = r"([\d.]+)\s*(\S*)"
+    lines = re.findall(rf"^\s*(?:m|tcps|err)_\w+\s+\|\s+{cell}\s+\|\s+{cell}\s+\|", text, re.M)
+    return [
+        [
+            round(float(client) * times.get(first, 1.0), 6),
+            round(float(server) * times.get(second, 1.0), 6),
+        ]
+        for client, first, server, second in lines
+    ]
+
+
+READERS: dict[str, Callable[[str], Tables]] = {
+    "haproxy_cookbook": _haproxy,
+    "nginx_cookbook": _nginx,
+    "nginx_dlb": _dlb,
+    "nginx_white_paper": _white_paper,
+    "trex_nginx": _trex,
+}
