@@ -4,9 +4,7 @@ A difference is called by a Mann-Whitney test, which asks nothing of the distrib
 where A and B took turns, by Wilcoxon's test of the pairs' ratios: what came and went with the hour
 was in both of a pair, and is in no ratio. Several figures compared at once are corrected by Holm's
 method, so that of identical set-ups at most `RATE` of the comparisons as a whole are called
-different. How large it is stands apart: the ratio of the medians (of pairs: the median ratio) with
-its bootstrap interval, and Cliff's delta (the share of pairs of trials in which B is above A, less
-the share in which it is below: -1 to 1).
+different. How large it is, and which way, comes from the same ranks (`harness.analysis.ranks`).
 
 With few trials no outcome, however clear, can reach the rate: the most extreme order of n + m
 values has the probability 2 / C(n+m, n) under equal set-ups, the most extreme signs of n pairs
@@ -22,7 +20,8 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict
 from scipy.stats import mannwhitneyu, t, wilcoxon
 
-from harness.analysis.spread import Spread, interval
+from harness.analysis import ranks
+from harness.analysis.spread import Spread
 
 RATE = 0.01
 POWER = 0.9
@@ -45,8 +44,10 @@ class Pair(NamedTuple):
 
 
 class Comparison(BaseModel):
-    """One figure of A and of B. `ratio`: median of B over median of A, or, `matched`, median of the
-    pairs' ratios; `low`, `high` its interval.
+    """One figure of A and of B. `ratio`: B over A by Hodges and Lehmann, of all trials of B by all of
+    A, or, `matched`, of the pairs; `low`, `high` its interval, which holds the truth in the share
+    `coverage` of all repetitions. `effect`: -1 (B below A throughout) to 1; Cliff's delta, or,
+    `matched`, the rank-biserial correlation of the pairs.
 
     `p`: of the test, `p_corrected`: by Holm over all judged figures. None where it
     was not judged or cannot be known; `reason` then says why. `detectable`: the ratio, less 1, that
@@ -64,6 +65,7 @@ class Comparison(BaseModel):
     ratio: float | None = None
     low: float | None = None
     high: float | None = None
+    coverage: float | None = None
     effect: float | None = None
     p: float | None = None
     p_corrected: float | None = None
@@ -82,18 +84,17 @@ def compare(
 
     `unsure`: by how much B of each pair may be off as a whole; a difference has to stand even so.
     """
-    found = judge(pairs, judged, rate)
-    if any(unsure):
-        nearer = [_nearer(*each) for each in zip(pairs, found, unsure, strict=True)]
-        found = [
-            _doubted(each, off) if _lost(each, other) else each
-            for each, other, off in zip(found, judge(nearer, judged, rate), unsure, strict=True)
-        ]
-    return [_with_interval(each) for each in found]
+    found = _judge(pairs, judged, rate)
+    if not any(unsure):
+        return found
+    nearer = [_nearer(*each) for each in zip(pairs, found, unsure, strict=True)]
+    return [
+        _doubted(each, off) if _lost(each, other) else each
+        for each, other, off in zip(found, _judge(nearer, judged, rate), unsure, strict=True)
+    ]
 
 
-def judge(pairs: Sequence[Pair], judged: Sequence[bool], rate: float = RATE) -> list[Comparison]:
-    """The same without the intervals, which take most of the time."""
+def _judge(pairs: Sequence[Pair], judged: Sequence[bool], rate: float) -> list[Comparison]:
     family = sum(judged)
     drafts = [_measured(pair) for pair in pairs]
     tested = [
@@ -135,21 +136,9 @@ def _measured(pair: Pair) -> Comparison:
     if a.median is None or b.median is None:
         reason = a.reason or b.reason
         return draft.model_copy(update={"verdict": "unknown", "reason": reason})
-    ratio = b.median / a.median if a.median > 0 else None
-    if pair.matched:
-        ratio = float(np.median(np.divide(b.values, a.values)))
-    above = mannwhitneyu(b.values, a.values).statistic / (len(a.values) * len(b.values))
-    return draft.model_copy(update={"ratio": ratio, "effect": float(2 * above - 1)})
-
-
-def _with_interval(each: Comparison) -> Comparison:
-    if each.ratio is None or min(each.a.values) <= 0:
-        return each
-    if each.matched:
-        low, high = interval([np.divide(each.b.values, each.a.values).tolist()])
-    else:
-        low, high = interval([each.b.values, each.a.values])
-    return each.model_copy(update={"low": low, "high": high})
+    size = (ranks.of_pairs if pair.matched else ranks.of_sides)(a.values, b.values)
+    found = dict(zip(("low", "high", "coverage"), size.interval or (), strict=False))
+    return draft.model_copy(update={"ratio": size.ratio, "effect": size.effect, **found})
 
 
 def _tested(draft: Comparison, family: int, rate: float) -> Comparison:

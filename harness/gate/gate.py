@@ -22,7 +22,7 @@ from harness.gate.baseline import (
 from harness.gate.bench import Bench
 from harness.gate.fingerprint import fingerprint, in_words, key
 from harness.gate.history import HISTORY, Entry, append
-from harness.gate.trial import GateTrial, comparable, left_out
+from harness.gate.trial import GateTrial, comparable, judged, left_out
 from harness.gate.verdict import Verdict, against_baseline, against_ceiling
 from harness.gate.words import baseline_sentence, explain, sentence
 from harness.testbed.lock import RunLock
@@ -123,7 +123,7 @@ class Gate:
         write_baseline(path, baseline)
         said = f"{self.target.name}: {baseline_sentence(trials)}, written to {path}"
         result = Result("baseline written", said, said, folder=folder)
-        self._remember(result, trials)
+        self._remember(result, judged(trials))
         return result
 
     def not_below_baseline(self, tolerance: float) -> Result:
@@ -155,12 +155,12 @@ class Gate:
             verdict, now = measure_until_told(
                 lambda: bench.measure(offered_cps), judge, self.effort.looks
             )
-            if baseline:
-                bench.set_aside(left_out(now, baseline.trials))
+            before = baseline.trials if baseline else []
+            bench.set_aside(left_out(now, before))
             said = f"{self.target.name}: {sentence(verdict)}"
             text = explain(said, verdict, now, baseline, bench.setup(), bench.folder)
             result = Result(verdict.outcome, said, text, verdict, bench.folder)
-        self._remember(result, now)
+        self._remember(result, judged(now, before))
         return result
 
     def _no_baseline(self) -> Result:

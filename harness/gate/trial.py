@@ -91,7 +91,7 @@ def gate_trial(seen: Readings, cpus: Collection[int]) -> GateTrial | None:
     )
 
 
-def judged(trials: Sequence[GateTrial], others: Sequence[GateTrial]) -> list[GateTrial]:
+def judged(trials: Sequence[GateTrial], others: Sequence[GateTrial] = ()) -> list[GateTrial]:
     """Those that are comparable with each other and with the others.
 
     All of them when too few are, with what slowed the cores of their test bed corrected.

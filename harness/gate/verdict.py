@@ -14,7 +14,7 @@ from scipy.stats import binomtest
 
 from harness.analysis.compare import Comparison, Pair, compare
 from harness.analysis.same_host import Felt, HostPart, Observed, host_part
-from harness.analysis.spread import Spread, interval, spread
+from harness.analysis.spread import Spread, spread
 from harness.gate.trial import FOREIGN_LIMIT, GateTrial, foreign_share, judged, slowed_share
 
 # Trials are corrected for it; the correction may be a third of it off.
@@ -26,10 +26,11 @@ Outcome = Literal["holds", "below", "cannot tell"]
 
 
 class Verdict(BaseModel):
-    """`ratio`: median of the trials over what is wanted (a baseline's median, or the ceiling).
+    """`seen`: of the trials that were judged; `wanted`: of the baseline's, or the number. `ratio`:
+    of the two; of a baseline as `harness.analysis.ranks` has it, of a number the median over it.
 
-    `low`, `high`: its bootstrap interval at 95 %. `floor`: the least ratio that is wanted. `rate`:
-    how often a verdict on a server exactly at the floor is wrong. `why`: what keeps it from
+    `low`, `high`: its interval, `coverage` as in `Spread`. `floor`: the least ratio that is wanted.
+    `rate`: how often a verdict on a server exactly at the floor is wrong. `why`: what keeps it from
     telling, and what would help; empty for the other outcomes.
     `slower`, `felt`: of the memory that all cores share, as in `HostPart`; it is corrected for.
     """
@@ -42,6 +43,7 @@ class Verdict(BaseModel):
     ratio: float
     low: float | None
     high: float | None
+    coverage: float | None
     floor: float
     p: float | None
     rate: float
@@ -74,6 +76,7 @@ def against_baseline(
         ratio=found.ratio * floor,
         low=None if found.low is None else found.low * floor,
         high=None if found.high is None else found.high * floor,
+        coverage=found.coverage,
         floor=floor,
         p=found.p,
         rate=rate,
@@ -96,25 +99,26 @@ def _outcome(found: Comparison) -> Outcome:
 
 def against_ceiling(now: Sequence[GateTrial], ceiling: float, rate: float) -> Verdict:
     """Whether `now` is at least `ceiling` connections/s."""
-    seen = _spread(now)
+    after = judged(now)
+    seen = _spread(after)
     above = sum(value >= ceiling for value in seen.values)
     p = float(binomtest(above, len(seen.values)).pvalue)
     outcome: Outcome = "cannot tell"
     if p < rate:
         outcome = "holds" if 2 * above > len(seen.values) else "below"
-    low, high = interval([seen.values])
     verdict = Verdict(
         outcome=outcome,
         wanted=spread([ceiling], UNIT),
         seen=seen,
         ratio=(seen.median or 0.0) / ceiling,
-        low=None if low is None else low / ceiling,
-        high=None if high is None else high / ceiling,
+        low=None if seen.low is None else seen.low / ceiling,
+        high=None if seen.high is None else seen.high / ceiling,
+        coverage=seen.coverage,
         floor=1.0,
         p=p,
         rate=rate,
     )
-    return _excused(verdict, now, "")
+    return _excused(verdict, after, "")
 
 
 def _excused(verdict: Verdict, now: Sequence[GateTrial], reason: str) -> Verdict:

@@ -40,7 +40,7 @@ def sentence(verdict: Verdict) -> str:
 
 def baseline_sentence(trials: Sequence[GateTrial]) -> str:
     """What a baseline is, and whether its machine was quiet."""
-    used = judged(trials, ())
+    used = judged(trials)
     found = spread([trial.cps for trial in used], UNIT)
     text = f"baseline of {with_range(found)} {UNIT}, {len(used)} trials"
     if len(used) < len(trials):

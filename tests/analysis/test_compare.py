@@ -11,7 +11,6 @@ from harness.analysis.compare import (
     Pair,
     compare,
     holm,
-    judge,
     least_p,
     pairs_needed,
     trials_needed,
@@ -33,9 +32,9 @@ def judged(a: Sequence[float], b: Sequence[float]) -> Comparison:
 def test_a_clear_difference_is_called_with_its_size_and_direction() -> None:
     found = judged([100, 101, 102, 103, 104, 105], [110, 111, 112, 113, 114, 115.5])
     assert found.verdict == "different" and found.effect == 1
-    assert found.ratio == pytest.approx(112.5 / 102.5)
-    assert found.low is not None and found.high is not None
-    assert 1 < found.low < found.ratio < found.high
+    assert found.ratio == pytest.approx(112.5 / 102.5, rel=0.001)
+    assert found.low is not None and found.high is not None and found.coverage is not None
+    assert 1 < found.low < found.ratio < found.high and found.coverage >= 0.95
 
 
 def test_the_same_values_show_no_difference() -> None:
@@ -70,7 +69,7 @@ def test_what_could_have_been_shown_is_what_nine_in_ten_simulated_comparisons_sh
 
 
 def judge_one(a: Spread, b: Spread, matched: bool = False) -> Comparison:
-    (found,) = judge([Pair("cost", "", a, b, matched)], [True])
+    (found,) = compare([Pair("cost", "", a, b, matched)], [True])
     return found
 
 
@@ -99,6 +98,24 @@ def test_what_pairs_could_have_shown_is_what_nine_in_ten_of_them_show() -> None:
     )
     shown = [judge_one(*turns(1 + typical, random), True).verdict for _ in range(300)]
     assert 0.84 <= shown.count("different") / 300 <= 0.96
+
+
+ONE_PERCENT = [100.0 + 3 * number for number in range(20)]  # A, in an hour that grows dearer
+DEARER = [1.01 * cost for cost in ONE_PERCENT[:-1]] + [30.0]  # B: 19 pairs 1 % up, one far below
+
+
+def test_the_direction_of_pairs_is_that_of_the_pairs() -> None:
+    found = judge_one(values_of(ONE_PERCENT), values_of(DEARER), matched=True)
+    assert found.verdict == "different" and found.ratio == pytest.approx(1.01)
+    assert found.effect == pytest.approx((190 - 20) / 210), "W+ - W- of Wilcoxon's ranks"
+    assert found.low == pytest.approx(1.01) and found.high == pytest.approx(1.01)
+
+
+def test_a_correction_moves_pairs_towards_each_other() -> None:
+    """B is 1 % above A: 1.1 % off, and it may be below; half a percent off, and it is above."""
+    pair = Pair("cost", "", values_of(ONE_PERCENT), values_of(DEARER), True)
+    verdicts = [compare([pair], [True], RATE, [off])[0].verdict for off in (0.005, 0.011)]
+    assert verdicts == ["different", "no difference shown"]
 
 
 def test_too_few_pairs_are_never_called_however_clear() -> None:
@@ -148,7 +165,7 @@ def share_called(above: float, comparisons: int, trials: int = 10) -> float:
         pairs = [
             Pair("cost", "", values_of(draw(100)), values_of(draw(100 * above))) for _ in "123"
         ]
-        verdicts = [each.verdict for each in judge(pairs, [True] * 3)]
+        verdicts = [each.verdict for each in compare(pairs, [True] * 3)]
         called += "different" in verdicts
     return called / comparisons
 

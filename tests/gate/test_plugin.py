@@ -127,6 +127,18 @@ def test_a_number_needs_no_baseline_and_wide_trials_are_skipped(user: User) -> N
     wide.stdout.fnmatch_lines(["*cannot tell*spread too wide*"])
 
 
+@pytest.mark.parametrize(("call", "used"), [(BASELINE, 6), ("at_least(7500)", 10)])
+def test_history_has_the_trials_that_a_verdict_used_and_no_other(
+    user: User, call: str, used: int
+) -> None:
+    """One of four trials is disturbed, so more are made than those that are judged."""
+    user.run("--stackcost-update-baseline", disturbed=1).assert_outcomes(passed=1)
+    user.run(call=call, disturbed=1, seed=2).assert_outcomes(passed=1)
+    written, held = user.history()
+    assert [len(line["cps"]) for line in (written, held)] == [20, used]  # type: ignore[arg-type]
+    assert [len(line["cpu_us"]) for line in (written, held)] == [20, used]  # type: ignore[arg-type]
+
+
 def test_junit_has_the_figures(user: User) -> None:
     user.run("--junitxml=junit.xml", call="at_least(7500)").assert_outcomes(passed=1)
     root = ElementTree.parse(user.pytester.path / "junit.xml")

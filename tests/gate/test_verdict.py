@@ -4,7 +4,6 @@ from collections import Counter
 
 import pytest
 
-import harness.analysis.spread as spread
 from harness.analysis.compare import RATE
 from harness.gate.gate import FULL, measure_until_told
 from harness.gate.trial import GateTrial, left_out
@@ -118,20 +117,12 @@ def outcomes(change: float) -> Counter[str]:
     return Counter(gate(seed) for seed in range(GATES))
 
 
-@pytest.fixture
-def quickly(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No verdict depends on the bootstrap intervals, which take nearly all of the time."""
-    monkeypatch.setattr(spread, "RESAMPLES", 99)
-
-
-@pytest.mark.usefixtures("quickly")
 def test_unchanged_passes_and_a_tenth_less_fails_though_trials_spread() -> None:
     unchanged, tenth = outcomes(0.0), outcomes(-0.1)
     assert unchanged["holds"] >= 0.9 * GATES and not unchanged["below"], unchanged
     assert tenth["below"] >= 0.9 * GATES and not tenth["holds"], tenth
 
 
-@pytest.mark.usefixtures("quickly")
 def test_less_by_the_tolerance_is_seldom_called_however_often_it_looks() -> None:
     found = outcomes(-0.05)
     assert found["cannot tell"] >= 0.95 * GATES, found
@@ -142,3 +133,11 @@ def test_a_number_holds_fails_or_cannot_be_told() -> None:
     assert against_ceiling(now, 7500, RATE).outcome == "holds"
     assert against_ceiling(now, 8500, RATE).outcome == "below"
     assert against_ceiling(now, 8000, RATE).outcome == "cannot tell"
+
+
+def test_a_number_is_held_against_undisturbed_trials_alone_as_a_baseline_is() -> None:
+    clean = trials(8000, 10)
+    aside = [trial.model_copy(update={"slowed": 0.1}) for trial in trials(7000, 9)]
+    alone, mixed = (against_ceiling(now, 7500, RATE) for now in (clean, clean + aside))
+    assert (alone.outcome, mixed.outcome) == ("holds", "holds"), mixed
+    assert mixed.seen == alone.seen and mixed.ratio == alone.ratio
