@@ -44,10 +44,10 @@ class Pair(NamedTuple):
 
 
 class Comparison(BaseModel):
-    """One figure of A and of B. `ratio`: B over A by Hodges and Lehmann, of all trials of B by all of
-    A, or, `matched`, of the pairs; `low`, `high` its interval, which holds the truth in the share
-    `coverage` of all repetitions. `effect`: -1 (B below A throughout) to 1; Cliff's delta, or,
-    `matched`, the rank-biserial correlation of the pairs.
+    """One figure of A and of B. `ratio`: B over A, of all trials of both or, `matched`, of the pairs,
+    as `harness.analysis.ranks` has it; `low`, `high` its interval, which holds the truth in the
+    share `coverage` of all repetitions. `effect`: -1 (B below A throughout) to 1; Cliff's delta,
+    or, `matched`, the rank-biserial correlation of the pairs.
 
     `p`: of the test, `p_corrected`: by Holm over all judged figures. None where it
     was not judged or cannot be known; `reason` then says why. `detectable`: the ratio, less 1, that

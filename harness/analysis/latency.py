@@ -16,19 +16,28 @@ Percentiles = dict[str, dict[str, dict[str, Spread]]]
 
 def latency(trials: Sequence[Trial]) -> Percentiles:
     """Microseconds; each round's percentile is a value of its own. Unknown with a real TRex."""
-    known = [stored for trial in trials if (stored := trial.load.get("latency"))]
-    groups = dict.fromkeys(group for stored in known for group in stored) or {"": None}
-    kinds = dict.fromkeys(kind for s in known for kinds in s.values() for kind in kinds)
+    stored = [trial.load.get("latency") or {} for trial in trials]
+    rounds = [int(trial.load["round"]) for trial in trials]
+    groups = dict.fromkeys(group for each in stored for group in each) or {"": None}
+    kinds = dict.fromkeys(kind for s in stored for kinds in s.values() for kind in kinds)
     return {
-        group: {kind: _over([s.get(group, {}).get(kind) for s in known]) for kind in kinds or KINDS}
+        group: {
+            kind: _over([each.get(group, {}).get(kind) for each in stored], rounds)
+            for kind in kinds or KINDS
+        }
         for group in groups
     }
 
 
-def _over(texts: Sequence[str | None]) -> dict[str, Spread]:
-    histograms = [HdrHistogram.decode(text) for text in texts if text]
-    reason = "no connection got that far" if histograms else UNKNOWN_REASON
+def _over(texts: Sequence[str | None], rounds: Sequence[int]) -> dict[str, Spread]:
+    histograms = [HdrHistogram.decode(text) if text else None for text in texts]
+    reason = "no connection got that far" if any(histograms) else UNKNOWN_REASON
     return {
-        name: spread([percentile_us(each, percentile) for each in histograms], "us", reason)
+        name: spread(
+            [percentile_us(each, percentile) if each else None for each in histograms],
+            "us",
+            reason,
+            rounds,
+        )
         for name, percentile in PERCENTILES.items()
     }

@@ -18,8 +18,8 @@ from harness.analysis.spread import Interval, interval
 
 
 class Size(NamedTuple):
-    """`ratio`: B over A; None where not all of A is above zero. `effect`: -1 (all of B below A) to 1.
-    `interval`: of the ratio; None without one, of a single trial of each, and of a single pair.
+    """`ratio`: B over A; None where not all of A is above zero. `interval`: of it; None without it,
+    of a single trial of each, and of a single pair. `effect`: -1 (all of B below A) to 1.
     """
 
     ratio: float | None

@@ -119,8 +119,10 @@ def _ordered(offered: Collection[tuple[str, float]]) -> list[tuple[str, float]]:
 
 
 def _level(test: str, offered: float, trials: list[Readings], context: Context) -> Level:
+    rounds = _rounds(trials)
+
     def over(read: Callable[[Readings], float | None], unit: str, reason: str = "") -> Spread:
-        return spread([read(seen) for seen in trials], unit, reason)
+        return spread([read(seen) for seen in trials], unit, reason, rounds)
 
     def by_kind(
         cost: Callable[[Readings, Collection[int]], core_time.Cost],
@@ -130,7 +132,9 @@ def _level(test: str, offered: float, trials: list[Readings], context: Context) 
     ) -> dict[str, Spread]:
         costs = [cost(seen, cpus) for seen in trials]
         kinds = dict.fromkeys(kind for each in costs for kind in each)
-        return {kind: spread([each.get(kind) for each in costs], unit, reason) for kind in kinds}
+        return {
+            kind: spread([each.get(kind) for each in costs], unit, reason, rounds) for kind in kinds
+        }
 
     def closed(seen: Readings) -> float | None:
         found = closure(seen, "sustain")
@@ -179,6 +183,10 @@ def _level(test: str, offered: float, trials: list[Readings], context: Context) 
     )
 
 
+def _rounds(trials: Sequence[Readings]) -> list[int]:
+    return [int(seen.trial.load["round"]) for seen in trials]
+
+
 def _undisturbed_seconds(seen: Readings, context: Context) -> float | None:
     found = undisturbed(seen, context.server_cpus)
     return found.seconds if found else None
@@ -193,8 +201,10 @@ def _http_figures(trials: list[Readings], context: Context) -> HttpFigures | Non
     if asked is None:
         return None
 
+    rounds = _rounds(trials)
+
     def told(name: str, unit: str) -> Spread:
-        return spread([http.told(seen.trial, name) for seen in trials], unit)
+        return spread([http.told(seen.trial, name) for seen in trials], unit, rounds=rounds)
 
     def busy(cpus: tuple[int, ...]) -> Spread:
         return spread([http.busy_share(seen, cpus) for seen in trials], "1")

@@ -7,6 +7,7 @@ meets all alike, and in no direction only the later ones.
 import itertools
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from harness.experiment.http_schema import HttpLoad
 from harness.experiment.load_trial import OVERHANG_S
@@ -22,6 +23,7 @@ HTTP_SETUP_S = 1.0  # no generator of ASTF profiles to start
 LOAD_EXTRA_S = 0.6
 HTTP_EXTRA_S = 0.3
 HOLD_EXTRA_S = 1.5
+System = TypeVar("System")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +41,11 @@ class Turn:
         return self.holds + self.loads
 
 
+def in_turn(systems: Sequence[System], round_number: int) -> Sequence[System]:
+    """The order of one round, counted from 1: as given, and backwards in every second one."""
+    return systems[:: 1 if round_number % 2 else -1]
+
+
 def plan(experiment: Experiment, stored: Collection[Trial] = ()) -> list[Turn]:
     """All turns in order, without what `stored` has of them already.
 
@@ -49,7 +56,7 @@ def plan(experiment: Experiment, stored: Collection[Trial] = ()) -> list[Turn]:
     numbers = itertools.count(max((trial.number for trial in stored), default=0) + 1)
     turns = []
     for number in range(1, experiment.rounds + 1):
-        for variant in variants(experiment)[:: 1 if number % 2 else -1]:
+        for variant in in_turn(variants(experiment), number):
             if variant.lacking:
                 continue
             holds = [

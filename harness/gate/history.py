@@ -14,7 +14,8 @@ HISTORY = "history.jsonl"
 
 
 class Entry(BaseModel):
-    """One measurement. `cps`: of every trial that was judged; `cpu_us`: of these, all kinds together.
+    """One measurement. `cps`: of every trial that was judged; `cpu_us`: of the same, all kinds
+    together.
 
     `machine`: the key of its fingerprint. `ratio`: against the baseline or the ceiling. `run`:
     the folder with every reading, for as long as it is kept.

@@ -10,7 +10,7 @@ from harness.experiment.identity import differences
 from harness.gate.baseline import Baseline
 from harness.gate.trial import GateTrial, foreign_share, judged
 from harness.gate.verdict import UNIT, Verdict
-from harness.report.words import UNKNOWN, with_range
+from harness.report.words import UNKNOWN, change, with_range
 
 PLOT_WIDTH = 48  # characters
 SHOWN_CHANGES = 12
@@ -25,13 +25,11 @@ OUTCOMES = {
 
 def sentence(verdict: Verdict) -> str:
     """The answer, the change with its interval, and by how many trials."""
-    change = f"{verdict.ratio - 1:+.1%}"
-    if verdict.low is not None and verdict.high is not None:
-        change += f" ({verdict.low - 1:+.1%} to {verdict.high - 1:+.1%})"
+    by = change(verdict.ratio, verdict.low, verdict.high, verdict.coverage)
     tolerance = f", tolerance {1 - verdict.floor:.1%}" if verdict.floor < 1 else ""
     against = "baseline" if len(verdict.wanted.values) > 1 else "wanted"
     text = (
-        f"{OUTCOMES[verdict.outcome]}: {with_range(verdict.seen)} {UNIT}, {change} against "
+        f"{OUTCOMES[verdict.outcome]}: {with_range(verdict.seen)} {UNIT}, {by} against "
         f"{with_range(verdict.wanted)} ({against}){tolerance}, "
         f"{len(verdict.seen.values)} trials"
     )

@@ -14,7 +14,7 @@ from harness.experiment.identity import differences
 from harness.report.opened import OpenedRuns
 from harness.report.stored import summary_of
 from harness.report.tables import TextTable
-from harness.report.words import UNKNOWN, with_range
+from harness.report.words import UNKNOWN, change, with_range
 from harness.store import Manifest, RunFolder
 
 PARTS = ("server_cpu.", "softirq.", "threads.", "memory.per_flow.", "memory.caches.")
@@ -145,7 +145,7 @@ def difference_table(found: Difference, everything: bool) -> TextTable:
     ]
     return TextTable(
         f"A: {found.a}\nB: {found.b}",
-        ("figure", "at", "A", "B", "B against A", "Cliff's delta", "p (Holm)", "verdict"),
+        ("figure", "at", "A", "B", "B against A (95 % interval)", "effect", "p (Holm)", "verdict"),
         rows,
     )
 
@@ -162,10 +162,7 @@ def change_of(each: Comparison) -> str:
     """By how much B is above A, and the interval of that."""
     if each.ratio is None:
         return UNKNOWN
-    text = f"{each.ratio - 1:+.1%}"
-    if each.low is None or each.high is None:
-        return text
-    return f"{text} ({each.low - 1:+.1%} to {each.high - 1:+.1%})"
+    return change(each.ratio, each.low, each.high, each.coverage)
 
 
 def sentence(found: Difference) -> str:

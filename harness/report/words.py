@@ -1,8 +1,9 @@
 """Figures as text, the same on the terminal and in the report."""
 
-from harness.analysis.spread import Spread
+from harness.analysis.spread import CONFIDENCE, Spread
 
 UNKNOWN = "n/a"
+INTERVAL = "interval of 95 %; below 6 rounds their range"  # what `Spread` and figures have
 WITHOUT_SENDING = "if handing frames to the wire cost the peer nothing"
 
 
@@ -51,14 +52,43 @@ def factor(spread: Spread) -> str:
     """A ratio with its interval, or the reason why there is none."""
     if spread.median is None:
         return f"{UNKNOWN}: {spread.reason}"
-    text = f"{number(spread.median)}x"
-    if spread.low is None:
-        return f"{text} ({spread.reason})"
-    return (
-        f"{text} (range {_span(spread.minimum, spread.maximum)},"
-        f" 95 % interval {_span(spread.low, spread.high)},"
-        f" {len(spread.values)} rounds)"
-    )
+    return f"{number(spread.median)}x ({_uncertainty(spread)})"
+
+
+def with_interval(spread: Spread) -> str:
+    """Median and its interval, or the reason why there is none."""
+    if spread.median is None:
+        return UNKNOWN
+    return f"{number(spread.median)} ({_uncertainty(spread)})"
+
+
+def _uncertainty(spread: Spread) -> str:
+    """How far the true value may be off, and how sure that is; of few rounds it is not very sure.
+
+    A summary of before its intervals stated their coverage has the range alone.
+    """
+    if len(spread.values) < 2:
+        return spread.reason
+    span = f"range of {len(spread.values)} rounds {_span(spread.minimum, spread.maximum)}"
+    if spread.coverage is None:
+        return span
+    if spread.coverage < CONFIDENCE:
+        return f"{span}, which holds the true median in {percent(spread.coverage)} of cases"
+    return f"{percent(spread.coverage)} interval {_span(spread.low, spread.high)}, {span}"
+
+
+def change(ratio: float, low: float | None, high: float | None, coverage: float | None) -> str:
+    """By how much something is above 1, and its interval; its coverage where that is below 95 %."""
+    text = f"{ratio - 1:+.1%}"
+    if low is None or high is None or coverage is None:
+        return text
+    poor = f", in {percent(coverage)} of cases" if coverage < CONFIDENCE else ""
+    return f"{text} ({low - 1:+.1%} to {high - 1:+.1%}{poor})"
+
+
+def percent(value: float) -> str:
+    """A share of 0 to 1 with three digits, as in running text."""
+    return f"{100 * value:.3g} %"
 
 
 def size(value: float | None) -> str:
@@ -69,10 +99,3 @@ def size(value: float | None) -> str:
         if abs(value) >= scale:
             return f"{value / scale:.1f} {unit}"
     return f"{round(value)} B"
-
-
-def with_interval(spread: Spread) -> str:
-    """Median and its 95 % interval, or the range where there is no interval."""
-    if spread.low is None:
-        return with_range(spread)
-    return f"{number(spread.median)} (95 % interval {number(spread.low)} to {number(spread.high)})"

@@ -12,6 +12,7 @@ from harness.collect.cpu_account import Detail
 from harness.collect.machine import describe_machine
 from harness.errors import StackcostError
 from harness.experiment.matrix import Variant
+from harness.experiment.plan import in_turn
 from harness.experiment.progress import Progress
 from harness.experiment.recorded import record_session, recorded
 from harness.experiment.session import Session, open_session
@@ -40,6 +41,16 @@ class Task:
     targets: tuple[Variant, ...]
     settings: dict[Of, Settings]
     rounds: int
+
+    def searches(self) -> list[tuple[Variant, Key]]:
+        """All in their order: of each ceiling the targets in turn, A B B A over the rounds."""
+        return [
+            (target, Key(target.name, of, number))
+            for number in range(1, self.rounds + 1)
+            for of in self.settings
+            for target in in_turn(self.targets, number)
+            if not target.lacking
+        ]
 
     def describe(self) -> dict[str, object]:
         """For the manifest, in the shape of an experiment with a part of its own."""
@@ -94,14 +105,8 @@ class _Runner:
         self._measurer = Measurer(run, progress)
 
     def run(self) -> None:
-        """All searches in the order A B A B over the rounds; a twin once, after the first."""
-        keys = [
-            (target, Key(target.name, of, number))
-            for number in range(1, self._task.rounds + 1)
-            for of in self._task.settings
-            for target in self._task.targets
-            if not target.lacking
-        ]
+        """All searches in their order; a twin once, after the first."""
+        keys = self._task.searches()
         for place, (target, key) in enumerate(keys):
             after = sum(self._seconds_of_search(t, k, ()) for t, k in keys[place + 1 :])
             try:

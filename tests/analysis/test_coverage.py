@@ -24,7 +24,9 @@ def heavy_tailed(random: np.random.Generator, number: int) -> np.ndarray:
 NOISES = pytest.mark.parametrize("noise", [normal, heavy_tailed])
 
 
-def reached(draw: Callable[[], tuple[float | None, float | None, float | None]], truth: float) -> None:
+def reached(
+    draw: Callable[[], tuple[float | None, float | None, float | None]], truth: float
+) -> None:
     """Over many draws of low, high, coverage: as often as stated, less three standard errors."""
     held, stated = 0, set()
     for _ in range(DRAWS):

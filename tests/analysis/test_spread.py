@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.analysis.spread import ratio, spread
+from harness.analysis.spread import ratio, ratio_by_round, spread
 
 POSITIVE = st.floats(min_value=0.1, max_value=1e6)
 
@@ -17,6 +17,7 @@ def test_nothing_known_is_none_with_a_reason() -> None:
     assert spread([None, None], "us", "no tracepoints").model_dump(exclude_none=True) == {
         "unit": "us",
         "values": [],
+        "rounds": [],
         "reason": "no tracepoints",
     }
     assert ratio([None, 2.0], [1.0, 0.0]).median is None
@@ -39,15 +40,23 @@ def test_interval_of_the_ratio_narrows_with_the_trials_and_holds_the_truth() -> 
     many = ratio([58.0, 62.0, 60.0] * 8, [10.2, 9.8, 10.0] * 8)
     assert few.low and few.high and many.low and many.high
     assert few.low <= many.low <= 6.0 <= many.high <= few.high
+    assert few.coverage == 0.75 and many.coverage and many.coverage >= 0.95
 
 
-@given(st.lists(st.tuples(POSITIVE, POSITIVE), min_size=2, max_size=6))
+def test_a_ratio_is_of_rounds_that_both_have_a_value_of() -> None:
+    above = spread([60.0, None, 66.0], "us", rounds=[1, 2, 3])
+    below = spread([10.0, 20.0, None], "us", rounds=[1, 2, 3])
+    assert ratio_by_round(above, below).values == [6.0]
+    assert ratio_by_round(spread([60.0], "us"), below).median is None
+
+
+@given(st.lists(st.tuples(POSITIVE, POSITIVE), min_size=2, max_size=12))
 def test_interval_and_range_always_hold_the_median(pairs: list[tuple[float, float]]) -> None:
     seen = ratio([a for a, _ in pairs], [b for _, b in pairs])
     again = ratio([a for a, _ in pairs], [b for _, b in pairs])
     assert seen == again, "the same trials give the same interval"
     assert seen.low is not None and seen.median is not None and seen.high is not None
-    assert seen.low <= seen.median * (1 + 1e-9) and seen.median <= seen.high * (1 + 1e-9)
+    assert seen.low <= seen.median <= seen.high
 
 
 def test_ratio_refuses_rounds_that_do_not_correspond() -> None:

@@ -1,7 +1,7 @@
 import pytest
 
 from harness.analysis.spread import Spread, ratio, spread
-from harness.report.words import count, factor, number, pair, share, size, with_range
+from harness.report.words import count, factor, number, pair, share, size, with_interval, with_range
 
 
 @pytest.mark.parametrize(
@@ -28,10 +28,27 @@ def test_a_range_stands_beside_the_median_of_several() -> None:
 
 
 def test_a_factor_says_its_interval_or_why_it_has_none() -> None:
-    text = factor(ratio([60.0, 62.0, 64.0], [10.0, 10.0, 10.0]))
-    assert text.startswith("6.20x (range 6-6.40, 95 % interval 6-6.40, 3 rounds)")
+    costs = [60.0, 62.0, 64.0, 61.0, 63.0, 62.0, 70.0, 62.0, 61.0]
+    assert factor(ratio(costs, [10.0] * 9)) == (
+        "6.20x (96.1 % interval 6.10-6.40, range of 9 rounds 6-7)"
+    )
     assert factor(ratio([60.0], [10.0])) == "6x (1 trial: no interval)"
     assert factor(Spread(unit="1", reason="no round")) == "n/a: no round"
+
+
+@pytest.mark.parametrize(("rounds", "cases"), [(2, "50"), (3, "75"), (4, "87.5"), (5, "93.8")])
+def test_few_rounds_have_their_range_and_how_sure_that_is(rounds: int, cases: str) -> None:
+    found = ratio([60.0, 62.0, 61.0, 61.0, 61.0][:rounds], [10.0] * rounds)
+    told = f"range of {rounds} rounds 6-6.20, which holds the true median in {cases} % of cases"
+    assert told in factor(found) and told in with_interval(found)
+    assert "interval" not in factor(found) and "95 %" not in factor(found)
+
+
+def test_an_interval_of_before_it_stated_its_coverage_is_not_told() -> None:
+    """A bootstrap's from two values, which claimed 95 %."""
+    stored = """{"unit": "1", "values": [6.0, 6.2], "median": 6.1, "minimum": 6.0, "maximum": 6.2,
+                 "low": 6.0, "high": 6.2, "reason": ""}"""
+    assert factor(Spread.model_validate_json(stored)) == "6.10x (range of 2 rounds 6-6.20)"
 
 
 def test_sizes_and_shares() -> None:

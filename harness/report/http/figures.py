@@ -89,7 +89,8 @@ def figure_of(level: Level, what: What) -> Spread:
     if http is None:
         return Spread(unit=UNITS[what], reason="no trial came to its end")
     if what == "throughput":
-        return spread([bits / 1e9 for bits in http.bandwidth.values], UNITS[what])
+        bits = http.bandwidth
+        return spread([each / 1e9 for each in bits.values], UNITS[what], rounds=bits.rounds)
     if what == "latency":
         kinds = next(iter(level.latency.values()), {})
         known = kinds.get("completion") or next(iter(kinds.values()), None)

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from harness.analysis.spread import Spread, ratio, spread
+from harness.analysis.spread import Spread, ratio_by_round, spread
 from harness.analysis.summary import Level, Summary
 from harness.experiment.names import axis_of
 from harness.report.http.figures import Series, is_scaled
@@ -137,7 +137,7 @@ def _cores(numbers: str) -> str:
 def _gain(one: Series, base: Level | None, other: Level | None) -> str:
     if base is None or other is None:
         return UNKNOWN
-    gain = ratio(one.value(other).values, one.value(base).values)
+    gain = ratio_by_round(one.value(other), one.value(base))
     if gain.median is None or gain.minimum is None or gain.maximum is None:
         return UNKNOWN
     low, high = sorted((gain.minimum, gain.maximum))
@@ -145,8 +145,10 @@ def _gain(one: Series, base: Level | None, other: Level | None) -> str:
 
 
 def _total(level: Level) -> Spread:
-    parts = [part.values for part in level.generator_cpu.values() if part.values]
-    return spread([sum(values) for values in zip(*parts, strict=False)], "us")
+    """Over the rounds in which all kinds are known."""
+    parts = [dict(zip(p.rounds, p.values, strict=False)) for p in level.generator_cpu.values()]
+    common = sorted(set[int]().union(*parts).intersection(*parts))
+    return spread([sum(part[number] for part in parts) for number in common], "us")
 
 
 def _count(one: Spread) -> str:

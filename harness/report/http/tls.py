@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from harness.analysis.spread import Spread, ratio
+from harness.analysis.spread import Spread, ratio_by_round
 from harness.analysis.summary import HttpFigures, Level, Summary
 from harness.report.tables import TextTable
 from harness.report.words import UNKNOWN, number, with_range
@@ -21,9 +21,9 @@ class Tls:
 
     @property
     def rate(self) -> Spread:
-        """Of TLS by plain, over the rounds."""
+        """Of TLS by plain, over the rounds in which both were measured."""
         assert self.plain.http is not None and self.over_tls.http is not None
-        return ratio(self.over_tls.http.rate.values, self.plain.http.rate.values)
+        return ratio_by_round(self.over_tls.http.rate, self.plain.http.rate)
 
     def share(self, kind: str) -> float | None:
         """Of the additional CPU per request, what is of this kind."""
@@ -45,7 +45,7 @@ def tls_pairs(summary: Summary) -> list[Tls]:
         levels = [level for level in server.levels if level.http]
         for above in levels:
             for below in levels:
-                if _same_but_tls(below.http, above.http) and _aligned(below, above):
+                if _same_but_tls(below.http, above.http):
                     found.append(Tls(server.name, below, above))
     return found
 
@@ -78,9 +78,3 @@ def _same_but_tls(plain: HttpFigures | None, tls: HttpFigures | None) -> bool:
         return False
     alike = ("body_bytes", "kept", "measures", "program", "processes", "connections")
     return all(getattr(plain, name) == getattr(tls, name) for name in alike)
-
-
-def _aligned(plain: Level, tls: Level) -> bool:
-    if plain.http is None or tls.http is None:
-        return False
-    return len(plain.http.rate.values) == len(tls.http.rate.values)

@@ -19,6 +19,7 @@ from harness.report.plots.drawing import (
     stack,
     whiskers,
 )
+from harness.report.words import INTERVAL
 
 PER_CONNECTION = "us of CPU per connection"
 OFFERED = "offered connections/s"
@@ -38,7 +39,7 @@ def cost_by_system(servers: Sequence[ServerResult]) -> Figure:
     bars = {kind: [_median(level.server_cpu.get(kind)) for _, level in tops] for kind in kinds}
     stack(axes, [f"{name} at {level.load}" for name, level in tops], bars, lying=True)
     whiskers(axes, [level.server_cpu_total for _, level in tops], lying=True)
-    axes.set_xlabel(f"{PER_CONNECTION}, median and 95 % interval")
+    axes.set_xlabel(f"{PER_CONNECTION}, median and {INTERVAL}")
     key(figure, [axes])
     return figure
 

@@ -23,7 +23,7 @@ def ratios(comparisons: Sequence[Comparison]) -> Figure:
         axes.plot(ratio, place, "D" if different else "o", color=colour, label=each.verdict)
     axes.set_yticks(range(len(shown)), [f"{e.figure}, {e.at}" for e in shown], fontsize=8)
     axes.axvline(1, color="black", linewidth=1)
-    axes.set_xlabel("B over A, ratio of medians and 95 % interval; 1: equal")
+    axes.set_xlabel("B over A and its interval, of 95 % unless the table says less; 1: equal")
     handles, names = axes.get_legend_handles_labels()
     once = dict(zip(names, handles, strict=True))
     if once:

@@ -95,10 +95,10 @@ def looks() -> Iterator[dict[str, Any]]:
 
 
 def bounds(spread: Spread) -> tuple[float, float] | None:
-    """The interval to draw: of the median at 95 %, else the range; None of an unknown."""
+    """The interval to draw: the range where none states its coverage; None of an unknown."""
     if spread.median is None or spread.minimum is None or spread.maximum is None:
         return None
-    if spread.low is not None and spread.high is not None:
+    if spread.low is not None and spread.high is not None and spread.coverage is not None:
         return spread.low, spread.high
     return spread.minimum, spread.maximum
 

@@ -7,11 +7,11 @@ from matplotlib.figure import Figure
 from harness.analysis.published import Recomputed
 from harness.analysis.summary import Factor
 from harness.report.plots.drawing import OTHER_COLOUR, SERVER_COLOURS, bounds, lying, plain_numbers
-from harness.report.words import pair
+from harness.report.words import INTERVAL, pair
 
 
 def factor_intervals(factors: Sequence[Factor]) -> Figure | None:
-    """Each factor's median with its 95 % interval, and every round's own ratio as a faint point;
+    """Each factor's median with its interval, and every round's own ratio as a faint point;
     None when no factor is known.
     """
     factors = [factor for factor in factors if factor.ratio.median is not None]
@@ -29,7 +29,7 @@ def factor_intervals(factors: Sequence[Factor]) -> Figure | None:
     axes.set_yticks(range(len(factors)), names, fontsize=8)
     axes.axvline(1, color="#BBBBBB", linewidth=1)
     axes.set_xlim(left=0)
-    axes.set_xlabel("times the cost, median and 95 % interval")
+    axes.set_xlabel(f"times the cost, median and {INTERVAL}")
     return figure
 
 

@@ -17,6 +17,7 @@ from harness.report.plots.drawing import (
     stack,
     whiskers,
 )
+from harness.report.words import INTERVAL
 
 
 def tests_over_axis(every: Sequence[Series]) -> Figure | None:
@@ -81,6 +82,6 @@ def tls_by_kind(pairs: Sequence[Tls]) -> Figure | None:
     }
     stack(axes, [name for name, _ in rows], bars, lying=True)
     whiskers(axes, [level.server_cpu_total for _, level in rows], lying=True)
-    axes.set_xlabel("us of the server's CPU per request, median and 95 % interval")
+    axes.set_xlabel(f"us of the server's CPU per request, median and {INTERVAL}")
     key(figure, [axes])
     return figure

@@ -19,6 +19,7 @@ from harness.report.plots.drawing import (
     stack,
     whiskers,
 )
+from harness.report.words import INTERVAL
 
 PER_FLOW = "bytes per open flow"
 
@@ -31,7 +32,7 @@ def memory_by_system(servers: Sequence[ServerResult]) -> Figure:
     bars = {kind: [_median(memory.per_flow.get(kind)) for _, memory in known] for kind in kinds}
     stack(axes, [name for name, _ in known], bars, lying=True)
     whiskers(axes, [memory.total for _, memory in known], lying=True)
-    axes.set_xlabel(f"{PER_FLOW}, slope and 95 % interval")
+    axes.set_xlabel(f"{PER_FLOW}, slope and {INTERVAL}")
     key(figure, [axes])
     return figure
 

@@ -52,7 +52,7 @@ def factor_table(summary: Summary) -> TextTable:
     """The cost factors with their spread."""
     return TextTable(
         "Cost factors",
-        ("factor", "of", "at", "median, range of rounds, 95 % bootstrap interval"),
+        ("factor", "of", "at", "median, interval, range of rounds"),
         [
             (name, pair(found.above, found.below), found.at, factor(ratio))
             for found in summary.factors

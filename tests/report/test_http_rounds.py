@@ -1,0 +1,41 @@
+"""Ratios of HTTP clients' figures are of the same rounds, whatever is unknown in others."""
+
+from collections.abc import Sequence
+
+import pytest
+
+from harness.model import Trial
+from harness.report import http
+from tests.analysis.http_trials import asked, summary
+
+
+def rounds(test: str, rates: Sequence[float | None], tls: bool = False) -> list[Trial]:
+    """A trial for each round from 1 on, in which so many were answered; None: it was not told."""
+    trials = [asked("wrk", 100, test, 0, rate or 0.0) for rate in rates]
+    for number, (trial, rate) in enumerate(zip(trials, rates, strict=True), 1):
+        trial.load |= {"round": number}
+        trial.load["asked"] |= {"tls": tls, "measures": "connections"}
+        trial.load["http"] |= {"rate": rate}
+    return trials
+
+
+@pytest.mark.parametrize(
+    ("plain", "over_tls"),
+    [
+        ([1000, None, 4000], [500, 3000, None]),  # as many known, of other rounds
+        ([1000, 2000, 4000], [500, None, None]),  # fewer known
+    ],
+)
+def test_tls_is_divided_by_plain_of_its_own_round(
+    plain: list[float | None], over_tls: list[float | None]
+) -> None:
+    (pair,) = http.tls_pairs(summary(*rounds("tps", plain), *rounds("tps-tls", over_tls, True)))
+    assert pair.rate.values == [0.5]
+
+
+def test_so_is_one_system_by_another() -> None:
+    first, second = rounds("tps", [1000, None, 4000]), rounds("tps", [1500, 3000, None])
+    for trial in second:
+        trial.server = "haproxy/onload"
+    found = summary(*first, *second)
+    assert http.tests_table(http.series(found), found).rows[0][-1] == "+50.0% (+50.0% to +50.0%)"
