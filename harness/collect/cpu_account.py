@@ -8,7 +8,7 @@ each CPU book up to that moment.
 
 Why libbpf and not bpftrace: bpftrace 0.17 needs tracefs mounted, prints from a process of its own
 that can die, knows a running softirq or task only after it ended, and slowed wrk -> nginx by
-14 % where this took 1 to 3 % (docs/figures.md).
+14.5 % where this took 1.3 to 3.3 % (docs/figures.md).
 
 How finely time is booked is chosen by `Detail`, as each booking takes time itself. Where tasks are
 not split at system calls, `harness.collect.cpu_time` splits their exact time by the kernel's ticks;

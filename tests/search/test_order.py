@@ -15,7 +15,9 @@ def test_searches_take_turns_as_the_turns_of_an_experiment_do() -> None:
     """A B B A: in A B A B a steady drift would always be at the expense of B."""
     experiment = load_experiment(PLAN)
     a, b = variants(experiment)
-    task = Task((a, b), {of: settings_for(of) for of in ("connections", "requests")}, experiment.rounds)
+    task = Task(
+        (a, b), {of: settings_for(of) for of in ("connections", "requests")}, experiment.rounds
+    )
     searches = [(target.name, key.of, key.round) for target, key in task.searches()]
     assert searches[:4] == [
         (target.name, of, 1) for of in ("connections", "requests") for target in (a, b)
@@ -23,7 +25,9 @@ def test_searches_take_turns_as_the_turns_of_an_experiment_do() -> None:
     turns = [(turn.variant.name, turn.round) for turn in plan(experiment)]
     for of in ("connections", "requests"):
         assert [(name, number) for name, each, number in searches if each == of] == turns
-    assert [name for name, _ in turns] == [a.name, b.name, b.name, a.name] * (experiment.rounds // 2)
+    assert [name for name, _ in turns] == [a.name, b.name, b.name, a.name] * (
+        experiment.rounds // 2
+    )
 
 
 def test_what_cannot_be_measured_here_is_not_searched() -> None:
