@@ -16,7 +16,8 @@ class Part(BaseModel):
 class Head(Part):
     """`format`: which kind of summary, and its version. `run`: the folder's name.
 
-    `state`: "complete", or "interrupted" when it ended before its last trial.
+    `state`: "complete", or "interrupted" when it ended before its last trial. `basis`: digest of
+    what it was computed from, the program and the stored files; see `harness.report.fresh`.
     """
 
     format: str
@@ -24,3 +25,4 @@ class Head(Part):
     title: str
     state: State
     machine: dict[str, Any]
+    basis: str = ""

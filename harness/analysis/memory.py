@@ -8,8 +8,6 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from scipy.stats import linregress
-
 from harness.analysis.readings import Readings
 from harness.analysis.slab import is_of_connection
 
@@ -38,6 +36,8 @@ def fit(points: Sequence[tuple[float, float]]) -> Line | None:
     if len(set(flows)) < 2:
         return None
     sizes = [size for _, size in points]
+    from scipy.stats import linregress  # takes a second, which a stored answer does not need
+
     result = linregress(flows, sizes)
     straight = float(result.rvalue**2) if len(set(sizes)) > 1 else 1.0
     return Line(float(result.slope), float(result.intercept), straight, tuple(points))

@@ -15,7 +15,7 @@ def show(
 ) -> None:
     """Print a stored run's answer, what its tiers changed, and what happened to it."""
     from harness.analysis.summary import Summary
-    from harness.report.answer import computed, print_answer
+    from harness.report.answer import current, print_answer
     from harness.report.published import published_table
     from harness.report.stored import remarks
     from harness.report.tables import tuning_table
@@ -23,7 +23,7 @@ def show(
     from harness.store import RunFolder
 
     folder = RunFolder.open(run)
-    summary = computed(folder)
+    summary = current(folder)
     if as_json:
         print(summary.model_dump_json(indent=2))
         return

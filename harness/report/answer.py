@@ -1,25 +1,16 @@
 """A stored run's answer: computed from its files, stored, printed, and rendered."""
 
-from collections.abc import Callable
-
 from rich.console import Console
 
 from harness.analysis.summary import Summary
-from harness.device.summary import EventSummary
 from harness.report.ceiling import ceilings_of, print_ceilings
-from harness.report.device import events_of, print_events
-from harness.report.notebook import render
-from harness.report.stored import MeasuredKind, kind_of, summary_of
+from harness.report.fresh import AnySummary, basis_of, stored_answer
+from harness.report.progress import say
+from harness.report.stored import kind_of, summary_of
 from harness.report.terminal import print_summary
+from harness.report.words import count
 from harness.search.summary import CeilingSummary
 from harness.store import RunFolder
-
-AnySummary = Summary | CeilingSummary | EventSummary
-SUMMARY_OF: dict[MeasuredKind, Callable[[RunFolder], AnySummary]] = {
-    "costs": summary_of,
-    "ceilings": ceilings_of,
-    "events": events_of,
-}
 
 
 def answer(run: RunFolder, console: Console) -> AnySummary:
@@ -28,6 +19,8 @@ def answer(run: RunFolder, console: Console) -> AnySummary:
     Needs nothing but the folder, so it works again on any stored run, also on one cut short.
     StackcostError when it holds no trial.
     """
+    from harness.report.notebook import render  # with what executes notebooks
+
     summary = summarise_again(run)
     print_answer(summary, console)
     render([run.path], run.path / "report.html")
@@ -36,6 +29,7 @@ def answer(run: RunFolder, console: Console) -> AnySummary:
 
 def summarise_again(run: RunFolder) -> AnySummary:
     """Write any run's summary.json anew. StackcostError when it holds no trial."""
+    say(f"computes the answer of {run.path} from {count(run.count(), 'trial')}")
     summary = computed(run)
     run.write_summary(summary)
     return summary
@@ -43,14 +37,37 @@ def summarise_again(run: RunFolder) -> AnySummary:
 
 def computed(run: RunFolder) -> AnySummary:
     """Any run's summary, from its trials. StackcostError when it holds none."""
-    return SUMMARY_OF[kind_of(run.manifest())](run)
+    basis = basis_of(run)  # first: a trial that comes meanwhile may not be in it
+    return _computed(run).model_copy(update={"basis": basis})
+
+
+def _computed(run: RunFolder) -> AnySummary:
+    kind = kind_of(run.manifest())
+    if kind == "events":
+        from harness.report.device import events_of  # with what drives a device
+
+        return events_of(run)
+    return ceilings_of(run) if kind == "ceilings" else summary_of(run)
+
+
+def current(run: RunFolder) -> AnySummary:
+    """Any run's summary: as it is stored when that is fresh, else from its trials."""
+    if found := stored_answer(run):
+        return found
+    say(
+        f"computes the answer of {run.path}, as none that is fresh is stored; "
+        f"to store it: stackcost report {run.path}"
+    )
+    return computed(run)
 
 
 def print_answer(summary: AnySummary, console: Console) -> None:
     """Tables or sentences, as fits what was measured."""
-    if isinstance(summary, CeilingSummary):
-        print_ceilings(summary, console)
-    elif isinstance(summary, EventSummary):
-        print_events(summary, console)
-    else:
+    if isinstance(summary, Summary):
         print_summary(summary, console)
+    elif isinstance(summary, CeilingSummary):
+        print_ceilings(summary, console)
+    else:
+        from harness.report.device import print_events
+
+        print_events(summary, console)

@@ -1,16 +1,18 @@
 """The answer of a run of searches: sentences, the trace as a table and a plot."""
 
-from matplotlib.figure import Figure
+from typing import TYPE_CHECKING
+
 from rich.console import Console
 
-from harness.report.plots.drawing import SERVER_COLOURS, plain_numbers
 from harness.report.stored import describe_setting, state_of, trials_of
 from harness.report.tables import TextTable
 from harness.report.terminal import draw
 from harness.report.words import number
-from harness.search.summarise import summarise_ceilings
 from harness.search.summary import Ceiling, CeilingSummary, TraceRow
 from harness.store import RunFolder
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 WIDTH, HEIGHT = 8.0, 3.6  # inches
 HELD, LOST, PASSED_OVER = "#009E73", "#D55E00", "#BBBBBB"
@@ -18,6 +20,8 @@ HELD, LOST, PASSED_OVER = "#009E73", "#D55E00", "#BBBBBB"
 
 def ceilings_of(run: RunFolder) -> CeilingSummary:
     """A stored run's summary, computed from its trials. StackcostError when it holds none."""
+    from harness.search.summarise import summarise_ceilings  # with what searches
+
     manifest = run.manifest()
     return summarise_ceilings(
         trials_of(run),
@@ -49,8 +53,12 @@ def trace_table(ceiling: Ceiling) -> TextTable:
     )
 
 
-def trace_plot(ceiling: Ceiling) -> Figure:
+def trace_plot(ceiling: Ceiling) -> "Figure":
     """The load of each trial in order: held without loss or not, and the bounds that were found."""
+    from matplotlib.figure import Figure  # takes a second, which sentences do not need
+
+    from harness.report.plots.drawing import SERVER_COLOURS, plain_numbers
+
     figure = Figure(figsize=(WIDTH, HEIGHT), layout="constrained")
     axes = figure.subplots()
     axes.spines[["top", "right"]].set_visible(False)

@@ -1,9 +1,8 @@
 """The answer about a device under test: sentences, its cost table, plots over time."""
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter
 from rich.console import Console
 
 from harness.analysis.checks import Check
@@ -13,11 +12,13 @@ from harness.device.summary import EventResult, EventSummary, summarise_events
 from harness.errors import StackcostError
 from harness.report.ceiling import sentences_of
 from harness.report.opened import OpenedRuns
-from harness.report.plots.drawing import SERVER_COLOURS
 from harness.report.stored import describe_setting, state_of, trials_of
 from harness.report.tables import TextTable
 from harness.report.words import number
 from harness.store import RunFolder
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 TABLE_CACHE = "nf_conntrack"  # slab cache of the entries of connection tracking
 WIDTH, PANEL_HEIGHT = 8.0, 1.7  # inches
@@ -165,8 +166,13 @@ def event_table(events: Sequence[EventResult]) -> TextTable:
     return TextTable("Events; times from the start of the traffic", columns, rows)
 
 
-def over_time(event: EventResult) -> Figure:
+def over_time(event: EventResult) -> "Figure":
     """Each series of an event below the other, and when it happened."""
+    from matplotlib.figure import Figure  # takes a second, which sentences do not need
+    from matplotlib.ticker import FuncFormatter
+
+    from harness.report.plots.drawing import SERVER_COLOURS
+
     figure = Figure(figsize=(WIDTH, PANEL_HEIGHT * len(event.series)), layout="constrained")
     panels = figure.subplots(len(event.series), sharex=True, squeeze=False)[:, 0]
     at = event.full_at if event.cut_at is None else event.cut_at

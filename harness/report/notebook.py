@@ -19,6 +19,7 @@ from harness.files import write_whole
 from harness.report.disk_cache import is_cache
 from harness.report.opened import OpenedRuns, open_runs
 from harness.report.past_ceiling import at_rates
+from harness.report.progress import say
 from harness.report.story import of_trials, opening
 from harness.report.words import count
 
@@ -55,6 +56,7 @@ def render(runs: Sequence[Path], page: Path) -> Path:
     opened = open_runs(runs)
     names = fitting(opened)
     executed = page.with_suffix(".ipynb")
+    say(f"executes the notebooks for {page}: {', '.join(names)}")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         joined = executed.with_name(f".{executed.name}.unfinished")

@@ -1,17 +1,19 @@
 """A stored run as its summary, whether it came to its end or not."""
 
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from harness.analysis.head import State
 from harness.analysis.published import Recomputed, read_publication, recompute
-from harness.analysis.summarise import Context, summarise
 from harness.analysis.summary import Summary
 from harness.errors import StackcostError
 from harness.experiment.identity import plan_of
 from harness.experiment.matrix import pairs, variants
 from harness.model import Change, Trial
 from harness.store import Manifest, RunFolder
+
+if TYPE_CHECKING:
+    from harness.analysis.summarise import Context
 
 MeasuredKind = Literal["costs", "ceilings", "events"]
 
@@ -38,6 +40,8 @@ def state_of(manifest: Manifest) -> State:
 
 def summary_of(run: RunFolder) -> Summary:
     """A stored run's summary, computed from its trials. StackcostError when it holds none."""
+    from harness.analysis.summarise import summarise  # what a stored answer does not need
+
     return summarise(trials_of(run), _context(run.manifest()))
 
 
@@ -51,7 +55,9 @@ def remarks(manifest: Manifest) -> list[str]:
     return lines + [f"not measured: {name}: {why}" for name, why in manifest.not_measured.items()]
 
 
-def _context(manifest: Manifest) -> Context:
+def _context(manifest: Manifest) -> "Context":
+    from harness.analysis.summarise import Context
+
     experiment = plan_of(manifest)
     return Context(
         run=manifest.run,

@@ -16,10 +16,8 @@ import json
 from collections.abc import Collection
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
-import duckdb
-import pandas
 from pydantic import BaseModel, TypeAdapter
 
 from harness.errors import StackcostError
@@ -27,6 +25,9 @@ from harness.files import write_whole
 from harness.model import Trial
 from harness.store import sample_table
 from harness.store.manifest import Manifest
+
+if TYPE_CHECKING:
+    import pandas
 
 RESERVE, RESERVED_BYTES = "reserve", 512 << 10  # a manifest of a large matrix is half of that
 MANIFEST, SUMMARY, TRIALS, SAMPLES = "manifest.json", "summary.json", "trials.jsonl", "samples"
@@ -116,6 +117,12 @@ class RunFolder:
             trial.samples = sample_table.decode(self.path / _samples_name(trial.number))
         return trials
 
+    def stored_files(self) -> list[Path]:
+        """All files that an answer is computed from, in order."""
+        samples = sorted((self.path / SAMPLES).glob("*.parquet"))
+        named = [self.path / name for name in (MANIFEST, TRIALS)]
+        return [path for path in (*named, *samples) if path.is_file()]
+
     def write_summary(self, summary: BaseModel) -> None:
         """Write or replace the summary."""
         self._write(SUMMARY, summary.model_dump_json(indent=2).encode())
@@ -127,13 +134,15 @@ class RunFolder:
             raise StackcostError(f"{self.path} has no {SUMMARY}: the run did not come that far")
         return dict(json.loads(path.read_bytes()))
 
-    def query(self, sql: str) -> pandas.DataFrame:
+    def query(self, sql: str) -> "pandas.DataFrame":
         """Rows of a DuckDB query over the view `samples`, such as
 
         select avg(value) from samples where metric = 'process.rss' and labels['role'] = 'master'.
         """
         if not any((self.path / SAMPLES).glob("*.parquet")):
             raise StackcostError(f"{self.path} has no samples: no trial was finished")
+        import duckdb  # takes a second, and hardly any command queries
+
         with duckdb.connect() as database:
             parts = str(self.path / SAMPLES / "*.parquet").replace("'", "''")
             database.execute(f"create view samples as from read_parquet('{parts}')")

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pandas
 import pytest
-from typer.testing import CliRunner
+from typer.testing import CliRunner, Result
 
 from harness.cli.application import app
 from harness.cli.entry import COMMANDS
@@ -15,11 +15,15 @@ from tests.analysis.runs import compared
 from tests.report.stored import store
 
 
-def stackcost(*arguments: str) -> str:
+def invoked(*arguments: str) -> Result:
     assert COMMANDS
     done = CliRunner().invoke(app, arguments, catch_exceptions=False)
     assert done.exit_code == 0, done.output
-    return done.output
+    return done
+
+
+def stackcost(*arguments: str) -> str:
+    return invoked(*arguments).stdout
 
 
 @pytest.fixture(scope="module")
@@ -80,8 +84,11 @@ def test_show_prints_the_answer_and_how_the_run_ended(run: RunFolder) -> None:
 def test_two_runs_become_one_page_where_it_is_wanted(tmp_path: Path) -> None:
     runs = [store(tmp_path / "results", compared(), published=False) for _ in range(2)]
     page = tmp_path / "both.html"
-    said = stackcost("report", *(str(run.path) for run in runs), "--out", str(page))
-    assert said.splitlines()[-1] == str(page)
+    done = invoked("report", *(str(run.path) for run in runs), "--out", str(page))
+    assert done.stdout.splitlines()[-1] == str(page)
+    doing = done.stderr
+    assert all(f"computes the answer of {run.path}" in doing for run in runs)
+    assert f"executes the notebooks for {page}: cpu_cost, memory_cost" in doing
     text = page.read_text()
     assert all(run.name in text for run in runs) and 'id="compare_runs"' in text
     assert "No difference shown" in text and "Traceback" not in text

@@ -1,0 +1,115 @@
+"""An answer that is stored and fresh shows at once; any other is computed from the trials."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from harness.report import fresh
+from harness.report.answer import current, summarise_again
+from harness.report.fresh import basis_of, stored_answer
+from harness.store import RunFolder
+from tests.report.fixtures import ALL
+from tests.report.stored import store
+
+HEAVY = ("duckdb", "pandas", "matplotlib", "nbconvert", "papermill", "scipy.stats")
+SHOW = f"""
+import sys
+from harness.cli.entry import main
+sys.argv = ["stackcost", "show", *sys.argv[1:]]
+try:
+    main()
+except SystemExit as end:
+    assert not end.code, end
+print("imported:", [name for name in {HEAVY!r} if name in sys.modules])
+"""
+
+
+def shown(run: Path) -> str:
+    """What `show` prints, and which of the large libraries it needed."""
+    command = [sys.executable, "-c", SHOW, str(run)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def answered(tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
+    made = store(tmp_path_factory.mktemp("results"), published=False)
+    summarise_again(made)
+    return made
+
+
+@pytest.fixture
+def run(answered: RunFolder, tmp_path: Path) -> RunFolder:
+    """A copy, with the times of its files."""
+    return RunFolder(shutil.copytree(answered.path, tmp_path / "run"))
+
+
+@pytest.mark.parametrize("name", [path.name for path in ALL])
+def test_a_fresh_answer_of_any_kind_is_shown_without_its_trials(tmp_path: Path, name: str) -> None:
+    """These runs are stored without their samples, so that nothing could be computed from them."""
+    (original,) = (path for path in ALL if path.name == name)
+    run = RunFolder(shutil.copytree(original, tmp_path / name))
+    stored = run.summary() | {"basis": basis_of(run)}
+    (run.path / "summary.json").write_text(json.dumps(stored))
+    answer = stored_answer(run)
+    assert answer is not None and answer.run == stored["run"]
+    printed = shown(run.path)
+    assert len(printed) > 500 and printed.endswith("imported: []\n"), printed[-200:]
+
+
+def test_what_is_stored_is_what_would_be_computed_and_computing_says_so(
+    run: RunFolder, capsys: pytest.CaptureFixture[str]
+) -> None:
+    stored = stored_answer(run)
+    assert stored is not None and current(run) == stored
+    assert not capsys.readouterr().err
+    assert summarise_again(run) == stored
+    said = capsys.readouterr()
+    assert said.err == f"stackcost computes the answer of {run.path} from {run.count()} trials\n"
+    assert not said.out
+    (run.path / "summary.json").unlink()
+    assert current(run) == stored
+    assert "none that is fresh is stored" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("file", ["trials.jsonl", "manifest.json", "samples/0003.parquet"])
+def test_other_files_are_another_answer(run: RunFolder, file: str) -> None:
+    path = run.path / file
+    later = path.stat().st_mtime_ns + 1
+    os.utime(path, ns=(later, later))
+    assert stored_answer(run) is None
+
+
+def test_so_are_a_trial_more_and_none_stored(run: RunFolder) -> None:
+    more = run.path / "samples/0099.parquet"
+    shutil.copy(run.path / "samples/0001.parquet", more)
+    assert stored_answer(run) is None
+    more.unlink()
+    assert stored_answer(run) is not None
+    (run.path / "summary.json").unlink()
+    assert stored_answer(run) is None
+
+
+def test_so_is_another_version_of_the_program(
+    run: RunFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(fresh.SUITE / "harness", tmp_path / "suite/harness")
+    for part in ("servers", "published"):
+        shutil.copytree(fresh.SUITE / part, tmp_path / "suite" / part)
+    monkeypatch.setattr(fresh, "SUITE", tmp_path / "suite")
+    assert stored_answer(run) is not None
+    changed = tmp_path / "suite/harness/analysis/cpu.py"
+    changed.write_text(changed.read_text() + "# changed\n")
+    assert stored_answer(run) is None
+
+
+def test_a_stored_answer_that_cannot_be_read_is_computed(run: RunFolder) -> None:
+    path = run.path / "summary.json"
+    for damaged in ("", "[]", json.dumps({"basis": basis_of(run)})):
+        path.write_text(damaged)
+        assert stored_answer(run) is None, damaged
