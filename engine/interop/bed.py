@@ -131,16 +131,18 @@ def engine_on(
     address: str = LOAD_ADDRESS,
     gateway: str = SERVER_ADDRESS,
     kind: str = "",
+    generator: type[Generator] = Generator,
 ) -> Iterator[TrexClient]:
     """astf-engine on the load's end, as ASTF server or as client, and a TRex client of it.
 
-    `kind`: "packet:" for packet sockets (docs/architecture.md, "Ports"), else AF_XDP.
+    `kind`: "packet:" for packet sockets (docs/architecture.md, "Ports"), else AF_XDP. `generator`:
+    what starts it.
     """
     port = Port(kind + bed.load_interface, address, gateway)
     ports = (Port("dummy"), port) if server else (port, Port("dummy"))
     spawn = spawner(bed.load_namespace, bed.cpus.load)
     config = TrexConfig("engine-test", ports, bed.cpus.load)
-    with Generator(config, folder, spawn), TrexClient(spawn) as client:
+    with generator(config, folder, spawn), TrexClient(spawn) as client:
         client.connect()
         client.reset()
         bed.steer()

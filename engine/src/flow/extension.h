@@ -37,7 +37,8 @@ struct Extension {
   std::vector<SequenceRange> out_of_order;  ///< received beyond rcv_nxt; sorted, disjoint
   std::vector<SequenceRange> sacked;        ///< sent, reported received by SACK; sorted, disjoint
   std::vector<QueuedBuffer> queue;          ///< oldest first
-  SequenceRange newest{};                   ///< range the last out-of-order segment went into
+  std::vector<uint32_t> reported;           ///< starts of the SACK blocks that were sent first, the
+                                            ///< latest in front; of delivered blocks too
   uint32_t high_retransmit = 0;             ///< RFC 6675 HighRxt
   uint32_t lost_before = 0;                 ///< in recovery: holes before it are lost by time
   Cubic cubic;
@@ -57,7 +58,7 @@ struct Extension {
     out_of_order.clear();
     sacked.clear();
     queue.clear();
-    newest = {};
+    reported.clear();
     high_retransmit = 0;
     out_of_order_peak = 0;
     cubic = {};

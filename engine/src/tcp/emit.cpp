@@ -18,14 +18,23 @@ uint8_t* put_timestamps(Context& context, const Flow& flow, uint8_t* at) {
   return at + 12;
 }
 
-/// RFC 2018 section 4: the block of the segment that caused this ACK first.
+/// RFC 2018 section 4: the block of the segment that caused this ACK first, then those that were
+/// most recently so reported, then the others as far as there is room. What was delivered is none
+/// of them: a block below the acknowledgment tells of a duplicate (D-SACK, RFC 2883).
 uint8_t* put_sack_blocks(Context& context, const Flow& flow, uint8_t* at) {
   const Extension& extension = context.extensions[flow.extension];
   const unsigned limit = flow.has(kTimestamps) ? kMaxBlocksBesideTimestamps : kMaxSackBlocks;
-  SequenceRange blocks[kMaxSackBlocks] = {extension.newest};
-  unsigned count = 1;
-  for (const SequenceRange& range : extension.out_of_order)
-    if (count < limit && range.start != extension.newest.start) blocks[count++] = range;
+  const auto& ranges = extension.out_of_order;
+  const auto& reported = extension.reported;
+  SequenceRange blocks[kMaxSackBlocks];
+  unsigned count = 0;
+  for (const uint32_t start : reported)
+    if (const auto range = std::ranges::find(ranges, start, &SequenceRange::start);
+        range != ranges.end() && count < limit)
+      blocks[count++] = *range;
+  for (const SequenceRange& range : ranges)
+    if (count < limit && std::ranges::find(reported, range.start) == reported.end())
+      blocks[count++] = range;
   at[0] = at[1] = 1;
   at[2] = 5;
   at[3] = static_cast<uint8_t>(2 + 8 * count);
@@ -91,13 +100,14 @@ struct Payload {
       compose_ethernet(frame->head, context.paths[index_of(shared.side)][flow.path], ipv4);
   uint8_t* const tcp = ip + (ipv4 ? 20 : 40);
   uint8_t* end = tcp + kFixedHeader;
+  bool reports = false;
   if (syn) {
     end = put_syn_options(context, flow, end);
   } else {
     if (flow.has(kTimestamps)) end = put_timestamps(context, flow, end);
-    if (flow.has(kSack) && flow.extension != Flow::kNone && payload.length == 0 &&
-        !context.extensions[flow.extension].out_of_order.empty())
-      end = put_sack_blocks(context, flow, end);
+    reports = flow.has(kSack) && flow.extension != Flow::kNone &&
+              !context.extensions[flow.extension].out_of_order.empty();
+    if (reports && payload.length == 0) end = put_sack_blocks(context, flow, end);
   }
   const auto header_length = static_cast<uint32_t>(end - tcp);
   const uint32_t transport_length = header_length + payload.length;
@@ -128,7 +138,8 @@ struct Payload {
   frame->segment_size = payload.length > flow.mss ? flow.mss : 0;
   queue.commit();
 
-  flow.clear(kAckNow);
+  // A segment with payload has no room for SACK blocks, so an ACK that has them is still owed.
+  if (!reports || payload.length == 0) flow.clear(kAckNow);
   flow.last_ack_sent = flow.rcv_nxt;
   if (TimerWheel::is_armed(flow, TimerKind::delayed_ack))
     context.wheel.disarm(flow, TimerKind::delayed_ack);

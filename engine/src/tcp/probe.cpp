@@ -78,9 +78,13 @@ void on_ack_while_probing(Context& context, Flow& flow, const Segment& segment, 
     }
     return;
   }
-  // RFC 8985 section 7.4.2. A D-SACK (RFC 2883) begins below the acknowledgment.
-  const bool duplicate = segment.sack_count != 0 && before(segment.sack[0].start, acknowledgment);
-  const bool repeated = !advanced && segment.length == 0;
+  // RFC 8985 section 7.4.2. The D-SACK (RFC 2883) of the probe begins below the acknowledgment, and
+  // ends where the probe did; not every stack counts the FIN.
+  const SequenceRange& first = segment.sack[0];
+  const uint32_t data_end = after(flow.recover, flow.snd_end) ? flow.snd_end : flow.recover;
+  const bool duplicate = segment.sack_count != 0 && before(first.start, acknowledgment) &&
+                         (first.end == flow.recover || first.end == data_end);
+  const bool repeated = !advanced && segment.length == 0 && segment.sack_count == 0;
   if (!flow.has(kProbedAgain) || duplicate || repeated) {
     flow.clear(kProbing);
   } else if (after(acknowledgment, flow.recover)) {

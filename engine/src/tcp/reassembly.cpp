@@ -21,6 +21,15 @@ void count_peak(CounterBlock& counters, uint32_t peak) {
     ++counters[Counter::tcps_reas_hist_other];
 }
 
+/// `block` is the first one of the next ACK (RFC 2018 section 4).
+void report_first(std::vector<uint32_t>& reported, const SequenceRange& block) {
+  std::erase_if(reported, [&block](uint32_t start) {
+    return !before(start, block.start) && before(start, block.end);
+  });
+  reported.insert(reported.begin(), block.start);
+  if (reported.size() > kMaxSackBlocks) reported.pop_back();
+}
+
 void hold(Context& context, Flow& flow, SequenceRange range) {
   FlowClass& shared = context.class_of(flow);
   CounterBlock& counters = *shared.counters;
@@ -44,7 +53,7 @@ void hold(Context& context, Flow& flow, SequenceRange range) {
     ++counters[Counter::tcps_rcvoopack];
     counters[Counter::tcps_rcvoobyte] += range.end - range.start;
   }
-  extension->newest = insert_range(extension->out_of_order, range);
+  report_first(extension->reported, insert_range(extension->out_of_order, range));
   extension->out_of_order_peak =
       std::max(extension->out_of_order_peak, static_cast<uint32_t>(extension->out_of_order.size()));
 }

@@ -96,8 +96,17 @@ void Network::drain_to_wire(void* device, std::span<Frame> frames) {
       for (auto& bytes : segments_of(frame)) end.network->put(end.side, std::move(bytes));
       frame.head_length = 0;
     }
-    if (frame.head == nullptr) frame.head = end.heads.emplace_back().data();
+    if (end.frames_withheld)
+      frame.head = nullptr;
+    else if (frame.head == nullptr)
+      frame.head = end.heads.emplace_back().data();
   }
+}
+
+void Network::withhold_frames(Side side, bool withheld) {
+  End& end = ends_[index_of(side)];
+  end.frames_withheld = withheld;
+  if (withheld) use_up(*end.queue);
 }
 
 void Network::drain_nowhere(void* device, std::span<Frame> frames) {

@@ -14,6 +14,7 @@
 #include "flow/context.h"
 #include "impairment/impairment.h"
 #include "net/packet.h"
+#include "net/use_up.h"
 #include "tcp/segment.h"
 
 namespace engine::netsim {
@@ -71,6 +72,9 @@ class Network {
   /// Puts a frame on the wire as if `from` had sent it.
   void inject(Side from, std::vector<uint8_t> bytes);
 
+  /// While withheld, that side's core finds no buffer for a frame to send.
+  void withhold_frames(Side side, bool withheld);
+
   uint64_t frames_sent(Side side) const { return ends_[index_of(side)].sent; }
 
  private:
@@ -82,6 +86,7 @@ class Network {
     std::unique_ptr<DataCore> core;
     std::deque<std::array<uint8_t, kHeadRoom>> heads;
     uint64_t sent = 0;
+    bool frames_withheld = false;
   };
   static void drain_to_wire(void* end, std::span<Frame> frames);
   static void drain_nowhere(void* end, std::span<Frame> frames);

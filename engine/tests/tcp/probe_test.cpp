@@ -97,5 +97,38 @@ TEST(Probe, AProbeThatFindsNoAnswerIsFollowedByTheTimeout) {
   EXPECT_EQ(script.expect("timeout").sequence, 1001u);
 }
 
+/// The probe of the last of six segments was acknowledged, and the FIN behind it sent.
+struct Probed : Sent {
+  Probed() : Sent(6) {
+    acknowledge(3001);
+    wait(60 * kMillisecond);
+    EXPECT_EQ(expect("probe").sequence, 5001u);
+    acknowledge(6001);
+    EXPECT_TRUE(expect("FIN").is(kFin));
+  }
+  bool reduced() const { return info().slow_start_threshold < 10'000; }
+};
+
+/// RFC 8985 section 7.4.2.
+TEST(Probe, ALossThatAProbeRepairedReducesTheWindow) {
+  Probed script;
+  script.acknowledge(6002);
+  EXPECT_TRUE(script.reduced());
+}
+
+TEST(Probe, AProbeThatGotThereTwiceRepairedNoLoss) {
+  Probed script;
+  script.acknowledge(6001, {{5001, 6001}});
+  script.acknowledge(6002);
+  EXPECT_FALSE(script.reduced());
+}
+
+TEST(Probe, ADuplicateOfAnotherSegmentSaysNothingOfTheProbe) {
+  Probed script;
+  script.acknowledge(6001, {{3001, 4001}});
+  script.acknowledge(6002);
+  EXPECT_TRUE(script.reduced());
+}
+
 }  // namespace
 }  // namespace engine::tcp

@@ -42,6 +42,7 @@ struct Script::End {
   std::deque<std::vector<uint8_t>> sent;
   std::unique_ptr<TransmitQueue> queue;
   std::unique_ptr<DataCore> core;
+  bool frames_withheld = false;
 
   static void drain(void* device, std::span<Frame> frames) {
     End& end = *static_cast<End*>(device);
@@ -53,7 +54,10 @@ struct Script::End {
         end.sent.push_back(std::move(bytes));
         frame.head_length = 0;
       }
-      if (frame.head == nullptr) frame.head = end.heads.emplace_back().data();
+      if (end.frames_withheld)
+        frame.head = nullptr;
+      else if (frame.head == nullptr)
+        frame.head = end.heads.emplace_back().data();
     }
   }
 };
@@ -73,6 +77,7 @@ Script::Script(Side role, const netsim::HttpLike& http)
       config, std::array<TransmitQueue*, kSides>{end_->queue.get(), end_->queue.get()});
   RunOptions options;
   options.opens_flows = role == Side::client;
+  options.samples_flows = true;
   auto run = end_->core->prepare("_", parse_profile(netsim::profile(one), false), options);
   end_->core->attach(run, 0);
   stack_port_ = 80;
@@ -164,6 +169,17 @@ void Script::establish(const std::vector<uint8_t>& options, uint16_t window) {
   const Segment syn = expect("SYN");
   EXPECT_EQ(syn.flags, kSyn);
   send({.flags = kSyn | kAck, .seq = 0, .window = window, .options = options});
+}
+
+void Script::withhold_frames(bool withheld) {
+  end_->frames_withheld = withheld;
+  if (withheld) use_up(*end_->queue);
+}
+
+Info Script::info() const {
+  const std::vector<Info> flows = end_->core->watched_flows("_", now_);
+  EXPECT_EQ(flows.size(), 1u);
+  return flows.empty() ? Info{} : flows[0];
 }
 
 uint64_t Script::count(Counter counter) const {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "netsim/netsim.h"
+#include "tcp/info.h"
 
 namespace engine::tcp {
 
@@ -52,8 +53,13 @@ class Script {
   /// Handshake with the stack as server or client; afterwards both relative numbers are 1.
   void establish(const std::vector<uint8_t>& syn_options = {}, uint16_t window = 65535);
 
+  /// While withheld, the stack finds no buffer for a frame to send.
+  void withhold_frames(bool withheld);
+
   uint64_t count(Counter counter) const;
   uint64_t open_flows() const;
+  /// What the stack tells of the established connection.
+  Info info() const;
   /// Absolute number of the stack for a relative one, for SACK blocks.
   uint32_t stack_number(uint32_t relative) const { return stack_isn_ + relative; }
   static constexpr uint32_t kPeerIsn = 0xffff'fff0;  ///< near the wrap, on purpose
