@@ -12,4 +12,8 @@ inline constexpr Nanoseconds kMicrosecond = 1'000;
 inline constexpr Nanoseconds kMillisecond = 1'000'000;
 inline constexpr Nanoseconds kSecond = 1'000'000'000;
 
+/// A send that found no frame buffer is tried again after that: devices give buffers back as they
+/// send.
+inline constexpr Nanoseconds kNoFrameRetry = 10 * kMillisecond;
+
 }  // namespace engine

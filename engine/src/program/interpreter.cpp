@@ -77,8 +77,9 @@ Outcome run(Context& context, Flow& flow) {
         flow.rx_available = command.flag ? 0 : flow.rx_available - command.amount;
         break;
       case Operation::tx_msg:
-        udp::send(context, flow, command.index);
-        break;
+        if (udp::send(context, flow, command.index)) break;
+        wait_for(context, flow, kNoFrameRetry);
+        return Outcome::goes_on;
       case Operation::keepalive:
         udp::set_idle(context, flow,
                       static_cast<uint32_t>(std::min<uint64_t>(command.amount, UINT32_MAX)),
@@ -99,7 +100,10 @@ Outcome run(Context& context, Flow& flow) {
       case Operation::connect:
         break;
       case Operation::reset:
-        tcp::abort(context, flow);
+        if (!tcp::abort(context, flow)) {
+          wait_for(context, flow, kNoFrameRetry);
+          return Outcome::goes_on;
+        }
         latency::record(context, flow, LatencyKind::completion);
         return Outcome::release;
       case Operation::nc:

@@ -160,6 +160,13 @@ QueuedBuffer buffer_at(Context& context, const Flow& flow, uint32_t sequence) {
 
 }  // namespace
 
+bool has_frame(Context& context, const Flow& flow) {
+  FlowClass& shared = context.class_of(flow);
+  if (context.transmit[index_of(shared.side)]->next() != nullptr) return true;
+  ++(*shared.counters)[Counter::tcps_nombuf];
+  return false;
+}
+
 uint32_t cut_to_segment(Context& context, const Flow& flow, uint32_t sequence, uint32_t length) {
   if (length > flow.mss) {
     const FlowClass& shared = *context.classes[flow.flow_class];
@@ -179,17 +186,19 @@ void emit_syn(Context& context, Flow& flow) {
   CounterBlock& counters = *context.class_of(flow).counters;
   const auto flags =
       static_cast<uint8_t>((syn_ack ? kSyn | kAck : kSyn) | syn_ecn_flags(context, flow));
-  if (emit(context, flow, flow.snd_una, flags, {})) {
-    ++counters[Counter::tcps_sndctrl];
-    flow.snd_nxt = flow.snd_max = flow.snd_una + 1;
-    if (flow.retransmissions == 0) {
-      flow.set(kRttTiming);
-      flow.rtt_sequence = flow.snd_nxt;
-      flow.rtt_tick = context.tick;
-      ++counters[Counter::tcps_segstimed];
-    } else {
-      flow.clear(kRttTiming);
-    }
+  if (!emit(context, flow, flow.snd_una, flags, {})) {
+    send_later(context, flow, TimerKind::retransmit);
+    return;
+  }
+  ++counters[Counter::tcps_sndctrl];
+  flow.snd_nxt = flow.snd_max = flow.snd_una + 1;
+  if (flow.retransmissions == 0) {
+    flow.set(kRttTiming);
+    flow.rtt_sequence = flow.snd_nxt;
+    flow.rtt_tick = context.tick;
+    ++counters[Counter::tcps_segstimed];
+  } else {
+    flow.clear(kRttTiming);
   }
   start_handshake_timer(context, flow);
 }
@@ -205,6 +214,7 @@ bool emit_data(Context& context, Flow& flow, uint32_t sequence, uint32_t length,
   FlowClass& shared = context.class_of(flow);
   CounterBlock& counters = *shared.counters;
   const uint32_t end = sequence + length;
+  const bool first_in_flight = flow.snd_una == flow.snd_max;
   uint8_t flags = kAck;
   if (fin) flags |= kFin;
   Payload payload;
@@ -240,7 +250,8 @@ bool emit_data(Context& context, Flow& flow, uint32_t sequence, uint32_t length,
   }
   const uint32_t next = end + (fin ? 1 : 0);
   if (after(next, flow.snd_max)) flow.snd_max = next;
-  if (!TimerWheel::is_armed(flow, TimerKind::retransmit) || flow.has(kPersist))
+  // Before anything was in flight the timer ran, if it did, to try again (send_later).
+  if (first_in_flight || !TimerWheel::is_armed(flow, TimerKind::retransmit) || flow.has(kPersist))
     start_retransmit_timer(context, flow);
   return true;
 }

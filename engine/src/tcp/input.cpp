@@ -129,7 +129,7 @@ Events take_new_ack(Context& context, Flow& flow, uint32_t acknowledgment) {
   if (before(flow.snd_nxt, acknowledgment)) flow.snd_nxt = acknowledgment;
   flow.retransmissions = 0;
   if (acknowledgment == flow.snd_max)
-    context.wheel.disarm(flow, TimerKind::retransmit);
+    stop_retransmit_timer(context, flow);
   else
     start_retransmit_timer(context, flow);  // RFC 6298 (5.3)
   if (Extension* extension = context.extension_of(flow)) {
@@ -384,11 +384,11 @@ Events receive(Context& context, Flow& flow, const Segment& segment, uint8_t tra
   if (flow.has(kProbing)) on_ack_while_probing(context, flow, segment, advanced);
   take_window(flow, segment, counters);
   if (flow.snd_wnd != 0 && flow.has(kPersist)) {
-    flow.clear(kPersist);
     flow.retransmissions = 0;
-    context.wheel.disarm(flow, TimerKind::retransmit);
+    stop_retransmit_timer(context, flow);
     if (flow.snd_una != flow.snd_max) {
       flow.snd_nxt = flow.snd_una;  // the probe's byte may have been refused
+      start_retransmit_timer(context, flow);
     }
   }
   if (length != 0 || fin) {

@@ -10,7 +10,9 @@ namespace engine::tcp {
 
 // -- emit.cpp: segments onto frames --------------------------------------------------------------
 
-/// Sends SYN or, in syn_received, SYN-ACK.
+/// Whether there is a frame buffer for one segment; none is counted (tcps_nombuf).
+bool has_frame(Context& context, const Flow& flow);
+/// Sends SYN or, in syn_received, SYN-ACK, and starts the handshake timer.
 void emit_syn(Context& context, Flow& flow);
 /// Sends `length` bytes from `sequence` on (all in one buffer), with FIN when asked.
 /// False: no frame buffer (tcps_nombuf).
@@ -36,6 +38,11 @@ void start_retransmit_timer(Context& context, Flow& flow);
 /// For the retransmission timeout, of which `waited` has passed.
 void start_timeout(Context& context, Flow& flow, Nanoseconds waited);
 void start_persist_timer(Context& context, Flow& flow);
+/// Nothing is in flight, and nothing waits for a window.
+void stop_retransmit_timer(Context& context, Flow& flow);
+/// There was no frame buffer for what `kind` would send: it is tried again by that timer, soon
+/// unless it runs.
+void send_later(Context& context, Flow& flow, TimerKind kind);
 void start_keepalive(Context& context, Flow& flow);
 void enter_time_wait(Context& context, Flow& flow);
 /// Handshake complete on either side: counters, keepalive, congestion window.

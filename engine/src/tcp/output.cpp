@@ -41,13 +41,15 @@ void drop_established(Context& context, Flow& flow, Counter why) {
 }
 
 Events expire_handshake(Context& context, Flow& flow) {
-  CounterBlock& counters = *context.class_of(flow).counters;
-  ++counters[Counter::tcps_rexmttimeo];
-  ++counters[Counter::tcps_rexmttimeo_syn];
-  if (++flow.retransmissions > kMaxRetransmissions) {
-    ++counters[Counter::tcps_timeoutdrop];
-    ++counters[Counter::tcps_conndrops];
-    return kGone;
+  if (flow.snd_max != flow.snd_una) {  // else the first one has not left yet
+    CounterBlock& counters = *context.class_of(flow).counters;
+    ++counters[Counter::tcps_rexmttimeo];
+    ++counters[Counter::tcps_rexmttimeo_syn];
+    if (++flow.retransmissions > kMaxRetransmissions) {
+      ++counters[Counter::tcps_timeoutdrop];
+      ++counters[Counter::tcps_conndrops];
+      return kGone;
+    }
   }
   emit_syn(context, flow);
   return kNothing;
@@ -90,15 +92,18 @@ Events expire_retransmission(Context& context, Flow& flow) {
   return kNothing;
 }
 
+Events give_handshake_up(Context& context, Flow& flow) {
+  CounterBlock& counters = *context.class_of(flow).counters;
+  ++counters[Counter::tcps_keeptimeo];
+  ++counters[Counter::tcps_keepdrops];
+  ++counters[Counter::tcps_conndrops];
+  return kGone;
+}
+
 Events expire_keep(Context& context, Flow& flow) {
   CounterBlock& counters = *context.class_of(flow).counters;
   const Tunables& tunables = *context.class_of(flow).tunables;
   ++counters[Counter::tcps_keeptimeo];
-  if (flow.state < FlowState::established) {
-    ++counters[Counter::tcps_keepdrops];
-    ++counters[Counter::tcps_conndrops];
-    return kGone;
-  }
   if (flow.snd_una == flow.snd_max) {
     // Idle: flow.retransmissions counts probes until the peer says anything.
     if (++flow.retransmissions > kMaxKeepProbes) {
@@ -145,9 +150,9 @@ void close(Context& context, Flow& flow) {
   flow.set(kFinQueued);
 }
 
-void abort(Context& context, Flow& flow) {
-  if (flow.state == FlowState::syn_sent || flow.state == FlowState::time_wait) return;
-  emit_control(context, flow, flow.snd_nxt, kRst | kAck);
+bool abort(Context& context, Flow& flow) {
+  if (flow.state == FlowState::syn_sent || flow.state == FlowState::time_wait) return true;
+  return emit_control(context, flow, flow.snd_nxt, kRst | kAck);
 }
 
 namespace {
@@ -185,7 +190,10 @@ void transmit_queued(Context& context, Flow& flow) {
       if (length == left && !fin && context.class_of(flow).tunables->nagle) return;
     }
     if (length > flow.mss && length < left) length = length / flow.mss * flow.mss;
-    if (!emit_data(context, flow, sequence, length, fin)) return;
+    if (!emit_data(context, flow, sequence, length, fin)) {
+      send_later(context, flow, TimerKind::retransmit);
+      return;
+    }
     flow.snd_nxt = sequence + length + (fin ? 1 : 0);
     allowance -= length;
   }
@@ -196,10 +204,20 @@ void transmit_queued(Context& context, Flow& flow) {
 void transmit(Context& context, Flow& flow) {
   if (may_send_data(flow) && (before(flow.snd_nxt, queued_end(flow)) || flow.has(kFastRecovery)))
     transmit_queued(context, flow);
-  if (flow.has(kAckNow)) emit_control(context, flow, flow.snd_nxt, kAck);
+  if (flow.has(kAckNow) && !emit_control(context, flow, flow.snd_nxt, kAck))
+    send_later(context, flow, TimerKind::delayed_ack);
 }
 
 Events expire(Context& context, Flow& flow, TimerKind kind) {
+  if (kind == TimerKind::retransmit && flow.state == FlowState::time_wait) return kGone;
+  if (kind == TimerKind::keep && flow.state < FlowState::established)
+    return give_handshake_up(context, flow);
+  // Everything else sends. What could not leave was no try: nothing is counted, and nothing backs
+  // off.
+  if (!has_frame(context, flow)) {
+    send_later(context, flow, kind);
+    return kNothing;
+  }
   switch (kind) {
     case TimerKind::delayed_ack:
       ++(*context.class_of(flow).counters)[Counter::tcps_delack];
@@ -209,12 +227,12 @@ Events expire(Context& context, Flow& flow, TimerKind kind) {
     case TimerKind::keep:
       return expire_keep(context, flow);
     case TimerKind::retransmit:
-      if (flow.state == FlowState::time_wait) return kGone;
       if (flow.state == FlowState::syn_sent || flow.state == FlowState::syn_received)
         return expire_handshake(context, flow);
       if (flow.has(kPersist)) return expire_persist(context, flow);
-      if (flow.snd_una == flow.snd_max) return kNothing;
-      return expire_retransmission(context, flow);
+      if (flow.snd_una != flow.snd_max) return expire_retransmission(context, flow);
+      transmit(context, flow);  // there was no frame buffer
+      return kNothing;
     case TimerKind::program:
       break;
   }

@@ -205,9 +205,10 @@ uint32_t transmit_in_recovery(Context& context, Flow& flow) {
       const uint32_t from = extension->sacked.empty() ? flow.snd_una : extension->sacked.back().end;
       const uint32_t end = after(flow.snd_max, flow.snd_end) ? flow.snd_end : flow.snd_max;
       if (!extension->rescued && before(from, end) && before(extension->high_retransmit, end)) {
-        extension->rescued = true;
-        resend(context, flow,
-               std::max(from, end - std::min<uint32_t>(flow.mss, end - from), before), end);
+        extension->rescued =
+            resend(context, flow,
+                   std::max(from, end - std::min<uint32_t>(flow.mss, end - from), before),
+                   end) != 0;
       }
       return 0;
     }

@@ -44,8 +44,8 @@ void queue(Context& context, Flow& flow, uint32_t buffer);
 /// No more data will be queued: FIN follows the last byte.
 void close(Context& context, Flow& flow);
 
-/// Sends RST; the caller releases the flow.
-void abort(Context& context, Flow& flow);
+/// Sends RST; the caller releases the flow. False: there was no frame buffer, try again later.
+bool abort(Context& context, Flow& flow);
 
 /// Sends what windows, congestion control and timers allow now, or a pure ACK when one is owed.
 void transmit(Context& context, Flow& flow);

@@ -68,6 +68,17 @@ void start_persist_timer(Context& context, Flow& flow) {
   context.wheel.arm(flow, TimerKind::retransmit, context.tick, ticks_for(timeout));
 }
 
+void stop_retransmit_timer(Context& context, Flow& flow) {
+  flow.clear(kPersist);
+  flow.clear(kProbeTimer);
+  context.wheel.disarm(flow, TimerKind::retransmit);
+}
+
+void send_later(Context& context, Flow& flow, TimerKind kind) {
+  if (!TimerWheel::is_armed(flow, kind))
+    context.wheel.arm(flow, kind, context.tick, ticks_for(kNoFrameRetry));
+}
+
 void start_keepalive(Context& context, Flow& flow) {
   const Tunables& tunables = *context.class_of(flow).tunables;
   context.wheel.arm(flow, TimerKind::keep, context.tick, ticks_for(tunables.keep_idle_s * kSecond));

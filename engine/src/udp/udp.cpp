@@ -37,20 +37,20 @@ void receive(Context& context, Flow& flow, const Packet& packet) {
   restart_idle_timer(context, flow);
 }
 
-void send(Context& context, Flow& flow, uint32_t index) {
+bool send(Context& context, Flow& flow, uint32_t index) {
   FlowClass& shared = context.class_of(flow);
   CounterBlock& counters = *shared.counters;
   const Buffer& buffer = (*shared.buffers)[index];
   const bool ipv4 = flow.local.is_v4();
   if (uint64_t{buffer.size()} + kHeader + (ipv4 ? 20 : 40) > kMaxTransport) {
     ++counters[Counter::udps_pkt_toobig];
-    return;
+    return true;
   }
   TransmitQueue& queue = *context.transmit[index_of(shared.side)];
   Frame* frame = queue.next();
   if (frame == nullptr) {
     ++counters[Counter::udps_nombuf];
-    return;
+    return false;
   }
   const bool offload = queue.offloads().checksum;
   const uint32_t length = kHeader + buffer.size();
@@ -80,6 +80,7 @@ void send(Context& context, Flow& flow, uint32_t index) {
   ++counters[Counter::udps_sndpkt];
   counters[Counter::udps_sndbyte] += buffer.size();
   if (!flow.has(kReceiveOnlyKeepalive)) restart_idle_timer(context, flow);
+  return true;
 }
 
 void set_idle(Context& context, Flow& flow, uint32_t milliseconds, bool receive_only) {

@@ -13,8 +13,9 @@ inline constexpr uint32_t kDefaultIdleMs = 1000;
 void open(Context& context, Flow& flow);
 /// A datagram for `flow` came in: counts it for rx_msg and restarts the idle timer.
 void receive(Context& context, Flow& flow, const Packet& packet);
-/// Sends one buffer as a datagram (tx_msg). Too large for a frame: counted, not sent.
-void send(Context& context, Flow& flow, uint32_t buffer);
+/// Sends one buffer as a datagram (tx_msg). Too large for a frame: counted, not sent. False: there
+/// was no frame buffer (udps_nombuf), it is to be sent later.
+bool send(Context& context, Flow& flow, uint32_t buffer);
 /// Sets the idle time (keepalive command).
 void set_idle(Context& context, Flow& flow, uint32_t milliseconds, bool receive_only);
 

@@ -12,8 +12,12 @@
 
 namespace engine {
 
-/// A request of 3 bytes, a response of 32,000, one flow for each of `limit`.
-inline std::shared_ptr<const Profile> small_http(uint32_t limit, int port = 80, bool ipv6 = false) {
+/// A request of 3 bytes, a response of 32,000, one flow for each of `limit`. `pause`: of the server
+/// before its response, microseconds.
+inline std::shared_ptr<const Profile> small_http(uint32_t limit, int port = 80, bool ipv6 = false,
+                                                 uint32_t pause = 0) {
+  const std::string delay =
+      pause == 0 ? "" : R"({"name": "delay", "usec": )" + std::to_string(pause) + "},";
   return parse_profile(
       R"({"buf_list": ["R0VU", {"base": "SA==", "size": 32000, "fill": "eA=="}],
           "ip_gen_dist_list": [
@@ -23,7 +27,8 @@ inline std::shared_ptr<const Profile> small_http(uint32_t limit, int port = 80, 
              "ip_offset": "1.0.0.0"}],
           "program_list": [
             {"commands": [{"name": "tx", "buf_index": 0}, {"name": "rx", "min_bytes": 32000}]},
-            {"commands": [{"name": "rx", "min_bytes": 3}, {"name": "tx", "buf_index": 1}]}],
+            {"commands": [{"name": "rx", "min_bytes": 3}, )" +
+          delay + R"({"name": "tx", "buf_index": 1}]}],
           "templates": [{
             "client_template": {"program_index": 0, "port": )" +
           std::to_string(port) + R"(, "cps": 2000, "limit": )" + std::to_string(limit) + R"(,
