@@ -28,6 +28,11 @@ inline Tick ticks_for(int64_t nanoseconds) {
   if (ticks < 1) return 1;
   return ticks > kMaxTimerTicks ? kMaxTimerTicks : static_cast<Tick>(ticks);
 }
+/// At most what 32 bits hold, 71 minutes.
+inline uint32_t microseconds_of(Tick ticks) {
+  const uint64_t microseconds = (uint64_t{ticks} << kTickShift) / 1000;
+  return microseconds > UINT32_MAX ? UINT32_MAX : static_cast<uint32_t>(microseconds);
+}
 inline bool tick_before(Tick a, Tick b) {
   return static_cast<int32_t>(a - b) < 0;
 }

@@ -72,7 +72,7 @@ void take_offer(Context& context, Flow& flow, const Segment& syn) {
 void take_rtt(Context& context, Flow& flow, uint32_t acknowledgment) {
   if (!flow.has(kRttTiming) || before(acknowledgment, flow.rtt_sequence)) return;
   flow.clear(kRttTiming);
-  add_rtt_sample(flow, (context.tick - flow.rtt_tick) << kTickShift >> 10);
+  add_rtt_sample(flow, microseconds_of(context.tick - flow.rtt_tick));
   ++(*context.class_of(flow).counters)[Counter::tcps_rttupdated];
 }
 
@@ -336,8 +336,7 @@ Events receive(Context& context, Flow& flow, const Segment& segment, uint8_t tra
     flow.ts_recent = segment.timestamp;
   }
   if (TimerWheel::is_armed(flow, TimerKind::keep) && flow.state >= FlowState::established) {
-    flow.deadlines[static_cast<unsigned>(TimerKind::keep)] =
-        context.tick + ticks_for(shared.tunables->keep_idle_s * kSecond);
+    start_keepalive(context, flow);
     if (flow.snd_una == flow.snd_max) flow.retransmissions = 0;  // answered keepalive probes
   }
 

@@ -18,13 +18,24 @@ void add_rtt_sample(Flow& flow, uint32_t microseconds) {
   flow.srtt_us = std::max(flow.srtt_us - flow.srtt_us / 8 + sample / 8, 1u);
 }
 
+namespace {
+
+/// RFC 6298 (5.5): doubled with each time that nothing was heard, up to `most`. No base is so short
+/// that it would take kDoublings to get there.
+Nanoseconds back_off(Nanoseconds base, unsigned times, Nanoseconds most) {
+  constexpr unsigned kDoublings = 8;
+  return std::min(base << std::min(times, kDoublings), most);
+}
+
+}  // namespace
+
 Nanoseconds retransmission_timeout(const Flow& flow) {
   Nanoseconds timeout = kInitialRto;
   if (flow.srtt_us != 0) {
     const Nanoseconds variation = std::max<Nanoseconds>(4 * Nanoseconds{flow.rttvar_us}, 20);
     timeout = std::max((flow.srtt_us + variation) * kMicrosecond, kMinRto);
   }
-  return std::min(timeout << flow.retransmissions, kMaxRto);
+  return back_off(timeout, flow.retransmissions, kMaxRto);
 }
 
 void start_timeout(Context& context, Flow& flow, Nanoseconds waited) {
@@ -63,8 +74,7 @@ void start_persist_timer(Context& context, Flow& flow) {
                    ? kInitialRto
                    : (Nanoseconds{flow.srtt_us} + 4 * Nanoseconds{flow.rttvar_us}) * kMicrosecond,
                kMinPersist);
-  const Nanoseconds timeout =
-      std::min(base << std::min<unsigned>(flow.retransmissions, 8), kMaxPersist);
+  const Nanoseconds timeout = back_off(base, flow.retransmissions, kMaxPersist);
   context.wheel.arm(flow, TimerKind::retransmit, context.tick, ticks_for(timeout));
 }
 

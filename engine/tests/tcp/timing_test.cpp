@@ -1,0 +1,97 @@
+// Round-trip times, persist probes and keepalive deadlines.
+
+#include "tcp/constants.h"
+#include "tcp/script.h"
+
+namespace engine::tcp {
+namespace {
+
+using enum Counter;
+
+constexpr uint8_t kPshAck = kPsh | kAck;
+/// A time is taken by ticks, at both ends.
+constexpr double kTickUs = (1 << kTickShift) / 1e3;
+
+TEST(Timing, ARoundTripIsCountedInMicroseconds) {
+  Script script(Side::server, {});
+  script.send({.flags = kSyn, .seq = 0});
+  script.expect("SYN-ACK");
+  script.wait(100 * kMillisecond);
+  script.send({});
+  EXPECT_NEAR(script.info().rtt_us, 100'000, 2 * kTickUs);
+}
+
+/// Up to the longest retransmission timeout. It grows with the round trips before.
+TEST(Timing, ARoundTripMayTakeAsLongAsATimeout) {
+  Script script(
+      Side::server,
+      {.response = 500,
+       .server_tcp = R"({"keepidle":60})",
+       .server_commands =
+           R"({"name":"rx","min_bytes":100},{"name":"tx","buf_index":1},{"name":"rx","min_bytes":200},)"
+           R"({"name":"tx","buf_index":1},{"name":"rx","min_bytes":300},{"name":"tx","buf_index":1})"});
+  script.send({.flags = kSyn, .seq = 0});
+  script.expect("SYN-ACK");
+  script.wait(950 * kMillisecond);
+  script.send({});
+  double smoothed = 950'000;
+  Out next{.flags = kPshAck, .length = 100};
+  for (const Nanoseconds round_trip : {2700, 4200, 4500}) {
+    script.send(next);
+    EXPECT_EQ(script.expect("response").length, 500u);
+    script.wait(round_trip * kMillisecond);
+    script.expect_nothing("the timeout is later");
+    next.seq += 100;
+    next.ack += 500;
+    script.send({.seq = next.seq, .ack = next.ack});
+    smoothed += (static_cast<double>(round_trip * 1000) - smoothed) / 8;
+    EXPECT_NEAR(script.info().rtt_us, smoothed, 4 * kTickUs);
+  }
+}
+
+/// One that sends five segments to a window of one, which is full.
+struct ClosedWindow : Script {
+  ClosedWindow() : Script(Side::server, {.response = 5000}) {
+    establish(mss_option(1000), 1000);
+    send({.flags = kPshAck, .length = 100, .window = 1000});
+    expect("one window");
+    send({.seq = 101, .ack = 1001, .window = 0});
+  }
+};
+
+TEST(Timing, TimeoutsStayBoundedHoweverOftenAPersistProbeIsRepeated) {
+  ClosedWindow script;
+  script.wait(60 * kSecond);
+  for (int i = 0; i < 100; ++i) {
+    EXPECT_EQ(script.info().timeout, kMaxRto) << script.count(tcps_sndprobe) << " probes";
+    script.wait(kMaxPersist);
+  }
+  EXPECT_GT(script.count(tcps_sndprobe), 100u);
+}
+
+TEST(Timing, AWindowThatStaysClosedAfterItTookAProbeIsProbedAgain) {
+  ClosedWindow script;
+  script.wait(1200 * kMillisecond);
+  EXPECT_EQ(script.expect("probe").sequence, 1001u);
+  script.send({.seq = 101, .ack = 1002, .window = 0});
+  script.wait(1200 * kMillisecond);
+  const Segment probe = script.expect("the next byte");
+  EXPECT_EQ(probe.sequence, 1002u);
+  EXPECT_EQ(probe.length, 1u);
+}
+
+/// The answer to a probe moves the next one from keepintvl to keepidle after it.
+TEST(Timing, AKeepaliveDeadlineMovedEarlierIsMet) {
+  Script script(Side::client, {.client_tcp = R"({"keepidle":2,"keepintvl":30})"});
+  script.establish();
+  script.expect("request");
+  script.send({.ack = 101});
+  for (int i = 0; i < 3; ++i) {
+    script.wait(2100 * kMillisecond);
+    EXPECT_EQ(script.expect("keepalive probe").sequence, 100u);
+    script.send({.ack = 101});
+  }
+}
+
+}  // namespace
+}  // namespace engine::tcp
