@@ -42,7 +42,8 @@ bool needs_connection(Operation operation) {
   }
 }
 
-/// What a program's variables are while it has none: never written.
+/// Of a flow whose program has a command that needs them (Program::uses_variables): it got them
+/// when it was opened, or when its template was known.
 VariableBlock& variables_of(Context& context, Flow& flow) {
   return context.variables[flow.variables];
 }

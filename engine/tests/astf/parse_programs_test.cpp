@@ -54,6 +54,21 @@ TEST(Programs, RunningTotalsBecomeDifferences) {
   }
 }
 
+/// A flow has memory for variables only when its program says so.
+TEST(Programs, EveryCommandThatReadsOrSetsAVariableSaysThatTheyAreNeeded) {
+  for (const char* text :
+       {R"({"name": "set_var", "id": 0, "val": 1})", R"({"name": "add_var", "id": 0, "val": 1})",
+        R"({"name": "set_tick_var", "id": 0})",
+        R"({"name": "add_tick_var", "id": 0, "duration": 1})",
+        R"({"name": "jmp_nz", "id": 0, "offset": 1})",
+        R"({"name": "jmp_dp", "id": 0, "offset": 1, "duration": 1})",
+        R"({"name": "jmp_cmp", "id": 0, "offset": 1, "cmp_op": "ne", "cmp_val": 1})",
+        R"({"name": "add_tick_stats", "stats_id": 0, "var_id": 0})",
+        R"({"name": "set_template", "tg_id": 1})", R"({"name": "exec_template"})"})
+    for (const bool stream : {true, false})
+      EXPECT_TRUE(parse(json::array({command(text)}), stream).uses_variables) << text;
+}
+
 /// In the order of the list, not of execution: a loop takes the same difference each time.
 TEST(Programs, JumpsDoNotChangeDifferences) {
   const Program program = parse({command(R"({"name": "set_var", "id": 0, "val": 9})"),
