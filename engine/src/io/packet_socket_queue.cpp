@@ -31,6 +31,27 @@ constexpr uint32_t kBlockBytes = 1 << 16;
 
 /// How often a device that is full is asked again before frames are dropped.
 constexpr int kSendAttempts = 64;
+/// How often one whose link is down: a link that came up again is told of as down once more.
+constexpr int kLinkAttempts = 2;
+
+/// Why a socket does not send its next frame, by errno of sendmmsg(2): `device_full` may pass,
+/// `link_down` concerns all frames alike, `frame_refused` this one, which no device would take on
+/// another try (Linux, net/packet/af_packet.c, packet_snd).
+Drop reason_of(int error) {
+  switch (error) {
+    case EAGAIN:
+    case ENOBUFS:
+    case ENOMEM:
+    case EINTR:
+      return Drop::device_full;
+    case ENETDOWN:
+    case ENXIO:
+    case ENODEV:
+      return Drop::link_down;
+    default:
+      return Drop::frame_refused;
+  }
+}
 
 constexpr size_t kTcpChecksum = 16;
 constexpr size_t kUdpChecksum = 6;
@@ -228,22 +249,31 @@ void PacketSocketQueue::describe(const Frame& frame, size_t position) {
 
 void PacketSocketQueue::send(std::span<mmsghdr> messages) {
   const uint64_t from = Clock::read();
-  for (int attempt = 0; !messages.empty() && attempt < kSendAttempts;) {
+  for (int attempt = 0; !messages.empty();) {
     const int sent = sendmmsg(socket_.number, messages.data(),
                               static_cast<unsigned>(messages.size()), MSG_DONTWAIT);
-    if (sent <= 0) {
-      ++attempt;
+    if (sent > 0) {
+      const auto taken = static_cast<size_t>(sent);
+      counters_.opackets += taken;
+      for (const mmsghdr& message : messages.first(taken))
+        counters_.obytes += message.msg_len - sizeof(OffloadHeader);
+      messages = messages.subspan(taken);
       continue;
     }
-    const auto taken = static_cast<size_t>(sent);
-    counters_.opackets += taken;
-    for (const mmsghdr& message : messages.first(taken))
-      counters_.obytes += message.msg_len - sizeof(OffloadHeader);
-    messages = messages.subspan(taken);
+    // What fails is the first frame: sendmmsg tells of a later one by how many went before it.
+    const Drop reason = reason_of(errno);
+    if (reason == Drop::device_full && ++attempt < kSendAttempts) continue;
+    if (reason == Drop::link_down && ++attempt < kLinkAttempts) continue;
+    const size_t lost = reason == Drop::frame_refused ? 1 : messages.size();
+    drop(reason, lost);
+    messages = messages.subspan(lost);
   }
   sending_ += Clock::read() - from;
-  counters_.oerrors += messages.size();
-  drops_[Drop::device_full] += messages.size();
+}
+
+void PacketSocketQueue::drop(Drop reason, size_t frames) {
+  counters_.oerrors += frames;
+  drops_[reason] += frames;
 }
 
 }  // namespace engine

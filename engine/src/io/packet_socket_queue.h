@@ -77,6 +77,7 @@ class PacketSocketQueue final : public PortQueue {
   bool read(tpacket2_hdr& slot, Frame& frame);
   void describe(const Frame& frame, size_t position);
   void send(std::span<mmsghdr> messages);
+  void drop(Drop reason, size_t frames);
   void check(int result, const char* what) const;
 
   Descriptor socket_;

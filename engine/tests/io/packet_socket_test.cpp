@@ -45,8 +45,17 @@ void with_loopback(const std::function<void()>& test) {
   if (!possible) GTEST_SKIP() << "no network namespace to be had: run as root";
 }
 
-/// A TCP segment of `payload`, its checksums left to the device.
-void send(PortQueue& queue, const MacAddress& to, const Bytes& payload) {
+void set_loopback_mtu(int mtu) {
+  const int any = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  ifreq request{};
+  std::strcpy(request.ifr_name, "lo");
+  request.ifr_mtu = mtu;
+  EXPECT_EQ(ioctl(any, SIOCSIFMTU, &request), 0);
+  close(any);
+}
+
+/// Writes a TCP segment of `payload` for the next flush, its checksums left to the device.
+void write(PortQueue& queue, const MacAddress& to, const Bytes& payload) {
   Frame* const frame = queue.transmit().next();
   ASSERT_NE(frame, nullptr);
   const IpAddress source = IpAddress::v4(kClient);
@@ -69,6 +78,10 @@ void send(PortQueue& queue, const MacAddress& to, const Bytes& payload) {
   frame->payload = payload.data();
   frame->payload_length = static_cast<uint32_t>(payload.size());
   queue.transmit().commit();
+}
+
+void send(PortQueue& queue, const MacAddress& to, const Bytes& payload) {
+  write(queue, to, payload);
   queue.transmit().flush();
 }
 
@@ -162,6 +175,42 @@ TEST(PacketSocket, GoesRoundItsRing) {
     }
     EXPECT_EQ(queue.counters().ipackets, 2500u);
     EXPECT_EQ(port->losses().ierrors, 0u);
+  });
+}
+
+TEST(PacketSocket, AFrameThatIsTooLongIsDroppedByItselfAndTheRestOfItsBurstGoes) {
+  with_loopback([] {
+    set_loopback_mtu(1500);
+    const auto port = open_packet_socket_port("lo", 1);
+    PortQueue& queue = port->queue(0);
+    const Bytes fits(100);
+    const Bytes too_long(2000);
+    for (const Bytes* payload : {&fits, &too_long, &fits, &too_long, &too_long, &fits})
+      write(queue, port->mac(), *payload);
+    queue.transmit().flush();
+    EXPECT_EQ(queue.counters().opackets, 3u);
+    EXPECT_EQ(queue.counters().obytes, 3 * 154u);
+    EXPECT_EQ(queue.counters().oerrors, 3u);
+    EXPECT_EQ(queue.drops()[Drop::frame_refused], 3u);
+    EXPECT_EQ(queue.drops()[Drop::device_full], 0u);
+  });
+}
+
+TEST(PacketSocket, ALinkThatIsDownCountsWhatItDropsAndSendsOnceItIsUpAgain) {
+  with_loopback([] {
+    const auto port = open_packet_socket_port("lo", 1);
+    PortQueue& queue = port->queue(0);
+    const Bytes payload(100);
+    set_loopback(0);
+    for (int i = 0; i < 5; ++i) write(queue, port->mac(), payload);
+    queue.transmit().flush();
+    EXPECT_EQ(queue.drops()[Drop::link_down], 5u);
+    EXPECT_EQ(queue.drops()[Drop::device_full], 0u);
+    EXPECT_EQ(queue.counters().oerrors, 5u);
+    set_loopback(IFF_UP);
+    send(queue, port->mac(), payload);
+    EXPECT_EQ(queue.counters().opackets, 1u);
+    EXPECT_EQ(queue.drops()[Drop::link_down], 5u);
   });
 }
 
