@@ -209,7 +209,7 @@ void read_ports(Reader& reader, const YAML::Node& root, EngineConfig& config) {
     config.ports.push_back({reader.text(interface, "interfaces"), {}});
 
   if (const YAML::Node limit = root["port_limit"]; limit.IsDefined()) {
-    const uint32_t ports = reader.number(limit, "port_limit", 1, 256);
+    const uint32_t ports = reader.number(limit, "port_limit", 1, kMostPorts);
     if (ports > config.ports.size())
       reader.fail(limit.Mark(), fmt::format("port_limit is {}, but interfaces lists {}", ports,
                                             config.ports.size()));
@@ -220,6 +220,12 @@ void read_ports(Reader& reader, const YAML::Node& root, EngineConfig& config) {
                 fmt::format("{} port(s): they come in pairs of a client and a server port; put "
                             "\"dummy\" in the place of one that is not used",
                             config.ports.size()));
+  if (config.ports.size() > kMostPorts)
+    reader.fail(
+        interfaces.Mark(),
+        fmt::format("{} ports: clients can name at most {}, a bit of a mask each; list fewer, "
+                    "or set port_limit to use the first of them",
+                    config.ports.size(), kMostPorts));
   for (size_t i = 0; i < config.ports.size(); i += 2)
     if ((config.ports[i].device == "wire") != (config.ports[i + 1].device == "wire"))
       reader.fail(interfaces.Mark(),

@@ -2,6 +2,7 @@
 // What the engine is told: TRex's configuration file and the command line.
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -10,6 +11,11 @@
 #include "net/responder.h"
 
 namespace engine {
+
+/// A set of ports, bit p for port p: as wide as TRex's clients have it (client_mask of `start`,
+/// mask of `start_latency`), which is what bounds the number of ports.
+using PortMask = uint32_t;
+inline constexpr uint32_t kMostPorts = std::numeric_limits<PortMask>::digits;
 
 /// A configuration that cannot be used: what is wrong and how to mend it.
 struct ConfigError : std::runtime_error {
@@ -25,7 +31,7 @@ struct PortConfig {
 };
 
 struct EngineConfig {
-  std::vector<PortConfig> ports;        ///< even count; pairs (0,1), (2,3) ...
+  std::vector<PortConfig> ports;        ///< even count, at most kMostPorts; pairs (0,1), (2,3) ...
   uint32_t cores_per_pair = 1;          ///< -c
   std::vector<uint32_t> data_cpus;      ///< Linux CPUs for data threads, in order; empty: chosen
   std::optional<uint32_t> control_cpu;  ///< master_thread_id

@@ -141,7 +141,7 @@ void Engine::set_promiscuous(uint32_t port, bool enabled) {
 // ----------------------------------------------------------------------------------------------
 
 void Engine::start(const std::string& id, std::shared_ptr<const Profile> profile,
-                   const RunOptions& options, uint32_t client_mask) {
+                   const RunOptions& options, PortMask client_mask) {
   const Machine& machine = implementation_->machine;
   // A dummy port leads nowhere, so nothing is opened there.
   const auto opens = [&](uint32_t port) {

@@ -124,7 +124,7 @@ class Engine {
   /// flows. Throws ProfileError: no address to share, port taken by another run, unresolved
   /// destination.
   void start(const std::string& id, std::shared_ptr<const Profile> profile,
-             const RunOptions& options, uint32_t client_mask);
+             const RunOptions& options, PortMask client_mask);
   void set_multiplier(const std::string& id, double multiplier);
   /// Holds `flows` client flows open on all cores together, reached over `ramp`.
   void hold(const std::string& id, uint64_t flows, Nanoseconds ramp);

@@ -156,6 +156,20 @@ TEST_F(Config, PortsComeInPairs) {
   EXPECT_THAT(refusal("interfaces: [wire, eth1]\n"), HasSubstr("joins both ports"));
 }
 
+/// Clients name ports by the bits of a mask of 32 (client_mask, mask): a port beyond has no bit.
+TEST_F(Config, PortsBeyondWhatAMaskCanNameAreRefused) {
+  const auto ports = [](size_t count) {
+    std::string list = "interfaces: [dummy";
+    for (size_t i = 1; i < count; ++i) list += ", dummy";
+    return list + "]\n";
+  };
+  EXPECT_EQ(load(ports(32)).ports.size(), 32u);
+  EXPECT_THAT(refusal(ports(34)), AllOf(HasSubstr("line 1"), HasSubstr("34 ports"),
+                                        HasSubstr("at most 32"), HasSubstr("port_limit")));
+  EXPECT_EQ(load(ports(34) + "port_limit: 32\n").ports.size(), 32u);
+  EXPECT_THAT(refusal(ports(34) + "port_limit: 33\n"), HasSubstr("from 1 to 32"));
+}
+
 TEST_F(Config, EveryWrongValueIsToldWithKeyAndLine) {
   const auto with = [this](const std::string& line) {
     return refusal("interfaces: [a, b]\n" + line + "\n");

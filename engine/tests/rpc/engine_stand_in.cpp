@@ -135,7 +135,7 @@ void Engine::set_service(const ServiceMode& mode) {
 }
 
 void Engine::start(const std::string& id, std::shared_ptr<const Profile> profile,
-                   const RunOptions& options, uint32_t client_mask) {
+                   const RunOptions& options, PortMask client_mask) {
   current->calls.push_back("start " + id);
   if (!current->start_error.empty()) throw ProfileError(current->start_error);
   current->runs[id] = {.profile = std::move(profile),

@@ -15,9 +15,9 @@ double seconds(Nanoseconds time) {
   return static_cast<double>(time) / kSecond;
 }
 
-uint64_t port_mask(const std::vector<uint32_t>& ports) {
-  uint64_t mask = 0;
-  for (const uint32_t port : ports) mask |= uint64_t{1} << port;
+PortMask port_mask(const std::vector<uint32_t>& ports) {
+  PortMask mask = 0;
+  for (const uint32_t port : ports) mask |= PortMask{1} << port;
   return mask;
 }
 

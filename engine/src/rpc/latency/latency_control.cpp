@@ -24,7 +24,7 @@ void LatencyControl::check_idle() const {
   if (active_) throw refused("Latency state is not idle, should stop latency first");
 }
 
-void LatencyControl::start(const Addresses& addresses, double rate, uint32_t mask) {
+void LatencyControl::start(const Addresses& addresses, double rate, PortMask mask) {
   check_idle();
   const auto port_count = static_cast<uint32_t>(engine_.ports().size());
   LatencyOptions options;
@@ -45,7 +45,7 @@ void LatencyControl::start(const Addresses& addresses, double rate, uint32_t mas
     for (uint32_t port = 0; port < port_count; ++port) {
       if (engine_.ports()[port].is_dummy) continue;
       options.port = static_cast<uint8_t>(port);
-      options.sends = port >= 32 || (mask >> port & 1) != 0;
+      options.sends = (mask >> port & 1) != 0;
       options.source = address(addresses.client, addresses.client_pair_offset, port);
       options.destination = address(addresses.server, addresses.server_pair_offset, port);
       if (port % 2 == 1) std::swap(options.source, options.destination);

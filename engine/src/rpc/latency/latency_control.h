@@ -14,13 +14,13 @@ class LatencyControl {
     uint32_t client_pair_offset = 0;
     uint32_t server_pair_offset = 0;
   };
-  static constexpr uint32_t kAllPorts = UINT32_MAX;
+  static constexpr PortMask kAllPorts = ~PortMask{0};
 
   explicit LatencyControl(Engine& engine) : engine_(engine) {}
 
   /// `rate`: packets per second and port. `mask`: bit p for port p. Throws RpcError when streams
   /// run already or a port cannot send.
-  void start(const Addresses& addresses, double rate, uint32_t mask);
+  void start(const Addresses& addresses, double rate, PortMask mask);
   /// Throws RpcError when none run.
   void update(double rate);
   void stop();
