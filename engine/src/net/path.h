@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <cstring>
+#include <memory>
 #include <optional>
 #include <type_traits>
 #include <vector>
@@ -18,35 +19,70 @@ struct Path {
   MacAddress source{};
   uint16_t vlan = 0;  ///< tag control information as on the wire; 0: untagged
   bool operator==(const Path& other) const { return std::memcmp(this, &other, sizeof other) == 0; }
+  uint64_t hash() const {
+    uint64_t begin, end;  // they overlap
+    std::memcpy(&begin, this, sizeof begin);
+    std::memcpy(&end, reinterpret_cast<const char*>(this) + sizeof(Path) - sizeof end, sizeof end);
+    const unsigned __int128 product =
+        static_cast<unsigned __int128>(begin ^ 0x9e37'79b9'7f4a'7c15) *
+        (end ^ 0xd1b5'4a32'd192'ed03);
+    return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
+  }
 };
 
 static_assert(std::has_unique_object_representations_v<Path>);
 
 /// The paths of one port on one data core. Index 0 is the port's own path (its MAC, its configured
 /// or resolved destination); others are learned from received frames and live as long as the table.
+/// A hash finds them, in chains of one or two. It has a bucket for each path there can be and never
+/// grows: no frame pays for paths that came before it.
 class PathTable {
  public:
   static constexpr uint16_t kPort = 0;
+  static constexpr size_t kMost = UINT16_MAX;  ///< beside the port's own
 
-  explicit PathTable(const Path& port) : paths_{port} {}
+  explicit PathTable(const Path& port) : buckets_(std::make_unique<uint16_t[]>(kBuckets)) {
+    entries_.reserve(kMost + 1);  // memory that is touched only as far as it fills
+    entries_.push_back({port, kNone});
+  }
 
   /// Replaces the port's own path; flows that use it follow at once.
-  void set_port(const Path& port) { paths_[kPort] = port; }
-  const Path& operator[](uint16_t index) const { return paths_[index]; }
+  void set_port(const Path& port) { entries_[kPort].path = port; }
+  const Path& operator[](uint16_t index) const { return entries_[index].path; }
 
-  /// The index of `path`, added when new. Full (65,535 paths): the port's own.
+  /// The index of `path`, added when new. Full: the port's own.
   uint16_t intern(const Path& path) {
-    if (last_ < paths_.size() && paths_[last_] == path) return last_;
-    for (size_t i = 1; i < paths_.size(); ++i)
-      if (paths_[i] == path) return last_ = static_cast<uint16_t>(i);
-    if (paths_.size() > UINT16_MAX) return kPort;
-    paths_.push_back(path);
-    return last_ = static_cast<uint16_t>(paths_.size() - 1);
+    if (entries_[last_].path == path) return last_;
+    uint16_t& first = buckets_[path.hash() % kBuckets];
+    for (uint16_t index = first; index != kNone; index = entries_[index].next)
+      if (entries_[index].path == path) return last_ = index;
+    if (entries_.size() > kMost) return kPort;
+    entries_.push_back({path, first});
+    return last_ = first = static_cast<uint16_t>(entries_.size() - 1);
+  }
+  /// How many paths a search for `path` looks at.
+  size_t probes(const Path& path) const {
+    size_t count = 0;
+    for (uint16_t index = buckets_[path.hash() % kBuckets]; index != kNone;
+         index = entries_[index].next) {
+      ++count;
+      if (entries_[index].path == path) break;
+    }
+    return count;
   }
 
  private:
-  std::vector<Path> paths_;
-  uint16_t last_ = 0;
+  static constexpr uint16_t kNone = kPort;  ///< the port's own is in no bucket
+  static constexpr size_t kBuckets = size_t{1} << 16;
+
+  struct Entry {
+    Path path;
+    uint16_t next;  ///< in its bucket
+  };
+
+  std::vector<Entry> entries_;
+  std::unique_ptr<uint16_t[]> buckets_;  ///< the first entry of each
+  uint16_t last_ = kPort;
 };
 
 }  // namespace engine
