@@ -21,8 +21,9 @@ DataCore::World::World(const CoreConfig& config, std::array<TransmitQueue*, kSid
     : config(config),
       context(config.max_flows, config.seed, config.epoch, transmit,
               {path_of(config.ports[0]), path_of(config.ports[1])}),
-      responders{PortResponder(config.ports[0], context.paths[0], *transmit[0]),
-                 PortResponder(config.ports[1], context.paths[1], *transmit[1])},
+      responders{
+          PortResponder(config.ports[0], config.gateways[0], context.paths[0], *transmit[0]),
+          PortResponder(config.ports[1], config.gateways[1], context.paths[1], *transmit[1])},
       latency_streams{LatencyStream(Side::client, context.paths[0], *transmit[0]),
                       LatencyStream(Side::server, context.paths[1], *transmit[1])} {}
 
@@ -65,8 +66,10 @@ size_t DataCore::advance(Nanoseconds now) {
     if (!run->exhausted(now)) continue;
     world.stop_opening(*run);
   }
-  for (PortResponder& responder : world.responders)
+  for (PortResponder& responder : world.responders) {
+    responder.follow(now);
     if (responder.next_deadline() <= now) responder.advance(now);
+  }
   for (LatencyStream& stream : world.latency_streams)
     if (stream.next_deadline() <= now) {
       stream.advance(now);

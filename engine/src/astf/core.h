@@ -1,6 +1,7 @@
 #pragma once
 // One data core's world: flows, timers, schedules and counters of one port pair. It does no I/O and
-// reads no clock; frames and time are arguments. Nothing in it is shared with another core.
+// reads no clock; frames and time are arguments. Nothing in it is shared with another core but
+// where the ports' gateways are.
 
 #include <array>
 #include <cstdint>
@@ -38,6 +39,9 @@ struct CoreConfig {
   /// so a peer that still holds a connection in TIME_WAIT takes a new one (RFC 6191).
   Nanoseconds epoch = 0;
   std::array<PortAddress, kSides> ports;
+  /// What is learned of the ports' gateways, shared with the other cores that serve them.
+  std::array<std::shared_ptr<LearnedGateway>, kSides> gateways{std::make_shared<LearnedGateway>(),
+                                                               std::make_shared<LearnedGateway>()};
 };
 
 /// Whether received payload is compared with what the other end's program sends.

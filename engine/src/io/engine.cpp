@@ -18,18 +18,17 @@ constexpr auto kResolvePoll = std::chrono::milliseconds(10);
 
 }  // namespace
 
-/// What any core of the port has resolved: answers reach only one of several.
 std::optional<MacAddress> Engine::Implementation::destination(uint32_t port) const {
   std::optional<MacAddress> found;
-  for (DataThread* thread : machine.threads_of(port))
-    thread->run([&](DataCore& core, Nanoseconds) {
-      const PortResponder& responder = core.responder(side_of(port));
-      if (responder.resolved()) found = responder.destination();
-    });
+  machine.threads_of(port).front()->run([&](DataCore& core, Nanoseconds now) {
+    PortResponder& responder = core.responder(side_of(port));
+    responder.follow(now);  // answers reach one core of several
+    found = responder.destination();
+  });
   return found;
 }
 
-/// Waits until a client port knows where to send, and sees that all its cores do.
+/// Waits until a client port knows where to send.
 void Engine::Implementation::resolve(uint32_t port) {
   if (machine.infos()[port].is_dummy) return;
   std::optional<MacAddress> found = destination(port);
@@ -48,14 +47,6 @@ void Engine::Implementation::resolve(uint32_t port) {
         "port {}: its gateway does not answer {}; see that the other side is up, has that address "
         "and is on the same link",
         port, address.gateway ? "ARP" : "neighbour solicitations"));
-  for (DataThread* thread : machine.threads_of(port))
-    thread->run([&](DataCore& core, Nanoseconds now) {
-      PortResponder& responder = core.responder(side_of(port));
-      if (responder.resolved()) return;
-      PortAddress resolved = responder.address();
-      resolved.destination = found;
-      responder.configure(resolved, now);
-    });
 }
 
 Engine::Engine(const EngineConfig& config)
@@ -121,9 +112,10 @@ void Engine::configure_port(uint32_t port, const PortAddress& address) {
   PortAddress complete = address;
   if (complete.mac == MacAddress{}) complete.mac = implementation_->machine.port(port).mac();
   const bool promiscuous = implementation_->promiscuous[port];
+  const auto gateway = std::make_shared<LearnedGateway>();
   for (DataThread* thread : implementation_->machine.threads_of(port))
     thread->run([&](DataCore& core, Nanoseconds now) {
-      core.responder(side_of(port)).configure(complete, now);
+      core.responder(side_of(port)).configure(complete, gateway, now);
       thread->queue(side_of(port)).set_filter(complete.mac, promiscuous);
     });
 }

@@ -111,6 +111,8 @@ void Machine::start_threads() {
   const size_t count = pairs() * config_.cores_per_pair;
   const std::vector<uint32_t> cpus = data_cpus(config_, count);
   const Nanoseconds wall_epoch = clock_.wall_epoch();
+  std::vector<std::shared_ptr<LearnedGateway>> gateways;
+  while (gateways.size() < ports_.size()) gateways.push_back(std::make_shared<LearnedGateway>());
   for (size_t thread = 0; thread < count; ++thread) {
     CoreConfig core;
     core.thread = static_cast<uint32_t>(thread);
@@ -122,6 +124,7 @@ void Machine::start_threads() {
     for (const Side side : {Side::client, Side::server}) {
       const uint32_t port = port_of(thread, side);
       core.ports[index_of(side)] = configured(port);
+      core.gateways[index_of(side)] = gateways[port];
       queues[index_of(side)] = &ports_[port]->queue(static_cast<uint32_t>(thread / pairs()));
       queues[index_of(side)]->set_filter(configured(port).mac, false);
     }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include "net/checksum.h"
 #include "net/ethernet.h"
@@ -38,22 +39,26 @@ MacAddress load_mac(const uint8_t* from) {
 
 }  // namespace
 
-PortResponder::PortResponder(const PortAddress& address, PathTable& paths, TransmitQueue& transmit)
-    : address_(address), paths_(paths), transmit_(transmit), destination_(address.destination) {
+PortResponder::PortResponder(const PortAddress& address, std::shared_ptr<LearnedGateway> learned,
+                             PathTable& paths, TransmitQueue& transmit)
+    : address_(address),
+      learned_(std::move(learned)),
+      paths_(paths),
+      transmit_(transmit),
+      destination_(address.destination) {
   update_path();
 }
 
-void PortResponder::configure(const PortAddress& address, Nanoseconds now) {
+void PortResponder::configure(const PortAddress& address, std::shared_ptr<LearnedGateway> fresh,
+                              Nanoseconds now) {
   const bool same_gateway = address.ipv4.has_value() == address_.ipv4.has_value() &&
                             address.gateway == address_.gateway &&
                             address.ipv6_gateway == address_.ipv6_gateway &&
                             address.vlan == address_.vlan;
   const bool was_by_hand = address_.destination.has_value();
   address_ = address;
-  if (address.destination.has_value())
-    destination_ = address.destination;
-  else if (was_by_hand || !same_gateway)
-    destination_.reset();
+  if (was_by_hand || !same_gateway) learned_ = std::move(fresh);
+  destination_ = address.destination ? address.destination : learned_->get();
   next_ = now;
   update_path();
 }
@@ -182,7 +187,11 @@ void PortResponder::send_arp(uint16_t operation, const MacAddress& to, const Mac
 }
 
 void PortResponder::resolve(const MacAddress& gateway, Nanoseconds now) {
-  if (destination_ == gateway) return;
+  learned_->set(gateway);
+  follow(now);
+}
+
+void PortResponder::send_to(const MacAddress& gateway, Nanoseconds now) {
   destination_ = gateway;
   next_ = now + kAnnounceInterval;
   update_path();

@@ -4,12 +4,14 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 
 #include "flow/time.h"
 #include "net/address.h"
 #include "net/frame.h"
+#include "net/gateway.h"
 #include "net/path.h"
 
 namespace engine {
@@ -36,15 +38,25 @@ struct NeighbourMessage;
 /// neighbour discovery: RFC 4861; ICMPv6 echo: RFC 4443.
 class PortResponder {
  public:
-  /// `paths`[PathTable::kPort] is kept equal to the port's own path; `transmit` sends answers.
-  PortResponder(const PortAddress& address, PathTable& paths, TransmitQueue& transmit);
+  /// `learned`: shared by all cores of the port. `paths`[PathTable::kPort] is kept equal to the
+  /// port's own path; `transmit` sends answers.
+  PortResponder(const PortAddress& address, std::shared_ptr<LearnedGateway> learned,
+                PathTable& paths, TransmitQueue& transmit);
 
-  /// Replaces the port's addresses; resolution starts again when the gateway changed.
-  void configure(const PortAddress& address, Nanoseconds now);
+  /// Replaces the port's addresses. When the gateway changed, resolution starts again, and all
+  /// cores of the port share `fresh` from now on.
+  void configure(const PortAddress& address, std::shared_ptr<LearnedGateway> fresh,
+                 Nanoseconds now);
   const PortAddress& address() const { return address_; }
 
   /// False: nothing here knows what to do with the frame.
   bool receive(const Frame& frame, Nanoseconds now);
+  /// Sends from now on to where another core of the port has learned that its gateway is.
+  void follow(Nanoseconds now) {
+    if (address_.destination) return;
+    if (const auto gateway = learned_->get(); gateway && gateway != destination_)
+      send_to(*gateway, now);
+  }
   /// Asks for the gateway again while it has not answered (ARP: every 250 ms, IPv6: every second);
   /// then tells of the port's own addresses every 120 s.
   void advance(Nanoseconds now);
@@ -67,6 +79,7 @@ class PortResponder {
   void send_echo(Frame& answer, const uint8_t* end, std::span<const uint8_t> data);
   Path path_back(const Frame& frame) const;
   void resolve(const MacAddress& gateway, Nanoseconds now);
+  void send_to(const MacAddress& gateway, Nanoseconds now);
   void update_path();
 
   // -- responder_ipv6.cpp
@@ -81,9 +94,10 @@ class PortResponder {
   static constexpr size_t kLongestEcho = 9000;
 
   PortAddress address_;
+  std::shared_ptr<LearnedGateway> learned_;
   PathTable& paths_;
   TransmitQueue& transmit_;
-  std::optional<MacAddress> destination_;
+  std::optional<MacAddress> destination_;  ///< configured, or as learned_ says
   Nanoseconds next_ = 0;
   std::array<uint8_t, kLongestEcho> echo_;  ///< data of the last answer, while it is being sent
 };

@@ -3,13 +3,36 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <thread>
 
 #include "io/engine_tools.h"
+#include "io/port.h"
+#include "net/ethernet.h"
 
 namespace engine {
 namespace {
+
+/// What the gateway says of itself, for all to hear (RFC 5227 section 1.2, RFC 826).
+std::vector<uint8_t> gratuitous_arp(uint32_t address, const MacAddress& mac) {
+  std::vector<uint8_t> frame(14 + 28);
+  write_ethernet(frame.data(), {{0xff, 0xff, 0xff, 0xff, 0xff, 0xff}, mac, 0}, kEtherTypeArp);
+  uint8_t* const arp = frame.data() + 14;
+  store_be<uint64_t>(arp, 0x0001'0800'0604'0001);
+  std::copy(mac.begin(), mac.end(), arp + 8);
+  store_be(arp + 14, address);
+  store_be(arp + 24, address);
+  return frame;
+}
+
+/// By data core: frames that reached `port` and were for somebody else.
+std::vector<uint64_t> not_ours(const Engine& engine, uint32_t port) {
+  std::vector<uint64_t> counts;
+  for (const PortDrops& one : engine.drops())
+    if (one.port == port) counts.push_back(one.drops[Drop::not_ours]);
+  return counts;
+}
 
 TEST(Engine, RunsAProfileOverTheWire) {
   Engine engine(wires(1, 1));
@@ -107,6 +130,37 @@ TEST(Engine, PortsOnAWireResolveEachOther) {
   } catch (const ProfileError& error) {
     EXPECT_THAT(error.what(), testing::HasSubstr("does not answer ARP"));
   }
+}
+
+/// A gateway that moves: ARP reaches one core of a port's, flows are on all.
+TEST(Engine, EveryCoreOfAPortFollowsAGatewayThatOneOfThemHears) {
+  constexpr uint32_t kOurs = 0x01010101;
+  constexpr uint32_t kGateway = 0x02020202;
+  EngineConfig config = wires(1, 2);
+  config.ports[0].address.ipv4 = kOurs;
+  config.ports[0].address.gateway = kGateway;
+  config.ports[1].address.destination = local_mac(0);  // no addresses: it answers nothing
+  Engine engine(config);
+  const MacAddress first = engine.port_state(1).address.mac;
+  const MacAddress second{2, 0, 0, 0, 0, 0x77};
+  engine.send(1, {gratuitous_arp(kGateway, first)});  // arrives at the first core alone
+  engine.start("a", small_http(100'000), {}, ~0u);
+  // A core that is late opens all the same, so both have opened some when so many more are open.
+  const auto opens_more = [&] {
+    const uint64_t before = engine.status("a").opened;
+    eventually([&] { return engine.status("a").opened >= before + 500; });
+  };
+  opens_more();
+  EXPECT_EQ(not_ours(engine, 1), (std::vector<uint64_t>{0, 0}));
+  EXPECT_EQ(engine.port_state(0).destination, first);
+  EXPECT_FALSE(engine.port_state(0).address.destination.has_value()) << "learned, not configured";
+
+  engine.send(1, {gratuitous_arp(kGateway, second)});
+  opens_more();
+  const std::vector<uint64_t> lost = not_ours(engine, 1);
+  EXPECT_GT(lost.at(0), 0u);
+  EXPECT_GT(lost.at(1), 0u) << "it still sends to where the gateway was";
+  EXPECT_EQ(engine.port_state(0).destination, second);
 }
 
 TEST(Engine, CountsCyclesOfWorkAndOfPolling) {

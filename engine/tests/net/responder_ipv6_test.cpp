@@ -106,7 +106,7 @@ class ResponderIpv6 : public testing::Test {
   }
 
   void start(const PortAddress& address) {
-    responder = std::make_unique<PortResponder>(address, paths, queue);
+    responder = std::make_unique<PortResponder>(address, learned, paths, queue);
   }
   bool receive(const Bytes& bytes, Nanoseconds now = 0) {
     const auto memory = std::make_unique<uint8_t[]>(bytes.size());  // for the sanitizer: no more
@@ -132,6 +132,7 @@ class ResponderIpv6 : public testing::Test {
   RecordingDevice device;
   TransmitQueue queue{RecordingDevice::drain, &device, {}};
   PathTable paths{Path{}};
+  std::shared_ptr<LearnedGateway> learned = std::make_shared<LearnedGateway>();
   std::unique_ptr<PortResponder> responder;
 };
 
@@ -287,7 +288,7 @@ TEST_F(ResponderIpv6, DisabledItIsSilent) {
   receive(solicitation(kLinkLocal));
   receive(echo(kOurAddress, 8));
   EXPECT_TRUE(take().empty());
-  responder->configure(address(), 2 * kSecond);
+  responder->configure(address(), std::make_shared<LearnedGateway>(), 2 * kSecond);
   EXPECT_EQ(advance(2 * kSecond).size(), 1u);
 }
 

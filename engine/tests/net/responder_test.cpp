@@ -33,7 +33,7 @@ class Responder : public testing::Test {
   }
 
   void start(const PortAddress& address) {
-    responder = std::make_unique<PortResponder>(address, paths, queue);
+    responder = std::make_unique<PortResponder>(address, learned, paths, queue);
   }
 
   void receive(Bytes bytes, Nanoseconds now = 0) {
@@ -87,6 +87,7 @@ class Responder : public testing::Test {
   RecordingDevice device;
   TransmitQueue queue{RecordingDevice::drain, &device, {}};
   PathTable paths{Path{}};
+  std::shared_ptr<LearnedGateway> learned = std::make_shared<LearnedGateway>();
   std::unique_ptr<PortResponder> responder;
 };
 
@@ -139,6 +140,47 @@ TEST_F(Responder, FollowsAGatewayThatMoves) {
   EXPECT_EQ((*responder->destination())[5], 0x77);
 }
 
+TEST_F(Responder, CoresOfAPortShareWhatOneOfThemHears) {
+  PathTable other_paths{Path{}};
+  PortResponder other(address(), learned, other_paths, queue);
+  start(address());
+  receive(arp(2, kGateway, kOurAddress));
+  other.follow(kSecond);
+  EXPECT_EQ(other.destination(), kPeer);
+  EXPECT_EQ(other_paths[PathTable::kPort], (Path{kPeer, kOurs, 0}));
+  EXPECT_EQ(other.next_deadline(), 121 * kSecond);  // it asks no more
+  EXPECT_FALSE(other.address().destination.has_value());
+
+  Bytes moved = arp(1, kGateway, kGateway);
+  moved[14 + 8 + 5] = 0x77;
+  Frame frame;
+  frame.head = moved.data();
+  frame.head_length = static_cast<uint16_t>(moved.size());
+  other.receive(frame, kSecond);
+  responder->follow(kSecond);
+  EXPECT_EQ((*responder->destination())[5], 0x77);
+  EXPECT_EQ(paths[PathTable::kPort].destination[5], 0x77);
+}
+
+TEST_F(Responder, CoresOfAPortTurnToAnotherGatewayTogether) {
+  PathTable other_paths{Path{}};
+  PortResponder other(address(), learned, other_paths, queue);
+  start(address());
+  receive(arp(2, kGateway, kOurAddress));
+  const auto fresh = std::make_shared<LearnedGateway>();
+  PortAddress elsewhere = address();
+  elsewhere.gateway = kGateway + 1;
+  responder->configure(elsewhere, fresh, kSecond);
+  EXPECT_FALSE(responder->resolved());
+  Bytes answer = arp(2, kGateway + 1, kOurAddress);
+  answer[14 + 8 + 5] = 0x55;
+  receive(answer, kSecond);
+  other.follow(kSecond);  // not configured yet: it keeps to the former one
+  EXPECT_EQ(other.destination(), kPeer);
+  other.configure(elsewhere, fresh, kSecond);
+  EXPECT_EQ((*other.destination())[5], 0x55);
+}
+
 TEST_F(Responder, KeepsADestinationGivenByHand) {
   PortAddress fixed = address();
   fixed.destination = MacAddress{2, 1, 1, 1, 1, 1};
@@ -176,11 +218,11 @@ TEST_F(Responder, WithoutAnAddressItIsSilent) {
 TEST_F(Responder, ConfiguringAnotherGatewayAsksAgain) {
   start(address());
   receive(arp(2, kGateway, kOurAddress));
-  responder->configure(address(), kSecond);
+  responder->configure(address(), std::make_shared<LearnedGateway>(), kSecond);
   EXPECT_TRUE(responder->resolved());
   PortAddress other = address();
   other.gateway = kGateway + 1;
-  responder->configure(other, kSecond);
+  responder->configure(other, std::make_shared<LearnedGateway>(), kSecond);
   EXPECT_FALSE(responder->resolved());
   const std::vector<Bytes> sent = advance(kSecond);
   ASSERT_EQ(sent.size(), 1u);
