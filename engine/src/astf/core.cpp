@@ -220,9 +220,11 @@ std::vector<CounterBlock> DataCore::counters(const std::string& id, Side side) c
   return run == nullptr ? std::vector<CounterBlock>{} : run->counters(side);
 }
 
-std::vector<LatencyBlock> DataCore::latencies(const std::string& id) const {
+const Histogram* DataCore::latency(const std::string& id, size_t template_index,
+                                   LatencyKind kind) const {
   const ProfileRun* run = world_->find(id);
-  return run == nullptr ? std::vector<LatencyBlock>{} : run->latencies();
+  if (run == nullptr || template_index >= run->latencies().size()) return nullptr;
+  return &run->latencies()[template_index][kind];
 }
 
 std::vector<PayloadBlock> DataCore::payload(const std::string& id) const {

@@ -152,8 +152,9 @@ class DataCore {
   std::vector<tcp::Info> watched_flows(const std::string& id, Nanoseconds now);
   /// Counters of a run on one side: element g is template group g (0: no group).
   std::vector<CounterBlock> counters(const std::string& id, Side side) const;
-  /// How long the client flows of a run took, by template.
-  std::vector<LatencyBlock> latencies(const std::string& id) const;
+  /// How long the client flows of one template of a run took. One histogram in a call, since a run
+  /// may have thousands. nullptr: there is no such template. Valid until the core goes on.
+  const Histogram* latency(const std::string& id, size_t template_index, LatencyKind kind) const;
   /// What the payload check of a run found, by template; empty without one.
   std::vector<PayloadBlock> payload(const std::string& id) const;
   /// Counters of the flow table of one side, shared by all runs (err_*, rss_*, ignored_*).

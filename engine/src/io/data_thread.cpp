@@ -74,6 +74,22 @@ void DataThread::run(const Job& job) {
   if (request.error) std::rethrow_exception(request.error);
 }
 
+void DataThread::add_latencies(const std::string& id, std::vector<LatencyBlock>& sum) {
+  Histogram copy;
+  for (size_t t = 0;; ++t)
+    for (size_t kind = 0; kind < kLatencyKinds; ++kind) {
+      bool found = false;
+      run([&](DataCore& core, Nanoseconds) {
+        const Histogram* const histogram = core.latency(id, t, static_cast<LatencyKind>(kind));
+        found = histogram != nullptr;
+        if (found) copy = *histogram;
+      });
+      if (!found) return;
+      if (t == sum.size()) sum.emplace_back();
+      sum[t].kinds[kind] += copy;
+    }
+}
+
 void DataThread::loop() {
   sigset_t all;
   sigfillset(&all);

@@ -29,6 +29,9 @@ class DataThread {
 
   /// Has `job` done and waits for it; passes on what it throws. One control thread at a time.
   void run(const Job& job);
+  /// Adds how long a run's client flows took, by template, to `sum`. Each histogram in a turn of
+  /// the loop of its own: ports are polled between.
+  void add_latencies(const std::string& id, std::vector<LatencyBlock>& sum);
 
   // -- For jobs only
   // -----------------------------------------------------------------------------------

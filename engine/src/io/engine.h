@@ -137,7 +137,7 @@ class Engine {
   std::vector<std::vector<tcp::Info>> watched_flows(const std::string& id);
   /// Sums over cores, by template group.
   std::vector<CounterBlock> counters(const std::string& id, Side side) const;
-  /// Sums over cores, by template.
+  /// Sums over cores, by template; of one histogram one moment, not of all.
   std::vector<LatencyBlock> latencies(const std::string& id) const;
   /// Sums over cores, by template; empty without a payload check.
   std::vector<PayloadBlock> payload(const std::string& id) const;

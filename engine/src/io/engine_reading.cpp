@@ -44,8 +44,7 @@ std::vector<CounterBlock> Engine::counters(const std::string& id, Side side) con
 
 std::vector<LatencyBlock> Engine::latencies(const std::string& id) const {
   std::vector<LatencyBlock> sum;
-  implementation_->on_all_cores(
-      [&](DataCore& core, Nanoseconds, DataThread&) { add(sum, core.latencies(id)); });
+  for (const auto& thread : implementation_->machine.threads()) thread->add_latencies(id, sum);
   return sum;
 }
 

@@ -16,7 +16,8 @@ enum class LatencyKind : uint8_t {
 };
 inline constexpr size_t kLatencyKinds = 3;
 
-/// Times in microseconds. Owned and written by one data core alone; copied by it for readers.
+/// Times in microseconds. Owned and written by one data core alone; copied by it for readers, one
+/// histogram at a time.
 struct LatencyBlock {
   std::array<Histogram, kLatencyKinds> kinds;
 

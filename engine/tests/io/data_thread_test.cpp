@@ -1,0 +1,85 @@
+#include "io/data_thread.h"
+
+#include <gtest/gtest.h>
+#include <sched.h>
+
+#include "astf/run.h"
+#include "io/engine_tools.h"
+
+namespace engine {
+namespace {
+
+/// A port to nowhere that counts how often it is polled: once in a turn of the loop.
+class PolledQueue final : public PortQueue {
+ public:
+  std::span<const Frame> receive() override {
+    ++polls;
+    return {};
+  }
+  void release() override {}
+  TransmitQueue& transmit() override { return transmit_; }
+
+  uint64_t polls = 0;  ///< for jobs
+
+ private:
+  static void drain(void* self, std::span<Frame> frames) {
+    auto& queue = *static_cast<PolledQueue*>(self);
+    for (size_t i = 0; i < frames.size(); ++i) frames[i].head = queue.heads_[i].data();
+  }
+
+  std::array<std::array<uint8_t, kHeadRoom>, TransmitQueue::kBurst> heads_;
+  TransmitQueue transmit_{drain, this, {}};
+};
+
+/// Many templates, on a port each.
+std::shared_ptr<const Profile> many_templates(size_t count) {
+  std::string templates;
+  for (size_t t = 0; t < count; ++t)
+    templates += (t == 0 ? "" : ",") +
+                 std::string(R"({"client_template": {"program_index": 0, "cps": 1, "port": )") +
+                 std::to_string(1000 + t) + R"(, "cluster": {},
+                     "ip_gen": {"dist_client": {"index": 0}, "dist_server": {"index": 1}}},
+                   "server_template": {"program_index": 1, "assoc": [{"port": )" +
+                 std::to_string(1000 + t) + "}]}}";
+  return parse_profile(
+      R"({"buf_list": ["R0VU"],
+          "ip_gen_dist_list": [
+            {"ip_start": "16.0.0.1", "ip_end": "16.0.0.9", "distribution": "seq", "dir": "c",
+             "ip_offset": "1.0.0.0"},
+            {"ip_start": "48.0.0.1", "ip_end": "48.0.0.2", "distribution": "seq", "dir": "s",
+             "ip_offset": "1.0.0.0"}],
+          "program_list": [
+            {"commands": [{"name": "tx", "buf_index": 0}]},
+            {"commands": [{"name": "rx", "min_bytes": 3}]}],
+          "templates": [)" +
+          templates + "]}",
+      false);
+}
+
+uint32_t this_cpu() {
+  return static_cast<uint32_t>(sched_getcpu());
+}
+
+TEST(DataThread, PollsItsPortsBetweenTheHistogramsThatAreRead) {
+  constexpr size_t kTemplates = 40;
+  const Clock clock;
+  PolledQueue client;
+  PolledQueue server;
+  DataThread thread(clock, {}, this_cpu(), false, {&client, &server});
+  auto run = thread.core().prepare("a", many_templates(kTemplates), {});
+  uint64_t before = 0;
+  thread.run([&](DataCore& core, Nanoseconds now) {
+    core.attach(run, now);
+    thread.count_run(1);
+    before = client.polls;
+  });
+  std::vector<LatencyBlock> times;
+  thread.add_latencies("a", times);
+  uint64_t polls = 0;
+  thread.run([&](DataCore&, Nanoseconds) { polls = client.polls - before; });
+  EXPECT_EQ(times.size(), kTemplates);
+  EXPECT_GE(polls, kTemplates * kLatencyKinds);
+}
+
+}  // namespace
+}  // namespace engine
