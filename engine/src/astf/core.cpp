@@ -10,6 +10,9 @@ namespace {
 
 /// Timers handled in one pass at most, for the same reason as kOpensPerPass.
 constexpr size_t kTimersPerPass = 128;
+/// Flows looked at in one pass at most to find those of runs that are closing: a pool of millions,
+/// looked through at once, would keep the core from its ports for a second.
+constexpr size_t kCutsPerPass = 256;
 
 Path path_of(const PortAddress& port) {
   return {port.destination.value_or(MacAddress{}), port.mac, port.vlan};
@@ -66,6 +69,8 @@ size_t DataCore::advance(Nanoseconds now) {
     if (!run->exhausted(now)) continue;
     world.stop_opening(*run);
   }
+  if (world.closing != 0) [[unlikely]]
+    work += world.cut_flows(kCutsPerPass);
   for (PortResponder& responder : world.responders) {
     responder.follow(now);
     if (responder.next_deadline() <= now) responder.advance(now);
@@ -106,16 +111,6 @@ void DataCore::stop_opening(const std::string& id) {
 
 namespace {
 
-template <typename Cut>
-void cut_flows(Context& context, const ProfileRun& run, Side side, Cut&& cut) {
-  for (uint32_t number = 0; number < context.flows.used(); ++number) {
-    Flow& flow = context.flows[number];
-    if (flow.state == FlowState::free) continue;
-    const FlowClass& shared = context.class_of(flow);
-    if (shared.run == &run && shared.side == side) cut(flow);
-  }
-}
-
 uint64_t open_flows_of(ProfileRun& run, Side side) {
   uint64_t count = side == Side::server ? run.undecided : 0;
   for (size_t t = 0; t < run.profile().templates.size(); ++t)
@@ -125,32 +120,42 @@ uint64_t open_flows_of(ProfileRun& run, Side side) {
 
 }  // namespace
 
-void DataCore::close_clients(const std::string& id) {
+// Both sides at once, so that neither takes the other's last frames for errors.
+void DataCore::close(const std::string& id) {
   stop_opening(id);
-  ProfileRun* run = world_->find(id);
-  if (run == nullptr) return;
-  if (open_flows_of(*run, Side::client) != 0)
-    cut_flows(world_->context, *run, Side::client, [this](Flow& flow) { world_->cut(flow); });
-  run->phase = RunPhase::closing;
-}
-
-void DataCore::close_servers(const std::string& id) {
   World& world = *world_;
   ProfileRun* run = world.find(id);
-  if (run == nullptr || run->phase == RunPhase::closed) return;
-  close_clients(id);
-  if (open_flows_of(*run, Side::server) != 0)
-    cut_flows(world.context, *run, Side::server, [&world](Flow& flow) { world.cut(flow); });
+  if (run == nullptr || run->phase >= RunPhase::closing) return;
   for (uint32_t number : run->class_numbers[index_of(Side::server)]) world.servers.remove(number);
-  run->phase = RunPhase::closed;
+  run->phase = RunPhase::closing;
+  ++world.closing;
+  world.cut_flows(0);  // there may be none
+}
+
+// A run that is closing gets no new flows, so all that it still has are ahead in the pool.
+size_t DataCore::World::cut_flows(size_t budget) {
+  size_t looked_at = 0;
+  for (const auto& run : runs) {
+    if (run->phase != RunPhase::closing) continue;
+    uint64_t left = open_flows_of(*run, Side::client) + open_flows_of(*run, Side::server);
+    for (; left != 0 && looked_at < budget; ++looked_at) {
+      Flow& flow = context.flows[run->next_to_cut++];
+      if (flow.state == FlowState::free || context.class_of(flow).run != run.get()) continue;
+      cut(flow);
+      --left;
+    }
+    if (left != 0) continue;
+    run->phase = RunPhase::closed;
+    --closing;
+  }
+  return looked_at;
 }
 
 std::unique_ptr<ProfileRun> DataCore::detach(const std::string& id) {
   World& world = *world_;
-  close_servers(id);
   const auto found = std::find_if(world.runs.begin(), world.runs.end(),
                                   [&id](const auto& run) { return run->id() == id; });
-  if (found == world.runs.end()) return nullptr;
+  if (found == world.runs.end() || (*found)->phase != RunPhase::closed) return nullptr;
   std::unique_ptr<ProfileRun> run = std::move(*found);
   world.runs.erase(found);
   run->leave_offsets(world.port_offsets);

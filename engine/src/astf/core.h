@@ -65,8 +65,7 @@ struct RunOptions {
 enum class RunPhase : uint8_t {
   opening,   ///< flows are opened by schedule
   draining,  ///< no new flows; open ones finish on their own
-  closing,   ///< remaining flows were removed without FIN or RST (TRex: nc); server templates still
-             ///< listen
+  closing,   ///< nothing listens; remaining flows are removed without FIN or RST (TRex: nc)
   closed,    ///< nothing listens or is open
 };
 
@@ -128,11 +127,10 @@ class DataCore {
   void attach(std::unique_ptr<ProfileRun>& run, Nanoseconds now);
   /// No new flows from now on; open ones go on.
   void stop_opening(const std::string& id);
-  /// Removes remaining client flows silently, counted tcps_testdrops (first phase of nc).
-  void close_clients(const std::string& id);
-  /// Removes remaining server flows and stops listening (second phase).
-  void close_servers(const std::string& id);
-  /// Takes a closed run out, for the control thread to destroy.
+  /// No new flows from now on, and not a word from those that are open: `advance` removes them,
+  /// some in each turn, counted tcps_testdrops, until the run is closed.
+  void close(const std::string& id);
+  /// Takes a closed run out, for the control thread to destroy. nullptr: it is not closed.
   std::unique_ptr<ProfileRun> detach(const std::string& id);
   void set_multiplier(const std::string& id, double multiplier, Nanoseconds now);
   /// Holds a share of `flows` client flows open beside the schedule, until the run's end.

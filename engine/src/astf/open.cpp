@@ -243,6 +243,7 @@ void DataCore::World::after_events(Flow& flow, tcp::Events events, bool answered
 }
 
 void DataCore::World::expired(Flow& flow, TimerKind kind) {
+  if (cut_instead(flow)) return;
   if (kind == TimerKind::program) {
     if (flow.wait == Wait::execution) {
       execute(flow);

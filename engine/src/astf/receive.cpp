@@ -183,6 +183,7 @@ void DataCore::World::receive_tcp(Side side, const Frame& frame, const Packet& p
   FlowTable& table = context.tables[index_of(side)];
   const tcp::Segment segment = tcp::parse_segment(packet);
   Flow* flow = table.find(key_of(packet, false), hash);
+  if (flow != nullptr && cut_instead(*flow)) return;
   if (flow != nullptr && flow->state == FlowState::time_wait && segment.is(tcp::kSyn) &&
       !segment.is(tcp::kAck) && after(segment.sequence, flow->rcv_nxt)) {
     release(*flow);  // a new connection from the same port, RFC 9293 section 3.6.1
@@ -238,6 +239,7 @@ void DataCore::World::receive_udp(Side side, const Frame& frame, const Packet& p
     return;
   }
   Flow* flow = context.tables[index_of(side)].find(key_of(packet, true), hash);
+  if (flow != nullptr && cut_instead(*flow)) return;
   if (flow == nullptr) {
     if (side == Side::client) {
       ++table_counters[index_of(side)][Counter::err_cwf];

@@ -79,6 +79,7 @@ class ProfileRun {
   uint64_t open_clients() const;
 
   RunPhase phase = RunPhase::opening;
+  uint32_t next_to_cut = 0;  ///< closing: flows of the pool before this number are not this run's
   HeldFlows held;
   FlowWatch watch;
   uint64_t opened = 0;

@@ -46,6 +46,7 @@ struct DataCore::World {
   std::array<PortResponder, kSides> responders;
   std::array<LatencyStream, kSides> latency_streams;
   std::vector<std::unique_ptr<ProfileRun>> runs;
+  uint32_t closing = 0;  ///< of these, in that phase
   std::vector<uint32_t> free_classes;
   std::vector<std::unique_ptr<UndecidedClass>> undecided;  ///< by order of making
   std::vector<UndecidedClass*> free_undecided;
@@ -109,6 +110,16 @@ struct DataCore::World {
   void release(Flow& flow);
   /// Ends a flow silently, because its run ends.
   void cut(Flow& flow);
+  /// Cuts flows of runs that are closing. Looks at `budget` flows at most; returns at how many.
+  size_t cut_flows(size_t budget);
+  /// A flow that is about to act. True: it does not, its run is closing, and it is gone.
+  bool cut_instead(Flow& flow) {
+    if (closing == 0) [[likely]]
+      return false;
+    if (run_of(flow).phase != RunPhase::closing) return false;
+    cut(flow);
+    return true;
+  }
 
   // -- execute.cpp
   /// exec_template: opens a flow of the group that the program set.

@@ -177,9 +177,8 @@ void Engine::stop_opening(const std::string& id) {
       [&](DataCore& core, Nanoseconds, DataThread&) { core.stop_opening(id); });
 }
 
-void Engine::close_servers(const std::string& id) {
-  implementation_->on_all_cores(
-      [&](DataCore& core, Nanoseconds, DataThread&) { core.close_servers(id); });
+void Engine::close(const std::string& id) {
+  implementation_->on_all_cores([&](DataCore& core, Nanoseconds, DataThread&) { core.close(id); });
 }
 
 void Engine::remove(const std::string& id) {
@@ -189,6 +188,12 @@ void Engine::remove(const std::string& id) {
 /// Frames on a wire refer to the profile's payload, so it goes only once these have arrived.
 void Engine::Implementation::remove(const std::string& id) {
   std::vector<std::unique_ptr<ProfileRun>> runs;
+  on_all_cores([&](DataCore& core, Nanoseconds, DataThread&) { core.close(id); });
+  for (const auto& thread : machine.threads()) {
+    RunPhase phase = RunPhase::closing;
+    const auto read = [&](DataCore& core, Nanoseconds) { phase = core.status(id).phase; };
+    while (phase != RunPhase::closed) thread->run(read);  // each time the core has made a turn
+  }
   on_all_cores([&](DataCore& core, Nanoseconds, DataThread& thread) {
     if (std::unique_ptr<ProfileRun> run = core.detach(id)) {
       runs.push_back(std::move(run));

@@ -129,7 +129,9 @@ class Engine {
   /// Holds `flows` client flows open on all cores together, reached over `ramp`.
   void hold(const std::string& id, uint64_t flows, Nanoseconds ramp);
   void stop_opening(const std::string& id);
-  void close_servers(const std::string& id);
+  /// Cuts what is open. It takes the cores some turns: `status` tells when the run is closed.
+  void close(const std::string& id);
+  /// Closes a run and takes it out; waits until that is done.
   void remove(const std::string& id);
   /// Sums over cores; phase is the least advanced one.
   RunStatus status(const std::string& id) const;

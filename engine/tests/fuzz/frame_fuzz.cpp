@@ -107,10 +107,7 @@ class Run {
   void close() {
     network_.run_until(network_.now() + 20 * kMillisecond);
     for (const Side side : {Side::client, Side::server}) {
-      DataCore& core = network_.core(side);
-      core.stop_opening("_");
-      core.close_clients("_");
-      core.close_servers("_");
+      network_.close(side);
     }
     network_.run_until(network_.now() + 20 * kMillisecond);
     for (const Side side : {Side::client, Side::server}) {

@@ -78,6 +78,7 @@ TEST_F(EnabledClients, AddressesThatNoRunHasAreForgotten) {
   EXPECT_TRUE(clients().clients().disabled.empty());
   clients().enable_clients(range(kFirst - 1, kFirst), false);
   EXPECT_EQ(clients().clients().disabled.ranges(), (std::map{std::pair{kFirst, kFirst}}));
+  network.close(Side::client);
   const auto run = clients().detach("_");
   EXPECT_TRUE(clients().clients().known.empty());
   EXPECT_TRUE(clients().clients().disabled.empty());

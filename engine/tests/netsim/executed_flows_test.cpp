@@ -105,7 +105,7 @@ TEST(ExecutedFlows, ChainsEndWhenTheFlowTableIsFull) {
   Network network(settings, profile, forever());
   network.run_until(5 * kSecond);
   EXPECT_GT(network.table_counters(Side::client)[err_c_nf_throttled], 0u);
-  network.core(Side::client).close_servers("_");
+  network.close(Side::client);
   EXPECT_EQ(network.core(Side::client).open_flows(), 0u);
 }
 

@@ -238,7 +238,7 @@ TEST(HttpFlows, TheEndOfARunCutsFlowsSilentlyAndCountsThem) {
   network.run_until(1 * kSecond);
   ASSERT_GT(network.core(Side::client).open_flows(), 50u);
   const uint64_t sent = network.frames_sent(Side::client);
-  network.core(Side::client).close_clients("_");
+  network.close(Side::client);
   EXPECT_EQ(network.core(Side::client).open_flows(), 0u);
   EXPECT_EQ(network.frames_sent(Side::client), sent);
   const CounterBlock client = network.counters(Side::client);

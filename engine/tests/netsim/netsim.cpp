@@ -183,6 +183,11 @@ bool Network::drain(Nanoseconds limit) {
   return false;
 }
 
+void Network::close(Side side) {
+  core(side).close("_");
+  while (core(side).status("_").phase != RunPhase::closed) core(side).advance(now_);
+}
+
 CounterBlock Network::counters(Side side) {
   CounterBlock sum;
   for (const CounterBlock& block : core(side).counters("_", side)) sum += block;

@@ -61,6 +61,9 @@ class Network {
   /// True when that was reached.
   bool drain(Nanoseconds limit);
 
+  /// Closes the run of one side: turns of its core, but no time.
+  void close(Side side);
+
   DataCore& core(Side side) { return *ends_[index_of(side)].core; }
   CounterBlock counters(Side side);
   CounterBlock table_counters(Side side) { return core(side).table_counters(side); }

@@ -82,7 +82,7 @@ uint64_t resets(const Ignored& ignored, Counter counted) {
     if (seen.from == Side::client && seen.segment.is(tcp::kRst)) ++resets;
     return true;
   };
-  network.core(Side::client).close_clients("_");
+  network.close(Side::client);
   network.run_until(3 * kSecond);
   const CounterBlock table = network.table_counters(Side::client);
   EXPECT_GT(table[err_cwf], 0u);

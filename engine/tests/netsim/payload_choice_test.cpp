@@ -134,7 +134,7 @@ TEST(PayloadChoice, CutsConnectionsThatNeverSaidWhatTheyWant) {
   Network network({}, profile.dump(), forever());
   network.run_until(2 * kSecond);
   EXPECT_GT(network.core(Side::server).status("_").server_flows, 50u);
-  network.core(Side::server).close_servers("_");
+  network.close(Side::server);
   EXPECT_EQ(network.core(Side::server).open_flows(), 0u);
   EXPECT_EQ(network.core(Side::server).status("_").server_flows, 0u);
 }

@@ -154,9 +154,9 @@ void Engine::stop_opening(const std::string& id) {
   current->calls.push_back("stop_opening " + id);
   current->runs.at(id).stopped = current->clock();
 }
-void Engine::close_servers(const std::string& id) {
-  current->calls.push_back("close_servers " + id);
-  current->runs.at(id).servers_closed = true;
+void Engine::close(const std::string& id) {
+  current->calls.push_back("close " + id);
+  current->runs.at(id).closed = true;
 }
 void Engine::remove(const std::string& id) {
   current->calls.push_back("remove " + id);
@@ -183,7 +183,7 @@ RunStatus Engine::status(const std::string& id) const {
   RunStatus status;
   status.opened = status.intended = opened(run);
   status.established = current->establishes ? status.opened : 0;
-  if (run.servers_closed) return status.phase = RunPhase::closed, status;
+  if (run.closed) return status.phase = RunPhase::closed, status;
   status.phase = now < opening_end(run) ? RunPhase::opening : RunPhase::draining;
   const bool open = now < opening_end(run) + current->drain_s;
   status.client_flows = open ? current->open_flows : 0;

@@ -48,7 +48,7 @@ struct EngineStandIn {
     uint32_t client_mask = 0;
     double started = 0;
     double stopped = -1;  ///< by stop_opening
-    bool servers_closed = false;
+    bool closed = false;
   };
   std::map<std::string, Run> runs;
   std::map<uint32_t, LatencyOptions> latency;  ///< by port, as started last

@@ -185,8 +185,7 @@ void ProfileTable::begin_cleanup(const std::string& id, ProfileSlot& slot) {
 }
 
 void ProfileTable::finish_cleanup(const std::string& id, ProfileSlot& slot) {
-  // Both sides at once, so that neither counts the other's last frames as errors.
-  engine_.close_servers(id);
+  engine_.close(id);
   slot.run = engine_.status(id);
   if (slot.run.phase != RunPhase::closed) return;
 

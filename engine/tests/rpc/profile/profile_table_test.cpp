@@ -154,8 +154,7 @@ TEST_F(ProfileTableTest, DurationEndsWithADrain) {
   EXPECT_EQ(state(), ProfileState::transmit);
   pass(0.5);
   EXPECT_THAT(events(), ElementsAre("60 _ 5", "50 5", "60 _ 1", "50 1"));
-  EXPECT_THAT(stand_in().calls,
-              ElementsAre("start _", "stop_opening _", "close_servers _", "remove _"));
+  EXPECT_THAT(stand_in().calls, ElementsAre("start _", "stop_opening _", "close _", "remove _"));
 }
 
 TEST_F(ProfileTableTest, WithoutCloseNothingIsWaitedFor) {
