@@ -40,16 +40,8 @@ SYSCTLS = (
     "kernel.sched_rt_runtime_us",
     "vm.nr_hugepages",
 )
-DEBIAN_PACKAGES = (
-    "nginx",
-    "nginx-light",
-    "haproxy",
-    "tayga",
-    "libdpdk-dev",
-    "libbpf1",
-    "clang",
-    "wrk",
-)
+PACKAGE_LIST = REPOSITORY / "debian-packages.txt"  # what script/bootstrap installs
+BROUGHT_PACKAGES = ("nginx", "libbpf1", "libc6")  # what figures depend on and those bring
 PYTHON_PACKAGES = ("lbr-trex-client", "pyroute2", "psutil", "pyarrow", "duckdb", "numpy", "scipy")
 
 
@@ -62,6 +54,7 @@ def describe_machine() -> dict[str, Any]:
         "sysctls": {name: _read(f"/proc/sys/{name.replace('.', '/')}") for name in SYSCTLS},
         "interrupts": _describe_interrupts(),
         "versions": _describe_versions(),
+        "debian_packages": _describe_debian_packages(),
         "source": _describe_source(),
     }
 
@@ -132,9 +125,30 @@ def _describe_versions() -> dict[str, str | None]:
     for package in PYTHON_PACKAGES:
         with contextlib.suppress(metadata.PackageNotFoundError):
             versions[package] = metadata.version(package)
-    for package in DEBIAN_PACKAGES:
-        versions[package] = _run(["dpkg-query", "-W", "-f=${Version}", package])
     return versions
+
+
+def _describe_debian_packages() -> dict[str, Any]:
+    """Versions by name; None for one that is not installed. None for all, with the reason, where
+    they cannot be known.
+    """
+    listed = _read(PACKAGE_LIST)
+    if listed is None:
+        return {"versions": None, "reason": f"there is no {PACKAGE_LIST}"}
+    names = [*listed.split(), *BROUGHT_PACKAGES]
+    command = ["dpkg-query", "-W", "-f=${Package} ${db:Status-Status} ${Version}\\n", *names]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=10)
+    except FileNotFoundError:
+        return {"versions": None, "reason": "no dpkg-query: this machine is no Debian"}
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return {"versions": None, "reason": str(error)}
+    versions: dict[str, str | None] = dict.fromkeys(names)
+    for line in done.stdout.splitlines():  # none of those that dpkg has never heard of
+        name, status, version = line.split(" ", 2)
+        if status == "installed":
+            versions[name] = version
+    return {"versions": versions, "reason": ""}
 
 
 def _describe_source() -> dict[str, Any]:

@@ -3,6 +3,7 @@
 import json
 import os
 import platform
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -39,3 +40,44 @@ def test_how_the_kernel_accounts_time(
 ) -> None:
     monkeypatch.setattr(kernel, "_configuration", lambda: configuration)
     assert kernel.accounting_mode() == mode
+
+
+def test_the_versions_of_all_that_the_setup_installs_are_told() -> None:
+    """As dpkg has them now, whether or not they were installed by the setup."""
+    packages = describe_machine()["debian_packages"]
+    wanted = (Path(__file__).parents[2] / "debian-packages.txt").read_text().split()
+    assert packages["reason"] == "" and set(wanted) <= packages["versions"].keys()
+    said = subprocess.run(
+        ["dpkg-query", "-W", "-f=${Version}", "libdpdk-dev"], capture_output=True, text=True
+    )
+    assert packages["versions"]["libdpdk-dev"] == said.stdout
+    assert packages["versions"]["libc6"], "also those that it finds there"
+
+
+def test_a_package_that_is_not_installed_has_no_version(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A root folder in which one package is installed, and one was."""
+    admin = tmp_path / "var/lib/dpkg"
+    (admin / "info").mkdir(parents=True)
+    (admin / "status").write_text(
+        "Package: nginx-light\nStatus: install ok installed\nArchitecture: all\nVersion: 1.2-3\n"
+        "Maintainer: x\nDescription: x\n\n"
+        "Package: haproxy\nStatus: deinstall ok config-files\nArchitecture: all\nVersion: 2.6\n"
+        "Maintainer: x\nDescription: x\n"
+    )
+    monkeypatch.setenv("DPKG_ROOT", str(tmp_path))
+    versions = describe_machine()["debian_packages"]["versions"]
+    assert (versions["nginx-light"], versions["haproxy"], versions["tayga"]) == (
+        "1.2-3",
+        None,
+        None,
+    )
+
+
+def test_where_there_is_no_dpkg_the_versions_are_unknown_with_the_reason(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    packages = describe_machine()["debian_packages"]
+    assert packages["versions"] is None and "no dpkg-query" in packages["reason"]

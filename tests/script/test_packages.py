@@ -1,0 +1,98 @@
+"""What is installed is what was locked: Python packages by their hashes, Debian's by name."""
+
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tarfile
+import tomllib
+import zipfile
+from pathlib import Path
+
+REPOSITORY = Path(__file__).parents[2]
+REQUIREMENTS = (REPOSITORY / "requirements.txt").read_text()
+PROJECT = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())
+
+
+def canonical(requirement: str) -> str:
+    return re.sub(r"[-_.]+", "-", re.split(r"[ ;=<>\[]", requirement)[0]).lower()
+
+
+def locked() -> dict[str, str]:
+    """Each requirement of the file with its options, by name."""
+    entries = re.split(r"\n(?=[A-Za-z])", re.sub(r"(?m)^ *#.*\n", "", REQUIREMENTS).strip())
+    return {canonical(entry): entry for entry in entries}
+
+
+def test_every_package_is_pinned_with_hashes_and_from_no_named_place() -> None:
+    for entry in locked().values():
+        assert re.match(r"[\w.-]+==[\w.]+ ", entry) and "--hash=sha256:" in entry, entry
+    assert "://" not in REQUIREMENTS and "--index" not in REQUIREMENTS
+
+
+def test_all_that_the_project_asks_for_is_locked_and_its_build_too() -> None:
+    project = PROJECT["project"]
+    wanted = [
+        *project["dependencies"],
+        *project["optional-dependencies"]["test"],
+        *PROJECT["build-system"]["requires"],
+    ]
+    assert {canonical(each) for each in wanted} <= locked().keys()
+
+
+def sha256(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def wheel(folder: Path, content: str) -> Path:
+    """A package of one file, in the form that pip installs."""
+    path, about = folder / "locked-1.0-py3-none-any.whl", "locked-1.0.dist-info"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("locked.py", content)
+        archive.writestr(f"{about}/METADATA", "Metadata-Version: 2.1\nName: locked\nVersion: 1.0\n")
+        archive.writestr(f"{about}/WHEEL", "Wheel-Version: 1.0\nTag: py3-none-any\n")
+        archive.writestr(f"{about}/RECORD", "")
+    return path
+
+
+def source(folder: Path, ran: Path) -> Path:
+    """The same as source, which leaves a file `ran` when its build runs."""
+    path, script = folder / "locked-1.0.tar.gz", folder / "setup.py"
+    script.write_text(
+        f"open({str(ran)!r}, 'w')\nfrom setuptools import setup\nsetup(name='locked')"
+    )
+    with tarfile.open(path, "w:gz") as archive:
+        archive.add(script, "locked-1.0/setup.py")
+    return path
+
+
+def test_bootstrap_installs_what_was_locked_and_runs_no_build(tmp_path: Path) -> None:
+    suite, packages, ran = tmp_path / "suite", tmp_path / "packages", tmp_path / "ran"
+    (suite / "script").mkdir(parents=True)
+    packages.mkdir()
+    shutil.copy(REPOSITORY / "script/bootstrap", suite / "script")
+    found = {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(packages), "PYTHON": sys.executable}
+
+    def install(options: str) -> subprocess.CompletedProcess[str]:
+        (suite / "requirements.txt").write_text(f"locked==1.0 {options}\n")
+        script = f". {suite}/script/bootstrap; install_python"
+        return subprocess.run(
+            ["bash", "-c", script], env=os.environ | found, capture_output=True, text=True
+        )
+
+    of_source = sha256(source(packages, ran))
+    assert install(f"--hash=sha256:{of_source}").returncode
+    assert not ran.exists(), "a build is anybody's code, and would fetch what nobody locked"
+    built = wheel(packages, "value = 1\n")
+    assert install("").returncode
+    both = f"--hash=sha256:{sha256(built)} --hash=sha256:{of_source}"
+    locked_content = built.read_bytes()
+    wheel(packages, "value = 2\n")
+    changed = install(both)
+    assert changed.returncode and "THESE PACKAGES DO NOT MATCH THE HASHES" in changed.stderr
+    built.write_bytes(locked_content)
+    assert install(both).returncode == 0
+    value = [str(suite / ".venv/bin/python"), "-c", "import locked; print(locked.value)"]
+    assert subprocess.run(value, capture_output=True, text=True).stdout == "1\n"
