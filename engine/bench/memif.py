@@ -21,6 +21,7 @@ from tools.machine import cpus
 from harness.errors import StackcostError
 from harness.load.trex_config import Port, TrexConfig
 from harness.testbed import hugepages
+from harness.testbed.leftovers import undo_and_tell
 from harness.testbed.lock import RunLock
 from harness.testbed.signals import ending_signals_raise
 
@@ -59,7 +60,7 @@ def run(trials: int) -> dict[str, Any]:
         # Another run's hugepages would be taken for this one's, and its cores are these.
         stack.enter_context(RunLock())
         stack.enter_context(ending_signals_raise())
-        stack.callback(hugepages.restore)
+        stack.callback(undo_and_tell)
         hugepages.reserve(hugepages.USUAL_COUNT)
         folder = stack.enter_context(tempfile.TemporaryDirectory())
         socket = f"{Path(folder)}/memif"

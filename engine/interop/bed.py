@@ -17,9 +17,15 @@ from harness.load.generator import Generator
 from harness.load.trex_config import Port, TrexConfig
 from harness.testbed.local import LocalTestbed
 from harness.testbed.namespace import execute, run, spawner
-from harness.testbed.wiring import LOAD_ADDRESS, LOAD_INTERFACE, LOAD_NAMESPACE, SERVER_ADDRESS
+from harness.testbed.wiring import (
+    LOAD_ADDRESS,
+    LOAD_INTERFACE,
+    LOAD_NAMESPACE,
+    NAMESPACE_PREFIX,
+    SERVER_ADDRESS,
+)
 
-HOST = "stackcost-test-host"
+HOST = f"{NAMESPACE_PREFIX}test-host"
 HOST_INTERFACE = "sc-host0"
 HOST_ADDRESS = "48.0.0.1"
 HOST_ADDRESS_V6 = "2001:db8::48.0.0.1"
@@ -99,11 +105,12 @@ class Wire:
 
 @contextmanager
 def host_behind_router(wire: Wire, ipv6: bool = False) -> Iterator[LocalTestbed]:
-    """A bed whose server's end is a router, with a host behind it in the namespace HOST."""
+    """A bed whose server's end is a router, with a host behind it in the namespace HOST.
+
+    The bed removes HOST as one of its own, known by its name.
+    """
     with LocalTestbed(service_address="198.18.0.9") as bed, ExitStack() as exits:
-        subprocess.run(["ip", "netns", "delete", HOST], stderr=subprocess.DEVNULL, check=False)
         subprocess.run(["ip", "netns", "add", HOST], check=True)
-        exits.callback(subprocess.run, ["ip", "netns", "delete", HOST], check=True)
         _run_lines(LINK, bed)
         if ipv6:
             _run_lines(LINK_V6, bed)

@@ -1,14 +1,21 @@
 """`stackcost clean`."""
 
+import typer
+
 from harness.cli.application import app
 
 
 @app.command()
 def clean() -> None:
-    """Remove what a killed run left on this machine: processes, namespaces, settings."""
+    """Remove what a killed run left on this machine: processes, namespaces, settings.
+
+    Ends with 1 when something could not be undone.
+    """
     from harness.testbed.leftovers import undo_all
     from harness.testbed.local import check_root
 
     check_root()
-    removed = undo_all()
-    print("\n".join(removed) if removed else "nothing was left behind")
+    steps = undo_all()
+    print("\n".join(map(str, steps)) if steps else "nothing was left behind")
+    if not all(step.done for step in steps):
+        raise typer.Exit(1)

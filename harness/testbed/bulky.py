@@ -4,28 +4,34 @@ Each is written down before it is filled, so that the end of a run, or the next 
 """
 
 import shutil
+from functools import partial
 from pathlib import Path
 
 from harness.testbed.state import StateFile
+from harness.testbed.undo import Step, undo
 
-MADE = StateFile("bulky.json")
+MADE = StateFile("bulky.json", list[str], [])
 
 
 def make(folder: Path) -> None:
     """Make it, empty; whatever ends the run, it is removed."""
-    MADE.write(list(dict.fromkeys([*_made(), str(folder.resolve())])))
+    MADE.write(list(dict.fromkeys([*MADE.read(), str(folder.resolve())])))
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
 
 
-def remove() -> str | None:
-    """Remove all of them; says what was done, None if there was nothing."""
-    known = _made()
-    for folder in known:
-        shutil.rmtree(folder, ignore_errors=True)
-    MADE.remove()
-    return f"removed {', '.join(known)}" if known else None
+def remove() -> list[Step]:
+    """Remove all of them; one that stays, stays recorded."""
+    return [_remove(Path(folder)) for folder in MADE.read()]
 
 
-def _made() -> list[str]:
-    return list(MADE.read() or [])
+def _remove(folder: Path) -> Step:
+    step = undo(
+        f"remove {folder}",
+        partial(shutil.rmtree, folder),
+        lambda: "it is still there" if folder.exists() else "",
+        "it takes disk; no figure depends on it",
+    )
+    if step.done:
+        MADE.write([each for each in MADE.read() if each != str(folder)])
+    return step

@@ -3,14 +3,15 @@
 Only for what no network namespace has of its own, such as net.core.busy_poll.
 """
 
-import contextlib
+from functools import partial
 from pathlib import Path
 
 from harness.errors import StackcostError
 from harness.testbed.state import StateFile
+from harness.testbed.undo import Step, undo
 
 ROOT = Path("/proc/sys")
-CHANGED = StateFile("sysctl.json")  # old values by name
+CHANGED = StateFile("sysctl.json", dict[str, str], {})  # old values by name
 
 
 def read(name: str) -> str | None:
@@ -24,7 +25,7 @@ def read(name: str) -> str | None:
 def write(name: str, value: str) -> None:
     """Set it; StackcostError when the kernel refuses, as it does in most containers."""
     old = read(name)
-    known = _changed()
+    known = CHANGED.read()
     if old is not None and name not in known:  # an older value is the true one
         CHANGED.write(known | {name: old})
     try:
@@ -33,21 +34,31 @@ def write(name: str, value: str) -> None:
         raise StackcostError(f"{name} = {value}: {error.strerror}") from error
 
 
-def restore() -> str | None:
-    """Put every recorded value back; says what was done, None if there was nothing."""
-    known = _changed()
-    if not known:
-        return None
-    for name, old in reversed(known.items()):
-        with contextlib.suppress(OSError):  # a module, and its settings with it, may be gone
-            _path(name).write_text(old)
-    CHANGED.remove()
-    return f"set back for the whole machine: {', '.join(known)}"
+def restore() -> list[Step]:
+    """Put every recorded value back, the last that was changed first.
+
+    A value stays recorded until the kernel was seen to have it. One whose setting is gone, with its
+    module, has nothing to be put back.
+    """
+    return [_restore(name, old) for name, old in reversed(CHANGED.read().items())]
+
+
+def _restore(name: str, old: str) -> Step:
+    step = undo(
+        f"set {name} back to {old}",
+        partial(_path(name).write_text, old),
+        partial(_difference, name, old),
+        f"figures are taken with it: {name} = {read(name)}",
+    )
+    if step.done:
+        CHANGED.write({each: value for each, value in CHANGED.read().items() if each != name})
+    return step
+
+
+def _difference(name: str, old: str) -> str:
+    now = read(name)
+    return "" if now is None or now.split() == old.split() else f"it is {now}"
 
 
 def _path(name: str) -> Path:
     return ROOT / name.replace(".", "/")
-
-
-def _changed() -> dict[str, str]:
-    return dict(CHANGED.read() or {})

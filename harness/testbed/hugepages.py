@@ -4,10 +4,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from harness.testbed.state import StateFile
+from harness.testbed.undo import Step, undo
 
 PAGES = Path("/sys/kernel/mm/hugepages/hugepages-2048kB")
 PAGE_BYTES = 2 << 20
-CHANGED = StateFile("hugepages.json")  # the old setting
+CHANGED = StateFile("hugepages.json", dict[str, int], {})  # the old setting
 USUAL_COUNT = 512  # 1 GiB; generator and peer together took 22 pages at 2,000 connections/s
 
 
@@ -31,7 +32,7 @@ def reserve(wanted: int) -> Reservation:
     missing = wanted - _read("free_hugepages")
     if missing > 0:
         old = _setting()
-        if CHANGED.read() is None:  # an older value is the true one
+        if not CHANGED.read():  # an older value is the true one
             CHANGED.write({"nr_hugepages": old})
         _write_count(old + missing)
     free = _read("free_hugepages")
@@ -45,15 +46,24 @@ def reserve(wanted: int) -> Reservation:
     )
 
 
-def restore() -> str | None:
-    """Put back the setting from before `reserve`; says what was done, None if there was nothing."""
-    changed = CHANGED.read()
-    if changed is None:
-        return None
-    old = int(changed["nr_hugepages"])
-    _write_count(old)
-    CHANGED.remove()
-    return f"hugepages set back to {old}"
+def restore() -> list[Step]:
+    """Put back the setting from before `reserve`, if it was changed.
+
+    It stays recorded until the kernel was seen to have it.
+    """
+    steps = [_restore(old) for old in CHANGED.read().values()]
+    if all(step.done for step in steps):
+        CHANGED.write({})
+    return steps
+
+
+def _restore(old: int) -> Step:
+    return undo(
+        f"set the number of hugepages back to {old}",
+        lambda: _write_count(old),
+        lambda: "" if _setting() == old else f"it is {_setting()}",
+        "pages of 2 MB are reserved that no program needs; no figure depends on it",
+    )
 
 
 def describe(reservation: Reservation) -> dict[str, object]:

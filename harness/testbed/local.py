@@ -12,7 +12,7 @@ from harness.errors import StackcostError
 from harness.testbed import hugepages, namespace, network
 from harness.testbed.affinity import allowed_cores, harness_on
 from harness.testbed.idle import awake
-from harness.testbed.leftovers import undo_all
+from harness.testbed.leftovers import undo_and_tell
 from harness.testbed.lock import RunLock
 from harness.testbed.signals import ending_signals_held, ending_signals_raise
 from harness.testbed.steering import ReceiveWork, Steering, steer_receive
@@ -49,7 +49,8 @@ class LocalTestbed:
     `queues`: veth queues each way, one for each of the generator's cores.
     `wanted_hugepages`: pages of 2 MB; fewer are no error, see `hugepages.reason` of `describe`.
     `may_share`: load and server may have cores in common.
-    What a killed run left is removed first. A second run on this machine is refused. While the bed
+    What a killed run left is undone first; what cannot be is told, and refused when it is in the
+    way. A second run on this machine is refused. While the bed
     stands, the harness itself keeps to the load's cores, and idle cores stay awake.
     """
 
@@ -86,6 +87,7 @@ class LocalTestbed:
         self._may_share = may_share
         self._steering: tuple[Steering, ...] = ()
         self._idle = ""
+        self._not_undone: tuple[str, ...] = ()
         self.hugepages = hugepages.Reservation(wanted_hugepages, 0, "not reserved yet")
         self._exit = ExitStack()
 
@@ -158,7 +160,10 @@ class LocalTestbed:
         return Host(namespace, interface, address, prefix=24, cpus=self.cpus.load)
 
     def describe(self) -> dict[str, Any]:
-        """The bed as it is now, for the manifest: cores, wire, steering, offloads, hugepages."""
+        """The bed as it is now, for the manifest: cores, wire, steering, offloads, hugepages.
+
+        `not_undone`: what an earlier run changed and this one could not put back, in words.
+        """
         return {
             "kind": self.wiring.words,
             "cpus": self.cpus._asdict(),
@@ -172,19 +177,31 @@ class LocalTestbed:
             },
             "ipv6": "on the device's links" if self._has_ipv6() else "off in all namespaces",
             "hugepages": hugepages.describe(self.hugepages),
+            "not_undone": list(self._not_undone),
         }
 
     def _has_ipv6(self) -> bool:
         return any(":" in port.address for port in self.wiring.ports)
 
     def _make(self) -> None:
-        undo_all()
+        self._clear()
         network.make_network(self.wiring.links, self._queues)
         if self._kernel_server:
             self._add_server_addresses()
         self._receive_as_nics()
         self.steer()
         self.hugepages = hugepages.reserve(self._wanted_hugepages)
+
+    def _clear(self) -> None:
+        """Undo what a killed run left; StackcostError when what remains is in this bed's way."""
+        left = undo_and_tell()
+        if blocking := [step for step in left if step.blocks]:
+            raise StackcostError(
+                "the test bed cannot be made while what an earlier run left is there: "
+                + "; ".join(f"{step.what}: {step.reason}" for step in blocking),
+                "end what is named, then: stackcost clean",
+            )
+        self._not_undone = tuple(f"{step.what}: {step.reason}; {step.matters}" for step in left)
 
     def _add_server_addresses(self) -> None:
         """Behind a device all ways lead back through it: it may give clients other addresses."""
@@ -205,7 +222,7 @@ class LocalTestbed:
 
     def _undo(self) -> None:
         with ending_signals_held():
-            undo_all()
+            undo_and_tell()
 
 
 def check_root() -> None:

@@ -18,7 +18,7 @@ from harness.testbed.wiring import (
     LOAD_ADDRESS,
     LOAD_INTERFACE,
     LOAD_NAMESPACE,
-    NAMESPACES,
+    NAMESPACE_PREFIX,
     SERVER_ADDRESS,
     SERVER_INTERFACE,
     SERVER_NAMESPACE,
@@ -123,14 +123,8 @@ def hardware_address(end: End) -> str:
 
 
 def existing_namespaces() -> list[str]:
-    """Which of our namespaces there are, such as leftovers of a killed run."""
-    return [name for name in NAMESPACES if (NAMESPACE_FOLDER / name).exists()]
-
-
-def remove_network() -> None:
-    """Remove what of the network there is. Programs inside must have ended."""
-    for namespace in existing_namespaces():
-        remove_namespace(namespace)
+    """Which of our namespaces there are, such as leftovers of a killed run: known by their name."""
+    return sorted(path.name for path in NAMESPACE_FOLDER.glob(f"{NAMESPACE_PREFIX}*"))
 
 
 def remove_namespace(namespace: str) -> None:

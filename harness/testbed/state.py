@@ -1,12 +1,17 @@
 """The folder that outlives a run: the lock, and what a killed run could not undo."""
 
-import json
 import os
 from pathlib import Path
-from typing import Any
+from typing import Generic, TypeVar
+
+from pydantic import TypeAdapter, ValidationError
 
 from harness.errors import StackcostError
 from harness.files import write_whole
+from harness.testbed.undo import Step
+
+DAMAGED = ".damaged"
+Content = TypeVar("Content")
 
 
 def state_folder() -> Path:
@@ -22,24 +27,46 @@ def state_folder() -> Path:
     return folder
 
 
-class StateFile:
-    """What is to be undone, at the end of a run or after a kill at the next start; as JSON."""
+class StateFile(Generic[Content]):
+    """What is to be undone, at the end of a run or after a kill at the next start; as JSON.
 
-    def __init__(self, name: str):
+    `empty`: an empty dict or list of the kind `kind`; then there is nothing to undo, and no file.
+    """
+
+    def __init__(self, name: str, kind: type[Content], empty: Content):
         self._name = name
+        self._kind: TypeAdapter[Content] = TypeAdapter(kind)
+        self._empty = empty
 
-    def read(self) -> Any:
-        """What was written last; None when there is nothing to undo."""
+    def read(self) -> Content:
+        """What was written last; a damaged file is set aside for `damaged_records`."""
         path = self._path()
-        return json.loads(path.read_bytes()) if path.exists() else None
+        try:
+            return self._kind.validate_json(path.read_bytes())
+        except FileNotFoundError:
+            return self._empty
+        except ValidationError:
+            os.replace(path, path.with_name(path.name + DAMAGED))
+            return self._empty
 
-    def write(self, value: Any) -> None:
+    def write(self, value: Content) -> None:
         """Write or replace it; a kill amid that does not cost the old values."""
-        write_whole(self._path(), json.dumps(value).encode())
-
-    def remove(self) -> None:
-        """There is nothing left to undo."""
-        self._path().unlink(missing_ok=True)
+        if value:
+            write_whole(self._path(), self._kind.dump_json(value))
+        else:
+            self._path().unlink(missing_ok=True)
 
     def _path(self) -> Path:
         return state_folder() / self._name
+
+
+def damaged_records() -> list[Step]:
+    """A step for each record that could not be read: nobody knows what it would have undone."""
+    return [
+        Step(
+            f"undo what {path} recorded",
+            f"it is damaged; compare it with the machine's settings, then: rm {path}",
+            "a setting may be as an earlier run left it; the manifest has those in force",
+        )
+        for path in sorted(state_folder().glob(f"*{DAMAGED}"))
+    ]

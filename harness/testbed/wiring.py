@@ -7,10 +7,10 @@ from typing import Literal, NamedTuple
 
 from harness.load.trex_config import Port
 
-LOAD_NAMESPACE = "stackcost-load"
-SERVER_NAMESPACE = "stackcost-server"
-DUT_NAMESPACE = "stackcost-dut"
-NAMESPACES = (LOAD_NAMESPACE, SERVER_NAMESPACE, DUT_NAMESPACE)
+NAMESPACE_PREFIX = "stackcost-"  # of all, so that a start and `stackcost clean` find them
+LOAD_NAMESPACE = f"{NAMESPACE_PREFIX}load"
+SERVER_NAMESPACE = f"{NAMESPACE_PREFIX}server"
+DUT_NAMESPACE = f"{NAMESPACE_PREFIX}dut"
 
 LINK_PREFIX = "sc-"
 LOAD_INTERFACE = "sc-load0"

@@ -2,6 +2,7 @@
 
 from contextlib import suppress
 from dataclasses import asdict
+from functools import partial
 from types import TracebackType
 from typing import Any, Self
 
@@ -9,6 +10,7 @@ from harness.errors import StackcostError
 from harness.model import Change, Where
 from harness.testbed import host_sysctl
 from harness.testbed.namespace import execute
+from harness.testbed.undo import undo
 from harness.tuning.tier import Setting, Tier
 
 CONGESTION_CONTROL = "net.ipv4.tcp_congestion_control"
@@ -59,10 +61,21 @@ class Tuning:
         }
 
     def _undo(self) -> None:
+        """Step by step. What a namespace does not take back goes with it; what the machine does
+        not is still recorded, and told when the bed is undone.
+        """
         for change in reversed(self.changes):
             if change.where == "namespace" and change.before is not None:
-                self._write("namespace", change.setting, change.before)
+                undo(
+                    f"set {change.setting} back to {change.before}",
+                    partial(self._write, "namespace", change.setting, change.before),
+                    partial(self._difference, change.setting, change.before),
+                )
         host_sysctl.restore()
+
+    def _difference(self, name: str, wanted: str) -> str:
+        now = self._read("namespace", name)
+        return "" if _words(now) == _words(wanted) else f"it is {now}"
 
     def _set(self, name: str, setting: Setting) -> Change:
         where: Where = "namespace"

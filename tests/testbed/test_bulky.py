@@ -15,11 +15,12 @@ def test_they_are_removed_whoever_made_them(
     monkeypatch.setattr(testbed_state, "state_folder", lambda: state)
     state.mkdir()
     other.mkdir(parents=True)
-    assert bulky.remove() is None
+    assert bulky.remove() == []
     bulky.make(folder)
     (folder / "object").write_text("of a run that was killed")
     bulky.make(folder)
     assert not list(folder.iterdir()), "each begins empty"
     (folder / "object").write_text("of another")
-    assert str(folder) in (bulky.remove() or "")
-    assert not folder.exists() and other.exists() and bulky.remove() is None
+    (step,) = bulky.remove()
+    assert step.done and str(folder) in step.what
+    assert not folder.exists() and other.exists() and bulky.remove() == []

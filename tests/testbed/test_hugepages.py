@@ -12,7 +12,7 @@ import pytest
 
 from harness.testbed import host_sysctl, hugepages
 from harness.testbed import state as testbed_state
-from harness.testbed.leftovers import restore_settings
+from harness.testbed.leftovers import undo_settings
 
 TAKE_PAGES = """
 import mmap, sys
@@ -34,7 +34,7 @@ def test_enough_free_pages_change_nothing() -> None:
     before = pages("nr_hugepages")
     reservation = hugepages.reserve(pages("free_hugepages"))
     assert reservation.reason == "" and pages("nr_hugepages") == before
-    assert hugepages.restore() is None
+    assert hugepages.restore() == []
 
 
 @pytest.mark.bed
@@ -46,7 +46,8 @@ def test_missing_pages_are_added_and_given_back() -> None:
         assert reservation == hugepages.Reservation(wanted, wanted)
         hugepages.reserve(wanted + 2)  # the value to go back to stays the first
     finally:
-        assert hugepages.restore() == f"hugepages set back to {before}"
+        (step,) = hugepages.restore()
+        assert step.done and step.what == f"set the number of hugepages back to {before}"
     assert pages("nr_hugepages") == before
 
 
@@ -129,7 +130,7 @@ def test_a_kill_at_any_moment_leaves_what_the_next_start_restores(
         with contextlib.suppress(Killed):
             hugepages.reserve(512)
             host_sysctl.write("vm.nr_hugepages", "10000")
-            restore_settings()
-    restore_settings()
+            undo_settings()
+    undo_settings()
     assert (machine / "vm" / "nr_hugepages").read_text() == "3"
     assert not [path for path in state.iterdir() if path.suffix == ".json"]

@@ -71,7 +71,10 @@ def test_idle_cores_stay_awake_while_the_bed_stands_and_no_longer() -> None:
     before = wake_up_limit_us()
     with LocalTestbed(wanted_hugepages=0) as bed:
         assert wake_up_limit_us() == 0
-        assert str(DEVICE) in bed.describe()["idle_cores"]
+        driver = Path("/sys/devices/system/cpu/cpuidle/current_driver")
+        can_poll = driver.exists() and driver.read_text().strip() != "none"
+        said = str(DEVICE) if can_poll else "no cpuidle driver"
+        assert said in bed.describe()["idle_cores"]
     assert wake_up_limit_us() == before > 0
 
 
@@ -175,8 +178,13 @@ def test_clean_says_what_it_removed(holder: subprocess.Popen[str]) -> None:
     before = pages() - 8
     holder.kill()
     holder.wait()
-    said = " ".join(undo_all())
-    assert "ended 1 program" in said and "stackcost-server" in said and "hugepages" in said
+    said = " ".join(map(str, undo_all()))
+    assert (
+        "end 1 program" in said
+        and "NOT" not in said
+        and "stackcost-server" in said
+        and "hugepages" in said
+    )
     assert_nothing_left(before)
     assert undo_all() == []
 

@@ -17,7 +17,7 @@ from harness.testbed.state import StateFile
 
 OWN_DRIVERS = ("sfc", "sfc_ef100")
 NATIVE_XDP = Path(__file__).parent / "native_xdp.bpf.c"
-REGISTERED = StateFile("onload.json")
+REGISTERED = StateFile("onload.json", list[list[str]], [])
 UNLOAD = ["onload_tool", "unload", "--onload-only"]
 
 
@@ -84,13 +84,13 @@ def release(installation: Installation) -> str | None:
                 "before, the kernel would wait for ever",
                 f"end what uses Onload (onload_stackdump), {' '.join(UNLOAD)}, stackcost clean",
             )
-    REGISTERED.remove()
+    REGISTERED.write([])
     return f"released {', '.join(names)} from Onload"
 
 
 def registered() -> list[list[str]]:
     """Namespace and name of each interface that is registered, or was when a run was killed."""
-    return list(REGISTERED.read() or [])
+    return REGISTERED.read()
 
 
 def _check_native_xdp(namespace: str, interface: str) -> None:
