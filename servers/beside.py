@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.errors import StackcostError
+from harness.patience import patient
 from harness.testbed.namespace import end_group, execute, run
 from servers.base import Host
 from servers.memory_files import with_memory_files
@@ -54,7 +55,7 @@ class NginxBeside:
                 stdout=output,
                 stderr=output,
             )
-        deadline = time.monotonic() + START_PATIENCE_S
+        deadline = time.monotonic() + patient(START_PATIENCE_S)
         while self._process.poll() is None and time.monotonic() < deadline:
             try:
                 read_status(self.folder)

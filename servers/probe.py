@@ -10,6 +10,7 @@ from pathlib import Path
 from pyroute2 import netns
 
 from harness.errors import StackcostError
+from harness.patience import patient
 
 TIMEOUT_S = 5.0
 
@@ -46,7 +47,7 @@ def ask_each(
     """The same for one request after the other on one connection; responses as they come."""
     try:
         with netns.create_socket(namespace, socket.AF_INET, socket.SOCK_STREAM) as connection:
-            connection.settimeout(TIMEOUT_S)
+            connection.settimeout(patient(TIMEOUT_S))
             connection.connect((address, port))
             for request in requests:
                 connection.sendall(request)
@@ -65,7 +66,7 @@ def ask_socket(path: Path, request: bytes) -> bytes:
     directory = os.open(path.parent, os.O_PATH)
     try:
         with socket.socket(socket.AF_UNIX) as connection:
-            connection.settimeout(TIMEOUT_S)
+            connection.settimeout(patient(TIMEOUT_S))
             # Through the descriptor: the address of a UNIX socket is limited to 107 bytes.
             connection.connect(f"/proc/self/fd/{directory}/{path.name}")
             connection.sendall(request)

@@ -6,6 +6,7 @@ from abc import abstractmethod
 from typing import Any, Self
 
 from harness.errors import StackcostError
+from harness.patience import on_a_slow_host, patient
 from harness.testbed.namespace import end_group
 from servers.base import Endpoint, Server, Task
 from servers.probe import Response, ask, ensure_port_free, fit_body
@@ -134,7 +135,7 @@ class HttpProgram(Server):
         return response
 
     def _wait_until_up(self, process: subprocess.Popen[bytes]) -> None:
-        deadline = time.monotonic() + START_PATIENCE_S
+        deadline = time.monotonic() + patient(START_PATIENCE_S)
         while process.poll() is None and time.monotonic() < deadline:
             try:
                 self._ask()
@@ -145,5 +146,7 @@ class HttpProgram(Server):
                     raise
                 time.sleep(0.02)
         said = " ".join(self.log.read_text(errors="replace").split()[-40:])
-        how = f"ended with {process.returncode}" if process.poll() is not None else "did not listen"
-        raise StackcostError(f"{self.name} {how}: {said or 'it said nothing'}", f"see {self.log}")
+        how, mend = "did not listen", f"see {self.log}; {on_a_slow_host()}"
+        if process.poll() is not None:
+            how, mend = f"ended with {process.returncode}", f"see {self.log}"
+        raise StackcostError(f"{self.name} {how}: {said or 'it said nothing'}", mend)

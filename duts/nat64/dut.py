@@ -6,6 +6,7 @@ from typing import Any
 
 from duts.base import Dut
 from harness.errors import StackcostError
+from harness.patience import patient
 from harness.testbed.namespace import end_group, run
 from harness.testbed.network import CLIENT_ADDRESS
 from harness.testbed.wiring import (
@@ -106,7 +107,7 @@ class Nat64(Dut):
 
     def _wait_until_up(self) -> None:
         assert self._process is not None
-        deadline = time.monotonic() + START_PATIENCE_S
+        deadline = time.monotonic() + patient(START_PATIENCE_S)
         while f" {INTERFACE}:" not in self.execute("ip", "-oneline", "link"):
             if self._process.poll() is not None or time.monotonic() > deadline:
                 words = self.log.read_text(errors="replace").strip().splitlines() or ["no word"]

@@ -16,6 +16,7 @@ from harness.experiment.kernel_states import (
 from harness.experiment.load_trial import end_traffic
 from harness.experiment.session import Session
 from harness.model import Trial, Window
+from harness.patience import patient
 
 READINGS = 4  # at least, inside the hold; their median counts
 OPEN_PATIENCE_S = 10.0  # for the last flows to open, beyond what the rate needs
@@ -75,7 +76,7 @@ def _open_flows(session: Session, count: int) -> None:
     session.client.load_profile(part.profile, session.tunables() | hold)
     session.client.start(mult=1)
     session.progress.pause(count / part.open_cps)
-    deadline = time.monotonic() + OPEN_PATIENCE_S
+    deadline = time.monotonic() + patient(OPEN_PATIENCE_S)
     while _open_now(session) < count:
         if time.monotonic() > deadline:
             raise StackcostError(

@@ -17,6 +17,7 @@ from pyroute2 import IPRoute, netns
 
 from harness.errors import StackcostError
 from harness.experiment.session import Session
+from harness.patience import patient
 from harness.testbed.namespace import execute, run
 
 PORT = 8099  # of the listeners here; the service has another
@@ -181,7 +182,7 @@ def _set(namespace: str, settings: Mapping[str, int]) -> Iterator[None]:
 
 
 def _wait_until_gone(held: Held, what: str) -> None:
-    deadline = time.monotonic() + GONE_PATIENCE_S
+    deadline = time.monotonic() + patient(GONE_PATIENCE_S)
     while held():
         if time.monotonic() > deadline:
             raise StackcostError(f"{held():,} {what} flows are still there, and should be gone")

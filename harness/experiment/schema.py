@@ -146,6 +146,13 @@ class Experiment(Section):
     baseline: str
     against: str
     rounds: int = Field(ge=1, le=100)
+    patience: float = Field(
+        default=1,
+        ge=1,
+        le=100,
+        description="all limits within which a part has to start or answer, times this: for a "
+        "slow host",
+    )
     cores: Cores
     nginx: Nginx = Nginx()
     dut: DutSettings = DutSettings()

@@ -25,6 +25,7 @@ from harness.experiment.progress import Progress
 from harness.experiment.schema import Experiment
 from harness.experiment.task import task_of
 from harness.model import Collector, Sample
+from harness.patience import patience
 from harness.stack import KERNEL, Stack, stack_of
 from harness.stack.base import When
 from harness.testbed import hugepages
@@ -143,7 +144,11 @@ def standing_server(
         wanted_hugepages=wanted_hugepages,
         may_share=cores.shared,
     )
-    with bed_of_tier as bed, Tuning(tier, bed.server_namespace) as tuning:
+    with (
+        patience(experiment.patience),
+        bed_of_tier as bed,
+        Tuning(tier, bed.server_namespace) as tuning,
+    ):
         endpoint = dataclasses.replace(bed.endpoint(folder / "server"), cpus=program_cpus)
         workers = task.workers or len(program_cpus)
         stack = stack_of(

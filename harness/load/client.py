@@ -18,8 +18,10 @@ from typing import IO, Any, Self
 
 from harness.errors import StackcostError
 from harness.load.process import Spawn, last_lines, spawn_here
+from harness.patience import on_a_slow_host, patient
 
-CALL_LIMIT = 30.0  # seconds; the client itself gives up on a silent server after about 12
+CALL_LIMIT = 30.0  # seconds; the client itself gives up on a silent server before
+ANSWER_LIMIT = 3.0  # seconds; the client's own default, of which it waits four times
 END_PATIENCE = 5.0  # seconds for stopping the traffic when closing
 ALL_CLIENTS = 0xFFFFFFFF  # the TRex API's default mask
 ONLY = "_"  # the TRex API's identifier of a profile that has been given none
@@ -46,9 +48,10 @@ class TrexClient:
         self._number = 0
         self._received = b""
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115, closed by close
+        answer_limit = str(patient(ANSWER_LIMIT))
         module = [sys.executable, "-P", "-m", "harness.load.client_process"]
         self._process = spawn(
-            [*module, server, str(rpc_port), str(async_port)],
+            [*module, server, str(rpc_port), str(async_port), answer_limit],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._errors,
@@ -199,7 +202,7 @@ class TrexClient:
             self._requests.flush()
         except BrokenPipeError:
             raise self._ended(method) from None
-        deadline = time.monotonic() + CALL_LIMIT
+        deadline = time.monotonic() + patient(CALL_LIMIT)
         while (reply := json.loads(self._line(method, deadline)))["number"] != self._number:
             pass
         return dict(reply)
@@ -212,7 +215,9 @@ class TrexClient:
             if not poll.poll(max(0.0, deadline - time.monotonic()) * 1000):
                 self._process.kill()
                 raise StackcostError(
-                    f"{method}: the server at {self._address} did not finish in {CALL_LIMIT:g} s"
+                    f"{method}: the server at {self._address} did not finish in "
+                    f"{patient(CALL_LIMIT):g} s",
+                    on_a_slow_host(),
                 )
             data = os.read(output, 1 << 16)
             if not data:

@@ -23,7 +23,7 @@ PLACE = re.compile(r'File "([^"]+)", line (\d+)')
 class Session:
     """One ASTFClient. Its public methods are what the parent may ask for."""
 
-    def __init__(self, server: str, rpc_port: int, async_port: int):
+    def __init__(self, server: str, rpc_port: int, async_port: int, answer_limit: float):
         from trex.astf.api import ASTFClient, ASTFProfile
 
         self._load_profile_file = ASTFProfile.load
@@ -33,10 +33,12 @@ class Session:
             sync_port=rpc_port,
             async_port=async_port,
             verbose_level="error",
+            sync_timeout=answer_limit,
+            async_timeout=answer_limit,
         )
 
     def connect(self) -> None:
-        """Connect; the client's own limit is about 12 s without an answer."""
+        """Connect; the client gives up after four times its `answer_limit` without an answer."""
         self._client.connect()
 
     def reset(self) -> None:
@@ -132,14 +134,15 @@ def serve(session: Session, requests: IO[str], replies: IO[str]) -> None:
 
 
 def main() -> None:
-    """Arguments: server, RPC port, async port."""
+    """Arguments: server, RPC port, async port, seconds to wait for an answer."""
     replies = os.fdopen(os.dup(sys.stdout.fileno()), "w")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     try:
         open_trex_api()
     except StackcostError as error:
         sys.exit(str(error))
-    session = Session(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]))
+    server, rpc_port, async_port, answer_limit = sys.argv[1:]
+    session = Session(server, int(rpc_port), int(async_port), float(answer_limit))
     serve(session, sys.stdin, replies)
     with contextlib.suppress(Exception):
         session.disconnect()

@@ -11,6 +11,7 @@ from harness.errors import StackcostError
 from harness.load.listening import listens
 from harness.load.process import Spawn, last_lines, spawn_here
 from harness.load.trex_config import TrexConfig
+from harness.patience import on_a_slow_host, patient
 from harness.testbed.namespace import end_group
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -131,12 +132,13 @@ class Generator:
         }
 
     def _wait_until_ready(self) -> None:
-        deadline = time.monotonic() + START_LIMIT
+        deadline = time.monotonic() + patient(START_LIMIT)
         while not listens(self.process_id, self.config.rpc_port):
             self.check()
             if time.monotonic() > deadline:
                 raise StackcostError(
                     f"{self.config.name} did not listen on RPC port {self.config.rpc_port} within "
-                    f"{START_LIMIT:g} s; it printed: {last_lines(self._log) or 'nothing'}"
+                    f"{patient(START_LIMIT):g} s; it printed: {last_lines(self._log) or 'nothing'}",
+                    on_a_slow_host(),
                 )
             time.sleep(POLL)

@@ -15,6 +15,7 @@ from harness.experiment.load_trial import OVERHANG_S, end_traffic, offer_load
 from harness.experiment.path import count_frames, frames_since
 from harness.experiment.session import Session
 from harness.model import Trial, Window
+from harness.patience import patient
 from harness.search.controller import Counted
 from harness.search.settings import Of
 
@@ -132,7 +133,7 @@ def _hold(session: Session, trial: Trial, number: int, duration: float) -> None:
         trial.phases["hold"] = Window(first, session.read_edge())
         trial.load["held_flows"] = _served_and_open(session)
         trial.load["limits"] = read_limits(session, refused)
-        trial.load["cut_flows"] = end_traffic(session, held_s + CLOSE_PATIENCE_S)
+        trial.load["cut_flows"] = end_traffic(session, held_s + patient(CLOSE_PATIENCE_S))
         trial.load |= session.generator_report()
         trial.load["frames"] = frames_since(session, frames)
     finally:
@@ -157,7 +158,7 @@ def reset_server(session: Session) -> None:
     it keeps idle ones, and run out of files some trials later.
     """
     session.server.reset()
-    deadline = time.monotonic() + RESET_PATIENCE_S
+    deadline = time.monotonic() + patient(RESET_PATIENCE_S)
     while open_connections(session) and time.monotonic() < deadline:
         end_connections(session)
         time.sleep(POLL_S)

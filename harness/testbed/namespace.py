@@ -17,9 +17,11 @@ from typing import Any
 import psutil
 
 from harness.errors import StackcostError
+from harness.patience import patient
 
 NAMESPACE_FOLDER = Path("/run/netns")
 END_PATIENCE_S = 3.0
+EXECUTE_LIMIT_S = 30.0
 COMPILE_PATIENCE_S = 60
 
 
@@ -62,7 +64,7 @@ def execute(namespace: str, command: Sequence[str], stdin: str = "") -> str:
         input=stdin,
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=patient(EXECUTE_LIMIT_S),
     )
     if done.returncode:
         raise StackcostError(f"`{' '.join(command)}` in {namespace} failed: {done.stderr.strip()}")
@@ -140,4 +142,4 @@ def find_program(name: str, mend: str = "script/bootstrap installs what is missi
 def compile_program(source: Path, program: Path) -> None:
     """Make a program of one C file; subprocess.CalledProcessError when the compiler refuses it."""
     command = [find_program("cc"), "-O2", "-o", str(program), str(source)]
-    subprocess.run(command, check=True, timeout=COMPILE_PATIENCE_S)
+    subprocess.run(command, check=True, timeout=patient(COMPILE_PATIENCE_S))

@@ -10,6 +10,7 @@ from statistics import median
 from typing import Any, Self
 
 from harness.errors import StackcostError
+from harness.patience import patient
 from harness.testbed.namespace import compile_program, end_group, run
 from servers.base import Endpoint, Server, Task
 from servers.probe import ask, ensure_port_free
@@ -156,7 +157,7 @@ class KnownCost(Server):
 
     def _wait_until_up(self) -> None:
         assert self._process is not None
-        deadline = time.monotonic() + START_PATIENCE_S
+        deadline = time.monotonic() + patient(START_PATIENCE_S)
         while self._process.poll() is None and time.monotonic() < deadline:
             try:
                 self.check_health()

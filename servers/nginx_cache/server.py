@@ -15,6 +15,7 @@ import psutil
 from harness.collect.blocked import BlockedTime
 from harness.errors import StackcostError
 from harness.model import Collector
+from harness.patience import patient
 from harness.testbed import bulky
 from harness.testbed.namespace import end_group, run
 from servers.base import Endpoint, Task
@@ -144,7 +145,7 @@ class NginxCache(HttpFront):
         command = [sys.executable, str(GENERATOR), host.address, str(GENERATOR_PORT)]
         with (folder / "generator.log").open("wb") as log:
             self._generator = run(host.namespace, command, host.cpus, stdout=log, stderr=log)
-        deadline = time.monotonic() + PATIENCE_S
+        deadline = time.monotonic() + patient(PATIENCE_S)
         request = b"GET /1.bin HTTP/1.1\r\n\r\n"
         while True:
             try:

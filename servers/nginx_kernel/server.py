@@ -10,6 +10,7 @@ from typing import Any, Self
 import psutil
 
 from harness.errors import StackcostError
+from harness.patience import on_a_slow_host, patient
 from harness.testbed.namespace import end_group
 from servers.base import Endpoint, Server, Task
 from servers.certificate import KEY, make_certificate
@@ -276,7 +277,7 @@ class NginxKernel(Server):
     def _wait_until_up(self) -> None:
         """Until it answers on its status socket, where no other server can be mistaken for it."""
         assert self._process is not None
-        deadline = time.monotonic() + START_PATIENCE_S
+        deadline = time.monotonic() + patient(START_PATIENCE_S)
         while self._process.poll() is None and time.monotonic() < deadline:
             try:
                 self.status()
@@ -293,6 +294,7 @@ class NginxKernel(Server):
         cause = fatal[0].partition(": ")[2] or fatal[0] if fatal else " ".join(said[-2:])
         if self._process.poll() is None:
             return StackcostError(
-                f"nginx did not answer within {START_PATIENCE_S:.0f} s", f"see {self._log_path}"
+                f"nginx did not answer within {patient(START_PATIENCE_S):g} s",
+                f"see {self._log_path}; {on_a_slow_host()}",
             )
         return StackcostError(f"nginx did not start: {cause}", f"see {self._log_path}")

@@ -13,6 +13,7 @@ from typing import Any, Self
 from harness.errors import StackcostError
 from harness.load.http.program import Ask, Program, Told
 from harness.load.http.times import encoded
+from harness.patience import patient
 from harness.stack import Kernel, Place, Stack
 from harness.testbed.namespace import end_group, find_program
 
@@ -98,7 +99,8 @@ class Clients:
 
     def wait(self) -> list[Told]:
         """What each told once all have come to their end; StackcostError when one does not."""
-        deadline = time.monotonic() + max(ask.seconds for ask in self._asks) + PATIENCE_S
+        longest = max(ask.seconds for ask in self._asks)
+        deadline = time.monotonic() + longest + patient(PATIENCE_S)
         for at, process in enumerate(self._processes):
             self._reap(at, process, deadline)
         return [self._read(at, ask) for at, ask in enumerate(self._asks)]

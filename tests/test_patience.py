@@ -1,0 +1,97 @@
+"""On a slow host one setting makes every limit longer within which a part has to answer."""
+
+import socket
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from harness.errors import StackcostError
+from harness.experiment.progress import Progress
+from harness.experiment.schema import Experiment
+from harness.experiment.server_session import standing_server
+from harness.load import client as client_module
+from harness.load.client import TrexClient
+from harness.patience import patience, patient
+from harness.truth.bed import truth_experiment
+from servers import probe
+from servers.nginx_kernel import NginxKernel
+
+ANSWER = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
+
+
+def experiment(**changed: object) -> Experiment:
+    return Experiment.model_validate(truth_experiment().model_dump() | changed)
+
+
+@pytest.mark.parametrize("factor", [0.5, 101, "long"])
+def test_it_is_a_factor_from_1_on(factor: object) -> None:
+    with pytest.raises(ValueError, match="patience"):
+        experiment(patience=factor)
+    assert experiment().patience == 1 and experiment(patience=3).patience == 3
+
+
+def test_a_limit_is_longer_inside_and_for_every_thread() -> None:
+    seen: list[float] = []
+    with patience(3):
+        reader = threading.Thread(target=lambda: seen.append(patient(10)))
+        reader.start()
+        reader.join()
+    assert seen == [30] and patient(10) == 10
+
+
+def test_a_call_to_the_generator_gets_longer_and_the_error_names_the_setting(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(client_module, "CALL_LIMIT", 0.5)
+    with socket.create_server(("127.0.0.1", 0)) as mute, patience(5):
+        client = TrexClient(rpc_port=mute.getsockname()[1])
+        with client, pytest.raises(StackcostError, match=r"did not finish in 2.5 s") as error:
+            client.connect()
+    assert "patience: 10" in error.value.mend
+
+
+def test_trexs_own_client_waits_longer_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It gives up by itself before the call does, after four tries."""
+    monkeypatch.setattr(client_module, "ANSWER_LIMIT", 0.1)
+    with socket.create_server(("127.0.0.1", 0)) as mute, patience(5):
+        client = TrexClient(rpc_port=mute.getsockname()[1])
+        began = time.monotonic()
+        with client, pytest.raises(StackcostError, match="connect") as error:
+            client.connect()
+    assert "did not finish" not in error.value.what
+    assert time.monotonic() - began >= 4 * 0.5
+
+
+def test_a_server_that_answers_late_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(probe, "TIMEOUT_S", 0.2)
+    monkeypatch.setattr(probe.netns, "create_socket", lambda name, *kind: socket.socket(*kind))
+
+    def answer_late(listener: socket.socket) -> None:
+        for _ in range(2):
+            connection, _ = listener.accept()
+            with connection:
+                connection.recv(100)
+                time.sleep(0.6)
+                connection.send(ANSWER)
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        threading.Thread(target=answer_late, args=(listener,), daemon=True).start()
+        where = "here", "127.0.0.1", listener.getsockname()[1], b"GET / HTTP/1.1\r\n\r\n"
+        with pytest.raises(StackcostError, match="timed out"):
+            probe.ask(*where)
+        with patience(100):
+            assert probe.ask(*where).status == 200
+
+
+@pytest.mark.bed
+def test_an_experiments_patience_holds_while_its_server_stands(tmp_path: Path) -> None:
+    slow = experiment(patience=7)
+    with (
+        Progress(0.0, Console()) as progress,
+        standing_server(NginxKernel, slow, tmp_path, "here", progress),
+    ):
+        assert patient(1) == 7
+    assert patient(1) == 1
