@@ -13,6 +13,8 @@ import os
 
 from trex.astf.api import *
 
+TWO_SEGMENTS = 2 * 1448  # bytes of payload: of an MSS of 1460, timestamps take 12
+
 # Seconds of silence before TRex probes an idle flow: RFC 1122 4.2.3.6's two hours, so that held
 # flows send nothing. TRex's own default of 5 s would keep both stacks busy.
 IDLE_BEFORE_PROBE = 7200
@@ -48,6 +50,25 @@ def over_ipv6(tuning, args):
         tuning.ipv6.dst_msb = args.server_prefix
 
 
+def tcp_settings(published):
+    """TCP of both sides: as servers are set today, or as in the published test bed.
+
+    Today: an initial window of 10 segments (RFC 6928), small segments sent at once (TCP_NODELAY),
+    and an ACK for every second segment at the latest (RFC 5681, 4.2), of which TRex counts the
+    bytes. Published: a window of 2; the last, small segment of a response waits until all before it
+    is acknowledged (Nagle), and that ACK waits for up to 100 ms (delayed ACK).
+    """
+    tuning = ASTFGlobalInfo()
+    tuning.tcp.delay_ack_msec = 100
+    if published:
+        tuning.tcp.initwnd = 2
+    else:
+        tuning.tcp.initwnd = 10
+        tuning.tcp.no_delay = 1
+        tuning.tcp.no_delay_counter = TWO_SEGMENTS
+    return tuning
+
+
 class HttpHold:
     """One template with a limit; the server waits for the client to close."""
 
@@ -75,9 +96,7 @@ class HttpHold:
             dist_client=ASTFIPGenDist(ip_range=args.clients.split("-"), distribution="seq"),
             dist_server=ASTFIPGenDist(ip_range=args.servers.split("-"), distribution="seq"),
         )
-        tuning = ASTFGlobalInfo()  # the published test bed's, without probes
-        tuning.tcp.initwnd = 2
-        tuning.tcp.delay_ack_msec = 100
+        tuning = tcp_settings(args.tcp == "published")
         tuning.tcp.keepidle = IDLE_BEFORE_PROBE
         over_ipv6(tuning, args)
 
@@ -122,6 +141,12 @@ class HttpHold:
         parser.add_argument("--server_prefix", default="", help="the same of the servers")
         parser.add_argument(
             "--cps", type=float, default=500, help="connections opened per second at multiplier 1"
+        )
+        parser.add_argument(
+            "--tcp",
+            choices=("today", "published"),
+            default="today",
+            help="settings of both sides: as servers have them now, or as the published test bed",
         )
         return self.create_profile(parser.parse_args(tunables))
 

@@ -10,6 +10,8 @@ import os
 
 from trex.astf.api import *
 
+TWO_SEGMENTS = 2 * 1448  # bytes of payload: of an MSS of 1460, timestamps take 12
+
 
 def request_of(size):
     """A GET of exactly `size` bytes; the User-Agent takes up what is left over."""
@@ -31,6 +33,25 @@ def response_head_of(size):
     if body < 1 or len(head) + body != size:
         raise ValueError("response_bytes cannot be %d, try %d" % (size, max(size + 1, 100)))
     return head.encode()
+
+
+def tcp_settings(published):
+    """TCP of both sides: as servers are set today, or as in the published test bed.
+
+    Today: an initial window of 10 segments (RFC 6928), small segments sent at once (TCP_NODELAY),
+    and an ACK for every second segment at the latest (RFC 5681, 4.2), of which TRex counts the
+    bytes. Published: a window of 2; the last, small segment of a response waits until all before it
+    is acknowledged (Nagle), and that ACK waits for up to 100 ms (delayed ACK).
+    """
+    tuning = ASTFGlobalInfo()
+    tuning.tcp.delay_ack_msec = 100
+    if published:
+        tuning.tcp.initwnd = 2
+    else:
+        tuning.tcp.initwnd = 10
+        tuning.tcp.no_delay = 1
+        tuning.tcp.no_delay_counter = TWO_SEGMENTS
+    return tuning
 
 
 class HttpKeepalive:
@@ -60,9 +81,7 @@ class HttpKeepalive:
             dist_client=ASTFIPGenDist(ip_range=args.clients.split("-"), distribution="seq"),
             dist_server=ASTFIPGenDist(ip_range=args.servers.split("-"), distribution="seq"),
         )
-        tuning = ASTFGlobalInfo()  # the published test bed's
-        tuning.tcp.initwnd = 2
-        tuning.tcp.delay_ack_msec = 100
+        tuning = tcp_settings(args.tcp == "published")
 
         return ASTFProfile(
             default_ip_gen=addresses,
@@ -96,6 +115,12 @@ class HttpKeepalive:
         parser.add_argument("--servers", default="48.0.0.1-48.0.0.1", help="server addresses")
         parser.add_argument(
             "--cps", type=float, default=1, help="connections per second at multiplier 1"
+        )
+        parser.add_argument(
+            "--tcp",
+            choices=("today", "published"),
+            default="today",
+            help="settings of both sides: as servers have them now, or as the published test bed",
         )
         return self.create_profile(parser.parse_args(tunables))
 

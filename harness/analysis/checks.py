@@ -174,7 +174,7 @@ def checks(seen: Readings, server_cpus: Collection[int]) -> list[Check]:
     if is_hold(trial):
         return [time_closes(seen)]
     found = [_counts_agree(trial), _bytes_agree(trial), _server_agrees(trial), time_closes(seen)]
-    if core_time.engine_busy_seconds(seen, "peer") is None and not has_server_behind(trial):
+    if not core_time.has_peer(seen) and not has_server_behind(trial):
         found.append(_receive_work_is_the_servers(seen, server_cpus))
     return found
 

@@ -155,6 +155,11 @@ def receive_share(seen: Readings, cpus: Collection[int], phase: str = "sustain")
     return (sum(by_cpu.get(str(cpu), 0.0) for cpu in cpus) + polls) / everywhere
 
 
+def has_peer(seen: Readings) -> bool:
+    """Whether the server was a peer: it speaks frames itself, past the kernel's stack."""
+    return bool(seen.series("engine.busy_time", engine="peer"))
+
+
 def engine_busy_seconds(seen: Readings, engine: str, phase: str = "sustain") -> float | None:
     """Seconds in which a polling engine ("generator" or "peer") did work, over all its cores."""
     return seen.growth("engine.busy_time", phase, engine=engine)

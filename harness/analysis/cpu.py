@@ -10,6 +10,7 @@ from collections.abc import Collection, Mapping
 from harness.analysis.core_time import (
     Cost,
     engine_busy_seconds,
+    has_peer,
     kernel_seconds,
     poll_seconds,
     sum_of,
@@ -38,11 +39,11 @@ def whole_cost(seen: Readings, cpus: Collection[int], phase: str = "sustain") ->
 
 
 def _cost_of_window(seen: Readings, cpus: Collection[int], phase: str) -> Cost:
-    busy = engine_busy_seconds(seen, "peer", phase)
-    if busy is not None:
+    if has_peer(seen):
+        busy = engine_busy_seconds(seen, "peer", phase)
         sending = seen.growth("engine.sending_time", phase, engine="peer")
         parts: Cost = {"busy": busy}
-        if sending is not None:
+        if busy is not None and sending is not None:
             parts = {"stack": busy - sending, "sending": sending}
     else:
         parts = kernel_seconds(seen, cpus, phase)
@@ -59,13 +60,26 @@ def server_total(seen: Readings, cpus: Collection[int], phase: str = "sustain") 
     return sum_of(server_cost(seen, cpus, phase).values())
 
 
+def why_no_cost(seen: Readings, cpus: Collection[int], phase: str = "sustain") -> str:
+    """Why the server's cost is not known; empty when it is.
+
+    A cost without one of its parts is none: the part that lacks may be the largest.
+    """
+    lacking = [kind for kind, spent in server_cost(seen, cpus, phase).items() if spent is None]
+    if not lacking:
+        return ""
+    metrics = ("engine.busy_time",) if has_peer(seen) else ("cpu.exact_time", "task.time")
+    told = next((why for metric in metrics if (why := seen.why_unknown(metric))), "")
+    return told or f"{' and '.join(lacking)} time was not read"
+
+
 def beside_polling(seen: Readings, cpus: Collection[int], phase: str = "sustain") -> Cost:
     """Kernel time per completed connection on the cores of a polling peer; empty for others.
 
     It is the wire's: a veth copies frames in the kernel where a NIC would by DMA. An unknown part
     of it interrupts busy loop iterations and is in "busy" already, so it is shown and not added.
     """
-    if engine_busy_seconds(seen, "peer", phase) is None:
+    if not has_peer(seen):
         return {}
     softirq = kernel_seconds(seen, cpus, phase)["softirq"]
     wire = {"softirq": softirq, "receive polls": poll_seconds(seen, cpus, phase)}

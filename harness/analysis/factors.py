@@ -1,10 +1,10 @@
 """The two answers: how many times the CPU, and the memory, of one server another one takes."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from harness.analysis.checks import is_established_hold, is_hold
-from harness.analysis.cpu import server_cost, server_total
+from harness.analysis.cpu import server_cost, server_total, why_no_cost
 from harness.analysis.memory import Merged, held_flows
 from harness.analysis.memory_summary import bytes_per_flow
 from harness.analysis.readings import Readings
@@ -13,38 +13,34 @@ from harness.analysis.summary import Factor
 
 
 def cpu_factor(
-    trials: Sequence[Readings], above: str, below: str, server_cpus: Collection[int]
+    trials: Sequence[Readings],
+    above: str,
+    below: str,
+    server_cpus: Collection[int],
+    ceilings: Mapping[str, float],
+    past: Mapping[int, str],
 ) -> Factor:
-    """At the highest load that both met with the fewest distrusted trials."""
-    loads = [seen for seen in trials if not is_hold(seen.trial)]
-    known = [seen for seen in loads if server_total(seen, server_cpus) is not None]
-    common = _offered(known, above) & _offered(known, below)
-    if not common:
-        why = "no load was measured on both servers"
+    """At half of the ceiling, or the highest load that both held; see `headline`."""
+    servers = (above, below)
+    found = headline(trials, servers, server_cpus, ceilings, past)
+    if found.rate is None:
         return Factor(
             name="cpu",
             above=above,
             below=below,
             at="no load",
-            ratio=Spread(unit="1", reason=why),
-            above_cost=Spread(unit="us", reason=why),
-            below_cost=Spread(unit="us", reason=why),
+            ratio=Spread(unit="1", reason=found.words),
+            above_cost=Spread(unit="us", reason=found.words),
+            below_cost=Spread(unit="us", reason=found.words),
         )
-
-    def distrusted(rate: float) -> int:
-        at_rate = [seen.trial for seen in known if seen.trial.offered_cps == rate]
-        return sum(bool(trial.flags) for trial in at_rate if trial.server in (above, below))
-
-    best = min(common, key=lambda rate: (distrusted(rate), -rate))
-    at = f"{best:,.0f} connections/s"
-    if distrusted(best):
-        at += f", {distrusted(best)} of its trials flagged"
 
     def costs(server: str, cost: Callable[[Readings], float | None]) -> dict[int, float | None]:
         return {
             int(seen.trial.load["round"]): cost(seen)
-            for seen in known
-            if seen.trial.server == server and seen.trial.offered_cps == best
+            for seen in trials
+            if not is_hold(seen.trial)
+            and seen.trial.server == server
+            and seen.trial.offered_cps == found.rate
         }
 
     def total(seen: Readings) -> float | None:
@@ -53,12 +49,80 @@ def cpu_factor(
     def stack(seen: Readings) -> float | None:
         return server_cost(seen, server_cpus).get("stack")
 
-    found = _factor("cpu", (above, below), at, (costs(above, total), costs(below, total)), "us")
+    made = _factor("cpu", servers, found.words, (costs(above, total), costs(below, total)), "us")
     alone = costs(below, stack)
     if any(alone.values()):
         without = _over_rounds(costs(above, total), alone)
-        return found.model_copy(update={"without_sending": without})
-    return found
+        return made.model_copy(update={"without_sending": without})
+    return made
+
+
+class Headline(NamedTuple):
+    """The load at which costs are quoted, connections/s; None when there is none, and why."""
+
+    rate: float | None
+    words: str
+
+
+def headline(
+    trials: Sequence[Readings],
+    servers: Collection[str],
+    server_cpus: Collection[int],
+    ceilings: Mapping[str, float],
+    past: Mapping[int, str],
+) -> Headline:
+    """Of the loads that all these servers met: the one nearest to half of what the slowest holds.
+
+    `ceilings`: connections/s that each system was found to hold, by its name; without any it is the
+    highest load with the fewest distrusted trials. `past`: by the number of a trial, the sign that
+    its server was past its ceiling. A load with such a trial is none of a headline, in all rounds:
+    to leave out single rounds by what came out would move the figures.
+    """
+    own = [s for s in trials if s.trial.server in servers and not is_hold(s.trial)]
+    known = [seen for seen in own if server_total(seen, server_cpus) is not None]
+    met = [{s.trial.offered_cps for s in known if s.trial.server == name} for name in servers]
+    common = set.intersection(*met)
+    over = {
+        seen.trial.offered_cps: f"{seen.trial.server} ({past[seen.trial.number]})"
+        for seen in reversed(own)
+        if seen.trial.number in past
+    }
+    held = common - over.keys()
+    if not common:
+        return Headline(None, _why_no_load(own, servers, server_cpus))
+    if not held:
+        lowest = min(common)
+        return Headline(
+            None,
+            "past the ceiling at every load that both met: at "
+            f"{lowest:,.0f} connections/s {over[lowest]}",
+        )
+
+    def distrusted(rate: float) -> int:
+        return sum(bool(s.trial.flags) for s in known if s.trial.offered_cps == rate)
+
+    words = ""
+    if ceilings:
+        slowest = min(ceilings, key=lambda name: ceilings[name])
+        best = min(held, key=lambda rate: (abs(rate - ceilings[slowest] / 2), rate))
+        words = f", {best / ceilings[slowest]:.0%} of what {slowest} holds"
+    else:
+        best = min(held, key=lambda rate: (distrusted(rate), -rate))
+    if distrusted(best):
+        words += f", {distrusted(best)} of its trials flagged"
+    return Headline(best, f"{best:,.0f} connections/s{words}")
+
+
+def _why_no_load(
+    own: Sequence[Readings], servers: Collection[str], server_cpus: Collection[int]
+) -> str:
+    """What the cost of a server lacks, where that is known of any trial."""
+    for name in servers:
+        trials = [seen for seen in own if seen.trial.server == name]
+        reasons = [reason for seen in trials if (reason := why_no_cost(seen, server_cpus))]
+        if trials and len(reasons) == len(trials):
+            return f"the cost of {name} is not known: {reasons[0]}"
+    return "no load was measured on both servers"
 
 
 def memory_factor(trials: Sequence[Readings], above: str, below: str, merged: Merged) -> Factor:
@@ -94,10 +158,6 @@ def _factor(
         above_cost=spread(list(above.values()), unit),
         below_cost=spread(list(below.values()), unit),
     )
-
-
-def _offered(trials: Sequence[Readings], server: str) -> set[float]:
-    return {seen.trial.offered_cps for seen in trials if seen.trial.server == server}
 
 
 def _over_rounds(above: Mapping[int, float | None], below: Mapping[int, float | None]) -> Spread:

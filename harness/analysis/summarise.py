@@ -1,6 +1,6 @@
 """From a run's trials to its summary."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,12 +10,13 @@ from harness.analysis.closure import closure
 from harness.analysis.cores import core_shares
 from harness.analysis.definitions import DEFINITIONS
 from harness.analysis.disk_cache import cache_figures
-from harness.analysis.factors import cpu_factor, memory_factor
+from harness.analysis.factors import cpu_factor, headline, memory_factor
 from harness.analysis.flows import shares_cores
 from harness.analysis.head import State
 from harness.analysis.latency import latency
 from harness.analysis.memory import Merged
 from harness.analysis.memory_summary import summarise_memory
+from harness.analysis.overload import overload
 from harness.analysis.published import Recomputed
 from harness.analysis.readings import Readings
 from harness.analysis.slowed import call_seconds, load_seconds
@@ -40,7 +41,8 @@ class Context:
     """What the trials themselves do not say.
 
     `pairs`: servers to divide, above and below the line. `load_cpus` are the generator's cores.
-    `merged_caches`: see `harness.analysis.slab`.
+    `merged_caches`: see `harness.analysis.slab`. `tcp`, `ceilings`: as of
+    `Summary`.
     """
 
     run: str
@@ -52,6 +54,8 @@ class Context:
     state: State
     machine: dict[str, Any]
     merged_caches: Merged
+    tcp: str = "today"
+    ceilings: dict[str, float] = field(default_factory=dict)
     tuning: dict[str, list[Change]] = field(default_factory=dict)
     not_measured: dict[str, str] = field(default_factory=dict)
     published: Recomputed | None = None
@@ -61,21 +65,24 @@ def summarise(trials: Sequence[Trial], context: Context) -> Summary:
     """The whole answer of a run; figures of parts that did not run are None with a reason."""
     every_trial = [Readings(trial) for trial in trials]
     everything = [seen for seen in every_trial if not seen.trial.set_aside]
+    past = _past_ceiling(everything, context)
     return Summary(
         run=context.run,
         title=context.title,
         state=context.state,
         machine=context.machine,
-        servers=[_server_result(name, everything, context) for name in context.servers],
+        servers=[_server_result(name, everything, context, past) for name in context.servers],
         factors=[
             factor
             for above, below in context.pairs
             for factor in (
-                cpu_factor(everything, above, below, context.server_cpus),
+                cpu_factor(everything, above, below, context.server_cpus, context.ceilings, past),
                 memory_factor(everything, above, below, context.merged_caches),
             )
         ],
         trials=[_row(seen, context) for seen in every_trial],
+        tcp=context.tcp,
+        ceilings=context.ceilings,
         tuning=context.tuning,
         not_measured=context.not_measured,
         published=context.published,
@@ -83,7 +90,25 @@ def summarise(trials: Sequence[Trial], context: Context) -> Summary:
     )
 
 
-def _server_result(name: str, everything: Sequence[Readings], context: Context) -> ServerResult:
+def _past_ceiling(trials: Sequence[Readings], context: Context) -> dict[int, str]:
+    """By the number of a load trial, the first sign that its server was past its ceiling."""
+    signs = {
+        seen.trial.number: overload(seen, context.server_cpus, _spins(seen.trial.server, context))
+        for seen in trials
+        if not checks.is_hold(seen.trial)
+    }
+    return {number: found[0] for number, found in signs.items() if found}
+
+
+def _spins(server: str, context: Context) -> bool:
+    """Whether its tier lets it poll while it waits (net.core.busy_poll, busy_read)."""
+    changes = context.tuning.get(server, [])
+    return any("busy_" in change.setting and change.after not in (None, "0") for change in changes)
+
+
+def _server_result(
+    name: str, everything: Sequence[Readings], context: Context, past: Mapping[int, str]
+) -> ServerResult:
     own = [seen for seen in everything if seen.trial.server == name]
     loads = [seen for seen in own if not checks.is_hold(seen.trial)]
     lengths = {int(seen.trial.load.get("response_bytes", 0)) for seen in own} - {0}
@@ -95,9 +120,10 @@ def _server_result(name: str, everything: Sequence[Readings], context: Context) 
     return ServerResult(
         name=name,
         response_bytes=lengths.pop() if len(lengths) == 1 else None,
-        levels=[_level(*key, offered[key], context) for key in _ordered(offered)],
+        levels=[_level(*key, offered[key], context, past) for key in _ordered(offered)],
         memory=memory.pop(checks.ESTABLISHED, None),
         states=memory,
+        headline=headline(loads, [name], context.server_cpus, context.ceilings, past).rate,
     )
 
 
@@ -118,7 +144,13 @@ def _ordered(offered: Collection[tuple[str, float]]) -> list[tuple[str, float]]:
     return sorted(offered, key=lambda key: (tests.index(key[0]), key[1]))
 
 
-def _level(test: str, offered: float, trials: list[Readings], context: Context) -> Level:
+def _level(
+    test: str,
+    offered: float,
+    trials: list[Readings],
+    context: Context,
+    past: Mapping[int, str],
+) -> Level:
     rounds = _rounds(trials)
 
     def over(read: Callable[[Readings], float | None], unit: str, reason: str = "") -> Spread:
@@ -141,14 +173,15 @@ def _level(test: str, offered: float, trials: list[Readings], context: Context) 
         return found.share if found else None
 
     shared = "clients ran on these cores, too" if any(shares_cores(t.trial) for t in trials) else ""
+    lacking = next((why for t in trials if (why := cpu.why_no_cost(t, context.server_cpus))), "")
     no_cycles = next((why for t in trials if (why := t.why_unknown("cpu.cycles"))), "")
 
     return Level(
         offered_cps=offered,
         completed_cps=over(flows.completed_rate, "1/s"),
-        server_cpu=by_kind(cpu.server_cost, context.server_cpus, reason=shared),
+        server_cpu=by_kind(cpu.server_cost, context.server_cpus, reason=shared or lacking),
         server_cpu_total=over(
-            lambda seen: cpu.server_total(seen, context.server_cpus), "us", shared
+            lambda seen: cpu.server_total(seen, context.server_cpus), "us", shared or lacking
         ),
         beside_polling=by_kind(cpu.beside_polling, context.server_cpus),
         softirq=by_kind(breakdown.softirq_cost, context.server_cpus),
@@ -179,6 +212,7 @@ def _level(test: str, offered: float, trials: list[Readings], context: Context) 
         process_memory=(
             over(lambda seen: seen.level("process.pss", "sustain"), "B") if test else None
         ),
+        past_ceiling=next((past[t.trial.number] for t in trials if t.trial.number in past), ""),
         cache=cache_figures(trials),
     )
 

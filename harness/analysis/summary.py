@@ -15,6 +15,7 @@ from harness.analysis.spread import Spread
 from harness.model import Change
 
 FORMAT = "stackcost-summary/1"
+PUBLISHED_TCP = "published"  # of every run that does not say: there was no other
 
 
 class Definition(Part):
@@ -86,6 +87,7 @@ class Level(Part):
     `cores`: share (0 to 1) of each core's time by kind, the median of the rounds.
     `acceptance`: RFC 9411's criteria, see `harness.analysis.acceptance`; none of HTTP clients.
     `process_memory`: of the server's processes, shared pages divided, in tests of HTTP clients.
+    `past_ceiling`: the first sign that the server was past its ceiling; then it is in no headline.
     """
 
     offered_cps: float
@@ -109,6 +111,7 @@ class Level(Part):
     test: str = ""
     http: HttpFigures | None = None
     process_memory: Spread | None = None
+    past_ceiling: str = ""
     cache: CacheFigures | None = None
 
     @property
@@ -139,7 +142,8 @@ class Memory(Part):
 class ServerResult(Part):
     """What one server cost. `memory` is None when no flows were held open.
 
-    `states`: the same of flows in other states of the kernel's stack, by state.
+    `states`: the same of flows in other states of the kernel's stack, by state. `headline`: the
+    offered load at which its cost is quoted.
     """
 
     name: str
@@ -147,6 +151,17 @@ class ServerResult(Part):
     levels: list[Level]
     memory: Memory | None
     states: dict[str, Memory] = Field(default={})
+    headline: float | None = None
+
+    @property
+    def quoted(self) -> Level | None:
+        """The level at `headline`; of HTTP tests, and where that is not known, the last level that
+        the server held.
+        """
+        known = [level for level in self.levels if level.server_cpu_total.median is not None]
+        held = [level for level in known if not level.past_ceiling]
+        wanted = [level for level in held if level.offered_cps == self.headline and not level.test]
+        return next(reversed(wanted or held), None)
 
 
 class Factor(Part):
@@ -198,14 +213,19 @@ class TrialRow(Part):
 class Summary(Head):
     """One run.
 
-    `tuning`: by server, what became of each setting of its tier. `not_measured`: servers of the
-    plan that this machine cannot measure, and why. `published`: others' factors, recomputed.
+    `tcp`: settings of the profiles' TCP, "today" or "published". `ceilings`: connections/s that
+    each system was found to hold before the first round, which the loads are shares of; empty when
+    they were given. `tuning`: by server, what became of each setting of its tier. `not_measured`:
+    servers of the plan that this machine cannot measure, and why. `published`: others' factors,
+    recomputed.
     """
 
     format: str = FORMAT
     servers: list[ServerResult]
     factors: list[Factor]
     trials: list[TrialRow]
+    tcp: str = PUBLISHED_TCP
+    ceilings: dict[str, float] = Field(default_factory=dict)
     tuning: dict[str, list[Change]] = Field(default_factory=dict)
     not_measured: dict[str, str] = Field(default_factory=dict)
     published: Recomputed | None = None

@@ -97,7 +97,7 @@ def _within(pattern: Experiment, limit: int | None) -> dict[str, Section]:
     rates = [share * limit for share in BELOW_LIMIT]
     slowly = min(pattern.memory.open_cps, rates[-1])
     return {
-        "load": pattern.load.model_copy(update={"offered_cps": rates}),
+        "load": pattern.offering(rates).load,
         "memory": pattern.memory.model_copy(update={"open_cps": slowly}),
     }
 

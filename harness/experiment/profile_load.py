@@ -3,29 +3,40 @@
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import Field, ValidationInfo, field_validator
+from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from harness.experiment.entries import Once
 from harness.experiment.section import Rate, Seconds, Section
 
+Share = Annotated[float, Field(gt=0, lt=1)]
 FlowState = Literal["established", "tracked", "half-open", "time-wait"]
 
 
 class LoadPart(Section):
-    """Connections per second: every level is held once per server in every round."""
+    """Connections per second: every level is held once per server in every round.
+
+    Either rates (`offered_cps`), or shares of what the slowest system holds (`offered_shares`),
+    which a short search finds before the first round.
+    """
 
     profile: Path
-    offered_cps: list[Rate]
+    offered_cps: list[Rate] = Field(default=[])
+    offered_shares: list[Share] = Field(default=[])
     warm_up_s: Seconds
     sustain_s: Seconds
     drain_s: Seconds = Field(description="longest wait for the last connections to end")
 
-    @field_validator("offered_cps")
-    @classmethod
-    def _has_some(cls, rates: list[float], info: ValidationInfo) -> list[float]:
-        if not rates and info.data.get("profile") != NO_PROFILE:
-            raise ValueError("a profile needs a rate at least")
-        return rates
+    @model_validator(mode="after")
+    def _has_some(self) -> "LoadPart":
+        if self.offered_cps and self.offered_shares:
+            raise ValueError("it has offered_cps and offered_shares: empty one of them, as []")
+        if self.profile != NO_PROFILE and not (self.offered_cps or self.offered_shares):
+            raise ValueError("a profile needs a rate at least: offered_cps, or offered_shares")
+        return self
+
+    def rates_of(self, ceiling: float) -> list[float]:
+        """The rates that its shares are of what the slowest system holds, to two digits."""
+        return [float(f"{share * ceiling:.2g}") for share in self.offered_shares]
 
 
 class MemoryPart(Section):
@@ -53,5 +64,5 @@ class MemoryPart(Section):
 
 
 NO_PROFILE = Path()
-NO_LOAD = LoadPart(profile=NO_PROFILE, offered_cps=[], warm_up_s=1, sustain_s=1, drain_s=1)
+NO_LOAD = LoadPart(profile=NO_PROFILE, warm_up_s=1, sustain_s=1, drain_s=1)
 NO_MEMORY = MemoryPart(profile=NO_PROFILE, open_flows=[], open_cps=1, settle_s=1, read_s=1)

@@ -42,8 +42,9 @@ from harness.experiment.schema import Experiment
 from harness.experiment.server_session import ServerSession
 from harness.experiment.session import Session, open_session
 from harness.model import Trial
+from harness.search.slowest import lowest_ceilings
 from harness.store import Manifest, RunFolder
-from harness.store.manifest import Resumption
+from harness.store.manifest import LoadsFound, Resumption
 from harness.testbed.local import check_root
 from harness.testbed.lock import RunLock
 from harness.testbed.signals import ending_signals_raise
@@ -75,7 +76,7 @@ def run_experiment(
             machine=describe_machine(),
             not_measured={each.name: each.lacking for each in variants(experiment) if each.lacking},
         )
-        _run_turns(experiment, plan(experiment), run, manifest, console)
+        _run_turns(experiment, run, manifest, console)
     return run
 
 
@@ -89,19 +90,19 @@ def resume_experiment(run: RunFolder, command: list[str], console: Console) -> R
         manifest, machine = run.manifest(), describe_machine()
         experiment = check_resumable(manifest, machine)
         stored = run.trials()
-        turns = plan(experiment, stored)
+        turns = plan(at_loads(experiment, manifest), stored)
         if turns:
             run.set_aside(_run_again(turns, stored), "its turn was cut short, and run again")
             manifest.resumed.append(
                 Resumption(
                     command=command,
-                    first_trial=turns[0].trials[0].number,
+                    first_trial=max((trial.number for trial in stored), default=0) + 1,
                     changed=differences(manifest.machine, machine),
                 )
             )
         manifest.state, manifest.finished, manifest.failure = "running", None, ""
         run.reserve()
-        _run_turns(experiment, turns, run, manifest, console)
+        _run_turns(experiment, run, manifest, console)
     return run
 
 
@@ -111,23 +112,52 @@ def _run_again(turns: Sequence[Turn], stored: Sequence[Trial]) -> list[int]:
     return [trial.number for trial in stored if identity(trial) in again]
 
 
+def at_loads(experiment: Experiment, manifest: Manifest) -> Experiment:
+    """The plan with rates in it: where it has shares, those that were found when the run began.
+
+    Before they are found the shares themselves stand for as many rates.
+    """
+    if not experiment.load.offered_shares:
+        return experiment
+    found = manifest.loads_found
+    return experiment.offering(found.offered_cps if found else experiment.load.offered_shares)
+
+
 def _run_turns(
-    experiment: Experiment,
-    turns: Sequence[Turn],
-    run: RunFolder,
-    manifest: Manifest,
-    console: Console,
+    experiment: Experiment, run: RunFolder, manifest: Manifest, console: Console
 ) -> None:
-    seconds = planned_seconds(turns, experiment)
+    """Find the loads, where that has not been done, and run every turn that is not stored."""
     with (
         recorded(run, manifest, "go on with: stackcost run --resume"),
-        Progress(seconds, console) as progress,
+        Progress(0.0, console) as progress,
     ):
-        _Runner(experiment, run, manifest, progress, seconds).run(turns)
+        passed = _find_loads(experiment, run, manifest, progress)
+        planned = at_loads(experiment, manifest)
+        turns = plan(planned, run.trials())
+        _Runner(planned, run, manifest, progress, turns, passed).run(turns)
+
+
+def _find_loads(
+    experiment: Experiment, run: RunFolder, manifest: Manifest, progress: Progress
+) -> float:
+    """Of a plan with shares; returns how many seconds that took."""
+    shares = experiment.load.offered_shares
+    if not shares or manifest.loads_found:
+        return 0.0
+    after = planned_seconds(plan(at_loads(experiment, manifest), run.trials()), experiment)
+    systems = [each for each in variants(experiment) if not each.lacking]
+    ceilings, passed = lowest_ceilings(systems, run, progress, after)
+    rates = experiment.load.rates_of(min(ceilings.values()))
+    manifest.loads_found = LoadsFound(ceilings=ceilings, offered_cps=rates)
+    run.write_manifest(manifest)
+    return passed
 
 
 class _Runner:
-    """The state of one run: how many of the planned seconds are behind it, and its repeats."""
+    """The state of one run: how many of the planned seconds are behind it, and its repeats.
+
+    `passed`: seconds that it has taken before its first turn.
+    """
 
     def __init__(
         self,
@@ -135,18 +165,20 @@ class _Runner:
         run: RunFolder,
         manifest: Manifest,
         progress: Progress,
-        seconds: float,
+        turns: Sequence[Turn],
+        passed: float,
     ):
         self._experiment = experiment
         self._run = run
         self._manifest = manifest
         self._progress = progress
-        self._reached = 0.0
-        self._seconds = seconds
+        self._reached = passed
+        self._seconds = passed + planned_seconds(turns, experiment)
         self._repeats = 0
         self._measured = self._disturbed = 0
 
     def run(self, turns: Sequence[Turn]) -> None:
+        self._progress.expect(self._seconds)
         for turn in turns:
             variant = turn.variant
             name = re.sub(r"[^\w.-]", "-", variant.name)

@@ -5,7 +5,7 @@ Unknown keys are errors, so that a misspelt key never silently means its default
 
 from ipaddress import IPv4Address, IPv4Network
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field, field_validator, model_validator
 
@@ -21,6 +21,7 @@ from harness.tuning import tier_of
 from servers import registry
 
 Workers = Annotated[int, Field(ge=1, le=1024)]
+TcpSettings = Literal["today", "published"]
 ResponseBytes = Annotated[int, Field(ge=1, le=100_000_000)]
 
 
@@ -35,6 +36,11 @@ class Workload(Section):
     )
     response_bytes: ResponseBytes = Field(
         default=1000, description="whole HTTP response, headers and body, in bytes"
+    )
+    tcp: TcpSettings = Field(
+        default="today",
+        description="of both sides of the suite's profiles: as servers have them now (initial "
+        "window 10, no delay of small segments), or as the published test bed (window 2, Nagle)",
     )
     clients: str = Field(description="client addresses, first-last")
     server: IPv4Address
@@ -164,6 +170,11 @@ class Experiment(Section):
         default=None, description="a file of published/: others' figures, to stand beside these"
     )
 
+    def offering(self, rates: list[float]) -> "Experiment":
+        """The same at these rates, in place of shares of a ceiling."""
+        load = self.load.model_copy(update={"offered_cps": rates, "offered_shares": []})
+        return self.model_copy(update={"load": load})
+
     @model_validator(mode="before")
     @classmethod
     def _resolve_auto(cls, data: object) -> object:
@@ -171,7 +182,8 @@ class Experiment(Section):
 
     @model_validator(mode="after")
     def _has_one_load(self) -> "Experiment":
-        profiles = bool(self.load.offered_cps or self.memory.open_flows)
+        load = self.load
+        profiles = bool(load.offered_cps or load.offered_shares or self.memory.open_flows)
         if profiles == bool(self.http):
             raise ValueError("it needs a load: either of profiles (load, memory), or of http")
         return self

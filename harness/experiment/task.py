@@ -17,13 +17,18 @@ def tunables_of(
     workload: Workload, response_bytes: int, ip_version: IpVersion = 4
 ) -> dict[str, Any]:
     """Arguments of the suite's HTTP profiles; `response_bytes` counts headers and body."""
-    return prefixes_of(ip_version) | {
-        "request_bytes": workload.request_bytes,
-        "response_bytes": response_bytes,
-        "clients": workload.clients,
-        "servers": f"{workload.server}-{workload.server}",
-        "port": workload.port,
-    }
+    settings = {} if workload.tcp == "today" else {"tcp": workload.tcp}
+    return (
+        prefixes_of(ip_version)
+        | settings
+        | {
+            "request_bytes": workload.request_bytes,
+            "response_bytes": response_bytes,
+            "clients": workload.clients,
+            "servers": f"{workload.server}-{workload.server}",
+            "port": workload.port,
+        }
+    )
 
 
 def prefixes_of(ip_version: IpVersion) -> dict[str, str]:

@@ -24,8 +24,7 @@ def cpu_answer(runs: OpenedRuns) -> str:
             f"{server.name} at {level.load}{'' if level.test else '/s'}",
         )
         for server in runs.servers
-        for level in server.levels[-1:]
-        if level.server_cpu_total.median is not None
+        if (level := server.quoted) and level.server_cpu_total.median is not None
     )
     if not known:
         return "**No CPU cost was measured in these runs.**"

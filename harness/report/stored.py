@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from harness.analysis.head import State
 from harness.analysis.published import Recomputed, read_publication, recompute
-from harness.analysis.summary import Summary
+from harness.analysis.summary import PUBLISHED_TCP, Summary
 from harness.errors import StackcostError
 from harness.experiment.identity import plan_of
 from harness.experiment.matrix import pairs, variants
@@ -72,6 +72,8 @@ def _context(manifest: Manifest) -> "Context":
         server_cpus=tuple(experiment.cores.server),
         state=state_of(manifest),
         machine=describe_setting(manifest),
+        tcp=manifest.experiment["workload"].get("tcp", PUBLISHED_TCP),
+        ceilings=manifest.loads_found.ceilings if manifest.loads_found else {},
         tuning={
             name: [Change(**change) for change in server["tuning"]["changes"]]
             for name, server in manifest.servers.items()

@@ -7,6 +7,8 @@ from harness.report.words import count, number
 def opening(summary: Summary) -> str:
     """Title, run, and how much of it there is."""
     text = f"# {summary.title}\n\nRun {of_trials(summary)}"
+    if found := loads_found(summary):
+        text += f"\n\n{found}"
     if summary.state == "interrupted":
         text += (
             "\n\n**This run was interrupted.** What was measured until then is below; rounds that "
@@ -25,6 +27,22 @@ def of_trials(summary: Summary) -> str:
     return f"`{summary.run}`: {count(len(used), 'trial')}{doubt}{kept}"
 
 
+def loads_found(summary: Summary) -> str:
+    """What the loads are shares of; empty where they were given as rates."""
+    if not summary.ceilings:
+        return ""
+    slowest = min(summary.ceilings, key=lambda name: summary.ceilings[name])
+    held = summary.ceilings[slowest]
+    others = [name for name in summary.ceilings if name != slowest]
+    rates = sorted({level.offered_cps for each in summary.servers for level in each.levels})
+    loads = ", ".join(f"{number(rate)} ({rate / held:.0%})" for rate in rates) or "not reached"
+    return (
+        f"Before the first round {slowest} was found to hold {number(held)} connections/s"
+        + (f", {', '.join(others)} at least as many" if others else "")
+        + f". The loads are shares of that: {loads}."
+    )
+
+
 def reading(summary: Summary) -> str:
     """One paragraph per server: what a connection costs there, and of what that is made."""
     return "\n\n".join(_read_server(server) for server in summary.servers)
@@ -32,9 +50,8 @@ def reading(summary: Summary) -> str:
 
 def _read_server(server: ServerResult) -> str:
     text = f"**{server.name}**"
-    known = [level for level in server.levels if level.server_cpu_total.median]
-    if known:
-        level = known[-1]
+    level = server.quoted
+    if level:
         whole = level.server_cpu_total.median or 1.0
         parts = sorted(level.server_cpu.items(), key=lambda part: -(part[1].median or 0))
         shares = ", ".join(f"{kind} {(v.median or 0) / whole:.0%}" for kind, v in parts)

@@ -13,6 +13,7 @@ from harness.report.http import (
     tls_pairs,
     tls_table,
 )
+from harness.report.story import loads_found
 from harness.report.tables import TextTable, cost_table, latency_table, load_table, memory_table
 from harness.report.words import WITHOUT_SENDING, factor
 
@@ -37,6 +38,8 @@ def print_summary(summary: Summary, console: Console) -> None:
         console.print(shared_remark(summary).replace("**", ""), highlight=False, markup=False)
         _print_doubts(summary, console)
         return
+    if found := loads_found(summary):
+        console.print(found, highlight=False, markup=False)
     console.print(draw(load_table(summary)))
     console.print(draw(latency_table(summary)))
     memory = memory_table(summary)

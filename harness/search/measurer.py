@@ -16,15 +16,17 @@ from harness.store import RunFolder
 class Measurer:
     """Numbers the trials of one run and keeps the time that has passed in it.
 
-    `trials`: all that came to their end, in order.
+    `trials`: all that came to their end, in order. `first`: the first number. `set_aside`: why they
+    are in no figure of the run, if they are not. `passed_s`: seconds of work behind us.
     """
 
-    def __init__(self, run: RunFolder, progress: Progress):
+    def __init__(self, run: RunFolder, progress: Progress, first: int = 1, set_aside: str = ""):
         self.trials: list[Trial] = []
+        self.passed_s = 0.0
         self._run = run
         self._progress = progress
-        self._numbers = itertools.count(1)
-        self._passed = 0.0
+        self._numbers = itertools.count(first)
+        self._set_aside = set_aside
 
     def measure(
         self,
@@ -42,7 +44,13 @@ class Measurer:
             session.say(f"{load:,.0f} {UNITS[key.of]} for {duration:g} s{again}")
             record = {"of": key.of, "load": load, "duration_s": duration}
             record |= {"repeat": repeat, "twin": twin}
-            trial = Trial(key.server, next(self._numbers), 0.0, load={"round": key.round})
+            trial = Trial(
+                key.server,
+                next(self._numbers),
+                0.0,
+                load={"round": key.round},
+                set_aside=self._set_aside,
+            )
             trial.load |= {"response_bytes": session.response_bytes, "ceiling": record}
             with storing(self._run, session, trial):
                 run_trial(session, trial, key.of, load, duration)
@@ -57,9 +65,9 @@ class Measurer:
 
     def expect(self, seconds_left: float) -> None:
         """So many seconds are still to come."""
-        self._progress.expect(self._passed + seconds_left)
+        self._progress.expect(self.passed_s + seconds_left)
 
     def pass_seconds(self, seconds: float) -> None:
         """So many seconds of work, as planned for it, are behind us."""
-        self._passed += seconds
-        self._progress.reach(self._passed)
+        self.passed_s += seconds
+        self._progress.reach(self.passed_s)

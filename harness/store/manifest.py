@@ -24,6 +24,18 @@ class Resumption(BaseModel):
     changed: list[str]
 
 
+class LoadsFound(BaseModel):
+    """Loads that are shares of what the slowest system holds, as found before the first round."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    ceilings: dict[str, float] = Field(
+        description="connections/s with 0.5 % lost at most, by system; of one that holds at least "
+        "what the slowest does, that"
+    )
+    offered_cps: list[float] = Field(description="the loads, connections/s")
+
+
 class Manifest(BaseModel):
     """`manifest.json`. A run that was killed stays "running", with no `finished`."""
 
@@ -48,6 +60,9 @@ class Manifest(BaseModel):
     )
     not_measured: dict[str, str] = Field(
         default_factory=dict, description="systems of the matrix that this machine cannot, and why"
+    )
+    loads_found: LoadsFound | None = Field(
+        default=None, description="where the plan has shares; a run that goes on keeps them"
     )
     failure: str = Field(default="", description="why the run failed, else empty")
     test_bed: dict[str, Any] = Field(default_factory=dict, description="links and steering")

@@ -57,7 +57,7 @@ def test_what_would_be_another_run_does_not_go_on(
 
 
 def test_a_plan_lacks_what_is_stored_and_repeats_a_memory_part_that_was_cut() -> None:
-    experiment = load_experiment(COMPARE, quick=True)
+    experiment = load_experiment(COMPARE, quick=True).offering([1000, 2000, 4000])
     everything = [trial for turn in plan(experiment) for trial in turn.trials]
     assert plan(experiment, everything) == []
     first_turn = everything[:7]

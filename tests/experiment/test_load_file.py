@@ -36,7 +36,7 @@ def test_the_shipped_experiment_is_the_published_bed() -> None:
 def test_quick_replaces_only_what_it_names() -> None:
     full, quick = load_experiment(COMPARE), load_experiment(COMPARE, quick=True)
     assert quick.rounds < full.rounds
-    assert quick.load.offered_cps == [1000, 2000, 4000]
+    assert quick.load.offered_shares == full.load.offered_shares == [0.25, 0.5, 0.75]
     assert quick.load.drain_s == full.load.drain_s
     assert quick.workload == full.workload
 
@@ -47,7 +47,13 @@ def test_quick_replaces_only_what_it_names() -> None:
         ("rounds: 4", "rounds: many", "rounds: many", "rounds: Input should be a valid integer"),
         ("rounds: 4", "ruonds: 4", "ruonds: 4", "ruonds: Extra inputs are not permitted"),
         ("  warm_up_s: 2\n", "", "load: #", "load.warm_up_s: Field required"),
-        ("2000, 4000, 6000]", "2000, -5]", "2000, -5]", "load.offered_cps.2: Input should be gr"),
+        ("0.5, 0.75]", "-5]", "-5]", "load.offered_shares.1: Input should be greater"),
+        (
+            "  warm_up_s: 2\n",
+            "  warm_up_s: 2\n  offered_cps: [9]\n",
+            "load: #",
+            "offered_cps and offered_shares: empty one",
+        ),
         ("[0, 2000, 5000, 10000, 15000]", "[0, 9, 5]", "[0, 9, 5]", "the counts must ascend"),
         (
             "servers: [nginx/kernel,",

@@ -1,14 +1,20 @@
 from itertools import pairwise
 from pathlib import Path
 
+from harness.experiment.identity import experiment_hash
 from harness.experiment.load_file import load_experiment
 from harness.experiment.plan import plan, planned_seconds
+from harness.experiment.runner import at_loads
+from harness.experiment.schema import Experiment
+from harness.store import Manifest
+from harness.store.manifest import LoadsFound
 
+RATES = [1000.0, 2000.0, 4000.0]
 COMPARE = Path(__file__).resolve().parents[2] / "experiments" / "compare.yaml"
 
 
 def test_servers_take_turns_in_every_round_in_one_direction_and_the_other() -> None:
-    turns = plan(load_experiment(COMPARE, quick=True))
+    turns = plan(load_experiment(COMPARE, quick=True).offering(RATES))
     assert [(turn.round, turn.variant.name) for turn in turns] == [
         (1, "nginx/kernel"),
         (1, "astf-peer"),
@@ -18,13 +24,35 @@ def test_servers_take_turns_in_every_round_in_one_direction_and_the_other() -> N
 
 
 def test_trials_are_numbered_in_the_order_they_run() -> None:
-    turns = plan(load_experiment(COMPARE))
+    turns = plan(load_experiment(COMPARE).offering(RATES))
     numbers = [trial.number for turn in turns for trial in turn.trials]
     assert numbers[0] == 1 and all(b == a + 1 for a, b in pairwise(numbers))
     assert all(trial.load["round"] == turn.round for turn in turns for trial in turn.loads)
 
 
 def test_quick_plans_about_two_minutes_and_the_default_about_ten() -> None:
-    quick, full = load_experiment(COMPARE, quick=True), load_experiment(COMPARE)
+    quick = load_experiment(COMPARE, quick=True).offering(RATES)
+    full = load_experiment(COMPARE).offering(RATES)
     assert 90 < planned_seconds(plan(quick), quick) < 150
-    assert 420 < planned_seconds(plan(full), full) < 720
+    assert 360 < planned_seconds(plan(full), full) < 720
+
+
+def test_loads_that_are_shares_become_rates_when_the_ceiling_is_found_and_stay_so() -> None:
+    experiment = load_experiment(COMPARE, quick=True)
+    manifest = Manifest(run="1", experiment=experiment.model_dump(mode="json"))
+    unknown = at_loads(experiment, manifest)
+    assert len(plan(unknown)[0].loads) == 3, "as many trials, so that their time is known"
+    rates = experiment.load.rates_of(4_321.0)
+    assert rates == [1100, 2200, 3200], "round numbers, for those who read them"
+    manifest.loads_found = LoadsFound(ceilings={"nginx/kernel": 4_321.0}, offered_cps=rates)
+    again = Manifest.model_validate_json(manifest.model_dump_json())
+    turns = plan(at_loads(experiment, again))
+    assert [trial.offered_cps for trial in turns[0].loads] == rates
+    assert turns[0].variant.experiment.load.offered_cps == rates
+    assert check_is_the_same(experiment, again), "what was found is no part of the plan's hash"
+
+
+def check_is_the_same(experiment: Experiment, manifest: Manifest) -> bool:
+    return experiment_hash(Experiment.model_validate(manifest.experiment)) == experiment_hash(
+        experiment
+    )

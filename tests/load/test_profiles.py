@@ -33,13 +33,30 @@ def test_both_http_forms_are_the_same_traffic(client: TrexClient) -> None:
     assert expanded(capture) == expanded(program)
 
 
-def test_http_addresses_and_tuning_are_the_published_beds(client: TrexClient) -> None:
+HTTP = ("http_cap", "http_hold", "http_keepalive", "http_program")
+
+
+@pytest.mark.parametrize("name", HTTP)
+def test_both_sides_have_tcp_as_servers_have_it_today_or_as_published(
+    client: TrexClient, name: str
+) -> None:
+    def tcp(**tunables: str) -> list[dict[str, Any]]:
+        profile = client.profile_json(PROFILES / f"{name}.py", tunables)
+        found = [dict(profile[side]["tcp"]) for side in ("c_glob_info", "s_glob_info")]
+        for side in found:
+            side.pop("keepidle", None)  # flows that are held send no probes
+        return found
+
+    today = {"initwnd": 10, "delay_ack_msec": 100, "no_delay": 1, "no_delay_counter": 2 * 1448}
+    assert tcp() == tcp(tcp="today") == [today, today]
+    assert tcp(tcp="published") == [{"initwnd": 2, "delay_ack_msec": 100}] * 2
+
+
+def test_http_addresses_are_the_published_beds(client: TrexClient) -> None:
     profile = client.profile_json(PROFILES / "http_program.py")
     clients, servers = profile["ip_gen_dist_list"]
     assert (clients["ip_start"], clients["ip_end"]) == ("16.0.0.1", "16.0.0.200")
     assert (servers["ip_start"], servers["ip_end"]) == ("48.0.0.1", "48.0.0.1")
-    tuning = {"tcp": {"initwnd": 2, "delay_ack_msec": 100}}
-    assert profile["c_glob_info"] == profile["s_glob_info"] == tuning
 
 
 @pytest.mark.parametrize("size", [100, 133, 167, 168, 1067, 1068, 33_005, 10_485_760])

@@ -1,11 +1,13 @@
 import io
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
 from rich.console import Console
 
+from harness.analysis.summarise import summarise
 from harness.analysis.summary import Summary
 from harness.errors import StackcostError
 from harness.report.answer import answer, print_answer, summarise_again
@@ -13,7 +15,7 @@ from harness.report.notebook import fitting
 from harness.report.opened import open_runs
 from harness.report.story import opening
 from harness.store import RunFolder
-from tests.analysis.runs import compared
+from tests.analysis.runs import CONTEXT, compared
 from tests.report.cells import shown
 from tests.report.stored import store
 
@@ -34,6 +36,27 @@ def test_the_terminal_shows_both_servers_and_both_factors(answered: tuple[RunFol
     assert "cpu factor nginx/kernel : astf-peer, at 2,000 connections/s: 10" in text
     assert "memory factor nginx/kernel : astf-peer, at slope over 0 to 5,000 open flows: " in text
     assert "checks: 54 hold, 0 fail, 18 not possible" in text
+
+
+def test_an_answer_says_what_its_loads_are_shares_of_and_what_nagle_does_to_latency() -> None:
+    summary = summarise(compared(1), replace(CONTEXT, ceilings={"nginx/kernel": 4000.0}))
+    said = printed(summary)
+    assert (
+        "Before the first round nginx/kernel was found to hold 4,000 connections/s. The loads are "
+        "shares of that: 1,000 (25%), 2,000 (50%)."
+    ) in said
+    assert "at 2,000 connections/s, 50% of what nginx/kernel holds" in said
+    assert "4,000 connections/s" in opening(summary)
+    assert "Nagle" not in said
+    published = summary.model_copy(update={"tcp": "published", "ceilings": {}})
+    said = printed(published)
+    assert "wait for a delayed ACK of 100 ms (Nagle)" in said and "Before the first" not in said
+
+
+def printed(summary: Summary) -> str:
+    written = io.StringIO()
+    print_answer(summary, Console(file=written, width=1000))
+    return " ".join(written.getvalue().split())  # a title is broken where its table ends
 
 
 def test_the_summary_is_stored_and_reads_back(answered: tuple[RunFolder, str]) -> None:

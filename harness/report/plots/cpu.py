@@ -6,7 +6,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from harness.analysis.spread import Spread
-from harness.analysis.summary import Level, ServerResult
+from harness.analysis.summary import ServerResult
 from harness.experiment.names import workers_of
 from harness.report.plots.drawing import (
     KIND_COLOURS,
@@ -25,15 +25,9 @@ PER_CONNECTION = "us of CPU per connection"
 OFFERED = "offered connections/s"
 
 
-def top_level(server: ServerResult) -> Level | None:
-    """The highest load at which a server's cost is known."""
-    known = [level for level in server.levels if level.server_cpu_total.median is not None]
-    return known[-1] if known else None
-
-
 def cost_by_system(servers: Sequence[ServerResult]) -> Figure:
-    """One bar for each system at its highest load: microseconds by kind, and the interval."""
-    tops = [(server.name, level) for server in servers if (level := top_level(server))]
+    """One bar for each system at its headline: microseconds by kind, and the interval."""
+    tops = [(server.name, level) for server in servers if (level := server.quoted)]
     figure, axes = lying(len(tops))
     kinds = list(dict.fromkeys(kind for _, level in tops for kind in level.server_cpu))
     bars = {kind: [_median(level.server_cpu.get(kind)) for _, level in tops] for kind in kinds}
@@ -46,7 +40,7 @@ def cost_by_system(servers: Sequence[ServerResult]) -> Figure:
 
 def busy_by_kind(servers: Sequence[ServerResult]) -> Figure:
     """Busy microseconds of the server's side per completed connection, stacked by kind."""
-    servers = [server for server in servers if top_level(server)]
+    servers = [server for server in servers if server.quoted]
     figure, axes_list = panels(len(servers), same_scale=True)
     for axes, server in zip(axes_list, servers, strict=False):
         kinds = list(dict.fromkeys(kind for level in server.levels for kind in level.server_cpu))
@@ -66,7 +60,7 @@ def parts_by_system(servers: Sequence[ServerResult], part: str, shown: int = 7) 
     """`part`: "softirq" (by vector) or "threads", at each system's highest load; what is less than
     the `shown` largest ones is summed.
     """
-    tops = [(server.name, level) for server in servers if (level := top_level(server))]
+    tops = [(server.name, level) for server in servers if (level := server.quoted)]
     figure, axes = lying(len(tops))
     rows: list[dict[str, float]] = [
         {name: _median(spread) for name, spread in getattr(level, part).items()}
@@ -104,7 +98,7 @@ def cost_over_payload(servers: Sequence[ServerResult]) -> Figure | None:
     """
     lines: dict[str, list[tuple[float, Spread]]] = {}
     for server in servers:
-        level = top_level(server)
+        level = server.quoted
         if level and server.response_bytes:
             name = server.name.replace(f",{server.response_bytes}-B", "").replace(
                 f":{server.response_bytes}-B", ""
@@ -124,7 +118,7 @@ def cost_over_workers(servers: Sequence[ServerResult]) -> Figure | None:
     """Microseconds per connection over the number of workers; None of a single number."""
     lines: dict[str, list[tuple[float, Spread]]] = {}
     for server in servers:
-        level, workers = top_level(server), workers_of(server.name)
+        level, workers = server.quoted, workers_of(server.name)
         if level and workers:
             name = server.name.replace(f"{workers}-workers", "").strip(":,").replace(":,", ":")
             lines.setdefault(name, []).append((workers, level.server_cpu_total))

@@ -3,9 +3,14 @@
 from collections.abc import Mapping
 
 from harness.analysis.spread import Spread
-from harness.analysis.summary import Level, Summary
+from harness.analysis.summary import PUBLISHED_TCP, Level, Summary
 from harness.report.tables.text_table import TextTable
 from harness.report.words import UNKNOWN, number, share, with_range
+
+NAGLE = (
+    "TCP is set as published: a peer's last, small segment may wait for a delayed ACK of 100 ms "
+    "(Nagle), which is not the stack's own time"
+)
 
 
 def load_table(summary: Summary) -> TextTable:
@@ -16,7 +21,7 @@ def load_table(summary: Summary) -> TextTable:
         [
             (
                 server.name,
-                level.load,
+                f"{level.load}, past the ceiling" if level.past_ceiling else level.load,
                 number(level.completed_cps.median),
                 with_range(level.server_cpu_total),
                 _server_kinds(level),
@@ -83,7 +88,8 @@ def latency_table(summary: Summary) -> TextTable:
     """Times of connections from their intended start, by template group and kind."""
     shown = ("p50", "p90", "p99", "p99.9", "max")
     return TextTable(
-        "Latency from the intended start, microseconds: median (min-max of the rounds)",
+        "Latency from the intended start, microseconds: median (min-max of the rounds)"
+        + (f"; {NAGLE}" if summary.tcp == PUBLISHED_TCP and not summary.has_tests else ""),
         ("server", "offered /s", "until", *shown),
         [
             (

@@ -1,0 +1,118 @@
+"""Whether the last, small segment of a response waits for an ACK: by profile and by server."""
+
+import base64
+import io
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console
+from scapy.all import TCP, Ether
+
+from harness.collect.latency import read_latency
+from harness.experiment.load_file import load_experiment
+from harness.experiment.load_trial import prepare_load
+from harness.experiment.progress import Progress
+from harness.experiment.session import Session, open_session
+from harness.testbed.lock import RunLock
+from harness.testbed.signals import ending_signals_raise
+from servers.registry import server_class
+
+COMPARE = Path(__file__).resolve().parents[2] / "experiments" / "compare.yaml"
+# Three segments of 1,448 bytes and a small one. A window of 2 lets the third out alone, so that the
+# client, which acknowledges every second one, still owes its ACK when only the small one is left.
+RESPONSE_BYTES = 3 * 1448 + 100
+SLOW_US = 50_000  # a delayed ACK comes after 100 ms
+CPS, SECONDS = 50, 2
+
+
+@contextmanager
+def loaded(server: str, tcp: str, folder: Path) -> Iterator[Session]:
+    """A session in which the load's profile is loaded, with these settings of TCP."""
+    experiment = load_experiment(COMPARE, quick=True).offering([CPS])
+    workload = experiment.workload.model_copy(update={"response_bytes": RESPONSE_BYTES, "tcp": tcp})
+    experiment = experiment.model_copy(update={"workload": workload})
+    kind = server_class(server)
+    with (
+        RunLock(),
+        ending_signals_raise(),
+        Progress(60, Console(file=io.StringIO())) as progress,
+        open_session(kind, experiment, folder / "logs", "test", progress) as session,
+    ):
+        prepare_load(session)
+        yield session
+
+
+def slow_of_all(session: Session) -> tuple[int, int]:
+    """Connections that took longer than 50 ms, and all."""
+    session.client.start(mult=CPS, duration=SECONDS)
+    session.client.wait_on_traffic(30)
+    histograms = read_latency(session.client)
+    assert histograms is not None
+    whole = histograms[""]["completion"]
+    counts = [
+        (step.value_iterated_to, step.count_added_in_this_iter_step)
+        for step in whole.get_recorded_iterator()
+    ]
+    return sum(count for value, count in counts if value > SLOW_US), whole.get_total_count()
+
+
+def captured(session: Session) -> list[tuple[float, Any]]:
+    """Time and TCP part of every frame of some connections at the generator's port."""
+    call = session.client.call
+    request = {
+        "command": "start",
+        "limit": 2000,
+        "mode": "fixed",
+        "tx": [0],
+        "rx": [0],
+        "filter": "tcp",
+    }
+    number = call("capture", request)["capture_id"]
+    slow_of_all(session)
+    call("capture", {"command": "stop", "capture_id": number})
+    frames, pending = [], 1
+    while pending:
+        part = call("capture", {"command": "fetch", "capture_id": number, "pkt_limit": 50})
+        pending = part["pending"]
+        frames += [
+            (each["ts"], Ether(base64.b64decode(each["binary"]))[TCP]) for each in part["pkts"]
+        ]
+    call("capture", {"command": "remove", "capture_id": number})
+    return frames
+
+
+@pytest.mark.bed
+def test_as_published_the_peers_last_segment_waits_for_the_delayed_ack(tmp_path: Path) -> None:
+    with loaded("astf-peer", "published", tmp_path) as session:
+        slow, whole = slow_of_all(session)
+        frames = captured(session)
+    assert whole > CPS and slow == whole, "each of them waits"
+    flows: dict[int, list[tuple[float, Any]]] = {}
+    for at, tcp in frames:
+        flows.setdefault(tcp.sport if tcp.dport == 80 else tcp.dport, []).append((at, tcp))
+    seen = 0
+    for exchange in flows.values():
+        sent = [(at, len(tcp.payload)) for at, tcp in exchange if tcp.sport == 80 and tcp.payload]
+        if [length for _, length in sent] != [1448, 1448, 1448, 100]:
+            continue  # cut by the capture's limit
+        seen += 1
+        (third, _), (last, _) = sent[2:]
+        acks = [at for at, tcp in exchange if tcp.dport == 80 and third < at < last]
+        assert len(acks) == 1, "between them the client sends the ACK alone"
+        assert 0.08 < acks[0] - third < 0.3, "which it has delayed"
+        assert last - acks[0] < 0.05, "and the small segment leaves when it has come"
+    assert seen > 20
+
+
+@pytest.mark.bed
+@pytest.mark.parametrize(
+    ("server", "tcp"),
+    [("astf-peer", "today"), ("nginx/kernel", "today"), ("nginx/kernel", "published")],
+)
+def test_otherwise_no_segment_waits(server: str, tcp: str, tmp_path: Path) -> None:
+    with loaded(server, tcp, tmp_path) as session:
+        slow, whole = slow_of_all(session)
+    assert whole > CPS and slow < 0.1 * whole, f"{slow} of {whole}"
