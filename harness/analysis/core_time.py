@@ -79,10 +79,16 @@ def foreign_share(seen: Readings, cpus: Collection[int], phase: str = "sustain")
 
 def own_series(seen: Readings, cpus: Collection[int]) -> dict[str, list[list[Sample]]]:
     """The counters of what the server's side took: "busy" and "sending" of a polling peer, and
-    "task", "irq" and "softirq" of some cores that are not shared. Kinds that were not read lack.
+    "task", "irq" and "softirq" of some cores that are not shared. Kinds that were not read often
+    enough lack.
     """
     found = {
-        "busy": seen.series("engine.busy_time", engine="peer"),
+        # A TRex tells of whole seconds, which say nothing of a slice.
+        "busy": [
+            series
+            for series in seen.series("engine.busy_time", engine="peer")
+            if not series[0].source.startswith("TRex")
+        ],
         "sending": seen.series("engine.sending_time", engine="peer"),
     }
     if not shares_cores(seen.trial):
@@ -157,7 +163,8 @@ def receive_share(seen: Readings, cpus: Collection[int], phase: str = "sustain")
 
 def has_peer(seen: Readings) -> bool:
     """Whether the server was a peer: it speaks frames itself, past the kernel's stack."""
-    return bool(seen.series("engine.busy_time", engine="peer"))
+    told = ("engine.busy_time", "trex.counter")
+    return any(seen.series(metric, engine="peer") for metric in told)
 
 
 def engine_busy_seconds(seen: Readings, engine: str, phase: str = "sustain") -> float | None:

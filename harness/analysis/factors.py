@@ -138,7 +138,9 @@ def memory_factor(trials: Sequence[Readings], above: str, below: str, merged: Me
         name: bytes_per_flow([seen for seen in holds if seen.trial.server == name], merged)
         for name in (above, below)
     }
-    return _factor("memory", (above, below), at, (slopes[above], slopes[below]), "B")
+    why = "; ".join(f"{name}: {found.reason}" for name, found in slopes.items() if found.reason)
+    each = slopes[above].by_round, slopes[below].by_round
+    return _factor("memory", (above, below), at, each, "B", why)
 
 
 def _factor(
@@ -147,20 +149,24 @@ def _factor(
     at: str,
     costs: tuple[Mapping[int, float | None], Mapping[int, float | None]],
     unit: str,
+    reason: str = "",
 ) -> Factor:
+    """`reason`: why a cost, and with it the ratio, is not known, if it is not."""
     above, below = costs
     return Factor(
         name=name,
         above=servers[0],
         below=servers[1],
         at=at,
-        ratio=_over_rounds(above, below),
-        above_cost=spread(list(above.values()), unit),
-        below_cost=spread(list(below.values()), unit),
+        ratio=_over_rounds(above, below, reason),
+        above_cost=spread(list(above.values()), unit, reason),
+        below_cost=spread(list(below.values()), unit, reason),
     )
 
 
-def _over_rounds(above: Mapping[int, float | None], below: Mapping[int, float | None]) -> Spread:
+def _over_rounds(
+    above: Mapping[int, float | None], below: Mapping[int, float | None], reason: str = ""
+) -> Spread:
     """Ratio over the rounds in which both were measured."""
     rounds = sorted(set(above) & set(below))
-    return ratio([above[number] for number in rounds], [below[number] for number in rounds])
+    return ratio([above[number] for number in rounds], [below[number] for number in rounds], reason)

@@ -7,10 +7,10 @@ is shown, and is in no headline.
 from collections.abc import Collection
 
 from harness.analysis import flows
-from harness.analysis.core_time import core_seconds, engine_busy_share, has_peer
+from harness.analysis.core_time import engine_busy_share, has_peer, kernel_seconds, sum_of
 from harness.analysis.readings import Readings
 
-BUSY_LIMIT = 0.90  # of a core: beyond it the server has no time left for a burst
+BUSY_LIMIT = 0.90  # of a core, by the server: beyond it there is no time left for a burst
 LOST_LIMIT = 0.005  # of the connections, as the partial drop rate of a search allows
 
 
@@ -35,10 +35,9 @@ def _busy(seen: Readings, cpus: Collection[int], spins: bool) -> list[str]:
     length = seen.trial.phases["sustain"].length
     found = []
     for cpu in cpus:
-        spent = core_seconds(seen, cpu, "sustain")
-        busy = None if spent is None or spent.idle is None else 1 - spent.idle / length
-        if busy is not None and busy > BUSY_LIMIT:
-            found.append(f"core {cpu} was {busy:.0%} busy")
+        own = sum_of(kernel_seconds(seen, (cpu,)).values())  # other programs are a disturbance
+        if own is not None and own / length > BUSY_LIMIT:
+            found.append(f"it took {own / length:.0%} of core {cpu}")
     return found
 
 

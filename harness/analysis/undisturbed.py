@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from harness.analysis.core_time import own_series
+from harness.analysis.core_time import has_peer, own_series
 from harness.analysis.flows import completed_rate, is_http, kept_up
 from harness.analysis.readings import Readings
 from harness.analysis.slowed import SLOWED_LIMIT, least_seconds, slowed_share
@@ -40,8 +40,8 @@ class Undisturbed(NamedTuple):
 
 
 def undisturbed(seen: Readings, cpus: Collection[int]) -> Undisturbed | None:
-    """None of a trial that was not read often, of one of a search, which is judged by what it lost
-    whenever that was, and where the server did not keep up with its load.
+    """None of a trial that was not read often, as one of a TRex is not, of one of a search, which is
+    judged by what it lost whenever that was, and where the server did not keep up with its load.
 
     What such a server completes is less while it is slowed, and when it did is not known.
     """
@@ -52,6 +52,8 @@ def _undisturbed(seen: Readings, cpus: Collection[int]) -> Undisturbed | None:
     own, edges = own_series(seen, cpus), _edges(seen, cpus)
     rate, offered = completed_rate(seen), seen.trial.offered_cps
     if is_http(seen.trial) or not offered or rate is None or not kept_up(rate, offered):
+        return None
+    if has_peer(seen) and "busy" not in own:
         return None
     if not own or len(edges) < 2:
         return None

@@ -1,10 +1,12 @@
 """What a generator or a peer says of itself over its control plane: counters, cycles, memory pools.
 
-TRex has the counters alone. Figures that its API lacks are unknown there, never 0.
+TRex has the counters, and an account of its data cores' time (`TrexTime`). Figures that its API
+lacks are unknown there, never 0.
 """
 
 import time
-from collections.abc import Iterable
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Protocol
 
 from harness.model import Collector, Kind, Metric, Sample
@@ -16,6 +18,17 @@ BUSY_TIME = Metric("engine.busy_time", "s", Kind.COUNTER, f"RPC {CPU_METHOD} bus
 WHOLE_TIME = Metric("engine.time", "s", Kind.COUNTER, f"RPC {CPU_METHOD} total_cycles / tsc_hz")
 SENDING_TIME = Metric(
     "engine.sending_time", "s", Kind.COUNTER, f"RPC {CPU_METHOD} sending_cycles / tsc_hz"
+)
+UTILIZATION = "get_utilization"  # of TRex, in percent
+TREX_BUSY_TIME = Metric(
+    "engine.busy_time", "s", Kind.COUNTER, f"TRex {UTILIZATION} cpu history, newest, over time"
+)
+TREX_WHOLE_TIME = Metric(
+    "engine.time", "s", Kind.COUNTER, f"TRex {UTILIZATION}: time between reads"
+)
+SHARED_CORE = (
+    "TRex has control and data on one core, where its account of its own work does not hold, and "
+    "the time of its threads holds their polling"
 )
 IN_USE = Metric("engine.pool_in_use", "B", Kind.GAUGE, f"RPC {MEMORY_METHOD} in_use x object_bytes")
 OBJECTS = Metric("engine.pool_objects", "1", Kind.GAUGE, f"RPC {MEMORY_METHOD} in_use")
@@ -104,6 +117,66 @@ class EngineTime(Collector):
             samples.append(SENDING_TIME.sample(now, core["sending_cycles"] / rate, **labels))
             samples.append(WHOLE_TIME.sample(now, core["total_cycles"] / rate, **labels))
         return samples
+
+
+class TrexTime(Collector):
+    """Time of a TRex's data cores by TRex's own account, as counters.
+
+    Its control thread looks at each data thread some 100 times a second, and tells for each second
+    in how many per cent of the looks it was at work, cut to whole ones (src/utils/utl_cpuu.cpp,
+    handle_fast_path of src/main_dpdk.cpp). So a figure of 10 s is known to about 1.5 % of a core.
+
+    `cpus`: the Linux CPUs of the data cores. Empty where they share one with that control thread,
+    which then can look only while they do nothing: their work is unknown, and what the kernel
+    says of the thread holds its polling.
+    """
+
+    metrics = (TREX_BUSY_TIME, TREX_WHOLE_TIME)
+
+    def __init__(
+        self,
+        engine: str,
+        client: EngineClient,
+        cpus: Sequence[int],
+        clock: Callable[[], float] = time.monotonic,
+    ):
+        self.name = f"{engine} utilization"
+        self._client = client
+        self._labels = {"engine": engine}
+        self._cpus = cpus
+        self._clock = clock
+        self._busy: dict[int, float] = defaultdict(float)
+        self._began = self._last = clock()
+
+    def read(self) -> list[Sample]:
+        """Of each data core: its busy time, and all its time."""
+        if not self._cpus:
+            now, reason = self._clock(), f"{SHARED_CORE}: give it two cores or more"
+            return [metric.unknown(now, reason, **self._labels) for metric in self.metrics]
+        answer, now = self._client.call(UTILIZATION, {}), self._clock()
+        passed, self._last = now - self._last, now
+        samples = []
+        for core, (cpu, each) in enumerate(zip(self._cpus, answer["cpu"], strict=False)):
+            self._busy[core] += each["history"][0] / 100 * passed
+            labels = {**self._labels, "core": str(core), "cpu": str(cpu)}
+            samples.append(TREX_BUSY_TIME.sample(now, self._busy[core], **labels))
+            samples.append(TREX_WHOLE_TIME.sample(now, now - self._began, **labels))
+        return samples
+
+
+def engine_time(
+    engine: str,
+    client: EngineClient,
+    data_cpus: Sequence[int],
+    clock: Callable[[], float] = time.monotonic,
+) -> Collector:
+    """What reads the time of an engine's cores, by the methods that it has.
+
+    `data_cpus`: of a TRex, the CPUs of its data threads that are theirs alone.
+    """
+    if client.supports(UTILIZATION) and not client.supports(CPU_METHOD):
+        return TrexTime(engine, client, data_cpus, clock)
+    return EngineTime(engine, client)
 
 
 def _lacking(method: str, labels: dict[str, str], *metrics: Metric) -> Iterable[Sample]:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.collect.cpu_account import Detail
-from harness.collect.engine import SCHEDULE_METHOD, Engine, EngineTime
+from harness.collect.engine import SCHEDULE_METHOD, Engine, engine_time
 from harness.collect.latency import Latency
 from harness.collect.sampler import Sampler
 from harness.experiment.progress import Progress
@@ -85,7 +85,7 @@ def open_session(
             collectors = [
                 *machine_collectors(bed.server_namespace, bed.cpus.server, processes, detail),
                 Engine("generator", client),
-                EngineTime("generator", client),
+                engine_time("generator", client, config.data_cpus),
                 Latency(client),
                 *server.own_collectors(),
             ]

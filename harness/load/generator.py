@@ -7,6 +7,8 @@ import time
 from pathlib import Path
 from typing import Any, Self
 
+import psutil
+
 from harness.errors import StackcostError
 from harness.load.listening import listens
 from harness.load.process import Spawn, last_lines, spawn_here
@@ -88,6 +90,13 @@ class Generator:
         if self._process is None:
             raise StackcostError(f"{self.config.name} is not started")
         return self._process.pid
+
+    @property
+    def process_ids(self) -> dict[str, int]:
+        """Process ids by role: the program started, and all that it has started."""
+        started = psutil.Process(self.process_id)
+        children = (each.pid for each in started.children(recursive=True))
+        return {"engine": started.pid} | {f"engine-{at}": pid for at, pid in enumerate(children, 1)}
 
     def start(self) -> None:
         """Write the configuration, start, and return once the RPC port listens.

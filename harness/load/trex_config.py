@@ -52,6 +52,11 @@ class TrexConfig:
         """Data threads for each pair of ports, TRex's -c; control has the first CPU to itself."""
         return max(1, (len(self.cpus) - 1) // (len(self.ports) // 2))
 
+    @property
+    def data_cpus(self) -> Sequence[int]:
+        """CPUs that TRex's data threads have to themselves; none where all is on one."""
+        return self.cpus[1:]
+
     def write(self, path: Path, for_trex: bool) -> None:
         """Write the file. Keys: TRex's src/platform_cfg.cpp and "Platform YAML" in its manual."""
         configuration: dict[str, Any] = {

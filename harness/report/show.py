@@ -12,13 +12,16 @@ from harness.report.tables import TextTable
 
 def show(*things: str | TextTable | Figure | None) -> None:
     """Text as Markdown, a table as HTML, a figure as inline SVG; None, empty text and empty tables
-    are left out, so that a cell may name what only some runs have.
+    are left out, so that a cell may name what only some runs have. A table in which nothing is
+    known is one sentence.
     """
     for thing in things:
         if isinstance(thing, str) and thing:
             display(Markdown(thing))  # type: ignore[no-untyped-call]
         elif isinstance(thing, Figure):
             display(HTML(as_svg(thing)))  # type: ignore[no-untyped-call]
+        elif isinstance(thing, TextTable) and thing.sentence:
+            display(Markdown(thing.sentence))  # type: ignore[no-untyped-call]
         elif isinstance(thing, TextTable) and thing.rows:
             display(HTML(as_html(thing)))  # type: ignore[no-untyped-call]
 

@@ -28,10 +28,10 @@ def print_summary(summary: Summary, console: Console) -> None:
     """
     tests = series(summary)
     if tests:
-        console.print(draw(tests_table(tests, summary)))
+        _print_table(tests_table(tests, summary), console)
         for table in (tls_table(tls_pairs(summary)), clients_table(summary)):
             if table.rows:
-                console.print(draw(table))
+                _print_table(table, console)
         _print_rates_and_disk(summary, console)
         for system, why in summary.not_measured.items():
             console.print(f"not measured: {system}: {why}", highlight=False, markup=False)
@@ -40,13 +40,13 @@ def print_summary(summary: Summary, console: Console) -> None:
         return
     if found := loads_found(summary):
         console.print(found, highlight=False, markup=False)
-    console.print(draw(load_table(summary)))
-    console.print(draw(latency_table(summary)))
+    _print_table(load_table(summary), console)
+    _print_table(latency_table(summary), console)
     memory = memory_table(summary)
     if memory.rows:
-        console.print(draw(memory))
+        _print_table(memory, console)
     if len(summary.factors) > len(FACTORS):
-        console.print(draw(cost_table(summary)))
+        _print_table(cost_table(summary), console)
     else:
         _print_factors(summary, console)
     _print_doubts(summary, console)
@@ -55,12 +55,12 @@ def print_summary(summary: Summary, console: Console) -> None:
 def _print_rates_and_disk(summary: Summary, console: Console) -> None:
     """What rates past a ceiling do to users, and a cold disk to a cache, where either was asked."""
     if past_ceiling.at_rates(summary):
-        console.print(draw(past_ceiling.latency_at_rates(summary)))
+        _print_table(past_ceiling.latency_at_rates(summary), console)
         console.print(past_ceiling.collapse(summary), highlight=False, markup=False)
     if disk_cache.is_cache(summary):
-        console.print(draw(disk_cache.cache_table(summary)))
+        _print_table(disk_cache.cache_table(summary), console)
     elif past_ceiling.at_rates(summary):
-        console.print(draw(past_ceiling.process_memory(summary)))
+        _print_table(past_ceiling.process_memory(summary), console)
 
 
 def _print_factors(summary: Summary, console: Console) -> None:
@@ -72,6 +72,14 @@ def _print_factors(summary: Summary, console: Console) -> None:
         )
         if found.without_sending.median is not None:
             console.print(f"  {WITHOUT_SENDING}: {factor(found.without_sending)}", highlight=False)
+
+
+def _print_table(text: TextTable, console: Console) -> None:
+    """A table, or the sentence that says that nothing of it is known."""
+    if text.sentence:
+        console.print(text.sentence, highlight=False, markup=False)
+    else:
+        console.print(draw(text))
 
 
 def draw(text: TextTable) -> Table:

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Self
 
-from harness.collect.engine import Engine, EngineTime
+from harness.collect.engine import Engine, engine_time
 from harness.errors import StackcostError
 from harness.load.client import TrexClient
 from harness.load.generator import Generator
@@ -108,15 +108,18 @@ class AstfPeer(Server):
 
     def own_collectors(self) -> list[Collector]:
         """What the engine says of itself."""
-        return [Engine("peer", self.client), EngineTime("peer", self.client)]
+        if self._generator is None:
+            return []
+        data_cpus = self._generator.config.data_cpus
+        return [Engine("peer", self.client), engine_time("peer", self.client, data_cpus)]
 
     def processes(self) -> dict[str, int]:
-        """The engine, and the kernel threads that do its interface's receive work."""
+        """The engine's, and the kernel threads that do its interface's receive work."""
         if self._generator is None:
             return {}
         polls = self._steering.poll_threads if self._steering else ()
         return {
-            "engine": self._generator.process_id,
+            **self._generator.process_ids,
             **{f"receive-poll-{i}": thread for i, thread in enumerate(polls)},
         }
 

@@ -64,7 +64,7 @@ def test_peer_counts_its_pools_and_shows_its_process_beside_them() -> None:
 
 def test_a_round_that_lacks_a_kind_has_no_total() -> None:
     short = {name: size for name, size in KERNEL.items() if name != "process.pss"}
-    totals = bytes_per_flow(holds(KERNEL, 1) + holds(short, 2), {})
+    totals = bytes_per_flow(holds(KERNEL, 1) + holds(short, 2), {}).by_round
     assert totals[1] == pytest.approx(4120)
     assert totals[2] is None
 

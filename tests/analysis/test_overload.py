@@ -12,7 +12,7 @@ from harness.report.answers import cpu_answer
 from harness.report.opened import OpenedRuns
 from harness.report.story import reading
 from tests.analysis.runs import CONTEXT
-from tests.analysis.trials import load_trial
+from tests.analysis.trials import add_other_program, load_trial
 from tests.report.opened import opened_costs
 
 CPUS = (1,)
@@ -62,7 +62,10 @@ def test_a_trial_tells_itself_that_its_server_was_past_the_ceiling() -> None:
     (drowned,) = (
         t for t in over_rounds(4000, drowned=(4000,), rounds=1) if t.server != "astf-peer"
     )
-    assert signs(drowned) == ["core 1 was 98% busy"]
+    assert signs(drowned) == ["it took 98% of core 1"]
+    beside = load_trial()
+    add_other_program(beside, 8.5)
+    assert signs(beside) == [], "other programs are a disturbance, and no ceiling of the server's"
     busy_peer = load_trial("astf-peer", microseconds={"busy": 950.0})
     assert signs(busy_peer) == ["its loop did work 95% of the time"], "a polling core is never idle"
 
@@ -87,7 +90,7 @@ def test_without_a_load_below_the_ceiling_the_factor_is_unknown_and_says_why() -
     assert factor.ratio.median is None and factor.above_cost.median is None
     assert factor.ratio.reason == (
         "past the ceiling at every load that both met: at 4,000 connections/s nginx/kernel "
-        "(core 1 was 98% busy)"
+        "(it took 98% of core 1)"
     )
 
 

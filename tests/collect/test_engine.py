@@ -2,8 +2,11 @@
 
 from typing import Any
 
-from harness.collect.engine import Engine, EngineTime
+import pytest
+
+from harness.collect.engine import Engine, EngineTime, engine_time
 from harness.model import Sample
+from tests.collect.trex import TrexStandIn
 
 TRAFFIC = {"traffic": {"client": {"tcps_closed": 12, "epoch_name": "x"}, "server": {}}}
 ANSWERS: dict[str, Any] = {
@@ -70,6 +73,28 @@ def test_starts_are_told_by_outcome() -> None:
     samples = read("generator", Client(*ANSWERS))
     starts = {s.labels["outcome"]: s.value for s in samples if s.metric == "engine.starts"}
     assert starts == {"intended": 90, "opened": 88, "late": 7, "unsent": 2}
+
+
+def test_trexs_own_account_becomes_seconds_of_its_data_cores() -> None:
+    trex, now = TrexStandIn([10, 0]), iter([100.0, 102.0, 103.0])
+    collector = engine_time("peer", trex, (2, 3), lambda: next(now))
+    collector.read()
+    trex.busy = [50, 1]
+    samples = collector.read()
+    seconds = {(s.metric, s.labels["core"]): s.value for s in samples}
+    assert seconds == {
+        ("engine.busy_time", "0"): pytest.approx(0.1 * 2 + 0.5),
+        ("engine.busy_time", "1"): pytest.approx(0.01),
+        ("engine.time", "0"): 3.0,
+        ("engine.time", "1"): 3.0,
+    }
+    assert {s.labels["cpu"] for s in samples} == {"2", "3"}
+
+
+def test_a_trex_on_one_core_does_not_know_its_own_time() -> None:
+    samples = engine_time("generator", TrexStandIn([10]), ()).read()
+    assert {s.value for s in samples} == {None}
+    assert all("give it two cores or more" in s.reason for s in samples)
 
 
 def test_what_trex_lacks_is_unknown_not_zero() -> None:

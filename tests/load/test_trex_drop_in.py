@@ -24,6 +24,7 @@ def test_trex_is_started_as_its_manual_says(trex_folder: Path, tmp_path: Path) -
         assert generator.describe()["program"] == "t-rex-64"
         child = int((trex_folder / "child").read_text())
         assert alive(child)
+        assert child in generator.process_ids.values(), "its figures are of the real program"
     assert not alive(child)
     assert not alive(generator.process_id)
 

@@ -1,6 +1,6 @@
 """What a connection costs and how long it takes, at every load."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from harness.analysis.spread import Spread
 from harness.analysis.summary import PUBLISHED_TCP, Level, Summary
@@ -103,4 +103,14 @@ def latency_table(summary: Summary) -> TextTable:
             for group, kinds in level.latency.items()
             for kind, percentiles in kinds.items()
         ],
+        named=3,
+        reason=next((each.reason for each in _percentiles(summary) if each.reason), ""),
     )
+
+
+def _percentiles(summary: Summary) -> Iterator[Spread]:
+    for server in summary.servers:
+        for level in server.levels:
+            for kinds in level.latency.values():
+                for percentiles in kinds.values():
+                    yield from percentiles.values()
