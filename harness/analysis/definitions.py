@@ -43,7 +43,8 @@ DEFINITIONS = {
         unit="us",
         definition="time that a polling peer's loop spent in iterations that did work, per "
         "completed connection; iterations that found nothing are idle and left out",
-        source="the peer's own time stamp counter: stackcost_get_cpu",
+        source="the peer's own time stamp counter: stackcost_get_cpu; of a TRex its own account of "
+        "its data cores: get_utilization",
     ),
     "server_cpu.sending": Definition(
         unit="us",

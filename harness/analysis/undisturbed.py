@@ -40,7 +40,7 @@ class Undisturbed(NamedTuple):
 
 
 def undisturbed(seen: Readings, cpus: Collection[int]) -> Undisturbed | None:
-    """None of a trial that was not read often, as one of a TRex is not, of one of a search, which is
+    """None of a trial that was not read often, as a TRex's is not, of one of a search, which is
     judged by what it lost whenever that was, and where the server did not keep up with its load.
 
     What such a server completes is less while it is slowed, and when it did is not known.

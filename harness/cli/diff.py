@@ -28,6 +28,8 @@ def diff(
         console.print(f"distrusted trials: {found.flagged[0]} of A, {found.flagged[1]} of B")
     for line in found.corrected:
         console.print(f"corrected: {line}", highlight=False, markup=False)
+    for line in found.not_compared:
+        console.print(f"not compared: {line}", highlight=False, markup=False)
     for line in found.machine:
         console.print(f"differs too: {line}", highlight=False, markup=False)
     console.print(sentence(found), style="bold", highlight=False, markup=False, soft_wrap=True)

@@ -45,6 +45,7 @@ class Difference(BaseModel):
 
     `flagged`: distrusted trials of A and B. `machine`: what was different besides. `corrected`: in
     words, what was taken off from figures of B and A, whose values in `comparisons` are without it.
+    `not_compared`: what could not be, and why.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -56,6 +57,7 @@ class Difference(BaseModel):
     flagged: tuple[int, int]
     machine: list[str]
     corrected: list[str] = []
+    not_compared: list[str] = []
 
 
 def difference(a: Side, b: Side) -> Difference:
@@ -85,6 +87,27 @@ def difference(a: Side, b: Side) -> Difference:
         ),
         machine=differences(a.manifest.machine, b.manifest.machine),
         corrected=[line for each in found for line in _words(each)],
+        not_compared=[
+            line for of_a, of_b in systems if (line := _no_common_load(a, of_a, b, of_b))
+        ],
+    )
+
+
+def _no_common_load(a: Side, of_a: str, b: Side, of_b: str) -> str:
+    """That CPU cannot be compared, as no load is in common; empty when one is, or one has none.
+
+    What a connection costs depends on the load, so shares of two ceilings are not the same load.
+    """
+    loads = [
+        {level.offered_cps for s in side.summary.servers if s.name == name for level in s.levels}
+        for side, name in ((a, of_a), (b, of_b))
+    ]
+    if not all(loads) or loads[0] & loads[1]:
+        return ""
+    one, other = (", ".join(f"{load:,.0f}" for load in sorted(each)) for each in loads)
+    return (
+        f"CPU per connection: A has {of_a} at {one} connections/s, B has {of_b} at {other}; give "
+        "both the same load.offered_cps"
     )
 
 

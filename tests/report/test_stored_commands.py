@@ -56,6 +56,19 @@ def test_a_run_against_itself_shows_no_difference(run: RunFolder) -> None:
     assert "no difference shown in 4 figures" in said.splitlines()[-1]
 
 
+def test_costs_at_different_loads_are_not_compared_and_that_is_said(tmp_path: Path) -> None:
+    trials = compared(rounds=1)
+    one = store(tmp_path / "a", trials)
+    for trial in trials:
+        trial.offered_cps *= 1.1
+    other = store(tmp_path / "b", trials)
+    told = " ".join(stackcost("diff", str(one.path), str(other.path)).split())
+    assert (
+        "not compared: CPU per connection: A has nginx/kernel at 1,000, 2,000 connections/s, B has "
+        "nginx/kernel at 1,100, 2,200; give both the same load.offered_cps"
+    ) in told
+
+
 def test_a_system_that_is_not_there_is_named_with_those_that_are(run: RunFolder) -> None:
     with pytest.raises(StackcostError, match="no system 'other'") as caught:
         stackcost("diff", f"{run.path}#other", str(run.path))
