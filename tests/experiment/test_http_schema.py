@@ -79,7 +79,7 @@ def test_the_cookbook_has_every_test_of_its_tables_for_every_system() -> None:
         ("body_bytes: 1000 }", "body_bytes: 1000, rates: [100] }", "only h2load keeps to rates"),
         ("program: wrk\n", "program: ab\n  x: 1\n", "http.x"),
         ("measures: connections, body_bytes: 0 }", "body_bytes: 0 }", "measures"),
-        ("http:\n  program: wrk", "load: {profile: x.py}\nhttp:\n  program: wrk", "load.offered"),
+        ("http:\n  program: wrk", "load: {profile: x.py}\nhttp:\n  program: wrk", "load.warm_up_s"),
     ],
 )
 def test_what_is_wrong_is_told(tmp_path: Path, old: str, new: str, told: str) -> None:
