@@ -21,6 +21,7 @@ BUSY_LIMIT = 0.80  # of the generator's cores, as CSIT keeps its own
 # beside the generator makes 1 to 2 % late where both share a core, by a tick of the kernel's.
 LATE_LIMIT = 0.03
 FOREIGN_LIMIT = 0.02  # of the server's cores, taken by other programs
+SUSPENDED_LIMIT_S = 0.1
 STEAL_LIMIT = 0.01  # of all cores' time
 VARIATION_LIMIT = 0.05  # of the rate in the sustain window, by seconds; RFC 9411 as below
 RATE_TOLERANCE = 0.05  # completed against offered, as RFC 9411 section 7 asks of the sustain phase
@@ -60,7 +61,7 @@ def disturbances(seen: Readings, server_cpus: Collection[int]) -> list[str]:
     Such a trial says little of the server, so it is worth repeating.
     """
     trial, phase = seen.trial, main_phase(seen.trial)
-    found = generator_limits(seen)
+    found = generator_limits(seen) + suspended(trial)
     if not is_hold(trial):  # for flows held open it matters how many there are, not when they came
         found += late_starts(seen)
     steal = core_time.steal_share(seen, phase)
@@ -72,6 +73,14 @@ def disturbances(seen: Readings, server_cpus: Collection[int]) -> list[str]:
     if not is_hold(trial):
         found += _slowed(seen, server_cpus)
     return found + _moved_limits(seen)
+
+
+def suspended(trial: Trial) -> list[str]:
+    """Whether the machine slept during the trial; older trials do not say."""
+    asleep = trial.load.get("suspended_s", 0.0)
+    if asleep <= SUSPENDED_LIMIT_S:
+        return []
+    return [f"the machine was suspended for {asleep:.1f} s"]
 
 
 def _slowed(seen: Readings, server_cpus: Collection[int]) -> list[str]:

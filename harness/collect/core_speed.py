@@ -18,6 +18,7 @@ from collections.abc import Collection
 from pathlib import Path
 
 from harness.errors import StackcostError
+from harness.liveness import check_lives
 from harness.model import Collector, Kind, Metric, Sample
 from harness.testbed.namespace import compile_program, end_group
 
@@ -29,6 +30,7 @@ LOAD_TIME = Metric("core.load_time", "s", Kind.COUNTER, WORK)
 CALL_TIME = Metric("core.call_time", "s", Kind.COUNTER, WORK)
 WORK_LEAST = Metric("core.work_least", "s", Kind.GAUGE, WORK)
 LOADS, CALLS = 16, 2  # kLoads and kCalls of core_speed.c
+LOOKS = 100_000  # the program writes for less than a microsecond, 20 times a second
 NANOSECOND = 1e-9
 NONE_YET = 2**64 - 1
 
@@ -68,8 +70,7 @@ class CoreSpeed(Collector):
         """Of each core: how often the works were done, and how long they took."""
         samples = []
         for cpu, (process, speed) in self._programs.items():
-            if process.poll() is not None:
-                raise StackcostError(f"its program on core {cpu} has ended")
+            check_lives(process.pid, f"its program on core {cpu} does not run: it")
             seen, now = _settled(speed), time.monotonic()
             labels = {"cpu": str(cpu)}
             samples.append(WORK_TIME.sample(now, seen.sum_ns * NANOSECOND, **labels))
@@ -114,9 +115,10 @@ def _started(program: Path, cpu: int) -> tuple[subprocess.Popen[bytes], Speed]:
 
 
 def _settled(speed: Speed) -> Speed:
-    """A copy that was not being written meanwhile."""
-    while True:
+    """A copy that was not being written meanwhile; StackcostError when there is none to be had."""
+    for _ in range(LOOKS):
         before = speed.version
         copy = Speed.from_buffer_copy(speed)
         if before % 2 == 0 and speed.version == before:
             return copy
+    raise StackcostError("its program was halted while it wrote")

@@ -14,6 +14,10 @@ from harness.collect.cpu import online_cpus
 from harness.errors import StackcostError
 from harness.model import Collector, Sample
 
+# For all collectors at once. They take some tens of milliseconds; one that asks a server which does
+# not answer gives up after 5 s, one that asks a generator after 12 s.
+READ_LIMIT_S = 60.0
+
 
 class Sampler:
     """A context manager: inside, a thread reads the collectors every `interval_s` seconds.
@@ -32,6 +36,7 @@ class Sampler:
         self._often: tuple[Collection[str], float] = ((), math.inf)
         self._cpus = cpus
         self._failed: dict[str, str] = {}
+        self._reading = "none"
         self._requests: queue.Queue[Future[list[Sample]] | None] = queue.Queue()
         self._thread = threading.Thread(target=self._run, name="sampler", daemon=True)
 
@@ -44,13 +49,19 @@ class Sampler:
 
     def __exit__(self, *_: object) -> None:
         self._requests.put(None)
-        self._thread.join()
+        self._thread.join(READ_LIMIT_S)  # a daemon thread: one that hangs ends with the program
 
     def read_now(self) -> list[Sample]:
         """Read everything and return it once it is read; for the edges of a window."""
         request: Future[list[Sample]] = Future()
         self._requests.put(request)
-        return request.result()
+        try:
+            return request.result(READ_LIMIT_S)
+        except TimeoutError:
+            raise StackcostError(
+                f"reading did not end within {READ_LIMIT_S:g} s: the collector "
+                f"{self._reading!r} hangs"
+            ) from None
 
     def read_often(self, names: Collection[str], interval_s: float) -> None:
         """From the next reading on, read the collectors of these names at this interval, too."""
@@ -92,6 +103,7 @@ class Sampler:
             self._failed[collector.name] = str(error)
 
     def _read(self, collector: Collector) -> list[Sample]:
+        self._reading = collector.name
         reason = self._failed.get(collector.name)
         if reason is None:
             try:

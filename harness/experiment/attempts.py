@@ -1,9 +1,11 @@
 """How a run keeps its trials: each is stored whatever ended it, and made again when disturbed."""
 
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TypeVar
 
+from harness.analysis.checks import suspended
 from harness.errors import StackcostError
 from harness.experiment.server_session import ServerSession
 from harness.model import Trial
@@ -22,9 +24,12 @@ def storing(run: RunFolder, session: ServerSession, trial: Trial) -> Iterator[No
     if state := session.server.before_trial():
         trial.load["before"] = state
     session.look("before")
+    asleep = _asleep_s()
     try:
         yield
         session.check_parts()
+        trial.load["suspended_s"] = _asleep_s() - asleep
+        trial.flags += suspended(trial)
         _mark_carrier(session, trial)
     except BaseException as error:
         trial.flags.append("cut short")
@@ -35,6 +40,11 @@ def storing(run: RunFolder, session: ServerSession, trial: Trial) -> Iterator[No
     finally:
         if trial.samples:
             run.add_trial(trial)
+
+
+def _asleep_s() -> float:
+    """Seconds since boot in which the machine was suspended (clock_gettime(2), CLOCK_BOOTTIME)."""
+    return time.clock_gettime(time.CLOCK_BOOTTIME) - time.clock_gettime(time.CLOCK_MONOTONIC)
 
 
 def _mark_carrier(session: ServerSession, trial: Trial) -> None:

@@ -4,13 +4,12 @@ from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
-from ruamel.yaml import YAML
-from ruamel.yaml.error import MarkedYAMLError
 
 from harness.errors import StackcostError
 from harness.experiment.profile_load import NO_PROFILE
 from harness.experiment.schema import Experiment
 from harness.experiment.shares import SHARED
+from harness.yaml_file import read_yaml
 from servers.registry import server_class
 
 Location = tuple[int | str, ...]
@@ -23,31 +22,13 @@ def load_experiment(path: Path, quick: bool = False, share_cores: bool = False) 
     Both forms are checked whichever is wanted, so a fault in one does not wait for its day.
     Profile paths are relative to the file. Raises StackcostError naming file and line.
     """
-    document = _parse(path)
+    document = read_yaml(path, "the experiment", "rt")
     if share_cores and isinstance(document, dict):
         document["cores"] = SHARED
     short: Any = document.pop("quick", None) if isinstance(document, dict) else None
     full_form = _validate(path, document, {})
     quick_form = full_form if short is None else _validate(path, document, short)
     return quick_form if quick else full_form
-
-
-def _parse(path: Path) -> Any:
-    try:
-        text = path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise StackcostError(
-            f"cannot read the experiment {path}: {error.strerror}",
-            "name one that exists: ls experiments/",
-        ) from error
-    except UnicodeDecodeError as error:
-        raise StackcostError(f"{path} is not a text file in UTF-8") from error
-    try:
-        return YAML(typ="rt").load(text)
-    except MarkedYAMLError as error:
-        mark = error.problem_mark
-        line = mark.line + 1 if mark else 1
-        raise StackcostError(f"{path} line {line}: not YAML: {error.problem}") from error
 
 
 def _validate(path: Path, document: Any, short: Any) -> Experiment:

@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import psutil
-
 from harness.collect.core_speed import CoreSpeed
 from harness.collect.cpu import CpuTime
 from harness.collect.cpu_account import CpuAccount, Detail
@@ -24,6 +22,7 @@ from harness.errors import StackcostError
 from harness.experiment.progress import Progress
 from harness.experiment.schema import Experiment
 from harness.experiment.task import task_of
+from harness.liveness import check_lives
 from harness.model import Collector, Sample
 from harness.patience import patience
 from harness.stack import KERNEL, Stack, stack_of
@@ -62,14 +61,13 @@ class ServerSession:
         self.progress.say(f"{self.where}: {what}")
 
     def check_parts(self) -> None:
-        """StackcostError naming the part that has ended by itself."""
+        """StackcostError naming the part that has ended or stands still."""
         for role, process in (self.processes | self.server.depends_on()).items():
-            if not _lives(process):
-                raise StackcostError(
-                    f"{self.server.name} ended during the trial: its {role}, process "
-                    f"{process}, is gone",
-                    f"see its log below {self.folder}",
-                )
+            check_lives(
+                process,
+                f"{self.server.name} does not run: its {role}",
+                f"see its log below {self.folder}",
+            )
 
     def look(self, when: When) -> None:
         """See what carries the server's connections now; in the order of `When` in each trial."""
@@ -191,10 +189,3 @@ def machine_collectors(
         Processes(lambda: processes),
         Slab(),
     ]
-
-
-def _lives(process: int) -> bool:
-    try:
-        return psutil.Process(process).status() != psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return False

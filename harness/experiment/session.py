@@ -35,8 +35,11 @@ class Session(ServerSession):
     response_bytes: int
 
     def check_parts(self) -> None:
-        """StackcostError naming the part that has ended by itself: the generator or the server."""
+        """StackcostError naming the part that has ended or stands still: the generator, its client
+        or the server.
+        """
         self.generator.check()
+        self.client.check()
         ServerSession.check_parts(self)  # a class with slots has no zero-argument super()
 
     def tunables(self) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import IO, Any, Self
 
 from harness.errors import StackcostError
+from harness.liveness import check_lives
 from harness.load.process import Spawn, last_lines, spawn_here
 from harness.patience import on_a_slow_host, patient
 
@@ -71,6 +72,10 @@ class TrexClient:
     def process_id(self) -> int:
         """Process id of the client's process."""
         return self._process.pid
+
+    def check(self) -> None:
+        """StackcostError when the client's process has ended, or stands still."""
+        check_lives(self.process_id, "the TRex client does not run: its program")
 
     def connect(self) -> None:
         """Connect to the server; it must be serving already."""
@@ -213,7 +218,10 @@ class TrexClient:
         poll.register(output, select.POLLIN)
         while b"\n" not in self._received:
             if not poll.poll(max(0.0, deadline - time.monotonic()) * 1000):
-                self._process.kill()
+                try:
+                    self.check()  # a client that stands still is the cause, not the server
+                finally:
+                    self._process.kill()
                 raise StackcostError(
                     f"{method}: the server at {self._address} did not finish in "
                     f"{patient(CALL_LIMIT):g} s",

@@ -10,6 +10,7 @@ from typing import Any, Self
 import psutil
 
 from harness.errors import StackcostError
+from harness.liveness import check_lives, family
 from harness.load.listening import listens
 from harness.load.process import Spawn, last_lines, spawn_here
 from harness.load.trex_config import TrexConfig
@@ -121,11 +122,14 @@ class Generator:
             raise
 
     def check(self) -> None:
-        """StackcostError when it has ended by itself."""
+        """StackcostError when it has ended by itself, or when a process of it stands still."""
         status = self._process.poll() if self._process else None
         if status is not None:
             words = last_lines(self._log) or "it printed nothing"
             raise StackcostError(f"{self.config.name} ended with status {status}: {words}")
+        if self._process is not None:
+            for process in family(self._process.pid):
+                check_lives(process, f"{self.config.name} does not run: its program")
 
     def stop(self) -> None:
         """End it with all its children; may be called at any time, more than once."""

@@ -9,6 +9,7 @@ import html
 import importlib
 import importlib.util
 import sys
+import time
 import warnings
 from types import ModuleType
 
@@ -20,6 +21,7 @@ def open_trex_api() -> None:
 
     StackcostError when the client is not installed.
     """
+    _steady_clock()
     warnings.simplefilter("ignore")  # the client's escape sequences and deprecated calls
     _provide("imp", reload=importlib.reload, load_source=_load_source)  # dropped in 3.12
     _provide("cgi", escape=html.escape)  # dropped in 3.13; the bundled scapy wants this of it
@@ -33,6 +35,16 @@ def open_trex_api() -> None:
         ) from None
     importlib.import_module("trex")  # puts the bundled libraries first
     _replace_bundled_six()
+
+
+def _steady_clock() -> None:
+    """Let time.time() of this process go on by the monotonic clock.
+
+    The client's time limits are differences of time.time(): a step of the wall clock backwards
+    would make it wait for as long as the step, one forwards would end a wait at once.
+    """
+    began = time.time() - time.monotonic()
+    time.time = lambda: began + time.monotonic()
 
 
 def _provide(name: str, **contents: object) -> None:

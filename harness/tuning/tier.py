@@ -9,10 +9,9 @@ from pathlib import Path
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
-from ruamel.yaml import YAML
-from ruamel.yaml.error import MarkedYAMLError
 
 from harness.errors import StackcostError
+from harness.yaml_file import read_yaml
 
 FOLDER = Path(__file__).parent / "tiers"
 SUFFIX = ".yaml"
@@ -135,7 +134,6 @@ def tier_of(name: str) -> Tier:
             f"there is no tuning tier {name!r}", f"one of {', '.join(tier_names())}, or a file"
         )
     try:
-        text = path.read_text(encoding="utf-8")
-        return Tier.model_validate(dict(YAML(typ="safe").load(text)) | {"name": path.stem})
-    except (ValidationError, MarkedYAMLError, ValueError, TypeError) as error:
+        return Tier.model_validate(dict(read_yaml(path, "the tier")) | {"name": path.stem})
+    except (ValidationError, ValueError, TypeError) as error:
         raise StackcostError(f"{path} is no tuning tier: {error}") from error

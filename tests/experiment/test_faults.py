@@ -83,7 +83,7 @@ def end_of(run: "subprocess.Popen[str]", results: Path) -> tuple[RunFolder, str]
 
 @pytest.mark.parametrize(
     ("program", "told"),
-    [("nginx", "nginx/kernel ended during the trial"), ("astf-engine", "generator ended")],
+    [("nginx", "nginx/kernel does not run"), ("astf-engine", "generator ended")],
 )
 def test_a_program_killed_in_mid_trial_is_named(
     going: "subprocess.Popen[str]", tmp_path: Path, program: str, told: str
@@ -97,6 +97,44 @@ def test_a_program_killed_in_mid_trial_is_named(
     assert told in cause
     cut = [trial for trial in folder.trials() if trial.offered_cps]  # none if not begun yet
     assert all(trial.set_aside == "cut short" and trial.samples for trial in cut)
+
+
+@pytest.mark.parametrize(
+    ("program", "told"),
+    [
+        ("nginx", "nginx/kernel does not run: its master, process"),
+        ("astf-engine", "generator does not run: its program, process"),
+        ("harness.load.client_process", "the TRex client does not run: its program, process"),
+    ],
+    ids=["server", "generator", "client"],
+)
+def test_a_program_that_stands_still_is_named_in_bounded_time(
+    going: "subprocess.Popen[str]", tmp_path: Path, program: str, told: str
+) -> None:
+    time.sleep(0.7)
+    found = [
+        each
+        for each in psutil.Process(going.pid).children(recursive=True)
+        if program in (each.name(), *each.cmdline())
+    ]
+    assert found
+    for process in found:
+        process.suspend()
+    _, cause = end_of(going, tmp_path / "results")
+    assert told in cause and cause.endswith("is stopped: a signal or a debugger halted it")
+
+
+def test_a_collector_that_stands_still_is_named_and_the_run_goes_on(
+    going: "subprocess.Popen[str]", tmp_path: Path
+) -> None:
+    for process in programs(going, "core_speed"):
+        process.suspend()
+    _, errors = going.communicate(timeout=60)
+    assert going.returncode == 0, errors
+    trial = run_folder(tmp_path / "results").trials()[-1]
+    halted = [each for each in trial.samples if each.metric == "core.work_time" and not each.value]
+    assert any("core speed: its program on core" in each.reason for each in halted)
+    assert any("core speed: its program on core" in flag for flag in trial.flags)
 
 
 def test_a_disturbed_trial_is_made_once_more_and_is_in_no_figure(
