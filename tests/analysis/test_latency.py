@@ -37,3 +37,10 @@ def test_the_table_shows_known_and_unknown() -> None:
     rows = {row[0]: row for row in table.rows if row[2].endswith("completion")}
     assert rows["nginx/kernel"][2:] == ("web: completion", "100", "100", "100", "100", "100")
     assert rows["astf-peer"][3:] == ("n/a",) * 5
+
+
+def test_with_tcp_as_published_the_table_says_that_nagle_is_in_it() -> None:
+    today = summarise([trial(100)], CONTEXT)
+    published = latency_table(today.model_copy(update={"tcp": "published"}))
+    assert "may wait for a delayed ACK of 100 ms (Nagle)" in published.title
+    assert "Nagle" not in latency_table(today).title

@@ -38,7 +38,7 @@ def test_the_terminal_shows_both_servers_and_both_factors(answered: tuple[RunFol
     assert "checks: 54 hold, 0 fail, 18 not possible" in text
 
 
-def test_an_answer_says_what_its_loads_are_shares_of_and_what_nagle_does_to_latency() -> None:
+def test_an_answer_says_what_its_loads_are_shares_of() -> None:
     summary = summarise(compared(1), replace(CONTEXT, ceilings={"nginx/kernel": 4000.0}))
     said = printed(summary)
     assert (
@@ -47,10 +47,7 @@ def test_an_answer_says_what_its_loads_are_shares_of_and_what_nagle_does_to_late
     ) in said
     assert "at 2,000 connections/s, 50% of what nginx/kernel holds" in said
     assert "4,000 connections/s" in opening(summary)
-    assert "Nagle" not in said
-    published = summary.model_copy(update={"tcp": "published", "ceilings": {}})
-    said = printed(published)
-    assert "wait for a delayed ACK of 100 ms (Nagle)" in said and "Before the first" not in said
+    assert "Before the first" not in printed(summary.model_copy(update={"ceilings": {}}))
 
 
 def printed(summary: Summary) -> str:
