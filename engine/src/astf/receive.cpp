@@ -113,7 +113,9 @@ void DataCore::World::receive_for_flows(Side side, std::span<const Frame> frames
           receive_beside_flows(side, frame);
           break;
         default:
-          ++counters[reason_of(p.kind)];
+          // A damaged frame of the latency stream is the stream's to count.
+          if (!latency_streams[index_of(side)].receive(frame, context.now))
+            ++counters[reason_of(p.kind)];
           break;
       }
     }

@@ -22,6 +22,10 @@ constexpr uint16_t kIdentifier = 0xaabb;
 constexpr uint32_t kMark = 0x12345600;
 
 constexpr Nanoseconds kFirstSent = 100 * kMillisecond;
+/// Ports are started one after another: another may have begun to send so much earlier.
+constexpr Nanoseconds kStartSpread = kSecond;
+/// By how much the clocks of two cores may differ.
+constexpr Nanoseconds kClockSkew = kMillisecond;
 /// A sender further behind than this leaves out what it missed.
 constexpr Nanoseconds kLongestDelay = 100 * kMillisecond;
 
@@ -32,6 +36,10 @@ struct Stamp {
   uint32_t sequence;
 };
 
+bool sum_is_good(const uint8_t* bytes, size_t length) {
+  return checksum_fold(checksum_add(0, bytes, length)) == 0xffff;
+}
+
 }  // namespace
 
 LatencyReport& LatencyReport::operator+=(const LatencyReport& other) {
@@ -41,12 +49,16 @@ LatencyReport& LatencyReport::operator+=(const LatencyReport& other) {
   received += other.received;
   out_of_sequence += other.out_of_sequence;
   wrong_length += other.wrong_length;
+  bad_ip_sum += other.bad_ip_sum;
+  bad_icmp_sum += other.bad_icmp_sum;
+  impossible_time += other.impossible_time;
   histogram += other.histogram;
   return *this;
 }
 
 void LatencyStream::start(const LatencyOptions& options, Nanoseconds now) {
   listening_ = true;
+  started_ = now;
   options_ = options;
   next_ = options.sends && side_ == Side::client ? now + kFirstSent : INT64_MAX;
   sequence_ = 0;
@@ -67,6 +79,9 @@ void LatencyStream::set_interval(Nanoseconds interval, Nanoseconds now) {
   if (next_ != INT64_MAX) next_ = std::min(next_, now + interval);
 }
 
+// A frame is taken for one of the stream's by its ICMP identifier or by its mark, so that damage to
+// either, or to the IP header, is still found by the checksums. They are in the frame: its sender
+// completes them, and a device that vouches for them is believed.
 bool LatencyStream::receive(const Frame& frame, Nanoseconds now) {
   if (!listening_ || frame.payload != nullptr) return false;
   const EtherType ethernet = read_ethernet(frame);
@@ -74,15 +89,34 @@ bool LatencyStream::receive(const Frame& frame, Nanoseconds now) {
     return false;
   const uint8_t* const ip = frame.head + ethernet.length;
   const uint8_t* const icmp = ip + kIpv4Length;
-  if (ip[0] != 0x45 || ip[9] != kIcmp || (icmp[0] != kEchoRequest && icmp[0] != kEchoReply) ||
-      load_be<uint16_t>(icmp + 4) != kIdentifier)
-    return false;
   Stamp stamp;
   std::memcpy(&stamp, icmp + kIcmpLength, sizeof stamp);
-  if ((stamp.mark & ~0xffu) != kMark + (uint32_t{options_.epoch} << 8)) return false;
+  const bool is_icmp = ip[0] == 0x45 && ip[9] == kIcmp;
+  const bool is_echo = is_icmp && (icmp[0] == kEchoRequest || icmp[0] == kEchoReply) &&
+                       load_be<uint16_t>(icmp + 4) == kIdentifier;
+  const bool is_marked = (stamp.mark & ~0xffu) == kMark + (uint32_t{options_.epoch} << 8);
+  if (!is_echo && !is_marked) return false;
 
-  if (load_be<uint16_t>(ip + 2) != kIpLength) {
+  const size_t length = load_be<uint16_t>(ip + 2);
+  if (frame.checksums != Checksums::trusted) {
+    if (!sum_is_good(ip, kIpv4Length)) {
+      ++report_.bad_ip_sum;
+      return true;
+    }
+    const bool at_hand = length >= kIpv4Length && length <= frame.head_length - ethernet.length;
+    if (is_icmp && at_hand && !sum_is_good(icmp, length - kIpv4Length)) {
+      ++report_.bad_icmp_sum;
+      return true;
+    }
+  }
+  if (!is_echo || !is_marked) return false;
+  if (length != kIpLength) {
     ++report_.wrong_length;
+    return true;
+  }
+  const auto sent = static_cast<Nanoseconds>(stamp.time);
+  if (sent < started_ - kStartSpread || sent > now + kClockSkew) {
+    ++report_.impossible_time;
     return true;
   }
   if (side_ == Side::server && icmp[0] == kEchoRequest) {
@@ -95,14 +129,17 @@ bool LatencyStream::receive(const Frame& frame, Nanoseconds now) {
     ++report_.out_of_sequence;
     return true;
   }
+  measure(std::max<Nanoseconds>(now - sent, 0), now);
+  return true;
+}
+
+void LatencyStream::measure(Nanoseconds latency, Nanoseconds now) {
   ++report_.received;
-  const Nanoseconds latency = std::max<Nanoseconds>(now - static_cast<Nanoseconds>(stamp.time), 0);
   report_.histogram.add(latency, now);
   if (last_latency_ >= 0)
     report_.jitter_ns +=
         (static_cast<double>(std::abs(latency - last_latency_)) - report_.jitter_ns) / 16;
   last_latency_ = latency;
-  return true;
 }
 
 void LatencyStream::advance(Nanoseconds now) {

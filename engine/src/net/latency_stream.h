@@ -22,15 +22,19 @@ struct LatencyOptions {
   bool sends = false;  ///< a server port sends only once a request has come, too
 };
 
-/// What a port sent and got. One direction: a packet's time is taken to where it arrives.
+/// What a port sent and got. One direction: a packet's time is taken to where it arrives. A packet
+/// that arrived is in one of the counters of those; of `received` alone the time counts.
 struct LatencyReport {
   uint64_t sent = 0;
   uint64_t not_sent = 0;  ///< no packet buffer
-  uint64_t received = 0;  ///< in sequence, with the right length
+  uint64_t received = 0;  ///< in sequence, whole
   uint64_t out_of_sequence = 0;
   uint64_t wrong_length = 0;
-  double jitter_ns = 0;         ///< RFC 3550 section 6.4.1
-  DecadeHistogram histogram{};  ///< its constructor is explicit
+  uint64_t bad_ip_sum = 0;       ///< IPv4 header checksum wrong
+  uint64_t bad_icmp_sum = 0;     ///< ICMP checksum wrong
+  uint64_t impossible_time = 0;  ///< sent before the streams began, or later than it arrived
+  double jitter_ns = 0;          ///< RFC 3550 section 6.4.1
+  DecadeHistogram histogram{};   ///< its constructor is explicit
 
   LatencyReport& operator+=(const LatencyReport& other);
 };
@@ -50,7 +54,7 @@ class LatencyStream {
   void stop();
   void set_interval(Nanoseconds interval, Nanoseconds now);
 
-  /// Takes a frame when it is of the stream; false: it is not.
+  /// Takes a frame when it is of the stream, be it damaged; false: it is not.
   bool receive(const Frame& frame, Nanoseconds now);
   void advance(Nanoseconds now);
   Nanoseconds next_deadline() const { return next_; }
@@ -59,11 +63,13 @@ class LatencyStream {
 
  private:
   void send(Nanoseconds now);
+  void measure(Nanoseconds latency, Nanoseconds now);
 
   Side side_;
   const PathTable& paths_;
   TransmitQueue& transmit_;
-  bool listening_ = false;  ///< since the first start
+  bool listening_ = false;   ///< since the first start
+  Nanoseconds started_ = 0;  ///< last
   LatencyOptions options_;
   Nanoseconds next_ = INT64_MAX;
   uint32_t sequence_ = 0;       ///< of the next packet sent

@@ -29,7 +29,7 @@ void DecadeHistogram::add(Nanoseconds latency, Nanoseconds now) {
   if (window_.count != 0 && now - window_.begin >= kWindow) close_window(now);
   ++count_;
   ++window_.count;
-  window_.sum += latency;
+  window_.sum += static_cast<double>(latency);
   if (count_ > warm_up_ || windows_ >= kWarmUpWindows) {
     window_.maximum = std::max(window_.maximum, latency);
     maximum_ = std::max(maximum_, latency);

@@ -41,13 +41,12 @@ class DecadeHistogram {
  private:
   struct Window {
     Nanoseconds begin = 0;
-    Nanoseconds sum = 0;
+    double sum = 0;
     Nanoseconds maximum = 0;
     uint64_t count = 0;
   };
   static double average(const Window& window) {
-    return window.count == 0 ? 0
-                             : static_cast<double>(window.sum) / static_cast<double>(window.count);
+    return window.count == 0 ? 0 : window.sum / static_cast<double>(window.count);
   }
   void close_window(Nanoseconds now);
 

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <tuple>
+
 #include "net/checksum.h"
 #include "net/recording_device.h"
 
@@ -37,11 +39,27 @@ class LatencyStreamTest : public ::testing::Test {
     server_.stream.start(options, 0);
   }
 
-  static bool give(End& to, std::vector<uint8_t> bytes, Nanoseconds now) {
+  static bool give(End& to, std::vector<uint8_t> bytes, Nanoseconds now,
+                   Checksums checksums = Checksums::in_frame) {
     Frame frame;
     frame.head = bytes.data();
     frame.head_length = static_cast<uint16_t>(bytes.size());
+    frame.checksums = checksums;
     return to.stream.receive(frame, now);
+  }
+
+  /// Gives a changed frame the checksums that go with it.
+  static void seal(std::vector<uint8_t>& bytes) {
+    for (const auto& [begin, length, field] : {std::tuple{14, 20, 24}, std::tuple{34, 28, 36}}) {
+      store_be<uint16_t>(&bytes[field], 0);
+      store_be(&bytes[field],
+               checksum_finish(checksum_add(0, &bytes[begin], static_cast<size_t>(length))));
+    }
+  }
+
+  static void set_time(std::vector<uint8_t>& bytes, int64_t time) {
+    std::memcpy(&bytes[42], &time, sizeof time);
+    seal(bytes);
   }
 
   /// What `from` sends by `now`, without carrying it.
@@ -126,14 +144,72 @@ TEST_F(LatencyStreamTest, LeavesFramesOfOthersAlone) {
   other_mark[42 + 8 + 1] ^= 1;  // the epoch
   other_identifier[39] ^= 1;
   tcp[23] = 6;
+  for (auto* changed : {&other_mark, &other_identifier, &tcp}) seal(*changed);
   cut.resize(61);
   for (const auto& foreign : {other_mark, other_identifier, tcp, cut})
     EXPECT_FALSE(give(server_, foreign, kSecond));
   auto wrong_length = frame;
   wrong_length[17] = 47;
+  seal(wrong_length);
   EXPECT_TRUE(give(server_, wrong_length, kSecond));
   EXPECT_EQ(server_.stream.report().wrong_length, 1u);
   EXPECT_EQ(server_.stream.report().received, 0u);
+}
+
+TEST_F(LatencyStreamTest, EveryDamagedBitIsCountedAndNotMeasured) {
+  const auto frame = sent(client_, 100 * kMillisecond)[0];
+  const Nanoseconds now = 100 * kMillisecond + 30 * kMicrosecond;
+  const LatencyReport& report = server_.stream.report();
+  for (size_t bit = 14 * 8; bit < 62 * 8; ++bit) {
+    auto damaged = frame;
+    damaged[bit / 8] ^= static_cast<uint8_t>(1 << bit % 8);
+    EXPECT_TRUE(give(server_, damaged, now)) << "bit " << bit;
+  }
+  EXPECT_EQ(report.received, 0u);
+  EXPECT_EQ(report.bad_ip_sum, 20 * 8u);
+  EXPECT_EQ(report.bad_icmp_sum, 28 * 8u);
+  EXPECT_TRUE(give(server_, frame, now));
+  EXPECT_EQ(report.received, 1u);
+  EXPECT_EQ(report.out_of_sequence + report.wrong_length, 0u);
+  EXPECT_EQ(report.histogram.maximum(), 30 * kMicrosecond);
+}
+
+TEST_F(LatencyStreamTest, ChecksumsThatTheDeviceVouchesForAreNotComputedAgain) {
+  auto frame = sent(client_, 100 * kMillisecond)[0];
+  for (const size_t field : {24, 36}) store_be<uint16_t>(&frame[field], 0);
+  EXPECT_TRUE(give(server_, frame, kSecond, Checksums::trusted));
+  EXPECT_EQ(server_.stream.report().received, 1u);
+  EXPECT_EQ(server_.stream.report().bad_ip_sum + server_.stream.report().bad_icmp_sum, 0u);
+}
+
+TEST_F(LatencyStreamTest, TimesThatCannotBeAreCountedAndNotMeasured) {
+  auto frame = sent(client_, 100 * kMillisecond)[0];
+  const Nanoseconds now = 10 * kSecond;
+  uint64_t impossible = 0;
+  for (const int64_t time : {INT64_MIN, INT64_MIN + 1, int64_t{-60} * kSecond, now + kSecond,
+                             INT64_MAX - 1, INT64_MAX}) {
+    set_time(frame, time);
+    EXPECT_TRUE(give(server_, frame, now));
+    EXPECT_EQ(server_.stream.report().impossible_time, ++impossible) << time;
+  }
+  EXPECT_EQ(server_.stream.report().received, 0u);
+  EXPECT_EQ(server_.stream.next_deadline(), INT64_MAX);  // none of them was a request
+  set_time(frame, now + kMicrosecond);                   // as far as two cores' clocks may differ
+  EXPECT_TRUE(give(server_, frame, now));
+  EXPECT_EQ(server_.stream.report().received, 1u);
+  EXPECT_EQ(server_.stream.report().histogram.maximum(), 0);
+}
+
+TEST_F(LatencyStreamTest, ReportsOfSeveralCoresAddUp) {
+  LatencyReport sum, other;
+  other.bad_ip_sum = 2;
+  other.bad_icmp_sum = 3;
+  other.impossible_time = 4;
+  sum += other;
+  sum += other;
+  EXPECT_EQ(sum.bad_ip_sum, 4u);
+  EXPECT_EQ(sum.bad_icmp_sum, 6u);
+  EXPECT_EQ(sum.impossible_time, 8u);
 }
 
 TEST_F(LatencyStreamTest, RateChangesAtOnce) {

@@ -52,6 +52,7 @@ struct EngineStandIn {
   };
   std::map<std::string, Run> runs;
   std::map<uint32_t, LatencyOptions> latency;  ///< by port, as started last
+  LatencyReport latency_report;                ///< of every port
 };
 
 /// Made new with each Engine.

@@ -26,6 +26,13 @@ TEST(DecadeHistogram, HasNineBucketsInEachDecadeFromTenMicroseconds) {
   EXPECT_EQ(histogram.bucket(4, 8), 2u);
 }
 
+TEST(DecadeHistogram, TheLongestTimesHaveAnAverageToo) {
+  DecadeHistogram histogram;
+  for (int i = 0; i < 4; ++i) histogram.add(INT64_MAX, 0);
+  EXPECT_DOUBLE_EQ(histogram.smoothed_average_ns(), static_cast<double>(INT64_MAX));
+  EXPECT_EQ(histogram.bucket(4, 8), 4u);
+}
+
 TEST(DecadeHistogram, AveragesWindowsByHalves) {
   DecadeHistogram histogram;
   const auto window = [&](int number, Nanoseconds latency) {

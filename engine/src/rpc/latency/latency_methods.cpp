@@ -27,15 +27,17 @@ Json histogram(const DecadeHistogram& histogram) {
 
 Json port_report(const LatencyReport& report) {
   Json counters = Json::object();
-  for (const char* name :
-       {"tx_arp", "ipv6_n_solic", "ignore_bytes", "m_unsup_prot", "m_no_magic", "m_no_id",
-        "m_l3_cs_err", "m_l4_cs_err", "m_no_ipv4_option", "m_rx_check"})
+  for (const char* name : {"tx_arp", "ipv6_n_solic", "ignore_bytes", "m_unsup_prot", "m_no_id",
+                           "m_no_ipv4_option", "m_rx_check"})
     counters[name] = 0;  // of packets that are not this server's at all
   counters["m_tx_pkt_ok"] = report.sent;
   counters["m_tx_pkt_err"] = report.not_sent;
   counters["m_pkt_ok"] = report.received;
   counters["m_seq_error"] = report.out_of_sequence;
   counters["m_length_error"] = report.wrong_length;
+  counters["m_l3_cs_err"] = report.bad_ip_sum;
+  counters["m_l4_cs_err"] = report.bad_icmp_sum;
+  counters["m_no_magic"] = report.impossible_time;  // no payload of a latency packet
   counters["m_jitter"] = report.jitter_ns / kMicrosecond;
   return {{"hist", histogram(report.histogram)}, {"stats", std::move(counters)}};
 }
