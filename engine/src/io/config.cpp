@@ -180,6 +180,7 @@ std::vector<uint32_t> read_threads(Reader& reader, const YAML::Node& node) {
       return true;
     });
   std::vector<uint32_t> order;
+  if (pairs.empty()) return order;
   for (size_t i = 0;; ++i)
     for (const std::vector<uint32_t>& cpus : pairs) {
       if (i >= cpus.size()) return order;
@@ -276,17 +277,11 @@ void read_root(Reader& reader, const YAML::Node& root, EngineConfig& config) {
 
 }  // namespace
 
-EngineConfig load_config(const std::string& path) {
-  std::ifstream file(path);
-  std::stringstream text;
-  text << file.rdbuf();
-  if (!file)
-    throw ConfigError(fmt::format("cannot read the configuration file {}: {}; name one with --cfg",
-                                  path, strerror(errno)));
+EngineConfig parse_config(const std::string& text, const std::string& path) {
   Reader reader(path);
   YAML::Node root;
   try {
-    root = YAML::Load(text.str());
+    root = YAML::Load(text);
   } catch (const YAML::ParserException& error) {
     reader.fail(error.mark, "not YAML: " + error.msg);
   }
@@ -300,6 +295,16 @@ EngineConfig load_config(const std::string& path) {
     config.notices.push_back(
         fmt::format("{}: keys passed over: {}", path, fmt::join(reader.unknown(), ", ")));
   return config;
+}
+
+EngineConfig load_config(const std::string& path) {
+  std::ifstream file(path);
+  std::stringstream text;
+  text << file.rdbuf();
+  if (!file)
+    throw ConfigError(fmt::format("cannot read the configuration file {}: {}; name one with --cfg",
+                                  path, strerror(errno)));
+  return parse_config(text.str(), path);
 }
 
 }  // namespace engine

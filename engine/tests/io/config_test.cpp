@@ -107,6 +107,13 @@ platform: {dual_if: [{socket: 0, threads: [1, 2, 3]}, {socket: 1, threads: [11, 
   EXPECT_THAT(config.data_cpus, ElementsAre(1, 11, 2, 12, 3));
 }
 
+TEST_F(Config, PairsWithoutThreadsLeaveThemToTheEngine) {
+  for (const char* pairs : {"[]", "[{socket: 0}]", "[{threads: []}]"}) {
+    const std::string platform = "platform: {dual_if: " + std::string(pairs) + "}\n";
+    EXPECT_THAT(load("interfaces: [a, b]\n" + platform).data_cpus, IsEmpty()) << pairs;
+  }
+}
+
 TEST_F(Config, EverythingOnOneCpu) {
   const EngineConfig config = load("interfaces: [wire, wire]\nlow_end: true\nlow_end_core: 1\n");
   EXPECT_EQ(config.control_cpu, 1u);
