@@ -12,6 +12,7 @@
 #include "io/config.h"
 #include "io/packet_socket_port.h"
 #include "net/compose.h"
+#include "net/latency_stream.h"
 #include "net/packet.h"
 
 namespace engine {
@@ -154,6 +155,29 @@ TEST(PacketSocket, PassesOnlyWhatIsForItsAddressUnlessPromiscuous) {
     queue.set_filter(port->mac(), true);
     send(queue, kNobody, payload);
     EXPECT_EQ(receive(queue).size(), 1u);
+    queue.release();
+  });
+}
+
+// A kernel hands over what has its checksums as it is, and does not vouch for them.
+TEST(PacketSocket, LatencyFramesAreTakenForWholeOnlyWhenTheyAre) {
+  with_loopback([] {
+    const auto port = open_packet_socket_port("lo", 1);
+    PortQueue& queue = port->queue(0);
+    queue.set_filter(port->mac(), false);
+    const PathTable paths(Path{port->mac(), port->mac()});
+    LatencyStream stream(Side::client, paths, queue.transmit());
+    stream.start({.sends = true}, 0);
+    stream.advance(kSecond);
+    queue.transmit().flush();
+    const std::span<const Frame> frames = receive(queue);
+    ASSERT_EQ(frames.size(), 1u);
+    frames[0].head[50] ^= 1;
+    EXPECT_TRUE(stream.receive(frames[0], kSecond));
+    EXPECT_EQ(stream.report().bad_icmp_sum, 1u);
+    frames[0].head[50] ^= 1;
+    EXPECT_TRUE(stream.receive(frames[0], kSecond));
+    EXPECT_EQ(stream.report().received, 1u);
     queue.release();
   });
 }
