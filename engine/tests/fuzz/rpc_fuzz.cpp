@@ -1,6 +1,9 @@
 // Any bytes as a request: an answer, and the control plane serves on. Input is one message as sent,
-// or, when it begins with '!', several divided by 0x1e that get the handles of the context's owner.
+// or, when it begins with '!', several divided by 0x1e that get the handles of the context's owner;
+// one that begins with '~' is a frame that passes a port, as its next byte says which way.
 // script/fuzz builds and runs it.
+
+#include <netdb.h>
 
 #include <cstdlib>
 #include <memory>
@@ -15,6 +18,7 @@ using engine::Json;
 
 constexpr char kManyMark = '!';
 constexpr char kDivider = 0x1e;
+constexpr char kFrameMark = '~';
 
 class Fixture {
  public:
@@ -26,8 +30,16 @@ class Fixture {
   void send(std::string_view bytes) {
     const std::string reply = control_.handle(bytes);
     if (reply.empty()) std::abort();
-    engine::stand_in().now += 0.02;
-    control_.advance();
+    pass_time();
+  }
+
+  /// The lowest bits of the first byte: the port, and whether it sends the frame.
+  void pass_frame(std::string_view bytes) {
+    if (bytes.empty()) return;
+    const auto how = static_cast<uint8_t>(bytes.front());
+    bytes.remove_prefix(1);
+    engine::stand_in().passing.push_back({how & 1u, (how & 2) != 0, {bytes.begin(), bytes.end()}});
+    pass_time();
   }
 
   /// Gives a request of the right form the handles it cannot guess.
@@ -44,6 +56,11 @@ class Fixture {
   }
 
  private:
+  void pass_time() {
+    engine::stand_in().now += 0.02;
+    control_.advance();
+  }
+
   Json call(const std::string& method, Json params) {
     params["api_h"] = api_;
     const Json request = {{"jsonrpc", "2.0"}, {"id", 1}, {"method", method}, {"params", params}};
@@ -59,6 +76,11 @@ class Fixture {
 
 }  // namespace
 
+// A capture's filter may name a host: nothing here asks the network for it.
+extern "C" int getaddrinfo(const char*, const char*, const addrinfo*, addrinfo**) {
+  return EAI_NONAME;
+}
+
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   Fixture fixture;
   std::string_view bytes(reinterpret_cast<const char*>(data), size);
@@ -69,7 +91,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   bytes.remove_prefix(1);
   while (!bytes.empty()) {
     const size_t end = std::min(bytes.find(kDivider), bytes.size());
-    fixture.send_as_owner(bytes.substr(0, end));
+    const std::string_view message = bytes.substr(0, end);
+    if (message.starts_with(kFrameMark))
+      fixture.pass_frame(message.substr(1));
+    else
+      fixture.send_as_owner(message);
     bytes.remove_prefix(std::min(end + 1, bytes.size()));
   }
   return 0;
