@@ -2,7 +2,7 @@
 
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 State = Literal["complete", "interrupted"]
 
@@ -18,6 +18,7 @@ class Head(Part):
 
     `state`: "complete", or "interrupted" when it ended before its last trial. `basis`: digest of
     what it was computed from, the program and the stored files; see `harness.report.fresh`.
+    `damaged`: in words, what of the stored trials cannot be read; it is in no figure.
     """
 
     format: str
@@ -26,3 +27,4 @@ class Head(Part):
     state: State
     machine: dict[str, Any]
     basis: str = ""
+    damaged: list[str] = Field(default_factory=list)

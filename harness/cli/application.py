@@ -1,9 +1,17 @@
 """What commands share: the application they register with, where they print, how a run ends."""
 
-from typing import TYPE_CHECKING
+import functools
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, ParamSpec
 
+import click
 import typer
 from rich.console import Console
+
+from harness.errors import StackcostError
+from harness.report.console import PlainConsole
 
 if TYPE_CHECKING:
     from harness.store import RunFolder  # takes a second to import, which --help does not need
@@ -18,11 +26,42 @@ app = typer.Typer(
 )
 INTERRUPTED = 130  # what a shell says of a command ended by Ctrl-C
 FILE_WIDTH = 160  # columns
+DEFAULT_RESULTS = Path("results")
+STORED = ("run", "runs", "a", "b", "results", "history")  # arguments that name what is read
+P = ParamSpec("P")
 
 
 def make_console() -> Console:
     """The terminal at its width; a file or pipe wide enough for every table."""
-    return Console() if Console().is_terminal else Console(width=FILE_WIDTH)
+    return PlainConsole() if Console().is_terminal else PlainConsole(width=FILE_WIDTH)
+
+
+def reading(command: Callable[P, None]) -> Callable[P, None]:
+    """A command that only reads what is stored: whatever is wrong with that is one clear error.
+
+    Files are checked where they are read; this is for what they say of each other, such as a trial
+    without the counters that every version stores.
+    """
+
+    @functools.wraps(command)
+    def run(*given: P.args, **named: P.kwargs) -> None:
+        try:
+            command(*given, **named)
+        except (StackcostError, click.ClickException, click.exceptions.Exit, BrokenPipeError):
+            raise
+        except Exception as error:
+            stored = ", ".join(_told(named[name]) for name in STORED if name in named)
+            at = traceback.extract_tb(error.__traceback__)[-1]
+            raise StackcostError(
+                f"cannot read {stored}: {error!r} ({Path(at.filename).name} line {at.lineno})",
+                "it is damaged, or of another version; stackcost ls tells what each run is",
+            ) from error
+
+    return run
+
+
+def _told(stored: object) -> str:
+    return ", ".join(map(str, stored)) if isinstance(stored, list) else str(stored)
 
 
 def conclude(run: "RunFolder", console: Console) -> None:

@@ -6,8 +6,7 @@ from typing import Annotated
 
 import typer
 
-from harness.cli.application import app, conclude, make_console
-from harness.cli.run import DEFAULT_RESULTS
+from harness.cli.application import DEFAULT_RESULTS, app, conclude, make_console
 
 
 @app.command()

@@ -1,13 +1,15 @@
 """`stackcost diff`."""
 
+import json
 from typing import Annotated
 
 import typer
 
-from harness.cli.application import app, make_console
+from harness.cli.application import app, make_console, reading
 
 
 @app.command()
+@reading
 def diff(
     a: Annotated[str, typer.Argument(help="a run's folder, or RUN#SYSTEM for one system of it")],
     b: Annotated[str, typer.Argument(help="the same; #SYSTEM alone is of the same run as A")],
@@ -20,7 +22,7 @@ def diff(
 
     found = difference(Side.of(a), Side.of(b, run_of=a))
     if as_json:
-        print(found.model_dump_json(indent=2))
+        print(json.dumps(found.model_dump(mode="json"), indent=2))
         return
     console = make_console()
     console.print(draw(difference_table(found, everything)))

@@ -7,8 +7,7 @@ from typing import Annotated
 import typer
 
 from duts.settings import Behind
-from harness.cli.application import INTERRUPTED, app, make_console
-from harness.cli.run import DEFAULT_RESULTS
+from harness.cli.application import DEFAULT_RESULTS, INTERRUPTED, app, make_console
 
 
 @app.command()

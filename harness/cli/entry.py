@@ -6,6 +6,7 @@ import sys
 from harness.cli import ceiling, clean, diff, doctor, dut, export, lab, ls, report, run, show, trend
 from harness.cli.application import INTERRUPTED, app
 from harness.errors import StackcostError
+from harness.report.plain import visible
 
 COMMANDS = (run, ceiling, dut, report, lab, ls, show, diff, trend, export, doctor, clean)
 
@@ -15,9 +16,9 @@ def main() -> None:
     try:
         app()
     except StackcostError as error:
-        print(f"stackcost: {error.what}", file=sys.stderr)
+        print(visible(f"stackcost: {error.what}"), file=sys.stderr)
         if error.mend:
-            print(f"mend: {error.mend}", file=sys.stderr)
+            print(visible(f"mend: {error.mend}"), file=sys.stderr)
         sys.exit(1)
     except KeyboardInterrupt:
         sys.exit(INTERRUPTED)

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from harness.cli.application import app
+from harness.cli.application import app, reading
 
 
 class Format(StrEnum):
@@ -18,6 +18,7 @@ class Format(StrEnum):
 
 
 @app.command()
+@reading
 def export(
     run: Annotated[Path, typer.Argument(help="a run's folder, such as results/<time>-compare")],
     form: Annotated[Format, typer.Option("--format", help="csv, parquet or json")] = Format.CSV,

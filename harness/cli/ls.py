@@ -6,11 +6,11 @@ from typing import Annotated
 
 import typer
 
-from harness.cli.application import app, make_console
-from harness.cli.run import DEFAULT_RESULTS
+from harness.cli.application import DEFAULT_RESULTS, app, make_console, reading
 
 
 @app.command()
+@reading
 def ls(
     results: Annotated[Path, typer.Argument(help="folder of runs")] = DEFAULT_RESULTS,
     as_json: Annotated[bool, typer.Option("--json", help="as JSON")] = False,

@@ -5,12 +5,13 @@ from typing import Annotated
 
 import typer
 
-from harness.cli.application import app, make_console
+from harness.cli.application import app, make_console, reading
 
 PAGE = "report.html"
 
 
 @app.command()
+@reading
 def report(
     runs: Annotated[
         list[Path],

@@ -6,9 +6,7 @@ from typing import Annotated
 
 import typer
 
-from harness.cli.application import app, conclude, make_console
-
-DEFAULT_RESULTS = Path("results")
+from harness.cli.application import DEFAULT_RESULTS, app, conclude, make_console
 
 
 @app.command()

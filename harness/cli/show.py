@@ -1,14 +1,16 @@
 """`stackcost show`."""
 
+import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from harness.cli.application import app, make_console
+from harness.cli.application import app, make_console, reading
 
 
 @app.command()
+@reading
 def show(
     run: Annotated[Path, typer.Argument(help="a run's folder, such as results/<time>-compare")],
     as_json: Annotated[bool, typer.Option("--json", help="the whole summary as JSON")] = False,
@@ -25,7 +27,7 @@ def show(
     folder = RunFolder.open(run)
     summary = current(folder)
     if as_json:
-        print(summary.model_dump_json(indent=2))
+        print(json.dumps(summary.model_dump(mode="json"), indent=2))
         return
     console = make_console()
     print_answer(summary, console)

@@ -6,12 +6,13 @@ from typing import Annotated
 
 import typer
 
-from harness.cli.application import app, make_console
+from harness.cli.application import app, make_console, reading
 
 DEFAULT_HISTORY = Path("stackcost-gate/history.jsonl")
 
 
 @app.command()
+@reading
 def trend(
     history: Annotated[
         Path, typer.Argument(help="what tests with the fixture cps_ceiling wrote")
@@ -22,12 +23,13 @@ def trend(
     """Show where the ceilings that the pytest gate measured have changed."""
     from harness.gate.history import read_history
     from harness.gate.trend import trend as trend_of
+    from harness.report.plots import save
     from harness.report.terminal import draw
     from harness.report.trend import trend_plot, trend_table
 
     found = trend_of(read_history(history))
     if plot:
-        trend_plot(found).savefig(plot)
+        save(trend_plot(found), plot)
     if as_json:
         print(json.dumps([series.model_dump() for series in found], indent=2))
         return

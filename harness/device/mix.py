@@ -1,26 +1,16 @@
-"""Mixed traffic in rising steps: which application suffers first."""
+"""What mixed traffic in rising steps came to: which application suffers first."""
 
 import itertools
-import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
-from harness.collect.groups import Groups
-from harness.device.settings import LAST_FLOWS_S, MIX_PROFILE, EventSettings
-from harness.experiment.load_trial import end_traffic
-from harness.experiment.path import count_frames, frames_since
-from harness.experiment.session import Session
-from harness.experiment.task import prefixes_of
-from harness.load.client import ONLY
-from harness.model import Sample, Trial, Window
+from harness.model import Sample, Trial
 
 WHOLE = 0.99  # of a group's flows or datagrams
 TABLE_FULL = 0.99
 OFFERED = 0.98  # of a load, below which the generator did not offer it
-SETTLE_S = 0.5  # from a change of the load to its step
-SPARE_S = 3.0  # the traffic goes on after the last step, so that its end is read under load
 
 
 class Step(BaseModel):
@@ -57,55 +47,9 @@ class MixResult(BaseModel):
     sentence: str
 
 
-def run_mix(session: Session, trial: Trial, settings: EventSettings) -> None:
-    """Offer the mix in rising steps; then, the table emptied, half of the highest whole load.
-
-    `trial.load["mix"]` has the loads and when each began and ended.
-    """
-    client, groups, length = session.client, Groups(session.client, ONLY), settings.mix_step_s
-    client.load_profile(MIX_PROFILE, prefixes_of(session.server.ip_version) | {"cps": 1})
-    frames = count_frames(session)
-    session.begin_trial()
-    samples: list[Sample] = []
-    spans: list[tuple[float, float]] = []
-    loads = list(settings.mix_loads)
-    trial.load["mix"] = {"loads": loads, "spans": spans}
-
-    def edge() -> float:
-        session.read_edge()
-        now = time.monotonic()
-        samples.extend(groups.read())
-        return now
-
-    began = time.monotonic()
-    try:
-        client.start(mult=loads[0], duration=2 * length * len(loads) + SPARE_S)
-        for number, load in enumerate(settings.mix_loads):
-            if number:
-                client.update(load)
-            session.progress.pause(SETTLE_S)
-            since = edge()
-            session.progress.pause(length)
-            spans.append((since, edge()))
-        client.stop()
-        session.server.reset()  # an overload may have filled its table for minutes
-        loads.append(_half(_steps(trial.load["mix"], samples)))
-        client.start(mult=loads[-1], duration=length + SPARE_S)
-        session.progress.pause(SETTLE_S)
-        since = edge()
-        session.progress.pause(length)
-        spans.append((since, edge()))
-        trial.load["cut_flows"] = end_traffic(session, SPARE_S + LAST_FLOWS_S)
-        trial.phases["event"] = Window(began, session.read_edge())
-        trial.load |= session.generator_report()
-        trial.load["frames"] = frames_since(session, frames)
-    finally:
-        trial.samples = session.trial_samples() + samples
-
-
 def mix_result(trial: Trial) -> MixResult:
     """What a trial of `run_mix` came to; of one that was cut short all its steps were rising."""
-    steps = _steps(trial.load["mix"], trial.samples)
+    steps = steps_of(trial.load["mix"], trial.samples)
     halved = len(steps) > 1 and steps[-1].flows_per_second < steps[-2].flows_per_second
     rising, half = (steps[:-1], steps[-1]) if halved else (steps, None)
     suffered = next((step for step in rising if _suffering(step)), None)
@@ -141,7 +85,7 @@ def _whole_steps(rising: Sequence[Step]) -> list[Step]:
     return list(itertools.takewhile(lambda step: _offered(step) and not _suffering(step), rising))
 
 
-def _half(rising: Sequence[Step]) -> float:
+def half_of(rising: Sequence[Step]) -> float:
     """Half of the highest load that was whole, or of the least."""
     whole = _whole_steps(rising)
     return (whole[-1] if whole else rising[0]).flows_per_second / 2
@@ -164,7 +108,8 @@ def _sentence(found: MixResult, whole: Sequence[Step]) -> str:
     return f"{text}."
 
 
-def _steps(record: Mapping[str, Any], samples: Sequence[Sample]) -> list[Step]:
+def steps_of(record: Mapping[str, Any], samples: Sequence[Sample]) -> list[Step]:
+    """The steps of a trial's record, each with what the generator and the device counted in it."""
     steps: list[Step] = []
     for load, (since, until) in zip(record["loads"], record["spans"], strict=False):
         before, after = _counts(samples, since), _counts(samples, until)

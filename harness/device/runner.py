@@ -7,7 +7,7 @@ from rich.console import Console
 
 from harness.collect.machine import describe_machine
 from harness.device.events import run_event
-from harness.device.mix import run_mix
+from harness.device.mix_load import run_mix
 from harness.device.settings import EXHAUSTING, FORMAT, Event, EventSettings
 from harness.experiment.attempts import storing
 from harness.experiment.progress import Progress

@@ -8,6 +8,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from harness.analysis.machines import differences
 from harness.errors import StackcostError
 from harness.experiment.schema import Experiment
 from harness.store import Manifest
@@ -23,9 +24,6 @@ DECISIVE = (
     "processors.mitigations",
     "memory.MemTotal",
 )
-# Moves by itself, or is put back only after it is read.
-RESTLESS = ("memory.HugePages_Free", "memory.HugePages_Total", "sysctls.vm.nr_hugepages")
-LONGEST = 80  # characters of a value
 
 
 def experiment_hash(experiment: Experiment) -> str:
@@ -40,18 +38,8 @@ def profile_hashes(experiment: Experiment) -> dict[str, str]:
     return {str(path): _hash(path.read_bytes()) for path in paths if path.is_file()}
 
 
-def differences(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
-    """What two descriptions of a machine differ in, each as "kernel.release: 6.1 -> 6.18"."""
-    old, new = _flat(before), _flat(after)
-    return [
-        f"{name}: {str(old.get(name))[:LONGEST]} -> {str(new.get(name))[:LONGEST]}"
-        for name in sorted(old.keys() | new.keys())
-        if old.get(name) != new.get(name) and not name.startswith(RESTLESS)
-    ]
-
-
 def plan_of(manifest: Manifest) -> Experiment:
-    """The plan of a stored run; StackcostError for one of another kind, such as a search."""
+    """The plan of a run that shall go on; StackcostError for one of another kind, as a search."""
     try:
         return Experiment.model_validate(manifest.experiment)
     except ValidationError as error:
@@ -87,15 +75,3 @@ def _is_decisive(line: str) -> bool:
 
 def _hash(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
-
-
-def _flat(value: Any, name: str = "") -> dict[str, Any]:
-    if isinstance(value, Mapping):
-        return {
-            path: leaf
-            for key, below in value.items()
-            for path, leaf in _flat(below, f"{name}.{key}" if name else str(key)).items()
-        }
-    if isinstance(value, list) and value and isinstance(value[0], Mapping):
-        return _flat({str(at): below for at, below in enumerate(value)}, name)
-    return {name: value}

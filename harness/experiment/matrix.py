@@ -26,43 +26,16 @@ class Variant:
     experiment: Experiment
     lacking: str = ""
 
-    def fits(self, wanted: str) -> bool:
-        """Whether `wanted` is its name, or a part of it."""
-        server, _, parts = wanted.partition(":")
-        own = self.name.partition(":")[2].split(",")
-        named = server == on_stack(server_name(self.server), self.experiment.nginx.stack)
-        return named and set(filter(None, parts.split(","))) <= set(own)
-
 
 def variants(experiment: Experiment) -> list[Variant]:
     """All variants in the order of the file; of those that lack something too."""
     return [each for server in experiment.servers for each in _variants_of(server, experiment)]
 
 
-def pairs(experiment: Experiment) -> tuple[tuple[str, str], ...]:
-    """Names of the systems that are divided, above and below the line, at the same response.
-
-    Of HTTP tests none: what they compare is not cost at a load that all of them meet.
-    """
-    if experiment.http:
-        return ()
-    runnable = [each for each in variants(experiment) if not each.lacking]
-    return tuple(
-        (above.name, below.name)
-        for above in runnable
-        for below in runnable
-        if above.fits(experiment.baseline)
-        and below.fits(experiment.against)
-        and above.name != below.name
-        and above.experiment.workload.response_bytes == below.experiment.workload.response_bytes
-    )
-
-
 def _variants_of(server: str, experiment: Experiment) -> list[Variant]:
     matrix, nginx, workload = experiment.matrix, experiment.nginx, experiment.workload
     everything = len(experiment.cores.server)
     name, found = server_name(server), []
-    # Asked only where it matters: a stored run can be read when a server's file is gone.
     stacked = matrix.stack or nginx.stack != KERNEL
     tunable = (
         matrix.tuning or matrix.cores or matrix.workers or tier_of(nginx.tuning).lacks(everything)

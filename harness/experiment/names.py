@@ -1,6 +1,7 @@
 """How what a matrix varies stands in the names of the systems that an experiment compares."""
 
 import re
+from collections.abc import Sequence
 
 
 def workers_part(workers: int) -> str:
@@ -36,3 +37,36 @@ def axis_of(name: str) -> tuple[str, int, str]:
     rest = ",".join(part for part in parts.split(",") if part != found[0][1:])
     what = "worker processes" if found[2] == "workers" else "cores"
     return f"{server}:{rest}" if rest else server, int(found[1]), what
+
+
+def fits(name: str, wanted: str) -> bool:
+    """Whether `wanted` is a system's name, or its server's with some of what the matrix varies."""
+    server, _, parts = name.partition(":")
+    wanted_server, _, wanted_parts = wanted.partition(":")
+    return server == wanted_server and _parts(wanted_parts) <= _parts(parts)
+
+
+def pairs(systems: Sequence[str], baseline: str, against: str) -> tuple[tuple[str, str], ...]:
+    """Names of the systems that are divided, above and below the line, at the same response.
+
+    As an experiment's `baseline` and `against` say it.
+    """
+    return tuple(
+        (above, below)
+        for above in systems
+        for below in systems
+        if fits(above, baseline)
+        and fits(below, against)
+        and above != below
+        and _length(above) == _length(below)
+    )
+
+
+def _parts(text: str) -> set[str]:
+    return set(filter(None, text.split(",")))
+
+
+def _length(name: str) -> str:
+    """The response length in a system's name; nothing where it does not vary."""
+    found = re.search(r"[,:](\d+-B)(,|$)", name)
+    return found[1] if found else ""

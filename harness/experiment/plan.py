@@ -46,14 +46,14 @@ def in_turn(systems: Sequence[System], round_number: int) -> Sequence[System]:
     return systems[:: 1 if round_number % 2 else -1]
 
 
-def plan(experiment: Experiment, stored: Collection[Trial] = ()) -> list[Turn]:
+def plan(experiment: Experiment, stored: Collection[Trial] = (), first: int = 1) -> list[Turn]:
     """All turns in order, without what `stored` has of them already.
 
-    Trials are numbered in the order in which they run, from 1 or after the stored ones. Of the
-    trials that hold flows open a turn is repeated as a whole: their line belongs to one bed.
+    Trials are numbered in the order in which they run, from `first` or after the stored ones. Of
+    the trials that hold flows open a turn is repeated as a whole: their line belongs to one bed.
     """
     done = {identity(trial) for trial in stored if not trial.set_aside}
-    numbers = itertools.count(max((trial.number for trial in stored), default=0) + 1)
+    numbers = itertools.count(max([first, *(trial.number + 1 for trial in stored)]))
     turns = []
     for number in range(1, experiment.rounds + 1):
         for variant in in_turn(variants(experiment), number):

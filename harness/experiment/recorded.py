@@ -4,9 +4,9 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from harness.analysis.machines import differences
 from harness.collect.machine import describe_machine
 from harness.errors import StackcostError
-from harness.experiment.identity import differences
 from harness.experiment.server_session import ServerSession
 from harness.store import Manifest, RunFolder
 from harness.store.manifest import utc_now
@@ -46,14 +46,14 @@ def record_session(run: RunFolder, manifest: Manifest, system: str, session: Ser
 
 def _with_folder(error: StackcostError, run: RunFolder, go_on: str) -> StackcostError:
     """The error, and where the trials before it are."""
-    if not run.trials():
+    if not run.count():
         return error
     kept = f"the trials before it are kept, {go_on} {run.path}"
     return StackcostError(error.what, f"{error.mend}; {kept}" if error.mend else kept)
 
 
 def _finish(run: RunFolder, manifest: Manifest) -> None:
-    if manifest.state == "failed" and not run.trials():
+    if manifest.state == "failed" and not run.count():
         shutil.rmtree(run.path)
         return
     run.give_back_reserve()

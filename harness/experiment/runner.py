@@ -5,6 +5,7 @@ import re
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 
@@ -12,6 +13,8 @@ from harness.analysis import http
 from harness.analysis.checks import disturbances, is_hold
 from harness.analysis.flows import failed, is_http
 from harness.analysis.http import p99_us
+from harness.analysis.machines import differences
+from harness.analysis.published import read_publication
 from harness.analysis.readings import Readings
 from harness.collect.machine import describe_machine
 from harness.errors import StackcostError
@@ -20,12 +23,7 @@ from harness.experiment.concurrency import find_concurrency
 from harness.experiment.hold_trial import run_hold_trial
 from harness.experiment.http_session import HttpSession, open_http_session
 from harness.experiment.http_trial import run_http_trial
-from harness.experiment.identity import (
-    check_resumable,
-    differences,
-    experiment_hash,
-    profile_hashes,
-)
+from harness.experiment.identity import check_resumable, experiment_hash, profile_hashes
 from harness.experiment.load_trial import prepare_load, run_load_trial
 from harness.experiment.matrix import variants
 from harness.experiment.plan import (
@@ -67,6 +65,7 @@ def run_experiment(
     check_root()
     with RunLock(), ending_signals_raise():
         run = RunFolder.create(results, name)
+        systems = variants(experiment)
         manifest = Manifest(
             run=run.name,
             command=command,
@@ -74,7 +73,9 @@ def run_experiment(
             experiment_hash=experiment_hash(experiment),
             profile_hashes=profile_hashes(experiment),
             machine=describe_machine(),
-            not_measured={each.name: each.lacking for each in variants(experiment) if each.lacking},
+            systems=[each.name for each in systems if not each.lacking],
+            publication=_publication(experiment.published),
+            not_measured={each.name: each.lacking for each in systems if each.lacking},
         )
         _run_turns(experiment, run, manifest, console)
     return run
@@ -90,7 +91,7 @@ def resume_experiment(run: RunFolder, command: list[str], console: Console) -> R
         manifest, machine = run.manifest(), describe_machine()
         experiment = check_resumable(manifest, machine)
         stored = run.trials()
-        turns = plan(at_loads(experiment, manifest), stored)
+        turns = plan(at_loads(experiment, manifest), stored, run.next_number())
         if turns:
             run.set_aside(_run_again(turns, stored), "its turn was cut short, and run again")
             manifest.resumed.append(
@@ -104,6 +105,11 @@ def resume_experiment(run: RunFolder, command: list[str], console: Console) -> R
         run.reserve()
         _run_turns(experiment, run, manifest, console)
     return run
+
+
+def _publication(path: Path | None) -> dict[str, Any] | None:
+    """Others' figures, for the manifest."""
+    return read_publication(path).model_dump(mode="json") if path else None
 
 
 def _run_again(turns: Sequence[Turn], stored: Sequence[Trial]) -> list[int]:

@@ -73,6 +73,7 @@ def open_bench(target: Variant, results: Path, command: list[str]) -> Iterator["
             run=run.name,
             command=command,
             experiment=target.experiment.model_dump(mode="json"),
+            systems=[target.name],
             machine=describe_machine(),
             profile_hashes=profile_hashes(target.experiment),
         )

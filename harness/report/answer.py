@@ -71,3 +71,5 @@ def print_answer(summary: AnySummary, console: Console) -> None:
         from harness.report.device import print_events
 
         print_events(summary, console)
+    for line in summary.damaged:
+        console.print(f"damaged: {line}", highlight=False, markup=False)

@@ -23,13 +23,15 @@ def ceilings_of(run: RunFolder) -> CeilingSummary:
     from harness.search.summarise import summarise_ceilings  # with what searches
 
     manifest = run.manifest()
-    return summarise_ceilings(
-        trials_of(run),
+    stored = trials_of(run)
+    summary = summarise_ceilings(
+        stored.trials,
         run.name,
         manifest.experiment,
         state_of(manifest),
         describe_setting(manifest),
     )
+    return summary.model_copy(update={"damaged": stored.damaged})
 
 
 def trace_table(ceiling: Ceiling) -> TextTable:

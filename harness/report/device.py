@@ -35,13 +35,15 @@ def events_of(run: RunFolder) -> EventSummary:
             f"{run.path} was stored by another version, in another form than {FORMAT}",
             f"measure it again: {' '.join(['stackcost', *manifest.command[1:]])}",
         )
-    return summarise_events(
-        trials_of(run),
+    stored = trials_of(run)
+    summary = summarise_events(
+        stored.trials,
         run.name,
         manifest.experiment,
         state_of(manifest),
         describe_setting(manifest),
     )
+    return summary.model_copy(update={"damaged": stored.damaged})
 
 
 def sentences(summary: EventSummary) -> list[str]:

@@ -7,10 +7,10 @@ from typing import Self
 from pydantic import BaseModel, ConfigDict
 
 from harness.analysis.compare import RATE, Comparison
+from harness.analysis.machines import differences
 from harness.analysis.paired import Paired, compare_paired, is_judged, measured, paired
 from harness.analysis.summary import Summary
 from harness.errors import StackcostError
-from harness.experiment.identity import differences
 from harness.report.opened import OpenedRuns
 from harness.report.stored import summary_of
 from harness.report.tables import TextTable

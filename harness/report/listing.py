@@ -4,8 +4,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
-
 from harness.errors import StackcostError
 from harness.report.tables import TextTable
 from harness.store import RunFolder
@@ -32,8 +30,8 @@ def listing_table(results: Path, runs: Sequence[Mapping[str, Any]]) -> TextTable
 def _describe(run: RunFolder) -> dict[str, Any]:
     try:
         manifest = run.manifest()
-    except (ValidationError, OSError) as error:
-        state = f"unreadable: {str(error).splitlines()[0]}"
+    except StackcostError as error:
+        state = f"unreadable: {error.what}"
         return {"run": run.name, "state": state, "started": "", "trials": "", "title": ""}
     return {
         "run": run.name,

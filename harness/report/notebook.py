@@ -9,6 +9,7 @@ import warnings
 from collections.abc import Sequence
 from contextlib import redirect_stderr
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import nbformat
 from jinja2 import Environment
@@ -20,11 +21,15 @@ from harness.report.disk_cache import is_cache
 from harness.report.opened import OpenedRuns, open_runs
 from harness.report.past_ceiling import at_rates
 from harness.report.progress import say
-from harness.report.story import of_trials, opening
-from harness.report.words import count
 
-NOTEBOOKS = Path(__file__).resolve().parents[2] / "notebooks"
+SUITE = Path(__file__).resolve().parents[2]
+NOTEBOOKS = SUITE / "notebooks"
 PAGE = Path(__file__).with_name("page.html.j2")
+HEAD = """from harness.report.opened import open_runs
+from harness.report.show import show
+from harness.report.story import head
+
+show(head(open_runs(runs)))"""
 
 
 def fitting(runs: OpenedRuns) -> list[str]:
@@ -53,20 +58,21 @@ def render(runs: Sequence[Path], page: Path) -> Path:
     """Write the report of these runs, from their stored summaries, to `page`; beside it the
     executed notebook, its name ending in .ipynb. Returns `page`.
     """
-    opened = open_runs(runs)
-    names = fitting(opened)
+    names = fitting(open_runs(runs))
     executed = page.with_suffix(".ipynb")
     say(f"executes the notebooks for {page}: {', '.join(names)}")
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), TemporaryDirectory(prefix="stackcost-") as place:
         warnings.simplefilter("ignore")
-        joined = executed.with_name(f".{executed.name}.unfinished")
+        # Not beside the page: what is executed must not lie where others may have put a file.
+        joined, done = Path(place, "joined.ipynb"), Path(place, "executed.ipynb")
+        nbformat.write(_join(names), joined)
         try:
-            nbformat.write(_join(names, _head(opened)), joined)
-            _execute(joined, executed, runs)
+            _execute(joined, done, runs, executed)
         finally:
-            joined.unlink(missing_ok=True)
+            if done.exists():
+                write_whole(executed, done.read_bytes())
         title = ", ".join(run.name for run in runs)
-        write_whole(page, _to_html(executed, title, names).encode())
+        write_whole(page, _to_html(done, title, names).encode())
     return page
 
 
@@ -82,32 +88,14 @@ def _read(name: str) -> nbformat.NotebookNode:
     return nbformat.read(path, as_version=4)  # type: ignore[no-any-return, no-untyped-call]
 
 
-def _head(runs: OpenedRuns) -> str:
-    """What was run, and how much of it there is; several runs as a list, with their numbers."""
-    costs = runs.summaries
-    if len(costs) == 1 and not runs.ceilings and not runs.events:
-        return opening(costs[0])
-    parts = [
-        f"- **run {number}**: {of_trials(summary)}, {summary.title}"
-        if len(costs) > 1
-        else f"- {of_trials(summary)}, {summary.title}"
-        for number, summary in enumerate(costs, 1)
-    ]
-    parts += [
-        f"- `{run.summary.run}`: {count(len(run.summary.ceilings), 'search', 'searches')}, "
-        f"{run.summary.title}"
-        + (". **This run was interrupted.**" if run.summary.state == "interrupted" else "")
-        for run in runs.ceilings
-    ]
-    parts += [f"- `{run.summary.run}`: {run.summary.title}" for run in runs.events]
-    return "# Report\n\n" + "\n".join(parts)
+def _join(names: Sequence[str]) -> nbformat.NotebookNode:
+    """One notebook of many: a single cell of parameters, and an anchor before each of them.
 
-
-def _join(names: Sequence[str], head: str) -> nbformat.NotebookNode:
-    """One notebook of many: a single cell of parameters, and an anchor before each of them."""
+    Its cells are the suite's own: what a run says comes through `show` alone.
+    """
     whole = _read(names[0])
     first = [cell for cell in whole.cells if "parameters" in cell.metadata.get("tags", [])]
-    cells = [nbformat.v4.new_markdown_cell(head), *first]  # type: ignore[no-untyped-call]
+    cells = [*first, nbformat.v4.new_code_cell(HEAD)]  # type: ignore[no-untyped-call]
     for name in names:
         anchor = f'<a id="{name}"></a>'
         cells.append(nbformat.v4.new_markdown_cell(anchor))  # type: ignore[no-untyped-call]
@@ -118,7 +106,7 @@ def _join(names: Sequence[str], head: str) -> nbformat.NotebookNode:
     return whole
 
 
-def _execute(notebook: Path, executed: Path, runs: Sequence[Path]) -> None:
+def _execute(notebook: Path, executed: Path, runs: Sequence[Path], kept: Path) -> None:
     import papermill  # takes a second to import, and only reports need it
     from papermill.exceptions import PapermillExecutionError
     from traitlets.config import Config
@@ -131,12 +119,13 @@ def _execute(notebook: Path, executed: Path, runs: Sequence[Path]) -> None:
                 parameters={"runs": [str(run.resolve()) for run in runs]},
                 kernel_name="python3",
                 progress_bar=False,
+                cwd=SUITE,  # the kernel imports from where it runs, so not from a run's folder
                 config=Config(KernelManager={"transport": "ipc"}),  # nobody else can connect
             )
     except PapermillExecutionError as error:
         raise StackcostError(
             f"the notebook stopped with {error.ename}: {error.evalue}",
-            f"its cells so far are in {executed}",
+            f"its cells so far are in {kept}",
         ) from error
 
 
@@ -152,6 +141,7 @@ def _to_html(executed: Path, title: str, names: Sequence[str]) -> str:
         exclude_input=True,
         exclude_input_prompt=True,
         exclude_output_prompt=True,
+        extra_template_basedirs=[],  # by default the folder in which the command was started
     )
     body, _ = exporter.from_filename(str(executed))
     template = Environment(autoescape=True).from_string(PAGE.read_text())

@@ -6,13 +6,22 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from harness.analysis.summary import FORMAT as COSTS_FORMAT
 from harness.analysis.summary import Factor, ServerResult, Summary, TrialRow
+from harness.device.settings import FORMAT as EVENTS_FORMAT
 from harness.device.summary import EventSummary
 from harness.errors import StackcostError
-from harness.report.stored import kind_of
+from harness.report.stored import MeasuredKind, kind_of
+from harness.search.summary import FORMAT as CEILINGS_FORMAT
 from harness.search.summary import CeilingSummary
 from harness.store import Manifest, RunFolder
+from harness.store.formats import check_format
 
+FORMATS: dict[MeasuredKind, str] = {
+    "costs": COSTS_FORMAT,
+    "ceilings": CEILINGS_FORMAT,
+    "events": EVENTS_FORMAT,
+}
 NAMED = "STACKCOST_RUNS"  # environment: the folders that `stackcost lab` was given
 
 
@@ -112,6 +121,7 @@ def open_runs(paths: Sequence[str | Path] = ()) -> OpenedRuns:
         manifest, stored = folder.manifest(), folder.summary()
         kind = kind_of(manifest)
         try:
+            check_format(stored.get("format"), FORMATS[kind], "it")
             if kind == "ceilings":
                 summary = CeilingSummary.model_validate(stored)
                 found.ceilings.append(OpenedCeilings(manifest, summary))
@@ -120,7 +130,7 @@ def open_runs(paths: Sequence[str | Path] = ()) -> OpenedRuns:
                 found.events.append(OpenedEvents(manifest, events))
             else:
                 found.costs.append(OpenedCosts(manifest, Summary.model_validate(stored)))
-        except ValueError as error:
+        except (StackcostError, ValueError) as error:
             raise StackcostError(
                 f"the summary of {folder.path} is of another version",
                 f"stackcost report {folder.path}",

@@ -1,16 +1,24 @@
-"""A stored run as its summary, whether it came to its end or not."""
+"""A stored run as its summary, whether it came to its end or not.
+
+A stored run is data: what is needed of its systems stands in its manifest, and no file is opened or
+executed because a manifest names it.
+"""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from pydantic import BaseModel, ValidationError
+
 from harness.analysis.head import State
-from harness.analysis.published import Recomputed, read_publication, recompute
+from harness.analysis.published import Publication, Recomputed, read_publication, recompute
+from harness.analysis.published_tables import FOLDER as PUBLISHED
 from harness.analysis.summary import PUBLISHED_TCP, Summary
 from harness.errors import StackcostError
-from harness.experiment.identity import plan_of
-from harness.experiment.matrix import pairs, variants
-from harness.model import Change, Trial
+from harness.experiment.names import pairs
+from harness.model import Change
 from harness.store import Manifest, RunFolder
+from harness.store.folder import StoredTrials
+from harness.store.reading import first_fault
 
 if TYPE_CHECKING:
     from harness.analysis.summarise import Context
@@ -25,12 +33,30 @@ def kind_of(manifest: Manifest) -> MeasuredKind:
     return "events" if "events" in manifest.experiment else "costs"
 
 
-def trials_of(run: RunFolder) -> list[Trial]:
-    """All trials of a run. StackcostError when it holds none."""
-    trials = run.trials()
-    if not trials:
+class _Cores(BaseModel):
+    load: list[int]
+    server: list[int]
+
+
+class _Plan(BaseModel):
+    """What reading needs of the plan of a run that measured costs."""
+
+    title: str
+    baseline: str
+    against: str
+    cores: _Cores
+    http: dict[str, Any] | None = None
+    published: str | None = None
+
+
+def trials_of(run: RunFolder) -> StoredTrials:
+    """All trials of a run. StackcostError when it holds none that can be read."""
+    stored = run.stored()
+    if stored.damaged and not stored.trials:
+        raise StackcostError(f"{run.path} holds no trial that can be read: {stored.damaged[0]}")
+    if not stored.trials:
         raise StackcostError(f"{run.path} holds no trial: the run ended before its first one")
-    return trials
+    return stored
 
 
 def state_of(manifest: Manifest) -> State:
@@ -42,7 +68,10 @@ def summary_of(run: RunFolder) -> Summary:
     """A stored run's summary, computed from its trials. StackcostError when it holds none."""
     from harness.analysis.summarise import summarise  # what a stored answer does not need
 
-    return summarise(trials_of(run), _context(run.manifest()))
+    manifest, stored = run.manifest(), trials_of(run)
+    systems = manifest.systems or list(dict.fromkeys(trial.server for trial in stored.trials))
+    summary = summarise(stored.trials, _context(manifest, systems))
+    return summary.model_copy(update={"damaged": stored.damaged})
 
 
 def remarks(manifest: Manifest) -> list[str]:
@@ -55,21 +84,18 @@ def remarks(manifest: Manifest) -> list[str]:
     return lines + [f"not measured: {name}: {why}" for name, why in manifest.not_measured.items()]
 
 
-def _context(manifest: Manifest) -> "Context":
+def _context(manifest: Manifest, systems: list[str]) -> "Context":
     from harness.analysis.summarise import Context
 
-    experiment = plan_of(manifest)
+    plan = _plan_of(manifest)
     return Context(
         run=manifest.run,
-        title=experiment.title,
-        servers=tuple(
-            each.name
-            for each in variants(experiment)
-            if each.name not in manifest.not_measured or each.name in manifest.servers
-        ),
-        pairs=pairs(experiment),
-        load_cpus=tuple(experiment.cores.load),
-        server_cpus=tuple(experiment.cores.server),
+        title=plan.title,
+        servers=tuple(systems),
+        # What HTTP tests compare is not cost at a load that all systems meet.
+        pairs=() if plan.http else pairs(systems, plan.baseline, plan.against),
+        load_cpus=tuple(plan.cores.load),
+        server_cpus=tuple(plan.cores.server),
         state=state_of(manifest),
         machine=describe_setting(manifest),
         tcp=manifest.experiment["workload"].get("tcp", PUBLISHED_TCP),
@@ -80,14 +106,28 @@ def _context(manifest: Manifest) -> "Context":
             if "tuning" in server
         },
         not_measured=manifest.not_measured,
-        published=_published(experiment.published),
+        published=_published(manifest, plan),
         merged_caches=manifest.machine.get("kernel", {}).get("merged_slab_caches") or {},
     )
 
 
-def _published(path: Path | None) -> Recomputed | None:
-    """None too when the run was brought here without the file."""
-    return recompute(read_publication(path)) if path and path.is_file() else None
+def _plan_of(manifest: Manifest) -> _Plan:
+    try:
+        return _Plan.model_validate(manifest.experiment)
+    except ValidationError as error:
+        raise StackcostError(
+            f"{manifest.run} is no run of an experiment, or of another version of stackcost: "
+            f"{first_fault(error)}",
+            "stackcost ls tells what each run is",
+        ) from error
+
+
+def _published(manifest: Manifest, plan: _Plan) -> Recomputed | None:
+    """Of a run from before manifests had the publication: the suite's own file of that name."""
+    if manifest.publication:
+        return recompute(Publication.model_validate(manifest.publication))
+    own = PUBLISHED / Path(plan.published or "").name
+    return recompute(read_publication(own)) if own.is_file() else None
 
 
 def describe_setting(manifest: Manifest) -> dict[str, Any]:

@@ -1,7 +1,33 @@
 """What the report says in sentences, from the summary's own figures."""
 
+from collections.abc import Sequence
+
 from harness.analysis.summary import ServerResult, Summary
+from harness.report.opened import OpenedRuns
 from harness.report.words import count, number
+
+
+def head(runs: OpenedRuns) -> str:
+    """What was run, and how much of it there is; several runs as a list, with their numbers."""
+    costs = runs.summaries
+    if len(costs) == 1 and not runs.ceilings and not runs.events:
+        return opening(costs[0])
+    parts = [
+        f"- **run {number}**: {of_trials(summary)}, {summary.title}"
+        if len(costs) > 1
+        else f"- {of_trials(summary)}, {summary.title}"
+        for number, summary in enumerate(costs, 1)
+    ]
+    parts += [
+        f"- `{run.summary.run}`: {count(len(run.summary.ceilings), 'search', 'searches')}, "
+        f"{run.summary.title}"
+        + (". **This run was interrupted.**" if run.summary.state == "interrupted" else "")
+        for run in runs.ceilings
+    ]
+    parts += [f"- `{run.summary.run}`: {run.summary.title}" for run in runs.events]
+    every = [*costs, *(run.summary for run in runs.ceilings), *(r.summary for r in runs.events)]
+    damaged = [f"`{summary.run}`, {line}" for summary in every for line in summary.damaged]
+    return "# Report\n\n" + "\n".join(parts) + _damage(damaged)
 
 
 def opening(summary: Summary) -> str:
@@ -14,7 +40,14 @@ def opening(summary: Summary) -> str:
             "\n\n**This run was interrupted.** What was measured until then is below; rounds that "
             "are missing make every spread less certain."
         )
-    return text
+    return text + _damage(summary.damaged)
+
+
+def _damage(lines: Sequence[str]) -> str:
+    if not lines:
+        return ""
+    told = "\n".join(f"- {line}" for line in lines)
+    return f"\n\n**Stored data are damaged**, and in no figure:\n\n{told}"
 
 
 def of_trials(summary: Summary) -> str:

@@ -2,6 +2,7 @@
 
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from harness.analysis.summary import Summary
 from harness.report import disk_cache, past_ceiling
@@ -66,12 +67,14 @@ def _print_rates_and_disk(summary: Summary, console: Console) -> None:
 def _print_factors(summary: Summary, console: Console) -> None:
     for found in summary.factors:
         console.print(
-            f"[bold]{found.name} factor[/bold] {found.above} : {found.below}, at {found.at}: "
-            f"[bold]{factor(found.ratio)}[/bold]",
-            highlight=False,
+            Text.assemble(
+                (f"{found.name} factor", "bold"),
+                f" {found.above} : {found.below}, at {found.at}: ",
+                (factor(found.ratio), "bold"),
+            )
         )
         if found.without_sending.median is not None:
-            console.print(f"  {WITHOUT_SENDING}: {factor(found.without_sending)}", highlight=False)
+            console.print(Text(f"  {WITHOUT_SENDING}: {factor(found.without_sending)}"))
 
 
 def _print_table(text: TextTable, console: Console) -> None:
@@ -84,11 +87,11 @@ def _print_table(text: TextTable, console: Console) -> None:
 
 def draw(text: TextTable) -> Table:
     """A table for the terminal; the first column names the row, and stays in one line."""
-    table = Table(title=text.title, title_justify="left")
+    table = Table(title=Text(text.title), title_justify="left")
     for index, column in enumerate(text.columns):
-        table.add_column(column, no_wrap=index == 0, overflow="fold")
+        table.add_column(Text(column), no_wrap=index == 0, overflow="fold")
     for row in text.rows:
-        table.add_row(*row)
+        table.add_row(*map(Text, row))
     return table
 
 

@@ -6,6 +6,7 @@ search that was cut short, those known until then.
 
 from collections.abc import Iterable, Sequence
 from itertools import groupby
+from math import isclose
 from typing import Any, NamedTuple
 
 from harness.model import Trial
@@ -77,12 +78,12 @@ def attempts_of(trials: Iterable[Trial]) -> list[list[Trial]]:
 
 
 def search_again(trials: Iterable[Trial], settings: Settings) -> Outcome:
-    """The outcome of one search from its stored trials."""
+    """The outcome of one search from its stored trials, up to the first that is missing."""
     left = iter(attempts_of(trials))
 
-    def measure(_load: float, _duration: float) -> Counted:
+    def measure(load: float, _duration: float) -> Counted:
         attempts = next(left, None)
-        if attempts is None:
+        if attempts is None or not isclose(record_of(attempts[0])["load"], load):
             raise OutOfTrials
         return counted(decisive(attempts))
 

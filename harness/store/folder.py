@@ -7,31 +7,43 @@
         summary.json          the answer; only when the run came that far
         reserve               some bytes of disk, kept while the run goes
 
-Every file appears whole or not at all.
+Every file appears whole or not at all, and is on the disk when the call that writes it returns.
+What is read may still be damaged, or be of anybody's making: it is told, and the rest is read.
 """
 
-import dataclasses
+import glob
 import itertools
-import json
 from collections.abc import Collection
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from pydantic import BaseModel, TypeAdapter
+from pydantic import BaseModel
 
 from harness.errors import StackcostError
-from harness.files import write_whole
-from harness.model import Trial
-from harness.store import sample_table
+from harness.files import make_folder, read_whole, write_whole
+from harness.model import Sample, Trial
+from harness.store import sample_table, trial_lines
 from harness.store.manifest import Manifest
+from harness.store.reading import read_object
 
 if TYPE_CHECKING:
     import pandas
 
 RESERVE, RESERVED_BYTES = "reserve", 512 << 10  # a manifest of a large matrix is half of that
 MANIFEST, SUMMARY, TRIALS, SAMPLES = "manifest.json", "summary.json", "trials.jsonl", "samples"
-_TRIAL = TypeAdapter(Trial)
+
+
+@dataclass(frozen=True, slots=True)
+class StoredTrials:
+    """All trials of a run in order. `damaged`: in words, what of them cannot be read.
+
+    A trial whose samples cannot be read is there without them, and set aside with the reason.
+    """
+
+    trials: list[Trial]
+    damaged: list[str]
 
 
 class RunFolder:
@@ -46,7 +58,8 @@ class RunFolder:
         stem = f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{name}"
         for path in (results_root / f"{stem}{end}" for end in _endings()):
             try:
-                (path / SAMPLES).mkdir(parents=True)
+                make_folder(path)
+                make_folder(path / SAMPLES)
             except FileExistsError:  # started in the same second as another
                 continue
             except OSError as error:
@@ -87,35 +100,47 @@ class RunFolder:
         self._write(MANIFEST, manifest.model_dump_json(indent=2).encode())
 
     def manifest(self) -> Manifest:
-        """The manifest as last written."""
-        return Manifest.model_validate_json((self.path / MANIFEST).read_bytes())
+        """The manifest as last written; StackcostError when it cannot be read."""
+        return Manifest.read(self.path / MANIFEST)
 
     def add_trial(self, trial: Trial) -> None:
         """Store a trial; its samples first, so that a trial which is listed is there whole."""
         self._write(_samples_name(trial.number), sample_table.encode(self.name, trial))
-        record = dataclasses.asdict(dataclasses.replace(trial, samples=[]))
-        del record["samples"]
-        self._write(TRIALS, self._trial_lines() + json.dumps(record).encode() + b"\n")
+        self._write_lines([*self._lines(), trial_lines.encode(trial)])
 
     def set_aside(self, numbers: Collection[int], reason: str) -> None:
         """Mark stored trials as being in no figure; their samples stay."""
-        records = [json.loads(line) for line in self._trial_lines().splitlines()]
-        for record in records:
-            if record["number"] in numbers and not record.get("set_aside"):
-                record["set_aside"] = reason
-        lines = "".join(json.dumps(record) + "\n" for record in records)
-        self._write(TRIALS, lines.encode())
+        self._write_lines([trial_lines.set_aside(line, numbers, reason) for line in self._lines()])
 
     def count(self) -> int:
-        """Number of stored trials."""
-        return len(self._trial_lines().splitlines())
+        """Number of stored trials, without those of which the line is damaged."""
+        return sum(trial_lines.is_whole(line) for line in self._lines())
+
+    def next_number(self) -> int:
+        """The number after those of all trials that were stored, damaged ones included."""
+        names = [path.stem for path in (self.path / SAMPLES).glob("*.parquet")]
+        return 1 + max((int(name) for name in names if name.isdecimal()), default=0)
 
     def trials(self) -> list[Trial]:
         """All stored trials in order, with their samples."""
-        trials = [_TRIAL.validate_json(line) for line in self._trial_lines().splitlines()]
-        for trial in trials:
-            trial.samples = sample_table.decode(self.path / _samples_name(trial.number))
-        return trials
+        return self.stored().trials
+
+    def stored(self) -> StoredTrials:
+        """All stored trials with their samples, and what of them is damaged."""
+        found = StoredTrials([], [])
+        for number, line in enumerate(self._lines(), 1):
+            try:
+                trial = trial_lines.decode(line)
+            except ValueError as error:
+                found.damaged.append(f"line {number} of {TRIALS}: {error}")
+                continue
+            try:
+                trial.samples = self._samples(trial.number)
+            except ValueError as error:
+                trial.set_aside = f"damaged: {error}"
+                found.damaged.append(f"trial {trial.number}: {error}")
+            found.trials.append(trial)
+        return found
 
     def stored_files(self) -> list[Path]:
         """All files that an answer is computed from, in order."""
@@ -131,26 +156,55 @@ class RunFolder:
         """The summary as JSON values."""
         path = self.path / SUMMARY
         if not path.is_file():
-            raise StackcostError(f"{self.path} has no {SUMMARY}: the run did not come that far")
-        return dict(json.loads(path.read_bytes()))
+            raise StackcostError(
+                f"{self.path} has no {SUMMARY}: the run did not come that far",
+                f"compute it from its trials: stackcost report {self.path}",
+            )
+        try:
+            return read_object(path)
+        except StackcostError as error:
+            again = f"compute it again: stackcost report {self.path}"
+            raise StackcostError(error.what, again) from error
 
     def query(self, sql: str) -> "pandas.DataFrame":
         """Rows of a DuckDB query over the view `samples`, such as
 
         select avg(value) from samples where metric = 'process.rss' and labels['role'] = 'master'.
+
+        Samples that cannot be read are left out; `stored` names them.
         """
-        if not any((self.path / SAMPLES).glob("*.parquet")):
+        whole = [p for p in sorted((self.path / SAMPLES).glob("*.parquet")) if _is_whole(p)]
+        if not whole:
             raise StackcostError(f"{self.path} has no samples: no trial was finished")
         import duckdb  # takes a second, and hardly any command queries
 
         with duckdb.connect() as database:
-            parts = str(self.path / SAMPLES / "*.parquet").replace("'", "''")
-            database.execute(f"create view samples as from read_parquet('{parts}')")
+            parts = ", ".join(_quoted(glob.escape(str(path))) for path in whole)
+            database.execute(f"create view samples as from read_parquet([{parts}])")
             return database.execute(sql).df()
 
-    def _trial_lines(self) -> bytes:
+    def _samples(self, number: int) -> list[Sample]:
+        """ValueError when they cannot be read."""
+        name = _samples_name(number)
+        try:
+            return sample_table.decode(read_whole(self.path / name))
+        except OSError as error:
+            raise ValueError(f"{name} cannot be read: {error.strerror}") from error
+        except ValueError as error:
+            raise ValueError(f"{name} cannot be read: {error}") from error
+
+    def _lines(self) -> list[bytes]:
+        """Lines of the trials; a last one that was cut, too."""
         path = self.path / TRIALS
-        return path.read_bytes() if path.exists() else b""
+        try:
+            return read_whole(path).splitlines()
+        except FileNotFoundError:
+            return []
+        except OSError as error:
+            raise StackcostError(f"cannot read {path}: {error.strerror}") from error
+
+    def _write_lines(self, lines: Collection[bytes]) -> None:
+        self._write(TRIALS, b"".join(line + b"\n" for line in lines))
 
     def _write(self, name: str, content: bytes) -> None:
         write_whole(self.path / name, content)
@@ -158,6 +212,18 @@ class RunFolder:
 
 def _endings() -> itertools.chain[str]:
     return itertools.chain([""], (f"-{number}" for number in itertools.count(2)))
+
+
+def _is_whole(samples: Path) -> bool:
+    try:
+        return sample_table.is_whole(read_whole(samples))
+    except OSError:
+        return False
+
+
+def _quoted(text: str) -> str:
+    """A string of SQL."""
+    return "'" + text.replace("'", "''") + "'"
 
 
 def _samples_name(number: int) -> str:

@@ -1,11 +1,16 @@
 """What a run was: its machine, its versions and its plan. Written first, completed at the end."""
 
 from datetime import UTC, datetime
-from typing import Any, Literal
+from pathlib import Path
+from typing import Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-FORMAT = "stackcost-manifest/1"
+from harness.errors import StackcostError
+from harness.store.formats import check_format
+from harness.store.reading import first_fault, read_object
+
+FORMAT = "stackcost-manifest/2"  # of the whole folder; 1 had neither `systems` nor `publication`
 
 
 def utc_now() -> str:
@@ -55,6 +60,13 @@ class Manifest(BaseModel):
     )
     resumed: list[Resumption] = Field(default_factory=list, description="each time it went on")
     experiment_hash: str = Field(default="", description="SHA-256 of `experiment`")
+    systems: list[str] = Field(
+        default_factory=list,
+        description="names of the systems to be measured, in order; none where trials alone tell",
+    )
+    publication: dict[str, Any] | None = Field(
+        default=None, description="content of the file that the plan calls `published`"
+    )
     profile_hashes: dict[str, str] = Field(
         default_factory=dict, description="SHA-256 of each profile's file, by path"
     )
@@ -69,3 +81,13 @@ class Manifest(BaseModel):
     servers: dict[str, dict[str, Any]] = Field(
         default_factory=dict, description="by name: version, configuration, cores"
     )
+
+    @classmethod
+    def read(cls, path: Path) -> Self:
+        """A stored manifest of this format or an older one; StackcostError when it is neither."""
+        stored = read_object(path)
+        check_format(stored.get("format"), FORMAT, str(path))
+        try:
+            return cls.model_validate(stored | {"format": FORMAT})
+        except ValidationError as error:
+            raise StackcostError(f"{path} is damaged: {first_fault(error)}") from error

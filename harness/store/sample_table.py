@@ -1,7 +1,6 @@
 """Samples as one long Parquet table: a row for each value, the same columns for every metric."""
 
 from itertools import pairwise, starmap
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -26,6 +25,7 @@ SCHEMA = pa.schema(
     ]
 )
 OF_A_SAMPLE = ("time", "metric", "labels", "value", "unit", "kind", "source", "reason")
+LONGEST_REASON = 200  # characters
 KINDS = {str(kind): kind for kind in Kind}
 
 
@@ -51,15 +51,29 @@ def encode(run: str, trial: Trial) -> bytes:
     return bytes(buffer.getvalue())
 
 
-def decode(path: Path) -> list[Sample]:
-    """The samples of a file, as they were recorded."""
-    table = pq.read_table(path, columns=list(OF_A_SAMPLE))
-    columns: dict[str, list[Any]] = {
-        name: _maps(table.column(name)) if name == "labels" else table.column(name).to_pylist()
-        for name in OF_A_SAMPLE
-    }
-    columns["kind"] = [KINDS[kind] for kind in columns["kind"]]
-    return list(starmap(Sample, zip(*columns.values(), strict=True)))
+def decode(content: bytes) -> list[Sample]:
+    """The samples of a file, as they were recorded; ValueError says why there are none."""
+    if not content:
+        raise ValueError("it is empty")
+    try:
+        table = pq.ParquetFile(pa.BufferReader(content)).read(columns=list(OF_A_SAMPLE))
+        columns: dict[str, list[Any]] = {
+            name: _maps(table.column(name)) if name == "labels" else table.column(name).to_pylist()
+            for name in OF_A_SAMPLE
+        }
+        columns["kind"] = [KINDS[kind] for kind in columns["kind"]]
+        return list(starmap(Sample, zip(*columns.values(), strict=True)))
+    except Exception as error:  # a file that anybody wrote can be wrong in any way
+        said = " ".join(str(error).split())[:LONGEST_REASON]
+        raise ValueError(f"{type(error).__name__}: {said}") from error
+
+
+def is_whole(content: bytes) -> bool:
+    """Whether it is a Parquet file at all, so that a query can name its columns."""
+    try:
+        return pq.ParquetFile(pa.BufferReader(content)).schema_arrow.names == SCHEMA.names
+    except Exception:  # as in `decode`
+        return False
 
 
 def _maps(column: pa.ChunkedArray) -> list[dict[str, str]]:

@@ -6,7 +6,8 @@ import pytest
 
 from duts.forwarding import Forwarding
 from harness.device.events import run_event
-from harness.device.mix import mix_result, run_mix
+from harness.device.mix import mix_result
+from harness.device.mix_load import run_mix
 from harness.device.settings import EventSettings
 from harness.device.summary import summarise_events
 from harness.model import Trial

@@ -5,13 +5,9 @@ from typing import Any
 
 import pytest
 
+from harness.analysis.machines import differences
 from harness.errors import StackcostError
-from harness.experiment.identity import (
-    check_resumable,
-    differences,
-    experiment_hash,
-    profile_hashes,
-)
+from harness.experiment.identity import check_resumable, experiment_hash, profile_hashes
 from harness.experiment.load_file import load_experiment
 from harness.experiment.plan import plan
 from harness.store import Manifest

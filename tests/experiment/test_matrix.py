@@ -8,7 +8,8 @@ from pydantic import ValidationError
 
 from harness.experiment import matrix
 from harness.experiment.load_file import load_experiment
-from harness.experiment.matrix import pairs, variants
+from harness.experiment.matrix import variants
+from harness.experiment.names import fits, pairs
 from harness.experiment.schema import Experiment
 
 EXPERIMENTS = Path(__file__).resolve().parents[2] / "experiments"
@@ -19,9 +20,14 @@ def experiment(**others: Any) -> Experiment:
     return Experiment.model_validate(plain | others)
 
 
+def divided(of: Experiment) -> tuple[tuple[str, str], ...]:
+    names = [each.name for each in variants(of) if not each.lacking]
+    return pairs(names, of.baseline, of.against)
+
+
 def test_without_a_matrix_the_systems_are_the_servers() -> None:
     assert [each.name for each in variants(experiment())] == ["nginx/kernel", "astf-peer"]
-    assert pairs(experiment()) == (("nginx/kernel", "astf-peer"),)
+    assert divided(experiment()) == (("nginx/kernel", "astf-peer"),)
 
 
 def test_every_combination_is_a_system_with_its_values_in_place() -> None:
@@ -35,7 +41,7 @@ def test_every_combination_is_a_system_with_its_values_in_place() -> None:
 
 def test_systems_are_divided_at_the_same_response_only() -> None:
     matrix = {"tuning": ["stock", "rps"], "response_bytes": [500, 32000]}
-    assert pairs(experiment(matrix=matrix, baseline="nginx/kernel:rps")) == (
+    assert divided(experiment(matrix=matrix, baseline="nginx/kernel:rps")) == (
         ("nginx/kernel:rps,500-B", "astf-peer:500-B"),
         ("nginx/kernel:rps,32000-B", "astf-peer:32000-B"),
     )
@@ -46,7 +52,7 @@ def test_a_tier_that_the_machine_cannot_is_kept_with_the_reason_and_not_run() ->
     lacking = {each.name: each.lacking for each in variants(tiers) if each.lacking}
     assert list(lacking) == ["nginx/kernel:pinned-apart"]
     assert "needs 2 cores" in lacking["nginx/kernel:pinned-apart"]
-    assert "nginx/kernel:pinned-apart" not in dict(pairs(tiers))
+    assert "nginx/kernel:pinned-apart" not in dict(divided(tiers))
 
 
 def test_a_stack_is_part_of_the_servers_name_and_what_lacks_is_kept_with_the_reason(
@@ -65,7 +71,8 @@ def test_a_stack_is_part_of_the_servers_name_and_what_lacks_is_kept_with_the_rea
     ]
     assert [each.lacking for each in found] == ["", "", *[lacks["onload-balanced"]] * 2, ""]
     assert found[3].experiment.nginx.stack == "onload-balanced"
-    assert found[3].fits("nginx/onload-balanced:2-workers") and not found[3].fits("nginx/kernel")
+    assert fits(found[3].name, "nginx/onload-balanced:2-workers")
+    assert not fits(found[3].name, "nginx/kernel")
 
 
 @pytest.mark.parametrize(

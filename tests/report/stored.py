@@ -1,6 +1,7 @@
 """A stored run with known answers, written through the store as the runner does."""
 
 from pathlib import Path
+from typing import Any
 
 from harness.experiment.load_file import load_experiment
 from harness.model import Trial
@@ -14,6 +15,11 @@ MACHINE = {
 }
 
 
+def experiment() -> dict[str, Any]:
+    """The plan of compare.yaml as a manifest has it."""
+    return load_experiment(COMPARE).model_dump(mode="json")
+
+
 def store(
     root: Path,
     trials: list[Trial] | None = None,
@@ -22,11 +28,9 @@ def store(
 ) -> RunFolder:
     """`published`: whether others' figures are to stand beside these, which takes seconds."""
     run = RunFolder.create(root, "compare")
-    experiment = load_experiment(COMPARE).model_dump(mode="json")
-    if not published:
-        experiment["published"] = None
+    plan = experiment() if published else experiment() | {"published": None}
     run.write_manifest(
-        Manifest(run=run.name, state=state, experiment=experiment, machine=MACHINE)  # type: ignore[arg-type]
+        Manifest(run=run.name, state=state, experiment=plan, machine=MACHINE)  # type: ignore[arg-type]
     )
     for trial in compared() if trials is None else trials:
         run.add_trial(trial)

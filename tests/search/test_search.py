@@ -100,6 +100,14 @@ def test_a_search_that_was_cut_short_says_what_it_knew(after: int) -> None:
         assert "The search was cut short" in found.sentence
 
 
+@pytest.mark.parametrize("lost", [0, 1, 4, 8])
+def test_a_search_of_which_a_trial_was_lost_is_known_up_to_it_and_no_further(lost: int) -> None:
+    system, settings = Simulated(7_400), settings_for("connections")
+    search(settings, system.measure)
+    left = [trial for at, trial in enumerate(system.trials) if at != lost]
+    assert search_again(left, settings) == search_again(system.trials[:lost], settings)
+
+
 def test_a_ceiling_below_the_first_load_is_found() -> None:
     found = ceiling_of(Simulated(37))
     assert found.rates[0].value == pytest.approx(37, rel=0.02)

@@ -9,8 +9,7 @@ from duts.base import Dut
 from harness.errors import StackcostError
 from harness.experiment.identity import profile_hashes
 from harness.experiment.load_file import load_experiment
-from harness.experiment.matrix import pairs, variants
-from harness.experiment.schema import Experiment
+from harness.experiment.matrix import variants
 from servers.base import Server
 from servers.probe import fit_body
 from servers.registry import DEVICES, SHIPPED, server_class
@@ -65,16 +64,7 @@ def test_an_experiment_names_a_file_relative_to_its_own() -> None:
     experiment = load_experiment(EXAMPLE)
     assert experiment.servers == ["nginx/kernel", str(EXAMPLE.with_name("haproxy.py"))]
     assert [each.name for each in variants(experiment)] == ["nginx/kernel", "haproxy"]
-    assert pairs(experiment) == (("nginx/kernel", "haproxy"),)
     assert str(EXAMPLE.with_name("haproxy.py")) in profile_hashes(experiment)
-
-
-def test_a_stored_plan_is_read_when_the_file_is_gone() -> None:
-    stored = load_experiment(EXAMPLE).model_dump(mode="json")
-    stored["servers"][1] = "/gone/haproxy.py"
-    read = Experiment.model_validate(stored)
-    assert [each.name for each in variants(read)] == ["nginx/kernel", "haproxy"]
-    assert "/gone/haproxy.py" not in profile_hashes(read)
 
 
 @pytest.mark.parametrize(

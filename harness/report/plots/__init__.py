@@ -14,7 +14,7 @@ from harness.report.plots.cpu import (
     parts_by_system,
 )
 from harness.report.plots.differences import ratios
-from harness.report.plots.drawing import SERVER_COLOURS, WIDTH, as_svg
+from harness.report.plots.drawing import SERVER_COLOURS, WIDTH, as_svg, save
 from harness.report.plots.factors import factor_intervals, factor_steps
 from harness.report.plots.http import tests_over_axis, tls_by_kind
 from harness.report.plots.load import ceilings_found, completed_against_offered, latency_over_load
@@ -50,6 +50,7 @@ __all__ = [
     "parts_by_system",
     "ratios",
     "redrawn",
+    "save",
     "tests_over_axis",
     "tls_by_kind",
 ]

@@ -1,17 +1,21 @@
 """What all figures share: size, colours, axes, bars, and how an interval is drawn."""
 
 import io
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import cycle
+from pathlib import Path
 from typing import Any
 
 from matplotlib import rc_context
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.text import Text
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from harness.analysis.spread import Spread
+from harness.report.plain import visible
 
 SERVER_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
@@ -36,10 +40,33 @@ LONG_AXIS = 1000  # times as much at its end as at its start
 def as_svg(figure: Figure) -> str:
     """A figure as an SVG element; its text stays text, so it can be searched and copied."""
     drawing = io.StringIO()
-    with rc_context({"svg.fonttype": "none", "font.family": "sans-serif"}):
-        figure.savefig(drawing, format="svg")
-    text = drawing.getvalue()
+    save(figure, drawing, form="svg")
+    text = visible(drawing.getvalue())
     return text[text.index("<svg") :]
+
+
+def save(figure: Figure, to: Path | io.StringIO, form: str | None = None) -> None:
+    """Write a figure; a `$` or a command of TeX in a stored name is text.
+
+    `form`: "svg", "png" or "pdf"; by default as the file's name ends.
+    """
+    for text in figure.findobj(Text):
+        text.set_parse_math(False)
+        text.set_usetex(False)
+    with (
+        warnings.catch_warnings(),
+        rc_context(
+            {
+                "svg.fonttype": "none",
+                "font.family": "sans-serif",
+                "text.parse_math": False,
+                "text.usetex": False,
+            }
+        ),
+    ):
+        # What it says of long names and of signs that its font lacks would stand on the page.
+        warnings.simplefilter("ignore", UserWarning)
+        figure.savefig(to, format=form)
 
 
 def panels(

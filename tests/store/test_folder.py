@@ -99,7 +99,7 @@ KILLED = """
 import sys
 from pathlib import Path
 from harness.store import Manifest, RunFolder
-from tests.test_store import trial
+from tests.store.test_folder import trial
 run = RunFolder.create(Path(sys.argv[1]), "compare")
 run.write_manifest(Manifest(run=run.name, command=["stackcost", "compare"]))
 for number in range(1, 10_000):
@@ -113,7 +113,7 @@ def test_a_run_killed_while_writing_leaves_every_finished_trial(tmp_path: Path) 
         [sys.executable, "-c", KILLED, str(tmp_path)],
         stdout=subprocess.PIPE,
         text=True,
-        cwd=Path(__file__).parents[1],
+        cwd=Path(__file__).parents[2],
     )
     assert child.stdout
     for line in child.stdout:
