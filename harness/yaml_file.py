@@ -24,7 +24,7 @@ def read_yaml(path: Path, what: str, kind: Literal["rt", "safe"] = "safe") -> An
     except OSError as error:
         raise StackcostError(
             f"cannot read {what} {path}: {error.strerror}",
-            f"name a file that exists: ls {path.parent}",
+            "name one that exists: ls experiments/",
         ) from error
     except UnicodeDecodeError as error:
         raise StackcostError(f"{path} is not a text file in UTF-8") from error

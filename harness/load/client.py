@@ -48,6 +48,7 @@ class TrexClient:
         self._lock = threading.Lock()  # one request at a time
         self._number = 0
         self._received = b""
+        self._fault: StackcostError | None = None
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115, closed by close
         answer_limit = str(patient(ANSWER_LIMIT))
         module = [sys.executable, "-P", "-m", "harness.load.client_process"]
@@ -74,7 +75,9 @@ class TrexClient:
         return self._process.pid
 
     def check(self) -> None:
-        """StackcostError when the client's process has ended, or stands still."""
+        """StackcostError when the client's process has ended, or stands still or did."""
+        if self._fault:
+            raise self._fault
         check_lives(self.process_id, "the TRex client does not run: its program")
 
     def connect(self) -> None:
@@ -219,7 +222,10 @@ class TrexClient:
         while b"\n" not in self._received:
             if not poll.poll(max(0.0, deadline - time.monotonic()) * 1000):
                 try:
-                    self.check()  # a client that stands still is the cause, not the server
+                    self.check()
+                except StackcostError as error:  # the cause, which the kill below would hide
+                    self._fault = error
+                    raise
                 finally:
                     self._process.kill()
                 raise StackcostError(
