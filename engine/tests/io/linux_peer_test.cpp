@@ -98,7 +98,9 @@ class Server {
     for (PortAddress& own : config.ports) own.mac = mac;
     core_ = std::make_unique<DataCore>(
         config, std::array<TransmitQueue*, kSides>{&queue_->transmit(), &queue_->transmit()});
-    auto run = core_->prepare("_", small_http(1, 80, false, kPauseUs), {.opens_flows = false});
+    RunOptions options;
+    options.opens_flows = false;
+    auto run = core_->prepare("_", small_http(1, 80, false, kPauseUs), options);
     core_->attach(run, now());
   }
 
