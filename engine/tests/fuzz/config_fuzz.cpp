@@ -14,6 +14,7 @@ void require(bool good) {
 
 void check(const EngineConfig& config) {
   require(!config.ports.empty() && config.ports.size() % 2 == 0);
+  require(config.ports.size() <= kMostPorts);
   require(config.cores_per_pair >= 1 && config.cores_per_pair <= 128);
   require(config.max_flows >= 1 && config.rpc_port != 0 && config.async_port != 0);
   require(!config.control_cpu || *config.control_cpu <= 1023);
