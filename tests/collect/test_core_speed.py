@@ -56,7 +56,7 @@ def test_a_probe_that_ended_is_no_figure() -> None:
         (program,) = programs()
         program.kill()
         program.wait(5)
-        with pytest.raises(Exception, match="has ended"):
+        with pytest.raises(Exception, match="is gone"):
             speed.read()
     finally:
         speed.stop()
