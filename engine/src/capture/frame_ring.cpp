@@ -53,8 +53,13 @@ void FrameRing::read(const std::function<void(const SeenFrame&)>& take) {
   uint64_t position = read_.load(std::memory_order_relaxed);
   while (position != end) {
     const Header& header = *at(position);
-    if (!header.skip) take(header.seen);
     position = header.next;
+    try {
+      if (!header.skip) take(header.seen);
+    } catch (...) {
+      read_.store(position, std::memory_order_release);
+      throw;
+    }
     read_.store(position, std::memory_order_release);
   }
 }

@@ -34,7 +34,8 @@ class FrameRing {
   /// Publishes what was written to the room reserved last. `seen.bytes` says how much of it counts.
   void commit(const SeenFrame& seen);
 
-  /// Hands over all that is there, oldest first; `bytes` live until `take` returns.
+  /// Hands over all that is there, oldest first; `bytes` live until `take` returns. A frame that
+  /// `take` throws at is read as well, those behind it stay.
   void read(const std::function<void(const SeenFrame&)>& take);
 
  private:

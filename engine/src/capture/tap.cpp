@@ -1,8 +1,5 @@
 #include "capture/tap.h"
 
-#include <algorithm>
-#include <cstring>
-
 #include "io/clock.h"
 
 namespace engine {
@@ -10,14 +7,6 @@ namespace engine {
 TransmitQueue::Device Tap::before(TransmitQueue::Device device) {
   device_ = device;
   return {sent, this};
-}
-
-void Tap::add(const Watch& watch) {
-  watches_.push_back(watch);
-}
-
-void Tap::remove(uint32_t number) {
-  std::erase_if(watches_, [&](const Watch& watch) { return watch.number == number; });
 }
 
 void Tap::received(std::span<const Frame> frames) {
@@ -31,37 +20,6 @@ void Tap::sent(void* self, std::span<Frame> frames) {
   for (const Frame& frame : frames)
     if (frame.head != nullptr) tap.see(frame, true, now);
   tap.device_.drain(tap.device_.device, frames);
-}
-
-std::span<const uint8_t> Tap::in_one_piece(const Frame& frame) {
-  if (frame.payload == nullptr) return {frame.head, frame.head_length};
-  const size_t rest = std::min<size_t>(frame.payload_length, whole_.size() - frame.head_length);
-  std::memcpy(whole_.data(), frame.head, frame.head_length);
-  std::memcpy(whole_.data() + frame.head_length, frame.payload, rest);
-  return {whole_.data(), frame.head_length + rest};
-}
-
-void Tap::see(const Frame& frame, bool transmitted, Nanoseconds now) {
-  std::span<const uint8_t> bytes;
-  SeenFrame seen{now, 0, port_, transmitted, static_cast<uint32_t>(frame.length()), {}};
-  size_t wanted = 0;
-  for (const Watch& watch : watches_) {
-    if (!(transmitted ? watch.transmitted : watch.received) || watch.budget == 0) continue;
-    if (bytes.empty()) bytes = in_one_piece(frame);
-    if (!watch.filter.matches(bytes)) continue;
-    seen.watches |= uint64_t{1} << watch.number;
-    wanted = std::max<size_t>(wanted, watch.snap_length == 0 ? bytes.size() : watch.snap_length);
-  }
-  if (seen.watches == 0) return;
-  seen.bytes = bytes.first(std::min(wanted, bytes.size()));
-  uint8_t* const copy = ring_.reserve(seen.bytes.size());
-  if (copy == nullptr) {
-    lost_.fetch_add(1, std::memory_order_relaxed);
-    return;
-  }
-  std::memcpy(copy, seen.bytes.data(), seen.bytes.size());
-  ring_.commit(seen);
-  for (Watch& watch : watches_) watch.budget -= seen.watches >> watch.number & 1;
 }
 
 }  // namespace engine

@@ -1,0 +1,59 @@
+#pragma once
+// Which of the frames that pass a port are copied for whom.
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "capture/frame_ring.h"
+#include "capture/packet_filter.h"
+#include "net/frame.h"
+
+namespace engine {
+
+/// What one observer wants to see at a port.
+struct Watch {
+  uint32_t number = 0;  ///< its bit in SeenFrame::watches, below 64
+  bool received = false;
+  bool transmitted = false;
+  PacketFilter filter;
+  uint32_t snap_length = 0;      ///< bytes wanted of each frame; 0: all
+  uint64_t budget = UINT64_MAX;  ///< frames it wants on this core, then no more
+};
+
+/// Copies the frames of one port on one data core that its watches ask for into a ring. The writing
+/// side is the data thread's, the ring's other end and `take_lost` the control thread's. It knows
+/// no device and reads no clock.
+class FrameCopier {
+ public:
+  explicit FrameCopier(uint32_t port) : port_(port) {}
+
+  void add(const Watch& watch);
+  void remove(uint32_t number);
+  /// Nobody looks.
+  bool idle() const { return watches_.empty(); }
+
+  /// One frame passes the port at `now`.
+  void see(const Frame& frame, bool transmitted, Nanoseconds now);
+
+  FrameRing& ring() { return ring_; }
+  uint32_t port() const { return port_; }
+  /// Frames that were asked for and found the ring full, since the last call.
+  uint64_t take_lost() { return lost_.exchange(0, std::memory_order_relaxed); }
+
+ private:
+  std::span<const uint8_t> in_one_piece(const Frame& frame);
+
+  /// Longer ones do not exist: an IP packet of 65,535 bytes and its Ethernet header.
+  static constexpr size_t kLongestFrame = 65535 + 18;
+
+  const uint32_t port_;
+  std::vector<Watch> watches_;
+  std::array<uint8_t, kLongestFrame> whole_;
+  FrameRing ring_;
+  std::atomic<uint64_t> lost_ = 0;
+};
+
+}  // namespace engine
