@@ -9,8 +9,8 @@
 
 namespace engine {
 
-/// buf_list: payload, in base64. Throws ProfileError also when it would take more than 512 MiB.
-std::vector<Buffer> parse_buffers(const JsonFields& profile);
+/// buf_list: payload, in base64. Throws ProfileTooLarge when it would take more than `most_bytes`.
+std::vector<Buffer> parse_buffers(const JsonFields& profile, uint64_t most_bytes);
 
 /// program_list. `buffers`, `groups`: how many there are to refer to.
 std::vector<Program> parse_programs(const JsonFields& profile, size_t buffers, size_t groups,

@@ -6,8 +6,6 @@
 namespace engine {
 namespace {
 
-constexpr size_t kMaxMemory = size_t{512} << 20;
-
 Buffer parse_buffer(const nlohmann::json& element, const std::string& place) {
   if (element.is_string()) {
     std::optional<std::string> bytes = decode_base64(element.get_ref<const std::string&>());
@@ -25,14 +23,16 @@ Buffer parse_buffer(const nlohmann::json& element, const std::string& place) {
 
 }  // namespace
 
-std::vector<Buffer> parse_buffers(const JsonFields& profile) {
+std::vector<Buffer> parse_buffers(const JsonFields& profile, uint64_t most_bytes) {
   std::vector<Buffer> buffers;
-  size_t memory = 0;
+  uint64_t memory = 0;
   for (const nlohmann::json& element : profile.list("buf_list")) {
     buffers.push_back(parse_buffer(element, fmt::format("buffer {}", buffers.size())));
     memory += buffers.back().memory();
-    if (memory > kMaxMemory)
-      profile.fail(fmt::format("buffers 0 to {} take more than 512 MiB", buffers.size() - 1));
+    if (memory > most_bytes)
+      throw ProfileTooLarge(
+          fmt::format("the profile is too large: buffers 0 to {} take more than {} bytes",
+                      buffers.size() - 1, most_bytes));
   }
   return buffers;
 }

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "astf/json_text.h"
 #include "astf/parse.h"
 #include "net/address_text.h"
 
@@ -11,10 +12,12 @@ using nlohmann::json;
 constexpr uint32_t kMaxClients = 50'000'000;  ///< of one range; TRex's limit
 constexpr size_t kMaxGroupName = 20;
 
-json parse_json(std::string_view text) {
+json parse_text(std::string_view text, uint64_t most_bytes) {
   try {
-    return json::parse(text);
-  } catch (const json::exception& error) {
+    return parse_json(text, most_bytes);
+  } catch (const JsonTooLarge& error) {
+    throw ProfileTooLarge(fmt::format("the profile is too large: {}", error.what()));
+  } catch (const JsonError& error) {
     throw ProfileError(fmt::format("the profile is not JSON: {}", error.what()));
   }
 }
@@ -62,11 +65,25 @@ std::vector<AddressRange> parse_ranges(const JsonFields& profile) {
 
 }  // namespace
 
-std::shared_ptr<const Profile> parse_profile(std::string_view text, bool force_ipv6) {
-  const json document = parse_json(text);
+uint64_t Profile::memory() const {
+  uint64_t bytes = sizeof *this + templates.capacity() * sizeof(Template) +
+                   ranges.capacity() * sizeof(AddressRange);
+  for (const Buffer& buffer : buffers) bytes += buffer.memory();
+  for (const Program& program : programs)
+    bytes += sizeof program + program.commands.capacity() * sizeof(Command);
+  for (const Template& one : templates)
+    if (one.layer7_map) bytes += 4 * one.layer7_map->offsets.capacity();
+  for (const std::vector<std::string>* lines : {&group_names, &notices})
+    for (const std::string& line : *lines) bytes += sizeof line + line.capacity();
+  return bytes;
+}
+
+std::shared_ptr<const Profile> parse_profile(std::string_view text, bool force_ipv6,
+                                             uint64_t most_bytes) {
+  const json document = parse_text(text, most_bytes);
   const JsonFields fields(document, "profile");
   auto profile = std::make_shared<Profile>();
-  profile->buffers = parse_buffers(fields);
+  profile->buffers = parse_buffers(fields, most_bytes);
   profile->group_names = parse_group_names(fields);
   profile->programs = parse_programs(fields, profile->buffers.size(), profile->group_names.size(),
                                      profile->notices);

@@ -20,6 +20,11 @@ struct ProfileError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// A profile that takes more memory than it may.
+struct ProfileTooLarge : ProfileError {
+  using ProfileError::ProfileError;
+};
+
 /// An inclusive range of IPv4 addresses (ip_gen_dist_list), host order.
 struct AddressRange {
   uint32_t first = 0;
@@ -68,10 +73,17 @@ struct Profile {
   Tunables server_defaults;
   double rampup_s = 0;               ///< scheduler.rampup_sec; 0: none
   std::vector<std::string> notices;  ///< what was passed over: tunables out of range
+
+  /// Bytes of memory held.
+  uint64_t memory() const;
 };
 
-/// Parses the JSON that the TRex client uploads. `force_ipv6`: start(ipv6=True).
-/// Throws ProfileError.
-std::shared_ptr<const Profile> parse_profile(std::string_view json, bool force_ipv6);
+/// What a profile may take that nobody bounds otherwise.
+inline constexpr uint64_t kMostProfileBytes = uint64_t{512} << 20;
+
+/// Parses the JSON that the TRex client uploads. `force_ipv6`: start(ipv6=True). Its document and
+/// its payload take at most `most_bytes` each. Throws ProfileError.
+std::shared_ptr<const Profile> parse_profile(std::string_view json, bool force_ipv6,
+                                             uint64_t most_bytes = kMostProfileBytes);
 
 }  // namespace engine

@@ -183,7 +183,7 @@ TEST(Profile, BuffersHaveALimitInAll) {
     parse(profile);
     FAIL();
   } catch (const ProfileError& error) {
-    EXPECT_THAT(error.what(), testing::HasSubstr("take more than 512 MiB"));
+    EXPECT_THAT(error.what(), testing::HasSubstr("take more than 536870912 bytes"));
   }
 }
 

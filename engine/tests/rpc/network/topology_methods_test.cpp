@@ -76,7 +76,7 @@ TEST_F(TopologyMethodsTest, ATopologyThatNestsWithoutBoundIsRefused) {
   for (int i = 0; i < 4; ++i)
     result("topo_fragment", {{"fragment", std::string(piece.size(), ']')}});
   EXPECT_THAT(refusal("topo_fragment", {{"fragment", ", \"gws\": []}"}, {"frag_last", true}}),
-              HasSubstr("nested too deep"));
+              HasSubstr("nests deeper than 100 levels"));
 }
 
 TEST_F(TopologyMethodsTest, IgnoredSendersAreToldToTheDataPath) {
