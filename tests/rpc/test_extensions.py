@@ -47,6 +47,25 @@ def test_latency_histograms_are_read_by_hdrhistogram(client: TrexClient) -> None
     assert 0 < medians[-1] < 1e6
 
 
+def test_both_sides_of_an_answer_are_of_one_moment(client: TrexClient) -> None:
+    descriptors = client.call("get_counter_desc", {"profile_id": "_"})["data"]
+    number = {entry["name"]: str(entry["id"]) for entry in descriptors}
+    client.load_profile(PROFILES / "http_program.py", {"response_bytes": 1000})
+    client.start(2000)
+    opened = 0
+    try:
+        for reading in range(1000):
+            answer = client.call("get_counter_values", {"profile_id": "_"})
+            one, other = answer["client"], answer["server"]
+            opened = one.get(number["tcps_connattempt"], 0)
+            assert other.get(number["tcps_accepts"], 0) <= opened, reading
+            received = one.get(number["tcps_rcvbyte"], 0)
+            assert received <= other.get(number["tcps_sndbyte"], 0), reading
+    finally:
+        client.stop()
+    assert opened > 1000
+
+
 def test_held_flows_are_replaced_as_they_close(client: TrexClient) -> None:
     client.load_profile(PROFILES / "http_program.py", {"cps": 0.01, "response_bytes": 1000})
     client.start(1)

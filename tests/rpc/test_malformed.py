@@ -4,6 +4,7 @@ import json
 import struct
 import zlib
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -31,6 +32,12 @@ def ask(socket: zmq.Socket[bytes], message: bytes) -> Any:
     return json.loads(socket.recv())
 
 
+def peak_bytes(engine: Generator) -> int:
+    """The most memory that the engine ever had (VmHWM, proc(5))."""
+    status = Path(f"/proc/{engine.process_id}/status").read_text()
+    return 1024 * int(status.split("VmHWM:")[1].split()[0])
+
+
 def request(method: str, **params: Any) -> bytes:
     body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
     return json.dumps(body).encode()
@@ -55,7 +62,7 @@ def frame(text: bytes, length: int | None = None) -> bytes:
         (frame(b"\x00" * 50_000_000, length=1000), -32700),
         (frame(b"\x00" * 50_000_000), -32603),
         (struct.pack(">II", MAGIC, 0xFFFFFFFF), -32603),
-        (b"x" * 5_000_000, -32603),
+        (b"x" * 999_999, -32700),
         (b"[]", -32600),
         (b"7", -32600),
         (b'{"jsonrpc":"2.0","method":"ping"}', -32600),
@@ -74,6 +81,39 @@ def test_error_by_protocol(
 ) -> None:
     assert ask(socket, message)["error"]["code"] == code
     assert "ts" in ask(socket, request("ping"))["result"]
+    engine.check()
+
+
+def test_a_message_that_is_too_long_is_not_received(
+    engine: Generator, socket: zmq.Socket[bytes]
+) -> None:
+    before = peak_bytes(engine)
+    with zmq.Context() as context, context.socket(zmq.REQ) as flood:
+        flood.setsockopt(zmq.LINGER, 0)
+        ended = flood.get_monitor_socket(zmq.EVENT_DISCONNECTED)
+        flood.connect(f"tcp://127.0.0.1:{engine.config.rpc_port}")
+        flood.send(b"x" * 60_000_000)
+        assert ended.poll(20_000), "the engine goes on receiving"
+        flood.disable_monitor()
+    assert "ts" in ask(socket, request("ping"))["result"]
+    assert peak_bytes(engine) - before < 10_000_000
+
+
+def test_a_batch_without_ownership_takes_no_more_than_its_budget(
+    engine: Generator, socket: zmq.Socket[bytes]
+) -> None:
+    api = ask(socket, request("api_sync_v2", name="ASTF", major=2, minor=3))["result"]["api_h"]
+    clients = [{"client_start_ip": 1, "client_end_ip": 100_000}]
+    pair = [
+        request("get_clients_info_start", api_h=api, is_range=True, attr=clients),
+        request("get_clients_info_pull", api_h=api),
+    ]
+    before = peak_bytes(engine)
+    replies = ask(socket, b"[" + b",".join(pair * 30) + b"]")
+    assert len(replies[1]["result"]) == 100_000
+    refused = [reply["error"]["specific_err"] for reply in replies if "error" in reply]
+    assert "Memory budget 'replies'" in refused[0]
+    assert peak_bytes(engine) - before < 400_000_000
     engine.check()
 
 

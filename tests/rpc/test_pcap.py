@@ -62,6 +62,21 @@ def test_a_file_holds_every_frame_that_the_port_counts(client: TrexClient) -> No
     assert sent >= flows * RESPONSE_BYTES
 
 
+def test_a_refused_start_under_traffic_leaves_the_engine_serving(client: TrexClient) -> None:
+    client.call("stackcost_start_pcap", {"port_id": 1, "file": "there.pcap"})
+    client.call("stackcost_stop_pcap", {"port_id": 1})
+    client.load_profile(PROFILES / "http_program.py", {"response_bytes": RESPONSE_BYTES})
+    client.start(500)
+    try:
+        for _ in range(50):
+            with pytest.raises(StackcostError, match="File exists"):
+                client.call("stackcost_start_pcap", {"port_id": 1, "file": "there.pcap"})
+        client.call("stackcost_start_pcap", {"port_id": 1, "file": "other.pcap"})
+        assert client.call("stackcost_stop_pcap", {"port_id": 1})["state"] == "writing"
+    finally:
+        client.stop()
+
+
 def test_a_name_that_leads_elsewhere_is_refused(client: TrexClient) -> None:
     with pytest.raises(StackcostError, match="without a folder"):
         client.call("stackcost_start_pcap", {"port_id": 0, "file": "../all.pcap"})

@@ -67,11 +67,19 @@ DataThread::~DataThread() {
 }
 
 void DataThread::run(const Job& job) {
-  Request request{job, nullptr};
-  const int before = answers_.load(std::memory_order_relaxed);
+  Request request(job);
+  ask(request);
+  finish(request);
+}
+
+void DataThread::ask(Request& request) {
+  request.before_ = answers_.load(std::memory_order_relaxed);
   request_.store(&request, std::memory_order_release);
-  answers_.wait(before, std::memory_order_acquire);
-  if (request.error) std::rethrow_exception(request.error);
+}
+
+void DataThread::finish(Request& request) {
+  answers_.wait(request.before_, std::memory_order_acquire);
+  if (request.error_) std::rethrow_exception(request.error_);
 }
 
 void DataThread::add_latencies(const std::string& id, std::vector<LatencyBlock>& sum) {
@@ -142,9 +150,9 @@ uint64_t DataThread::pass(Nanoseconds now) {
 void DataThread::answer(Request& request, Nanoseconds now) {
   request_.store(nullptr, std::memory_order_relaxed);
   try {
-    request.job(core_, now);
+    request.job_(core_, now);
   } catch (...) {
-    request.error = std::current_exception();
+    request.error_ = std::current_exception();
   }
   answers_.fetch_add(1, std::memory_order_release);
   answers_.notify_one();

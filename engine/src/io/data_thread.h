@@ -27,8 +27,24 @@ class DataThread {
   /// For what may be asked of a core from any thread (DataCore::prepare).
   const DataCore& core() const { return core_; }
 
+  /// A job under way. It and the job outlive the answer.
+  class Request {
+   public:
+    explicit Request(const Job& job) : job_(job) {}
+
+   private:
+    friend class DataThread;
+    const Job& job_;
+    std::exception_ptr error_;
+    int before_ = 0;  ///< answers of the thread when it was asked
+  };
+
   /// Has `job` done and waits for it; passes on what it throws. One control thread at a time.
   void run(const Job& job);
+  /// The same in two steps, so that several threads may be asked at once. Every `ask` needs its
+  /// `finish` before the next one.
+  void ask(Request& request);
+  void finish(Request& request);
   /// Adds how long a run's client flows took, by template, to `sum`. Each histogram in a turn of
   /// the loop of its own: ports are polled between.
   void add_latencies(const std::string& id, std::vector<LatencyBlock>& sum);
@@ -47,11 +63,6 @@ class DataThread {
   void count_run(int change) { runs_ += change; }
 
  private:
-  struct Request {
-    const Job& job;
-    std::exception_ptr error;
-  };
-
   void loop();
   /// One round over ports and core. Returns when it found work (time-stamp counter), 0: it found
   /// none.

@@ -14,6 +14,7 @@
 #include "capture/tap.h"
 #include "impairment/impairment.h"
 #include "io/config.h"
+#include "stats/run_statistics.h"
 
 namespace engine {
 
@@ -137,13 +138,13 @@ class Engine {
   RunStatus status(const std::string& id) const;
   /// By core: connections of a run started with `samples_flows`, at most one of each side.
   std::vector<std::vector<tcp::Info>> watched_flows(const std::string& id);
-  /// Sums over cores, by template group.
-  std::vector<CounterBlock> counters(const std::string& id, Side side) const;
+  /// Counters of these runs and of the flow tables, sums over cores: one reading. All cores are
+  /// asked at once, and each tells both sides of everything in one piece.
+  CounterReading counters(const std::vector<std::string>& ids) const;
   /// Sums over cores, by template; of one histogram one moment, not of all.
   std::vector<LatencyBlock> latencies(const std::string& id) const;
   /// Sums over cores, by template; empty without a payload check.
   std::vector<PayloadBlock> payload(const std::string& id) const;
-  CounterBlock table_counters(Side side) const;
   /// Addresses and ports of the client and server pools of running profiles (m_total_clients ...).
   struct Population {
     uint64_t clients = 0, servers = 0, ports_in_use = 0;

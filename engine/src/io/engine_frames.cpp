@@ -62,16 +62,18 @@ void Engine::impair(uint32_t port, Direction direction, const ImpairmentSettings
 }
 
 std::vector<PortImpairment> Engine::impairments() const {
+  const Machine& machine = implementation_->machine;
   std::vector<PortImpairment> all;
   for (uint32_t port = 0; port < ports().size(); ++port)
-    for (const Direction direction : {Direction::transmit, Direction::receive}) {
-      PortImpairment& one = all.emplace_back(PortImpairment{port, direction});
-      one.settings = implementation_->impairments[{port, direction}];
-      for (DataThread* thread : implementation_->machine.threads_of(port))
-        thread->run([&](DataCore&, Nanoseconds) {
-          one.counts += thread->chain(side_of(port)).impairment_counts(direction);
-        });
-    }
+    for (const Direction direction : {Direction::transmit, Direction::receive})
+      all.push_back({port, direction, implementation_->impairments[{port, direction}], {}});
+  for (size_t number = 0; number < machine.threads().size(); ++number)
+    machine.threads()[number]->run([&](DataCore&, Nanoseconds) {
+      for (const Side side : {Side::client, Side::server})
+        for (const Direction direction : {Direction::transmit, Direction::receive})
+          all[machine.port_of(number, side) * kDirections + static_cast<size_t>(direction)]
+              .counts += machine.threads()[number]->chain(side).impairment_counts(direction);
+    });
   return all;
 }
 

@@ -1,7 +1,9 @@
 #pragma once
 // The parts of Engine: what its files share.
 
+#include <exception>
 #include <map>
+#include <vector>
 
 #include "io/engine.h"
 #include "io/frame_sender.h"
@@ -23,6 +25,29 @@ struct Engine::Implementation {
   void on_all_cores(Job job) const {
     for (const auto& thread : machine.threads())
       thread->run([&](DataCore& core, Nanoseconds now) { job(core, now, *thread); });
+  }
+
+  /// Has every data core read something at the same time, each into its own `Part` by
+  /// `read`(core, part); returns the parts. Passes on what one of them throws.
+  template <typename Part, typename Read>
+  std::vector<Part> at_once(Read read) const {
+    const auto& threads = machine.threads();
+    std::vector<Part> parts(threads.size());
+    std::vector<DataThread::Job> jobs;
+    for (Part& part : parts)
+      jobs.emplace_back([&read, &part](DataCore& core, Nanoseconds) { read(core, part); });
+    std::vector<DataThread::Request> requests(jobs.begin(), jobs.end());
+    for (size_t i = 0; i < threads.size(); ++i) threads[i]->ask(requests[i]);
+    std::exception_ptr error;
+    for (size_t i = 0; i < threads.size(); ++i) {
+      try {
+        threads[i]->finish(requests[i]);
+      } catch (...) {  // the others still hold on to their requests
+        error = std::current_exception();
+      }
+    }
+    if (error) std::rethrow_exception(error);
+    return parts;
   }
 
   std::optional<MacAddress> destination(uint32_t port) const;

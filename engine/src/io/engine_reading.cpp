@@ -35,10 +35,19 @@ RunStatus Engine::status(const std::string& id) const {
   return sum;
 }
 
-std::vector<CounterBlock> Engine::counters(const std::string& id, Side side) const {
-  std::vector<CounterBlock> sum;
-  implementation_->on_all_cores(
-      [&](DataCore& core, Nanoseconds, DataThread&) { add(sum, core.counters(id, side)); });
+CounterReading Engine::counters(const std::vector<std::string>& ids) const {
+  const auto read = [&ids](const DataCore& core, CounterReading& own) {
+    for (const Side side : {Side::client, Side::server}) {
+      for (const std::string& id : ids) own.runs[id][index_of(side)] = core.counters(id, side);
+      own.table[index_of(side)] = core.table_counters(side);
+    }
+  };
+  CounterReading sum;
+  for (const CounterReading& own : implementation_->at_once<CounterReading>(read))
+    for (size_t side = 0; side < kSides; ++side) {
+      for (const auto& [id, groups] : own.runs) add(sum.runs[id][side], groups[side]);
+      sum.table[side] += own.table[side];
+    }
   return sum;
 }
 
@@ -52,13 +61,6 @@ std::vector<PayloadBlock> Engine::payload(const std::string& id) const {
   std::vector<PayloadBlock> sum;
   implementation_->on_all_cores(
       [&](DataCore& core, Nanoseconds, DataThread&) { add(sum, core.payload(id)); });
-  return sum;
-}
-
-CounterBlock Engine::table_counters(Side side) const {
-  CounterBlock sum;
-  implementation_->on_all_cores(
-      [&](DataCore& core, Nanoseconds, DataThread&) { sum += core.table_counters(side); });
   return sum;
 }
 

@@ -45,7 +45,8 @@ Control::Control(Engine& engine, const EngineConfig& config) : state_(engine, co
 
 std::string Control::handle(std::string_view bytes) {
   return answer_bytes(
-      bytes, [this](const std::string& name, const Json& params) { return call(name, params); });
+      bytes, state_.budgets.replies,
+      [this](const std::string& name, const Json& params) { return call(name, params); });
 }
 
 Json Control::call(const std::string& name, const Json& params) {
@@ -66,19 +67,30 @@ void Control::check_access(const Method& method, const Json& params) const {
     throw refused(fmt::format("must acquire port {} for this operation", state_.port_of(params)));
 }
 
+void Control::attempt(const char* what, const std::function<void()>& part) {
+  try {
+    part();
+  } catch (const std::exception& error) {
+    std::string failure = fmt::format("{}: {}", what, error.what());
+    if (failure == last_failure_) return;
+    fmt::print(stderr, "astf-engine: {}\n", failure);
+    last_failure_ = std::move(failure);
+  }
+}
+
 double Control::advance() {
-  state_.profiles.advance();
+  attempt("profiles", [this] { state_.profiles.advance(); });
   const double now = state_.engine.now();
-  state_.paced_frames.advance(now);
+  attempt("packets to send", [&] { state_.paced_frames.advance(now); });
   if (state_.watches.active()) {
-    state_.watches.collect();
-    state_.pcap_files.advance();
+    attempt("captured frames", [this] { state_.watches.collect(); });
+    attempt("capture files", [this] { state_.pcap_files.advance(); });
   }
   if (now >= next_sample_) {
     next_sample_ = now + kSamplePeriod;
-    state_.machine.sample();
-    state_.profiles.sample();
-    tell_link_changes();
+    attempt("use of ports and cores", [this] { state_.machine.sample(); });
+    attempt("rates", [this] { state_.profiles.sample(); });
+    attempt("links", [this] { tell_link_changes(); });
   }
   double patience = std::min(state_.profiles.patience(), state_.paced_frames.patience(now));
   if (state_.watches.active()) patience = std::min(patience, kCollectPeriod);

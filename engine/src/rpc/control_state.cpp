@@ -7,12 +7,13 @@ namespace engine {
 ControlState::ControlState(Engine& engine, const EngineConfig& config)
     : engine(engine),
       ownership(engine.ports().size()),
-      profiles(engine, sessions),
+      profiles(engine, sessions, budgets.profiles),
       machine(engine),
       watches(engine),
-      captures(engine, watches),
+      captures(engine, watches, budgets),
       pcap_files(engine, watches, config.pcap_folder),
       paced_frames(engine),
+      topology(budgets.profiles),
       api_handler(random_handler()),
       multicast(engine.ports().size()) {
   global_config = {{"sched_max_stretch", 0.0}, {"process_at_cp", true}, {"do_mbuf_cache", false}};

@@ -1,15 +1,18 @@
 #pragma once
 // What the control plane keeps between two requests.
 
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "astf/address_ranges.h"
 #include "io/config.h"
 #include "io/engine.h"
 #include "rpc/frames/captures.h"
 #include "rpc/frames/frame_watches.h"
 #include "rpc/frames/paced_frames.h"
 #include "rpc/frames/pcap_files.h"
+#include "rpc/memory/budgets.h"
 #include "rpc/network/topology.h"
 #include "rpc/profile/profile_table.h"
 #include "rpc/protocol/json.h"
@@ -27,6 +30,7 @@ struct ControlState {
   uint32_t port_of(const Json& params) const;
 
   Engine& engine;
+  Budgets budgets;  ///< before all that takes from them
   Sessions sessions;
   Ownership ownership;
   ProfileTable profiles;
@@ -42,7 +46,7 @@ struct ControlState {
   bool shutdown = false;
   Json ignored_addresses = Json::array();
   Json ignored_macs = Json::array();
-  Json clients_information;  ///< asked for, not yet collected; null: nobody asked
+  std::optional<AddressRanges> clients_asked;  ///< information not yet collected
   Json global_config;
   std::vector<bool> multicast;  ///< per port, as last set
   std::vector<bool> link_up;    ///< per port, as last told to clients

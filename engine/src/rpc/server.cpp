@@ -8,13 +8,16 @@
 #include <zmq_addon.hpp>
 
 #include "rpc/control.h"
+#include "rpc/protocol/json_rpc.h"
 
 namespace engine {
 
 namespace {
 
-/// Longer messages end the connection; those up to it that are too long get an answer.
-constexpr int64_t kMaxMessageBytes = int64_t{64} << 20;
+/// A longer message is not received at all: it ends its connection.
+constexpr int64_t kMaxMessageBytes = kRequestLimit - 1;
+/// Messages that wait for each client, either way: a client of TRex asks, and waits for the answer.
+constexpr int kWaitingMessages = 1;
 constexpr std::string_view kDoorbell = "{}";
 /// How long clients have to collect the news that the server stops.
 constexpr std::chrono::milliseconds kFarewell{300};
@@ -45,6 +48,8 @@ struct RpcServer::Implementation {
   Implementation(Engine& engine, const EngineConfig& config)
       : control(engine, config), requests(context, ZMQ_REP), doorbell(context, ZMQ_PUB) {
     requests.set(zmq::sockopt::maxmsgsize, kMaxMessageBytes);
+    requests.set(zmq::sockopt::rcvhwm, kWaitingMessages);
+    requests.set(zmq::sockopt::sndhwm, kWaitingMessages);
     bind_socket(requests, config.bind, config.rpc_port, "RPC requests", "--rpc-port");
     bind_socket(doorbell, config.bind, config.async_port, "event subscribers", "--async-port");
   }
@@ -70,7 +75,19 @@ struct RpcServer::Implementation {
     zmq::multipart_t parts(requests);
     const bool whole = parts.size() == 1;  // nobody sends requests in parts
     const std::string reply = control.handle(whole ? parts[0].to_string_view() : "");
-    requests.send(zmq::buffer(reply), zmq::send_flags::none);
+    send(reply);
+  }
+
+  /// A request without its answer would end the socket's service, so a signal does not cut it.
+  void send(const std::string& reply) {
+    for (;;) {
+      try {
+        requests.send(zmq::buffer(reply), zmq::send_flags::none);
+        return;
+      } catch (const zmq::error_t& error) {
+        if (error.num() != EINTR) throw;
+      }
+    }
   }
 
   void say_farewell() {

@@ -2,8 +2,10 @@
 // What a profile's run, or all runs together, show as statistics: counters since it began, gauges.
 
 #include <array>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "astf/side.h"
@@ -12,10 +14,19 @@
 
 namespace engine {
 
-/// One consistent reading of a run's counters.
+/// Of both sides, by template group; 0: no group.
+using GroupCounters = std::array<std::vector<CounterBlock>, kSides>;
+
+/// Counters of several runs, and of the flow table since the engine's start, at one moment.
+struct CounterReading {
+  std::map<std::string, GroupCounters> runs;  ///< by id; no groups of a run that is not there
+  std::array<CounterBlock, kSides> table;
+};
+
+/// Counters of one run, or of several together, and of the flow table, at one moment.
 struct RunCounters {
-  std::array<std::vector<CounterBlock>, kSides> groups;  ///< by template group; 0: no group
-  std::array<CounterBlock, kSides> table;                ///< of the flow table, since engine start
+  GroupCounters groups;
+  std::array<CounterBlock, kSides> table;  ///< since the engine's start
 
   /// Sum over groups, without the flow table.
   CounterBlock sum(Side side) const;

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <stdexcept>
 #include <thread>
 #include <vector>
 
@@ -54,6 +55,19 @@ TEST(FrameRing, FullTakesNoMoreAndLosesNothingItHas) {
   ring.read([&](const SeenFrame& seen) { EXPECT_EQ(seen.time, next++); });
   EXPECT_EQ(next, taken);
   EXPECT_TRUE(write(ring, taken, 1500));
+}
+
+TEST(FrameRing, AFrameThatItsReaderCannotTakeIsNotReadAgain) {
+  FrameRing ring;
+  for (Nanoseconds time = 0; time < 3; ++time) write(ring, time, 100);
+  std::vector<Nanoseconds> taken;
+  const auto take = [&taken](const SeenFrame& seen) {
+    taken.push_back(seen.time);
+    if (seen.time == 1) throw std::runtime_error("no memory");
+  };
+  EXPECT_THROW(ring.read(take), std::runtime_error);
+  ring.read(take);
+  EXPECT_EQ(taken, (std::vector<Nanoseconds>{0, 1, 2}));
 }
 
 TEST(FrameRing, WriterAndReaderNeedNoLock) {

@@ -62,11 +62,15 @@ inline RunStatus finish(const Engine& engine, const std::string& id) {
   return status;
 }
 
+inline RunCounters counters_of(const Engine& engine, const std::string& id) {
+  CounterReading reading = engine.counters({id});
+  return {std::move(reading.runs[id]), reading.table};
+}
+
 inline void expect_all_flows_whole(const Engine& engine, const std::string& id, uint64_t flows) {
-  CounterBlock client;
-  CounterBlock server;
-  for (const CounterBlock& block : engine.counters(id, Side::client)) client += block;
-  for (const CounterBlock& block : engine.counters(id, Side::server)) server += block;
+  const RunCounters counters = counters_of(engine, id);
+  const CounterBlock client = counters.sum(Side::client);
+  const CounterBlock server = counters.sum(Side::server);
   EXPECT_EQ(client[Counter::tcps_connattempt], flows);
   EXPECT_EQ(client[Counter::tcps_connects], flows);
   EXPECT_EQ(client[Counter::tcps_closed], flows);

@@ -294,6 +294,30 @@ TEST_F(ControlTest, ExtensionsTellWhatTrexCannot) {
   EXPECT_EQ(drops["devices"][1]["lost"], 1);
 }
 
+TEST_F(ControlTest, APartOfATurnThatFailsKeepsNoOtherFromBeingDone) {
+  acquire(1);
+  load();
+  start();
+  stand_in().on_call = [](const std::string& call) {
+    if (call == "cycles") throw std::runtime_error("no answer");
+  };
+  stand_in().ports[1].link_up = false;
+  pass(1.1);
+  EXPECT_GT(control_.state().profiles.find("_").statistics.opens_per_second(), 90);
+  const Json events = result("get_async_events", {{"session_id", 1}})["data"];
+  EXPECT_EQ(events.back()["type"], 8) << "the link's change";
+  EXPECT_GT(control_.advance(), 0) << "no failure is met again at once";
+}
+
+TEST_F(ControlTest, ARequestThatFailsInsideIsAnsweredWithTheReason) {
+  stand_in().on_call = [](const std::string& call) {
+    if (call == "memory") throw std::runtime_error("no answer");
+  };
+  const Json reply = call("stackcost_get_memory");
+  EXPECT_EQ(reply["error"]["code"], -32603);
+  EXPECT_EQ(reply["error"]["specific_err"], "no answer");
+}
+
 TEST_F(ControlTest, ShutdownAsksForForceWhenAnotherOwns) {
   acquire();
   EXPECT_THAT(refusal("shutdown", {{"force", false}, {"user", "other"}}), HasSubstr("'u'"));

@@ -32,8 +32,17 @@ struct EngineStandIn {
     bool transmitted = false;
     std::vector<uint8_t> bytes;
   };
-  std::vector<Passing> passing;            ///< frames that pass ports before the next read_seen
-  std::multimap<uint32_t, Watch> watches;  ///< by port
+  /// Frames pass the ports now. Those that somebody watches for wait in the port's ring, as in the
+  /// engine itself, until they are read.
+  void pass(const std::vector<Passing>& frames);
+  /// Whether somebody watches any port.
+  bool watched() const;
+  std::map<uint32_t, FrameCopier> copiers;  ///< by port
+  std::array<uint64_t, 2> unseen{};         ///< frames that found a ring full, by port
+
+  /// Called first of all by every call that the data cores carry out, with the call's name. It may
+  /// move the time, have frames pass, or throw.
+  std::function<void(const std::string& call)> on_call = [](const std::string&) {};
   std::vector<std::pair<uint32_t, std::vector<uint8_t>>> sent;  ///< port and frame
   /// By port and direction.
   std::map<std::pair<uint32_t, Direction>, ImpairmentSettings> impairments;

@@ -21,6 +21,13 @@ PortMask port_mask(const std::vector<uint32_t>& ports) {
   return mask;
 }
 
+/// What is kept of a frame beside its bytes, and what the allocator adds.
+constexpr uint64_t kBytesPerFrame = 80;
+/// Without its FCS.
+constexpr uint64_t kShortestFrame = 60;
+/// What an answer says of a frame beside its bytes.
+constexpr uint64_t kTextPerFrame = 200;
+
 std::string encode(std::span<const uint8_t> bytes) {
   return encode_base64({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
 }
@@ -29,16 +36,32 @@ std::string encode(std::span<const uint8_t> bytes) {
 
 // -- Looking
 
-Captures::Capture Captures::begin(const CaptureRequest& request, FrameWatches::Take take) {
-  Capture capture;
-  capture.request = request;
-  capture.started = engine_.now();
-  capture.watch = watches_.begin({.transmitting = request.transmitting,
-                                  .receiving = request.receiving,
-                                  .filter = request.filter,
-                                  .snap_length = request.snap_length,
-                                  .budget = request.cyclic ? UINT64_MAX : request.limit},
-                                 std::move(take));
+Captures::Capture& Captures::begin(CaptureMap& captures, uint32_t key,
+                                   const CaptureRequest& request) {
+  static_assert(kBytesPerFrame >= sizeof(KeptFrame) + 2 * sizeof(size_t));
+  const uint64_t shortest = request.snap_length == 0
+                                ? kShortestFrame
+                                : std::min<uint64_t>(request.snap_length, kShortestFrame);
+  budgets_.captures.require(
+      request.limit * (kBytesPerFrame + shortest),
+      fmt::format("a capture of {} frames, were they the shortest there are,", request.limit));
+  const auto entry = captures
+                         .emplace(key, Capture{.request = request,
+                                               .memory = Charge(budgets_.captures),
+                                               .started = engine_.now()})
+                         .first;
+  Capture& capture = entry->second;
+  try {
+    capture.watch = watches_.begin({.transmitting = request.transmitting,
+                                    .receiving = request.receiving,
+                                    .filter = request.filter,
+                                    .snap_length = request.snap_length,
+                                    .budget = request.cyclic ? UINT64_MAX : request.limit},
+                                   [&capture](const SeenFrame& seen) { keep(capture, seen); });
+  } catch (...) {
+    captures.erase(entry);
+    throw;
+  }
   return capture;
 }
 
@@ -46,21 +69,56 @@ void Captures::end(Capture& capture) {
   if (std::exchange(capture.active, false)) watches_.end(capture.watch);
 }
 
+void Captures::drop_oldest(Capture& capture) {
+  const KeptFrame& oldest = capture.frames.front();
+  capture.wire_bytes -= oldest.wire_length;
+  capture.memory.shrink(kBytesPerFrame + oldest.bytes.size());
+  capture.frames.pop_front();
+}
+
 void Captures::keep(Capture& capture, const SeenFrame& seen) {
   ++capture.matched;
+  const bool cyclic = capture.request.cyclic;
   if (capture.frames.size() >= capture.request.limit) {
-    if (!capture.request.cyclic || capture.frames.empty()) return;
-    capture.bytes -= capture.frames.front()["wirelen"].get<uint64_t>();
-    capture.frames.pop_front();
+    if (!cyclic || capture.frames.empty()) return;
+    drop_oldest(capture);
   }
-  Json frame = {{"binary", encode(snapped(seen, capture.request.snap_length))},
-                {"origin", seen.transmitted ? "TX" : "RX"},
-                {"ts", seconds(seen.time)},
-                {"index", capture.matched},
-                {"port", seen.port},
-                {"wirelen", seen.wire_length}};
-  capture.bytes += seen.wire_length;
-  capture.frames.push_back(std::move(frame));
+  const auto bytes = snapped(seen.bytes, capture.request.snap_length);
+  while (!capture.memory.grow(kBytesPerFrame + bytes.size())) {
+    ++capture.without_memory;
+    if (!cyclic || capture.frames.empty()) return;
+    drop_oldest(capture);
+  }
+  capture.frames.push_back({.time = seen.time,
+                            .index = capture.matched,
+                            .port = seen.port,
+                            .wire_length = seen.wire_length,
+                            .transmitted = seen.transmitted,
+                            .bytes = {bytes.begin(), bytes.end()}});
+  capture.wire_bytes += seen.wire_length;
+}
+
+Json Captures::take(Capture& capture, size_t most, uint32_t snap_length) const {
+  Json frames = Json::array();
+  uint64_t text = 0;
+  while (frames.size() < most && !capture.frames.empty()) {
+    const KeptFrame& oldest = capture.frames.front();
+    const auto bytes = snapped(oldest.bytes, snap_length);
+    text += kTextPerFrame + bytes.size() * 4 / 3;
+    if (text > budgets_.replies.left()) {
+      if (frames.empty()) budgets_.replies.require(text, "a captured frame");
+      break;
+    }
+    frames.push_back({{"binary", encode(bytes)},
+                      {"origin", oldest.transmitted ? "TX" : "RX"},
+                      {"ts", seconds(oldest.time)},
+                      {"index", oldest.index},
+                      {"port", oldest.port},
+                      {"wirelen", oldest.wire_length}});
+    drop_oldest(capture);
+  }
+  capture.fetched += frames.size();
+  return frames;
 }
 
 // -- Captures
@@ -75,10 +133,8 @@ uint32_t Captures::start(const CaptureRequest& request) {
   if (captures_.size() == kMost)
     throw refused(
         fmt::format("capture limit of {} is reached: remove one first ('capture clear')", kMost));
-  const uint32_t id = last_id_ + 1;
-  captures_.emplace(
-      id, begin(request, [this, id](const SeenFrame& seen) { keep(captures_.at(id), seen); }));
-  return last_id_ = id;
+  begin(captures_, last_id_ + 1, request);
+  return ++last_id_;
 }
 
 size_t Captures::stop(uint32_t id) {
@@ -95,18 +151,7 @@ void Captures::remove(uint32_t id) {
 Json Captures::fetch(uint32_t id, size_t most, uint32_t snap_length) {
   Capture& capture = find(id);
   watches_.collect();
-  Json frames = Json::array();
-  while (frames.size() < most && !capture.frames.empty()) {
-    Json frame = std::move(capture.frames.front());
-    capture.frames.pop_front();
-    capture.bytes -= frame["wirelen"].get<uint64_t>();
-    if (snap_length != 0) {
-      const std::string bytes = *decode_base64(frame["binary"].get<std::string>());
-      frame["binary"] = encode_base64(std::string_view(bytes).substr(0, snap_length));
-    }
-    frames.push_back(std::move(frame));
-  }
-  capture.fetched += frames.size();
+  Json frames = take(capture, most, snap_length);
   return {{"pending", capture.frames.size()},
           {"start_ts", capture.started},
           {"pkts", std::move(frames)}};
@@ -121,7 +166,8 @@ Json Captures::status() {
                    {"matched", capture.matched},
                    {"fetched", capture.fetched},
                    {"count", capture.frames.size()},
-                   {"bytes", capture.bytes},
+                   {"bytes", capture.wire_bytes},
+                   {"without_memory", capture.without_memory},
                    {"limit", capture.request.limit},
                    {"mode", capture.request.cyclic ? "cyclic" : "fixed"},
                    {"filter",
@@ -140,8 +186,7 @@ void Captures::start_queue(uint32_t port, uint64_t size, const std::string& filt
   request.filter = filter;
   request.limit = size;
   request.cyclic = true;
-  queues_.emplace(
-      port, begin(request, [this, port](const SeenFrame& seen) { keep(queues_.at(port), seen); }));
+  begin(queues_, port, request);
 }
 
 void Captures::stop_queue(uint32_t port) {
@@ -153,15 +198,8 @@ void Captures::stop_queue(uint32_t port) {
 
 Json Captures::take_queue(uint32_t port) {
   watches_.collect();
-  Json frames = Json::array();
   const auto found = queues_.find(port);
-  if (found == queues_.end()) return frames;
-  Capture& queue = found->second;
-  for (Json& frame : queue.frames) frames.push_back(std::move(frame));
-  queue.fetched += frames.size();
-  queue.frames.clear();
-  queue.bytes = 0;
-  return frames;
+  return found == queues_.end() ? Json::array() : take(found->second, SIZE_MAX, 0);
 }
 
 Json Captures::queue_status(uint32_t port) const {

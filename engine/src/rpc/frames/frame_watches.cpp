@@ -8,9 +8,8 @@
 
 namespace engine {
 
-std::span<const uint8_t> snapped(const SeenFrame& seen, uint32_t snap_length) {
-  if (snap_length == 0) return seen.bytes;
-  return seen.bytes.first(std::min<size_t>(snap_length, seen.bytes.size()));
+std::span<const uint8_t> snapped(std::span<const uint8_t> bytes, uint32_t snap_length) {
+  return snap_length == 0 ? bytes : bytes.first(std::min<size_t>(snap_length, bytes.size()));
 }
 
 uint32_t FrameWatches::begin(const WatchRequest& request, Take take) {
@@ -24,22 +23,32 @@ uint32_t FrameWatches::begin(const WatchRequest& request, Take take) {
   const auto contains = [](const std::vector<uint32_t>& ports, uint32_t port) {
     return std::ranges::find(ports, port) != ports.end();
   };
-  for (uint32_t port = 0; port < engine_.ports().size(); ++port) {
-    const Watch wanted{.number = number,
-                       .received = contains(request.receiving, port),
-                       .transmitted = contains(request.transmitting, port),
-                       .filter = *filter,
-                       .snap_length = request.snap_length,
-                       .budget = request.budget};
-    if (wanted.received || wanted.transmitted) engine_.watch(port, wanted);
-  }
   takes_.emplace(number, std::move(take));
+  try {
+    for (uint32_t port = 0; port < engine_.ports().size(); ++port) {
+      const Watch wanted{.number = number,
+                         .received = contains(request.receiving, port),
+                         .transmitted = contains(request.transmitting, port),
+                         .filter = *filter,
+                         .snap_length = request.snap_length,
+                         .budget = request.budget};
+      if (wanted.received || wanted.transmitted) engine_.watch(port, wanted);
+    }
+  } catch (...) {
+    end(number);
+    throw;
+  }
   return number;
 }
 
 void FrameWatches::end(uint32_t number) {
-  engine_.unwatch(number);
-  collect();
+  try {
+    engine_.unwatch(number);
+    collect();
+  } catch (...) {
+    takes_.erase(number);
+    throw;
+  }
   takes_.erase(number);
 }
 

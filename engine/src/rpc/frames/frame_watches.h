@@ -22,8 +22,8 @@ struct WatchRequest {
 
 inline constexpr uint32_t kLongestSnap = UINT16_MAX;  ///< that a client may ask for
 
-/// The bytes of `seen` that a client asked for with this snap length.
-std::span<const uint8_t> snapped(const SeenFrame& seen, uint32_t snap_length);
+/// The beginning of `bytes` that a client asked for with this snap length.
+std::span<const uint8_t> snapped(std::span<const uint8_t> bytes, uint32_t snap_length);
 
 /// Shares out what the taps saw among those who asked for it.
 class FrameWatches {

@@ -15,9 +15,9 @@ size_t PacedFrames::send(uint32_t port, std::vector<std::vector<uint8_t>> frames
 
 void PacedFrames::advance(double now) {
   while (!waiting_.empty() && waiting_.begin()->first <= now) {
-    Waiting& due = waiting_.begin()->second;
+    Waiting due = std::move(waiting_.begin()->second);
+    waiting_.erase(waiting_.begin());  // before it is sent: what fails is not tried again
     engine_.send(due.port, {std::move(due.frame)});
-    waiting_.erase(waiting_.begin());
   }
 }
 

@@ -4,6 +4,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <system_error>
 
 #include "rpc/protocol/rpc_error.h"
@@ -23,30 +24,39 @@ Json PcapFiles::start(const Request& request) {
     throw refused(fmt::format("port {} is being written to {}: end that with stackcost_stop_pcap",
                               request.port, found->second.path));
   const std::string path = folder_ + "/" + request.name;
-  WatchRequest wanted{.transmitting = {request.port},
-                      .receiving = {request.port},
-                      .filter = request.filter,
-                      .snap_length = request.snap_length};
-  const uint32_t watch = watches_.begin(
-      wanted, [this, port = request.port](const SeenFrame& seen) { keep(files_.at(port), seen); });
+  const auto entry = files_.emplace(request.port, open(request, path)).first;
+  Writing& writing = entry->second;
   try {
-    const auto [entry, made] =
-        files_.emplace(request.port, Writing{.request = request,
-                                             .path = path,
-                                             .file = PcapFile(path),
-                                             .watch = watch,
-                                             .epoch = engine_.wall_epoch(),
-                                             .unseen_before = engine_.unseen(request.port)});
-    return status_of(entry->second);
+    // From here on frames come, and have a file to go to.
+    writing.watch = watches_.begin({.transmitting = {request.port},
+                                    .receiving = {request.port},
+                                    .filter = request.filter,
+                                    .snap_length = request.snap_length},
+                                   [&writing](const SeenFrame& seen) { keep(writing, seen); });
+    return status_of(writing);
+  } catch (...) {
+    files_.erase(entry);
+    std::error_code ignored;
+    std::filesystem::remove(path, ignored);
+    throw;
+  }
+}
+
+PcapFiles::Writing PcapFiles::open(const Request& request, const std::string& path) const {
+  try {
+    return {.request = request,
+            .path = path,
+            .file = PcapFile(path),
+            .epoch = engine_.wall_epoch(),
+            .unseen_before = engine_.unseen(request.port)};
   } catch (const std::system_error& error) {
-    watches_.end(watch);
     throw refused(fmt::format("{}: {}", path, error.code().message()));
   }
 }
 
 void PcapFiles::keep(Writing& writing, const SeenFrame& seen) {
   if (writing.full) return;
-  const auto bytes = snapped(seen, writing.request.snap_length);
+  const auto bytes = snapped(seen.bytes, writing.request.snap_length);
   if (writing.file.size() + bytes.size() > writing.request.limit_bytes) {
     writing.full = true;
     return;

@@ -43,7 +43,7 @@ class PcapFiles {
     Request request;
     std::string path;
     PcapFile file;
-    uint32_t watch;
+    uint32_t watch = 0;
     Nanoseconds epoch;       ///< wall-clock time at engine time 0
     uint64_t unseen_before;  ///< frames of the port lost to captures before this one
     bool active = true;
@@ -52,6 +52,8 @@ class PcapFiles {
     std::string error = {};
   };
 
+  /// Makes the file; nothing is looked at yet.
+  Writing open(const Request& request, const std::string& path) const;
   static void keep(Writing& writing, const SeenFrame& seen);
   void end(Writing& writing);
   Json status_of(const Writing& writing) const;

@@ -1,5 +1,6 @@
 // How long flows took, beyond what TRex tells. docs/rpc-extensions.md describes the answer.
 
+#include <fmt/format.h>
 #include <zlib.h>
 
 #include "astf/base64.h"
@@ -13,6 +14,9 @@ namespace {
 using enum ParameterType;
 
 constexpr std::array<const char*, kLatencyKinds> kNames{"connect", "first_byte", "completion"};
+
+/// What is told of a kind beside its histogram.
+constexpr uint64_t kTextPerKind = 50;
 
 /// HdrHistogram's V2 encoding, compressed: cookie, length, zlib stream; in base64.
 std::string hdr_text(const Histogram& histogram) {
@@ -41,11 +45,16 @@ Json latency(ControlState& state, const std::string& id) {
   const std::vector<std::string> groups = state.profiles.group_names(id);
   const auto& profile = state.profiles.find(id).profile;
   Json templates = Json::array();
+  uint64_t text = 0;
   for (size_t t = 0; t < latencies.size(); ++t) {
     Json entry{{"template", t}, {"group", nullptr}};
     if (const uint32_t group = profile->templates[t].group; group != 0)
       entry["group"] = groups[group - 1];
-    for (size_t k = 0; k < kLatencyKinds; ++k) entry[kNames[k]] = kind(latencies[t].kinds[k]);
+    for (size_t k = 0; k < kLatencyKinds; ++k) {
+      entry[kNames[k]] = kind(latencies[t].kinds[k]);
+      text += entry[kNames[k]]["hdr"].get_ref<const std::string&>().size() + kTextPerKind;
+    }
+    state.budgets.replies.require(text, fmt::format("latency of templates 0 to {}", t));
     templates.push_back(std::move(entry));
   }
   return {{"unit", "us"}, {"templates", std::move(templates)}};

@@ -77,9 +77,11 @@ Topology read_topology(const Json& json, size_t ports) {
   return topology;
 }
 
-Json read_json(const std::string& text) {
+Json read_json(const std::string& text, const ByteBudget& budget, uint64_t& bytes) {
   try {
-    if (Json json = parse_json(text); json.is_object()) return json;
+    if (Json json = parse_json(text, budget.left(), &bytes); json.is_object()) return json;
+  } catch (const JsonTooLarge&) {
+    throw refused(budget.refusal(budget.left() + 1, "the topology at least"));
   } catch (const JsonError& error) {
     throw refused(fmt::format("Topology is not a JSON object: {}", error.what()));
   }
@@ -92,15 +94,18 @@ void TopologyUpload::add(const std::string& fragment, bool first, bool last, siz
   if (first) fragments_.begin();
   fragments_.add(fragment);
   if (!last) return;
-  const Json json = read_json(fragments_.take());
+  uint64_t bytes = 0;
+  Json json = read_json(fragments_.take(), kept_.budget(), bytes);
   check_parameters(json, {{"vifs", array}, {"gws", array}});
   auto topology = std::make_shared<const Topology>(read_topology(json, ports));
-  json_ = {{"vifs", json["vifs"]}, {"gws", json["gws"]}};
+  bytes += topology->groups().size() * sizeof(ClientGroup);
+  if (!kept_.set(bytes)) throw refused(kept_.budget().refusal(bytes, "the topology"));
+  json_ = {{"vifs", std::move(json["vifs"])}, {"gws", std::move(json["gws"])}};
   topology_ = topology->groups().empty() ? nullptr : std::move(topology);
 }
 
 void TopologyUpload::clear() {
-  *this = {};
+  *this = TopologyUpload(kept_.budget());
 }
 
 }  // namespace engine

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "astf/topology.h"
+#include "rpc/memory/budgets.h"
 #include "rpc/protocol/fragments.h"
 #include "rpc/protocol/json.h"
 
@@ -12,6 +13,10 @@ namespace engine {
 
 class TopologyUpload {
  public:
+  /// `budget` pays for the topology.
+  explicit TopologyUpload(ByteBudget& budget)
+      : fragments_("Topology", kMaxBytes, budget), kept_(budget) {}
+
   /// Adds a piece. With the last one the topology takes effect for runs that start from then on.
   /// Throws RpcError when it is none, and keeps what was there before. `ports`: how many there are.
   void add(const std::string& fragment, bool first, bool last, size_t ports);
@@ -25,9 +30,11 @@ class TopologyUpload {
   const std::shared_ptr<const Topology>& topology() const { return topology_; }
 
  private:
-  static constexpr size_t kMaxBytes = size_t{64} << 20;
+  /// Half of what an answer may have: clients ask for it when they connect.
+  static constexpr size_t kMaxBytes = Budgets::kReplies / 2;
 
-  Fragments fragments_{"Topology", kMaxBytes};
+  Fragments fragments_;
+  Charge kept_;
   Json json_ = {{"vifs", Json::array()}, {"gws", Json::array()}};
   std::shared_ptr<const Topology> topology_;
 };

@@ -12,6 +12,8 @@ using enum ParameterType;
 
 /// Clients asked for at once: each is an entry of the answer.
 constexpr uint64_t kMaxClients = 100'000;
+/// "4294967295":{"Found":1,"state":"Inactive"},
+constexpr uint64_t kTextPerClient = 45;
 
 AddressRanges addresses_of(const Json& params) {
   const bool in_ranges = params.at("is_range");
@@ -27,13 +29,24 @@ AddressRanges addresses_of(const Json& params) {
   return addresses;
 }
 
-/// As TRex tells them, by address as a number in decimal.
-Json information(const ClientAddresses& clients, const AddressRanges& asked) {
+uint64_t count_of(const AddressRanges& addresses) {
   uint64_t count = 0;
-  for (const auto& [first, last] : asked.ranges()) count += uint64_t{last} - first + 1;
-  if (count > kMaxClients)
+  for (const auto& [first, last] : addresses.ranges()) count += uint64_t{last} - first + 1;
+  return count;
+}
+
+void ask_for(ControlState& state, AddressRanges addresses) {
+  if (state.clients_asked)
+    throw refused(
+        "Getting client info has already started, use get_clients_info_pull to collect the info");
+  if (const uint64_t count = count_of(addresses); count > kMaxClients)
     throw bad_parameters(
         fmt::format("{} clients are asked for; ask for at most {} at a time", count, kMaxClients));
+  state.clients_asked = std::move(addresses);
+}
+
+/// As TRex tells them, by address as a number in decimal.
+Json information(const ClientAddresses& clients, const AddressRanges& asked) {
   Json all = Json::object();
   for (const auto& [first, last] : asked.ranges())
     for (uint64_t address = first; address <= last; ++address) {
@@ -60,18 +73,15 @@ void add_client_methods(MethodTable& methods, ControlState& state) {
   // In two steps, since TRex's cores answer later than its control thread does.
   methods.add("get_clients_info_start", Access::reader, {{"is_range", boolean}, {"attr", array}},
               [&state](const Json& params) {
-                if (!state.clients_information.is_null())
-                  throw refused(
-                      "Getting client info has already started, use get_clients_info_pull to "
-                      "collect the info");
-                state.clients_information =
-                    information(state.engine.clients(), addresses_of(params));
+                ask_for(state, addresses_of(params));
                 return Json::object();
               });
   methods.add("get_clients_info_pull", Access::reader, {}, [&state](const Json&) {
-    if (state.clients_information.is_null())
+    if (!state.clients_asked)
       throw refused("get_clients_info_start has to be called before get_clients_info_pull");
-    return std::exchange(state.clients_information, nullptr);
+    state.budgets.replies.require(count_of(*state.clients_asked) * kTextPerClient,
+                                  "what is told of these clients");
+    return information(state.engine.clients(), *std::exchange(state.clients_asked, std::nullopt));
   });
 }
 

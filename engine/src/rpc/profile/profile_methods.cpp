@@ -31,10 +31,9 @@ double seconds_of(const Json& params, const char* name) {
 }
 
 Json upload(ControlState& state, const Json& params) {
-  const std::string& id = params.at("profile_id").get_ref<const std::string&>();
-  if (id.empty()) throw bad_parameters("parameter 'profile_id' must not be empty");
   const bool known = state.profiles.upload(
-      id, params.at("fragment").get_ref<const std::string&>(), params.value("frag_first", false),
+      params.at("profile_id").get_ref<const std::string&>(),
+      params.at("fragment").get_ref<const std::string&>(), params.value("frag_first", false),
       params.value("frag_last", false), params.value("md5", ""));
   return known ? Json{{"matches_loaded", true}} : Json::object();
 }

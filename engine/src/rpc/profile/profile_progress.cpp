@@ -57,27 +57,10 @@ void ProfileTable::advance() {
   for (auto entry = profiles_.begin(); entry != profiles_.end();) {
     auto& [id, slot] = *entry;
     bool removed = false;
-    switch (slot.state) {
-      case ProfileState::idle:
-      case ProfileState::loaded:
-        break;
-      case ProfileState::parse:
-        parse(id, slot);
-        break;
-      case ProfileState::build:
-        build(id, slot);
-        break;
-      case ProfileState::transmit:
-        if (slot.flow_samples.patience(engine_.now()) == 0)
-          slot.flow_samples.add(engine_.watched_flows(id), engine_.now());
-        if (watch_due) watch(id, slot);
-        break;
-      case ProfileState::cleanup:
-        finish_cleanup(id, slot);
-        break;
-      case ProfileState::remove:
-        removed = may_be_removed(slot) && remove(id, slot);
-        break;
+    try {
+      removed = step(id, slot, watch_due);
+    } catch (const std::exception& error) {
+      give_up(id, slot, error.what());
     }
     running += slot.running();
     entry = removed ? profiles_.erase(entry) : std::next(entry);
@@ -86,6 +69,42 @@ void ProfileTable::advance() {
   if (watch_due)
     next_watch_ =
         engine_.now() + kWatchPeriod + kWatchPeriodPerProfile * static_cast<double>(running);
+}
+
+bool ProfileTable::step(const std::string& id, ProfileSlot& slot, bool watch_due) {
+  switch (slot.state) {
+    case ProfileState::idle:
+    case ProfileState::loaded:
+      break;
+    case ProfileState::parse:
+      parse(id, slot);
+      break;
+    case ProfileState::build:
+      build(id, slot);
+      break;
+    case ProfileState::transmit:
+      if (slot.flow_samples.patience(engine_.now()) == 0)
+        slot.flow_samples.add(engine_.watched_flows(id), engine_.now());
+      if (watch_due) watch(id, slot);
+      break;
+    case ProfileState::cleanup:
+      finish_cleanup(id, slot);
+      break;
+    case ProfileState::remove:
+      return may_be_removed(slot) && remove(id, slot);
+  }
+  return false;
+}
+
+/// What failed once may well fail for ever, so its run ends here.
+void ProfileTable::give_up(const std::string& id, ProfileSlot& slot, const std::string& why) {
+  try {
+    if (std::exchange(slot.has_latency, false)) latency_.stop();
+    engine_.remove(id);
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "astf-engine: profile {} is not removed: {}\n", id, error.what());
+  }
+  refuse_run(id, slot, why);
 }
 
 double ProfileTable::patience() const {
@@ -99,14 +118,26 @@ double ProfileTable::patience() const {
   return patience;
 }
 
+void ProfileTable::parse_text(const std::string& id, ProfileSlot& slot, bool ipv6) {
+  const std::string what = fmt::format("profile '{}', when it is parsed,", id);
+  std::shared_ptr<const Profile> profile;
+  try {
+    profile = parse_profile(slot.text, ipv6, budget_.left());
+  } catch (const ProfileTooLarge&) {
+    throw ProfileError(budget_.refusal(budget_.left() + 1, what + " at least"));
+  }
+  if (!slot.kept.set(slot.own_bytes() + profile->memory()))
+    throw ProfileError(budget_.refusal(profile->memory(), what));
+  slot.profile = std::move(profile);
+  slot.profile_ipv6 = ipv6;
+}
+
 void ProfileTable::parse(const std::string& id, ProfileSlot& slot) {
   try {
-    slot.profile = parse_profile(slot.text, slot.options.ipv6);
-    slot.profile_ipv6 = slot.options.ipv6;
+    parse_text(id, slot, slot.options.ipv6);
     for (const std::string& notice : slot.profile->notices)
       fmt::print(stderr, "profile {}: {}\n", id, notice);
   } catch (const std::exception& error) {
-    slot.profile.reset();
     set_state(id, slot, ProfileState::loaded, error.what());
     return;
   }
@@ -122,7 +153,7 @@ void ProfileTable::build(const std::string& id, ProfileSlot& slot) {
   run.samples_flows = options.sample_interval_s > 0;
   run.duration =
       options.duration_s > 0 ? static_cast<Nanoseconds>(options.duration_s * kSecond) : 0;
-  const std::array<CounterBlock, kSides> table = read_table();
+  const std::array<CounterBlock, kSides> table = engine_.counters({}).table;
   try {
     engine_.start(id, slot.profile, run, options.client_mask);
   } catch (const std::exception& error) {
@@ -219,7 +250,8 @@ bool ProfileTable::remove(const std::string& id, ProfileSlot& slot) {
   sessions_.publish(Event::profile_cleared, event_data(id), engine_.now());
   if (id != kDefault) return true;
   const uint64_t epoch = slot.epoch + 1;
-  slot = ProfileSlot{};
+  slot = ProfileSlot(budget_);
+  slot.kept.grow(slot.own_bytes());
   slot.epoch = epoch;
   set_state(id, slot, ProfileState::idle);
   return false;
@@ -228,9 +260,10 @@ bool ProfileTable::remove(const std::string& id, ProfileSlot& slot) {
 void ProfileTable::sample() {
   const double now = engine_.now();
   if (!any_running()) return;
-  for (auto& [id, slot] : profiles_)
-    if (slot.running()) slot.statistics.sample(read(id), now);
-  total_.sample(total_counters(), now);
+  const CounterReading reading = engine_.counters(running());
+  for (const auto& [id, groups] : reading.runs)
+    slot(id).statistics.sample({groups, reading.table}, now);
+  total_.sample(total_of(reading), now);
 }
 
 }  // namespace engine

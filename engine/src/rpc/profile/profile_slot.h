@@ -7,6 +7,7 @@
 
 #include "astf/core.h"
 #include "astf/profile.h"
+#include "rpc/memory/byte_budget.h"
 #include "rpc/profile/flow_samples.h"
 #include "rpc/profile/profile_state.h"
 #include "rpc/protocol/fragments.h"
@@ -31,10 +32,14 @@ struct StartOptions {
 struct ProfileSlot {
   static constexpr size_t kMaxBytes = size_t{256} << 20;  ///< of the profile's JSON
 
+  /// `budget` pays for what is kept of the profile.
+  explicit ProfileSlot(ByteBudget& budget) : upload("Profile", kMaxBytes, budget), kept(budget) {}
+
   ProfileState state = ProfileState::idle;
 
   // upload
-  Fragments upload{"Profile", kMaxBytes};
+  Fragments upload;
+  Charge kept;             ///< the slot, its text, and what was parsed of it
   std::string upload_md5;  ///< as the client said with the first of several fragments
   std::string text;        ///< the profile's JSON, once complete
   std::string md5;
@@ -64,6 +69,8 @@ struct ProfileSlot {
   /// Grows with each upload and each start; clients drop what they know of groups and counters.
   uint64_t epoch = 0;
 
+  /// Bytes of it beside what was parsed.
+  uint64_t own_bytes() const { return sizeof *this + text.size(); }
   /// The run is known to the engine.
   bool running() const { return state == ProfileState::transmit || state == ProfileState::cleanup; }
 };

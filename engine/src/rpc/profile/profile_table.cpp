@@ -1,6 +1,9 @@
 #include "rpc/profile/profile_table.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <utility>
 
 #include "rpc/protocol/rpc_error.h"
 
@@ -21,9 +24,19 @@ bool at_rest(const ProfileSlot& slot) {
 
 }  // namespace
 
-ProfileTable::ProfileTable(Engine& engine, Sessions& sessions)
-    : engine_(engine), sessions_(sessions), latency_(engine) {
-  profiles_[kDefault];
+ProfileTable::ProfileTable(Engine& engine, Sessions& sessions, ByteBudget& budget)
+    : engine_(engine), sessions_(sessions), budget_(budget), latency_(engine) {
+  added(kDefault);
+}
+
+ProfileSlot& ProfileTable::added(const std::string& id) {
+  if (id.empty() || id.size() > kLongestId)
+    throw bad_parameters(fmt::format("parameter 'profile_id' must have 1 to {} bytes", kLongestId));
+  if (profiles_.size() >= kMost)
+    throw refused(fmt::format("there are {} profiles: clear one first (profile_clear)", kMost));
+  ProfileSlot slot(budget_);
+  slot.kept.grow(slot.own_bytes(), "a profile");
+  return profiles_.emplace(id, std::move(slot)).first->second;
 }
 
 const ProfileSlot& ProfileTable::find(const std::string& id) const {
@@ -38,7 +51,7 @@ ProfileSlot& ProfileTable::slot(const std::string& id) {
 
 bool ProfileTable::upload(const std::string& id, const std::string& fragment, bool first, bool last,
                           const std::string& md5) {
-  if (first && !profiles_.contains(id)) set_state(id, profiles_[id], ProfileState::idle);
+  if (first && !profiles_.contains(id)) set_state(id, added(id), ProfileState::idle);
   ProfileSlot& slot = this->slot(id);
   if (!at_rest(slot)) throw invalid_state(slot.state, kAtRest);
   if (first) {
@@ -50,8 +63,10 @@ bool ProfileTable::upload(const std::string& id, const std::string& fragment, bo
   slot.upload.add(fragment);
   if (!last) return false;
 
-  ProfileSlot loaded;
+  ProfileSlot loaded(budget_);
+  loaded.kept = std::move(slot.kept);
   loaded.text = slot.upload.take();
+  loaded.kept.set(loaded.own_bytes());  // as much as the upload took
   loaded.md5 = std::move(slot.upload_md5);
   loaded.epoch = slot.epoch + 1;
   slot = std::move(loaded);
@@ -116,8 +131,7 @@ std::vector<std::string> ProfileTable::group_names(const std::string& id) {
   ProfileSlot& slot = found->second;
   if (!slot.profile && slot.state == ProfileState::loaded) {
     try {
-      slot.profile = parse_profile(slot.text, false);
-      slot.profile_ipv6 = false;
+      parse_text(id, slot, false);
     } catch (const ProfileError&) {  // told at start
       return {};
     }
@@ -131,11 +145,23 @@ bool ProfileTable::any_running() const {
 }
 
 RunCounters ProfileTable::read(const std::string& id) const {
-  return {{engine_.counters(id, Side::client), engine_.counters(id, Side::server)}, read_table()};
+  CounterReading reading = engine_.counters({id});
+  return {std::move(reading.runs[id]), reading.table};
 }
 
-std::array<CounterBlock, kSides> ProfileTable::read_table() const {
-  return {engine_.table_counters(Side::client), engine_.table_counters(Side::server)};
+std::vector<std::string> ProfileTable::running() const {
+  std::vector<std::string> ids;
+  for (const auto& [id, slot] : profiles_)
+    if (slot.running()) ids.push_back(id);
+  return ids;
+}
+
+RunCounters ProfileTable::total_of(const CounterReading& reading) const {
+  RunCounters total{{{{finished_[0]}, {finished_[1]}}}, reading.table};
+  for (const auto& [id, sides] : reading.runs)
+    for (size_t side = 0; side < kSides; ++side)
+      for (const CounterBlock& group : sides[side]) total.groups[side][0] += group;
+  return total;
 }
 
 RunCounters ProfileTable::counters(const std::string& id) const {
@@ -144,13 +170,7 @@ RunCounters ProfileTable::counters(const std::string& id) const {
 }
 
 RunCounters ProfileTable::total_counters() const {
-  RunCounters total{{{{finished_[0]}, {finished_[1]}}}, read_table()};
-  for (const auto& [id, slot] : profiles_)
-    if (slot.running())
-      for (Side side : {Side::client, Side::server})
-        for (const CounterBlock& group : engine_.counters(id, side))
-          total.groups[index_of(side)][0] += group;
-  return total;
+  return total_of(engine_.counters(running()));
 }
 
 std::vector<LatencyBlock> ProfileTable::latencies(const std::string& id) const {

@@ -19,11 +19,15 @@ namespace engine {
 class ProfileTable {
  public:
   static constexpr const char* kDefault = "_";  ///< this profile always exists
+  static constexpr size_t kMost = 10'000;       ///< profiles at once
+  static constexpr size_t kLongestId = 1'000;   ///< bytes
 
-  ProfileTable(Engine& engine, Sessions& sessions);
+  /// `budget` pays for profiles.
+  ProfileTable(Engine& engine, Sessions& sessions, ByteBudget& budget);
 
   /// One piece of a profile's JSON. True: a profile with this `md5` is loaded under this id
-  /// already, nothing need follow. Nothing is parsed yet.
+  /// already, nothing need follow. Nothing is parsed yet. Throws RpcError also when there are too
+  /// many profiles, or they take too much memory.
   bool upload(const std::string& id, const std::string& fragment, bool first, bool last,
               const std::string& md5);
   /// Forgets uploads that are not complete.
@@ -39,7 +43,8 @@ class ProfileTable {
   /// Counts the server's epoch up; refused while anything is in a transient state.
   void advance_epoch();
 
-  /// Takes every profile one step further.
+  /// Takes every profile one step further. A step that fails ends its profile's run, with the
+  /// reason in the event, and no other's.
   void advance();
   /// How soon `advance` has something to do (seconds).
   double patience() const;
@@ -74,6 +79,13 @@ class ProfileTable {
   void update_server_state();
   Json event_data(const std::string& id) const;
 
+  /// Takes one profile a step further. True: it is to be erased.
+  bool step(const std::string& id, ProfileSlot& slot, bool watch_due);
+  /// Ends what the profile is about after a step that failed; it stays loaded.
+  void give_up(const std::string& id, ProfileSlot& slot, const std::string& why);
+  ProfileSlot& added(const std::string& id);
+  /// Has `slot.profile` from its text. Throws ProfileError, and leaves what was there before.
+  void parse_text(const std::string& id, ProfileSlot& slot, bool ipv6);
   void parse(const std::string& id, ProfileSlot& slot);
   void build(const std::string& id, ProfileSlot& slot);
   void refuse_run(const std::string& id, ProfileSlot& slot, const std::string& why);
@@ -84,10 +96,12 @@ class ProfileTable {
   bool remove(const std::string& id, ProfileSlot& slot);  ///< true: to be erased
 
   RunCounters read(const std::string& id) const;
-  std::array<CounterBlock, kSides> read_table() const;
+  std::vector<std::string> running() const;
+  RunCounters total_of(const CounterReading& reading) const;
 
   Engine& engine_;
   Sessions& sessions_;
+  ByteBudget& budget_;
   LatencyControl latency_;
   std::map<std::string, ProfileSlot> profiles_;
   ProfileState state_ = ProfileState::idle;

@@ -1,5 +1,9 @@
 #include "rpc/protocol/json_rpc.h"
 
+#include <fmt/format.h>
+
+#include <utility>
+
 #include "rpc/protocol/compression.h"
 #include "rpc/protocol/rpc_error.h"
 
@@ -41,36 +45,69 @@ Json answer_request(const Json& request, const Caller& call) {
   }
 }
 
-Json answer_batch(const Json& batch, const Caller& call) {
-  if (batch.empty()) return error_reply(nullptr, invalid_request("Empty batch"));
-  if (batch.size() > kBatchLimit) return error_reply(nullptr, invalid_request("Batch too long"));
-  if (batch.size() == 1) return answer_request(batch.front(), call);
-  Json replies = Json::array();
-  for (const Json& request : batch) replies.push_back(answer_request(request, call));
-  return replies;
+/// The answers to one message.
+class Answers {
+ public:
+  Answers(ByteBudget& replies, const Caller& call) : text_(replies), call_(call) {}
+
+  std::string answer(const Json& request) {
+    if (full_)
+      return refuse(request, fmt::format("Memory budget '{}': an answer before this one in the "
+                                         "batch found no room, so this was not carried out: send "
+                                         "it again by itself",
+                                         text_.budget().name()));
+    std::string text = dump_json(answer_request(request, call_));
+    full_ = !text_.grow(text.size());
+    if (!full_) return text;
+    return refuse(request, text_.budget().refusal(text.size(), "the answer to what was done"));
+  }
+
+ private:
+  static std::string refuse(const Json& request, std::string why) {
+    return dump_json(error_reply(member(request, "id"), refused(std::move(why))));
+  }
+
+  Charge text_;
+  const Caller& call_;
+  bool full_ = false;
+};
+
+std::string answer_batch(const Json& batch, Answers& answers) {
+  if (batch.empty()) return dump_json(error_reply(nullptr, invalid_request("Empty batch")));
+  if (batch.size() > kBatchLimit)
+    return dump_json(error_reply(nullptr, invalid_request("Batch too long")));
+  if (batch.size() == 1) return answers.answer(batch.front());
+  std::string text;
+  for (const Json& request : batch) {
+    text += text.empty() ? '[' : ',';
+    text += answers.answer(request);
+  }
+  return text + ']';
 }
 
 }  // namespace
 
-Json answer_text(std::string_view text, const Caller& call) {
+std::string answer_text(std::string_view text, ByteBudget& replies, const Caller& call) {
   Json request;
   try {
     request = parse_json(text);
   } catch (const JsonError&) {
-    return error_reply(nullptr, bad_json());
+    return dump_json(error_reply(nullptr, bad_json()));
   }
-  return request.is_array() ? answer_batch(request, call) : answer_request(request, call);
+  Answers answers(replies, call);
+  return request.is_array() ? answer_batch(request, answers) : answers.answer(request);
 }
 
-std::string answer_bytes(std::string_view bytes, const Caller& call) {
-  Message message;
+std::string answer_bytes(std::string_view bytes, ByteBudget& replies, const Caller& call) {
   try {
-    message = unpack_message(bytes, kRequestLimit);
+    const Message message = unpack_message(bytes, kRequestLimit);
+    const std::string reply = answer_text(message.text, replies, call);
+    return message.compressed ? pack_message(reply) : reply;
   } catch (const MessageTooLarge& error) {
     return dump_json(error_reply(nullptr, too_large(error.what())));
+  } catch (const std::exception& error) {  // no memory
+    return dump_json(error_reply(nullptr, internal_error(error.what())));
   }
-  std::string reply = dump_json(answer_text(message.text, call));
-  return message.compressed ? pack_message(reply) : reply;
 }
 
 }  // namespace engine

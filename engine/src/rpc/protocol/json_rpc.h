@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "rpc/memory/byte_budget.h"
 #include "rpc/protocol/json.h"
 
 namespace engine {
@@ -12,12 +13,15 @@ namespace engine {
 /// Calls one method; throws RpcError.
 using Caller = std::function<Json(const std::string& method, const Json& params)>;
 
-/// Answers one message. A batch of one is answered with the bare object, as TRex does.
-Json answer_text(std::string_view text, const Caller& call);
+/// Answers one message, with text of no more bytes than `replies` has left: an answer that does not
+/// fit is refused in its place, and the requests of a batch behind it are not carried out. While a
+/// method runs, `replies` tells what is left for its answer; one that takes something away by
+/// telling it asks before. A batch of one is answered with the bare object, as TRex does.
+std::string answer_text(std::string_view text, ByteBudget& replies, const Caller& call);
 
 /// Answers one message as it travels, compressed or not; an answer is compressed if the request
 /// was. Never throws for what `bytes` hold.
-std::string answer_bytes(std::string_view bytes, const Caller& call);
+std::string answer_bytes(std::string_view bytes, ByteBudget& replies, const Caller& call);
 
 /// Requests of this length and more are refused, before and after inflation (TRex).
 inline constexpr size_t kRequestLimit = 1'000'000;

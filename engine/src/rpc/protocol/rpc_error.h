@@ -1,12 +1,21 @@
 #pragma once
 // Errors a method answers with, by TRex's codes.
 
+#include <exception>
 #include <string>
+#include <utility>
 
 namespace engine {
 
 /// Thrown by methods. Users see `specific` when there is one, else `message`.
-struct RpcError {
+struct RpcError : std::exception {
+  RpcError(int code, std::string message, std::string specific)
+      : code(code), message(std::move(message)), specific(std::move(specific)) {}
+
+  const char* what() const noexcept override {
+    return specific.empty() ? message.c_str() : specific.c_str();
+  }
+
   int code;
   std::string message;
   std::string specific;

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "rpc/methods.h"
 
 namespace engine {
@@ -74,7 +76,11 @@ void add_session_methods(MethodTable& methods, ControlState& state) {
 
   methods.add(
       "get_async_events", Access::reader, {{"session_id", integer}}, [&state](const Json& params) {
-        return Json{{"data", state.sessions.take(params.at("session_id"), state.engine.now())}};
+        // What an answer holds beside the events is short.
+        constexpr uint64_t kRest = 1'000;
+        const uint64_t left = state.budgets.replies.left();
+        return Json{{"data", state.sessions.take(params.at("session_id"), state.engine.now(),
+                                                 left - std::min(left, kRest))}};
       });
 }
 

@@ -5,6 +5,15 @@
 
 namespace engine {
 
+namespace {
+
+/// ,"seq":18446744073709551615, at most.
+constexpr uint64_t kNumberText = 32;
+/// What an event takes beside its text: the objects it is made of.
+constexpr uint64_t kBytesPerEvent = 1'000;
+
+}  // namespace
+
 Sessions::Session& Sessions::session(int64_t id, double now) {
   if (const auto found = sessions_.find(id); found != sessions_.end()) return found->second;
   if (sessions_.size() >= kMaxSessions) {
@@ -25,10 +34,17 @@ void Sessions::release(int64_t id) {
   if (const auto found = sessions_.find(id); found != sessions_.end()) found->second.reader = true;
 }
 
-Json Sessions::take(int64_t id, double now) {
+Json Sessions::take(int64_t id, double now, uint64_t most_bytes) {
   Session& asking = session(id, now);
   asking.asked = now;
-  return std::exchange(asking.events, Json::array());
+  Json events = Json::array();
+  uint64_t text = 0;
+  while (!asking.events.empty() && (text += asking.events.front()->text) <= most_bytes) {
+    Json& event = events.emplace_back(asking.events.front()->event);
+    event["seq"] = asking.next_sequence - asking.events.size();
+    asking.events.pop_front();
+  }
+  return events;
 }
 
 void Sessions::publish(Event event, const Json& data, double now) {
@@ -37,14 +53,18 @@ void Sessions::publish(Event event, const Json& data, double now) {
   };
   std::erase_if(sessions_,
                 [&](const auto& entry) { return entry.second.reader && gone(entry.second); });
-  for (auto& [id, session] : sessions_) {
-    if (gone(session)) continue;
-    session.events.push_back({{"name", "trex-event"},
-                              {"type", static_cast<int>(event)},
-                              {"data", data},
-                              {"seq", session.next_sequence++}});
-  }
   doorbell_ = true;
+  Told told{.event = {{"name", "trex-event"}, {"type", static_cast<int>(event)}, {"data", data}},
+            .text = kNumberText,
+            .memory = Charge(memory_)};
+  told.text += dump_json(told.event).size();
+  if (!told.memory.grow(kBytesPerEvent + 2 * told.text)) return;
+  const auto shared = std::make_shared<const Told>(std::move(told));
+  for (auto& [id, session] : sessions_) {
+    if (gone(session) || session.events.size() >= kMostEvents) continue;
+    session.events.push_back(shared);
+    ++session.next_sequence;
+  }
 }
 
 bool Sessions::take_doorbell() {

@@ -2,8 +2,11 @@
 // Events on their way to clients: one queue per session, emptied by get_async_events.
 
 #include <cstdint>
+#include <deque>
 #include <map>
+#include <memory>
 
+#include "rpc/memory/byte_budget.h"
 #include "rpc/protocol/json.h"
 
 namespace engine {
@@ -25,14 +28,19 @@ class Sessions {
   static constexpr double kPatience = 10;
   /// Beyond this the reader that has not asked for the longest time is forgotten.
   static constexpr size_t kMaxSessions = 1'000;
+  /// A session that has so many to ask for gets no more until it does.
+  static constexpr size_t kMostEvents = 10'000;
+  /// What all events together may take. What is published beyond it reaches nobody.
+  static constexpr uint64_t kMostBytes = uint64_t{64} << 20;
 
   /// From now on events are kept for `session`.
   void acquire(int64_t session, double now);
   /// The session lives on as a reader.
   void release(int64_t session);
 
-  /// The events since the last call, oldest first. An unknown session becomes a reader.
-  Json take(int64_t session, double now);
+  /// The events since the last call, oldest first, as many as `most_bytes` of text have room for;
+  /// the others are there for the next call. An unknown session becomes a reader.
+  Json take(int64_t session, double now, uint64_t most_bytes = UINT64_MAX);
 
   void publish(Event event, const Json& data, double now);
 
@@ -46,15 +54,22 @@ class Sessions {
   bool owner_delivered() const;
 
  private:
+  /// What all sessions are told in the same words.
+  struct Told {
+    Json event;  ///< without its number
+    uint64_t text;
+    Charge memory;
+  };
   struct Session {
     bool reader;
     double asked;  ///< when, last
     uint64_t next_sequence = 0;
-    Json events = Json::array();
+    std::deque<std::shared_ptr<const Told>> events = {};  ///< the last one before next_sequence
   };
 
   Session& session(int64_t id, double now);
 
+  ByteBudget memory_{"events", kMostBytes, "ask for events (get_async_events)"};
   std::map<int64_t, Session> sessions_;
   bool doorbell_ = false;
 };

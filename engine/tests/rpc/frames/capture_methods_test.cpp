@@ -31,9 +31,9 @@ TEST_F(CaptureMethodsTest, ACaptureKeepsWhatItsFilterLetsThroughUntilFetched) {
   const uint64_t id =
       capture({{"rx", Json::array({1})}, {"limit", 100}, {"filter", "ether[15] = 2"}});
   stand_in().now = 4;
-  stand_in().passing = {{1, false, frame(2)}, {1, false, frame(3)}, {0, false, frame(2)}};
+  stand_in().pass({{1, false, frame(2)}, {1, false, frame(3)}, {0, false, frame(2)}});
   control_.advance();
-  stand_in().passing = {{1, true, frame(2)}, {1, false, frame(2)}};
+  stand_in().pass({{1, true, frame(2)}, {1, false, frame(2)}});
   const Json first = fetch(id, 1);
   EXPECT_EQ(first["start_ts"], 3);
   EXPECT_EQ(first["pending"], 1);
@@ -57,7 +57,7 @@ TEST_F(CaptureMethodsTest, ACaptureKeepsWhatItsFilterLetsThroughUntilFetched) {
 TEST_F(CaptureMethodsTest, FixedKeepsTheFirstFramesAndCyclicTheLast) {
   const uint64_t fixed = capture({{"tx", Json::array({0})}, {"limit", 2}});
   const uint64_t cyclic = capture({{"tx", Json::array({0})}, {"limit", 2}, {"mode", "cyclic"}});
-  for (uint8_t last = 1; last <= 3; ++last) stand_in().passing.push_back({0, true, frame(last)});
+  for (uint8_t last = 1; last <= 3; ++last) stand_in().pass({{0, true, frame(last)}});
   const auto indices = [&](uint64_t id) {
     std::vector<int> all;
     const Json fetched = fetch(id);
@@ -70,12 +70,12 @@ TEST_F(CaptureMethodsTest, FixedKeepsTheFirstFramesAndCyclicTheLast) {
 
 TEST_F(CaptureMethodsTest, AStoppedCaptureKeepsItsFramesAndTakesNoMore) {
   const uint64_t id = capture({{"rx", Json::array({0})}, {"limit", 10}});
-  stand_in().passing = {{0, false, frame()}};
+  stand_in().pass({{0, false, frame()}});
   control_.advance();
   const Json stopped = result("capture", {{"command", "stop"}, {"capture_id", id}});
   EXPECT_EQ(stopped, (Json{{"pkt_count", 1}, {"endpoint", ""}}));
-  EXPECT_TRUE(stand_in().watches.empty());
-  stand_in().passing = {{0, false, frame()}};
+  EXPECT_FALSE(stand_in().watched());
+  stand_in().pass({{0, false, frame()}});
   EXPECT_EQ(fetch(id)["pkts"].size(), 1u);
   result("capture", {{"command", "remove"}, {"capture_id", id}});
   EXPECT_EQ(refusal("capture", {{"command", "stop"}, {"capture_id", id}}),

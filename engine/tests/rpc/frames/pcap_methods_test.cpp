@@ -77,8 +77,8 @@ TEST_F(PcapMethodsTest, AFileHoldsWhatItsPortSentAndReceivedWithItsTime) {
   EXPECT_EQ(begun["file"], path + "/a.pcap");
   EXPECT_EQ(begun["state"], "writing");
   stand_in().now = 2.25;
-  stand_in().passing = {
-      {1, true, frame(1)}, {1, false, frame(2)}, {1, false, frame(3)}, {0, true, frame(4)}};
+  stand_in().pass(
+      {{1, true, frame(1)}, {1, false, frame(2)}, {1, false, frame(3)}, {0, true, frame(4)}});
   control_.advance();
   const Nanoseconds then = stand_in().epoch + 2'250'000'000;
   const std::vector<ReadFrame> wanted{{then, 100, frame(1)}, {then, 100, frame(2)}};
@@ -88,18 +88,18 @@ TEST_F(PcapMethodsTest, AFileHoldsWhatItsPortSentAndReceivedWithItsTime) {
   EXPECT_EQ(told[0]["frames"], 2);
   EXPECT_EQ(told[0]["bytes"], std::filesystem::file_size(path + "/a.pcap"));
 
-  stand_in().passing = {{1, true, frame(5)}};
+  stand_in().pass({{1, true, frame(5)}});
   control_.advance();
   const Json last = result("stackcost_stop_pcap", {{"port_id", 1}});
   EXPECT_EQ(last["frames"], 3);
   EXPECT_EQ(read_file(path + "/a.pcap").size(), 3u);
-  EXPECT_TRUE(stand_in().watches.empty());
+  EXPECT_FALSE(stand_in().watched());
   EXPECT_TRUE(result("stackcost_get_pcap")["files"].empty());
 }
 
 TEST_F(PcapMethodsTest, LongFramesAreCutToTheSnapLength) {
   result("stackcost_start_pcap", start({{"snaplen", 60}}));
-  stand_in().passing = {{1, true, frame(1)}};
+  stand_in().pass({{1, true, frame(1)}});
   control_.advance();
   result("stackcost_stop_pcap", {{"port_id", 1}});
   const std::vector<ReadFrame> frames = read_file(path + "/a.pcap");
@@ -110,13 +110,13 @@ TEST_F(PcapMethodsTest, LongFramesAreCutToTheSnapLength) {
 
 TEST_F(PcapMethodsTest, AFullFileStaysWithinItsLimitAndLooksNoMore) {
   result("stackcost_start_pcap", start({{"limit_bytes", 1000}}));
-  for (uint8_t mark = 0; mark < 20; ++mark) stand_in().passing.push_back({1, true, frame(mark)});
+  for (uint8_t mark = 0; mark < 20; ++mark) stand_in().pass({{1, true, frame(mark)}});
   control_.advance();
   const Json told = result("stackcost_get_pcap")["files"][0];
   EXPECT_EQ(told["state"], "full");
   EXPECT_EQ(told["frames"], 8);  // 24 bytes of header, 116 for each frame
   EXPECT_EQ(std::filesystem::file_size(path + "/a.pcap"), 24u + 8 * 116);
-  EXPECT_TRUE(stand_in().watches.empty());
+  EXPECT_FALSE(stand_in().watched());
 }
 
 TEST_F(PcapMethodsTest, OneFileForEachPortBesideCapturesOfTheSameFrames) {
@@ -129,7 +129,7 @@ TEST_F(PcapMethodsTest, OneFileForEachPortBesideCapturesOfTheSameFrames) {
   result("stackcost_start_pcap", start({{"port_id", 0}, {"file", "b.pcap"}}));
   EXPECT_THAT(refusal("stackcost_start_pcap", start({{"file", "c.pcap"}})),
               HasSubstr("being written to " + path + "/a.pcap"));
-  stand_in().passing = {{1, true, frame(1)}, {0, false, frame(1)}, {0, true, frame(2)}};
+  stand_in().pass({{1, true, frame(1)}, {0, false, frame(1)}, {0, true, frame(2)}});
   control_.advance();
   EXPECT_EQ(result("capture", {{"command", "stop"}, {"capture_id", id}})["pkt_count"], 1);
   EXPECT_EQ(result("stackcost_stop_pcap", {{"port_id", 1}})["frames"], 1);
@@ -148,7 +148,25 @@ TEST_F(PcapMethodsTest, WhatCannotBeWrittenIsRefusedAndNobodyLooks) {
   result("stackcost_start_pcap", start());
   result("stackcost_stop_pcap", {{"port_id", 1}});
   EXPECT_THAT(refusal("stackcost_start_pcap", start()), HasSubstr("File exists"));
-  EXPECT_TRUE(stand_in().watches.empty());
+  EXPECT_FALSE(stand_in().watched());
+}
+
+TEST_F(PcapMethodsTest, ARefusalUnderTrafficLeavesNothingBehind) {
+  result("stackcost_start_pcap", start());
+  result("stackcost_stop_pcap", {{"port_id", 1}});
+  // Frames pass the port all the time.
+  stand_in().on_call = [](const std::string&) { stand_in().pass({{1, true, frame(1)}}); };
+  EXPECT_THAT(refusal("stackcost_start_pcap", start()), HasSubstr("File exists"));
+  EXPECT_THAT(refusal("stackcost_start_pcap", start({{"file", "b"}, {"filter", "no filter"}})),
+              HasSubstr("not a valid pattern"));
+  EXPECT_FALSE(std::filesystem::exists(path + "/b")) << "no file without a filter";
+  for (int turn = 0; turn < 3; ++turn) control_.advance();
+  EXPECT_FALSE(stand_in().watched());
+  EXPECT_TRUE(result("stackcost_get_pcap")["files"].empty());
+
+  result("stackcost_start_pcap", start({{"file", "c.pcap"}}));
+  control_.advance();
+  EXPECT_GT(result("stackcost_stop_pcap", {{"port_id", 1}})["frames"], 0);
 }
 
 TEST_F(PcapMethodsTest, AFileThatCannotGrowEndsWithItsReason) {
@@ -158,14 +176,14 @@ TEST_F(PcapMethodsTest, AFileThatCannotGrowEndsWithItsReason) {
   const auto handler = signal(SIGXFSZ, SIG_IGN);
   result("stackcost_start_pcap", start());
   setrlimit(RLIMIT_FSIZE, &small);
-  for (uint8_t mark = 0; mark < 20; ++mark) stand_in().passing.push_back({1, true, frame(mark)});
+  for (uint8_t mark = 0; mark < 20; ++mark) stand_in().pass({{1, true, frame(mark)}});
   control_.advance();
   setrlimit(RLIMIT_FSIZE, &before);
   signal(SIGXFSZ, handler);
   const Json told = result("stackcost_get_pcap")["files"][0];
   EXPECT_EQ(told["state"], "failed");
   EXPECT_EQ(told["error"], "File too large");
-  EXPECT_TRUE(stand_in().watches.empty());
+  EXPECT_FALSE(stand_in().watched());
 }
 
 class WithoutFolder : public ControlTest {};

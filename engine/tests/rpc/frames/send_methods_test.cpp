@@ -39,6 +39,20 @@ TEST_F(SendMethodsTest, PacketsOfABatchLeaveOneGapApart) {
   EXPECT_EQ(stand_in().sent.size(), 3u);
 }
 
+TEST_F(SendMethodsTest, APacketThatFailsOnItsWayIsNotTriedForEver) {
+  const Json packet = {
+      {"binary", kFrame}, {"use_port_src_mac", false}, {"use_port_dst_mac", false}};
+  result("push_pkts", {{"port_id", 1}, {"pkts", {packet, packet, packet}}, {"ipg_usec", 100'000}});
+  int tried = 0;
+  stand_in().on_call = [&tried](const std::string& call) {
+    if (call == "send" && ++tried == 1) throw std::runtime_error("no buffer");
+  };
+  stand_in().now = 0.25;
+  for (int turn = 0; turn < 5; ++turn) control_.advance();
+  EXPECT_EQ(tried, 2);
+  EXPECT_EQ(stand_in().sent.size(), 2u);
+}
+
 TEST_F(SendMethodsTest, PacketsThatCannotBeSentAreRefused) {
   const auto push = [&](const std::string& binary, int gap) {
     const Json packet = {

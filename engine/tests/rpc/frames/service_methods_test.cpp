@@ -22,7 +22,7 @@ TEST_F(ServiceMethodsTest, QueuesNeedServiceModeAndKeepTheLastPackets) {
   EXPECT_THAT(refusal("set_rx_feature", on), HasSubstr("only available under service mode"));
   service(true);
   result("set_rx_feature", on);
-  for (uint8_t last = 1; last <= 3; ++last) stand_in().passing.push_back({0, false, frame(last)});
+  for (uint8_t last = 1; last <= 3; ++last) stand_in().pass({{0, false, frame(last)}});
   control_.advance();
   EXPECT_EQ(result("get_port_status", {{"port_id", 0}})["rx_info"]["queue"],
             (Json{{"is_active", true}, {"size", 2}, {"count", 2}}));
@@ -31,7 +31,7 @@ TEST_F(ServiceMethodsTest, QueuesNeedServiceModeAndKeepTheLastPackets) {
   EXPECT_EQ(packets[0]["index"], 2);
   EXPECT_TRUE(result("get_rx_queue_pkts", {{"port_id", 0}})["pkts"].empty());
   result("set_rx_feature", {{"port_id", 0}, {"type", "queue"}, {"enabled", false}});
-  EXPECT_TRUE(stand_in().watches.empty());
+  EXPECT_FALSE(stand_in().watched());
 }
 
 TEST_F(ServiceMethodsTest, ServiceModeMayBeginWhileTrafficRuns) {

@@ -10,7 +10,10 @@
 namespace engine {
 namespace {
 
+using ::testing::AllOf;
+using ::testing::Contains;
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 constexpr int64_t kOwner = 1;
@@ -27,7 +30,7 @@ std::string short_form(const Json& event) {
 
 class ProfileTableTest : public ::testing::Test {
  protected:
-  ProfileTableTest() : engine_(EngineConfig{}), table_(engine_, sessions_) {
+  ProfileTableTest() : engine_(EngineConfig{}), table_(engine_, sessions_, budget_) {
     sessions_.acquire(kOwner, 0);
   }
 
@@ -68,6 +71,7 @@ class ProfileTableTest : public ::testing::Test {
 
   Engine engine_;
   Sessions sessions_;
+  ByteBudget budget_{"profiles", 1 << 20, "upload less"};
   ProfileTable table_;
 };
 
@@ -336,6 +340,69 @@ TEST_F(ProfileTableTest, TotalsAddFinishedAndRunningProfilesOfTheEpoch) {
   EXPECT_LT(total(), 100u);
 }
 
+TEST_F(ProfileTableTest, CountersOfOneAnswerAreOfOneMoment) {
+  load("a");
+  load("b");
+  start({}, "a");
+  start({}, "b");
+  pass(1);
+  // Flows go on between two calls: 10 of each profile are opened, on both sides.
+  stand_in().on_call = [](const std::string&) {
+    stand_in().now += 0.1;
+    for (CounterBlock& side : stand_in().table) ++side[Counter::err_no_syn];
+  };
+  for (const RunCounters& reading : {table_.counters("a"), table_.total_counters()}) {
+    EXPECT_EQ(reading.sum(Side::client)[Counter::tcps_connattempt],
+              reading.sum(Side::server)[Counter::tcps_accepts]);
+    EXPECT_EQ(reading.sum(Side::client)[Counter::tcps_closed],
+              reading.sum(Side::server)[Counter::tcps_closed]);
+    EXPECT_EQ(reading.table[0][Counter::err_no_syn], reading.table[1][Counter::err_no_syn]);
+  }
+}
+
+TEST_F(ProfileTableTest, ASampleOfAllProfilesIsOneReading) {
+  load("a");
+  load("b");
+  start({}, "a");
+  start({}, "b");
+  std::vector<std::string> calls;
+  stand_in().on_call = [&calls](const std::string& call) { calls.push_back(call); };
+  table_.sample();
+  EXPECT_THAT(calls, ElementsAre("counters"));
+}
+
+TEST_F(ProfileTableTest, AStepThatFailsEndsItsRunWithTheReasonAndNoOther) {
+  load("a");
+  load("b");
+  start({}, "a");
+  start({}, "b");
+  events();
+  int failures = 0;
+  stand_in().on_call = [&failures](const std::string& call) {
+    if (call == "status" && ++failures == 1) throw std::runtime_error("no memory for that");
+  };
+  pass(0.1);
+  EXPECT_THAT(events(), ElementsAre("60 a 5 no memory for that", "60 a 1"));
+  EXPECT_FALSE(stand_in().runs.contains("a"));
+  EXPECT_EQ(state("b"), ProfileState::transmit);
+  start({}, "a");
+  EXPECT_EQ(state("a"), ProfileState::transmit);
+}
+
+TEST_F(ProfileTableTest, AFailureThatStaysIsNotMetForEver) {
+  load();
+  start();
+  int failures = 0;
+  stand_in().on_call = [&failures](const std::string& call) {
+    if (call != "status" && call != "remove") return;
+    ++failures;
+    throw std::runtime_error("still no memory");
+  };
+  pass(1);
+  EXPECT_LE(failures, 2);
+  EXPECT_EQ(state(), ProfileState::loaded);
+}
+
 TEST_F(ProfileTableTest, GroupNamesAreKnownBeforeTheStart) {
   EXPECT_THAT(table_.group_names("_"), IsEmpty());
   EXPECT_THAT(table_.group_names("unknown"), IsEmpty());
@@ -343,6 +410,54 @@ TEST_F(ProfileTableTest, GroupNamesAreKnownBeforeTheStart) {
   EXPECT_THAT(table_.group_names("_"), ElementsAre("A"));
   load("_", "not a profile");
   EXPECT_THAT(table_.group_names("_"), IsEmpty());
+}
+
+TEST_F(ProfileTableTest, AProfilePaysForItselfUntilItIsCleared) {
+  const uint64_t before = budget_.left();
+  load("a");
+  const uint64_t loaded = budget_.left();
+  EXPECT_LT(loaded, before - std::string(kProfileText).size());
+  start({.duration_s = 1}, "a");
+  pass(2);
+  const uint64_t parsed = budget_.left();
+  EXPECT_LT(parsed, loaded);
+  for (int i = 0; i < 3; ++i) {
+    load("a");
+    EXPECT_EQ(budget_.left(), loaded) << "an upload takes the place of the one before";
+    table_.group_names("a");
+    EXPECT_EQ(budget_.left(), parsed);
+  }
+  table_.upload("a", "half of it", true, false, "");
+  table_.drop_uploads();
+  EXPECT_EQ(budget_.left(), parsed);
+  table_.clear("a");
+  pass(3);
+  EXPECT_EQ(budget_.left(), before);
+}
+
+TEST_F(ProfileTableTest, WhatTheBudgetDoesNotPayForIsRefusedByNameAndLeavesTheRest) {
+  load("a");
+  const uint64_t before = budget_.left();
+  EXPECT_EQ(
+      refusal([&] { table_.upload("b", std::string(2 << 20, 'x'), true, true, ""); }).substr(0, 24),
+      "Memory budget 'profiles'");
+  table_.clear("b");
+  pass(3);
+  EXPECT_EQ(budget_.left(), before);
+  load("b", std::string(300'000, '[') + "]");
+  events();
+  start({}, "b");
+  EXPECT_THAT(events(), Contains(HasSubstr("nests deeper")));
+  std::string payload = kProfileText;  // 4 MB of 100 bytes
+  for (int i = 0; i < 50; ++i)
+    payload.replace(payload.find("\"R0VU\""), 0, R"({"base": "SA==", "size": 90000}, )");
+  load("b", payload);
+  events();
+  start({}, "b");
+  EXPECT_THAT(events(), Contains(AllOf(HasSubstr("Memory budget 'profiles'"),
+                                       HasSubstr("profile 'b', when it is parsed"))));
+  start({}, "a");
+  EXPECT_EQ(state("a"), ProfileState::transmit);
 }
 
 TEST_F(ProfileTableTest, TheEpochIsNotCountedUpInTransientStates) {

@@ -15,7 +15,13 @@ Json echo(const std::string& method, const Json& params) {
 }
 
 Json answer(const std::string& text) {
-  return answer_text(text, echo);
+  ByteBudget replies("replies", 1 << 20, "ask for less");
+  return Json::parse(answer_text(text, replies, echo));
+}
+
+std::string answered(const std::string& bytes) {
+  ByteBudget replies("replies", 1 << 20, "ask for less");
+  return answer_bytes(bytes, replies, echo);
 }
 
 int code_of(const std::string& text) {
@@ -66,6 +72,31 @@ TEST(JsonRpc, AnswersBatchesInOrderAndABatchOfOneBare) {
   EXPECT_EQ(code_of("[]"), -32600);
 }
 
+TEST(JsonRpc, ABatchIsCarriedOutAsFarAsItsAnswersHaveRoom) {
+  ByteBudget replies("replies", 500, "ask for less");
+  std::vector<uint64_t> left;
+  const auto long_answer = [&](const std::string&, const Json&) -> Json {
+    left.push_back(replies.left());
+    return std::string(200, 'x');
+  };
+  const std::string one = R"({"jsonrpc":"2.0","id":7,"method":"m"})";
+  const std::string batch = "[" + one + "," + one + "," + one + "," + one + "]";
+  for (int again = 0; again < 2; ++again) {
+    left.clear();
+    const Json answers = Json::parse(answer_text(batch, replies, long_answer));
+    ASSERT_EQ(left.size(), 3u) << "the last one is not carried out";
+    EXPECT_EQ(left[0], 500u);
+    EXPECT_LT(left[2], 200u);
+    EXPECT_EQ(answers[1]["result"].get<std::string>().size(), 200u);
+    EXPECT_NE(answers[2]["error"]["specific_err"].get<std::string>().find("the answer to what was"),
+              std::string::npos);
+    EXPECT_NE(answers[3]["error"]["specific_err"].get<std::string>().find("not carried out"),
+              std::string::npos);
+    EXPECT_EQ(answers[3]["id"], 7);
+  }
+  EXPECT_EQ(replies.left(), 500u);
+}
+
 TEST(JsonRpc, RefusesNestingThatWouldEatTheStack) {
   for (size_t depth : {size_t{kMaxNesting} + 10, size_t{400'000}}) {
     EXPECT_EQ(code_of(std::string(depth, '[') + std::string(depth, ']')), -32700);
@@ -86,14 +117,14 @@ TEST(JsonRpc, SurvivesBytesThatAreNoText) {
 
 TEST(JsonRpc, CompressesTheAnswerIfTheRequestWas) {
   const std::string request = R"({"jsonrpc":"2.0","id":1,"method":"m"})";
-  EXPECT_EQ(Json::parse(answer_bytes(request, echo))["id"], 1);
-  const Message reply = unpack_message(answer_bytes(pack_message(request), echo), kRequestLimit);
+  EXPECT_EQ(Json::parse(answered(request))["id"], 1);
+  const Message reply = unpack_message(answered(pack_message(request)), kRequestLimit);
   EXPECT_TRUE(reply.compressed);
   EXPECT_EQ(Json::parse(reply.text)["id"], 1);
 }
 
 TEST(JsonRpc, RefusesLargeRequestsInTrexsWords) {
-  const Json error = Json::parse(answer_bytes(std::string(kRequestLimit, ' '), echo))["error"];
+  const Json error = Json::parse(answered(std::string(kRequestLimit, ' ')))["error"];
   EXPECT_EQ(error["code"], -32603);
   EXPECT_EQ(error["message"],
             "Request is too large (1000000 bytes). Consider breaking down request to smaller "

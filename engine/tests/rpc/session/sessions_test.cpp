@@ -81,6 +81,25 @@ TEST_F(SessionsTest, HoldsALimitedNumberAndNeverForgetsTheOwner) {
   EXPECT_EQ(sequences(sessions_.take(-1, 1)), std::vector<uint64_t>{0});
 }
 
+TEST_F(SessionsTest, WhatAnAnswerHasNoRoomForIsToldByTheNext) {
+  sessions_.acquire(1, 0);
+  for (int i = 0; i < 3; ++i) publish(0);
+  const size_t one = dump_json(sessions_.take(1, 0, 120)).size();
+  EXPECT_LE(one, 122u);
+  EXPECT_EQ(sequences(sessions_.take(1, 0, 10)), std::vector<uint64_t>{});
+  EXPECT_EQ(sequences(sessions_.take(1, 0)), (std::vector<uint64_t>{1, 2}));
+}
+
+TEST_F(SessionsTest, ASessionThatDoesNotAskHoldsALimitedNumberWithoutAGap) {
+  sessions_.acquire(1, 0);
+  for (size_t i = 0; i < Sessions::kMostEvents + 5; ++i) publish(0);
+  const auto kept = sequences(sessions_.take(1, 0));
+  ASSERT_EQ(kept.size(), Sessions::kMostEvents);
+  EXPECT_EQ(kept.back(), Sessions::kMostEvents - 1);
+  publish(0);
+  EXPECT_EQ(sequences(sessions_.take(1, 0)), std::vector<uint64_t>{Sessions::kMostEvents});
+}
+
 TEST_F(SessionsTest, RingsOncePerNews) {
   EXPECT_FALSE(sessions_.take_doorbell());
   publish(0);
