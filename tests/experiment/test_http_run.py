@@ -142,7 +142,7 @@ def test_a_server_or_a_client_killed_in_mid_trial_is_named_and_what_was_over_is_
     begun: list[str], tmp_path: Path
 ) -> None:
     results = tmp_path / "results"
-    again = killed(begun, results, "nginx", "nginx/kernel ended during the trial: its master")
+    again = killed(begun, results, "nginx", "nginx/kernel does not run: its master")
     assert killed(again, results, "wrk", "wrk, client") == again
 
 
@@ -150,7 +150,7 @@ def test_a_server_or_a_client_killed_in_mid_trial_is_named_and_what_was_over_is_
 def test_a_proxy_what_is_behind_it_or_the_harness_killed_and_the_run_goes_on(
     begun: list[str], tmp_path: Path
 ) -> None:
-    results, ended = tmp_path / "results", "haproxy/kernel ended during the trial: its"
+    results, ended = tmp_path / "results", "haproxy/kernel does not run: its"
     again = killed(begun, results, "haproxy", f"{ended} worker-0")
     assert killed(again, results, "nginx", f"{ended} backend-1050") == again
     left = killed_itself(again, results)

@@ -108,7 +108,7 @@ def test_what_a_killed_run_left_is_removed_by_clean(
     process.wait()
     assert existing_namespaces(), "a killed run cannot clean up"
     cleaned = subprocess.run([*STACKCOST, "clean"], cwd=REPOSITORY, capture_output=True, text=True)
-    assert cleaned.returncode == 0 and "removed namespace stackcost-server" in cleaned.stdout
+    assert cleaned.returncode == 0 and "done: remove namespace stackcost-server" in cleaned.stdout
     assert existing_namespaces() == []
     assert run_folder(tmp_path).manifest().state == "running"
     again = subprocess.run([*STACKCOST, "clean"], cwd=REPOSITORY, capture_output=True, text=True)
