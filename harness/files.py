@@ -84,6 +84,11 @@ def _explained(error: OSError, path: Path, needed: int) -> StackcostError:
             f"no space left for {path}: it needs {needed:,} bytes and {free:,} are free",
             f"free some, or write elsewhere; what is full: df -h {path.parent}",
         )
+    if error.errno == errno.EIO:
+        return StackcostError(
+            f"cannot write {path}: the disk answers with an input/output error",
+            "see what the kernel says of it: dmesg | tail; write to another disk (--results)",
+        )
     return StackcostError(
         f"cannot write {path}: {error.strerror}", f"see what is there: ls -ld {path.parent}"
     )

@@ -17,7 +17,7 @@ from typing import Any
 import psutil
 
 from harness.errors import StackcostError
-from harness.patience import patient
+from harness.patience import on_a_slow_host, patient
 
 NAMESPACE_FOLDER = Path("/run/netns")
 END_PATIENCE_S = 3.0
@@ -56,18 +56,22 @@ def spawner(namespace: str, cpus: Iterable[int]) -> Callable[..., subprocess.Pop
 def execute(namespace: str, command: Sequence[str], stdin: str = "") -> str:
     """Run a short command in `namespace` to its end and return what it printed.
 
-    StackcostError with the command's own words when it fails.
+    StackcostError with the command's own words when it fails, or when it does not end in time.
     """
-    program = find_program(command[0])
-    done = subprocess.run(
-        [*_enter(namespace), program, *command[1:]],
-        input=stdin,
-        capture_output=True,
-        text=True,
-        timeout=patient(EXECUTE_LIMIT_S),
-    )
+    program, limit = find_program(command[0]), patient(EXECUTE_LIMIT_S)
+    told = f"`{' '.join(command)}` in {namespace}"
+    try:
+        done = subprocess.run(
+            [*_enter(namespace), program, *command[1:]],
+            input=stdin,
+            capture_output=True,
+            text=True,
+            timeout=limit,
+        )
+    except subprocess.TimeoutExpired:
+        raise StackcostError(f"{told} did not end in {limit:g} s", on_a_slow_host()) from None
     if done.returncode:
-        raise StackcostError(f"`{' '.join(command)}` in {namespace} failed: {done.stderr.strip()}")
+        raise StackcostError(f"{told} failed: {done.stderr.strip()}")
     return done.stdout
 
 

@@ -1,5 +1,7 @@
 from dataclasses import replace
 
+import pytest
+
 from harness.analysis import core_time, cpu
 from harness.analysis.checks import Check, checks, disturbances, flags
 from harness.analysis.readings import Readings
@@ -90,6 +92,14 @@ def test_a_core_that_a_neighbour_slowed_is_flagged() -> None:
     assert flags(Readings(replace(trial, samples=slowed)), (1,)) == [
         "the server's cores were 20.0% slower than they can be, but for 0.0 s (wanted 1.0 s)"
     ]
+
+
+@pytest.mark.parametrize("trial", [load_trial(), hold_trial(2000, {"slab.bytes": 1.0})])
+def test_a_trial_in_which_the_machine_slept_is_flagged(trial: Trial) -> None:
+    trial.load["suspended_s"] = 0.0
+    assert disturbances(Readings(trial), (1,)) == []
+    trial.load["suspended_s"] = 12.34
+    assert disturbances(Readings(trial), (1,)) == ["the machine was suspended for 12.3 s"]
 
 
 def test_missing_flows_of_a_hold_are_flagged() -> None:

@@ -1,5 +1,6 @@
 """The run folder: what is stored comes back, whatever ends the run."""
 
+import errno
 import json
 import os
 import signal
@@ -154,6 +155,26 @@ def test_a_full_disk_is_named_and_what_was_stored_stays(small_disk: Path) -> Non
         run.add_trial(trial(2, samples=200_000))
     assert "df -h" in caught.value.mend
     assert run.trials() == [trial(1)]
+    assert not list(run.path.rglob(".*"))
+
+
+def test_a_disk_that_fails_is_named_and_what_was_stored_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(_descriptor: int) -> None:
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    run = RunFolder.create(tmp_path, "compare")
+    run.write_manifest(Manifest(run=run.name))
+    run.add_trial(trial(1))
+    with monkeypatch.context() as disk:
+        disk.setattr(os, "fsync", broken)
+        with pytest.raises(StackcostError, match="input/output error") as caught:
+            run.add_trial(trial(2))
+    assert "dmesg" in caught.value.mend
+    assert run.trials() == [trial(1)]
+    run.add_trial(trial(2))
+    assert run.trials() == [trial(1), trial(2)]
     assert not list(run.path.rglob(".*"))
 
 

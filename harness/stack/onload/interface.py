@@ -31,9 +31,12 @@ def is_af_xdp(namespace: str, interface: str) -> bool:
 def load_modules(installation: Installation) -> None:
     """Load Onload's modules; StackcostError when they do not load, or bring no device."""
     if not installation.module.exists():
-        tried = subprocess.run(
-            [find_program("modprobe"), "onload"], capture_output=True, text=True, timeout=60
-        )
+        try:
+            tried = subprocess.run(
+                [find_program("modprobe"), "onload"], capture_output=True, text=True, timeout=60
+            )
+        except subprocess.TimeoutExpired:
+            raise StackcostError("modprobe onload did not end in 60 s", "dmesg") from None
         if tried.returncode:
             raise StackcostError(f"Onload's modules do not load: {tried.stderr.strip()}", "dmesg")
     installation.check()

@@ -1,0 +1,18 @@
+"""Commands inside a namespace."""
+
+import pytest
+
+from harness.errors import StackcostError
+from harness.testbed import namespace
+from harness.testbed.local import LocalTestbed
+
+
+@pytest.mark.bed
+def test_a_command_that_hangs_is_named_after_its_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    with LocalTestbed(wanted_hugepages=0) as bed:
+        monkeypatch.setattr(namespace, "EXECUTE_LIMIT_S", 0.3)
+        hangs = r"`sleep 20` in stackcost-server did not end in 0.3 s"
+        with pytest.raises(StackcostError, match=hangs) as error:
+            namespace.execute(bed.server_namespace, ["sleep", "20"])
+        monkeypatch.undo()
+    assert "patience" in error.value.mend
