@@ -15,6 +15,7 @@ using ::testing::HasSubstr;
 constexpr size_t kMiB = size_t{1} << 20;
 constexpr size_t kRepliesBytes = 64 * kMiB;
 constexpr size_t kCapturesBytes = 256 * kMiB;
+constexpr size_t kProfilesBytes = 512 * kMiB;
 
 /// Bytes that the program holds on its heap.
 size_t held() {
@@ -142,15 +143,14 @@ TEST_F(LargestRequestsTest, AFetchTakesWhatItsAnswerHasRoomForAndLosesNothing) {
 
 TEST_F(LargestRequestsTest, ProfilesAreBoundedAllTogether) {
   const std::string piece(900'000, 'x');
-  std::string why;
   int pieces = 0;
-  for (; pieces < 700 && why.empty(); ++pieces) {
-    const Json reply = call("profile_fragment", {{"profile_id", std::to_string(pieces / 100)},
-                                                 {"fragment", piece},
-                                                 {"frag_first", pieces % 100 == 0},
-                                                 {"frag_last", pieces % 100 == 99}});
-    if (reply.contains("error")) why = reply["error"]["specific_err"];
-  }
+  const auto next = [&] { return std::pair(std::to_string(pieces / 100), pieces % 100 == 0); };
+  for (; (pieces + 1) * piece.size() < kProfilesBytes; ++pieces)
+    control_.state().profiles.upload(next().first, piece, next().second, pieces % 100 == 99, "");
+  const std::string why = refusal("profile_fragment", {{"profile_id", next().first},
+                                                       {"fragment", piece},
+                                                       {"frag_first", next().second},
+                                                       {"frag_last", false}});
   EXPECT_THAT(why, AllOf(HasSubstr("Memory budget 'profiles'"), HasSubstr("900000 bytes"),
                          HasSubstr("of 536870912 are left"), HasSubstr("profile_clear")));
   result("profile_clear", {{"profile_id", "0"}});
