@@ -10,24 +10,14 @@ from pathlib import Path
 from typing import Any, ClassVar, Self
 
 from duts.hop import HOPS
-from harness.collect.tracking import Tracking
-from harness.errors import StackcostError
-from harness.model import Collector
-from harness.testbed.namespace import execute
-from harness.testbed.network import CLIENT_ADDRESS, hardware_address
-from harness.testbed.steering import poll_threads
-from harness.testbed.wiring import (
-    CLIENT_PREFIX,
-    DUT_CLIENT_INTERFACE,
-    DUT_SERVER_ADDRESS,
-    DUT_SERVER_INTERFACE,
-    SERVER_PREFIX,
-    THROUGH_ROUTER,
-    IpVersion,
-    Wiring,
-    ipv6_of,
-)
-from servers.base import Endpoint, Server, Task
+from stackcost.collect.tracking import Tracking
+from stackcost.contracts.errors import StackcostError
+from stackcost.contracts.model import Collector
+from stackcost.host.namespace import execute
+from harness.bed.network import CLIENT_ADDRESS, hardware_address
+from stackcost.host.steering import poll_threads
+from stackcost.contracts.wiring import CLIENT_PREFIX, DUT_CLIENT_INTERFACE, DUT_SERVER_ADDRESS, DUT_SERVER_INTERFACE, SERVER_PREFIX, THROUGH_ROUTER, IpVersion, Wiring, ipv6_of
+from stackcost.contracts.server import Endpoint, Server, Task
 from servers.nginx_kernel import NginxKernel
 
 FORWARDING = {4: "net.ipv4.ip_forward", 6: "net.ipv6.conf.all.forwarding"}

@@ -2,19 +2,8 @@
 
 from typing import NamedTuple
 
-from harness.testbed.network import CLIENT_NETWORK
-from harness.testbed.wiring import (
-    BEHIND_DUT_ADDRESS,
-    CLIENT_PREFIX,
-    DUT_CLIENT_ADDRESS,
-    DUT_CLIENT_INTERFACE,
-    DUT_SERVER_ADDRESS,
-    DUT_SERVER_INTERFACE,
-    LOAD_ADDRESS,
-    SERVER_PREFIX,
-    IpVersion,
-    ipv6_of,
-)
+from harness.bed.network import CLIENT_NETWORK
+from stackcost.contracts.wiring import BEHIND_DUT_ADDRESS, CLIENT_PREFIX, DUT_CLIENT_ADDRESS, DUT_CLIENT_INTERFACE, DUT_SERVER_ADDRESS, DUT_SERVER_INTERFACE, LOAD_ADDRESS, SERVER_PREFIX, IpVersion, ipv6_of
 
 SERVER_NETWORK = "48.0.0.0/8"
 

@@ -1,9 +1,9 @@
 """What devices that track connections have in common: their table's limit, and forgetting it."""
 
 from duts.base import Dut
-from harness.errors import StackcostError
-from harness.testbed import host_sysctl
-from harness.testbed.tracked import forget_tracked
+from stackcost.contracts.errors import StackcostError
+from stackcost.host import host_sysctl
+from stackcost.host.tracked import forget_tracked
 
 TABLE_LIMIT = "net.netfilter.nf_conntrack_max"
 DEAD_TIMEOUTS = tuple(

@@ -5,7 +5,7 @@ import re
 import subprocess
 from typing import Any
 
-from harness.testbed.namespace import find_program
+from stackcost.host.namespace import find_program
 from servers.probe import ask_socket
 from servers.program import HttpProgram
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from harness.errors import StackcostError
-from harness.patience import patient
-from harness.testbed.namespace import end_group, execute, run
-from servers.base import Host
+from stackcost.contracts.errors import StackcostError
+from stackcost.host.patience import patient
+from stackcost.host.namespace import end_group, execute, run
+from stackcost.contracts.server import Host
 from servers.memory_files import with_memory_files
 from servers.nginx_kernel.configuration import find_build
 from servers.nginx_kernel.status import read_status

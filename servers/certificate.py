@@ -3,8 +3,8 @@
 import subprocess
 from pathlib import Path
 
-from harness.errors import StackcostError
-from harness.testbed.namespace import find_program
+from stackcost.contracts.errors import StackcostError
+from stackcost.host.namespace import find_program
 
 KEY = "RSA, 2,048 bits"
 CERTIFICATE_FILE, KEY_FILE = "certificate.pem", "key.pem"

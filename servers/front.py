@@ -3,8 +3,8 @@
 from abc import abstractmethod
 from typing import ClassVar
 
-from harness.errors import StackcostError
-from servers.base import Host
+from stackcost.contracts.errors import StackcostError
+from stackcost.contracts.server import Host
 from servers.beside import ensure_address
 from servers.program import HttpProgram
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from pyroute2 import netns
 
-from harness.errors import StackcostError
-from harness.patience import patient
+from stackcost.contracts.errors import StackcostError
+from stackcost.host.patience import patient
 
 TIMEOUT_S = 5.0
 

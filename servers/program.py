@@ -5,10 +5,10 @@ import time
 from abc import abstractmethod
 from typing import Any, Self
 
-from harness.errors import StackcostError
-from harness.patience import on_a_slow_host, patient
-from harness.testbed.namespace import end_group
-from servers.base import Endpoint, Server, Task
+from stackcost.contracts.errors import StackcostError
+from stackcost.host.patience import on_a_slow_host, patient
+from stackcost.host.namespace import end_group
+from stackcost.contracts.server import Endpoint, Server, Task
 from servers.probe import Response, ask, ensure_port_free, fit_body
 
 START_PATIENCE_S = 10.0

@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from harness.errors import StackcostError
-from harness.experiment.progress import Progress
+from stackcost.contracts.errors import StackcostError
+from harness.session.progress import Progress
 from harness.experiment.schema import Experiment
-from harness.experiment.server_session import standing_server
-from harness.load import client as client_module
-from harness.load.client import TrexClient
-from harness.patience import patience, patient
+from harness.session.server_session import standing_server
+from stackcost.trex import client as client_module
+from stackcost.trex.client import TrexClient
+from stackcost.host.patience import patience, patient
 from harness.truth.bed import truth_experiment
 from servers import probe
 from servers.nginx_kernel import NginxKernel

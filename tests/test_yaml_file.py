@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from harness.errors import StackcostError
+from stackcost.contracts.errors import StackcostError
 from harness.experiment.load_file import load_experiment
 from harness.tuning import tier_of
-from harness.yaml_file import DEEPEST, read_yaml
+from stackcost.host.yaml_file import DEEPEST, read_yaml
 
 COMPARE = (Path(__file__).parents[1] / "experiments" / "compare.yaml").read_text()
 NESTED = 20_000

@@ -3,8 +3,8 @@
 import json
 
 from duts.base import Dut
-from harness.errors import StackcostError
-from harness.testbed.wiring import THROUGH_BRIDGE
+from stackcost.contracts.errors import StackcostError
+from stackcost.contracts.wiring import THROUGH_BRIDGE
 
 BRIDGE = "sc-bridge0"
 

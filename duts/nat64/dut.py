@@ -5,19 +5,12 @@ import time
 from typing import Any
 
 from duts.base import Dut
-from harness.errors import StackcostError
-from harness.patience import patient
-from harness.testbed.namespace import end_group, run
-from harness.testbed.network import CLIENT_ADDRESS
-from harness.testbed.wiring import (
-    CLIENT_PREFIX,
-    DUT_CLIENT_INTERFACE,
-    DUT_SERVER_INTERFACE,
-    SERVER_PREFIX,
-    IpVersion,
-    ipv6_of,
-)
-from servers.base import Endpoint, Task
+from stackcost.contracts.errors import StackcostError
+from stackcost.host.patience import patient
+from stackcost.host.namespace import end_group, run
+from harness.bed.network import CLIENT_ADDRESS
+from stackcost.contracts.wiring import CLIENT_PREFIX, DUT_CLIENT_INTERFACE, DUT_SERVER_INTERFACE, SERVER_PREFIX, IpVersion, ipv6_of
+from stackcost.contracts.server import Endpoint, Task
 
 INTERFACE = "sc-nat64"
 POOL = "10.64.0.0/16"

@@ -3,7 +3,7 @@
 from typing import Any
 
 from duts.base import Dut
-from harness.testbed.wiring import BACK_TO_BACK
+from stackcost.contracts.wiring import BACK_TO_BACK
 
 
 class Wire(Dut):

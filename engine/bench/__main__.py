@@ -16,7 +16,7 @@ from typing import Any
 
 from tools.machine import describe_machine
 
-from harness.errors import StackcostError
+from stackcost.contracts.errors import StackcostError
 
 FOLDER = Path(__file__).resolve().parent
 REPOSITORY = FOLDER.parents[1]

@@ -7,8 +7,8 @@ from tools.figures import Figure, Measured, number, report, say
 from tools.held import hold
 from tools.machine import cpus
 
-from harness.errors import StackcostError
-from harness.load.trex_config import Port, TrexConfig
+from stackcost.contracts.errors import StackcostError
+from stackcost.trex.trex_config import Port, TrexConfig
 
 FLOWS = 10_000_000
 ENDS = 2  # of a connection, both on this engine

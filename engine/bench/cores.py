@@ -6,8 +6,8 @@ from tools.engine import RPC_PORTS, Rates, driven, saturate
 from tools.figures import Figure, Measured, number, report, say
 from tools.machine import cpus
 
-from harness.errors import StackcostError
-from harness.load.trex_config import Port, TrexConfig
+from stackcost.contracts.errors import StackcostError
+from stackcost.trex.trex_config import Port, TrexConfig
 
 RESPONSE_BYTES = 100
 OFFERED = "more offered than the cores can open, no failed flow, no segment sent twice"

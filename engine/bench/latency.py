@@ -21,18 +21,18 @@ from hdrh.histogram import HdrHistogram
 from tools.engine import PROFILES, driven
 from tools.figures import Figure, Measured, number, report, say
 
-from harness.collect.latency import KINDS, read_latency
-from harness.errors import StackcostError
-from harness.load.http import Addresses, Ask, Clients, Told, program
-from harness.load.http.h2load import CONNECTED
-from harness.load.http.h2load import FIRST_BYTE as FIRST_BYTE_MEAN
-from harness.load.http.program import REQUEST
-from harness.load.trex_config import Port, TrexConfig
-from harness.testbed.client_addresses import FIRST_USER, client_addresses
-from harness.testbed.local import LocalTestbed
-from harness.testbed.namespace import spawner
-from harness.testbed.network import CLIENT_ADDRESS, SERVICE_ADDRESS
-from harness.testbed.wiring import LOAD_ADDRESS, SERVER_ADDRESS
+from stackcost.collect.latency import KINDS, read_latency
+from stackcost.contracts.errors import StackcostError
+from harness.load import Addresses, Ask, Clients, Told, program
+from harness.load.h2load import CONNECTED
+from harness.load.h2load import FIRST_BYTE as FIRST_BYTE_MEAN
+from harness.load.program import REQUEST
+from stackcost.trex.trex_config import Port, TrexConfig
+from harness.bed.client_addresses import FIRST_USER, client_addresses
+from harness.bed.local import LocalTestbed
+from stackcost.host.namespace import spawner
+from harness.bed.network import CLIENT_ADDRESS, SERVICE_ADDRESS
+from stackcost.contracts.wiring import LOAD_ADDRESS, SERVER_ADDRESS
 from servers.nginx_kernel import NginxKernel
 
 URL = f"http://{SERVICE_ADDRESS}:80"

@@ -18,12 +18,12 @@ from tools.engine import (
 from tools.figures import Figure, Measured, Reference, number, report, say
 from tools.machine import cpus
 
-from harness.errors import StackcostError
-from harness.load.trex_config import Port, TrexConfig
-from harness.testbed import hugepages
-from harness.testbed.leftovers import undo_and_tell
-from harness.testbed.lock import RunLock
-from harness.testbed.signals import ending_signals_raise
+from stackcost.contracts.errors import StackcostError
+from stackcost.trex.trex_config import Port, TrexConfig
+from harness.bed import hugepages
+from harness.bed.leftovers import undo_and_tell
+from harness.bed.lock import RunLock
+from harness.bed.signals import ending_signals_raise
 
 PROFILE = "one_byte.py"
 STEP = 0.05  # the search ends when the least rate refused is so little above the highest kept

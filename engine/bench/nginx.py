@@ -32,13 +32,13 @@ from tools.failures import accept_queue_overflows, told
 from tools.figures import Figure, Measured, number, report, say
 from tools.machine import cpus
 
-from harness.collect.cpu_account import Detail
-from harness.errors import StackcostError
-from harness.load.trex_config import Port, TrexConfig
-from harness.testbed import network
-from harness.testbed.local import LocalTestbed
-from harness.testbed.namespace import find_program, spawner
-from harness.testbed.wiring import LOAD_ADDRESS, SERVER_ADDRESS
+from stackcost.collect.cpu_account import Detail
+from stackcost.contracts.errors import StackcostError
+from stackcost.trex.trex_config import Port, TrexConfig
+from harness.bed import network
+from harness.bed.local import LocalTestbed
+from stackcost.host.namespace import find_program, spawner
+from stackcost.contracts.wiring import LOAD_ADDRESS, SERVER_ADDRESS
 from servers.nginx_kernel import NginxKernel
 
 BODY_BYTES = 32_000

@@ -20,13 +20,13 @@ from typing import Any
 from rich.console import Console
 from tools.machine import cpus
 
-from harness.analysis.compare import RATE, Comparison
-from harness.analysis.paired import COST, Measured, compare_paired, measured, paired
-from harness.analysis.summary import TrialRow
+from stackcost.analysis.compare import RATE, Comparison
+from stackcost.analysis.paired import COST, Measured, compare_paired, measured, paired
+from stackcost.analysis.summary import TrialRow
 from harness.experiment.load_file import load_experiment
-from harness.experiment.runner import run_experiment
+from harness.comparison.runner import run_experiment
 from harness.experiment.schema import Experiment
-from harness.report.stored import summary_of
+from stackcost.report.stored import summary_of
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 SLOWDOWN = 0.05

@@ -12,18 +12,12 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.load.client import TrexClient
-from harness.load.generator import Generator
-from harness.load.trex_config import Port, TrexConfig
-from harness.testbed.local import LocalTestbed
-from harness.testbed.namespace import execute, run, spawner
-from harness.testbed.wiring import (
-    LOAD_ADDRESS,
-    LOAD_INTERFACE,
-    LOAD_NAMESPACE,
-    NAMESPACE_PREFIX,
-    SERVER_ADDRESS,
-)
+from stackcost.trex.client import TrexClient
+from stackcost.trex.generator import Generator
+from stackcost.trex.trex_config import Port, TrexConfig
+from harness.bed.local import LocalTestbed
+from stackcost.host.namespace import execute, run, spawner
+from stackcost.contracts.wiring import LOAD_ADDRESS, LOAD_INTERFACE, LOAD_NAMESPACE, NAMESPACE_PREFIX, SERVER_ADDRESS
 
 HOST = f"{NAMESPACE_PREFIX}test-host"
 HOST_INTERFACE = "sc-host0"

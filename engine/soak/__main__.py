@@ -19,7 +19,7 @@ from typing import Any
 
 from engine.soak.bed import Bed, drops_of, impairments_of, memif_bed, wire_bed
 from engine.soak.rounds import draw, leaks, run
-from harness.errors import StackcostError
+from stackcost.contracts.errors import StackcostError
 
 BEDS = {"wire": wire_bed, "memif": memif_bed}
 ROUND_S = 4.0

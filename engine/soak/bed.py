@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from harness.load.client import TrexClient
-from harness.load.generator import Generator
-from harness.load.trex_config import Port, TrexConfig
+from stackcost.trex.client import TrexClient
+from stackcost.trex.generator import Generator
+from stackcost.trex.trex_config import Port, TrexConfig
 
 RPC_PORTS = (15501, 15500)  # apart from generators and benchmarks that may be in use beside
 FLOWS = 140_000  # ends; a client address' ports are 64,512, so ports can run out before flows do

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from engine.soak.bed import Bed, End
-from harness.errors import StackcostError
+from stackcost.contracts.errors import StackcostError
 
 MIXED = Path(__file__).with_name("profile.py")
 HOLD = Path(__file__).resolve().parents[2] / "trex_profiles" / "http_hold.py"

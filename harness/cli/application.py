@@ -10,11 +10,11 @@ import click
 import typer
 from rich.console import Console
 
-from harness.errors import StackcostError
-from harness.report.console import PlainConsole
+from stackcost.contracts.errors import StackcostError
+from stackcost.report.console import PlainConsole
 
 if TYPE_CHECKING:
-    from harness.store import RunFolder  # takes a second to import, which --help does not need
+    from stackcost.store import RunFolder
 
 app = typer.Typer(
     name="stackcost",
@@ -66,7 +66,7 @@ def _told(stored: object) -> str:
 
 def conclude(run: "RunFolder", console: Console) -> None:
     """Print and render a run's answer, its folder last; after Ctrl-C end with its exit code."""
-    from harness.report.answer import answer
+    from stackcost.report.answer import answer
 
     interrupted = run.manifest().state == "interrupted"
     if interrupted and not run.count():

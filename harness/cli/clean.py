@@ -11,8 +11,8 @@ def clean() -> None:
 
     Ends with 1 when something could not be undone.
     """
-    from harness.testbed.leftovers import undo_all
-    from harness.testbed.local import check_root
+    from harness.bed.leftovers import undo_all
+    from harness.bed.local import check_root
 
     check_root()
     steps = undo_all()

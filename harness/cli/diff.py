@@ -17,8 +17,8 @@ def diff(
     as_json: Annotated[bool, typer.Option("--json", help="the whole answer as JSON")] = False,
 ) -> None:
     """Say whether two runs, or two systems of one run, differ, and by how much."""
-    from harness.report.difference import Side, difference, difference_table, sentence
-    from harness.report.terminal import draw
+    from stackcost.report.difference import Side, difference, difference_table, sentence
+    from stackcost.report.terminal import draw
 
     found = difference(Side.of(a), Side.of(b, run_of=a))
     if as_json:

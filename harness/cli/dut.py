@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from duts.settings import Behind
+from stackcost.contracts.dut_settings import Behind
 from harness.cli.application import DEFAULT_RESULTS, INTERRUPTED, app, make_console
 
 

@@ -27,9 +27,9 @@ def export(
     """Write a run's figures as one long table, each with unit, definition and source."""
     import sys
 
-    from harness.files import write_whole
-    from harness.report.export import encode
-    from harness.store import RunFolder
+    from stackcost.host.files import write_whole
+    from stackcost.report.export import encode
+    from stackcost.store import RunFolder
 
     content = encode(RunFolder.open(run), form.value)
     if out:

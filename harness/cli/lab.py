@@ -20,8 +20,8 @@ def lab(
     port: Annotated[int, typer.Option(help="on 127.0.0.1", min=1, max=65535)] = 8888,
 ) -> None:
     """Open JupyterLab on the notebooks, with these runs. Ends with Ctrl-C."""
-    from harness.report.notebook import NOTEBOOKS, SUITE
-    from harness.report.opened import NAMED, open_runs
+    from stackcost.report.notebook import NOTEBOOKS, SUITE
+    from stackcost.report.opened import NAMED, open_runs
 
     open_runs(runs)  # so that what cannot be read is told here, and not in a notebook
     paths = [str(run.resolve()) for run in runs]

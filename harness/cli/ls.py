@@ -16,8 +16,8 @@ def ls(
     as_json: Annotated[bool, typer.Option("--json", help="as JSON")] = False,
 ) -> None:
     """List the runs in a folder."""
-    from harness.report.listing import list_runs, listing_table
-    from harness.report.terminal import draw
+    from stackcost.report.listing import list_runs, listing_table
+    from stackcost.report.terminal import draw
 
     runs = list_runs(results)
     if as_json:

@@ -26,9 +26,9 @@ def report(
 
     Of one run: its tables, summary.json, and report.html in its folder.
     """
-    from harness.report.answer import answer, summarise_again
-    from harness.report.notebook import render
-    from harness.store import RunFolder
+    from stackcost.report.answer import answer, summarise_again
+    from stackcost.report.notebook import render
+    from stackcost.store import RunFolder
 
     console = make_console()
     folders = [RunFolder.open(run) for run in runs]

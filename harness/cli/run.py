@@ -25,8 +25,8 @@ def run(
 ) -> None:
     """Run an experiment, print its answer, and render its report. Needs root."""
     from harness.experiment.load_file import load_experiment
-    from harness.experiment.runner import resume_experiment, run_experiment
-    from harness.store import RunFolder
+    from harness.comparison.runner import resume_experiment, run_experiment
+    from stackcost.store import RunFolder
 
     if (experiment is None) == (resume is None):
         raise typer.BadParameter("name an experiment's file, or --resume RUN")

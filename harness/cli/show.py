@@ -16,13 +16,13 @@ def show(
     as_json: Annotated[bool, typer.Option("--json", help="the whole summary as JSON")] = False,
 ) -> None:
     """Print a stored run's answer, what its tiers changed, and what happened to it."""
-    from harness.analysis.summary import Summary
-    from harness.report.answer import current, print_answer
-    from harness.report.published import published_table
-    from harness.report.stored import remarks
-    from harness.report.tables import tuning_table
-    from harness.report.terminal import draw
-    from harness.store import RunFolder
+    from stackcost.analysis.summary import Summary
+    from stackcost.report.answer import current, print_answer
+    from stackcost.report.published import published_table
+    from stackcost.report.stored import remarks
+    from stackcost.report.tables import tuning_table
+    from stackcost.report.terminal import draw
+    from stackcost.store import RunFolder
 
     folder = RunFolder.open(run)
     summary = current(folder)

@@ -3,16 +3,16 @@
 import time
 from collections.abc import Callable, Sequence
 
-from harness.collect.groups import Groups
-from harness.collect.latency import Latency
-from harness.device.settings import EXHAUSTING, PROFILE, Event, EventSettings
-from harness.experiment.load_trial import end_traffic
-from harness.experiment.path import count_frames, frames_since
-from harness.experiment.session import Session
-from harness.experiment.task import prefixes_of
-from harness.model import Sample, Trial, Window
-from harness.testbed.namespace import execute
-from harness.testbed.network import remove_namespace
+from stackcost.collect.groups import Groups
+from stackcost.collect.latency import Latency
+from stackcost.analysis.events.settings import EXHAUSTING, PROFILE, Event, EventSettings
+from harness.session.load_trial import end_traffic
+from harness.session.path import count_frames, frames_since
+from harness.session.session import Session
+from harness.session.task import prefixes_of
+from stackcost.contracts.model import Sample, Trial, Window
+from stackcost.host.namespace import execute
+from harness.bed.network import remove_namespace
 
 EVERY_S = 0.5
 STEADY_S = 10.0

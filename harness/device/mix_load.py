@@ -2,15 +2,15 @@
 
 import time
 
-from harness.collect.groups import Groups
-from harness.device.mix import half_of, steps_of
-from harness.device.settings import LAST_FLOWS_S, MIX_PROFILE, EventSettings
-from harness.experiment.load_trial import end_traffic
-from harness.experiment.path import count_frames, frames_since
-from harness.experiment.session import Session
-from harness.experiment.task import prefixes_of
-from harness.load.client import ONLY
-from harness.model import Sample, Trial, Window
+from stackcost.collect.groups import Groups
+from stackcost.analysis.events.mix import half_of, steps_of
+from stackcost.analysis.events.settings import LAST_FLOWS_S, MIX_PROFILE, EventSettings
+from harness.session.load_trial import end_traffic
+from harness.session.path import count_frames, frames_since
+from harness.session.session import Session
+from harness.session.task import prefixes_of
+from stackcost.trex.client import ONLY
+from stackcost.contracts.model import Sample, Trial, Window
 
 SETTLE_S = 0.5  # from a change of the load to its step
 SPARE_S = 3.0  # the traffic goes on after the last step, so that its end is read under load

@@ -5,21 +5,21 @@ from pathlib import Path
 
 from rich.console import Console
 
-from harness.collect.machine import describe_machine
+from stackcost.collect.machine import describe_machine
 from harness.device.events import run_event
 from harness.device.mix_load import run_mix
-from harness.device.settings import EXHAUSTING, FORMAT, Event, EventSettings
-from harness.experiment.attempts import storing
-from harness.experiment.progress import Progress
-from harness.experiment.recorded import recorded
+from stackcost.analysis.events.settings import EXHAUSTING, FORMAT, Event, EventSettings
+from harness.campaign.attempts import storing
+from harness.session.progress import Progress
+from harness.campaign.recorded import recorded
 from harness.experiment.schema import Experiment
-from harness.experiment.session import open_session
-from harness.model import Trial
-from harness.store import Manifest, RunFolder
-from harness.testbed.local import check_root
-from harness.testbed.lock import RunLock
-from harness.testbed.signals import ending_signals_raise
-from servers.registry import server_class, server_name
+from harness.session.session import open_session
+from stackcost.contracts.model import Trial
+from stackcost.store import Manifest, RunFolder
+from harness.bed.local import check_root
+from harness.bed.lock import RunLock
+from harness.bed.signals import ending_signals_raise
+from harness.systems.registry import server_class, server_name
 
 SETUP_S = 7.0
 

@@ -8,24 +8,24 @@ from pydantic import ValidationError
 from rich.console import Console
 
 from duts.base import Dut
-from duts.settings import DutSettings
+from stackcost.contracts.dut_settings import DutSettings
 from duts.tracking import TrackingDut
 from harness.device.runner import run_events
-from harness.device.settings import EXHAUSTING, QUICK, Event, EventSettings
-from harness.device.summary import EventSummary
-from harness.errors import StackcostError
+from stackcost.analysis.events.settings import EXHAUSTING, QUICK, Event, EventSettings
+from stackcost.analysis.events.summary import EventSummary
+from stackcost.contracts.errors import StackcostError
 from harness.experiment.load_file import load_experiment
 from harness.experiment.matrix import variants
-from harness.experiment.runner import run_experiment
+from harness.comparison.runner import run_experiment
 from harness.experiment.schema import Experiment
 from harness.experiment.section import Section
-from harness.report.answer import summarise_again
-from harness.report.device import print_events
-from harness.report.notebook import render
+from stackcost.report.answer import summarise_again
+from stackcost.report.device import print_events
+from stackcost.report.notebook import render
 from harness.search.runner import Task, run_ceilings
-from harness.search.settings import Of, Settings, settings_for
-from harness.store import RunFolder
-from servers.registry import DEVICES, SUFFIX, server_class, server_name
+from stackcost.analysis.ceiling.settings import Of, Settings, settings_for
+from stackcost.store import RunFolder
+from harness.systems.registry import DEVICES, SUFFIX, server_class, server_name
 
 PATTERN = Path(__file__).resolve().parents[2] / "experiments" / "dut.yaml"
 FORWARDING, WIRE = "dut/forwarding", "dut/wire"

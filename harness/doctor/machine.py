@@ -6,7 +6,7 @@ from pathlib import Path
 import psutil
 
 from harness.doctor.check import Check, State
-from harness.testbed.hugepages import PAGE_BYTES, PAGES, USUAL_COUNT
+from harness.bed.hugepages import PAGE_BYTES, PAGES, USUAL_COUNT
 
 CPU = Path("/sys/devices/system/cpu")
 NETWORK = Path("/sys/class/net")

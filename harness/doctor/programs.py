@@ -4,10 +4,10 @@ import importlib.metadata
 import os
 
 from harness.doctor.check import Check, State
-from harness.errors import StackcostError
-from harness.load.generator import engine_path, trex_home
-from harness.stack.onload import Installation
-from harness.testbed.namespace import find_program
+from stackcost.contracts.errors import StackcostError
+from stackcost.trex.generator import engine_path, trex_home
+from stackcost.stacks.onload import Installation
+from stackcost.host.namespace import find_program
 from servers.nginx_kernel.configuration import find_build
 
 BOOTSTRAP = "script/bootstrap"

@@ -1,1 +1,1 @@
-"""An experiment: what to compare (schema), how it is run (runner), and what is seen meanwhile."""
+"""What an experiment file says, and which systems it compares."""

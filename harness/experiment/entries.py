@@ -5,9 +5,9 @@ from typing import Annotated
 
 from pydantic import AfterValidator, ValidationInfo, WithJsonSchema
 
-from harness.errors import StackcostError
+from stackcost.contracts.errors import StackcostError
 from harness.tuning import tier_of
-from servers import registry
+from harness.systems import registry
 
 
 def _absolute(name: str, suffix: str, info: ValidationInfo) -> str:

@@ -3,11 +3,11 @@
 import itertools
 from dataclasses import dataclass
 
-from harness.experiment.names import cores_part, length_part, workers_part
+from stackcost.contracts.system_names import cores_part, length_part, workers_part
 from harness.experiment.schema import Experiment, Matrix
-from harness.stack import KERNEL, on_stack, stack_lacks
+from stackcost.stacks import KERNEL, on_stack, stack_lacks
 from harness.tuning import tier_of
-from servers.registry import server_class, server_name
+from harness.systems.registry import server_class, server_name
 
 
 @dataclass(frozen=True, slots=True)

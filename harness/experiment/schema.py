@@ -9,16 +9,16 @@ from typing import Annotated, Literal
 
 from pydantic import Field, field_validator, model_validator
 
-from duts.settings import DutSettings
+from stackcost.contracts.dut_settings import DutSettings
 from harness.experiment.entries import Once, ServerName, TierName
 from harness.experiment.http_schema import HttpLoad
-from harness.experiment.names import cores_part, length_part, workers_part
+from stackcost.contracts.system_names import cores_part, length_part, workers_part
 from harness.experiment.profile_load import NO_LOAD, NO_MEMORY, LoadPart, MemoryPart
 from harness.experiment.section import Core, Section, StackName
 from harness.experiment.shares import resolve_auto
-from harness.stack import KERNEL, on_stack
+from stackcost.stacks import KERNEL, on_stack
 from harness.tuning import tier_of
-from servers import registry
+from harness.systems import registry
 
 Workers = Annotated[int, Field(ge=1, le=1024)]
 TcpSettings = Literal["today", "published"]

@@ -4,8 +4,8 @@ from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, WithJsonSchema
 
-from harness.errors import StackcostError
-from harness.stack import check_stack, stack_names
+from stackcost.contracts.errors import StackcostError
+from stackcost.stacks import check_stack, stack_names
 
 Seconds = Annotated[float, Field(gt=0, le=3600)]
 Rate = Annotated[float, Field(gt=0)]

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from harness.testbed.affinity import allowed_cores
+from stackcost.host.cores import allowed_cores
 
 AUTO, SHARED = "auto", "shared"
 

@@ -9,23 +9,23 @@ from typing import Any, Protocol
 
 from rich.console import Console
 
-from harness.analysis.readings import Readings
-from harness.collect.machine import describe_machine
-from harness.errors import StackcostError
-from harness.experiment.attempts import check_carrier, storing
-from harness.experiment.identity import profile_hashes
-from harness.experiment.load_trial import OVERHANG_S, offer_load, prepare_load
+from stackcost.analysis.readings import Readings
+from stackcost.collect.machine import describe_machine
+from stackcost.contracts.errors import StackcostError
+from harness.campaign.attempts import check_carrier, storing
+from harness.campaign.identity import profile_hashes
+from harness.session.load_trial import OVERHANG_S, offer_load, prepare_load
 from harness.experiment.matrix import Variant
-from harness.experiment.progress import Progress
-from harness.experiment.recorded import record_session, recorded
-from harness.experiment.session import Session, open_session
+from harness.session.progress import Progress
+from harness.campaign.recorded import record_session, recorded
+from harness.session.session import Session, open_session
 from harness.gate.trial import GateTrial, comparable, gate_trial
-from harness.model import Trial
+from stackcost.contracts.model import Trial
 from harness.search.trials import TIME_WAIT_S, reset_server
-from harness.store import Manifest, RunFolder
-from harness.testbed.local import check_root
-from harness.testbed.signals import ending_signals_raise
-from servers.registry import server_class
+from stackcost.store import Manifest, RunFolder
+from harness.bed.local import check_root
+from harness.bed.signals import ending_signals_raise
+from harness.systems.registry import server_class
 
 WARM_UP_S = 1.0  # above the client's TIME_WAIT
 SUSTAIN_S = 5.0

@@ -14,7 +14,7 @@ KEY_DIGITS = 8
 
 
 def fingerprint(machine: Mapping[str, Any]) -> Fingerprint:
-    """Of a machine as `harness.collect.machine` describes it."""
+    """Of a machine as `stackcost.collect.machine` describes it."""
     processors, memory = machine.get("processors", {}), machine.get("memory", {})
     return {
         "processor": str(processors.get("model")),

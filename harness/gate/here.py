@@ -5,7 +5,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from harness.collect.machine import describe_machine
+from stackcost.collect.machine import describe_machine
 from harness.experiment.matrix import Variant
 from harness.gate.bench import Bench, open_bench
 

@@ -6,9 +6,9 @@ from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from harness.errors import StackcostError
+from stackcost.contracts.errors import StackcostError
 from harness.gate.trial import GateTrial
-from harness.store.manifest import utc_now
+from stackcost.store.manifest import utc_now
 
 HISTORY = "history.jsonl"
 

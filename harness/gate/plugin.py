@@ -54,7 +54,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 def _or_fail(do: "Callable[[], Made]") -> "Made":
     """What `do` returns; what the user can mend fails the test with that alone, without a trace."""
-    from harness.errors import StackcostError
+    from stackcost.contracts.errors import StackcostError
 
     try:
         return do()

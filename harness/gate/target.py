@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from harness.errors import StackcostError
+from stackcost.contracts.errors import StackcostError
 from harness.experiment.load_file import load_experiment
 from harness.experiment.matrix import Variant, variants
 

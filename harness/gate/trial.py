@@ -6,13 +6,13 @@ from statistics import median
 
 from pydantic import BaseModel, ConfigDict
 
-from harness.analysis import core_time, cpu
-from harness.analysis.breakdown import softirq_cost
-from harness.analysis.core_time import Cost
-from harness.analysis.flows import completed_rate, kept_up
-from harness.analysis.readings import Readings
-from harness.analysis.slowed import SLOWED_LIMIT, least_seconds
-from harness.analysis.undisturbed import slowed_by, undisturbed
+from stackcost.analysis import core_time, cpu
+from stackcost.analysis.breakdown import softirq_cost
+from stackcost.analysis.core_time import Cost
+from stackcost.analysis.flows import completed_rate, kept_up
+from stackcost.analysis.readings import Readings
+from stackcost.analysis.slowed import SLOWED_LIMIT, least_seconds
+from stackcost.analysis.undisturbed import slowed_by, undisturbed
 
 FOREIGN_LIMIT = 0.10  # of the server's cores; beyond it less may be the machine's fault
 FULL_IDLE = 0.05  # of the server's cores; with more idle time they could do more

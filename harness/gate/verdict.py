@@ -12,9 +12,9 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict
 from scipy.stats import binomtest
 
-from harness.analysis.compare import Comparison, Pair, compare
-from harness.analysis.same_host import Felt, HostPart, Observed, host_part
-from harness.analysis.spread import Spread, spread
+from stackcost.analysis.compare import Comparison, Pair, compare
+from stackcost.analysis.same_host import Felt, HostPart, Observed, host_part
+from stackcost.analysis.spread import Spread, spread
 from harness.gate.trial import FOREIGN_LIMIT, GateTrial, foreign_share, judged, slowed_share
 
 # Trials are corrected for it; the correction may be a third of it off.
@@ -27,7 +27,7 @@ Outcome = Literal["holds", "below", "cannot tell"]
 
 class Verdict(BaseModel):
     """`seen`: of the trials that were judged; `wanted`: of the baseline's, or the number. `ratio`:
-    of the two; of a baseline as `harness.analysis.ranks` has it, of a number the median over it.
+    of the two; of a baseline as `stackcost.analysis.ranks` has it, of a number the median over it.
 
     `low`, `high`: its interval, `coverage` as in `Spread`. `floor`: the least ratio that is wanted.
     `rate`: how often a verdict on a server exactly at the floor is wrong. `why`: what keeps it from

@@ -5,12 +5,12 @@ from collections.abc import Mapping, Sequence
 from statistics import median
 from typing import Any
 
-from harness.analysis.spread import Spread, spread
-from harness.experiment.identity import differences
+from stackcost.analysis.spread import Spread, spread
+from harness.campaign.identity import differences
 from harness.gate.baseline import Baseline
 from harness.gate.trial import GateTrial, foreign_share, judged
 from harness.gate.verdict import UNIT, Verdict
-from harness.report.words import UNKNOWN, change, with_range
+from stackcost.report.words import UNKNOWN, change, with_range
 
 PLOT_WIDTH = 48  # characters
 SHOWN_CHANGES = 12

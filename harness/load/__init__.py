@@ -1,1 +1,6 @@
-"""The load: ASTF servers that make it, and TRex's own client that drives them."""
+"""HTTP clients on the kernel's stack: wrk, ab and h2load behind one interface."""
+
+from harness.load.clients import Addresses, Clients
+from harness.load.program import Ask, Told, program
+
+__all__ = ["Addresses", "Ask", "Clients", "Told", "program"]

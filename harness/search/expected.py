@@ -2,8 +2,8 @@
 
 from collections.abc import Callable, Sequence
 
-from harness.search.controller import Counted, search
-from harness.search.settings import Settings
+from stackcost.analysis.ceiling.controller import Counted, search
+from stackcost.analysis.ceiling.settings import Settings
 
 FIRST_GUESS = 10.0  # times the first load, before any trial has lost something
 

@@ -2,15 +2,15 @@
 
 import itertools
 
-from harness.experiment.attempts import check_carrier, storing, until_undisturbed
-from harness.experiment.progress import Progress
-from harness.experiment.session import Session
-from harness.model import Trial
-from harness.search.controller import Counted
-from harness.search.settings import UNITS, Settings
-from harness.search.stored import Key, counted, decisive, needs_repeat
+from harness.campaign.attempts import check_carrier, storing, until_undisturbed
+from harness.session.progress import Progress
+from harness.session.session import Session
+from stackcost.contracts.model import Trial
+from stackcost.analysis.ceiling.controller import Counted
+from stackcost.analysis.ceiling.settings import UNITS, Settings
+from stackcost.analysis.ceiling.stored import Key, counted, decisive, needs_repeat
 from harness.search.trials import run_trial, seconds_of
-from harness.store import RunFolder
+from stackcost.store import RunFolder
 
 
 class Measurer:

@@ -8,11 +8,11 @@ from typing import Any
 
 from rich.console import Console
 
-from harness.collect.cpu_account import Detail
-from harness.experiment.progress import Progress
+from stackcost.collect.cpu_account import Detail
+from harness.session.progress import Progress
 from harness.experiment.schema import Experiment
-from harness.experiment.session import Session, open_session
-from harness.model import Collector
+from harness.session.session import Session, open_session
+from stackcost.contracts.model import Collector
 from harness.truth.known_memory import ChargedSockets
 from servers.known_cost import KnownCost
 

@@ -10,13 +10,13 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from harness.analysis import cpu
-from harness.analysis.core_time import Cost
-from harness.analysis.flows import completed, completed_in
-from harness.analysis.readings import Readings
-from harness.experiment.load_trial import prepare_load, run_load_trial
-from harness.experiment.session import Session
-from harness.model import Trial
+from stackcost.analysis import cpu
+from stackcost.analysis.core_time import Cost
+from stackcost.analysis.flows import completed, completed_in
+from stackcost.analysis.readings import Readings
+from harness.session.load_trial import prepare_load, run_load_trial
+from harness.session.session import Session
+from stackcost.contracts.model import Trial
 from harness.truth.row import Row, row
 from harness.truth.rules import CHAIN_RULES, Sends, load_rules, packets, sending
 from servers.known_cost import KnownCost

@@ -9,12 +9,12 @@ import re
 import time
 from collections import defaultdict
 
-from harness.analysis.memory import HOLD, Line, fit, held_flows, lines
-from harness.analysis.readings import Readings
-from harness.experiment.hold_trial import run_hold_trial
-from harness.experiment.session import Session
-from harness.model import Collector, Kind, Metric, Sample, Trial
-from harness.testbed.namespace import execute
+from stackcost.analysis.memory import HOLD, Line, fit, held_flows, lines
+from stackcost.analysis.readings import Readings
+from harness.session.hold_trial import run_hold_trial
+from harness.session.session import Session
+from stackcost.contracts.model import Collector, Kind, Metric, Sample, Trial
+from stackcost.host.namespace import execute
 from harness.truth.row import Row, row
 from servers.known_cost import KnownCost
 

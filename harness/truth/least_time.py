@@ -6,8 +6,8 @@ The least of many batches is without interruptions and neighbours, and needs no 
 import subprocess
 import sys
 
-from harness.errors import StackcostError
-from harness.testbed.namespace import run
+from stackcost.contracts.errors import StackcostError
+from stackcost.host.namespace import run
 
 BATCH, BATCHES = 100, 1000
 

@@ -25,23 +25,16 @@ from pathlib import Path
 from statistics import median
 from typing import NamedTuple
 
-from harness.collect.core_speed import CoreSpeed
-from harness.collect.cpu_account import (
-    INTERRUPT_COUNT,
-    SOFTIRQ_COUNT,
-    SWITCHES,
-    TASK_TIME,
-    CpuAccount,
-    Detail,
-)
-from harness.errors import StackcostError
-from harness.experiment.task import tunables_of
-from harness.load.client import TrexClient
-from harness.load.generator import Generator
-from harness.load.trex_config import Port, TrexConfig
-from harness.testbed.local import LocalTestbed
-from harness.testbed.namespace import spawner
-from harness.testbed.wiring import LOAD_ADDRESS, SERVER_ADDRESS
+from stackcost.collect.core_speed import CoreSpeed
+from stackcost.collect.cpu_account import INTERRUPT_COUNT, SOFTIRQ_COUNT, SWITCHES, TASK_TIME, CpuAccount, Detail
+from stackcost.contracts.errors import StackcostError
+from harness.session.task import tunables_of
+from stackcost.trex.client import TrexClient
+from stackcost.trex.generator import Generator
+from stackcost.trex.trex_config import Port, TrexConfig
+from harness.bed.local import LocalTestbed
+from stackcost.host.namespace import spawner
+from stackcost.contracts.wiring import LOAD_ADDRESS, SERVER_ADDRESS
 from harness.truth.bed import truth_experiment
 from harness.truth.least_time import SEND_TO_SELF, SWITCH_TWICE, least_microseconds
 from harness.truth.row import Row, row

@@ -1,6 +1,6 @@
 """The whole proof, line by line, on this machine."""
 
-from harness.collect.cpu_account import Detail
+from stackcost.collect.cpu_account import Detail
 from harness.truth.bed import known_cost_session, truth_experiment
 from harness.truth.known_cost import BURNS_US, prove_known_cost
 from harness.truth.known_memory import prove_known_memory

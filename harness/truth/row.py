@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from pydantic import BaseModel, ConfigDict
 
-from harness.analysis.spread import Spread, spread
+from stackcost.analysis.spread import Spread, spread
 
 TOLERANCE = 0.05
 

@@ -16,9 +16,9 @@ from contextlib import contextmanager
 from statistics import mean, median
 from typing import NamedTuple
 
-from harness.errors import StackcostError
-from harness.model import Window
-from harness.testbed.namespace import execute, run
+from stackcost.contracts.errors import StackcostError
+from stackcost.contracts.model import Window
+from stackcost.host.namespace import execute, run
 from harness.truth.least_time import TO_SELF
 
 TABLE = "stackcost"

@@ -10,8 +10,8 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
-from harness.errors import StackcostError
-from harness.yaml_file import read_yaml
+from stackcost.contracts.errors import StackcostError
+from stackcost.host.yaml_file import read_yaml
 
 FOLDER = Path(__file__).parent / "tiers"
 SUFFIX = ".yaml"
@@ -36,7 +36,7 @@ class Setting(_Part):
 
 
 class Receive(_Part):
-    """Where receive work of the server's interface is done; see `harness.testbed.steering`.
+    """Where receive work of the server's interface is done; see `stackcost.host.steering`.
 
     `poll_threads`: threaded NAPI. `packet_steering`: RPS. `apart`: on the first half of the
     server's cores, which its programs then leave alone; it needs two cores.

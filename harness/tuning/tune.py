@@ -6,11 +6,11 @@ from functools import partial
 from types import TracebackType
 from typing import Any, Self
 
-from harness.errors import StackcostError
-from harness.model import Change, Where
-from harness.testbed import host_sysctl
-from harness.testbed.namespace import execute
-from harness.testbed.undo import undo
+from stackcost.contracts.errors import StackcostError
+from stackcost.contracts.model import Change, Where
+from stackcost.host import host_sysctl
+from stackcost.host.namespace import execute
+from stackcost.host.undo import undo
 from harness.tuning.tier import Setting, Tier
 
 CONGESTION_CONTROL = "net.ipv4.tcp_congestion_control"

@@ -5,18 +5,18 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Self
 
-from harness.collect.engine import Engine, engine_time
-from harness.errors import StackcostError
-from harness.load.client import TrexClient
-from harness.load.generator import Generator
-from harness.load.trex_config import Port, TrexConfig
-from harness.model import Collector
-from harness.testbed.namespace import spawner
-from harness.testbed.network import kernel_client
-from harness.testbed.steering import ReceiveWork, Steering, steer_receive
-from harness.testbed.wiring import LOAD_ADDRESS, LOAD_NAMESPACE, SERVER_ADDRESS
+from stackcost.collect.engine import Engine, engine_time
+from stackcost.contracts.errors import StackcostError
+from stackcost.trex.client import TrexClient
+from stackcost.trex.generator import Generator
+from stackcost.trex.trex_config import Port, TrexConfig
+from stackcost.contracts.model import Collector
+from stackcost.host.namespace import spawner
+from harness.bed.network import kernel_client
+from stackcost.host.steering import ReceiveWork, Steering, steer_receive
+from stackcost.contracts.wiring import LOAD_ADDRESS, LOAD_NAMESPACE, SERVER_ADDRESS
 from servers.astf_peer.request import first_request
-from servers.base import Endpoint, Server, Task
+from stackcost.contracts.server import Endpoint, Server, Task
 from servers.probe import ask
 
 NO_CLIENTS = 0  # client mask: no port opens connections

@@ -11,8 +11,8 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-from harness.testbed.namespace import find_program
-from servers.base import Endpoint, Task
+from stackcost.host.namespace import find_program
+from stackcost.contracts.server import Endpoint, Task
 from servers.beside import NginxBeside
 from servers.front import HttpFront
 from servers.nginx_kernel.configuration import find_build

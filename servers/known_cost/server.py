@@ -9,10 +9,10 @@ from pathlib import Path
 from statistics import median
 from typing import Any, Self
 
-from harness.errors import StackcostError
-from harness.patience import patient
-from harness.testbed.namespace import compile_program, end_group, run
-from servers.base import Endpoint, Server, Task
+from stackcost.contracts.errors import StackcostError
+from stackcost.host.patience import patient
+from stackcost.host.namespace import compile_program, end_group, run
+from stackcost.contracts.server import Endpoint, Server, Task
 from servers.probe import ask, ensure_port_free
 
 SOURCE = Path(__file__).with_name("known_cost.c")

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 import psutil
 
-from harness.model import Collector, Kind, Metric, Sample
+from stackcost.contracts.model import Collector, Kind, Metric, Sample
 
 MISSES = Metric("cache.misses", "1", Kind.COUNTER, "requests by the origin's own count")
 READ = Metric("process.disk_read", "B", Kind.COUNTER, "/proc/PID/io read_bytes")

@@ -5,7 +5,7 @@ import subprocess
 from collections.abc import Iterable
 from pathlib import Path
 
-from harness.testbed.namespace import find_program
+from stackcost.host.namespace import find_program
 
 AT_ONCE = 500  # files in one command line
 

@@ -12,13 +12,13 @@ from typing import Any
 
 import psutil
 
-from harness.collect.blocked import BlockedTime
-from harness.errors import StackcostError
-from harness.model import Collector
-from harness.patience import patient
-from harness.testbed import bulky
-from harness.testbed.namespace import end_group, run
-from servers.base import Endpoint, Task
+from stackcost.collect.blocked import BlockedTime
+from stackcost.contracts.errors import StackcostError
+from stackcost.contracts.model import Collector
+from stackcost.host.patience import patient
+from stackcost.host import bulky
+from stackcost.host.namespace import end_group, run
+from stackcost.contracts.server import Endpoint, Task
 from servers.beside import NginxBeside
 from servers.front import HttpFront
 from servers.nginx_cache.figures import CacheFigures

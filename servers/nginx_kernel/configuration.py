@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.testbed.namespace import find_program
+from stackcost.host.namespace import find_program
 from servers.template import render_template
 
 INSTALL = "install it: apt-get install nginx-light"

@@ -9,10 +9,10 @@ from typing import Any, Self
 
 import psutil
 
-from harness.errors import StackcostError
-from harness.patience import on_a_slow_host, patient
-from harness.testbed.namespace import end_group
-from servers.base import Endpoint, Server, Task
+from stackcost.contracts.errors import StackcostError
+from stackcost.host.patience import on_a_slow_host, patient
+from stackcost.host.namespace import end_group
+from stackcost.contracts.server import Endpoint, Server, Task
 from servers.certificate import KEY, make_certificate
 from servers.memory_files import with_memory_files
 from servers.nginx_kernel.configuration import Directives, affinity_masks, find_build, render

@@ -1,8 +1,8 @@
 """RFC 9411's criteria, held against trials whose course is known."""
 
-from harness.analysis.acceptance import acceptance
-from harness.analysis.readings import Readings
-from harness.model import Kind, Sample, Trial, Window
+from stackcost.analysis.acceptance import acceptance
+from stackcost.analysis.readings import Readings
+from stackcost.contracts.model import Kind, Sample, Trial, Window
 
 
 def trial(rates: list[int], failed: int = 0, attempted: int = 100_000) -> Readings:

@@ -1,7 +1,7 @@
 import pytest
 
-from harness.analysis import breakdown
-from harness.analysis.readings import Readings
+from stackcost.analysis import breakdown
+from stackcost.analysis.readings import Readings
 from tests.analysis.trials import counter, load_trial
 
 

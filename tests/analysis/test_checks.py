@@ -2,10 +2,10 @@ from dataclasses import replace
 
 import pytest
 
-from harness.analysis import core_time, cpu
-from harness.analysis.checks import Check, checks, disturbances, flags
-from harness.analysis.readings import Readings
-from harness.model import Trial
+from stackcost.analysis import core_time, cpu
+from stackcost.analysis.checks import Check, checks, disturbances, flags
+from stackcost.analysis.readings import Readings
+from stackcost.contracts.model import Trial
 from tests.analysis.trials import (
     SUSTAIN,
     add_other_program,

@@ -5,17 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from harness.analysis.compare import (
-    RATE,
-    Comparison,
-    Pair,
-    compare,
-    holm,
-    least_p,
-    pairs_needed,
-    trials_needed,
-)
-from harness.analysis.spread import Spread, spread
+from stackcost.analysis.compare import RATE, Comparison, Pair, compare, holm, least_p, pairs_needed, trials_needed
+from stackcost.analysis.spread import Spread, spread
 
 
 def values_of(numbers: Sequence[float]) -> Spread:

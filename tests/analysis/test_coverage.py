@@ -5,8 +5,8 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from harness.analysis import ranks
-from harness.analysis.spread import median_interval, ratio
+from stackcost.analysis import ranks
+from stackcost.analysis.spread import median_interval, ratio
 
 DRAWS = 1500
 Noise = Callable[[np.random.Generator, int], np.ndarray]

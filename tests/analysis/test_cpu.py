@@ -2,10 +2,10 @@ from dataclasses import replace
 
 import pytest
 
-from harness.analysis import core_time, cpu, flows
-from harness.analysis.cores import core_shares
-from harness.analysis.readings import Readings
-from harness.report.http import series
+from stackcost.analysis import core_time, cpu, flows
+from stackcost.analysis.cores import core_shares
+from stackcost.analysis.readings import Readings
+from stackcost.report.http import series
 from tests.analysis.http_trials import asked, summary
 from tests.analysis.trials import add_other_program, counter, load_trial, slow_slices, tenths
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from harness.analysis.disk_cache import cache_figures
-from harness.analysis.readings import Readings
-from harness.report import disk_cache, past_ceiling
+from stackcost.analysis.disk_cache import cache_figures
+from stackcost.analysis.readings import Readings
+from stackcost.report import disk_cache, past_ceiling
 from tests.analysis.http_trials import asked, cached, summary
 from tests.analysis.trials import load_trial
 

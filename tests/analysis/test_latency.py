@@ -1,9 +1,9 @@
 from hdrh.histogram import HdrHistogram
 
-from harness.analysis.latency import UNKNOWN_REASON, latency
-from harness.analysis.summarise import summarise
-from harness.model import Trial
-from harness.report.tables import latency_table
+from stackcost.analysis.latency import UNKNOWN_REASON, latency
+from stackcost.analysis.summarise import summarise
+from stackcost.contracts.model import Trial
+from stackcost.report.tables import latency_table
 from tests.analysis.runs import CONTEXT
 from tests.analysis.trials import load_trial
 

@@ -1,8 +1,8 @@
 import pytest
 
-from harness.analysis.memory import fit, lines
-from harness.analysis.memory_summary import bytes_per_flow, summarise_memory
-from harness.analysis.readings import Readings
+from stackcost.analysis.memory import fit, lines
+from stackcost.analysis.memory_summary import bytes_per_flow, summarise_memory
+from stackcost.analysis.readings import Readings
 from tests.analysis.trials import gauge, hold_trial
 
 KERNEL = {"slab.bytes": 3700.0, "sockstat.memory": 20.0, "process.pss": 400.0}

@@ -4,13 +4,13 @@ from dataclasses import replace
 
 import pytest
 
-from harness.analysis.overload import overload
-from harness.analysis.readings import Readings
-from harness.analysis.summarise import summarise
-from harness.model import Trial
-from harness.report.answers import cpu_answer
-from harness.report.opened import OpenedRuns
-from harness.report.story import reading
+from stackcost.analysis.overload import overload
+from stackcost.analysis.readings import Readings
+from stackcost.analysis.summarise import summarise
+from stackcost.contracts.model import Trial
+from stackcost.report.answers import cpu_answer
+from stackcost.report.opened import OpenedRuns
+from stackcost.report.story import reading
 from tests.analysis.runs import CONTEXT
 from tests.analysis.trials import add_other_program, load_trial
 from tests.report.opened import opened_costs

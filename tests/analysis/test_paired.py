@@ -2,10 +2,10 @@
 
 import pytest
 
-from harness.analysis.figures import Figure
-from harness.analysis.paired import LEAST_PAIRS, Measured, Paired, paired
-from harness.analysis.spread import spread
-from harness.analysis.summary import TrialRow
+from stackcost.analysis.figures import Figure
+from stackcost.analysis.paired import LEAST_PAIRS, Measured, Paired, paired
+from stackcost.analysis.spread import spread
+from stackcost.analysis.summary import TrialRow
 
 LOADS = (1000.0, 2000.0)
 

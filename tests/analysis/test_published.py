@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.analysis.published import read_publication, recompute
+from stackcost.analysis.published import read_publication, recompute
 
 FILE = Path(__file__).resolve().parents[2] / "published" / "trex_nginx.yaml"
 

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from harness.analysis.published_tables import Cell, Document, PublishedTable, documents
+from stackcost.analysis.published_tables import Cell, Document, PublishedTable, documents
 
 ALL = documents()
 GAINS = [

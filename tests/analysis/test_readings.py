@@ -1,5 +1,5 @@
-from harness.analysis.readings import Readings
-from harness.model import Kind, Sample, Trial
+from stackcost.analysis.readings import Readings
+from stackcost.contracts.model import Kind, Sample, Trial
 from tests.analysis.trials import START, SUSTAIN, counter, gauge
 
 

@@ -6,14 +6,14 @@ from collections.abc import Callable
 import pytest
 from rich.console import Console
 
-from harness.analysis.checks import disturbances
-from harness.analysis.readings import Readings
-from harness.analysis.summarise import summarise
-from harness.analysis.summary import Summary
-from harness.collect.engine import engine_time
-from harness.collect.process import PROPORTIONAL
-from harness.model import Trial
-from harness.report.terminal import print_summary
+from stackcost.analysis.checks import disturbances
+from stackcost.analysis.readings import Readings
+from stackcost.analysis.summarise import summarise
+from stackcost.analysis.summary import Summary
+from stackcost.collect.engine import engine_time
+from stackcost.collect.process import PROPORTIONAL
+from stackcost.contracts.model import Trial
+from stackcost.report.terminal import print_summary
 from tests.analysis.runs import CONTEXT, MEMORY
 from tests.analysis.trials import START, counter, hold_trial, load_trial
 from tests.collect.trex import TrexStandIn

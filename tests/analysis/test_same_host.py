@@ -6,7 +6,7 @@ from statistics import median
 
 import pytest
 
-from harness.analysis.same_host import MOST_FELT, Observed, host_part
+from stackcost.analysis.same_host import MOST_FELT, Observed, host_part
 
 
 def trials(

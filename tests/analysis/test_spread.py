@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.analysis.spread import ratio, ratio_by_round, spread
+from stackcost.analysis.spread import ratio, ratio_by_round, spread
 
 POSITIVE = st.floats(min_value=0.1, max_value=1e6)
 

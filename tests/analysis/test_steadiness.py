@@ -3,9 +3,9 @@ from itertools import accumulate
 
 import pytest
 
-from harness.analysis.readings import Readings
-from harness.analysis.steadiness import completed_series, steadiness, warm_up_end
-from harness.model import Window
+from stackcost.analysis.readings import Readings
+from stackcost.analysis.steadiness import completed_series, steadiness, warm_up_end
+from stackcost.contracts.model import Window
 from tests.analysis.trials import END, START, load_trial
 
 

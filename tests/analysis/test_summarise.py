@@ -2,10 +2,10 @@ from dataclasses import replace
 
 import pytest
 
-from harness.analysis.definitions import DEFINITIONS
-from harness.analysis.figures import definition, figures
-from harness.analysis.summarise import summarise
-from harness.analysis.summary import Summary
+from stackcost.analysis.definitions import DEFINITIONS
+from stackcost.analysis.figures import definition, figures
+from stackcost.analysis.summarise import summarise
+from stackcost.analysis.summary import Summary
 from tests.analysis.runs import CONTEXT, compared
 from tests.analysis.trials import counter
 

@@ -4,7 +4,7 @@ import itertools
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from harness.model import Kind, Sample, Trial, Window
+from stackcost.contracts.model import Kind, Sample, Trial, Window
 
 START, END = 100.0, 110.0
 SUSTAIN = Window(START, END)

@@ -4,8 +4,8 @@ import subprocess
 import sys
 from collections.abc import Sequence
 
-from harness.collect.window import growth
-from harness.model import Sample, Window
+from stackcost.analysis.window import growth
+from stackcost.contracts.model import Sample, Window
 
 BURN = """
 import time

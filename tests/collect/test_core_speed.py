@@ -7,11 +7,11 @@ from pathlib import Path
 import psutil
 import pytest
 
-from harness.analysis.readings import Readings
-from harness.analysis.slowed import slowed_share
-from harness.collect.core_speed import CoreSpeed
-from harness.collect.cpu import online_cpus
-from harness.model import Trial, Window
+from stackcost.analysis.readings import Readings
+from stackcost.analysis.slowed import slowed_share
+from stackcost.collect.core_speed import CoreSpeed
+from stackcost.collect.cpu import online_cpus
+from stackcost.contracts.model import Trial, Window
 
 CPU = online_cpus()[-1]
 WINDOW_S = 1.0

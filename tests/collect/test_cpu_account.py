@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from harness.collect.cpu import CpuTime, online_cpus
-from harness.collect.cpu_account import NOT_BOOKED, SOFTIRQS, CpuAccount, Detail
-from harness.collect.cpu_time import cpu_seconds, seconds_by_process
-from harness.collect.sampler import Sampler
-from harness.model import Sample, Window
+from stackcost.collect.cpu import CpuTime, online_cpus
+from stackcost.collect.cpu_account import NOT_BOOKED, SOFTIRQS, CpuAccount, Detail
+from stackcost.analysis.cpu_time import cpu_seconds, seconds_by_process
+from stackcost.collect.sampler import Sampler
+from stackcost.contracts.model import Sample, Window
 from harness.truth.least_time import SWITCH_TWICE
 from tests.collect.load import BURN, CALL, SEND, finish, grown, start
 

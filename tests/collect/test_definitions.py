@@ -3,22 +3,8 @@
 import re
 from pathlib import Path
 
-from harness.collect import (
-    blocked,
-    core_speed,
-    cpu,
-    cpu_account,
-    engine,
-    groups,
-    hardware,
-    latency,
-    network,
-    process,
-    slab,
-    softnet,
-    tracking,
-)
-from harness.model import Metric
+from stackcost.collect import blocked, core_speed, cpu, cpu_account, engine, groups, hardware, latency, network, process, slab, softnet, tracking
+from stackcost.contracts.model import Metric
 from servers.nginx_cache.figures import CacheFigures
 
 COLLECTORS = (

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from harness.collect.engine import Engine, EngineTime, engine_time
-from harness.model import Sample
+from stackcost.collect.engine import Engine, EngineTime, engine_time
+from stackcost.contracts.model import Sample
 from tests.collect.trex import TrexStandIn
 
 TRAFFIC = {"traffic": {"client": {"tcps_closed": 12, "epoch_name": "x"}, "server": {}}}

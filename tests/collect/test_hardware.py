@@ -5,16 +5,10 @@ import time
 
 import pytest
 
-from harness.collect.cpu import online_cpus
-from harness.collect.hardware import (
-    CYCLES,
-    INSTRUCTIONS,
-    SOFTWARE,
-    Event,
-    HardwareCounters,
-)
-from harness.collect.sampler import Sampler
-from harness.model import Kind, Metric
+from stackcost.collect.cpu import online_cpus
+from stackcost.collect.hardware import CYCLES, INSTRUCTIONS, SOFTWARE, Event, HardwareCounters
+from stackcost.collect.sampler import Sampler
+from stackcost.contracts.model import Kind, Metric
 from tests.collect.load import BURN, finish, start
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="counting on whole CPUs needs root")

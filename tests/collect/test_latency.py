@@ -4,7 +4,7 @@ from typing import Any
 
 from hdrh.histogram import HdrHistogram
 
-from harness.collect.latency import KINDS, Latency, latency_between, read_latency
+from stackcost.collect.latency import KINDS, Latency, latency_between, read_latency
 
 
 def encoded(values: list[int]) -> str:

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from harness.collect import kernel
-from harness.collect.machine import describe_machine
+from stackcost.collect import kernel
+from stackcost.collect.machine import describe_machine
 
 
 def test_everything_is_plain_json_and_describes_this_machine() -> None:

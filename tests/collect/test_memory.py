@@ -10,8 +10,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from harness.collect.process import Processes
-from harness.collect.slab import Slab, merged_caches
+from stackcost.collect.process import Processes
+from stackcost.collect.slab import Slab, merged_caches
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="/proc/slabinfo is root's")
 CONNECTIONS = 2000

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from harness.collect.network import Network
-from harness.collect.sampler import Sampler
-from harness.collect.softnet import Softnet
-from harness.model import Sample
+from stackcost.collect.network import Network
+from stackcost.collect.sampler import Sampler
+from stackcost.collect.softnet import Softnet
+from stackcost.contracts.model import Sample
 
 NAMESPACE = f"stackcost-test-{os.getpid()}"
 CONNECT = """

@@ -12,16 +12,16 @@ from pathlib import Path
 import psutil
 import pytest
 
-from harness.collect.cpu import CpuTime, online_cpus
-from harness.collect.cpu_account import CpuAccount
-from harness.collect.cpu_time import cpu_seconds
-from harness.collect.network import Network
-from harness.collect.process import Processes
-from harness.collect.sampler import Sampler
-from harness.collect.slab import Slab
-from harness.collect.softnet import Softnet
-from harness.collect.window import growth
-from harness.model import Window
+from stackcost.collect.cpu import CpuTime, online_cpus
+from stackcost.collect.cpu_account import CpuAccount
+from stackcost.analysis.cpu_time import cpu_seconds
+from stackcost.collect.network import Network
+from stackcost.collect.process import Processes
+from stackcost.collect.sampler import Sampler
+from stackcost.collect.slab import Slab
+from stackcost.collect.softnet import Softnet
+from stackcost.analysis.window import growth
+from stackcost.contracts.model import Window
 from tests.collect.load import grown
 
 CONFIGURATION = """

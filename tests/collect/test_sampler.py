@@ -5,10 +5,10 @@ import time
 
 import pytest
 
-from harness.collect.cpu import online_cpus
-from harness.collect.sampler import Sampler
-from harness.errors import StackcostError
-from harness.model import Collector, Kind, Metric, Sample
+from stackcost.collect.cpu import online_cpus
+from stackcost.collect.sampler import Sampler
+from stackcost.contracts.errors import StackcostError
+from stackcost.contracts.model import Collector, Kind, Metric, Sample
 
 TURN = Metric("made.turn", "1", Kind.COUNTER, "a test")
 

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.collect.cpu_time import cpu_seconds
-from harness.collect.window import growth, level
-from harness.model import Kind, Metric, Sample, Window
+from stackcost.analysis.cpu_time import cpu_seconds
+from stackcost.analysis.window import growth, level
+from stackcost.contracts.model import Kind, Metric, Sample, Window
 
 COUNT = Metric("made.count", "1", Kind.COUNTER, "a test")
 LEVEL = Metric("made.level", "B", Kind.GAUGE, "a test")

@@ -6,12 +6,12 @@ import pytest
 
 from duts.forwarding import Forwarding
 from harness.device.events import run_event
-from harness.device.mix import mix_result
+from stackcost.analysis.events.mix import mix_result
 from harness.device.mix_load import run_mix
-from harness.device.settings import EventSettings
-from harness.device.summary import summarise_events
-from harness.model import Trial
-from harness.testbed.network import existing_namespaces
+from stackcost.analysis.events.settings import EventSettings
+from stackcost.analysis.events.summary import summarise_events
+from stackcost.contracts.model import Trial
+from harness.bed.network import existing_namespaces
 from tests.duts.bed import EXPERIMENT, session_of
 
 pytestmark = pytest.mark.bed

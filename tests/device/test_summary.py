@@ -4,13 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from harness.device.settings import EventSettings
+from stackcost.analysis.events.settings import EventSettings
 from harness.device.standard import events_for, experiment_of
-from harness.device.summary import EventResult, summarise_events
-from harness.errors import StackcostError
-from harness.model import Kind, Sample, Trial, Window
-from harness.report.device import events_of, sentences
-from harness.store import Manifest, RunFolder
+from stackcost.analysis.events.summary import EventResult, summarise_events
+from stackcost.contracts.errors import StackcostError
+from stackcost.contracts.model import Kind, Sample, Trial, Window
+from stackcost.report.device import events_of, sentences
+from stackcost.store import Manifest, RunFolder
 
 BEGAN = 1_000.0
 SETTINGS = EventSettings(table=1_000, flood=1_200, flood_cps=300, hold_seconds=2, seconds=30)

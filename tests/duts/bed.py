@@ -8,19 +8,19 @@ from pathlib import Path
 from rich.console import Console
 
 from duts.base import Dut
-from harness.analysis import core_time, cpu
-from harness.analysis.readings import Readings
+from stackcost.analysis import core_time, cpu
+from stackcost.analysis.readings import Readings
 from harness.experiment.load_file import load_experiment
-from harness.experiment.load_trial import offer_load
-from harness.experiment.progress import Progress
+from harness.session.load_trial import offer_load
+from harness.session.progress import Progress
 from harness.experiment.schema import Experiment
-from harness.experiment.session import Session, open_session
-from harness.model import Trial
-from harness.search.settings import Of
+from harness.session.session import Session, open_session
+from stackcost.contracts.model import Trial
+from stackcost.analysis.ceiling.settings import Of
 from harness.search.trials import WARM_UP_S, prepare, reset_server, run_trial
-from harness.testbed.lock import RunLock
-from harness.testbed.signals import ending_signals_raise
-from harness.testbed.wiring import DUT_CLIENT_INTERFACE, DUT_NAMESPACE, DUT_SERVER_INTERFACE
+from harness.bed.lock import RunLock
+from harness.bed.signals import ending_signals_raise
+from stackcost.contracts.wiring import DUT_CLIENT_INTERFACE, DUT_NAMESPACE, DUT_SERVER_INTERFACE
 
 EXPERIMENT = load_experiment(Path(__file__).resolve().parents[2] / "experiments" / "dut.yaml", True)
 DEVICE_CPUS = EXPERIMENT.cores.server

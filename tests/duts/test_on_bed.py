@@ -14,18 +14,18 @@ from duts.connection_limit import ConnectionLimit
 from duts.forwarding import Forwarding
 from duts.nat44 import Nat44
 from duts.nftables import Nftables
-from harness.analysis import device, flows
-from harness.analysis.readings import Readings
-from harness.experiment.load_trial import OVERHANG_S
-from harness.experiment.session import Session
-from harness.experiment.task import task_of
-from harness.search.controller import search
-from harness.search.gave_way import what_gave_way
+from stackcost.analysis import device, flows
+from stackcost.analysis.readings import Readings
+from harness.session.load_trial import OVERHANG_S
+from harness.session.session import Session
+from harness.session.task import task_of
+from stackcost.analysis.ceiling.controller import search
+from stackcost.analysis.ceiling.gave_way import what_gave_way
 from harness.search.measurer import Measurer
-from harness.search.settings import Goal, Settings
-from harness.search.stored import Key
+from stackcost.analysis.ceiling.settings import Goal, Settings
+from stackcost.analysis.ceiling.stored import Key
 from harness.search.trials import WARM_UP_S, prepare
-from harness.store import RunFolder
+from stackcost.store import RunFolder
 from tests.duts.bed import (
     DEVICE_CPUS,
     EXPERIMENT,

@@ -5,15 +5,15 @@ from pathlib import Path
 import pytest
 
 from duts.nat44 import Nat44
-from harness.analysis import device, flows
-from harness.analysis.cpu import server_total
+from stackcost.analysis import device, flows
+from stackcost.analysis.cpu import server_total
 from harness.device.events import run_event
-from harness.device.settings import EventSettings
-from harness.device.summary import summarise_events
-from harness.model import Trial
-from harness.testbed.namespace import processes_inside
-from harness.testbed.network import existing_namespaces
-from harness.testbed.wiring import SERVER_NAMESPACE
+from stackcost.analysis.events.settings import EventSettings
+from stackcost.analysis.events.summary import summarise_events
+from stackcost.contracts.model import Trial
+from stackcost.host.namespace import processes_inside
+from harness.bed.network import existing_namespaces
+from stackcost.contracts.wiring import SERVER_NAMESPACE
 from tests.duts.bed import DEVICE_CPUS, EXPERIMENT, load_trial, session_of
 
 pytestmark = pytest.mark.bed

@@ -8,7 +8,7 @@ from duts.base import Dut
 from duts.bridge import Bridge
 from duts.forwarding import Forwarding
 from duts.wire import Wire
-from harness.analysis import device, flows
+from stackcost.analysis import device, flows
 from tests.duts.bed import load_trial, session_of
 
 pytestmark = pytest.mark.bed

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from harness.testbed.hugepages import PAGES
-from harness.testbed.lock import RunLock
+from harness.bed.hugepages import PAGES
+from harness.bed.lock import RunLock
 from tests.load.conftest import REPOSITORY
 
 PATIENCE_S = 120.0  # another test's run

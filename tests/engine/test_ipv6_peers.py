@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 
 from engine.interop.bed import engine_on
-from harness.load.client import TrexClient
-from harness.testbed.local import LocalTestbed
-from harness.testbed.namespace import execute
+from stackcost.trex.client import TrexClient
+from harness.bed.local import LocalTestbed
+from stackcost.host.namespace import execute
 
 pytestmark = pytest.mark.bed
 

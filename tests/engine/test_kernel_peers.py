@@ -15,9 +15,9 @@ from engine.interop.bed import (
     engine_on,
     host_behind_router,
 )
-from harness.load.client import TrexClient
-from harness.testbed.local import LocalTestbed
-from servers.base import Endpoint
+from stackcost.trex.client import TrexClient
+from harness.bed.local import LocalTestbed
+from stackcost.contracts.server import Endpoint
 from servers.nginx_kernel import NginxKernel
 
 pytestmark = pytest.mark.bed

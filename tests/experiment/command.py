@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.store import RunFolder
+from stackcost.store import RunFolder
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 STACKCOST = [sys.executable, "-m", "harness"]

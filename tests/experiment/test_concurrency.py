@@ -2,7 +2,7 @@
 
 import pytest
 
-from harness.experiment.concurrency import find_concurrency
+from harness.comparison.concurrency import find_concurrency
 from harness.experiment.http_schema import Concurrency
 
 

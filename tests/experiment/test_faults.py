@@ -17,13 +17,13 @@ from rich.console import Console
 
 from harness.experiment.load_file import load_experiment
 from harness.experiment.profile_load import NO_MEMORY
-from harness.experiment.runner import run_experiment
-from harness.model import Trial
-from harness.report.stored import summary_of
-from harness.report.story import of_trials
-from harness.report.tables import trial_table
-from harness.store import RunFolder
-from harness.testbed.network import existing_namespaces
+from harness.comparison.runner import run_experiment
+from stackcost.contracts.model import Trial
+from stackcost.report.stored import summary_of
+from stackcost.report.story import of_trials
+from stackcost.report.tables import trial_table
+from stackcost.store import RunFolder
+from harness.bed.network import existing_namespaces
 from tests.experiment.command import read_until, run_folder, short_compare, start
 
 NGINX_ALONE = """
@@ -104,7 +104,7 @@ def test_a_program_killed_in_mid_trial_is_named(
     [
         ("nginx", "nginx/kernel does not run: its master, process"),
         ("astf-engine", "generator does not run: its program, process"),
-        ("harness.load.client_process", "the TRex client does not run: its program, process"),
+        ("stackcost.trex.client_process", "the TRex client does not run: its program, process"),
     ],
     ids=["server", "generator", "client"],
 )

@@ -14,9 +14,9 @@ from pathlib import Path
 import psutil
 import pytest
 
-from harness.store import RunFolder
-from harness.testbed.namespace import processes_inside
-from harness.testbed.network import existing_namespaces
+from stackcost.store import RunFolder
+from stackcost.host.namespace import processes_inside
+from harness.bed.network import existing_namespaces
 from tests.experiment.command import REPOSITORY, STACKCOST, read_until, run_folder, start
 
 TINY = """

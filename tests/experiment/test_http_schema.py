@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from harness.errors import StackcostError
+from stackcost.contracts.errors import StackcostError
 from harness.experiment.load_file import load_experiment
 from harness.experiment.matrix import variants
-from harness.experiment.plan import plan
+from harness.comparison.plan import plan
 from harness.experiment.shares import doublings, resolve_auto
-from harness.testbed.affinity import allowed_cores, harness_on
+from stackcost.host.cores import allowed_cores, harness_on
 
 EXPERIMENTS = Path(__file__).resolve().parents[2] / "experiments"
 COOKBOOK = EXPERIMENTS / "nginx_cookbook.yaml"

@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from harness.analysis.machines import differences
-from harness.errors import StackcostError
-from harness.experiment.identity import check_resumable, experiment_hash, profile_hashes
+from stackcost.analysis.machines import differences
+from stackcost.contracts.errors import StackcostError
+from harness.campaign.identity import check_resumable, experiment_hash, profile_hashes
 from harness.experiment.load_file import load_experiment
-from harness.experiment.plan import plan
-from harness.store import Manifest
+from harness.comparison.plan import plan
+from stackcost.store import Manifest
 
 COMPARE = Path(__file__).resolve().parents[2] / "experiments" / "compare.yaml"
 MACHINE = {"kernel": {"release": "6.1"}, "sysctls": {"net.core.busy_poll": "0"}}

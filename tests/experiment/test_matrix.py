@@ -9,7 +9,7 @@ from pydantic import ValidationError
 from harness.experiment import matrix
 from harness.experiment.load_file import load_experiment
 from harness.experiment.matrix import variants
-from harness.experiment.names import fits, pairs
+from stackcost.contracts.system_names import fits, pairs
 from harness.experiment.schema import Experiment
 
 EXPERIMENTS = Path(__file__).resolve().parents[2] / "experiments"

@@ -1,13 +1,13 @@
 from itertools import pairwise
 from pathlib import Path
 
-from harness.experiment.identity import experiment_hash
+from harness.campaign.identity import experiment_hash
 from harness.experiment.load_file import load_experiment
-from harness.experiment.plan import plan, planned_seconds
-from harness.experiment.runner import at_loads
+from harness.comparison.plan import plan, planned_seconds
+from harness.comparison.runner import at_loads
 from harness.experiment.schema import Experiment
-from harness.store import Manifest
-from harness.store.manifest import LoadsFound
+from stackcost.store import Manifest
+from stackcost.store.manifest import LoadsFound
 
 RATES = [1000.0, 2000.0, 4000.0]
 COMPARE = Path(__file__).resolve().parents[2] / "experiments" / "compare.yaml"

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.testbed.network import existing_namespaces
+from harness.bed.network import existing_namespaces
 from tests.experiment.command import (
     REPOSITORY,
     STACKCOST,

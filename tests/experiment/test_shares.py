@@ -8,8 +8,8 @@ import pytest
 from rich.console import Console
 
 from harness.experiment.load_file import load_experiment
-from harness.experiment.runner import resume_experiment, run_experiment
-from harness.report.stored import summary_of
+from harness.comparison.runner import resume_experiment, run_experiment
+from stackcost.report.stored import summary_of
 from harness.search.slowest import SET_ASIDE
 from tests.experiment.command import short_compare
 

@@ -11,7 +11,7 @@ import pytest
 import harness.gate.gate
 import harness.gate.here
 import harness.gate.target  # noqa: F401
-import harness.testbed.lock as lock
+import harness.bed.lock as lock
 import tests.gate.simulated  # noqa: F401
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -25,7 +25,7 @@ def test_front_end(cps_ceiling):
 PLACE = """
 import pytest
 from pathlib import Path
-import harness.testbed.lock as lock
+import harness.bed.lock as lock
 from tests.gate.simulated import Simulated
 
 lock.state_folder = lambda: Path({folder!r})

@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 from harness.cli.application import app
 from harness.cli.entry import COMMANDS
-from harness.errors import StackcostError
+from stackcost.contracts.errors import StackcostError
 from harness.gate.history import Entry, append, read_history
 from harness.gate.trend import trend
 from tests.gate.simulated import Simulated

@@ -4,7 +4,7 @@ from collections import Counter
 
 import pytest
 
-from harness.analysis.compare import RATE
+from stackcost.analysis.compare import RATE
 from harness.gate.gate import FULL, measure_until_told
 from harness.gate.trial import GateTrial, left_out
 from harness.gate.verdict import against_baseline, against_ceiling

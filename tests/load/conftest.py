@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from harness.errors import StackcostError
-from harness.load.client import TrexClient
-from harness.load.generator import Generator, engine_path
-from harness.load.trex_config import Port, TrexConfig
+from stackcost.contracts.errors import StackcostError
+from stackcost.trex.client import TrexClient
+from stackcost.trex.generator import Generator, engine_path
+from stackcost.trex.trex_config import Port, TrexConfig
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 PROFILES = REPOSITORY / "trex_profiles"

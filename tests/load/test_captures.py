@@ -5,7 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from harness.load.client import TrexClient
+from stackcost.trex.client import TrexClient
 from tests.load.conftest import PROFILES, REPOSITORY
 
 CAPTURE = REPOSITORY / "pcaps" / "http_32k.pcap"

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from harness.errors import StackcostError
-from harness.load import client as client_module
-from harness.load.client import TrexClient
-from harness.load.generator import Generator
+from stackcost.contracts.errors import StackcostError
+from stackcost.trex import client as client_module
+from stackcost.trex.client import TrexClient
+from stackcost.trex.generator import Generator
 from tests.load.conftest import PROFILES, alive, client_of, free_ports
 
 

@@ -28,7 +28,7 @@ int clock_gettime(clockid_t id, struct timespec *out) {
 """
 WAIT = """
 import os, sys, time
-from harness.load.trex_api import open_trex_api
+from stackcost.trex.trex_api import open_trex_api
 wall = time.time
 open_trex_api()
 from trex.utils.common import PassiveTimer

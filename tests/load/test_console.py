@@ -3,7 +3,7 @@
 import subprocess
 from pathlib import Path
 
-from harness.load.generator import Generator
+from stackcost.trex.generator import Generator
 from tests.load.conftest import PROFILES, REPOSITORY
 
 

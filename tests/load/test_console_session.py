@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.load.generator import Generator
+from stackcost.trex.generator import Generator
 from tests.load.conftest import PROFILES, REPOSITORY
 
 PROMPT = re.compile(r"trex(\([a-z-]+\))?>$")

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from harness.errors import StackcostError
-from harness.load import generator
-from harness.load.generator import Generator, engine_path, trex_home
-from harness.load.listening import listens
+from stackcost.contracts.errors import StackcostError
+from stackcost.trex import generator
+from stackcost.trex.generator import Generator, engine_path, trex_home
+from stackcost.trex.listening import listens
 from tests.load.conftest import REPOSITORY, alive, wire_config
 
 
@@ -100,7 +100,7 @@ time.sleep(300)
 STARTER = """
 import sys, time
 from pathlib import Path
-from harness.load.generator import Generator
+from stackcost.trex.generator import Generator
 from tests.load.conftest import wire_config
 started = Generator(wire_config(), Path(sys.argv[1]))
 started.start()

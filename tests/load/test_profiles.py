@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from harness.errors import StackcostError
-from harness.load.client import TrexClient
+from stackcost.contracts.errors import StackcostError
+from stackcost.trex.client import TrexClient
 from tests.load.conftest import PROFILES
 
 ALL = sorted(PROFILES.glob("*.py"))

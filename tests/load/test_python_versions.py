@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from harness.load.client import TrexClient
-from harness.load.generator import Generator
+from stackcost.trex.client import TrexClient
+from stackcost.trex.generator import Generator
 from tests.load.conftest import PROFILES, REPOSITORY, client_of, pythons
 
 found = cache(pythons)

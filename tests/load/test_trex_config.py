@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from ruamel.yaml import YAML
 
-from harness.errors import StackcostError
-from harness.load.trex_config import Port, TrexConfig
+from stackcost.contracts.errors import StackcostError
+from stackcost.trex.trex_config import Port, TrexConfig
 
 CLIENT_SIDE = [Port("sc-load0", "198.18.0.1", "198.18.0.2"), Port("dummy")]
 

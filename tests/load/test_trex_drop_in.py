@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from ruamel.yaml import YAML
 
-from harness.errors import StackcostError
-from harness.load.generator import Generator, engine_path
-from harness.load.trex_config import Port, TrexConfig
+from stackcost.contracts.errors import StackcostError
+from stackcost.trex.generator import Generator, engine_path
+from stackcost.trex.trex_config import Port, TrexConfig
 from tests.load.conftest import PROFILES, alive, client_of, free_ports, wire_config
 
 

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from harness.analysis.published import Fact, read_publication
-from harness.analysis.published_tables import FOLDER, documents
-from harness.stack.onload.profile import profile_of
+from stackcost.analysis.published import Fact, read_publication
+from stackcost.analysis.published_tables import FOLDER, documents
+from stackcost.stacks.onload.profile import profile_of
 from harness.tuning import tier_of
 from tests.published.documents import (
     FACTS,

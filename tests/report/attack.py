@@ -5,8 +5,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from harness.model import Kind, Sample, Trial
-from harness.store import RunFolder
+from stackcost.contracts.model import Kind, Sample, Trial
+from stackcost.store import RunFolder
 from tests.analysis.runs import compared
 from tests.analysis.trials import END, START, counter
 from tests.report.stored import store

@@ -7,10 +7,10 @@ from typing import Any
 import nbformat
 import pytest
 
-from harness.report import opened
-from harness.report import show as showing
-from harness.report.notebook import NOTEBOOKS
-from harness.report.opened import OpenedRuns
+from stackcost.report import opened
+from stackcost.report import show as showing
+from stackcost.report.notebook import NOTEBOOKS
+from stackcost.report.opened import OpenedRuns
 
 
 def cells(name: str) -> list[Any]:

@@ -4,7 +4,7 @@ import json
 import os
 from pathlib import Path
 
-from harness.store import RunFolder
+from stackcost.store import RunFolder
 from tests.report.stored import store
 
 # Modules that reading imports, templates and settings that libraries look for where they run.

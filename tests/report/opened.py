@@ -1,8 +1,8 @@
 """Runs as the notebooks read them, without a folder."""
 
-from harness.analysis.summary import Summary
-from harness.report.opened import OpenedCosts
-from harness.store import Manifest
+from stackcost.analysis.summary import Summary
+from stackcost.report.opened import OpenedCosts
+from stackcost.store import Manifest
 
 
 def opened_costs(summary: Summary) -> OpenedCosts:

@@ -4,8 +4,8 @@ from pathlib import Path
 from typing import Any
 
 from harness.experiment.load_file import load_experiment
-from harness.model import Trial
-from harness.store import Manifest, RunFolder
+from stackcost.contracts.model import Trial
+from stackcost.store import Manifest, RunFolder
 from tests.analysis.runs import compared
 
 COMPARE = Path(__file__).resolve().parents[2] / "experiments" / "compare.yaml"

@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from harness.analysis.summarise import summarise
-from harness.analysis.summary import Summary
-from harness.errors import StackcostError
-from harness.report.answer import answer, print_answer, summarise_again
-from harness.report.notebook import fitting
-from harness.report.opened import open_runs
-from harness.report.story import opening
-from harness.store import RunFolder
+from stackcost.analysis.summarise import summarise
+from stackcost.analysis.summary import Summary
+from stackcost.contracts.errors import StackcostError
+from stackcost.report.answer import answer, print_answer, summarise_again
+from stackcost.report.notebook import fitting
+from stackcost.report.opened import open_runs
+from stackcost.report.story import opening
+from stackcost.store import RunFolder
 from tests.analysis.runs import CONTEXT, compared
 from tests.report.cells import shown
 from tests.report.stored import store

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from harness.cli.application import app
 from harness.cli.entry import COMMANDS
-from harness.store import RunFolder
+from stackcost.store import RunFolder
 from tests.report.attack import NGINX, SCRIPT, attacking_run
 
 ACTIVE = {"script", "iframe", "object", "embed", "link", "base", "form", "input", "button", "img"}

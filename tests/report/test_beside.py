@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from harness.analysis.published_tables import documents
-from harness.report.beside import Beside, beside
-from harness.report.opened import OpenedCosts, OpenedRuns
-from harness.store import Manifest
+from stackcost.analysis.published_tables import documents
+from stackcost.report.beside import Beside, beside
+from stackcost.report.opened import OpenedCosts, OpenedRuns
+from stackcost.store import Manifest
 from tests.analysis.http_trials import asked, summary
 
 ANSWERED = 50_000.0  # requests/s

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from harness.report import fresh
-from harness.report.answer import current, summarise_again
-from harness.report.fresh import basis_of, stored_answer
-from harness.store import RunFolder
+from stackcost.report import fresh
+from stackcost.report.answer import current, summarise_again
+from stackcost.report.fresh import basis_of, stored_answer
+from stackcost.store import RunFolder
 from tests.report.fixtures import ALL
 from tests.report.stored import store
 

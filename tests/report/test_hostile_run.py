@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.report.answer import computed
+from stackcost.report.answer import computed
 from tests.report.hostile import hostile_run, lay_links
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -42,7 +42,7 @@ for words in (
     print(words[0], done.exit_code, repr(done.exception))
 for line in sorted(told):
     print(line)
-for name in ("servers.registry", "harness.load.trex_api"):
+for name in ("harness.systems.registry", "stackcost.trex.trex_api"):
     if name in sys.modules:
         print("imported", name)
 """
@@ -101,8 +101,8 @@ def _listens(port: int) -> bool:
 
 
 # What reading has no way to: code that runs other people's files, or changes the machine.
-CLOSED = ("servers", "duts", "harness.load", "harness.stack", "harness.testbed", "harness.tuning")
-STARTS = {"harness.cli.lab": {"subprocess"}, "harness.report.notebook": {"papermill"}}
+CLOSED = ("servers", "duts", "stackcost.trex", "stackcost.stacks", "harness.bed", "harness.tuning")
+STARTS = {"harness.cli.lab": {"subprocess"}, "stackcost.report.notebook": {"papermill"}}
 LOADERS = {
     "importlib",
     "importlib.util",

@@ -2,9 +2,9 @@
 
 import re
 
-from harness.analysis.summary import Summary
-from harness.report.opened import OpenedCosts, OpenedRuns
-from harness.store import Manifest
+from stackcost.analysis.summary import Summary
+from stackcost.report.opened import OpenedCosts, OpenedRuns
+from stackcost.store import Manifest
 from tests.analysis.http_trials import asked, cached, summary
 from tests.report.cells import shown
 

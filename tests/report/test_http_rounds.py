@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from harness.model import Trial
-from harness.report import http
+from stackcost.contracts.model import Trial
+from stackcost.report import http
 from tests.analysis.http_trials import asked, summary
 
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from harness.analysis.published_tables import Document, PublishedTable, documents
-from harness.report.notebook import NOTEBOOKS, fitting, question, render
-from harness.report.opened import open_runs
+from stackcost.analysis.published_tables import Document, PublishedTable, documents
+from stackcost.report.notebook import NOTEBOOKS, fitting, question, render
+from stackcost.report.opened import open_runs
 from tests.report.cells import cells
 from tests.report.cells import shown as run_cells
 from tests.report.fixtures import ALL, COSTS

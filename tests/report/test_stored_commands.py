@@ -9,8 +9,8 @@ from typer.testing import CliRunner, Result
 
 from harness.cli.application import app
 from harness.cli.entry import COMMANDS
-from harness.errors import StackcostError
-from harness.store import RunFolder
+from stackcost.contracts.errors import StackcostError
+from stackcost.store import RunFolder
 from tests.analysis.runs import compared
 from tests.report.stored import store
 

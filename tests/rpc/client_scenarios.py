@@ -7,7 +7,7 @@ import sys
 import time
 from typing import Any
 
-from harness.load.trex_api import open_trex_api
+from stackcost.trex.trex_api import open_trex_api
 
 open_trex_api()
 

@@ -9,8 +9,8 @@ import sys
 import tempfile
 from typing import Self
 
-from harness.load.generator import Generator
-from harness.testbed.namespace import end_group
+from stackcost.trex.generator import Generator
+from stackcost.host.namespace import end_group
 from tests.load.conftest import REPOSITORY
 
 PATIENCE_S = 90

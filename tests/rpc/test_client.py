@@ -2,7 +2,7 @@
 
 import pytest
 
-from harness.load.generator import Generator
+from stackcost.trex.generator import Generator
 from tests.rpc.scenarios import Scenarios
 
 SCENARIOS = "client_scenarios"

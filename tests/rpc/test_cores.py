@@ -6,8 +6,8 @@ from itertools import cycle, islice
 
 import pytest
 
-from harness.load.generator import Generator
-from harness.load.trex_config import Port, TrexConfig
+from stackcost.trex.generator import Generator
+from stackcost.trex.trex_config import Port, TrexConfig
 from tests.load.conftest import free_ports
 from tests.rpc.scenarios import Scenarios
 

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 import pytest
 from hdrh.histogram import HdrHistogram
 
-from harness.errors import StackcostError
-from harness.load.client import TrexClient
-from harness.load.generator import Generator
+from stackcost.contracts.errors import StackcostError
+from stackcost.trex.client import TrexClient
+from stackcost.trex.generator import Generator
 from tests.load.conftest import PROFILES, client_of
 
 PATIENCE_S = 30.0

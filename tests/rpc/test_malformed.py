@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import zmq
 
-from harness.load.generator import Generator
+from stackcost.trex.generator import Generator
 
 MAGIC = 0xABE85CEA
 

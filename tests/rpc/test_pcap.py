@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from scapy.all import IP, TCP, PcapReader
 
-from harness.errors import StackcostError
-from harness.load.client import TrexClient
-from harness.load.generator import Generator
+from stackcost.contracts.errors import StackcostError
+from stackcost.trex.client import TrexClient
+from stackcost.trex.generator import Generator
 from tests.load.conftest import PROFILES, client_of, wire_config
 
 RESPONSE_BYTES = 20_000

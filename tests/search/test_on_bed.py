@@ -10,27 +10,27 @@ import psutil
 import pytest
 from rich.console import Console
 
-from harness.analysis.readings import Readings
-from harness.experiment.limits import open_connections
+from stackcost.analysis.readings import Readings
+from harness.session.limits import open_connections
 from harness.experiment.load_file import load_experiment
-from harness.experiment.load_trial import OVERHANG_S
-from harness.experiment.progress import Progress
+from harness.session.load_trial import OVERHANG_S
+from harness.session.progress import Progress
 from harness.experiment.schema import Experiment
-from harness.experiment.session import Session, open_session
-from harness.model import Trial
-from harness.search.controller import search
-from harness.search.gave_way import what_gave_way
+from harness.session.session import Session, open_session
+from stackcost.contracts.model import Trial
+from stackcost.analysis.ceiling.controller import search
+from stackcost.analysis.ceiling.gave_way import what_gave_way
 from harness.search.measurer import Measurer
 from harness.search.runner import DETAIL
-from harness.search.settings import Goal, Of, Settings, settings_for
-from harness.search.stored import Key
-from harness.search.summarise import summarise_ceilings
-from harness.search.summary import Ceiling
+from stackcost.analysis.ceiling.settings import Goal, Of, Settings, settings_for
+from stackcost.analysis.ceiling.stored import Key
+from stackcost.analysis.ceiling.summarise import summarise_ceilings
+from stackcost.analysis.ceiling.summary import Ceiling
 from harness.search.trials import REQUESTS_PER_CONNECTION, WARM_UP_S, prepare, run_trial
-from harness.store import RunFolder
-from harness.testbed.lock import RunLock
-from harness.testbed.namespace import execute
-from harness.testbed.signals import ending_signals_raise
+from stackcost.store import RunFolder
+from harness.bed.lock import RunLock
+from stackcost.host.namespace import execute
+from harness.bed.signals import ending_signals_raise
 from servers.nginx_kernel import NginxKernel
 from tests.search.simulated import plan_of
 

@@ -4,9 +4,9 @@ from pathlib import Path
 
 from harness.experiment.load_file import load_experiment
 from harness.experiment.matrix import variants
-from harness.experiment.plan import plan
+from harness.comparison.plan import plan
 from harness.search.runner import Task
-from harness.search.settings import settings_for
+from stackcost.analysis.ceiling.settings import settings_for
 
 PLAN = Path(__file__).resolve().parents[2] / "experiments" / "difference.yaml"
 

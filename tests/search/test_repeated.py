@@ -1,7 +1,7 @@
-from harness.search.controller import search
-from harness.search.settings import settings_for
-from harness.search.summarise import summarise_ceilings
-from harness.search.summary import Repeated
+from stackcost.analysis.ceiling.controller import search
+from stackcost.analysis.ceiling.settings import settings_for
+from stackcost.analysis.ceiling.summarise import summarise_ceilings
+from stackcost.analysis.ceiling.summary import Repeated
 from tests.search.simulated import Simulated, plan_of
 
 

@@ -2,12 +2,12 @@
 
 import pytest
 
-from harness.search.controller import search
+from stackcost.analysis.ceiling.controller import search
 from harness.search.expected import seconds_left
-from harness.search.settings import Of, settings_for
-from harness.search.stored import attempts_of, counted, record_of, search_again
-from harness.search.summarise import summarise_ceilings
-from harness.search.summary import Ceiling
+from stackcost.analysis.ceiling.settings import Of, settings_for
+from stackcost.analysis.ceiling.stored import attempts_of, counted, record_of, search_again
+from stackcost.analysis.ceiling.summarise import summarise_ceilings
+from stackcost.analysis.ceiling.summary import Ceiling
 from tests.search.simulated import Simulated, cut_after, plan_of
 
 

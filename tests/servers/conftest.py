@@ -6,9 +6,9 @@ from typing import TypeVar
 
 import pytest
 
-from harness.testbed import network
-from harness.testbed.local import LocalTestbed
-from servers.base import Server
+from harness.bed import network
+from harness.bed.local import LocalTestbed
+from stackcost.contracts.server import Server
 
 S = TypeVar("S", bound=Server)
 

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from harness.errors import StackcostError
-from harness.testbed import network
-from harness.testbed.local import LocalTestbed
-from harness.testbed.namespace import execute, processes_inside
+from stackcost.contracts.errors import StackcostError
+from harness.bed import network
+from harness.bed.local import LocalTestbed
+from stackcost.host.namespace import execute, processes_inside
 from servers.astf_peer import AstfPeer
 from tests.servers.conftest import started
 

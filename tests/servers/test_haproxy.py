@@ -6,13 +6,13 @@ from pathlib import Path
 import psutil
 import pytest
 
-from harness.errors import StackcostError
+from stackcost.contracts.errors import StackcostError
 from harness.experiment.load_file import load_experiment
 from harness.experiment.matrix import variants
-from harness.experiment.task import task_of
-from harness.testbed.local import LocalTestbed
-from harness.testbed.namespace import processes_inside
-from servers.base import Task
+from harness.session.task import task_of
+from harness.bed.local import LocalTestbed
+from stackcost.host.namespace import processes_inside
+from stackcost.contracts.server import Task
 from servers.haproxy import HAProxyFarm
 from servers.probe import ask
 from tests.servers.conftest import started

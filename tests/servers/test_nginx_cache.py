@@ -7,9 +7,9 @@ import pytest
 
 from harness.experiment.load_file import load_experiment
 from harness.experiment.matrix import variants
-from harness.experiment.task import task_of
-from harness.testbed.local import LocalTestbed
-from harness.testbed.namespace import processes_inside
+from harness.session.task import task_of
+from harness.bed.local import LocalTestbed
+from stackcost.host.namespace import processes_inside
 from harness.tuning import tier_of
 from servers.nginx_cache import NginxCache, server
 from servers.probe import ask

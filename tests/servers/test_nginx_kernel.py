@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from harness.errors import StackcostError
-from harness.testbed.local import LocalTestbed
-from harness.testbed.namespace import execute, processes_inside
+from stackcost.contracts.errors import StackcostError
+from harness.bed.local import LocalTestbed
+from stackcost.host.namespace import execute, processes_inside
 from harness.tuning import tier_of
 from servers.nginx_kernel import NginxKernel
 from tests.servers.conftest import started

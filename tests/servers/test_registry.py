@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 
 from duts.base import Dut
-from harness.errors import StackcostError
-from harness.experiment.identity import profile_hashes
+from stackcost.contracts.errors import StackcostError
+from harness.campaign.identity import profile_hashes
 from harness.experiment.load_file import load_experiment
 from harness.experiment.matrix import variants
-from servers.base import Server
+from stackcost.contracts.server import Server
 from servers.probe import fit_body
-from servers.registry import DEVICES, SHIPPED, server_class
+from harness.systems.registry import DEVICES, SHIPPED, server_class
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "haproxy.yaml"
 WHOLE = """

@@ -9,10 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from harness.stack.base import Place
-from harness.stack.onload import Installation, Onload, profile_of
-from harness.testbed import lock, namespace
-from harness.testbed import state as testbed_state
+from stackcost.stacks.base import Place
+from stackcost.stacks.onload import Installation, Onload, profile_of
+from harness.bed import lock
+from stackcost.host import namespace
+from stackcost.host import state as testbed_state
 
 STANDIN = Path(__file__).parent / "standin.py"
 PLAYED = (

@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from harness.errors import StackcostError
-from harness.experiment.attempts import check_carrier, storing
-from harness.model import Trial
-from harness.stack.onload.installation import Installation
-from harness.store import RunFolder
+from stackcost.contracts.errors import StackcostError
+from harness.campaign.attempts import check_carrier, storing
+from stackcost.contracts.model import Trial
+from stackcost.stacks.onload.installation import Installation
+from stackcost.store import RunFolder
 from tests.analysis.trials import load_trial
 
 

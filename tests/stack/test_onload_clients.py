@@ -2,7 +2,7 @@
 
 import pytest
 
-from harness.errors import StackcostError
+from stackcost.contracts.errors import StackcostError
 from tests.stack.conftest import Machine
 
 

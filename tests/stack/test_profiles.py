@@ -2,9 +2,9 @@
 
 import pytest
 
-from harness.errors import StackcostError
-from harness.stack import check_stack, on_stack, stack_names
-from harness.stack.onload.profile import profile_names, profile_of, settle
+from stackcost.contracts.errors import StackcostError
+from stackcost.stacks import check_stack, on_stack, stack_names
+from stackcost.stacks.onload.profile import profile_names, profile_of, settle
 
 
 def test_every_profile_of_the_publications_is_a_stack() -> None:

@@ -23,7 +23,7 @@ LOSSES: dict[str, Callable[[bytes], bytes]] = {
 
 @dataclass
 class Recorder:
-    """In the place of `os` for `harness.files`; every other name is that of `os`."""
+    """In the place of `os` for `stackcost.host.files`; every other name is that of `os`."""
 
     root: Path
     steps: list[tuple[str, ...] | tuple[str, int, bytes] | tuple[str, int]] = field(

@@ -11,11 +11,11 @@ from typer.testing import CliRunner
 
 from harness.cli.application import app
 from harness.cli.entry import COMMANDS
-from harness.errors import StackcostError
-from harness.report.answer import computed
-from harness.report.opened import open_runs
-from harness.report.story import head
-from harness.store import RunFolder
+from stackcost.contracts.errors import StackcostError
+from stackcost.report.answer import computed
+from stackcost.report.opened import open_runs
+from stackcost.report.story import head
+from stackcost.store import RunFolder
 from tests.analysis.runs import compared
 from tests.report.stored import store
 

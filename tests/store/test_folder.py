@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 from pydantic import BaseModel
 
-from harness.errors import StackcostError
-from harness.model import Kind, Metric, Trial, Window
-from harness.store import Manifest, RunFolder
-from harness.store.schema import FOLDER, schemas
+from stackcost.contracts.errors import StackcostError
+from stackcost.contracts.model import Kind, Metric, Trial, Window
+from stackcost.store import Manifest, RunFolder
+from harness.cli.schema import FOLDER, schemas
 
 LEVEL = Metric("process.rss", "B", Kind.GAUGE, "/proc/PID/statm")
 
@@ -99,7 +99,7 @@ def test_a_folder_that_is_no_run_is_refused(tmp_path: Path) -> None:
 KILLED = """
 import sys
 from pathlib import Path
-from harness.store import Manifest, RunFolder
+from stackcost.store import Manifest, RunFolder
 from tests.store.test_folder import trial
 run = RunFolder.create(Path(sys.argv[1]), "compare")
 run.write_manifest(Manifest(run=run.name, command=["stackcost", "compare"]))
@@ -181,6 +181,6 @@ def test_a_disk_that_fails_is_named_and_what_was_stored_stays(
 @pytest.mark.parametrize("file", schemas())
 def test_the_published_schemas_are_those_of_the_code(file: str) -> None:
     assert (FOLDER / file).read_text() == schemas()[file], (
-        "write them anew: python -m harness.store.schema"
+        "write them anew: python -m harness.cli.schema"
     )
     assert "properties" in json.loads(schemas()[file])

@@ -6,17 +6,17 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from harness import files
+from stackcost.host import files
 from harness.cli.application import app
 from harness.cli.entry import COMMANDS
-from harness.errors import StackcostError
-from harness.experiment.plan import plan
+from stackcost.contracts.errors import StackcostError
+from harness.comparison.plan import plan
 from harness.experiment.schema import Experiment
-from harness.model import Trial
-from harness.report.answer import computed, summarise_again
-from harness.report.notebook import render
-from harness.store import Manifest, RunFolder
-from harness.store.folder import RESERVE, RESERVED_BYTES
+from stackcost.contracts.model import Trial
+from stackcost.report.answer import computed, summarise_again
+from stackcost.report.notebook import render
+from stackcost.store import Manifest, RunFolder
+from stackcost.store.folder import RESERVE, RESERVED_BYTES
 from tests.analysis.runs import compared
 from tests.report.stored import MACHINE, experiment
 from tests.store.disk import Recorder, Tree, after_power_cuts, lay

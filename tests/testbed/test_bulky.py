@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from harness.testbed import bulky
-from harness.testbed import state as testbed_state
+from stackcost.host import bulky
+from stackcost.host import state as testbed_state
 
 
 def test_they_are_removed_whoever_made_them(

@@ -10,9 +10,10 @@ from typing import Any
 
 import pytest
 
-from harness.testbed import host_sysctl, hugepages
-from harness.testbed import state as testbed_state
-from harness.testbed.leftovers import undo_settings
+from stackcost.host import host_sysctl
+from harness.bed import hugepages
+from stackcost.host import state as testbed_state
+from harness.bed.leftovers import undo_settings
 
 TAKE_PAGES = """
 import mmap, sys

@@ -6,11 +6,11 @@ import sys
 
 import pytest
 
-from harness.collect.cpu_account import CpuAccount
-from harness.testbed import network
-from harness.testbed.local import LocalTestbed
-from harness.testbed.namespace import execute
-from harness.testbed.steering import ReceiveWork, cpu_mask, steer_receive
+from stackcost.collect.cpu_account import CpuAccount
+from harness.bed import network
+from harness.bed.local import LocalTestbed
+from stackcost.host.namespace import execute
+from stackcost.host.steering import ReceiveWork, cpu_mask, steer_receive
 
 SEND = """
 import socket

@@ -10,11 +10,12 @@ from typer.testing import CliRunner
 
 import harness.cli.clean  # noqa: F401, registers the command
 from harness.cli.application import app
-from harness.errors import StackcostError
-from harness.testbed import bulky, host_sysctl, hugepages, leftovers, lock, network
-from harness.testbed import state as testbed_state
-from harness.testbed.leftovers import undo_all
-from harness.testbed.local import LocalTestbed
+from stackcost.contracts.errors import StackcostError
+from stackcost.host import bulky, host_sysctl
+from harness.bed import hugepages, leftovers, lock, network
+from stackcost.host import state as testbed_state
+from harness.bed.leftovers import undo_all
+from harness.bed.local import LocalTestbed
 
 READ_ONLY = "kernel.ngroups_max"  # of mode 0444: the kernel refuses it to root as well
 

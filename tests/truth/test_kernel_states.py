@@ -5,10 +5,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from harness.collect.slab import Slab
-from harness.experiment.kernel_states import half_open, time_wait, tracked
-from harness.experiment.session import Session
-from harness.testbed.namespace import execute
+from stackcost.collect.slab import Slab
+from harness.session.kernel_states import half_open, time_wait, tracked
+from harness.session.session import Session
+from stackcost.host.namespace import execute
 from harness.truth.bed import known_cost_session, truth_experiment
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="the test bed needs root")

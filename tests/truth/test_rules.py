@@ -2,7 +2,7 @@
 
 import pytest
 
-from harness.model import Window
+from stackcost.contracts.model import Window
 from harness.truth.rules import Send, Sends
 
 WINDOW = Window(10.0, 20.0)

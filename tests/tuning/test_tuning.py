@@ -9,18 +9,18 @@ from pathlib import Path
 
 import pytest
 
-from harness.errors import StackcostError
-from harness.testbed import host_sysctl
-from harness.testbed.local import LocalTestbed
-from harness.testbed.namespace import execute
-from harness.testbed.steering import ReceiveWork, steer_receive
+from stackcost.contracts.errors import StackcostError
+from stackcost.host import host_sysctl
+from harness.bed.local import LocalTestbed
+from stackcost.host.namespace import execute
+from stackcost.host.steering import ReceiveWork, steer_receive
 from harness.tuning import Tuning, tier_names, tier_of
 from harness.tuning.tune import ALLOWED, CONGESTION_CONTROL
 
 BUSY_POLL = "net.core.busy_poll"
 LEAVE_IT_SET = """
 import os, signal
-from harness.testbed.local import LocalTestbed
+from harness.bed.local import LocalTestbed
 from harness.tuning import Tuning, tier_of
 with LocalTestbed(wanted_hugepages=0) as bed, Tuning(tier_of("busy-polling"), bed.server_namespace):
     os.kill(os.getpid(), signal.SIGKILL)

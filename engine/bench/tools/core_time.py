@@ -1,4 +1,4 @@
-"""Where the time of one CPU goes in a window, exactly (harness.collect.cpu_account)."""
+"""Where the time of one CPU goes in a window, exactly (stackcost.collect.cpu_account)."""
 
 import time
 from collections import defaultdict
@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from harness.collect.cpu_account import CpuAccount, Detail
-from harness.model import Sample
+from stackcost.collect.cpu_account import CpuAccount, Detail
+from stackcost.contracts.model import Sample
 
 
 @dataclass(slots=True)

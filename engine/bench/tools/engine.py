@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from harness.errors import StackcostError
-from harness.load.client import TrexClient
-from harness.load.generator import REPOSITORY, Generator
-from harness.load.process import Spawn, spawn_here
-from harness.load.trex_config import TrexConfig
+from stackcost.contracts.errors import StackcostError
+from stackcost.trex.client import TrexClient
+from stackcost.trex.generator import REPOSITORY, Generator
+from stackcost.trex.process import Spawn, spawn_here
+from stackcost.trex.trex_config import TrexConfig
 
 PROFILES = REPOSITORY / "trex_profiles"
 RPC_PORTS = (14501, 14500)  # apart from a generator that may be in use beside

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
-from harness.collect.network import Network
+from stackcost.collect.network import Network
 
 FAILED = ("tcps_conndrops", "tcps_drops")  # in the handshake, and later
 CAUSES = {  # of those of the two that were no reset

@@ -2,7 +2,7 @@
 
 import time
 
-from harness.errors import StackcostError
+from stackcost.contracts.errors import StackcostError
 from tools.engine import PROFILES, Driven, check_no_failure
 
 PATIENCE_S = 60.0  # beyond the time the schedule needs, on a busy machine

@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 from hdrh.histogram import HdrHistogram
 
-from harness.errors import StackcostError
-from harness.load.http import Addresses, Ask, Clients, program
-from harness.load.http.clients import summed
-from harness.testbed.client_addresses import FIRST_USER, addresses_of, client_addresses
-from harness.testbed.local import LocalTestbed
-from harness.testbed.namespace import execute
-from harness.testbed.network import SERVER_NAMESPACE, SERVICE_ADDRESS
+from stackcost.contracts.errors import StackcostError
+from harness.load import Addresses, Ask, Clients, program
+from harness.load.clients import summed
+from harness.bed.client_addresses import FIRST_USER, addresses_of, client_addresses
+from harness.bed.local import LocalTestbed
+from stackcost.host.namespace import execute
+from harness.bed.network import SERVER_NAMESPACE, SERVICE_ADDRESS
 from servers.nginx_kernel import NginxKernel
 
 FILES = {"/0.bin": 0, "/1000.bin": 1000, "/30000.bin": 30_000}

@@ -1,0 +1,242 @@
+"""The test bed on one machine: generator and system under test in namespaces, joined by veths."""
+
+import os
+import subprocess
+from collections.abc import Iterable, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from types import TracebackType
+from typing import Any, NamedTuple, Self
+
+from stackcost.contracts.errors import StackcostError
+from harness.bed import hugepages, network
+from stackcost.host import namespace
+from stackcost.host.cores import allowed_cores, harness_on
+from harness.bed.idle import awake
+from harness.bed.leftovers import undo_and_tell
+from harness.bed.lock import RunLock
+from harness.bed.signals import ending_signals_held, ending_signals_raise
+from stackcost.host.steering import ReceiveWork, Steering, steer_receive
+from stackcost.contracts.wiring import DUT_NAMESPACE, LOAD_ADDRESS, LOAD_INTERFACE, LOAD_NAMESPACE, SERVER_INTERFACE, SERVER_NAMESPACE, TO_SERVER, Wiring
+from stackcost.contracts.server import Endpoint, Host
+
+EVERYWHERE = "0.0.0.0/0"
+
+
+class Cpus(NamedTuple):
+    """Cores by what they are for: the generator and the harness, or the system under test."""
+
+    load: tuple[int, ...]
+    server: tuple[int, ...]
+
+
+class LocalTestbed:
+    """Made on entry, undone on exit, whatever the exit: return, error, Ctrl-C, SIGTERM.
+
+    `wiring`: its links and ports; by default one link to a server.
+    `kernel_server`: the server's end gets addresses of the kernel's stack, 198.18.0.2 and
+    `service_address`, and a route to `client_network`; otherwise it stays bare, for a peer that
+    speaks frames itself. `service_address`, `service_port`: what clients connect to.
+    `server_receive`: where ends under test receive; on all of the server's cores when not given.
+    `queues`: veth queues each way, one for each of the generator's cores.
+    `wanted_hugepages`: pages of 2 MB; fewer are no error, see `hugepages.reason` of `describe`.
+    `may_share`: load and server may have cores in common.
+    What a killed run left is undone first; what cannot be is told, and refused when it is in the
+    way. A second run on this machine is refused. While the bed
+    stands, the harness itself keeps to the load's cores, and idle cores stay awake.
+    """
+
+    load_namespace = LOAD_NAMESPACE
+    load_interface = LOAD_INTERFACE
+    server_interface = SERVER_INTERFACE
+
+    def __init__(
+        self,
+        load_cpus: Iterable[int] = (0,),
+        server_cpus: Iterable[int] = (1,),
+        wiring: Wiring = TO_SERVER,
+        kernel_server: bool = True,
+        service_address: str = network.SERVICE_ADDRESS,
+        service_port: int = 80,
+        client_network: str = network.CLIENT_NETWORK,
+        server_receive: ReceiveWork | None = None,
+        queues: int = 1,
+        wanted_hugepages: int = hugepages.USUAL_COUNT,
+        may_share: bool = False,
+    ):
+        self.cpus = Cpus(tuple(load_cpus), tuple(server_cpus))
+        self.wiring = wiring
+        self._kernel_server = kernel_server
+        self._service_address = service_address
+        self._service_port = service_port
+        self._client_network = client_network
+        self._receive = (
+            ReceiveWork(self.cpus.load),
+            server_receive or ReceiveWork(self.cpus.server),
+        )
+        self._queues = queues
+        self._wanted_hugepages = wanted_hugepages
+        self._may_share = may_share
+        self._steering: tuple[Steering, ...] = ()
+        self._idle = ""
+        self._not_undone: tuple[str, ...] = ()
+        self.hugepages = hugepages.Reservation(wanted_hugepages, 0, "not reserved yet")
+        self._exit = ExitStack()
+
+    def __enter__(self) -> Self:
+        _check_cpus(self.cpus, self._may_share)
+        check_root()
+        with ExitStack() as entered:
+            entered.enter_context(RunLock())
+            entered.enter_context(ending_signals_raise())
+            entered.enter_context(harness_on(self.cpus.load))
+            self._idle = entered.enter_context(awake())
+            entered.callback(self._undo)
+            self._make()
+            self._exit = entered.pop_all()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._exit.close()
+
+    @property
+    def server_namespace(self) -> str:
+        """The namespace of the system under test."""
+        return self.wiring.namespace
+
+    def run(
+        self, namespace_name: str, command: Sequence[str], cpus: Iterable[int], **options: Any
+    ) -> subprocess.Popen[Any]:
+        """Start a program in a namespace on given cores; `options` go to subprocess.Popen."""
+        return namespace.run(namespace_name, command, cpus, **options)
+
+    def programs(self) -> list[int]:
+        """Process ids of all that runs in its namespaces, and of the harness."""
+        inside = (namespace.processes_inside(end.namespace) for end in self.wiring.ends)
+        return [os.getpid(), *(process.pid for each in inside for process in each)]
+
+    def steer(self) -> tuple[Steering, ...]:
+        """Place each end's receive work on its own cores; returns how, in the order of the wiring.
+
+        Done on entry. To be done again once the generator, or a peer, has attached to its
+        interface by AF_XDP, which creates receive work that could not be placed before.
+        """
+        self._steering = tuple(
+            steer_receive(*end, self._receive[end in self.wiring.tested])
+            for end in self.wiring.ends
+        )
+        return self._steering
+
+    def endpoint(self, folder: Path) -> Endpoint:
+        """Where a server is to run; `folder` takes its configuration and logs."""
+        return Endpoint(
+            namespace=self.server_namespace,
+            interface=self.server_interface,
+            address=self._service_address,
+            port=self._service_port,
+            cpus=self.cpus.server,
+            folder=folder,
+            upstream=self._upstream(),
+        )
+
+    def _upstream(self) -> Host:
+        """Where a server behind the system under test runs: in its place behind a device."""
+        namespace, interface, address = self.load_namespace, self.load_interface, LOAD_ADDRESS
+        if behind := self.wiring.server:
+            namespace, interface, address = self.wiring.serving, behind.interface, behind.address
+        return Host(namespace, interface, address, prefix=24, cpus=self.cpus.load)
+
+    def describe(self) -> dict[str, Any]:
+        """The bed as it is now, for the manifest: cores, wire, steering, offloads, hugepages.
+
+        `not_undone`: what an earlier run changed and this one could not put back, in words.
+        """
+        return {
+            "kind": self.wiring.words,
+            "cpus": self.cpus._asdict(),
+            "idle_cores": self._idle,
+            "queues": self._queues,
+            "mtu_bytes": network.MTU,
+            "initial_window_segments": network.INITIAL_WINDOW if self._kernel_server else None,
+            "receive_steering": [end.describe() for end in self._steering],
+            "offloads": {
+                interface: network.offloads(name, interface) for name, interface in self.wiring.ends
+            },
+            "ipv6": "on the device's links" if self._has_ipv6() else "off in all namespaces",
+            "hugepages": hugepages.describe(self.hugepages),
+            "not_undone": list(self._not_undone),
+        }
+
+    def _has_ipv6(self) -> bool:
+        return any(":" in port.address for port in self.wiring.ports)
+
+    def _make(self) -> None:
+        self._clear()
+        network.make_network(self.wiring.links, self._queues)
+        if self._kernel_server:
+            self._add_server_addresses()
+        self._receive_as_nics()
+        self.steer()
+        self.hugepages = hugepages.reserve(self._wanted_hugepages)
+
+    def _clear(self) -> None:
+        """Undo what a killed run left; StackcostError when what remains is in this bed's way."""
+        left = undo_and_tell()
+        if blocking := [step for step in left if step.blocks]:
+            raise StackcostError(
+                "the test bed cannot be made while what an earlier run left is there: "
+                + "; ".join(f"{step.what}: {step.reason}" for step in blocking),
+                "end what is named, then: stackcost clean",
+            )
+        self._not_undone = tuple(f"{step.what}: {step.reason}; {step.matters}" for step in left)
+
+    def _add_server_addresses(self) -> None:
+        """Behind a device all ways lead back through it: it may give clients other addresses."""
+        if behind := self.wiring.server:
+            network.add_server_addresses(
+                self._service_address, EVERYWHERE, behind.address, behind.gateway
+            )
+        else:
+            network.add_server_addresses(self._service_address, self._client_network)
+
+    def _receive_as_nics(self) -> None:
+        """GRO on each end of the kernel's stack; one that a program takes by AF_XDP stays bare."""
+        kernels = {DUT_NAMESPACE} | ({SERVER_NAMESPACE} if self._kernel_server else set())
+        for link in self.wiring.links:
+            for sender, receiver in (link, reversed(link)):
+                if receiver.namespace in kernels:
+                    network.receive_as_a_nic(sender, receiver)
+
+    def _undo(self) -> None:
+        with ending_signals_held():
+            undo_and_tell()
+
+
+def check_root() -> None:
+    """StackcostError unless this process is root's."""
+    if os.geteuid() != 0:
+        raise StackcostError(
+            "the test bed needs root, to make network namespaces", "run the same command with sudo"
+        )
+
+
+def _check_cpus(cpus: Cpus, may_share: bool) -> None:
+    """Refuse cores that are not there, and a server that would share the load's unasked."""
+    present = allowed_cores()
+    unknown = sorted({*cpus.load, *cpus.server} - {*present})
+    if unknown:
+        raise StackcostError(
+            f"cores {unknown} are not there, this machine has {present}",
+            "choose others for load and server",
+        )
+    shared = sorted(set(cpus.load) & set(cpus.server))
+    if shared and not may_share:
+        raise StackcostError(
+            f"cores {shared} are given to both load and server, which falsifies every CPU figure",
+            "give each its own; at least 2 cores are needed",
+        )

@@ -1,0 +1,73 @@
+"""One run at a time on a machine: two would share cores and falsify each other's figures."""
+
+import fcntl
+import os
+import time
+from types import TracebackType
+from typing import ClassVar, Self
+
+from stackcost.contracts.errors import StackcostError
+from stackcost.host.state import state_folder
+
+POLL_S = 0.5
+
+
+class RunLock:
+    """Holds this machine for one run; a second run is refused with the first's pid and start time.
+
+    May be entered again within the process that holds it, so that an experiment can hold it over
+    several test beds. The kernel gives it up when the process ends, however it ends.
+
+    `patience_s`: how long to wait for another run to end before it is refused.
+    """
+
+    _depth: ClassVar[int] = 0
+    _descriptor: ClassVar[int] = -1
+
+    def __init__(self, patience_s: float = 0.0):
+        self._patience_s = patience_s
+
+    def __enter__(self) -> Self:
+        if RunLock._depth == 0:
+            RunLock._descriptor = _take(self._patience_s)
+        RunLock._depth += 1
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        RunLock._depth -= 1
+        if RunLock._depth == 0:
+            os.close(RunLock._descriptor)
+
+
+def _take(patience_s: float) -> int:
+    """Lock the file and write who holds it; returns the descriptor that keeps the lock."""
+    path = state_folder() / "lock"
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    deadline = time.monotonic() + patience_s
+    while not _locked(descriptor):
+        if time.monotonic() < deadline:
+            time.sleep(POLL_S)
+            continue
+        holder = os.read(descriptor, 200).decode(errors="replace").strip()
+        os.close(descriptor)
+        raise StackcostError(
+            f"a run is going on this machine already ({holder or 'just starting'})",
+            "wait until it ends, or end it with Ctrl-C in its terminal",
+        )
+    started = time.strftime("%Y-%m-%d %H:%M:%S %Z")
+    os.ftruncate(descriptor, 0)
+    os.pwrite(descriptor, f"pid {os.getpid()}, since {started}\n".encode(), 0)
+    return descriptor
+
+
+def _locked(descriptor: int) -> bool:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True

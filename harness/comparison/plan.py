@@ -1,0 +1,136 @@
+"""The order of a run's trials, and how long each takes.
+
+A B B A: every system once in a round, in the other direction in every second one, so that a drift
+meets all alike, and in no direction only the later ones.
+"""
+
+import itertools
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from harness.experiment.http_schema import HttpLoad
+from harness.session.load_trial import OVERHANG_S
+from harness.experiment.matrix import Variant, variants
+from harness.experiment.profile_load import FlowState
+from harness.experiment.schema import Experiment
+from stackcost.contracts.model import Trial
+from harness.systems.registry import server_class
+
+# Measured on a machine of two cores; they only serve the display of the time left.
+SETUP_S = 6.0
+HTTP_SETUP_S = 1.0  # no generator of ASTF profiles to start
+LOAD_EXTRA_S = 0.6
+HTTP_EXTRA_S = 0.3
+HOLD_EXTRA_S = 1.5
+System = TypeVar("System")
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One system's turn in one round: its trials, on a test bed of their own."""
+
+    round: int
+    variant: Variant
+    holds: list[Trial]
+    loads: list[Trial]
+
+    @property
+    def trials(self) -> list[Trial]:
+        """In their order: memory first, since load leaves a server and the kernel larger."""
+        return self.holds + self.loads
+
+
+def in_turn(systems: Sequence[System], round_number: int) -> Sequence[System]:
+    """The order of one round, counted from 1: as given, and backwards in every second one."""
+    return systems[:: 1 if round_number % 2 else -1]
+
+
+def plan(experiment: Experiment, stored: Collection[Trial] = (), first: int = 1) -> list[Turn]:
+    """All turns in order, without what `stored` has of them already.
+
+    Trials are numbered in the order in which they run, from `first` or after the stored ones. Of
+    the trials that hold flows open a turn is repeated as a whole: their line belongs to one bed.
+    """
+    done = {identity(trial) for trial in stored if not trial.set_aside}
+    numbers = itertools.count(max([first, *(trial.number + 1 for trial in stored)]))
+    turns = []
+    for number in range(1, experiment.rounds + 1):
+        for variant in in_turn(variants(experiment), number):
+            if variant.lacking:
+                continue
+            holds = [
+                Trial(
+                    variant.name,
+                    0,
+                    0.0,
+                    load={"round": number, "open_flows": count, "state": state},
+                )
+                for state in _states(variant, experiment)
+                for count in experiment.memory.open_flows
+            ]
+            loads = [
+                Trial(variant.name, 0, rate, load={"round": number})
+                for rate in experiment.load.offered_cps
+            ] + _http_trials(variant.name, number, experiment.http)
+            if all(identity(trial) in done for trial in holds):
+                holds = []
+            turn = Turn(
+                number, variant, holds, [trial for trial in loads if identity(trial) not in done]
+            )
+            for trial in turn.trials:
+                trial.number = next(numbers)
+            turns += [turn] if turn.trials else []
+    return turns
+
+
+def identity(trial: Trial) -> tuple[object, ...]:
+    """What makes two trials the same one of the plan."""
+    load = trial.load
+    flows = load.get("open_flows"), load.get("state")
+    return trial.server, load["round"], *flows, load.get("test"), trial.offered_cps
+
+
+def _http_trials(name: str, round_number: int, http: HttpLoad | None) -> list[Trial]:
+    """One for each test, or each of its rates; a closed loop offers no rate, and has 0."""
+    return [
+        Trial(name, 0, rate, load={"round": round_number, "test": test.name})
+        for test in (http.tests if http else ())
+        for rate in test.rates or [0.0]
+    ]
+
+
+def _states(variant: Variant, experiment: Experiment) -> list[FlowState]:
+    """States in which flows are held; those of the kernel's stack only where it serves."""
+    states = experiment.memory.states
+    return [s for s in states if s == "established" or server_class(variant.server).kernel_stack]
+
+
+def seconds_of(trial: Trial, experiment: Experiment) -> float:
+    """About how long a trial takes."""
+    if "open_flows" in trial.load:
+        part = experiment.memory
+        opening = int(trial.load["open_flows"]) / part.open_cps
+        return 2 * opening + part.settle_s + part.read_s + (HOLD_EXTRA_S if opening else 0)
+    if experiment.http:
+        http = experiment.http
+        seconds = http.clients_run_s(http.sustain_s) + HTTP_EXTRA_S
+        if (search := http.concurrency) is not None:
+            doublings = max(1, (search.most // search.first).bit_length())
+            seconds += doublings * (http.clients_run_s(search.trial_s) + HTTP_EXTRA_S)
+        return seconds
+    load = experiment.load
+    return load.warm_up_s + load.sustain_s + OVERHANG_S + LOAD_EXTRA_S
+
+
+def planned_seconds(turns: Sequence[Turn], experiment: Experiment) -> float:
+    """About how long these turns take, without the report."""
+    return sum(
+        setup_seconds(experiment) + sum(seconds_of(trial, experiment) for trial in turn.trials)
+        for turn in turns
+    )
+
+
+def setup_seconds(experiment: Experiment) -> float:
+    """About how long it takes until a turn's first trial begins."""
+    return HTTP_SETUP_S if experiment.http else SETUP_S

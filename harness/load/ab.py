@@ -1,0 +1,74 @@
+"""ApacheBench: a closed loop over HTTP/1.0, as older publications use it.
+
+Its times begin with the connection, new for each request without keep-alive. It tells them as a
+table of percentiles, so that nothing above the 99th is known but the longest.
+"""
+
+import re
+from pathlib import Path
+
+import numpy as np
+
+from harness.load.program import CONNECTION, Ask, Program, Told, required
+from harness.load.times import Times
+
+PERCENTILES = "percentiles.csv"
+MOST_PER_SECOND = 200_000  # it wants to know a number of requests, and keeps room for each
+COMPLETE = re.compile(r"Complete requests:\s+(\d+)")
+TAKEN = re.compile(r"Time taken for tests:\s+([\d.]+) seconds")
+TRANSFERRED = re.compile(r"Total transferred:\s+(\d+) bytes")
+CAUSES = ("Connect", "Receive", "Length", "Exceptions")
+
+
+class ApacheBench(Program):
+    """ab, which keeps going when a connection fails."""
+
+    name = "ab"
+    package = "apache2-utils"
+    latency = "from opening the connection; a closed loop; by whole percentiles"
+
+    def command(self, ask: Ask, folder: Path) -> list[str]:
+        """-n stands after -t, which would set it to 50,000."""
+        kept = ["-k"] if ask.kept else []
+        return [
+            *("ab", "-q", "-r", "-d", "-S", "-s", "10", *kept, "-c", str(ask.connections)),
+            *("-t", str(ask.seconds), "-n", str(ask.seconds * MOST_PER_SECOND)),
+            *("-e", str(folder / PERCENTILES), ask.url + ask.paths[0]),
+        ]
+
+    def read(self, ask: Ask, folder: Path, printed: str) -> Told:
+        """Counts from its output, times from its file."""
+        requests = int(required(COMPLETE, printed)[1])
+        failed = _failed(printed)
+        times = _read_percentiles(folder / PERCENTILES, requests)
+        return Told(
+            seconds=float(required(TAKEN, printed)[1]),
+            requests=max(0, requests - sum(failed.values())),
+            received=int(required(TRANSFERRED, printed)[1]),
+            failed=failed,
+            times={CONNECTION: times} if times else {},
+        )
+
+
+def _failed(printed: str) -> dict[str, int]:
+    causes = {
+        cause.lower(): int(match[1])
+        for cause in CAUSES
+        if (match := re.search(rf"\b{cause}: (\d+)", printed)) and int(match[1])
+    }
+    if match := re.search(r"Non-2xx responses:\s+(\d+)", printed):
+        causes["status"] = int(match[1])
+    return causes
+
+
+def _read_percentiles(path: Path, requests: int) -> Times | None:
+    """The value at each percentile stands for a hundredth of the requests, 100 for the last one."""
+    if not path.is_file():
+        return None  # nothing was answered
+    rows = np.loadtxt(path, delimiter=",", skiprows=1, ndmin=2)
+    if not len(rows) or not requests:
+        return None
+    edges = np.minimum(np.round(rows[:, 0] / 100 * requests), requests - 1)
+    edges[rows[:, 0] >= 100] = requests
+    counts = np.diff(edges, prepend=0).astype(np.int64)
+    return Times(rows[:, 1] * 1000, np.maximum(counts, 0))

@@ -1,0 +1,210 @@
+"""Several client processes at once, each pinned and with an address of its own; their sum."""
+
+import os
+import resource
+import subprocess
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from stackcost.contracts.errors import StackcostError
+from harness.load.program import Ask, Program, Told
+from harness.load.times import encoded
+from stackcost.host.patience import patient
+from stackcost.stacks import Kernel, Place, Stack
+from stackcost.host.namespace import end_group, find_program
+
+PATIENCE_S = 15.0  # for answers that are still under way when the time is over
+SPARE_FILES = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Addresses:
+    """Client addresses, each of which the kernel gives to the processes of one user number.
+
+    None of the programs but ab can choose its address, so the routes choose by who asks.
+    """
+
+    first_user: int
+    addresses: tuple[str, ...]
+
+    def user(self, process: int) -> int:
+        """The user number that the n-th process runs under."""
+        return self.first_user + process % len(self.addresses)
+
+
+class Clients:
+    """Client processes of one program, started together. A context manager: leaving it ends them.
+
+    `folder`: takes what they print and write. `cpus`: each process is pinned to one, in turn.
+    `stack`: what they are started by; None: the kernel's.
+    """
+
+    def __init__(
+        self,
+        program: Program,
+        asks: Sequence[Ask],
+        namespace: str,
+        cpus: Sequence[int],
+        addresses: Addresses,
+        folder: Path,
+        stack: Stack | None = None,
+    ):
+        self.program = program
+        self._asks = asks
+        self._cpus = cpus
+        self._addresses = addresses
+        self._folder = folder
+        self._stack = stack or Kernel(Place(namespace, "", tuple(cpus), folder))
+        self._processes: list[subprocess.Popen[Any]] = []
+        self._cpu_times: list[tuple[float, float]] = []
+
+    def __enter__(self) -> Self:
+        find_program(self.program.name, f"install it: apt-get install {self.program.package}")
+        try:
+            for at, ask in enumerate(self._asks):
+                self._processes.append(self._start(at, ask))
+        except BaseException:
+            self.end()
+            raise
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.end()
+
+    @property
+    def process_ids(self) -> list[int]:
+        """Of all client processes."""
+        return [process.pid for process in self._processes]
+
+    def all_run(self) -> bool:
+        """Whether none has come to its end; StackcostError when one failed."""
+        ended = [_status(process) for process in self._processes]
+        for at, status in enumerate(ended):
+            if status:
+                raise StackcostError(
+                    f"{self.program.name}, client {at}, ended with status {status}: "
+                    f"{self._printed(at)[-300:]}",
+                    f"see {self._place(at)}",
+                )
+        return all(status is None for status in ended)
+
+    def wait(self) -> list[Told]:
+        """What each told once all have come to their end; StackcostError when one does not."""
+        longest = max(ask.seconds for ask in self._asks)
+        deadline = time.monotonic() + longest + patient(PATIENCE_S)
+        for at, process in enumerate(self._processes):
+            self._reap(at, process, deadline)
+        return [self._read(at, ask) for at, ask in enumerate(self._asks)]
+
+    def cpu_seconds(self) -> dict[str, float]:
+        """User and system time of all that have come to their end, as the kernel accounts it."""
+        user = sum(user for user, _ in self._cpu_times)
+        return {"user": user, "system": sum(system for _, system in self._cpu_times)}
+
+    def end(self) -> None:
+        """End all of them now; may be called at any time."""
+        for process in self._processes:
+            if process.returncode is None:
+                end_group(process)
+
+    def _start(self, at: int, ask: Ask) -> subprocess.Popen[Any]:
+        folder = self._place(at)
+        folder.mkdir(parents=True, exist_ok=True)
+        command = self.program.command(ask, folder)
+        files = ask.connections + SPARE_FILES
+        # All that is allowed: at a rate new connections may pile up.
+        most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+        if most < files:
+            raise StackcostError(
+                f"a client with {ask.connections:,} connections needs {files:,} open files, and "
+                f"this machine allows {most:,}",
+                "raise the hard limit (ulimit -Hn), or give fewer connections to more processes",
+            )
+        rights = "+dac_override"  # the user number is for the address alone: files are as root's
+        with (folder / "output").open("wb") as output:
+            return self._stack.run(
+                [
+                    *("prlimit", f"--nofile={most}:{most}", "setpriv"),
+                    *("--reuid", str(self._addresses.user(at)), "--clear-groups"),
+                    *("--inh-caps", rights, "--ambient-caps", rights),
+                    *("setpriv", "--pdeathsig", "KILL", "--"),  # ends when the harness does
+                    *command,
+                ],
+                [self._cpus[at % len(self._cpus)]],
+                stdout=output,
+                stderr=subprocess.STDOUT,
+            )
+
+    def _reap(self, at: int, process: subprocess.Popen[Any], deadline: float) -> None:
+        while True:
+            try:
+                ended, status, used = os.wait4(process.pid, os.WNOHANG)
+            except ChildProcessError as error:
+                raise StackcostError(f"{self.program.name}, client {at}, is gone") from error
+            if ended:
+                break
+            if time.monotonic() > deadline:
+                self.end()
+                raise StackcostError(
+                    f"{self.program.name}, client {at}, did not end in its time",
+                    f"see {self._place(at)}",
+                )
+            time.sleep(0.01)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        self._cpu_times.append((used.ru_utime, used.ru_stime))
+
+    def _read(self, at: int, ask: Ask) -> Told:
+        printed, status = self._printed(at), self._processes[at].returncode
+        try:
+            if status < 0:
+                raise ValueError(f"it was ended by signal {-status}")
+            return self.program.read(ask, self._place(at), printed)
+        except (ValueError, OSError) as error:
+            raise StackcostError(
+                f"{self.program.name}, client {at}, ended with status {status} and no result: "
+                f"{error}",
+                f"see {self._place(at)}",
+            ) from error
+
+    def _place(self, at: int) -> Path:
+        return self._folder / f"{self.program.name}-{at}"
+
+    def _printed(self, at: int) -> str:
+        return (self._place(at) / "output").read_text(errors="replace")
+
+
+def _status(process: subprocess.Popen[Any]) -> int | None:
+    """A process's exit status, negative for a signal, None while it runs; it is left to be waited
+    for, as its CPU time is told only once.
+    """
+    ended = os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+    if ended is None:
+        return None
+    return ended.si_status if ended.si_code == os.CLD_EXITED else -ended.si_status
+
+
+def summed(told: Sequence[Told]) -> dict[str, Any]:
+    """The sum over all processes, for a trial's record; rates per second, latency by its start."""
+    causes = dict.fromkeys(cause for each in told for cause in each.failed)
+    kinds = dict.fromkeys(kind for each in told for kind in each.times)
+    return {
+        "processes": len(told),
+        "requests": sum(each.requests for each in told),
+        "rate": sum(each.rate for each in told),
+        "bits_per_second": sum(8 * each.received / each.seconds for each in told if each.seconds),
+        "failed": {cause: sum(each.failed.get(cause, 0) for each in told) for cause in causes},
+        "unsent": sum(each.unsent for each in told),
+        "latency": {
+            kind: encoded([each.times[kind] for each in told if kind in each.times])
+            for kind in kinds
+        },
+    }

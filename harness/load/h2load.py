@@ -1,0 +1,124 @@
+"""h2load over HTTP/1.1: the client that keeps to a rate, whatever the answers do.
+
+At a rate, every request has an intended start: the k-th is due k / rate after the first. What is
+told is the time from then to its last byte, so a request that had to wait for a connection to
+become free, or for its handshake, has waited. One that was due and never sent or answered has
+waited until the end. h2load lets its connections send at the same moments, in bursts: one that was
+sent before its evenly spaced moment counts from when it was sent. Without a rate it is a closed
+loop, and times begin with sending the request.
+"""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pandas
+
+from harness.load.program import INTENDED, REQUEST, Ask, Program, Told, required
+from harness.load.times import Times
+
+LOG = "requests.tsv"
+EVENTS = CONNECTED, FIRST_BYTE = "connect", "1st byte"
+COLUMN = re.compile(r"([\d.]+)(us|ms|s)\b")
+MEAN = 2
+MICROSECONDS = {"us": 1.0, "ms": 1e3, "s": 1e6}
+LONGEST_PERIOD_MS = 100
+EXACT = 0.002  # how far from the wanted rate one may be that it can keep
+TRAFFIC = re.compile(r"traffic: \S+ \((\d+)\) total")
+STATUS = re.compile(r"status codes: (\d+) 2xx, (\d+) 3xx, (\d+) 4xx, (\d+) 5xx")
+FAILED = re.compile(r"requests: .* (\d+) failed, (\d+) errored, (\d+) timeout")
+
+
+class H2load(Program):
+    """h2load with one thread. At a rate on new connections it opens one for each request."""
+
+    name = "h2load"
+    package = "nghttp2-client"
+    latency = (
+        "from the intended start, where it keeps to a rate; else from sending the request; all its "
+        "connections send at once, so that at a low rate a time is that of a burst of so many"
+    )
+
+    def command(self, ask: Ask, folder: Path) -> list[str]:
+        """One URL for each path; connections ask for them in turn."""
+        urls = [ask.url + path for path in ask.paths]
+        common = ["h2load", "--h1", "-t1", f"--log-file={folder / LOG}"]
+        if ask.kept:
+            rate = [] if ask.rate is None else [f"--rps={ask.rate / ask.connections:.6f}"]
+            return [*common, f"-c{ask.connections}", f"-D{ask.seconds}", *rate, *urls]
+        if ask.rate is None:
+            raise ValueError("h2load without a rate keeps its connections: use wrk or ab")
+        each, period_ms = _burst(ask.rate)
+        count = round(ask.rate * ask.seconds)
+        period = f"--rate-period={period_ms}ms"
+        return [*common, f"-n{count}", f"-c{count}", f"-r{each}", period, *urls]
+
+    def read(self, ask: Ask, folder: Path, printed: str) -> Told:
+        """Counts from its output, times from its log: start in us, status, duration in us."""
+        traffic, status = required(TRAFFIC, printed), required(STATUS, printed)
+        log = pandas.read_csv(
+            folder / LOG, sep="\t", names=["start", "status", "took"], dtype=np.int64
+        ).sort_values("start", kind="stable")
+        good = log[log.status.between(200, 299)]
+        failed = _failed(printed) | {"status": sum(int(status[at]) for at in (2, 3, 4))}
+        times, unsent = _times(good, ask)
+        ends = good.start + good.took
+        seconds = (ends.max() - good.start.min()) / 1e6 if len(good) else float(ask.seconds)
+        return Told(
+            seconds=max(seconds, float(ask.seconds)),
+            requests=int(status[1]),
+            received=int(traffic[1]),
+            failed={cause: number for cause, number in failed.items() if number},
+            times=times,
+            unsent=unsent,
+            means=_means(printed),
+        )
+
+
+def _burst(rate: float) -> tuple[int, int]:
+    """It opens connections in bursts, one each period of whole ms: how many, and the period.
+
+    The shortest period whose rate is near enough to the wanted one.
+    """
+    for period_ms in range(1, LONGEST_PERIOD_MS):
+        each = round(rate * period_ms / 1000)
+        if each and abs(each * 1000 / period_ms / rate - 1) <= EXACT:
+            return each, period_ms
+    return max(1, round(rate * LONGEST_PERIOD_MS / 1000)), LONGEST_PERIOD_MS
+
+
+def _times(log: pandas.DataFrame, ask: Ask) -> tuple[dict[str, Times], int]:
+    """Times after the warm-up, and how many requests were due until the end and not answered."""
+    if not len(log):
+        return {}, round((ask.rate or 0) * ask.seconds)
+    start, took = log.start.to_numpy(), log.took.to_numpy()
+    since = start - start[0]
+    warm_us, end_us = ask.warm_up_s * 1e6, ask.seconds * 1e6
+    told = {REQUEST: Times.of(took[since >= warm_us])}
+    if ask.rate is None:
+        return told, 0
+    intended = np.arange(max(len(start), round(ask.rate * ask.seconds))) / ask.rate * 1e6
+    late = np.maximum(0, since - intended[: len(since)])
+    never = np.maximum(0, end_us - intended[len(since) :])
+    waited = np.concatenate([late + took, never])
+    told[INTENDED] = Times.of(waited[intended >= warm_us])
+    return told, len(never)
+
+
+def _means(printed: str) -> dict[str, float]:
+    """What it tells of connections: the third of four columns, each with its unit."""
+    found = ((name, re.search(rf"time (?:for|to) {name}: .*", printed)) for name in EVENTS)
+    columns = {name: COLUMN.findall(match[0]) for name, match in found if match}
+    return {
+        name: float(row[MEAN][0]) * MICROSECONDS[row[MEAN][1]]
+        for name, row in columns.items()
+        if len(row) > MEAN
+    }
+
+
+def _failed(printed: str) -> dict[str, int]:
+    match = FAILED.search(printed)
+    if match is None:
+        return {}
+    failed, errored, timeout = (int(match[at]) for at in (1, 2, 3))
+    return {"failed": max(0, failed - errored - timeout), "errored": errored, "timeout": timeout}

@@ -1,6 +1,0 @@
-"""HTTP clients on the kernel's stack: wrk, ab and h2load behind one interface."""
-
-from harness.load.http.clients import Addresses, Clients
-from harness.load.http.program import Ask, Told, program
-
-__all__ = ["Addresses", "Ask", "Clients", "Told", "program"]

@@ -1,0 +1,49 @@
+"""Times of many requests as values and how often each occurred, and what is made of them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from hdrh.histogram import HdrHistogram
+
+from stackcost.collect.latency import HIGHEST_US, SIGNIFICANT_FIGURES
+
+STEP = 1.004  # between bins: half of what the histogram tells apart
+
+
+@dataclass(frozen=True, slots=True)
+class Times:
+    """Microseconds, and the number of requests that took each; both of the same length."""
+
+    microseconds: np.ndarray
+    counts: np.ndarray
+
+    @classmethod
+    def of(cls, microseconds: np.ndarray) -> "Times":
+        """Of single requests."""
+        return cls(microseconds, np.ones(len(microseconds), dtype=np.int64))
+
+    def percentile(self, percent: float) -> float:
+        """Microseconds that so many percent of the requests took at most; there has to be one."""
+        order = np.argsort(self.microseconds)
+        reached = np.cumsum(self.counts[order])
+        at = np.searchsorted(reached, percent / 100 * reached[-1])
+        return float(self.microseconds[order][min(at, len(order) - 1)])
+
+    def share_above(self, microseconds: float) -> float:
+        """Share (0 to 1) of the requests that took longer."""
+        return float(self.counts[self.microseconds > microseconds].sum() / self.counts.sum())
+
+
+def encoded(parts: Sequence[Times]) -> str:
+    """All of them as one HdrHistogram, in its V2 encoding in base64."""
+    histogram = HdrHistogram(1, HIGHEST_US, SIGNIFICANT_FIGURES)
+    values = np.concatenate([part.microseconds for part in parts])
+    counts = np.concatenate([part.counts for part in parts])
+    if len(values):
+        values = np.clip(values, 1, HIGHEST_US)
+        bins, where = np.unique(np.round(np.log(values) / np.log(STEP)), return_inverse=True)
+        in_bins = np.bincount(where, weights=counts)
+        for value, count in zip(np.exp(bins * np.log(STEP)), in_bins, strict=True):
+            histogram.record_value(max(1, round(value)), round(count))
+    return str(histogram.encode().decode())

@@ -1,0 +1,50 @@
+"""wrk: a closed loop, as most publications use it.
+
+Its times begin when a request is written, so a new connection's handshakes are not in them. It puts
+in what it calls corrected values where a request took longer than the average interval between two
+(stats_correct in its src/stats.c); it cannot be told not to.
+"""
+
+import re
+from pathlib import Path
+
+import numpy as np
+
+from harness.load.program import REQUEST, Ask, Program, Told, required
+from harness.load.times import Times
+
+SCRIPT = Path(__file__).with_name("wrk.lua")
+COUNTS = re.compile(r"^stackcost (\d+) (\d+) (\d+) (.*)$", re.MULTILINE)
+TIMES = re.compile(r"^time (\d+) (\d+)$", re.MULTILINE)
+
+
+class Wrk(Program):
+    """wrk with one thread."""
+
+    name = "wrk"
+    package = "wrk"
+    latency = "from writing the request; a closed loop"
+
+    def command(self, ask: Ask, folder: Path) -> list[str]:
+        """With a script that prints counts instead of text."""
+        close = [] if ask.kept else ["-H", "Connection: close"]
+        several = [f"STACKCOST_PATHS={' '.join(ask.paths)}"] if len(ask.paths) > 1 else []
+        return [
+            *(["env", *several] if several else []),
+            *("wrk", "-t1", f"-c{ask.connections}", f"-d{ask.seconds}s", "--timeout", "10s"),
+            *("-s", str(SCRIPT), *close, ask.url + ask.paths[0]),
+        ]
+
+    def read(self, ask: Ask, folder: Path, printed: str) -> Told:
+        """All of it is on its output."""
+        counts = required(COUNTS, printed)
+        duration, requests, received = (int(counts[at]) for at in (1, 2, 3))
+        failed = {cause: int(n) for cause, n in (w.split("=") for w in counts[4].split())}
+        rows = np.array(TIMES.findall(printed), dtype=np.int64).reshape(-1, 2)
+        return Told(
+            seconds=duration / 1e6,
+            requests=requests - failed["status"],
+            received=received,
+            failed={cause: number for cause, number in failed.items() if number},
+            times={REQUEST: Times(rows[:, 0], rows[:, 1])},
+        )

@@ -1,0 +1,93 @@
+"""One memory trial: open a number of flows, hold them, read memory, let them close."""
+
+import time
+from collections.abc import Callable
+from contextlib import nullcontext
+
+from stackcost.analysis.checks import flags
+from stackcost.analysis.readings import Readings
+from stackcost.contracts.errors import StackcostError
+from harness.session.kernel_states import end_time_wait, half_open, time_wait, tracked
+from harness.session.load_trial import end_traffic
+from harness.session.session import Session
+from stackcost.contracts.model import Trial, Window
+from stackcost.host.patience import patient
+
+READINGS = 4  # at least, inside the hold; their median counts
+OPEN_PATIENCE_S = 10.0  # for the last flows to open, beyond what the rate needs
+POLL_S = 0.1
+SPARE_S = 1.0  # flows are held so much longer than the plan needs
+
+
+def run_hold_trial(session: Session, trial: Trial) -> None:
+    """Hold `trial.load["open_flows"]` flows in its state; fill in phase, samples, report, flags."""
+    count, state = int(trial.load["open_flows"]), trial.load["state"]
+    session.server.reset()  # a device goes on tracking the closed flows of the trial before
+    session.begin_trial()
+    try:
+        if state == "half-open":
+            with half_open(session, count) as held:
+                _read_held(session, trial, held)
+        elif state == "time-wait":
+            with time_wait(session, count) as held:
+                _read_held(session, trial, held)
+            if count == max(session.experiment.memory.open_flows):
+                end_time_wait(session)
+        else:
+            with tracked(session) if state == "tracked" else nullcontext():
+                _hold_established(session, trial, count)
+    finally:
+        trial.samples = session.trial_samples()
+    trial.flags = flags(Readings(trial), session.experiment.cores.server)
+
+
+def _hold_established(session: Session, trial: Trial, count: int) -> None:
+    if count:
+        _open_flows(session, count)
+    _read_held(session, trial, lambda: _open_now(session))
+    if count:
+        patience_s = _hold_seconds(session, count) + session.experiment.load.drain_s
+        trial.load["cut_flows"] = end_traffic(session, patience_s)
+        trial.load |= session.generator_report()
+
+
+def _read_held(session: Session, trial: Trial, held: Callable[[], float]) -> None:
+    part = session.experiment.memory
+    session.progress.pause(part.settle_s)
+    trial.phases["hold"] = _read_memory(session, part.read_s)
+    session.look("during")
+    trial.load["held_flows"] = held()  # after the reading: none closed during it
+
+
+def _hold_seconds(session: Session, count: int) -> float:
+    """How long the first flow stays open: until all are, they have settled and were read."""
+    part = session.experiment.memory
+    return count / part.open_cps + part.settle_s + part.read_s + SPARE_S
+
+
+def _open_flows(session: Session, count: int) -> None:
+    part = session.experiment.memory
+    hold = {"flows": count, "cps": part.open_cps, "hold_seconds": _hold_seconds(session, count)}
+    session.client.load_profile(part.profile, session.tunables() | hold)
+    session.client.start(mult=1)
+    session.progress.pause(count / part.open_cps)
+    deadline = time.monotonic() + patient(OPEN_PATIENCE_S)
+    while _open_now(session) < count:
+        if time.monotonic() > deadline:
+            raise StackcostError(
+                f"{_open_now(session):,.0f} of {count:,} flows opened at {part.open_cps:g}/s",
+                "lower memory.open_cps or memory.open_flows of the experiment",
+            )
+        time.sleep(POLL_S)
+
+
+def _open_now(session: Session) -> float:
+    return float(session.client.stats()["traffic"]["client"].get("m_est_flows", 0))
+
+
+def _read_memory(session: Session, length: float) -> Window:
+    first = session.read_edge()
+    for _ in range(READINGS - 1):
+        session.progress.pause(length / (READINGS - 1))
+        last = session.read_edge()
+    return Window(first, last)

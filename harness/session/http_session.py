@@ -1,0 +1,105 @@
+"""One server on a fresh test bed with addresses for HTTP clients in front of it."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from stackcost.collect.sampler import Sampler
+from stackcost.collect.served import Served
+from stackcost.contracts.errors import StackcostError
+from harness.experiment.http_schema import HttpLoad
+from harness.session.progress import Progress
+from harness.experiment.schema import Experiment
+from harness.session.server_session import SAMPLE_INTERVAL_S, ServerSession, machine_collectors, standing_server
+from harness.load import Addresses, Clients
+from stackcost.stacks import Place, Stack, stack_of
+from harness.bed.client_addresses import FIRST_USER, addresses_of, client_addresses
+from harness.bed.local import LocalTestbed
+from stackcost.contracts.server import Server
+
+
+@dataclass(slots=True, kw_only=True)
+class HttpSession(ServerSession):
+    """What trials of HTTP clients are run on. `clients`: those of the trial that is going."""
+
+    http: HttpLoad
+    addresses: Addresses
+    clients_stack: Stack
+    clients: Clients | None = field(default=None)
+
+    def describe(self) -> dict[str, Any]:
+        """What it runs on, for the manifest."""
+        programs = sorted({self.http.program_of(test) for test in self.http.tests})
+        generator = {
+            "program": ", ".join(programs),
+            "processes": self.http.processes,
+            "stack": self.clients_stack.describe(),
+            "addresses": list(self.addresses.addresses),
+        }
+        return ServerSession.describe(self) | {"generator": generator}
+
+
+@contextmanager
+def open_http_session(
+    kind: type[Server],
+    experiment: Experiment,
+    folder: Path,
+    where: str,
+    progress: Progress,
+) -> Iterator[HttpSession]:
+    """Test bed up, server up and healthy, addresses set; all undone on exit.
+
+    `folder` takes the configuration and logs of the server and of the clients.
+    """
+    http, workload = experiment.http, experiment.workload
+    if http is None or not kind.kernel_stack:
+        raise StackcostError(
+            f"{kind.name} cannot be asked by programs of the kernel's stack",
+            "give the experiment a load of profiles instead of http",
+        )
+    own = addresses_of(workload.clients, http.processes)
+    with (
+        standing_server(kind, experiment, folder, where, progress, wanted_hugepages=0) as standing,
+        client_addresses(own, str(workload.server)),
+        _ready(http, standing.bed, folder) as clients_stack,
+    ):
+        bed, tuning, stack, server = standing
+        processes = server.processes()
+        collectors = [
+            *machine_collectors(bed.server_namespace, bed.cpus.server, processes),
+            Served(server.requests_served),
+            *server.own_collectors(),
+        ]
+        with Sampler(collectors, SAMPLE_INTERVAL_S, bed.cpus.load) as sampler:
+            yield HttpSession(
+                experiment=experiment,
+                where=where,
+                bed=bed,
+                server=server,
+                tuning=tuning,
+                stack=stack,
+                sampler=sampler,
+                progress=progress,
+                processes=processes,
+                folder=folder,
+                http=http,
+                addresses=Addresses(FIRST_USER, own),
+                clients_stack=clients_stack,
+            )
+
+
+@contextmanager
+def _ready(http: HttpLoad, bed: LocalTestbed, folder: Path) -> Iterator[Stack]:
+    """The clients' stack, which they themselves are started by in each trial."""
+    cpus, place = bed.cpus.load, folder / "clients"
+    stack = stack_of(
+        http.stack,
+        Place(bed.load_namespace, bed.load_interface, cpus, place, workers=http.processes),
+    )
+    try:
+        stack.prepare()
+        yield stack
+    finally:
+        stack.release()

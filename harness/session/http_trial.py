@@ -1,0 +1,102 @@
+"""One trial of HTTP clients: they run at once, and everything is read amid their time."""
+
+from pathlib import Path
+
+from stackcost.analysis.http import flags
+from stackcost.analysis.readings import Readings
+from stackcost.analysis.steadiness import served_series, steadiness
+from harness.experiment.http_schema import HttpTest, path_of
+from harness.session.http_session import HttpSession
+from harness.session.task import TLS_PORT
+from harness.load import Ask, Clients, program
+from harness.load.clients import summed
+from stackcost.contracts.model import Trial, Window
+
+
+def run_http_trial(session: HttpSession, trial: Trial) -> None:
+    """Make the test that `trial.load["test"]` names, and fill the trial in as it goes.
+
+    `trial.load` may have "connections" of each process and "sustain_s" in place of the plan's.
+
+    The clients are never told to stop: each ends by itself when its time is over, which is after
+    the sustain window's last edge.
+    """
+    http = session.http
+    test = http.test(trial.load["test"])
+    connections = trial.load.get("connections") or http.connections_of(test)
+    sustain_s = trial.load.get("sustain_s") or http.sustain_s
+    asks = asks_of(session, test, trial.offered_cps or None, connections, sustain_s)
+    trial.load["asked"] = {
+        "program": http.program_of(test),
+        "processes": http.processes,
+        "connections": connections,
+        "body_bytes": test.body_bytes,
+        "kept": test.kept,
+        "tls": test.tls,
+        "measures": test.measures,
+        "cores_shared": bool(session.experiment.cores.common),
+    }
+    folder = Path(session.folder, f"trial-{trial.number}")
+    used = program(http.program_of(test))
+    cpus, namespace = session.bed.cpus.load, session.bed.load_namespace
+    served = session.server.requests_served()
+    carrier = session.clients_stack
+    session.begin_trial()
+    try:
+        carrier.prove("before", {})
+        with Clients(used, asks, namespace, cpus, session.addresses, folder, carrier) as clients:
+            trial.load["processes"] = clients.process_ids
+            _sustain(session, trial, clients, sustain_s)
+            trial.load["http"] = summed(clients.wait()) | {"latency_means": used.latency}
+            trial.load["latency"] = {"": trial.load["http"].pop("latency")}
+            trial.load["http"]["cpu_seconds"] = clients.cpu_seconds()
+        now = session.server.requests_served()
+        trial.load["server_requests"] = None if now is None or served is None else now - served
+    finally:
+        trial.samples = session.trial_samples()
+    seen = Readings(trial)
+    steady = steadiness(served_series(seen, trial.phases["sustain"]))
+    trial.load["steadiness"] = steady.as_dict() if steady else None
+    trial.flags = flags(seen, session.experiment.cores.server)
+
+
+def asks_of(
+    session: HttpSession,
+    test: HttpTest,
+    rate: float | None,
+    connections: int,
+    sustain_s: float,
+) -> list[Ask]:
+    """What each client process does; a rate is shared out evenly."""
+    http, workload = session.http, session.experiment.workload
+    port = TLS_PORT if test.tls else workload.port
+    ask = Ask(
+        url=f"{'https' if test.tls else 'http'}://{workload.server}:{port}",
+        paths=tuple(map(path_of, test.body_bytes)),
+        connections=connections,
+        kept=test.kept,
+        seconds=http.clients_run_s(sustain_s),
+        warm_up_s=http.warm_up_s,
+        rate=None if rate is None else rate / http.processes,
+    )
+    return [ask] * http.processes
+
+
+def _sustain(session: HttpSession, trial: Trial, clients: Clients, sustain_s: float) -> None:
+    """Read at both edges of the sustain window, all clients going."""
+    http = session.http
+    began = session.read_edge()
+    session.progress.pause(http.warm_up_s)
+    first = session.read_edge()
+    trial.phases["warm-up"] = Window(began, first)
+    session.look("during")
+    processes = {f"client-{at}": pid for at, pid in enumerate(clients.process_ids)}
+    session.clients_stack.prove("during", processes)
+    session.progress.pause(sustain_s)
+    last = session.read_edge()
+    session.clients_stack.prove("after", processes)  # while they live: their stacks end with them
+    trial.load["clients_stack"] = session.clients_stack.proof()
+    trial.load["ended_early"] = not clients.all_run()
+    trial.phases["sustain"] = Window(first, last)
+    if trial.load["asked"]["cores_shared"]:
+        trial.load["of_the_bed"] = session.bed.programs()

@@ -1,0 +1,77 @@
+"""What a server holds and what it could run into: read under load, and cleared after it."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import psutil
+
+from harness.session.session import Session
+from stackcost.host.namespace import execute
+
+
+def read_limits(session: Session, refused_before: Mapping[str, int] | None) -> dict[str, Any]:
+    """What is used and what is granted, for the trial's record; all readings of this moment.
+
+    The server itself is asked last: one that is out of files answers only when flows have closed.
+
+    `accept_queue`: connections that the kernel keeps for the server's listening sockets until they
+    are accepted, now and at most; None when the kernel listens on none. `open_files`: of each
+    process, files and sockets now and at most. `refused`: connections that the server itself turned
+    away since `refused_before` was read, by reason; None when it did not answer.
+    `tracked_connections_limit`: of netfilter, or None.
+    """
+    return {
+        "open_files": _open_files(session),
+        "accept_queue": _accept_queue(session),
+        "tracked_connections_limit": _tracked_limit(session),
+        "refused": _refused_since(session, refused_before),
+    }
+
+
+def open_connections(session: Session) -> int:
+    """TCP connections that the kernel's stack of the server holds open (Tcp CurrEstab)."""
+    text = execute(session.bed.wiring.serving, ["cat", "/proc/net/snmp"])
+    names, values = (line.split() for line in text.splitlines() if line.startswith("Tcp:"))
+    return int(values[names.index("CurrEstab")])
+
+
+def end_connections(session: Session) -> None:
+    """Reset all connections of the kernel's stack to the server's port (INET_DIAG_DESTROY)."""
+    port = session.experiment.workload.port
+    command = ["ss", "-K", "-Hnt", "state", "established", f"sport = :{port}"]
+    execute(session.bed.wiring.serving, command)
+
+
+def _refused_since(session: Session, before: Mapping[str, int] | None) -> dict[str, int] | None:
+    now = session.server.refusals()
+    if now is None or before is None:
+        return None
+    return {why: number - before.get(why, 0) for why, number in now.items()}
+
+
+def _accept_queue(session: Session) -> dict[str, int] | None:
+    """Sums over the listening sockets; ss prints of each its state, queue and limit."""
+    port = session.experiment.workload.port
+    command = ["ss", "-Hltn", f"sport = :{port}"]
+    rows = [row.split() for row in execute(session.bed.wiring.serving, command).splitlines()]
+    if not rows:
+        return None
+    return {"now": sum(int(row[1]) for row in rows), "limit": sum(int(row[2]) for row in rows)}
+
+
+def _open_files(session: Session) -> dict[str, dict[str, int]]:
+    found = {}
+    for role, number in session.server.processes().items():
+        try:
+            process = psutil.Process(number)
+            limit = process.rlimit(psutil.RLIMIT_NOFILE)[0]
+            found[role] = {"now": process.num_fds(), "limit": limit}
+        except (psutil.NoSuchProcess, psutil.AccessDenied):
+            continue
+    return found
+
+
+def _tracked_limit(session: Session) -> int | None:
+    path = "/proc/sys/net/netfilter/nf_conntrack_max"
+    text = execute(session.bed.server_namespace, ["sh", "-c", f"cat {path} 2>/dev/null || true"])
+    return int(text) if text.strip() else None

@@ -1,0 +1,111 @@
+"""One load trial: warm-up, sustain, drain, and nothing read from outside of them."""
+
+import math
+import time
+
+from stackcost.analysis.checks import flags
+from stackcost.analysis.readings import Readings
+from stackcost.analysis.steadiness import completed_series, steadiness, warm_up_end
+from stackcost.collect.latency import latency_between, read_latency
+from harness.session.limits import read_limits
+from harness.session.path import count_frames, frames_since
+from harness.experiment.profile_load import LoadPart
+from harness.session.session import Session
+from stackcost.contracts.model import Trial, Window
+
+# The offered load goes on for so long after the sustain window, so that its last edge is read
+# under load. Reading takes some tens of milliseconds.
+OVERHANG_S = 0.5
+POLL_S = 0.1
+# What the server's cost is made of, and how fast its cores were meanwhile, is read so often, so
+# that slices in which nothing slowed them can be told from the others.
+OFTEN = ("cpu account", "core speed", "peer time")
+SLICE_S = 0.1
+
+
+def run_load_trial(session: Session, trial: Trial) -> None:
+    """Offer `trial.offered_cps` as the experiment's load part says."""
+    offer_load(session, trial, session.experiment.load)
+
+
+def offer_load(session: Session, trial: Trial, part: LoadPart) -> None:
+    """Offer `trial.offered_cps` and fill in phases, samples, the generator's report and flags.
+
+    The loaded profile is that of `part`, whose times hold. The trial is filled in as it goes, so
+    that one that is cut short holds what it had.
+    """
+    served = session.server.requests_served()
+    refused = session.server.refusals()
+    frames = count_frames(session)
+    session.begin_trial()
+    session.sampler.read_often(OFTEN, SLICE_S)
+    whole_s = part.warm_up_s + part.sustain_s + OVERHANG_S
+    session.client.start(mult=trial.offered_cps, duration=whole_s)
+    end = time.monotonic() + whole_s
+    try:
+        began = session.read_edge()
+        session.progress.pause(part.warm_up_s)
+        first = session.read_edge()
+        trial.phases["warm-up"] = Window(began, first)
+        before = read_latency(session.client)
+        session.progress.pause(part.sustain_s)
+        last = session.read_edge()
+        trial.phases["sustain"] = Window(first, last)
+        after = read_latency(session.client)
+        trial.load["latency"] = latency_between(before, after)
+        session.look("during")
+        trial.load["limits"] = read_limits(session, refused)
+        trial.load["cut_flows"] = end_traffic(session, end + part.drain_s - time.monotonic())
+        trial.phases["drain"] = Window(last, session.read_edge())
+        trial.load |= session.generator_report()
+        trial.load["frames"] = frames_since(session, frames)
+        trial.load["server_requests"] = _difference(session.server.requests_served(), served)
+    finally:
+        session.sampler.read_often((), math.inf)
+        trial.samples = session.trial_samples()
+    seen = Readings(trial)
+    _find_warm_up(seen)
+    trial.flags = flags(seen, session.experiment.cores.server)
+
+
+def end_traffic(session: Session, patience_s: float) -> int:
+    """Wait until all flows have ended; those that have not by then are cut, and counted.
+
+    A server offered more than it can do leaves some hanging: a result, no reason to give up.
+    """
+    deadline = time.monotonic() + patience_s
+    while session.client.is_traffic_active():
+        left = deadline - time.monotonic()
+        if left <= 0:
+            open_flows = int(session.client.stats()["traffic"]["client"].get("m_active_flows", 0))
+            session.client.stop()
+            return open_flows
+        time.sleep(min(POLL_S, left))
+    return 0
+
+
+def prepare_load(session: Session) -> None:
+    """Load the profile on both sides; every level then only starts it at another multiplier."""
+    part = session.experiment.load
+    tunables = session.tunables()
+    session.server.serve(part.profile, tunables)
+    session.client.load_profile(part.profile, tunables)
+
+
+def _find_warm_up(seen: Readings) -> None:
+    """Let the sustain window begin where the rate had become steady, if that is later than planned.
+
+    What was found is kept in `load`: seconds of warm-up, and how steady the sustain window was.
+    """
+    phases, load = seen.trial.phases, seen.trial.load
+    began, planned, last = phases["warm-up"].start, phases["sustain"].start, phases["sustain"].end
+    found = warm_up_end(completed_series(seen, Window(began, last)))
+    load["warm_up_found_s"] = None if found is None else found - began
+    if found is not None and found > planned:
+        phases["warm-up"], phases["sustain"] = Window(began, found), Window(found, last)
+    steady = steadiness(completed_series(seen, phases["sustain"]))
+    load["steadiness"] = steady.as_dict() if steady else None
+
+
+def _difference(after: int | None, before: int | None) -> int | None:
+    return None if after is None or before is None else after - before

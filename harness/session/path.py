@@ -1,0 +1,56 @@
+"""Frames at each point of the way through a device under test, so that lost ones are located."""
+
+from collections.abc import Mapping
+
+from harness.session.session import Session
+from stackcost.host.namespace import execute
+from stackcost.contracts.wiring import End
+
+Points = dict[str, int]
+"""Frames by point of the way: sent by the generator, entered the device, left it, arrived."""
+
+
+def count_frames(session: Session) -> dict[str, Points] | None:
+    """Frames until now by direction; None when no device stands between two ports.
+
+    Read it when nothing is on the way: before the load starts, and after its last flow has ended.
+    Sources: the generator's port counters (opackets, ipackets), the device's interfaces, and that
+    of a server on the kernel's stack behind it.
+    """
+    tested = session.bed.wiring.tested
+    if len(tested) != 2:
+        return None
+    near, far = (_interface_frames(end) for end in tested)
+    ports = session.client.stats()
+    clients, servers = (
+        {"rx": ports[number]["ipackets"], "tx": ports[number]["opackets"]} for number in "01"
+    )
+    if session.bed.wiring.server:
+        servers = _interface_frames(session.bed.wiring.ends[-1])
+    return {
+        "to servers": _points(clients["tx"], near["rx"], far["tx"], servers["rx"]),
+        "to clients": _points(servers["tx"], far["rx"], near["tx"], clients["rx"]),
+    }
+
+
+def frames_since(session: Session, before: Mapping[str, Points] | None) -> dict[str, Points] | None:
+    """The same since `before` was read."""
+    now = count_frames(session)
+    if now is None or before is None:
+        return None
+    return {
+        way: {point: number - before[way][point] for point, number in points.items()}
+        for way, points in now.items()
+    }
+
+
+def _points(sent: float, entered: int, left: int, arrived: float) -> Points:
+    return {"sent": int(sent), "entered": entered, "left": left, "arrived": int(arrived)}
+
+
+def _interface_frames(end: End) -> dict[str, int]:
+    """Frames received and sent by one interface (/proc/net/dev, columns 2 and 10)."""
+    lines = execute(end.namespace, ["cat", "/proc/net/dev"]).splitlines()
+    (line,) = (line for line in lines if line.strip().startswith(f"{end.interface}:"))
+    columns = line.partition(":")[2].split()
+    return {"rx": int(columns[1]), "tx": int(columns[9])}

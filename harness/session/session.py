@@ -1,0 +1,109 @@
+"""One server on a fresh test bed with a generator of ASTF profiles in front of it."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from stackcost.collect.cpu_account import Detail
+from stackcost.collect.engine import SCHEDULE_METHOD, Engine, engine_time
+from stackcost.collect.latency import Latency
+from stackcost.collect.sampler import Sampler
+from harness.session.progress import Progress
+from harness.experiment.schema import Experiment
+from harness.session.server_session import SAMPLE_INTERVAL_S, ServerSession, machine_collectors, standing_server
+from harness.session.task import tunables_of
+from stackcost.trex.client import TrexClient
+from stackcost.trex.generator import Generator
+from stackcost.trex.trex_config import TrexConfig
+from stackcost.host.namespace import spawner
+from stackcost.contracts.server import Server
+
+
+@dataclass(slots=True, kw_only=True)
+class Session(ServerSession):
+    """What trials of profiles are run on. `response_bytes`: as probed from the running server."""
+
+    generator: Generator
+    client: TrexClient
+    response_bytes: int
+
+    def check_parts(self) -> None:
+        """StackcostError naming the part that has ended or stands still: the generator, its client
+        or the server.
+        """
+        self.generator.check()
+        self.client.check()
+        ServerSession.check_parts(self)  # a class with slots has no zero-argument super()
+
+    def tunables(self) -> dict[str, Any]:
+        """Arguments of the suite's HTTP profiles."""
+        version = self.server.ip_version
+        return tunables_of(self.experiment.workload, self.response_bytes, version)
+
+    def describe(self) -> dict[str, Any]:
+        """What it runs on, for the manifest."""
+        return ServerSession.describe(self) | {"generator": self.generator.describe()}
+
+    def generator_report(self) -> dict[str, Any]:
+        """The generator's counters of this trial, and how it kept its schedule."""
+        traffic = self.client.stats()["traffic"]
+        schedule = None
+        if self.client.supports(SCHEDULE_METHOD):
+            schedule = self.client.call(SCHEDULE_METHOD, {"profile_id": "_"})
+        return {"client": _numbers(traffic["client"]), "schedule": schedule}
+
+
+@contextmanager
+def open_session(
+    kind: type[Server],
+    experiment: Experiment,
+    folder: Path,
+    where: str,
+    progress: Progress,
+    detail: Detail = Detail.SOFTIRQS,
+) -> Iterator[Session]:
+    """Test bed up, server up and healthy, its response probed, generator up; all undone on exit.
+
+    `folder` takes the configuration and logs of the server and the generator.
+    `detail`: how finely CPU time is booked.
+    """
+    with standing_server(kind, experiment, folder, where, progress) as standing:
+        bed, tuning, stack, server = standing
+        length = server.response_length()
+        progress.say(f"{where}: healthy, a response has {length:,} bytes; generator")
+        config = TrexConfig("generator", bed.wiring.ports, bed.cpus.load)
+        spawn = spawner(bed.load_namespace, bed.cpus.load)
+        with Generator(config, folder, spawn) as generator, TrexClient(spawn) as client:
+            client.connect()
+            client.reset()
+            bed.steer()
+            processes = server.processes()
+            collectors = [
+                *machine_collectors(bed.server_namespace, bed.cpus.server, processes, detail),
+                Engine("generator", client),
+                engine_time("generator", client, config.data_cpus),
+                Latency(client),
+                *server.own_collectors(),
+            ]
+            with Sampler(collectors, SAMPLE_INTERVAL_S, bed.cpus.load) as sampler:
+                yield Session(
+                    experiment=experiment,
+                    where=where,
+                    bed=bed,
+                    server=server,
+                    tuning=tuning,
+                    stack=stack,
+                    generator=generator,
+                    client=client,
+                    sampler=sampler,
+                    progress=progress,
+                    response_bytes=length,
+                    processes=processes,
+                    folder=folder,
+                )
+
+
+def _numbers(counters: Mapping[str, Any]) -> dict[str, float]:
+    return {name: n for name, n in counters.items() if isinstance(n, int | float)}

@@ -1,0 +1,79 @@
+"""What an experiment asks of a server."""
+
+from typing import Any
+
+from harness.experiment.profile_load import NO_PROFILE
+from harness.experiment.schema import Experiment, Workload
+from stackcost.trex.client import TrexClient
+from stackcost.contracts.wiring import CLIENT_PREFIX, SERVER_PREFIX, IpVersion
+from harness.tuning import tier_of
+from servers.astf_peer.request import first_request
+from stackcost.contracts.server import Server, Task
+
+TLS_PORT = 443
+
+
+def tunables_of(
+    workload: Workload, response_bytes: int, ip_version: IpVersion = 4
+) -> dict[str, Any]:
+    """Arguments of the suite's HTTP profiles; `response_bytes` counts headers and body."""
+    settings = {} if workload.tcp == "today" else {"tcp": workload.tcp}
+    return (
+        prefixes_of(ip_version)
+        | settings
+        | {
+            "request_bytes": workload.request_bytes,
+            "response_bytes": response_bytes,
+            "clients": workload.clients,
+            "servers": f"{workload.server}-{workload.server}",
+            "port": workload.port,
+        }
+    )
+
+
+def prefixes_of(ip_version: IpVersion) -> dict[str, str]:
+    """Arguments by which the suite's profiles are of this version."""
+    if ip_version == 4:
+        return {}
+    return {"client_prefix": CLIENT_PREFIX, "server_prefix": SERVER_PREFIX}
+
+
+def task_of(experiment: Experiment, kind: type[Server]) -> Task:
+    """What it is for a server of this kind; what tunes the kernel says nothing to one beside it."""
+    workload, nginx, http = experiment.workload, experiment.nginx, experiment.http
+    by_kernel = kind.kernel_stack or experiment.dut.server == "nginx"
+    if http:
+        shortest = min(http.files, key=lambda path: http.files[path])
+        return Task(
+            response_bytes=workload.response_bytes,
+            request=f"GET {shortest} HTTP/1.1\r\nHost: {workload.server}\r\n\r\n".encode(),
+            open_flows=http.most_connections,
+            workers=nginx.workers,
+            worker_connections=nginx.worker_connections,
+            tier=tier_of(nginx.tuning if kind.kernel_stack else "stock"),
+            profile=NO_PROFILE,
+            tunables={},
+            backlog=nginx.backlog,
+            files=http.files,
+            tls_port=TLS_PORT if http.tls else None,
+        )
+    return Task(
+        response_bytes=workload.response_bytes,
+        request=_request_of(experiment) if by_kernel else b"",
+        open_flows=max(experiment.memory.open_flows, default=0),
+        workers=nginx.workers,
+        worker_connections=nginx.worker_connections,
+        tier=tier_of(nginx.tuning if kind.kernel_stack else "stock"),
+        backlog=nginx.backlog,
+        profile=experiment.memory.profile,
+        tunables=tunables_of(workload, workload.response_bytes),
+        dut=experiment.dut,
+    )
+
+
+def _request_of(experiment: Experiment) -> bytes:
+    """The very request that the load will send: the response's length may depend on it."""
+    workload = experiment.workload
+    tunables = tunables_of(workload, workload.response_bytes)
+    with TrexClient() as client:
+        return first_request(client.profile_json(experiment.load.profile, tunables))

@@ -1,0 +1,102 @@
+"""Which systems under test there are: the suite's by name, and anybody's by the path of a file.
+
+Servers, and devices that stand between the generator's ports.
+"""
+
+import importlib
+import importlib.util
+import inspect
+import traceback
+from functools import cache
+from pathlib import Path
+
+from stackcost.contracts.errors import StackcostError
+from stackcost.contracts.server import Server
+
+SUFFIX = ".py"
+DEVICES = {
+    "dut/wire": ("duts.wire", "Wire"),
+    "dut/forwarding": ("duts.forwarding", "Forwarding"),
+    "dut/nftables": ("duts.nftables", "Nftables"),
+    "dut/nat44": ("duts.nat44", "Nat44"),
+    "dut/nat64": ("duts.nat64", "Nat64"),
+    "dut/connection_limit": ("duts.connection_limit", "ConnectionLimit"),
+    "dut/bridge": ("duts.bridge", "Bridge"),
+}
+SHIPPED = {
+    "nginx/kernel": ("servers.nginx_kernel", "NginxKernel"),
+    "haproxy/kernel": ("servers.haproxy", "HAProxyFarm"),
+    "nginx-cache/kernel": ("servers.nginx_cache", "NginxCache"),
+    "astf-peer": ("servers.astf_peer", "AstfPeer"),
+    **DEVICES,
+}
+
+
+def server_name(entry: str) -> str:
+    """What a server is called in results: its name, or that of its file."""
+    return Path(entry).stem if entry.endswith(SUFFIX) else entry
+
+
+def check_entry(entry: str) -> None:
+    """StackcostError unless it can name a server; a file is not looked for yet."""
+    if entry not in SHIPPED and not entry.endswith(SUFFIX):
+        raise StackcostError(
+            f"there is no server {entry!r}",
+            f"one of {', '.join(SHIPPED)}, or a file of your own, such as ./haproxy.py",
+        )
+
+
+def server_class(entry: str) -> type[Server]:
+    """The class of a server that an experiment names.
+
+    A file is Python with one class that is a `stackcost.contracts.server.Server`. StackcostError when there is
+    no such server, or its file fails, with the file's own line.
+    """
+    check_entry(entry)
+    if entry in SHIPPED:
+        module, name = SHIPPED[entry]
+        found: type[Server] = getattr(importlib.import_module(module), name)
+        return found
+    return _class_in(Path(entry).resolve())
+
+
+@cache
+def _class_in(path: Path) -> type[Server]:
+    if not path.is_file():
+        raise StackcostError(f"there is no file {path}", "docs/adding-a-server.md shows one")
+    name = f"stackcost_server_{path.stem}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None and spec.loader is not None  # as its name ends in .py
+    module = importlib.util.module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        raise StackcostError(f"{path}{_line_in(path, error)}: {error!r}") from error
+    found = [
+        each
+        for each in vars(module).values()
+        if inspect.isclass(each) and issubclass(each, Server) and each.__module__ == name
+    ]
+    if len(found) != 1:
+        said = ", ".join(each.__name__ for each in found) or "none"
+        raise StackcostError(
+            f"{path} has to have one class of a server, it has {said}",
+            "derive it from servers.program.HttpProgram or stackcost.contracts.server.Server",
+        )
+    if missing := sorted(getattr(found[0], "__abstractmethods__", ())):
+        raise StackcostError(
+            f"{path}: {found[0].__name__} lacks {', '.join(missing)}",
+            "stackcost/contracts/server.py says what each does",
+        )
+    found[0].name = path.stem
+    return found[0]
+
+
+def _line_in(path: Path, error: Exception) -> str:
+    """line N, where the file itself was last in the error's way."""
+    if isinstance(error, SyntaxError):
+        return f" line {error.lineno}"
+    lines = [
+        at.lineno for at in traceback.extract_tb(error.__traceback__) if at.filename == str(path)
+    ]
+    return f" line {lines[-1]}" if lines else ""

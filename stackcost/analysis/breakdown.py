@@ -1,0 +1,68 @@
+"""What the time of the server's cores went to, finer than by kind: vectors, threads, cycles.
+
+All per completed connection of the sustain window. The parts overlap with the kinds of
+`stackcost.analysis.cpu` and explain them; they are not added to them.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Collection
+
+from stackcost.analysis.core_time import Cost
+from stackcost.analysis.cpu import at_own_speed, per_connection
+from stackcost.analysis.flows import completed_in
+from stackcost.analysis.readings import Readings
+
+# Kernel threads carry a number at their end: napi/sc-server0-8193, ksoftirqd/1, kworker/1:2-mm.
+NUMBERED = re.compile(r"^(napi/.*?)-\d*$|^(ksoftirqd|migration|rcu\w*|kworker)/.*$")
+SHOWN_US = 0.1  # what took less per connection is summed up as "others"
+HARDWARE = ("cycles", "instructions")
+
+
+def softirq_cost(seen: Readings, cpus: Collection[int], phase: str = "sustain") -> Cost:
+    """Microseconds of the server's cores per connection by softirq vector, such as NET_RX."""
+    found: dict[str, float] = defaultdict(float)
+    for cpu in cpus:
+        for vector, spent in seen.by_label("softirq.time", phase, "vector", cpu=str(cpu)).items():
+            found[vector] += spent
+    costs = per_connection(seen, {vector: s for vector, s in found.items() if s > 0}, phase)
+    return at_own_speed(seen, cpus, phase, costs, "softirq")
+
+
+def thread_cost(seen: Readings, cpus: Collection[int], phase: str = "sustain") -> Cost:
+    """Microseconds of the server's cores per connection by the name of the thread that took them.
+
+    The server's workers, the kernel's threads (ksoftirqd, napi/...), and every other program;
+    softirqs and interrupts on top of a thread are not in it.
+    """
+    found: dict[str, float] = defaultdict(float)
+    for cpu in cpus:
+        for command, spent in seen.by_label("task.time", phase, "command", cpu=str(cpu)).items():
+            found[_family(command)] += spent
+    costs = at_own_speed(seen, cpus, phase, per_connection(seen, found, phase), "task")
+    small = [name for name, cost in costs.items() if cost is not None and cost < SHOWN_US]
+    others = sum(costs.pop(name) or 0.0 for name in small)
+    ordered = dict(sorted(costs.items(), key=lambda item: item[1] or 0.0, reverse=True))
+    return ordered | ({"others": others} if small else {})
+
+
+def hardware_cost(seen: Readings, cpus: Collection[int], phase: str = "sustain") -> Cost:
+    """Cycles and instructions of the server's cores per connection, in user and in kernel mode.
+
+    Counts, not microseconds; a polling peer's hold those of polling in vain. None when not read.
+    """
+    connections = completed_in(seen, phase)
+    costs: Cost = {}
+    for event in HARDWARE:
+        for mode in ("user", "kernel"):
+            counts = [seen.growth(f"cpu.{event}", phase, cpu=str(cpu), mode=mode) for cpu in cpus]
+            known = [count for count in counts if count is not None]
+            whole = sum(known) / connections if connections and len(known) == len(counts) else None
+            costs[f"{event}, {mode}"] = whole
+    return costs
+
+
+def _family(command: str) -> str:
+    """A thread's name without the number by which the kernel tells its like apart."""
+    found = NUMBERED.match(command)
+    return next(name for name in found.groups() if name) if found else command

@@ -1,0 +1,239 @@
+"""What gave way first, from the readings of a trial that lost part of its load.
+
+Every sign that is found is evidence; the first in the order below is the cause. A limit that was
+reached comes before a core without time, as a server at a limit may also be busy; and a queue that
+overflows comes after it, as queues overflow when nobody has time to empty them. Last comes what
+disturbed the trial: it makes a limit come earlier.
+"""
+
+from collections.abc import Collection, Iterator, Sequence
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from stackcost.analysis import core_time, flows
+from stackcost.analysis.checks import FOREIGN_LIMIT, generator_limits, is_hold, late_starts
+from stackcost.analysis.device import lost_frames
+from stackcost.analysis.readings import Readings
+
+REACHED = 0.98  # of a limit
+SATURATED = 0.95  # of a core's time
+POLL_THREAD = core_time.POLL_THREAD
+
+Cause = Literal[
+    "generator",
+    "open files",
+    "server's own limit",
+    "connection tracking",
+    "client ports",
+    "memory",
+    "core",
+    "packet queue",
+    "accept queue",
+    "SYN queue",
+    "in the device",
+    "before the device",
+    "behind the device",
+    "on the way",
+    "other programs",
+    "unknown",
+]
+
+
+class Evidence(BaseModel):
+    """One sign: of which cause, and in words with its figures."""
+
+    model_config = ConfigDict(frozen=True)
+
+    cause: Cause
+    words: str
+
+
+class GaveWay(BaseModel):
+    """The answer: `cause`, the trial it was seen in, a sentence, and all signs in order.
+
+    `disturbed`: what the generator or the machine did to that trial.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    cause: Cause
+    trial: int
+    sentence: str
+    evidence: list[Evidence]
+    disturbed: list[str]
+
+
+def what_gave_way(
+    seen: Readings, server_cpus: Collection[int], disturbed: Sequence[str] = ()
+) -> GaveWay:
+    """Read the signs of a trial that lost something."""
+    signs = list(_signs(seen, server_cpus))
+    if not signs:
+        words = "nothing that is measured here was at its limit"
+        signs = [Evidence(cause="unknown", words=words)]
+    sentence = signs[0].words + "".join(f"; {sign.words}" for sign in signs[1:])
+    return GaveWay(
+        cause=signs[0].cause,
+        trial=seen.trial.number,
+        sentence=sentence,
+        evidence=signs,
+        disturbed=list(disturbed),
+    )
+
+
+def _signs(seen: Readings, server_cpus: Collection[int]) -> Iterator[Evidence]:
+    for found in generator_limits(seen):
+        yield Evidence(cause="generator", words=f"the generator was the limit: {found}")
+    yield from _limits(seen)
+    yield from _memory(seen)
+    saturated = list(_cores(seen, server_cpus))
+    yield from saturated
+    queues = list(_queues(seen))
+    yield from queues
+    located = list(_lost_frames(seen))
+    yield from located
+    if not saturated and not queues and not located:
+        yield from _lost_on_the_way(seen)
+    yield from _disturbances(seen, server_cpus)
+
+
+def _lost_frames(seen: Readings) -> Iterator[Evidence]:
+    """Where a device under test stands between the ports: where frames of the trial were lost."""
+    lost = lost_frames(seen.trial)
+    if lost is None:
+        return
+    if lost.inside:
+        yield Evidence(cause="in the device", words=f"{lost.inside:,} frames ended in the device")
+    if lost.before:
+        words = f"{lost.before:,} frames of the generator did not reach the device"
+        yield Evidence(cause="before the device", words=words)
+    if lost.after:
+        words = f"{lost.after:,} frames of the device did not reach the generator"
+        yield Evidence(cause="behind the device", words=words)
+
+
+def _lost_on_the_way(seen: Readings) -> Iterator[Evidence]:
+    attempted, connected, again = (
+        flows.client_counter(seen.trial, name)
+        for name in ("tcps_connattempt", "tcps_connects", "tcps_rexmttimeo_syn")
+    )
+    if attempted > connected or again:
+        words = (
+            f"{attempted - connected:,} SYNs were not answered and {again:,} sent again, while the "
+            "server shows no sign of having dropped any: something on the way to it did"
+        )
+        yield Evidence(cause="on the way", words=words)
+
+
+def _disturbances(seen: Readings, server_cpus: Collection[int]) -> Iterator[Evidence]:
+    """They come last: they make any limit come earlier, and are none themselves."""
+    foreign = core_time.foreign_share(seen, server_cpus, _busy_phase(seen))
+    if foreign is not None and foreign > FOREIGN_LIMIT:
+        words = f"other programs took {foreign:.0%} of the server's cores"
+        yield Evidence(cause="other programs", words=words)
+    for found in late_starts(seen):
+        yield Evidence(cause="generator", words=found)
+
+
+def _limits(seen: Readings) -> Iterator[Evidence]:
+    limits = seen.trial.load.get("limits") or {}
+    for role, files in (limits.get("open_files") or {}).items():
+        if files["now"] >= REACHED * files["limit"]:
+            words = f"open files of {role}: {files['now']:,} of {files['limit']:,} allowed"
+            yield Evidence(cause="open files", words=words)
+    for reason, number in (limits.get("refused") or {}).items():
+        if number:
+            words = f"the server refused {number:,} connections for want of {reason}"
+            yield Evidence(cause="server's own limit", words=words)
+    most = limits.get("tracked_connections_limit")
+    tracked = [s.value for s in seen.samples("conntrack.entries") if s.value is not None]
+    if most and tracked and max(tracked) >= REACHED * most:
+        words = f"netfilter tracked {max(tracked):,.0f} connections of {most:,} allowed"
+        yield Evidence(cause="connection tracking", words=words)
+    without_port = flows.client_counter(seen.trial, "err_c_tuple_err")
+    if without_port:
+        words = f"{without_port:,} connections found no free client port"
+        yield Evidence(cause="client ports", words=words)
+
+
+def _memory(seen: Readings) -> Iterator[Evidence]:
+    for counter, what in (
+        ("TcpExtTCPMemoryPressures", "TCP came under memory pressure (net.ipv4.tcp_mem) {} times"),
+        ("TcpExtTCPAbortOnMemory", "TCP aborted {} connections for want of memory"),
+    ):
+        if number := _tcp(seen, counter):
+            yield Evidence(cause="memory", words=what.format(f"{number:,}"))
+
+
+def _cores(seen: Readings, server_cpus: Collection[int]) -> Iterator[Evidence]:
+    """Cores without time left; what other programs took of them is not the server's doing.
+
+    A search does not book softirqs exactly, so these shares are the kernel's own (/proc/stat).
+    """
+    phase = _busy_phase(seen)
+    length = seen.trial.phases[phase].length
+    foreign = core_time.foreign_share(seen, server_cpus, phase) or 0.0
+    for core in server_cpus:
+        whole = seen.growth("engine.time", phase, engine="peer", cpu=str(core))
+        idle, softirq = (
+            seen.growth("cpu.time", phase, cpu=str(core), kind=kind) for kind in ("idle", "softirq")
+        )
+        if whole:
+            busy = (seen.growth("engine.busy_time", phase, cpu=str(core)) or 0.0) / whole
+            what = f"the peer had work in {busy:.0%} of its time"
+        elif idle is not None:
+            busy = 1 - idle / length
+            what = f"{busy:.0%} busy ({_shares(seen, core, phase, (softirq or 0.0) / length)})"
+        else:
+            continue
+        if busy - (0.0 if whole else foreign) > SATURATED:
+            yield Evidence(cause="core", words=f"core {core} was saturated: {what}")
+
+
+def _busy_phase(seen: Readings) -> str:
+    """The phase in which a trial asks most of the server."""
+    return "opening" if is_hold(seen.trial) else "sustain"
+
+
+def _shares(seen: Readings, core: int, phase: str, softirq: float) -> str:
+    """What a core's time went to: polls and the two busiest programs, with the softirqs on top of
+    them, and how much softirqs were in all.
+    """
+    length = seen.trial.phases[phase].length
+    tasks = seen.by_label("task.time", phase, "command", cpu=str(core))
+    polls = core_time.poll_seconds(seen, (core,), phase) / length
+    programs = {n: s / length for n, s in tasks.items() if not n.startswith(POLL_THREAD)}
+    parts = [f"NAPI threads {polls:.0%}"] if polls else []
+    busiest = sorted(programs.items(), key=lambda program: -program[1])[:2]
+    parts += [f"{name} {share:.0%}" for name, share in busiest if share > 0.01]
+    parts = parts or ["no program"]
+    return f"{', '.join(parts)}; in all of it softirq {softirq:.0%} by the kernel's ticks"
+
+
+def _queues(seen: Readings) -> Iterator[Evidence]:
+    dropped = _grown(seen, "softnet.dropped")
+    if dropped:
+        words = f"{dropped:,} packets dropped from a full backlog (net.core.netdev_max_backlog)"
+        yield Evidence(cause="packet queue", words=words)
+    limits = seen.trial.load.get("limits") or {}
+    overflowed = _tcp(seen, "TcpExtListenOverflows")
+    if overflowed:
+        queue = limits.get("accept_queue")
+        room = f" (it has room for {queue['limit']:,})" if queue else ""
+        words = f"the accept queue overflowed {overflowed:,} times{room}"
+        yield Evidence(cause="accept queue", words=words)
+    full = _tcp(seen, "TcpExtTCPReqQFullDrop") + _tcp(seen, "TcpExtTCPReqQFullDoCookies")
+    if full:
+        words = f"the queue of half-open connections was full {full:,} times"
+        yield Evidence(cause="SYN queue", words=words)
+
+
+def _tcp(seen: Readings, counter: str) -> int:
+    return _grown(seen, "tcp.counter", counter=counter)
+
+
+def _grown(seen: Readings, metric: str, **labels: str) -> int:
+    """Growth over the whole trial."""
+    parts = (seen.growth(metric, phase, **labels) or 0.0 for phase in seen.trial.phases)
+    return round(sum(parts))

@@ -1,0 +1,56 @@
+"""Whether the same ceiling, found several times, is the same."""
+
+from collections.abc import Sequence
+from statistics import median
+
+from stackcost.analysis.spread import spread
+from stackcost.analysis.ceiling.summary import Ceiling, Rate, Repeated
+
+WANTED = 0.03  # highest less lowest of several searches, as a share of their median
+Search = tuple[Ceiling, Rate]
+
+
+def repeatability(ceilings: Sequence[Ceiling]) -> list[Repeated]:
+    """One entry for each rate of each ceiling that was found more than once."""
+    searches: dict[tuple[str, str, str], list[Search]] = {}
+    for ceiling in ceilings:
+        for rate in ceiling.rates:
+            if ceiling.complete and rate.value is not None:
+                key = (ceiling.server, ceiling.of, rate.name)
+                searches.setdefault(key, []).append((ceiling, rate))
+    return [_repeated(found) for found in searches.values() if len(found) > 1]
+
+
+def _repeated(found: Sequence[Search]) -> Repeated:
+    ceiling, rate = found[0]
+    values = [each.value for _, each in found if each.value is not None]
+    share = (max(values) - min(values)) / median(values)
+    text = (
+        f"{rate.name} of {ceiling.server}, {ceiling.unit}, found {len(values)} times: within "
+        f"{share:.1%} of {median(values):,.0f}"
+    )
+    if share > WANTED:
+        text += f", which is more than {WANTED:.0%}: this machine is too noisy for that"
+        text += _noise([each for each, _ in found])
+    return Repeated(
+        server=ceiling.server,
+        of=ceiling.of,
+        rate=rate.name,
+        values=spread(values, ceiling.unit),
+        range_share=share,
+        wanted_share=WANTED,
+        sentence=text,
+    )
+
+
+def _noise(ceilings: Sequence[Ceiling]) -> str:
+    """How many trials were disturbed, and by what the worst of them."""
+    rows = [row for ceiling in ceilings for row in ceiling.trace]
+    disturbed = [row for row in rows if row.disturbed]
+    if not disturbed:
+        return ", though no trial shows by what"
+    worst = max(disturbed, key=lambda row: len(row.disturbed))
+    return (
+        f" ({len(disturbed)} of {len(rows)} trials were disturbed, such as trial {worst.number}: "
+        f"{'; '.join(worst.disturbed)})"
+    )

@@ -1,0 +1,98 @@
+"""The trials of a search as they are stored, and the search done again over them.
+
+A search is deterministic, so going through its stored trials gives the same bounds again; of a
+search that was cut short, those known until then.
+"""
+
+from collections.abc import Iterable, Sequence
+from itertools import groupby
+from math import isclose
+from typing import Any, NamedTuple
+
+from stackcost.contracts.model import Trial
+from stackcost.analysis.ceiling.controller import HOPELESS, Counted, Outcome, OutOfTrials, search
+from stackcost.analysis.ceiling.settings import Of, Settings
+
+
+class Key(NamedTuple):
+    """Which search a trial belongs to; `round` counts searches for the same thing from 1."""
+
+    server: str
+    of: Of
+    round: int
+
+
+def record_of(trial: Trial) -> dict[str, Any]:
+    """What the search wrote down of a trial."""
+    return dict(trial.load["ceiling"])
+
+
+def key_of(trial: Trial) -> Key:
+    """The search of a trial."""
+    return Key(trial.server, record_of(trial)["of"], int(trial.load["round"]))
+
+
+def is_twin(trial: Trial) -> bool:
+    """Whether it was offered to the twin, after the search that it belongs to."""
+    return bool(record_of(trial)["twin"])
+
+
+def is_over(trial: Trial) -> bool:
+    """Whether it came to its end, so that its loss was counted."""
+    return "lost" in record_of(trial)
+
+
+def counted(trial: Trial) -> Counted:
+    """Its loss, as counted when it ran."""
+    return Counted(int(record_of(trial)["intended"]), int(record_of(trial)["lost"]))
+
+
+def needs_repeat(trial: Trial) -> bool:
+    """It lost something, and the generator or the machine may have been the reason.
+
+    Of a trial that lost a tenth and more a repeat would say nothing else.
+    """
+    return bool(record_of(trial)["disturbed"]) and 0 < counted(trial).loss_ratio < HOPELESS
+
+
+def decisive(attempts: Sequence[Trial]) -> Trial:
+    """The one of a trial and its repeats that counts.
+
+    The last, unless that was disturbed as well: then the one with the least loss, as a disturbance
+    only ever adds to it.
+    """
+    last = attempts[-1]
+    return min(attempts, key=lambda t: counted(t).loss_ratio) if needs_repeat(last) else last
+
+
+def attempts_of(trials: Iterable[Trial]) -> list[list[Trial]]:
+    """The trials of one search in order, each with its repeats; without those cut short."""
+    over = [trial for trial in trials if is_over(trial) and not is_twin(trial)]
+    grouped: list[list[Trial]] = []
+    for trial in over:
+        if record_of(trial)["repeat"] and grouped:
+            grouped[-1].append(trial)
+        else:
+            grouped.append([trial])
+    return grouped
+
+
+def search_again(trials: Iterable[Trial], settings: Settings) -> Outcome:
+    """The outcome of one search from its stored trials, up to the first that is missing."""
+    left = iter(attempts_of(trials))
+
+    def measure(load: float, _duration: float) -> Counted:
+        attempts = next(left, None)
+        if attempts is None or not isclose(record_of(attempts[0])["load"], load):
+            raise OutOfTrials
+        return counted(decisive(attempts))
+
+    return search(settings, measure)
+
+
+def by_search(trials: Iterable[Trial]) -> dict[Key, list[Trial]]:
+    """All trials of a run by the search they belong to, in the order of the searches."""
+    ordered: dict[Key, list[Trial]] = {}
+    for key, part in groupby(trials, key_of):
+        ordered.setdefault(key, []).extend(part)
+    return ordered

@@ -1,0 +1,164 @@
+"""From the stored trials of searches to the summary of their ceilings."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from stackcost.analysis.checks import main_phase
+from stackcost.analysis.core_time import engine_busy_share
+from stackcost.analysis.head import State
+from stackcost.analysis.readings import Readings
+from stackcost.contracts.model import Trial
+from stackcost.analysis.ceiling.controller import Outcome
+from stackcost.analysis.ceiling.gave_way import GaveWay, what_gave_way
+from stackcost.analysis.ceiling.repeated import repeatability
+from stackcost.analysis.ceiling.sentences import ceiling_sentence, twin_sentence
+from stackcost.analysis.ceiling.settings import UNITS, Of, Settings
+from stackcost.analysis.ceiling.stored import Key, attempts_of, by_search, counted, decisive, is_twin, record_of, search_again
+from stackcost.analysis.ceiling.summary import Ceiling, CeilingSummary, Rate, TraceRow, Twin, TwinTrial
+
+DEFINITIONS = {
+    "NDR": "no drop rate: the highest load of which trials lost nothing",
+    "PDR": "partial drop rate: the highest load of which trials lost 0.5 % at most",
+    "connections/s": "lost are connections that failed, of which a SYN had to be sent again, or "
+    "that had not ended 20 ms (and the client's TIME_WAIT) after the last one was due",
+    "open flows": "lost are flows that are not open, or not fully answered, at the end of the hold",
+    "requests/s": "lost are requests not answered 50 ms after the last connection was due, and "
+    "connections of which a SYN had to be sent again",
+}
+
+
+def summarise_ceilings(
+    trials: Sequence[Trial],
+    run: str,
+    plan: Mapping[str, Any],
+    state: State,
+    machine: Mapping[str, Any],
+) -> CeilingSummary:
+    """The answer of a run; `plan` is the manifest's `experiment`."""
+    settings: dict[Of, Settings] = {
+        of: Settings.model_validate(stored) for of, stored in plan["ceiling"]["settings"].items()
+    }
+    ceilings = [
+        _ceiling(key, part, settings[key.of], plan["cores"]["server"])
+        for key, part in by_search(trials).items()
+    ]
+    return CeilingSummary(
+        run=run,
+        title=plan["title"],
+        state=state,
+        machine=dict(machine),
+        ceilings=ceilings,
+        repeated=repeatability(ceilings),
+        definitions=DEFINITIONS,
+    )
+
+
+def _ceiling(
+    key: Key, trials: Sequence[Trial], settings: Settings, server_cpus: Sequence[int]
+) -> Ceiling:
+    outcome = search_again(trials, settings)
+    gave_way = _gave_way(trials, outcome, server_cpus)
+    rates = [
+        Rate(
+            name=goal.name,
+            loss_ratio=goal.loss_ratio,
+            value=bounds.throughput,
+            lower=bounds.lower,
+            upper=bounds.upper,
+        )
+        for goal, bounds in outcome.bounds.items()
+    ]
+    twin = _twin(trials, key.of)
+    at_least = _why_at_least(rates, outcome.complete, gave_way, twin, settings)
+    ends = [window for trial in trials for window in trial.phases.values()]
+    return Ceiling(
+        server=key.server,
+        of=key.of,
+        unit=UNITS[key.of],
+        round=key.round,
+        complete=outcome.complete,
+        settings=settings,
+        rates=rates,
+        at_least=at_least,
+        gave_way=gave_way,
+        twin=twin,
+        sentence=ceiling_sentence(
+            key.server, UNITS[key.of], rates, outcome.complete, at_least, gave_way
+        ),
+        seconds=max(w.end for w in ends) - min(w.start for w in ends) if ends else 0.0,
+        trace=[row for attempts in attempts_of(trials) for row in _rows(attempts)],
+    )
+
+
+def _gave_way(
+    trials: Sequence[Trial], outcome: Outcome, server_cpus: Sequence[int]
+) -> GaveWay | None:
+    """From the lowest load above the no drop rate that lost something; None when none did."""
+    uppers = [bounds.upper for bounds in outcome.bounds.values() if bounds.upper is not None]
+    lossy = [
+        trial
+        for attempts in attempts_of(trials)
+        if counted(trial := decisive(attempts)).lost
+        and record_of(trial)["load"] >= min(uppers, default=0.0)
+    ]
+    if not lossy:
+        return None
+    first = min(lossy, key=lambda trial: (record_of(trial)["load"], -counted(trial).loss_ratio))
+    return what_gave_way(Readings(first), server_cpus, record_of(first)["disturbed"])
+
+
+def _twin(trials: Sequence[Trial], of: Of) -> Twin | None:
+    offered = [trial for trial in trials if is_twin(trial) and "lost" in record_of(trial)]
+    if not offered:
+        return None
+    rows = [
+        TwinTrial(
+            number=trial.number,
+            load=record_of(trial)["load"],
+            loss_ratio=counted(trial).loss_ratio,
+            generator_busy=engine_busy_share(Readings(trial), "generator", main_phase(trial)),
+        )
+        for trial in offered
+    ]
+    carried = max((row.load for row in rows if not row.loss_ratio), default=None)
+    return Twin(carried=carried, trials=rows, sentence=twin_sentence(carried, rows, UNITS[of]))
+
+
+def _why_at_least(
+    rates: Sequence[Rate],
+    complete: bool,
+    gave_way: GaveWay | None,
+    twin: Twin | None,
+    settings: Settings,
+) -> str:
+    """Why the server may hold more than was found; empty when it cannot."""
+    if complete and rates[0].lower is not None and rates[0].upper is None:
+        return f"no more than {settings.most_load:,.0f} was to be offered"
+    if gave_way and gave_way.cause == "generator":
+        return "the generator was the limit"
+    upper = rates[0].upper
+    if twin and upper and (twin.carried is None or twin.carried < upper):
+        return "the twin lost some of the same load, so the generator or the wire was the limit"
+    if gave_way and gave_way.disturbed:
+        return f"trial {gave_way.trial} was disturbed: {'; '.join(gave_way.disturbed)}"
+    return ""
+
+
+def _rows(attempts: Sequence[Trial]) -> list[TraceRow]:
+    chosen = decisive(attempts)
+    return [
+        TraceRow(
+            number=trial.number,
+            load=record_of(trial)["load"],
+            duration_s=record_of(trial)["duration_s"],
+            intended=counted(trial).intended,
+            lost=counted(trial).lost,
+            loss_ratio=counted(trial).loss_ratio,
+            lost_by=record_of(trial)["lost_by"],
+            repeat=record_of(trial)["repeat"],
+            decisive=trial is chosen,
+            disturbed=record_of(trial)["disturbed"],
+            flags=trial.flags,
+        )
+        for trial in attempts
+    ]

@@ -1,0 +1,117 @@
+"""The ceilings of a run as data: what its `summary.json` holds.
+
+Its JSON schema is `CeilingSummary.model_json_schema()`, in docs/schema/ceiling.schema.json.
+"""
+
+from typing import Literal
+
+from pydantic import Field
+
+from stackcost.analysis.head import Head, Part
+from stackcost.analysis.spread import Spread
+from stackcost.analysis.ceiling.gave_way import GaveWay
+from stackcost.analysis.ceiling.settings import Of, Settings
+
+FORMAT = "stackcost-ceiling/1"
+
+
+class Rate(Part):
+    """One goal's result; loads in the unit of the ceiling.
+
+    `value`: the rate to quote, MLRsearch's conditional throughput: what is not lost of the load
+    `lower`, which meets the goal; None when no load did. `upper`: the lowest load that does not
+    meet it; None when every load did.
+    """
+
+    name: Literal["NDR", "PDR"]
+    loss_ratio: float
+    value: float | None
+    lower: float | None
+    upper: float | None
+
+
+class TwinTrial(Part):
+    """A trial of the twin: the load that was offered, and what was lost of it."""
+
+    number: int
+    load: float
+    loss_ratio: float
+    generator_busy: float | None
+
+
+class Twin(Part):
+    """What the same generator carried over the same wire to a peer that does no server's work.
+
+    `carried`: the highest load of which the twin lost nothing; None when it lost some of each.
+    """
+
+    carried: float | None
+    trials: list[TwinTrial]
+    sentence: str
+
+
+class TraceRow(Part):
+    """One trial of a search, kept whatever it showed; loads in the unit of the ceiling.
+
+    `repeat`: 0, or which repeat of the trial before it this is; `decisive`: whether it is the one
+    that the search went on with. `disturbed`: why it was repeated, if it lost something.
+    """
+
+    number: int
+    load: float
+    duration_s: float
+    intended: int
+    lost: int
+    loss_ratio: float
+    lost_by: dict[str, int]
+    repeat: int
+    decisive: bool
+    disturbed: list[str]
+    flags: list[str]
+
+
+class Ceiling(Part):
+    """One search. `round`: which search for the same thing it is, from 1.
+
+    `at_least`: why the true ceiling may be higher; empty when it may not. `sentence` says all of
+    it. `complete`: False for a search that was cut short; its bounds are those known until then.
+    """
+
+    server: str
+    of: Of
+    unit: str
+    round: int
+    complete: bool
+    settings: Settings
+    rates: list[Rate]
+    at_least: str
+    gave_way: GaveWay | None
+    twin: Twin | None
+    sentence: str
+    seconds: float
+    trace: list[TraceRow]
+
+
+class Repeated(Part):
+    """The same ceiling found several times.
+
+    `range_share`: highest less lowest, as a share of the median. `wanted_share`: what that should
+    stay within; `sentence` says whether it does, and what disturbed the searches if it does not.
+    """
+
+    server: str
+    of: Of
+    rate: Literal["NDR", "PDR"]
+    values: Spread
+    range_share: float
+    wanted_share: float
+    sentence: str
+
+
+class CeilingSummary(Head):
+    """One run of searches."""
+
+    format: str = FORMAT
+    ceilings: list[Ceiling]
+    repeated: list[Repeated]
+    definitions: dict[str, str] = Field(default_factory=dict)

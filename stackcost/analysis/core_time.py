@@ -1,0 +1,192 @@
+"""Seconds that the parts of a test bed took on its cores in a phase of a trial, and as shares.
+
+For a server on the kernel stack: the exact time of its own processes, divided into user and system
+by the ratio of the kernel's account of these processes; the kernel threads that poll its interface
+on its cores, as system time; and all softirq and interrupt time of its cores, exactly. For a peer
+that polls: the time of loop iterations that did work; iterations that found nothing to do are idle
+and left out.
+"""
+
+from collections.abc import Collection
+
+from stackcost.analysis.flows import shares_cores
+from stackcost.analysis.readings import Readings
+from stackcost.analysis.cpu_time import CpuSeconds, cpu_seconds, seconds_by_process
+from stackcost.contracts.model import Sample
+
+POLL_THREAD = "napi/"  # what the kernel names threads that poll an interface
+SOFTIRQ_THREAD = "ksoftirqd/"  # and those that run softirqs when there are many
+POLL_ROLE = "receive-poll"  # what a server that lists them among its processes calls them
+Cost = dict[str, float | None]
+
+
+def kernel_seconds(seen: Readings, cpus: Collection[int], phase: str = "sustain") -> Cost:
+    """Seconds that a server on the kernel's stack took on its cores, None for an unknown kind.
+
+    What other programs took there is not the server's: `foreign_share`. On cores that clients
+    share, what the kernel does for either side cannot be told apart: "system" is of the server's
+    processes alone, and interrupts of both kinds are unknown.
+    """
+    shared = shares_cores(seen.trial)
+    cores = [core_seconds(seen, cpu, phase) for cpu in cpus]
+    task = _process_seconds(seen, cpus, phase)
+    share = _user_share(seen, cpus, phase)
+    return {
+        "user": None if task is None or share is None else task * share,
+        "system": None
+        if task is None or share is None
+        else task * (1 - share) + (0.0 if shared else poll_seconds(seen, cpus, phase)),
+        "irq": None if shared else sum_of([core.irq if core else None for core in cores]),
+        "softirq": None if shared else sum_of([core.softirq if core else None for core in cores]),
+    }
+
+
+def _user_share(seen: Readings, cpus: Collection[int], phase: str) -> float | None:
+    """Share of user mode in the time of the server's processes.
+
+    Exact where tasks were split at system calls, else by the kernel's account of these processes.
+    """
+    user, system = (_process_seconds(seen, cpus, phase, kind=kind) for kind in ("user", "system"))
+    if user is None and system is None:
+        user, system = (
+            seen.growth("process.cpu_time", phase, kind=kind) for kind in ("user", "system")
+        )
+    if user is None or system is None:
+        return None
+    return user / (user + system) if user + system else 0.0
+
+
+def foreign_share(seen: Readings, cpus: Collection[int], phase: str = "sustain") -> float | None:
+    """Share (0 to 1) of the server's cores that programs other than the server took.
+
+    Not of others are the kernel's threads for packets and softirqs and, on shared cores, clients,
+    what stands behind the server, and the harness.
+    """
+    if _process_seconds(seen, cpus, phase) is None:
+        return None
+    window = seen.trial.phases[phase]
+    known = {sample.labels["process"] for sample in seen.samples("process.cpu_time")}
+    known |= set(map(str, seen.trial.load.get("of_the_bed", ())))
+    samples = seen.samples("task.time")
+    foreign = sum(
+        spent
+        for cpu in cpus
+        for (process, command), spent in seconds_by_process(samples, window, cpu).items()
+        if str(process) not in known and not command.startswith((POLL_THREAD, SOFTIRQ_THREAD))
+    )
+    return foreign / (window.length * len(cpus))
+
+
+def own_series(seen: Readings, cpus: Collection[int]) -> dict[str, list[list[Sample]]]:
+    """The counters of what the server's side took: "busy" and "sending" of a polling peer, and
+    "task", "irq" and "softirq" of some cores that are not shared. Kinds that were not read often
+    enough lack.
+    """
+    found = {
+        # A TRex tells of whole seconds, which say nothing of a slice.
+        "busy": [
+            series
+            for series in seen.series("engine.busy_time", engine="peer")
+            if not series[0].source.startswith("TRex")
+        ],
+        "sending": seen.series("engine.sending_time", engine="peer"),
+    }
+    if not shares_cores(seen.trial):
+        own = _own_processes(seen)
+        for kind in ("irq", "softirq"):
+            found[kind] = [
+                series
+                for cpu in cpus
+                for series in seen.series("cpu.exact_time", cpu=str(cpu), kind=kind)
+            ]
+        found["task"] = [
+            series
+            for cpu in cpus
+            for series in seen.series("task.time", cpu=str(cpu))
+            if series[0].labels["process"] in own
+            or series[0].labels["command"].startswith(POLL_THREAD)
+        ]
+    return {kind: series for kind, series in found.items() if series}
+
+
+def _process_seconds(
+    seen: Readings, cpus: Collection[int], phase: str, **wanted: str
+) -> float | None:
+    """Time of the server's processes themselves, without softirqs and interrupts.
+
+    A device that has no program, but threads of the kernel that poll its links, takes none.
+    """
+    own = _own_processes(seen)
+    by_process = [
+        seen.by_label("task.time", phase, "process", cpu=str(cpu), **wanted) for cpu in cpus
+    ]
+    if not seen.samples("process.cpu_time") or not any(by_process):
+        return None
+    return sum(spent for each in by_process for name, spent in each.items() if name in own)
+
+
+def _own_processes(seen: Readings) -> set[str]:
+    """The server's processes, without threads of the kernel that count as such."""
+    roles = {s.labels["process"]: s.labels["role"] for s in seen.samples("process.cpu_time")}
+    return {process for process, role in roles.items() if not role.startswith(POLL_ROLE)}
+
+
+def poll_seconds(seen: Readings, cpus: Collection[int], phase: str) -> float:
+    """Time of the kernel threads that do receive work on some cores (threaded NAPI)."""
+    by_command = [seen.by_label("task.time", phase, "command", cpu=str(cpu)) for cpu in cpus]
+    return sum(
+        spent for each in by_command for name, spent in each.items() if name.startswith(POLL_THREAD)
+    )
+
+
+def core_seconds(seen: Readings, cpu: int, phase: str) -> CpuSeconds | None:
+    """Seconds of one core in a phase by kind; None when the trial did not reach the phase."""
+    window = seen.trial.phases.get(phase)
+    if window is None:
+        return None
+    return cpu_seconds(seen.samples("cpu.exact_time", "cpu.time"), window, cpu)
+
+
+def receive_share(seen: Readings, cpus: Collection[int], phase: str = "sustain") -> float | None:
+    """Share (0 to 1) of the machine's receive work that ran on some cores.
+
+    Receive work: NET_RX softirq anywhere, and the threads that poll an interface on these cores,
+    where threaded NAPI without packet steering does all of it.
+    """
+    by_cpu = seen.by_label("softirq.time", phase, "cpu", vector="NET_RX")
+    polls = poll_seconds(seen, cpus, phase)
+    everywhere = sum(by_cpu.values()) + polls
+    if not by_cpu or not everywhere:
+        return None
+    return (sum(by_cpu.get(str(cpu), 0.0) for cpu in cpus) + polls) / everywhere
+
+
+def has_peer(seen: Readings) -> bool:
+    """Whether the server was a peer: it speaks frames itself, past the kernel's stack."""
+    told = ("engine.busy_time", "trex.counter")
+    return any(seen.series(metric, engine="peer") for metric in told)
+
+
+def engine_busy_seconds(seen: Readings, engine: str, phase: str = "sustain") -> float | None:
+    """Seconds in which a polling engine ("generator" or "peer") did work, over all its cores."""
+    return seen.growth("engine.busy_time", phase, engine=engine)
+
+
+def engine_busy_share(seen: Readings, engine: str, phase: str = "sustain") -> float | None:
+    """The same as a share (0 to 1) of all its time."""
+    busy = engine_busy_seconds(seen, engine, phase)
+    whole = seen.growth("engine.time", phase, engine=engine)
+    return busy / whole if busy is not None and whole else None
+
+
+def steal_share(seen: Readings, phase: str = "sustain") -> float | None:
+    """Share (0 to 1) of all cores' time that the hypervisor gave to others."""
+    by_kind = seen.by_label("cpu.time", phase, "kind")
+    whole = sum(by_kind.values())
+    return by_kind.get("steal", 0.0) / whole if whole else None
+
+
+def sum_of(parts: Collection[float | None]) -> float | None:
+    """Their sum; None when one of them is unknown, as the sum then is."""
+    known = [part for part in parts if part is not None]
+    return sum(known) if known and len(known) == len(parts) else None

@@ -1,0 +1,94 @@
+"""Seconds of one CPU by kind inside a window, such that the kinds close to the window's length.
+
+Softirq, interrupt and idle time are exact (`CpuAccount`). Task time is exact too; unless it was
+split at system calls, user and system are told apart by the ratio of the kernel's ticks, a
+sample: of n ticks the share p has a standard error of sqrt(p (1 - p) / n), at 250 Hz and 20 busy
+seconds 0.6 % of the task time when p is 0.2.
+"""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from stackcost.analysis.window import growth
+from stackcost.contracts.model import Sample, Window
+
+
+@dataclass(frozen=True, slots=True)
+class CpuSeconds:
+    """Seconds of one CPU in a window; None for what is not known.
+
+    `residue`: the window's length less all the others; 0 when the account closes. `stolen`: what
+    the hypervisor took, which lies inside the others, as the guest's tracepoints cannot see it.
+    """
+
+    user: float | None
+    system: float | None
+    irq: float | None
+    softirq: float | None
+    idle: float | None
+    residue: float | None
+    stolen: float | None
+
+
+def cpu_seconds(samples: Sequence[Sample], window: Window, cpu: int) -> CpuSeconds:
+    """Seconds of one CPU by kind, from samples of `CpuAccount` and `CpuTime`."""
+    ticks = {
+        kind: _growth(samples, window, "cpu.time", cpu, kind)
+        for kind in ("user", "nice", "system", "steal")
+    }
+    irq, softirq, idle, task, user, system = (
+        _growth(samples, window, "cpu.exact_time", cpu, kind)
+        for kind in ("irq", "softirq", "idle", "task", "user", "system")
+    )
+    if task is not None:
+        share = _share(_sum(ticks["user"], ticks["nice"]), ticks["system"])
+        user = None if share is None else task * share
+        system = None if share is None else task * (1 - share)
+    elif user is not None and system is not None:
+        task = user + system
+    whole = _sum(task, irq, softirq, idle)
+    residue = None if whole is None else window.length - whole
+    return CpuSeconds(user, system, irq, softirq, idle, residue, ticks["steal"])
+
+
+def seconds_by_process(
+    samples: Sequence[Sample], window: Window, cpu: int
+) -> dict[tuple[int, str], float]:
+    """Exact seconds on one CPU by process id and command: who else ran on the server's core.
+
+    Threads that first ran inside the window count from zero. Empty when not read.
+    """
+    series: dict[tuple[str, ...], list[Sample]] = defaultdict(list)
+    for sample in samples:
+        if sample.metric == "task.time" and sample.labels.get("cpu") == str(cpu):
+            series[tuple(sample.labels[name] for name in ("process", "thread", "kind"))].append(
+                sample
+            )
+    found: dict[tuple[int, str], float] = defaultdict(float)
+    for readings in series.values():
+        if readings[0].time > window.start:
+            readings.insert(0, replace(readings[0], time=window.start, value=0.0))
+        key = int(readings[-1].labels["process"]), readings[-1].labels["command"]
+        found[key] += growth(readings, window) or 0.0
+    return {process: seconds for process, seconds in found.items() if seconds > 0}
+
+
+def _growth(
+    samples: Sequence[Sample], window: Window, metric: str, cpu: int, kind: str
+) -> float | None:
+    labels = {"cpu": str(cpu), "kind": kind}
+    return growth((s for s in samples if s.metric == metric and s.labels == labels), window)
+
+
+def _share(part: float | None, rest: float | None) -> float | None:
+    """Share of `part` in both; a core that had no tick in a task has no task time to speak of."""
+    whole = _sum(part, rest)
+    if part is None or whole is None:
+        return None
+    return part / whole if whole else 0.0
+
+
+def _sum(*parts: float | None) -> float | None:
+    known = [part for part in parts if part is not None]
+    return sum(known) if len(known) == len(parts) else None

@@ -1,0 +1,182 @@
+"""What every figure of a summary is, and where its parts were read; the reports print this."""
+
+from stackcost.analysis.summary import Definition
+
+DEFINITIONS = {
+    "offered_cps": Definition(
+        unit="1/s",
+        definition="connections per second that the generator starts by its schedule, whether "
+        "or not earlier ones have ended (open loop)",
+        source="the experiment file; TRex ASTF cps x multiplier",
+    ),
+    "completed_cps": Definition(
+        unit="1/s",
+        definition="connections that were opened, served whole and closed inside the sustain "
+        "window, per second of it",
+        source="generator: tcps_closed less tcps_drops, tcps_conndrops, tcps_testdrops",
+    ),
+    "server_cpu.user": Definition(
+        unit="us",
+        definition="time of the server's processes in user mode on its cores, per completed "
+        "connection",
+        source="exact time of the processes by tracepoint sched:sched_switch, without softirq and "
+        "interrupts; user and system apart by the ratio of utime and stime, /proc/PID/stat",
+    ),
+    "server_cpu.system": Definition(
+        unit="us",
+        definition="time of the server's processes in system calls on its cores, and of the "
+        "kernel threads that poll its interface there, outside of softirq and interrupts, per "
+        "completed connection",
+        source="as user",
+    ),
+    "server_cpu.irq": Definition(
+        unit="us",
+        definition="time of the server's cores in hardware interrupts, per completed connection",
+        source="tracepoints irq:irq_handler_* and irq_vectors:*",
+    ),
+    "server_cpu.softirq": Definition(
+        unit="us",
+        definition="time of the server's cores in softirq, all vectors, per completed connection",
+        source="tracepoints irq:softirq_entry and irq:softirq_exit",
+    ),
+    "server_cpu.busy": Definition(
+        unit="us",
+        definition="time that a polling peer's loop spent in iterations that did work, per "
+        "completed connection; iterations that found nothing are idle and left out",
+        source="the peer's own time stamp counter: stackcost_get_cpu; of a TRex its own account of "
+        "its data cores: get_utilization",
+    ),
+    "server_cpu.sending": Definition(
+        unit="us",
+        definition="the part of a polling peer's busy time in the calls that hand its frames to "
+        "the port's device; behind the kernel these copy them and take them over the wire, which a "
+        "NIC's own driver leaves to the NIC",
+        source="the peer's own time stamp counter: stackcost_get_cpu",
+    ),
+    "server_cpu.stack": Definition(
+        unit="us",
+        definition="the rest of a polling peer's busy time: its own receiving, TCP and program",
+        source="server_cpu.busy less server_cpu.sending",
+    ),
+    "server_cpu_total": Definition(
+        unit="us",
+        definition="sum over the kinds of the server's side; the generator's cost is never in it",
+        source="the kinds above",
+    ),
+    "undisturbed": Definition(
+        unit="s",
+        definition="time of the sustain window, in slices of a tenth of a second, in which known "
+        "work on the server's cores took at most 2 % more than its least, so that no neighbour on "
+        "the host slowed them; with a second of it or more server_cpu, server_cpu_total, softirq "
+        "and threads are of it alone, else of the whole window",
+        source="the known work of stackcost/collect/core_speed.c, the CPU account, a peer's "
+        "stackcost_get_cpu, each read ten times a second",
+    ),
+    "load_time": Definition(
+        unit="ns",
+        definition="what a load took from memory that no program of this machine keeps in a "
+        "core's own caches: how busy the caches and the memory are that all cores of the host "
+        "share",
+        source="stackcost/collect/core_speed.c, over the whole sustain window",
+    ),
+    "beside_polling": Definition(
+        unit="us",
+        definition="kernel time on a polling peer's cores per completed connection: softirq, and "
+        "the threads that poll its interface; the wire's cost, as a veth copies frames in the "
+        "kernel where a NIC would by DMA; part of it interrupts busy iterations and is in "
+        "server_cpu.busy already, so it is not added",
+        source="tracepoints irq:softirq_*, sched:sched_switch (threads napi/*)",
+    ),
+    "softirq": Definition(
+        unit="us",
+        definition="time of the server's cores in softirq by vector, per completed connection: the "
+        "parts of server_cpu.softirq",
+        source="tracepoints irq:softirq_entry and irq:softirq_exit",
+    ),
+    "threads": Definition(
+        unit="us",
+        definition="time of the server's cores by the thread that took it, softirqs and interrupts "
+        "on top of it left out, per completed connection; other programs are there too",
+        source="tracepoint sched:sched_switch",
+    ),
+    "hardware": Definition(
+        unit="1",
+        definition="cycles and instructions of the server's cores, per completed connection; of a "
+        "polling peer those of polling in vain too",
+        source="perf_event_open on each core",
+    ),
+    "closure": Definition(
+        unit="1",
+        definition="exact time booked to any kind over all cores, of wall time x cores; stolen "
+        "time lies inside the kind that it interrupted",
+        source="cpu.exact_time",
+    ),
+    "generator_cpu": Definition(
+        unit="us",
+        definition="the generator's own busy loop time, all softirq on its cores, and the threads "
+        "that hand the veth's frames over to it, per completed connection; never charged to the "
+        "server; they overlap and are not added",
+        source="stackcost_get_cpu of the generator; softirq.time; task.time of napi/*",
+    ),
+    "generator_busy": Definition(
+        unit="1",
+        definition="share of the generator's loop time spent in iterations that did work",
+        source="stackcost_get_cpu of the generator",
+    ),
+    "receive_share": Definition(
+        unit="1",
+        definition="share of the machine's receive work that ran on the server's cores: NET_RX "
+        "softirq anywhere, and the threads that poll an interface on the server's cores",
+        source="softirq.time, vector NET_RX; task.time of napi/*",
+    ),
+    "latency": Definition(
+        unit="us",
+        definition="time from a connection's intended start by the open-loop schedule to the "
+        "SYN-ACK (connect), the first payload (first_byte), and the end of the client's program, "
+        "with all of the response received (completion); percentiles of the connections that got "
+        "there in the sustain window",
+        source="stackcost_get_latency of the generator, histograms of two significant figures",
+    ),
+    "memory.per_flow": Definition(
+        unit="B",
+        definition="slope of a least-squares line through memory over the number of flows held "
+        "open; what was reserved beforehand is in the line's intercept",
+        source="kernel slab: /proc/slabinfo, caches a connection is made of; socket buffers: "
+        "/proc/net/sockstat TCP mem; process: /proc/PID/smaps_rollup Pss of the server's "
+        "processes; engine pools: objects in use x their size, stackcost_get_memory",
+    ),
+    "memory.at_no_flow": Definition(
+        unit="B",
+        definition="intercept of the same line: memory that is there without any connection",
+        source="as memory.per_flow",
+    ),
+    "memory.total": Definition(
+        unit="B",
+        definition="sum of the slopes of the kinds that `counted` names; a peer's flows lie in its "
+        "pools, inside its process or in hugepages, so the process is shown and not added, and "
+        "the kernel's memory over a peer's flows is shown as the noise it is",
+        source="as memory.per_flow",
+    ),
+    "memory.straightness": Definition(
+        unit="1",
+        definition="coefficient of determination of that line: 1 when every point is on it",
+        source="as memory.per_flow",
+    ),
+    "memory.caches": Definition(
+        unit="B",
+        definition="slope of one slab cache of the kernel over the number of flows held open",
+        source="/proc/slabinfo: whole slabs that the cache has taken",
+    ),
+    "factor.cpu": Definition(
+        unit="1",
+        definition="median of the rounds' own ratios of server_cpu_total; the interval is from one "
+        "of them to another, and holds the true median in the share of cases that stands with it: "
+        "95 % or more from 6 rounds on, of 2 rounds 50 %, of 4 rounds 87.5 %",
+        source="server_cpu_total",
+    ),
+    "factor.memory": Definition(
+        unit="1",
+        definition="the same for memory.total",
+        source="memory.total",
+    ),
+}

@@ -1,0 +1,48 @@
+"""What a device under test paid, and where on the way through it frames were lost."""
+
+from dataclasses import dataclass
+
+from stackcost.analysis.readings import Readings
+from stackcost.contracts.model import Trial
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """Frames of one trial that were lost, by where; both directions together.
+
+    `before`: sent by the generator and not received by the device. `inside`: received by the device
+    and not sent on. `after`: sent by the device and not received by the generator.
+    """
+
+    before: int
+    inside: int
+    after: int
+
+
+def lost_frames(trial: Trial) -> Lost | None:
+    """Where frames were lost over the whole trial; None when they were not counted.
+
+    A device may send frames of its own (resets, ICMP), which hide as many lost inside.
+    """
+    ways = trial.load.get("frames")
+    if not ways:
+        return None
+
+    def missing(earlier: str, later: str) -> int:
+        return sum(max(0, points[earlier] - points[later]) for points in ways.values())
+
+    return Lost(missing("sent", "entered"), missing("entered", "left"), missing("left", "arrived"))
+
+
+def has_server_behind(trial: Trial) -> bool:
+    """Whether a real server answered behind the device: the generator counts no requests."""
+    return bool(trial.load.get("frames")) and trial.load.get("server_requests") is not None
+
+
+def tracking_events(seen: Readings) -> dict[str, int]:
+    """Growth of connection tracking's counters over the whole trial, by name."""
+    found: dict[str, int] = {}
+    for phase in seen.trial.phases:
+        for event, grown in seen.by_label("conntrack.events", phase, "event").items():
+            found[event] = found.get(event, 0) + round(grown)
+    return found

@@ -1,0 +1,169 @@
+"""What mixed traffic in rising steps came to: which application suffers first."""
+
+import itertools
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
+
+from stackcost.contracts.model import Sample, Trial
+
+WHOLE = 0.99  # of a group's flows or datagrams
+TABLE_FULL = 0.99
+OFFERED = 0.98  # of a load, below which the generator did not offer it
+
+
+class Step(BaseModel):
+    """One load. `started`: flows a second that the generator began.
+
+    `whole`: by template group, share of its connections that were established at the first attempt,
+    or for UDP of its datagrams that were answered; None of a group without any.
+    `table_full`: whether the device had no room to track one more connection.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    flows_per_second: float
+    started: float
+    table_full: bool
+    whole: dict[str, float | None]
+
+
+class MixResult(BaseModel):
+    """All steps, each but the last at a higher load.
+
+    `ceiling`: the highest load, in flows a second, up to which every group was whole; None when it
+    was not found, or there was none. `half`: the last step, at half of the highest whole load.
+    `first`: the group that was the first to be less than whole, and at which load.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    server: str
+    steps: list[Step]
+    ceiling: float | None = None
+    half: Step | None = None
+    first: str | None
+    sentence: str
+
+
+def mix_result(trial: Trial) -> MixResult:
+    """What a trial of `run_mix` came to; of one that was cut short all its steps were rising."""
+    steps = steps_of(trial.load["mix"], trial.samples)
+    halved = len(steps) > 1 and steps[-1].flows_per_second < steps[-2].flows_per_second
+    rising, half = (steps[:-1], steps[-1]) if halved else (steps, None)
+    suffered = next((step for step in rising if _suffering(step)), None)
+    whole = _whole_steps(rising)
+    found = MixResult(
+        server=trial.server,
+        steps=steps,
+        ceiling=whole[-1].flows_per_second if whole and suffered else None,
+        half=half,
+        first=_described(suffered) if suffered else None,
+        sentence="",
+    )
+    return found.model_copy(update={"sentence": _sentence(found, whole)})
+
+
+def _offered(step: Step) -> bool:
+    return step.started >= OFFERED * step.flows_per_second
+
+
+def _suffering(step: Step) -> list[str]:
+    """Groups that were not whole, the worst first."""
+    shares = {group: share for group, share in step.whole.items() if share is not None}
+    return sorted((group for group in shares if shares[group] < WHOLE), key=shares.__getitem__)
+
+
+def _described(step: Step) -> str:
+    of_these = "" if _offered(step) else f" asked of the generator, {step.started:,.0f} begun"
+    return f"{_suffering(step)[0]} at {step.flows_per_second:,.0f} flows/s{of_these}"
+
+
+def _whole_steps(rising: Sequence[Step]) -> list[Step]:
+    """Those below the first at which a group suffered, as far as the generator offered them."""
+    return list(itertools.takewhile(lambda step: _offered(step) and not _suffering(step), rising))
+
+
+def half_of(rising: Sequence[Step]) -> float:
+    """Half of the highest load that was whole, or of the least."""
+    whole = _whole_steps(rising)
+    return (whole[-1] if whole else rising[0]).flows_per_second / 2
+
+
+def _sentence(found: MixResult, whole: Sequence[Step]) -> str:
+    highest = whole[-1].flows_per_second if whole else 0.0
+    text = f"{found.server}: every application was whole up to {highest:,.0f} mixed flows/s"
+    if found.first is None:
+        return f"{text}, the most that the generator offered."
+    if not whole:
+        text = f"{found.server}: mixed traffic was whole at no load"
+    text += f"; the first to suffer was {found.first}"
+    if any(step.table_full for step in found.steps):
+        text += ", with its table of tracked connections full"
+    if found.half:
+        short = ", ".join(f"{name} {found.half.whole[name]:.2%}" for name in _suffering(found.half))
+        then = f"all but {short}" if short else "every application"
+        text += f"; offered anew at {found.half.flows_per_second:,.0f}, {then} was whole"
+    return f"{text}."
+
+
+def steps_of(record: Mapping[str, Any], samples: Sequence[Sample]) -> list[Step]:
+    """The steps of a trial's record, each with what the generator and the device counted in it."""
+    steps: list[Step] = []
+    for load, (since, until) in zip(record["loads"], record["spans"], strict=False):
+        before, after = _counts(samples, since), _counts(samples, until)
+        started = sum(
+            after[group].get(counter, 0.0) - before.get(group, {}).get(counter, 0.0)
+            for group in after
+            for counter in ("tcps_connattempt", "udps_connects")
+        )
+        step = Step(
+            flows_per_second=load,
+            started=started / (until - since),
+            table_full=_highest(samples, "conntrack.entries", since, until)
+            >= TABLE_FULL * _highest(samples, "conntrack.limit", since, until)
+            > 0,
+            whole=_whole(before, after),
+        )
+        steps.append(step)
+    return steps
+
+
+def _highest(samples: Sequence[Sample], metric: str, since: float, until: float) -> float:
+    """Of a gauge of the device; 0 when it has none."""
+    inside = (s.value for s in samples if s.metric == metric and since <= s.time <= until)
+    return max((value for value in inside if value is not None), default=0.0)
+
+
+Counts = dict[str, dict[str, float]]
+
+
+def _counts(samples: Sequence[Sample], edge: float) -> Counts:
+    """Client counters by group at the first reading from `edge` on."""
+    found: Counts = {}
+    reading = min(
+        (s.time for s in samples if s.metric == "trex.group_counter" and s.time >= edge),
+        default=None,
+    )
+    for sample in samples:
+        at_edge = sample.metric == "trex.group_counter" and sample.time == reading
+        if at_edge and sample.labels["side"] == "client":
+            group = found.setdefault(sample.labels["group"], {})
+            group[sample.labels["counter"]] = sample.value or 0.0
+    return found
+
+
+def _whole(before: Counts, after: Counts) -> dict[str, float | None]:
+    def share(group: str) -> float | None:
+        def grown(counter: str) -> float:
+            return after[group].get(counter, 0.0) - before.get(group, {}).get(counter, 0.0)
+
+        if grown("udps_sndpkt"):
+            return min(1.0, grown("udps_rcvpkt") / grown("udps_sndpkt"))
+        if not grown("tcps_connattempt"):
+            return None
+        again = grown("tcps_rexmttimeo_syn")
+        return max(0.0, 1.0 - again / grown("tcps_connattempt"))
+
+    return {group: share(group) for group in after}

@@ -1,0 +1,81 @@
+"""Connections of a trial: opened, completed, failed, sent again.
+
+Counter names are TRex's (its `get_counter_desc`), as the generator reports them.
+"""
+
+from stackcost.analysis.readings import Readings
+from stackcost.contracts.model import Trial
+
+# tcp_drop() of BSD stacks counts every abort in one of the first two; the third are flows the
+# generator cut because its test ended. Those of FAILED beyond them never became flows.
+ABORTED = ("tcps_drops", "tcps_conndrops", "tcps_testdrops")
+FAILED = (*ABORTED, "err_c_nf_throttled", "err_c_tuple_err", "err_no_memory")
+KEPT_UP = 0.95  # of what is offered; a server that completes less has reached its ceiling
+RETRANSMITTED = ("tcps_sndrexmitpack", "tcps_rexmttimeo_syn")
+
+
+def completed_in(seen: Readings, phase: str = "sustain") -> float | None:
+    """Connections opened, served and closed that ended inside a phase; None when not counted.
+
+    Of HTTP clients requests, by the server's own count; where it keeps none by the clients', who
+    tell it of all their time only.
+    """
+    if is_http(seen.trial):
+        served = seen.growth("server.requests", phase)
+        whole = seen.trial.load.get("http")
+        if served is None and whole and phase in seen.trial.phases:
+            return float(whole["rate"]) * seen.trial.phases[phase].length
+        return served
+
+    def grown(counter: str) -> float | None:
+        labels = {"engine": "generator", "side": "client", "counter": counter}
+        return seen.growth("trex.counter", phase, **labels)
+
+    closed = grown("tcps_closed")
+    return None if closed is None else closed - sum(grown(name) or 0 for name in ABORTED)
+
+
+def completed_rate(seen: Readings, phase: str = "sustain") -> float | None:
+    """The same per second of the phase."""
+    count = completed_in(seen, phase)
+    return None if count is None else count / seen.trial.phases[phase].length
+
+
+def kept_up(completed_cps: float, offered_cps: float) -> bool:
+    """Whether the server completed what was offered, so that its ceiling lies higher."""
+    return completed_cps >= KEPT_UP * offered_cps
+
+
+def shares_cores(trial: Trial) -> bool:
+    """Whether HTTP clients ran on cores of the server's."""
+    return bool(trial.load.get("asked", {}).get("cores_shared"))
+
+
+def is_http(trial: Trial) -> bool:
+    """Whether HTTP clients were the load, and not ASTF profiles."""
+    return "test" in trial.load
+
+
+def client_counter(trial: Trial, name: str) -> int:
+    """A client counter over the whole trial. TRex may leave out counters that stayed at zero."""
+    return int(trial.load.get("client", {}).get(name, 0))
+
+
+def failed(trial: Trial) -> int:
+    """Connections (of HTTP clients: requests) of the whole trial that did not complete."""
+    if is_http(trial):
+        return sum(trial.load.get("http", {}).get("failed", {}).values())
+    return sum(client_counter(trial, name) for name in FAILED)
+
+
+def retransmitted(trial: Trial) -> int:
+    """Segments the generator sent again over the whole trial."""
+    return sum(client_counter(trial, name) for name in RETRANSMITTED)
+
+
+def completed(trial: Trial) -> int:
+    """Connections (of HTTP clients: requests) of the whole trial that completed."""
+    if is_http(trial):
+        return int(trial.load.get("http", {}).get("requests", 0))
+    aborted = sum(client_counter(trial, name) for name in ABORTED)
+    return client_counter(trial, "tcps_closed") - aborted

@@ -1,0 +1,136 @@
+"""What HTTP clients measured in a trial, and what speaks against it."""
+
+from collections.abc import Collection
+
+from hdrh.histogram import HdrHistogram
+
+from stackcost.analysis import checks, core_time, cpu, flows
+from stackcost.analysis.checks import Check
+from stackcost.analysis.readings import Readings
+from stackcost.collect.latency import percentile_us
+from stackcost.contracts.model import Trial
+
+VARIATION_LIMIT = 0.10  # of the rate from second to second; a closed loop wavers with the machine
+FULL, NOT_FULL = 0.95, 0.90  # shares of cores' time
+
+
+def flags(seen: Readings, server_cpus: Collection[int]) -> list[str]:
+    """Reasons to distrust a trial; empty is good."""
+    found = disturbances(seen, server_cpus)
+    if flows.failed(seen.trial):
+        found.append(f"{flows.failed(seen.trial)} requests failed")
+    clients, server = busy_share(seen, load_cpus(seen, server_cpus)), busy_share(seen, server_cpus)
+    if clients is not None and server is not None and clients > FULL and server < NOT_FULL:
+        found.append(
+            f"the clients' cores were full ({clients:.0%}) and the server's were not "
+            f"({server:.0%}): a figure of the clients"
+        )
+    steady = seen.trial.load.get("steadiness")
+    if steady and steady["variation"] > VARIATION_LIMIT:
+        found.append(f"the rate wavered by {steady['variation']:.1%} from second to second")
+    overflows = seen.growth("tcp.counter", "sustain", counter="TcpExtListenOverflows")
+    if overflows:
+        found.append(f"the accept queue was full {overflows:.0f} times: SYNs were sent again")
+    if unsent := (seen.trial.load.get("http") or {}).get("unsent"):
+        found.append(f"{unsent} requests were due and not answered until the end")
+    return found
+
+
+def disturbances(seen: Readings, server_cpus: Collection[int]) -> list[str]:
+    """What the clients or the machine did to a trial, as of every trial."""
+    found = checks.disturbances(seen, server_cpus)
+    if seen.trial.load.get("ended_early"):
+        found.append("the clients' time was over before the last reading")
+    return found
+
+
+def comparisons(seen: Readings) -> list[Check]:
+    """What has to hold for a trial's figures to be believed."""
+    served = _served_as_asked(seen.trial)
+    return [*([served] if served else []), checks.time_closes(seen)]
+
+
+def _served_as_asked(trial: Trial) -> Check | None:
+    """The server's count of requests against the clients'; None of a trial without clients' counts.
+
+    A client that ends cuts the requests that are under way, which the server has counted: at most
+    one for each connection.
+    """
+    told, asked = trial.load.get("http"), trial.load["asked"]
+    if not told:
+        return None
+    name = "requests by the server's own count = those that clients counted, and cut at their end"
+    served = trial.load.get("server_requests")
+    least = told["requests"]
+    most = least + sum(told["failed"].values()) + asked["processes"] * asked["connections"]
+    wanted = f"{least} to {most}"
+    if served is None:
+        return Check(
+            name=name,
+            holds=None,
+            wanted=wanted,
+            seen="unknown",
+            reason="this server keeps no count",
+        )
+    return Check(name=name, holds=least <= served <= most, wanted=wanted, seen=str(served))
+
+
+def load_cpus(seen: Readings, server_cpus: Collection[int]) -> list[int]:
+    """Cores on which client processes ran and no server was meant to."""
+    own = set(map(str, seen.trial.load.get("processes", ())))
+    ran = {
+        sample.labels["cpu"]
+        for sample in seen.samples("task.time")
+        if sample.labels.get("process") in own
+    }
+    return sorted(set(map(int, ran)) - set(server_cpus))
+
+
+def busy_share(seen: Readings, cpus: Collection[int], phase: str = "sustain") -> float | None:
+    """Share (0 to 1) of some cores' time that was not idle; None when not read."""
+    cores = [core_time.core_seconds(seen, number, phase) for number in cpus]
+    known = [core.idle for core in cores if core and core.idle is not None]
+    if not known or len(known) < len(cores):
+        return None
+    return 1 - sum(known) / (seen.trial.phases[phase].length * len(known))
+
+
+def client_cost(
+    seen: Readings, cpus: Collection[int], phase: str = "sustain"
+) -> dict[str, float | None]:
+    """Microseconds of the clients' side per request; never the server's.
+
+    "user" and "system": of the client processes, exact as a sum and divided by the kernel's own
+    account of them; "softirq": all of it on the load's cores.
+    """
+    own = set(map(str, seen.trial.load.get("processes", ())))
+    by_process = seen.by_label("task.time", phase, "process")
+    task = sum(spent for process, spent in by_process.items() if process in own) or None
+    used = (seen.trial.load.get("http") or {}).get("cpu_seconds", {})
+    whole = sum(used.values())
+    user = used["user"] / whole if whole else None
+    seconds = {
+        "user": task * user if task and user is not None else None,
+        "system": task * (1 - user) if task and user is not None else None,
+        "softirq": core_time.kernel_seconds(seen, cpus, phase)["softirq"],
+    }
+    return cpu.per_connection(seen, seconds, phase)
+
+
+def concurrency(trial: Trial) -> float | None:
+    """Connections of all clients at once."""
+    asked = trial.load.get("asked")
+    return float(asked["processes"] * asked["connections"]) if asked else None
+
+
+def p99_us(trial: Trial) -> float | None:
+    """99th percentile of a trial's times, of the first kind that was told; None without any."""
+    kinds: dict[str, str] = next(iter((trial.load.get("latency") or {}).values()), {})
+    text = next(iter(kinds.values()), None)
+    return percentile_us(HdrHistogram.decode(text), 99.0) if text else None
+
+
+def told(trial: Trial, name: str) -> float | None:
+    """A sum over the clients: "rate" (1/s), "bits_per_second", "unsent"."""
+    value = (trial.load.get("http") or {}).get(name)
+    return None if value is None else float(value)

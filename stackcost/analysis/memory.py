@@ -1,0 +1,94 @@
+"""Bytes per open flow: the slope of memory over the number of flows held open, never one point.
+
+A slope separates what a connection costs from what was taken beforehand: a server that reserves
+its tables at start has a high intercept and a low slope, and both are reported.
+"""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from stackcost.analysis.readings import Readings
+from stackcost.analysis.slab import is_of_connection
+
+HOLD = "hold"
+PACKET_BUFFERS = "packet buffer"  # the pool of the engine that is none of flows
+Merged = Mapping[str, Sequence[str]]  # slab caches that the kernel merged, by name
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A straight line through memory over open flows.
+
+    `slope`: bytes per flow. `intercept`: bytes at no flow. `r_squared`: 1 when every point is on
+    the line. `points`: (open flows, bytes).
+    """
+
+    slope: float
+    intercept: float
+    r_squared: float
+    points: tuple[tuple[float, float], ...]
+
+
+def fit(points: Sequence[tuple[float, float]]) -> Line | None:
+    """Least squares; None with fewer than two different numbers of flows."""
+    flows = [count for count, _ in points]
+    if len(set(flows)) < 2:
+        return None
+    sizes = [size for _, size in points]
+    from scipy.stats import linregress  # takes a second, which a stored answer does not need
+
+    result = linregress(flows, sizes)
+    straight = float(result.rvalue**2) if len(set(sizes)) > 1 else 1.0
+    return Line(float(result.slope), float(result.intercept), straight, tuple(points))
+
+
+def components(seen: Readings, merged: Merged) -> dict[str, float]:
+    """Bytes of each kind of memory while a trial's flows were open; unknown kinds are absent.
+
+    "kernel slab": caches that a connection is made of. "other slab": all others. "socket
+    buffers": what the kernel charged to TCP sockets. "process": memory of the server's processes,
+    shared pages divided.
+    "engine pools": objects in use in the pools of a peer that keeps its flows itself, without its
+    packet buffers: no flow holds one, and how many are in use at the moment says nothing of flows.
+    "engine reserved": all that its pools took beforehand.
+    """
+    caches = seen.by_label("slab.bytes", HOLD, "cache")
+    pools = seen.by_label("engine.pool_in_use", HOLD, "pool", engine="peer")
+    of_flows = [size for pool, size in pools.items() if pool != PACKET_BUFFERS]
+    own = [size for cache, size in caches.items() if is_of_connection(cache, merged)]
+    found = {
+        "kernel slab": sum(own) if own else None,
+        "other slab": sum(caches.values()) - sum(own) if caches else None,
+        "socket buffers": seen.level("sockstat.memory", HOLD, protocol="TCP"),
+        "process": seen.level("process.pss", HOLD),
+        "engine pools": sum(of_flows) if of_flows else None,
+        "engine reserved": seen.level("engine.pool_reserved", HOLD, engine="peer"),
+    }
+    return {name: size for name, size in found.items() if size is not None}
+
+
+def lines(holds: Sequence[Readings], merged: Merged) -> dict[str, Line]:
+    """One line per kind of memory through the holds of one server in one round."""
+    return _fit_each([(held_flows(seen), components(seen, merged)) for seen in holds])
+
+
+def cache_lines(holds: Sequence[Readings]) -> dict[str, Line]:
+    """One line per slab cache: which kernel objects make up the cost."""
+    return _fit_each(
+        [(held_flows(seen), seen.by_label("slab.bytes", HOLD, "cache")) for seen in holds]
+    )
+
+
+def held_flows(seen: Readings) -> float:
+    """Flows that were open while memory was read, by the generator's count."""
+    return float(seen.trial.load["held_flows"])
+
+
+def _fit_each(readings: Sequence[tuple[float, dict[str, float]]]) -> dict[str, Line]:
+    points: dict[str, list[tuple[float, float]]] = defaultdict(list)
+    for flows, sizes in readings:
+        for name, size in sizes.items():
+            points[name].append((flows, size))
+    fitted = {name: fit(where) for name, where in points.items()}
+    return {name: line for name, line in fitted.items() if line is not None}

@@ -1,0 +1,65 @@
+"""Whether a server was past its ceiling in a load trial, by what the trial itself saw.
+
+There a connection waits and is sent again, and what it costs is the cost of a crowd: such a trial
+is shown, and is in no headline.
+"""
+
+from collections.abc import Collection
+
+from stackcost.analysis import flows
+from stackcost.analysis.core_time import engine_busy_share, has_peer, kernel_seconds, sum_of
+from stackcost.analysis.readings import Readings
+
+BUSY_LIMIT = 0.90  # of a core, by the server: beyond it there is no time left for a burst
+LOST_LIMIT = 0.005  # of the connections, as the partial drop rate of a search allows
+
+
+def overload(seen: Readings, cpus: Collection[int], spins: bool = False) -> list[str]:
+    """The signs that the server was past its ceiling; empty when it held the load.
+
+    `cpus`: the server's cores. `spins`: it polls while it has nothing to do, so that a busy core
+    is no sign. HTTP clients are asked for their server's ceiling, and so have none.
+    """
+    if flows.is_http(seen.trial) or "sustain" not in seen.trial.phases:
+        return []
+    return [*_busy(seen, cpus, spins), *_behind(seen), *_lost(seen)]
+
+
+def _busy(seen: Readings, cpus: Collection[int], spins: bool) -> list[str]:
+    if has_peer(seen):
+        share = engine_busy_share(seen, "peer")
+        over = share is not None and share > BUSY_LIMIT
+        return [f"its loop did work {share:.0%} of the time"] if over else []
+    if spins:
+        return []
+    length = seen.trial.phases["sustain"].length
+    found = []
+    for cpu in cpus:
+        own = sum_of(kernel_seconds(seen, (cpu,)).values())  # other programs are a disturbance
+        if own is not None and own / length > BUSY_LIMIT:
+            found.append(f"it took {own / length:.0%} of core {cpu}")
+    return found
+
+
+def _behind(seen: Readings) -> list[str]:
+    rate, offered = flows.completed_rate(seen), seen.trial.offered_cps
+    if rate is None or flows.kept_up(rate, offered):
+        return []
+    return [f"completed {rate:,.0f} connections/s of {offered:,.0f} offered"]
+
+
+def _lost(seen: Readings) -> list[str]:
+    trial = seen.trial
+    attempted = flows.client_counter(trial, "tcps_connattempt")
+    counts = {
+        "{:,} of {:,} connections failed": flows.failed(trial),
+        "{:,} of {:,} connections had not ended when the drain was over": int(
+            trial.load.get("cut_flows") or 0
+        ),
+        "{:,} segments sent again in {:,} connections": flows.retransmitted(trial),
+    }
+    return [
+        words.format(number, attempted)
+        for words, number in counts.items()
+        if number > LOST_LIMIT * attempted
+    ]

@@ -1,0 +1,182 @@
+"""A published comparison recomputed from its own raw data, step by step, from the claim onwards.
+
+Each step replaces one thing that the claim counted by what the raw data say of it, so that what
+it explains of the distance is the change from the step before; the last is what they say in all.
+"""
+
+from pathlib import Path
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict
+from ruamel.yaml import YAML
+
+from stackcost.analysis.published_tables import Document
+
+BUSY = ("us", "sy", "ni", "hi", "si")  # columns of top in which a CPU works
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Fact(_Part):
+    """A number, and where in the source it stands."""
+
+    value: float
+    at: str
+
+
+class CpuFacts(_Part):
+    """What the publication prints of CPU. `top`: percent of each logical CPU by column."""
+
+    claimed: Fact
+    nginx_cores_counted: Fact
+    trex_cores_counted: Fact
+    nginx_rate: Fact
+    trex_rate: Fact
+    nginx_gbps: Fact
+    trex_gbps: Fact
+    trex_server_busy: Fact
+    top_at: str
+    top_columns: list[str]
+    top: list[list[float]]
+
+    @property
+    def busy_cpus(self) -> float:
+        """CPUs' worth of work of the nginx host: all columns but idle, waiting and stolen."""
+        working = [at for at, name in enumerate(self.top_columns) if name in BUSY]
+        return sum(row[at] for row in self.top for at in working) / 100
+
+
+class MemoryFacts(_Part):
+    """What it prints of memory, and what nginx was measured to take at start."""
+
+    claimed: Fact
+    nginx_bytes: Fact
+    nginx_flows: Fact
+    trex_bytes_per_flow: Fact
+    worker_connections: Fact
+    workers: Fact
+    nginx_bytes_per_worker_connection: Fact
+
+
+class Publication(Document):
+    """A publication whose factors can be recomputed from its own raw data."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    clock_hz: Fact
+    cpu: CpuFacts
+    memory: MemoryFacts
+
+
+class Step(_Part):
+    """`value`: the factor after this step, or another figure on the way, by its `unit`."""
+
+    of: Literal["cpu", "memory"]
+    what: str
+    value: float
+    unit: str
+    source: str
+
+
+class Recomputed(_Part):
+    """The publication's factors, from its claim to what its raw data say."""
+
+    title: str
+    source: str
+    steps: list[Step]
+
+    def last(self, of: Literal["cpu", "memory"]) -> float:
+        """The factor at the end of all steps."""
+        return [step.value for step in self.steps if step.of == of and step.unit == "1"][-1]
+
+
+def read_publication(path: Path) -> Publication:
+    """A file of published/."""
+    return Publication.model_validate(YAML(typ="safe").load(path.read_text()))
+
+
+def recompute(publication: Publication) -> Recomputed:
+    """All steps of both factors."""
+    return Recomputed(
+        title=publication.title,
+        source=publication.source,
+        steps=_cpu_steps(publication) + _memory_steps(publication.memory),
+    )
+
+
+def _cpu_steps(publication: Publication) -> list[Step]:
+    cpu, clock = publication.cpu, publication.clock_hz.value
+    busy = cpu.busy_cpus
+    rates = cpu.trex_rate.value / cpu.nginx_rate.value
+    without_idle = cpu.claimed.value * busy / cpu.nginx_cores_counted.value
+    both_busy = without_idle / (cpu.trex_cores_counted.value * cpu.trex_server_busy.value)
+    by_rates = both_busy * rates / (cpu.trex_gbps.value / cpu.nginx_gbps.value)
+    steps = [
+        (
+            "as claimed: whole machines, idle cores included",
+            cpu.claimed.value,
+            "1",
+            cpu.claimed.at,
+        ),
+        ("busy CPUs of the nginx host, of 32", busy, "CPUs", cpu.top_at),
+        ("nginx by its busy CPUs, not by 16 cores", without_idle, "1", cpu.top_at),
+        (
+            "TRex too by the busy part of its core",
+            both_busy,
+            "1",
+            cpu.trex_server_busy.at,
+        ),
+        (
+            "by the connections/s that were measured, not by rounded Gb/s",
+            by_rates,
+            "1",
+            f"{cpu.nginx_rate.at}; {cpu.trex_rate.at}",
+        ),
+        (
+            "nginx and kernel, busy cycles per connection",
+            busy * clock / cpu.nginx_rate.value,
+            "cycles",
+            "busy CPUs x clock / rate",
+        ),
+        (
+            "TRex server, busy cycles per connection",
+            cpu.trex_server_busy.value * clock / cpu.trex_rate.value,
+            "cycles",
+            "busy share x clock / rate",
+        ),
+    ]
+    return [Step(of="cpu", what=w, value=v, unit=u, source=s) for w, v, u, s in steps]
+
+
+def _memory_steps(memory: MemoryFacts) -> list[Step]:
+    flows, each = memory.nginx_flows.value, memory.trex_bytes_per_flow.value
+    reserved = (
+        memory.nginx_bytes_per_worker_connection.value
+        * memory.worker_connections.value
+        * memory.workers.value
+    )
+    steps = [
+        ("as claimed, extrapolated to 100 Gb/s", memory.claimed.value, "1", memory.claimed.at),
+        (
+            "as measured at 5 Gb/s: all memory of nginx and kernel by active flows",
+            memory.nginx_bytes.value / flows / each,
+            "1",
+            f"{memory.nginx_bytes.at}; {memory.nginx_flows.at}",
+        ),
+        (
+            "of it, what nginx allocates at start for connections that nobody opened",
+            reserved,
+            "B",
+            f"{memory.worker_connections.at}; {memory.workers.at}; "
+            f"{memory.nginx_bytes_per_worker_connection.at}",
+        ),
+        (
+            "without that",
+            max(0.0, memory.nginx_bytes.value - reserved) / flows / each,
+            "1",
+            "the two lines above",
+        ),
+    ]
+    return [Step(of="memory", what=w, value=v, unit=u, source=s) for w, v, u, s in steps]

@@ -1,0 +1,89 @@
+"""A trial's samples sorted by series, cut to a phase: counters to their growth, levels to medians.
+
+A series is one metric with one set of labels. A figure is the sum over the series that carry the
+wanted labels, so `growth("cpu.time", "sustain", kind="user")` is the sum over all cores. How one
+series is cut at the edges of a window is said in `stackcost.analysis.window`.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from typing import Any, TypeVar
+
+from stackcost.analysis import window as cutting
+from stackcost.contracts.model import Kind, Sample, Trial, Window
+
+Labels = tuple[tuple[str, str], ...]
+Found = TypeVar("Found")
+Cut = Callable[[Sequence[Sample], Window], float | None]
+
+
+class Readings:
+    """What one trial read. `trial`: the trial itself, for all that is not a sample."""
+
+    def __init__(self, trial: Trial):
+        self.trial = trial
+        self._found: dict[Hashable, Any] = {}
+        self._metrics: dict[str, dict[Labels, list[Sample]]] = defaultdict(
+            lambda: defaultdict(list)
+        )
+        for sample in trial.samples:
+            labels = tuple(sorted(sample.labels.items()))
+            self._metrics[sample.metric][labels].append(sample)
+
+    def once(self, key: Hashable, find: Callable[[], Found]) -> Found:
+        """What `find` returns, kept under `key`: many figures of a trial rest on the same one."""
+        if key not in self._found:
+            self._found[key] = find()
+        return self._found[key]  # type: ignore[no-any-return]
+
+    def growth(self, metric: str, phase: str, **wanted: str) -> float | None:
+        """By how much counters grew in a phase, summed over the series; None when not read."""
+        return self._sum(metric, phase, cutting.growth, wanted)
+
+    def rate(self, metric: str, phase: str, **wanted: str) -> float | None:
+        """The same per second of the phase."""
+        grown = self.growth(metric, phase, **wanted)
+        return None if grown is None else grown / self.trial.phases[phase].length
+
+    def level(self, metric: str, phase: str, **wanted: str) -> float | None:
+        """Median level of each series in a phase, summed over the series; None when not read."""
+        return self._sum(metric, phase, cutting.level, wanted)
+
+    def by_label(self, metric: str, phase: str, label: str, **wanted: str) -> dict[str, float]:
+        """Growth of counters, or level of gauges, per value of one label; unknown ones absent."""
+        found: dict[str, float] = defaultdict(float)
+        for labels, samples in self._matching(metric, wanted):
+            cut = cutting.growth if samples[0].kind is Kind.COUNTER else cutting.level
+            value = self._cut(samples, phase, cut)
+            if value is not None:
+                found[dict(labels).get(label, "")] += value
+        return dict(found)
+
+    def samples(self, *metrics: str) -> list[Sample]:
+        """All samples of some metrics."""
+        return [s for metric in metrics for _, part in self._matching(metric, {}) for s in part]
+
+    def series(self, metric: str, **wanted: str) -> list[list[Sample]]:
+        """The samples of each series of a metric, in order of reading."""
+        return [samples for _, samples in self._matching(metric, wanted)]
+
+    def why_unknown(self, metric: str) -> str:
+        """The reason a collector gave for not knowing a metric; empty when it gave none."""
+        reasons = (sample.reason for sample in self.samples(metric))
+        return next((reason for reason in reasons if reason), "")
+
+    def _sum(self, metric: str, phase: str, cut: Cut, wanted: dict[str, str]) -> float | None:
+        values = [self._cut(samples, phase, cut) for _, samples in self._matching(metric, wanted)]
+        known = [value for value in values if value is not None]
+        return sum(known) if known else None
+
+    def _cut(self, samples: list[Sample], phase: str, cut: Cut) -> float | None:
+        window = self.trial.phases.get(phase)
+        return cut(samples, window) if window else None
+
+    def _matching(
+        self, metric: str, wanted: dict[str, str]
+    ) -> Iterator[tuple[Labels, list[Sample]]]:
+        for labels, samples in self._metrics.get(metric, {}).items():
+            if wanted.items() <= dict(labels).items():
+                yield labels, samples

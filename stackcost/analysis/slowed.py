@@ -1,0 +1,57 @@
+"""Whether something outside of this machine made the server's cores slower during a trial."""
+
+from collections.abc import Collection
+
+from stackcost.analysis.readings import Readings
+
+# Of what a piece of known work takes on the server's cores at the least. Undisturbed it takes up to
+# 1 % more.
+SLOWED_LIMIT = 0.02
+
+
+def slowed_share(seen: Readings, cpus: Collection[int], phase: str = "sustain") -> float | None:
+    """By how much longer a piece of known work took than it can: 0.1 is a tenth; mean of the cores.
+
+    It can take as little as it ever did since the server was started. None when not read.
+    """
+    shares = [_of_core(seen, cpu, phase) for cpu in cpus]
+    known = [share for share in shares if share is not None]
+    return sum(known) / len(known) if known and len(known) == len(shares) else None
+
+
+def load_seconds(seen: Readings, phase: str = "sustain") -> float | None:
+    """What a load from beyond a core's own caches took, mean of the cores; None when not read."""
+    return _mean_seconds(seen, "core.load_time", phase)
+
+
+def call_seconds(seen: Readings, phase: str = "sustain") -> float | None:
+    """What a pair of known system calls took on the server's cores; None when not read."""
+    return _mean_seconds(seen, "core.call_time", phase)
+
+
+def _mean_seconds(seen: Readings, metric: str, phase: str) -> float | None:
+    spent, count = seen.growth(metric, phase), seen.growth("core.work_count", phase)
+    return spent / count if spent is not None and count else None
+
+
+def _of_core(seen: Readings, cpu: int, phase: str) -> float | None:
+    spent, count = (
+        seen.growth(metric, phase, cpu=str(cpu)) for metric in ("core.work_time", "core.work_count")
+    )
+    least = least_seconds(seen, cpu)
+    if spent is None or not count or not least:
+        return None
+    # The end of a window, that is in no whole block yet, may have been faster than any block was.
+    return max(spent / count / least - 1, 0.0)
+
+
+def least_seconds(seen: Readings, cpu: int) -> float | None:
+    """The least that the piece of known work took on a core since the server was started."""
+    return min(
+        (
+            sample.value
+            for sample in seen.samples("core.work_least")
+            if sample.labels.get("cpu") == str(cpu) and sample.value is not None
+        ),
+        default=None,
+    )

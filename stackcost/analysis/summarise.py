@@ -1,0 +1,282 @@
+"""From a run's trials to its summary."""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from stackcost.analysis import breakdown, checks, core_time, cpu, flows, http
+from stackcost.analysis.acceptance import acceptance
+from stackcost.analysis.closure import closure
+from stackcost.analysis.cores import core_shares
+from stackcost.analysis.definitions import DEFINITIONS
+from stackcost.analysis.disk_cache import cache_figures
+from stackcost.analysis.factors import cpu_factor, headline, memory_factor
+from stackcost.analysis.flows import shares_cores
+from stackcost.analysis.head import State
+from stackcost.analysis.latency import latency
+from stackcost.analysis.memory import Merged
+from stackcost.analysis.memory_summary import summarise_memory
+from stackcost.analysis.overload import overload
+from stackcost.analysis.published import Recomputed
+from stackcost.analysis.readings import Readings
+from stackcost.analysis.slowed import call_seconds, load_seconds
+from stackcost.analysis.spread import Spread, spread
+from stackcost.analysis.summary import HttpFigures, Level, Memory, ServerResult, Summary, TrialRow
+from stackcost.analysis.undisturbed import undisturbed
+from stackcost.contracts.model import Change, Trial
+
+NANOSECONDS = 1e9
+NOT_CUT = "not cut into slices: HTTP clients, a search, or a server that did not keep up"
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What the trials themselves do not say.
+
+    `pairs`: servers to divide, above and below the line. `load_cpus` are the generator's cores.
+    `merged_caches`: see `stackcost.analysis.slab`. `tcp`, `ceilings`: as of
+    `Summary`.
+    """
+
+    run: str
+    title: str
+    servers: tuple[str, ...]
+    pairs: tuple[tuple[str, str], ...]
+    load_cpus: tuple[int, ...]
+    server_cpus: tuple[int, ...]
+    state: State
+    machine: dict[str, Any]
+    merged_caches: Merged
+    tcp: str = "today"
+    ceilings: dict[str, float] = field(default_factory=dict)
+    tuning: dict[str, list[Change]] = field(default_factory=dict)
+    not_measured: dict[str, str] = field(default_factory=dict)
+    published: Recomputed | None = None
+
+
+def summarise(trials: Sequence[Trial], context: Context) -> Summary:
+    """The whole answer of a run; figures of parts that did not run are None with a reason."""
+    every_trial = [Readings(trial) for trial in trials]
+    everything = [seen for seen in every_trial if not seen.trial.set_aside]
+    past = _past_ceiling(everything, context)
+    return Summary(
+        run=context.run,
+        title=context.title,
+        state=context.state,
+        machine=context.machine,
+        servers=[_server_result(name, everything, context, past) for name in context.servers],
+        factors=[
+            factor
+            for above, below in context.pairs
+            for factor in (
+                cpu_factor(everything, above, below, context.server_cpus, context.ceilings, past),
+                memory_factor(everything, above, below, context.merged_caches),
+            )
+        ],
+        trials=[_row(seen, context) for seen in every_trial],
+        tcp=context.tcp,
+        ceilings=context.ceilings,
+        tuning=context.tuning,
+        not_measured=context.not_measured,
+        published=context.published,
+        definitions=DEFINITIONS,
+    )
+
+
+def _past_ceiling(trials: Sequence[Readings], context: Context) -> dict[int, str]:
+    """By the number of a load trial, the first sign that its server was past its ceiling."""
+    signs = {
+        seen.trial.number: overload(seen, context.server_cpus, _spins(seen.trial.server, context))
+        for seen in trials
+        if not checks.is_hold(seen.trial)
+    }
+    return {number: found[0] for number, found in signs.items() if found}
+
+
+def _spins(server: str, context: Context) -> bool:
+    """Whether its tier lets it poll while it waits (net.core.busy_poll, busy_read)."""
+    changes = context.tuning.get(server, [])
+    return any("busy_" in change.setting and change.after not in (None, "0") for change in changes)
+
+
+def _server_result(
+    name: str, everything: Sequence[Readings], context: Context, past: Mapping[int, str]
+) -> ServerResult:
+    own = [seen for seen in everything if seen.trial.server == name]
+    loads = [seen for seen in own if not checks.is_hold(seen.trial)]
+    lengths = {int(seen.trial.load.get("response_bytes", 0)) for seen in own} - {0}
+    offered: dict[tuple[str, float], list[Readings]] = {}
+    for seen in loads:
+        key = str(seen.trial.load.get("test", "")), seen.trial.offered_cps
+        offered.setdefault(key, []).append(seen)
+    memory = _memory_by_state(own, context.merged_caches)
+    return ServerResult(
+        name=name,
+        response_bytes=lengths.pop() if len(lengths) == 1 else None,
+        levels=[_level(*key, offered[key], context, past) for key in _ordered(offered)],
+        memory=memory.pop(checks.ESTABLISHED, None),
+        states=memory,
+        headline=headline(loads, [name], context.server_cpus, context.ceilings, past).rate,
+    )
+
+
+def _memory_by_state(own: Sequence[Readings], merged: Merged) -> dict[str, Memory]:
+    """Memory of one server's flows by the state in which they were held."""
+    holds = [seen for seen in own if checks.is_hold(seen.trial)]
+    states = dict.fromkeys(checks.state_of(seen.trial) for seen in holds)
+    found = {
+        state: summarise_memory([s for s in holds if checks.state_of(s.trial) == state], merged)
+        for state in states
+    }
+    return {state: memory for state, memory in found.items() if memory is not None}
+
+
+def _ordered(offered: Collection[tuple[str, float]]) -> list[tuple[str, float]]:
+    """Tests in their own order, each one's rates ascending."""
+    tests = list(dict.fromkeys(test for test, _ in offered))
+    return sorted(offered, key=lambda key: (tests.index(key[0]), key[1]))
+
+
+def _level(
+    test: str,
+    offered: float,
+    trials: list[Readings],
+    context: Context,
+    past: Mapping[int, str],
+) -> Level:
+    rounds = _rounds(trials)
+
+    def over(read: Callable[[Readings], float | None], unit: str, reason: str = "") -> Spread:
+        return spread([read(seen) for seen in trials], unit, reason, rounds)
+
+    def by_kind(
+        cost: Callable[[Readings, Collection[int]], core_time.Cost],
+        cpus: tuple[int, ...],
+        unit: str = "us",
+        reason: str = "",
+    ) -> dict[str, Spread]:
+        costs = [cost(seen, cpus) for seen in trials]
+        kinds = dict.fromkeys(kind for each in costs for kind in each)
+        return {
+            kind: spread([each.get(kind) for each in costs], unit, reason, rounds) for kind in kinds
+        }
+
+    def closed(seen: Readings) -> float | None:
+        found = closure(seen, "sustain")
+        return found.share if found else None
+
+    shared = "clients ran on these cores, too" if any(shares_cores(t.trial) for t in trials) else ""
+    lacking = next((why for t in trials if (why := cpu.why_no_cost(t, context.server_cpus))), "")
+    no_cycles = next((why for t in trials if (why := t.why_unknown("cpu.cycles"))), "")
+
+    return Level(
+        offered_cps=offered,
+        completed_cps=over(flows.completed_rate, "1/s"),
+        server_cpu=by_kind(cpu.server_cost, context.server_cpus, reason=shared or lacking),
+        server_cpu_total=over(
+            lambda seen: cpu.server_total(seen, context.server_cpus), "us", shared or lacking
+        ),
+        beside_polling=by_kind(cpu.beside_polling, context.server_cpus),
+        softirq=by_kind(breakdown.softirq_cost, context.server_cpus),
+        threads=by_kind(breakdown.thread_cost, context.server_cpus),
+        hardware=by_kind(breakdown.hardware_cost, context.server_cpus, "1", no_cycles),
+        undisturbed=over(lambda seen: _undisturbed_seconds(seen, context), "s", NOT_CUT),
+        load_time=over(lambda seen: _nanoseconds(load_seconds(seen)), "ns"),
+        closure=over(closed, "1"),
+        generator_cpu=by_kind(
+            http.client_cost if test else cpu.generator_cost, context.load_cpus, reason=shared
+        ),
+        generator_busy=over(
+            lambda seen: (
+                http.busy_share(seen, context.load_cpus)
+                if test
+                else core_time.engine_busy_share(seen, "generator")
+            ),
+            "1",
+            "this generator does not report its busy cycles",
+        ),
+        receive_share=over(lambda seen: core_time.receive_share(seen, context.server_cpus), "1"),
+        cores=core_shares(trials),
+        latency=latency([seen.trial for seen in trials]),
+        acceptance=[] if test else acceptance(trials),
+        flagged_trials=sum(bool(seen.trial.flags) for seen in trials),
+        test=test,
+        http=_http_figures(trials, context) if test else None,
+        process_memory=(
+            over(lambda seen: seen.level("process.pss", "sustain"), "B") if test else None
+        ),
+        past_ceiling=next((past[t.trial.number] for t in trials if t.trial.number in past), ""),
+        cache=cache_figures(trials),
+    )
+
+
+def _rounds(trials: Sequence[Readings]) -> list[int]:
+    return [int(seen.trial.load["round"]) for seen in trials]
+
+
+def _undisturbed_seconds(seen: Readings, context: Context) -> float | None:
+    found = undisturbed(seen, context.server_cpus)
+    return found.seconds if found else None
+
+
+def _nanoseconds(seconds: float | None) -> float | None:
+    return None if seconds is None else seconds * NANOSECONDS
+
+
+def _http_figures(trials: list[Readings], context: Context) -> HttpFigures | None:
+    asked = next((seen.trial.load["asked"] for seen in trials if "asked" in seen.trial.load), None)
+    if asked is None:
+        return None
+
+    rounds = _rounds(trials)
+
+    def told(name: str, unit: str) -> Spread:
+        return spread([http.told(seen.trial, name) for seen in trials], unit, rounds=rounds)
+
+    def busy(cpus: tuple[int, ...]) -> Spread:
+        return spread([http.busy_share(seen, cpus) for seen in trials], "1")
+
+    means = (
+        seen.trial.load["http"]["latency_means"] for seen in trials if "http" in seen.trial.load
+    )
+    return HttpFigures(
+        **asked,
+        concurrency=spread([http.concurrency(seen.trial) for seen in trials], "1"),
+        rate=told("rate", "1/s"),
+        bandwidth=told("bits_per_second", "bit/s"),
+        failed=spread([float(flows.failed(seen.trial)) for seen in trials], "1"),
+        unsent=told("unsent", "1"),
+        clients_busy=busy(context.load_cpus),
+        server_busy=busy(context.server_cpus),
+        latency_means=next(means, ""),
+    )
+
+
+def _row(seen: Readings, context: Context) -> TrialRow:
+    trial, hold = seen.trial, checks.is_hold(seen.trial)
+    return TrialRow(
+        number=trial.number,
+        round=int(trial.load["round"]),
+        server=trial.server,
+        part="memory" if hold else "load",
+        offered_cps=trial.offered_cps,
+        test=str(trial.load.get("test", "")),
+        open_flows=int(trial.load["open_flows"]) if hold else None,
+        completed=flows.completed(trial),
+        failed=flows.failed(trial),
+        retransmitted=flows.retransmitted(trial),
+        server_cpu_total=None if hold else cpu.server_total(seen, context.server_cpus),
+        whole_cpu_total=None if hold else cpu.whole_total(seen, context.server_cpus),
+        undisturbed=None if hold else _undisturbed_seconds(seen, context),
+        load_time=None if hold else _nanoseconds(load_seconds(seen)),
+        call_time=None if hold else _nanoseconds(call_seconds(seen)),
+        flags=trial.flags + ([f"in no figure: {trial.set_aside}"] if trial.set_aside else []),
+        set_aside=trial.set_aside,
+        checks=[] if trial.set_aside else _checks(seen, context.server_cpus),
+    )
+
+
+def _checks(seen: Readings, server_cpus: Collection[int]) -> list[checks.Check]:
+    if flows.is_http(seen.trial):
+        return http.comparisons(seen)
+    return checks.checks(seen, server_cpus)

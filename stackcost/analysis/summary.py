@@ -1,0 +1,237 @@
+"""The answer as data: what `summary.json` holds. Its JSON schema is `Summary.model_json_schema()`.
+
+Every figure stands as a `Spread`: all trials' values, their median and range, its unit. What a
+figure is and where it was read stands once, in `definitions`, under the figure's name.
+"""
+
+from typing import Literal
+
+from pydantic import Field
+
+from stackcost.analysis.checks import Check
+from stackcost.analysis.head import Head, Part
+from stackcost.analysis.published import Recomputed
+from stackcost.analysis.spread import Spread
+from stackcost.contracts.model import Change
+
+FORMAT = "stackcost-summary/1"
+PUBLISHED_TCP = "published"  # of every run that does not say: there was no other
+
+
+class Definition(Part):
+    """What a figure is: its unit, how it is computed, and where its parts were read."""
+
+    unit: str
+    definition: str
+    source: str
+
+
+class HttpFigures(Part):
+    """What HTTP clients were asked for in a test, and what they counted, summed over them.
+
+    `connections`: of each of the `processes`; `concurrency`: of all together, where it was found it
+    may differ from round to round. `rate`: requests answered per second, of "new"
+    connections so many connections. `bandwidth`: of what was received, headers included.
+    `clients_busy`, `server_busy`: shares of the cores' time that was not idle. `latency_means`:
+    what the program's times begin with, in words. `cores_shared`: clients ran on cores of the
+    server's, so that each figure is of both.
+    """
+
+    program: str
+    processes: int
+    connections: int
+    body_bytes: list[int]
+    kept: bool
+    tls: bool
+    measures: Literal["connections", "requests", "throughput", "latency"]
+    concurrency: Spread
+    rate: Spread
+    bandwidth: Spread
+    failed: Spread
+    unsent: Spread
+    clients_busy: Spread
+    server_busy: Spread
+    latency_means: str
+    cores_shared: bool = False
+
+
+class CacheFigures(Part):
+    """What a cache on disk did in a test.
+
+    `hit_ratio`: share of requests that its origin did not get. `disk_share`: bytes read from disks
+    by bytes that clients received. `blocked`: seconds per second that its threads were blocked, by
+    part. `warm_at_start`: bytes of the objects that were in memory when the trial began.
+    """
+
+    hit_ratio: Spread
+    disk_share: Spread
+    blocked: dict[str, Spread]
+    warm_at_start: Spread
+
+
+class Level(Part):
+    """One server at one offered load, over all rounds. CPU figures are per completed connection.
+
+    Of HTTP clients it is one test: `test` names it, `offered_cps` is 0 for a closed loop, which
+    offers no rate, and every figure "per completed connection" is per request.
+
+    `server_cpu` and `generator_cpu` are by kind; `server_cpu_total` is the sum of the server's.
+    `beside_polling`: the kernel's time on the cores of a polling peer, which is not in that sum.
+    `softirq`, `threads`: the time of the server's cores by softirq vector and by thread; `hardware`
+    their cycles and instructions (counts). They explain the kinds and are not added to them.
+    `undisturbed`: seconds of the sustain window in which nothing outside of the machine slowed the
+    server's cores; from `undisturbed.LEAST_S` on the server's cost is of them alone. `load_time`:
+    what a load from memory that all cores of the host share took, nanoseconds.
+    `closure`: exact time booked over all cores / (wall time x cores), 1 when nothing is lost.
+    `latency`: by template group (empty: none), kind and percentile, microseconds.
+    `cores`: share (0 to 1) of each core's time by kind, the median of the rounds.
+    `acceptance`: RFC 9411's criteria, see `stackcost.analysis.acceptance`; none of HTTP clients.
+    `process_memory`: of the server's processes, shared pages divided, in tests of HTTP clients.
+    `past_ceiling`: the first sign that the server was past its ceiling; then it is in no headline.
+    """
+
+    offered_cps: float
+    completed_cps: Spread
+    server_cpu: dict[str, Spread]
+    server_cpu_total: Spread
+    beside_polling: dict[str, Spread]
+    softirq: dict[str, Spread]
+    threads: dict[str, Spread]
+    hardware: dict[str, Spread]
+    undisturbed: Spread = Spread(unit="s", reason="not known of runs of that time")
+    load_time: Spread = Spread(unit="ns", reason="not known of runs of that time")
+    closure: Spread
+    generator_cpu: dict[str, Spread]
+    generator_busy: Spread
+    receive_share: Spread
+    cores: dict[str, dict[str, float]]
+    latency: dict[str, dict[str, dict[str, Spread]]] = Field(default_factory=dict)
+    flagged_trials: int
+    acceptance: list[Check] = Field(default_factory=list)
+    test: str = ""
+    http: HttpFigures | None = None
+    process_memory: Spread | None = None
+    past_ceiling: str = ""
+    cache: CacheFigures | None = None
+
+    @property
+    def load(self) -> str:
+        """The load in words, the same in every table: "4,000", "rps-1k", "rates at 4,000"."""
+        rate = f"{self.offered_cps:,.0f}"
+        if not self.test:
+            return rate
+        return f"{self.test} at {rate}" if self.offered_cps else self.test
+
+
+class Memory(Part):
+    """One server's memory. By kind of memory: bytes per open flow, and bytes at no open flow.
+
+    `total` sums the kinds that `counted` names. `caches`: bytes per open flow of the kernel's
+    slab caches, largest first. `points`: (open flows, bytes) by kind of memory, all rounds.
+    """
+
+    per_flow: dict[str, Spread]
+    at_no_flow: dict[str, Spread]
+    counted: list[str]
+    total: Spread
+    straightness: dict[str, Spread]
+    caches: dict[str, Spread]
+    points: dict[str, list[tuple[float, float]]]
+
+
+class ServerResult(Part):
+    """What one server cost. `memory` is None when no flows were held open.
+
+    `states`: the same of flows in other states of the kernel's stack, by state. `headline`: the
+    offered load at which its cost is quoted.
+    """
+
+    name: str
+    response_bytes: int | None
+    levels: list[Level]
+    memory: Memory | None
+    states: dict[str, Memory] = Field(default={})
+    headline: float | None = None
+
+    @property
+    def quoted(self) -> Level | None:
+        """The level at `headline`; of HTTP tests, and where that is not known, the last level that
+        the server held.
+        """
+        known = [level for level in self.levels if level.server_cpu_total.median is not None]
+        held = [level for level in known if not level.past_ceiling]
+        wanted = [level for level in held if level.offered_cps == self.headline and not level.test]
+        return next(reversed(wanted or held), None)
+
+
+class Factor(Part):
+    """How many times what `below` costs does `above` cost. `at` says at which load, in words.
+
+    `above_cost`, `below_cost`: the costs themselves, in microseconds or bytes. `without_sending`:
+    the ratio when what `below` took to hand frames to the kernel (its kind "sending") is left out,
+    as a NIC with a driver of its own would leave it out at most.
+    """
+
+    name: Literal["cpu", "memory"]
+    above: str
+    below: str
+    at: str
+    ratio: Spread
+    above_cost: Spread
+    below_cost: Spread
+    without_sending: Spread = Spread(unit="1", reason="a part of polling peers' CPU time alone")
+
+
+class TrialRow(Part):
+    """One trial, kept whatever it showed. `set_aside`: why it is in no figure; empty for most.
+
+    `undisturbed` (seconds) and `load_time` (nanoseconds) as of its `Level`. `whole_cpu_total`: the
+    server's cost over the whole sustain window, undisturbed or not, us. `call_time`: what two known
+    system calls took on its cores meanwhile, nanoseconds.
+    """
+
+    number: int
+    round: int
+    server: str
+    part: Literal["load", "memory"]
+    offered_cps: float
+    test: str = ""
+    open_flows: int | None
+    completed: int
+    failed: int
+    retransmitted: int
+    server_cpu_total: float | None
+    whole_cpu_total: float | None = None
+    undisturbed: float | None = None
+    load_time: float | None = None
+    call_time: float | None = None
+    flags: list[str]
+    set_aside: str = ""
+    checks: list[Check]
+
+
+class Summary(Head):
+    """One run.
+
+    `tcp`: settings of the profiles' TCP, "today" or "published". `ceilings`: connections/s that
+    each system was found to hold before the first round, which the loads are shares of; empty when
+    they were given. `tuning`: by server, what became of each setting of its tier. `not_measured`:
+    servers of the plan that this machine cannot measure, and why. `published`: others' factors,
+    recomputed.
+    """
+
+    format: str = FORMAT
+    servers: list[ServerResult]
+    factors: list[Factor]
+    trials: list[TrialRow]
+    tcp: str = PUBLISHED_TCP
+    ceilings: dict[str, float] = Field(default_factory=dict)
+    tuning: dict[str, list[Change]] = Field(default_factory=dict)
+    not_measured: dict[str, str] = Field(default_factory=dict)
+    published: Recomputed | None = None
+    definitions: dict[str, Definition] = Field(default_factory=dict)
+
+    @property
+    def has_tests(self) -> bool:
+        """Whether HTTP clients were its load, and not ASTF profiles."""
+        return any(level.test for server in self.servers for level in server.levels)

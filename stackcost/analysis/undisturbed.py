@@ -1,0 +1,136 @@
+"""The parts of a trial in which nothing outside of the machine slowed the server's cores.
+
+A neighbour on the host comes and goes within a second, so that hardly a trial is free of it, but
+many slices of a tenth of a second are. They are chosen by the time of a piece of known work, never
+by what the server took. What neighbours on other cores take of the caches and of the memory that
+all share stays in them; how long a load from there takes tells how much that is (`same_host`).
+"""
+
+from collections.abc import Collection, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from stackcost.analysis.core_time import has_peer, own_series
+from stackcost.analysis.flows import completed_rate, is_http, kept_up
+from stackcost.analysis.readings import Readings
+from stackcost.analysis.slowed import SLOWED_LIMIT, least_seconds, slowed_share
+from stackcost.contracts.model import Sample
+
+LEAST_S = 1.0  # with less, a trial is disturbed
+
+
+class Undisturbed(NamedTuple):
+    """Of all such slices together; all numbers are 0 of no slice.
+
+    `scale`: by kind of the server's time, how much of it was taken in them per second, over the
+    whole sustain window's. `slowed`: by how much the known work still took longer than its least.
+    `load_s`: what a load from beyond a core's own caches took; None when not read.
+    """
+
+    seconds: float
+    scale: dict[str, float]
+    slowed: float
+    load_s: float | None
+
+    @property
+    def enough(self) -> bool:
+        """Whether they tell what the server takes."""
+        return self.seconds >= LEAST_S
+
+
+def undisturbed(seen: Readings, cpus: Collection[int]) -> Undisturbed | None:
+    """None of a trial that was not read often, as a TRex's is not, of one of a search, which is
+    judged by what it lost whenever that was, and where the server did not keep up with its load.
+
+    What such a server completes is less while it is slowed, and when it did is not known.
+    """
+    return seen.once(("undisturbed", *cpus), lambda: _undisturbed(seen, cpus))
+
+
+def _undisturbed(seen: Readings, cpus: Collection[int]) -> Undisturbed | None:
+    own, edges = own_series(seen, cpus), _edges(seen, cpus)
+    rate, offered = completed_rate(seen), seen.trial.offered_cps
+    if is_http(seen.trial) or not offered or rate is None or not kept_up(rate, offered):
+        return None
+    if has_peer(seen) and "busy" not in own:
+        return None
+    if not own or len(edges) < 2:
+        return None
+    slowed = np.max([_slowed(seen, each, edges) for each in cpus], axis=0)
+    good = slowed <= SLOWED_LIMIT
+    lengths = np.diff(edges)
+    seconds = float(lengths[good].sum())
+    if not seconds:
+        return Undisturbed(0.0, {}, 0.0, 0.0)
+    taken = {
+        kind: np.sum([np.diff(_at(each, edges)) for each in series], axis=0)
+        for kind, series in own.items()
+    }
+    if "sending" in taken:
+        taken["stack"] = taken["busy"] - taken["sending"]
+    if "task" in taken:
+        taken["user"] = taken["system"] = taken["task"]
+    share = seconds / float(lengths.sum())
+    return Undisturbed(
+        seconds,
+        {
+            kind: float(part[good].sum() / part.sum()) / share
+            for kind, part in taken.items()
+            if part.sum()
+        },
+        float(np.average(slowed[good], weights=lengths[good])),
+        _load_seconds(seen, cpus, edges, good),
+    )
+
+
+def slowed_by(seen: Readings, cpus: Collection[int]) -> float | None:
+    """By how much longer a piece of known work took than it can, while a trial's cost was taken."""
+    found = undisturbed(seen, cpus)
+    return found.slowed if found and found.enough else slowed_share(seen, cpus)
+
+
+def _edges(seen: Readings, cpus: Collection[int]) -> np.ndarray:
+    """Moments within the sustain window at which the speed of all cores was known."""
+    window = seen.trial.phases.get("sustain")
+    times = [[s.time for part in _work(seen, each) for s in part] for each in cpus]
+    if not window or not all(times):
+        return np.array([])
+    moments = np.array(min(times, key=len))
+    return np.unique(moments[(window.start <= moments) & (moments <= window.end)])
+
+
+def _work(seen: Readings, core: int) -> list[list[Sample]]:
+    return seen.series("core.work_time", cpu=str(core))
+
+
+def _slowed(seen: Readings, core: int, edges: np.ndarray) -> np.ndarray:
+    """By slice; infinite where the work was not done."""
+    (spent,), (count,) = _work(seen, core), seen.series("core.work_count", cpu=str(core))
+    done = np.diff(_at(count, edges))
+    least = least_seconds(seen, core)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        slowed = np.diff(_at(spent, edges)) / done / (least or np.nan) - 1
+    return np.where(np.isfinite(slowed), slowed, np.inf)
+
+
+def _load_seconds(
+    seen: Readings, cpus: Collection[int], edges: np.ndarray, good: np.ndarray
+) -> float | None:
+    """Mean over the loads of all cores in the slices that are good."""
+    spent, done = (
+        [
+            np.diff(_at(series, edges))[good].sum()
+            for each in cpus
+            for series in seen.series(metric, cpu=str(each))
+        ]
+        for metric in ("core.load_time", "core.work_count")
+    )
+    return float(sum(spent) / sum(done)) if len(spent) == len(cpus) and sum(done) else None
+
+
+def _at(series: Sequence[Sample], edges: np.ndarray) -> np.ndarray:
+    """A counter at the edges; between two readings it grows evenly."""
+    known = [(sample.time, sample.value) for sample in series if sample.value is not None]
+    times, values = zip(*known, strict=True) if known else ((0.0,), (0.0,))
+    return np.interp(edges, times, values)

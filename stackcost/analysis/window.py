@@ -1,0 +1,52 @@
+"""Cuts one series to a window of time: a counter to its growth, a level to its median.
+
+Edges are read on demand (`Sampler.read_now`), so a reading lies within milliseconds of each edge.
+Between two readings a counter is taken to grow evenly; where readings begin after the window's
+start or stop before its end by a little, the missing part is taken to be as the rest.
+"""
+
+from bisect import bisect_left
+from collections.abc import Iterable
+from itertools import pairwise
+from statistics import median
+
+from stackcost.contracts.model import Sample, Window
+
+COVERED = 0.95  # share of a window that readings must span
+# Below this share of its last value a counter was reset; exact CPU times may fall by a
+# microsecond when a reading interrupts a booking.
+RESET = 0.99
+
+
+def growth(series: Iterable[Sample], window: Window) -> float | None:
+    """By how much a counter grew inside the window.
+
+    `series`: samples of one metric with the same labels, in any order. None when the readings do
+    not span the window, and when the counter was reset.
+    """
+    known = _known(series)
+    if len(known) < 2 or any(after < RESET * before for (_, before), (_, after) in pairwise(known)):
+        return None
+    start, end = max(window.start, known[0][0]), min(window.end, known[-1][0])
+    if end <= start or end - start < COVERED * window.length:
+        return None
+    return (_value_at(known, end) - _value_at(known, start)) * window.length / (end - start)
+
+
+def level(series: Iterable[Sample], window: Window) -> float | None:
+    """Median of a gauge inside the window; None when it was not read there."""
+    inside = [value for time, value in _known(series) if window.start <= time <= window.end]
+    return median(inside) if inside else None
+
+
+def _known(series: Iterable[Sample]) -> list[tuple[float, float]]:
+    return sorted((sample.time, sample.value) for sample in series if sample.value is not None)
+
+
+def _value_at(known: list[tuple[float, float]], moment: float) -> float:
+    """The counter at a moment from its first reading to its last."""
+    after = max(bisect_left(known, (moment,)), 1)
+    (time_before, before), (time_after, value_after) = known[after - 1], known[after]
+    if time_after == time_before:
+        return value_after
+    return before + (value_after - before) * (moment - time_before) / (time_after - time_before)

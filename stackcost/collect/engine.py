@@ -1,0 +1,185 @@
+"""What a generator or a peer says of itself over its control plane: counters, cycles, memory pools.
+
+TRex has the counters, and an account of its data cores' time (`TrexTime`). Figures that its API
+lacks are unknown there, never 0.
+"""
+
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Protocol
+
+from stackcost.contracts.model import Collector, Kind, Metric, Sample
+
+CPU_METHOD, MEMORY_METHOD = "stackcost_get_cpu", "stackcost_get_memory"
+SCHEDULE_METHOD = "stackcost_get_schedule"
+COUNTER = Metric("trex.counter", "1", Kind.COUNTER, "TRex get_stats() traffic")
+BUSY_TIME = Metric("engine.busy_time", "s", Kind.COUNTER, f"RPC {CPU_METHOD} busy_cycles / tsc_hz")
+WHOLE_TIME = Metric("engine.time", "s", Kind.COUNTER, f"RPC {CPU_METHOD} total_cycles / tsc_hz")
+SENDING_TIME = Metric(
+    "engine.sending_time", "s", Kind.COUNTER, f"RPC {CPU_METHOD} sending_cycles / tsc_hz"
+)
+UTILIZATION = "get_utilization"  # of TRex, in percent
+TREX_BUSY_TIME = Metric(
+    "engine.busy_time", "s", Kind.COUNTER, f"TRex {UTILIZATION} cpu history, newest, over time"
+)
+TREX_WHOLE_TIME = Metric(
+    "engine.time", "s", Kind.COUNTER, f"TRex {UTILIZATION}: time between reads"
+)
+SHARED_CORE = (
+    "TRex has control and data on one core, where its account of its own work does not hold, and "
+    "the time of its threads holds their polling"
+)
+IN_USE = Metric("engine.pool_in_use", "B", Kind.GAUGE, f"RPC {MEMORY_METHOD} in_use x object_bytes")
+OBJECTS = Metric("engine.pool_objects", "1", Kind.GAUGE, f"RPC {MEMORY_METHOD} in_use")
+STARTS = Metric("engine.starts", "1", Kind.COUNTER, f"RPC {SCHEDULE_METHOD}")
+RESERVED = Metric("engine.pool_reserved", "B", Kind.GAUGE, f"RPC {MEMORY_METHOD} reserved_bytes")
+
+
+class EngineClient(Protocol):
+    """The part of stackcost.trex.client.TrexClient that is needed here."""
+
+    def stats(self) -> dict[str, Any]:
+        """TRex's get_stats()."""
+
+    def supports(self, method: str) -> bool:
+        """Whether the server has this RPC method."""
+
+    def call(self, method: str, params: dict[str, Any]) -> Any:
+        """The result of an RPC method."""
+
+
+class Engine(Collector):
+    """Reads one engine. `engine`: what it is in this trial, "generator" or "peer"."""
+
+    metrics = (COUNTER, IN_USE, OBJECTS, RESERVED, STARTS)
+
+    def __init__(self, engine: str, client: EngineClient):
+        self.name = engine
+        self._client = client
+        self._labels = {"engine": engine}
+
+    def read(self) -> list[Sample]:
+        """Traffic counters of both sides, memory of each pool, the schedule."""
+        return [*self._counters(), *self._pools(), *self._starts()]
+
+    def _counters(self) -> Iterable[Sample]:
+        traffic = self._client.stats()["traffic"]
+        now = time.monotonic()
+        for side in ("client", "server"):
+            for counter, value in traffic[side].items():
+                if isinstance(value, int | float):
+                    labels = {**self._labels, "side": side, "counter": counter}
+                    yield COUNTER.sample(now, value, **labels)
+
+    def _pools(self) -> Iterable[Sample]:
+        if not self._client.supports(MEMORY_METHOD):
+            yield from _lacking(MEMORY_METHOD, self._labels, IN_USE, OBJECTS, RESERVED)
+            return
+        answer = self._client.call(MEMORY_METHOD, {})
+        now = time.monotonic()
+        for pool in answer["pools"]:
+            labels = {**self._labels, "pool": pool["name"]}
+            yield IN_USE.sample(now, pool["in_use"] * pool["object_bytes"], **labels)
+            yield OBJECTS.sample(now, pool["in_use"], **labels)
+            yield RESERVED.sample(now, pool["reserved_bytes"], **labels)
+
+    def _starts(self) -> Iterable[Sample]:
+        if not self._client.supports(SCHEDULE_METHOD):
+            yield from _lacking(SCHEDULE_METHOD, self._labels, STARTS)
+            return
+        answer = self._client.call(SCHEDULE_METHOD, {"profile_id": "_"})
+        now = time.monotonic()
+        for outcome in ("intended", "opened", "late", "unsent"):
+            yield STARTS.sample(now, answer[outcome], **self._labels, outcome=outcome)
+
+
+class EngineTime(Collector):
+    """Reads the time of an engine's cores: one short request, so that it can be read often."""
+
+    metrics = (BUSY_TIME, SENDING_TIME, WHOLE_TIME)
+
+    def __init__(self, engine: str, client: EngineClient):
+        self.name = f"{engine} time"
+        self._client = client
+        self._labels = {"engine": engine}
+
+    def read(self) -> list[Sample]:
+        """Of each core: all its time, and that of passes that did work, and that sent."""
+        if not self._client.supports(CPU_METHOD):
+            return list(_lacking(CPU_METHOD, self._labels, *self.metrics))
+        answer = self._client.call(CPU_METHOD, {})
+        now, rate = time.monotonic(), answer["tsc_hz"]
+        samples = []
+        for core in answer["cores"]:
+            labels = {**self._labels, "core": str(core["core"]), "cpu": str(core["cpu"])}
+            samples.append(BUSY_TIME.sample(now, core["busy_cycles"] / rate, **labels))
+            samples.append(SENDING_TIME.sample(now, core["sending_cycles"] / rate, **labels))
+            samples.append(WHOLE_TIME.sample(now, core["total_cycles"] / rate, **labels))
+        return samples
+
+
+class TrexTime(Collector):
+    """Time of a TRex's data cores by TRex's own account, as counters.
+
+    Its control thread looks at each data thread some 100 times a second, and tells for each second
+    in how many per cent of the looks it was at work, cut to whole ones (src/utils/utl_cpuu.cpp,
+    handle_fast_path of src/main_dpdk.cpp). So a figure of 10 s is known to about 1.5 % of a core.
+
+    `cpus`: the Linux CPUs of the data cores. Empty where they share one with that control thread,
+    which then can look only while they do nothing: their work is unknown, and what the kernel
+    says of the thread holds its polling.
+    """
+
+    metrics = (TREX_BUSY_TIME, TREX_WHOLE_TIME)
+
+    def __init__(
+        self,
+        engine: str,
+        client: EngineClient,
+        cpus: Sequence[int],
+        clock: Callable[[], float] = time.monotonic,
+    ):
+        self.name = f"{engine} utilization"
+        self._client = client
+        self._labels = {"engine": engine}
+        self._cpus = cpus
+        self._clock = clock
+        self._busy: dict[int, float] = defaultdict(float)
+        self._began = self._last = clock()
+
+    def read(self) -> list[Sample]:
+        """Of each data core: its busy time, and all its time."""
+        if not self._cpus:
+            now, reason = self._clock(), f"{SHARED_CORE}: give it two cores or more"
+            return [metric.unknown(now, reason, **self._labels) for metric in self.metrics]
+        answer, now = self._client.call(UTILIZATION, {}), self._clock()
+        passed, self._last = now - self._last, now
+        samples = []
+        for core, (cpu, each) in enumerate(zip(self._cpus, answer["cpu"], strict=False)):
+            self._busy[core] += each["history"][0] / 100 * passed
+            labels = {**self._labels, "core": str(core), "cpu": str(cpu)}
+            samples.append(TREX_BUSY_TIME.sample(now, self._busy[core], **labels))
+            samples.append(TREX_WHOLE_TIME.sample(now, now - self._began, **labels))
+        return samples
+
+
+def engine_time(
+    engine: str,
+    client: EngineClient,
+    data_cpus: Sequence[int],
+    clock: Callable[[], float] = time.monotonic,
+) -> Collector:
+    """What reads the time of an engine's cores, by the methods that it has.
+
+    `data_cpus`: of a TRex, the CPUs of its data threads that are theirs alone.
+    """
+    if client.supports(UTILIZATION) and not client.supports(CPU_METHOD):
+        return TrexTime(engine, client, data_cpus, clock)
+    return EngineTime(engine, client)
+
+
+def _lacking(method: str, labels: dict[str, str], *metrics: Metric) -> Iterable[Sample]:
+    """What an engine without a method, as TRex is, leaves unknown."""
+    now, reason = time.monotonic(), f"this {labels['engine']} has no RPC method {method}"
+    return (metric.unknown(now, reason, **labels) for metric in metrics)

@@ -1,0 +1,40 @@
+"""Counters of each template group: which of several applications is served, and which is not."""
+
+import time
+from typing import Any, Protocol
+
+from stackcost.contracts.model import Collector, Kind, Metric, Sample
+
+GROUP_COUNTER = Metric("trex.group_counter", "1", Kind.COUNTER, "TRex get_traffic_tg_stats()")
+
+
+class GroupClient(Protocol):
+    """The part of stackcost.trex.client.TrexClient that is needed here."""
+
+    def group_stats(self, profile: str) -> dict[str, Any]:
+        """TRex's get_traffic_tg_stats() of all groups of a profile."""
+
+
+class Groups(Collector):
+    """Reads the template groups of loaded profiles, named by their identifiers."""
+
+    name = "groups"
+    metrics = (GROUP_COUNTER,)
+
+    def __init__(self, client: GroupClient, *profiles: str):
+        self._client = client
+        self._profiles = profiles
+
+    def read(self) -> list[Sample]:
+        """The TCP and UDP counters of both sides by group; those that are not zero."""
+        return [sample for profile in self._profiles for sample in self._read(profile)]
+
+    def _read(self, profile: str) -> list[Sample]:
+        groups, now = self._client.group_stats(profile), time.monotonic()
+        return [
+            GROUP_COUNTER.sample(now, value, group=group, side=side, counter=counter)
+            for group, sides in groups.items()
+            for side in ("client", "server")
+            for counter, value in sides[side].items()
+            if isinstance(value, int | float) and value and counter.startswith(("tcps_", "udps_"))
+        ]

@@ -1,0 +1,122 @@
+"""How long connections took, counted from their intended start, by the generator's histograms.
+
+TRex has no such histograms: there everything here is unknown, with that reason.
+"""
+
+import time
+from collections.abc import Iterable
+
+import numpy as np
+import numpy.typing as npt
+from hdrh.histogram import HdrHistogram
+
+from stackcost.collect.engine import EngineClient
+from stackcost.contracts.model import Collector, Kind, Metric, Sample
+
+METHOD = "stackcost_get_latency"
+PROFILE = "_"  # the one that the harness loads
+KINDS = ("connect", "first_byte", "completion")
+PERCENTILES = {"p50": 50.0, "p90": 90.0, "p99": 99.0, "p99.9": 99.9, "max": 100.0}
+HIGHEST_US = 2**32 - 1
+SIGNIFICANT_FIGURES = 2  # the engine's; a value is known to 0.8 %
+LATENCY = Metric("engine.latency", "s", Kind.GAUGE, f"RPC {METHOD}")
+
+# By template group (empty: none) and kind, in microseconds.
+Histograms = dict[str, dict[str, HdrHistogram]]
+
+
+def read_latency(client: EngineClient, profile: str = PROFILE) -> Histograms | None:
+    """Times of all connections of the run so far; None when the server cannot tell."""
+    if not client.supports(METHOD):
+        return None
+    read: Histograms = {}
+    for template in client.call(METHOD, {"profile_id": profile})["templates"]:
+        group = read.setdefault(template["group"] or "", {kind: _empty() for kind in KINDS})
+        for kind in KINDS:
+            group[kind].decode_and_add(template[kind]["hdr"])
+    return read
+
+
+def between(before: Histograms, after: Histograms) -> Histograms:
+    """Times recorded after `before` was read, until `after` was; all, when a new run began."""
+    return {
+        group: {kind: _less(kinds[kind], before.get(group, {}).get(kind)) for kind in KINDS}
+        for group, kinds in after.items()
+    }
+
+
+def latency_between(
+    before: Histograms | None, after: Histograms | None
+) -> dict[str, dict[str, str]] | None:
+    """The same, to be stored: HdrHistogram's V2 encoding in base64; None when unknown."""
+    if before is None or after is None:
+        return None
+    return {
+        group: {kind: histogram.encode().decode() for kind, histogram in kinds.items()}
+        for group, kinds in between(before, after).items()
+    }
+
+
+def percentile_us(histogram: HdrHistogram, percentile: float) -> float | None:
+    """Microseconds that this share of the connections took at most; None when there were none."""
+    if not histogram.get_total_count():
+        return None
+    return float(histogram.get_value_at_percentile(percentile))
+
+
+def _empty() -> HdrHistogram:
+    return HdrHistogram(1, HIGHEST_US, SIGNIFICANT_FIGURES)
+
+
+def _less(after: HdrHistogram, before: HdrHistogram | None) -> HdrHistogram:
+    """By whole arrays: value by value it takes 12 ms a second from the generator beside it."""
+    if before is None:
+        return after
+    counts = _counts(after).astype(np.int64) - _counts(before).astype(np.int64)
+    if counts.min() < 0:
+        return after  # a new run began
+    left = _empty()
+    _counts(left)[:] = counts
+    recorded = np.flatnonzero(counts)
+    if recorded.size:
+        above_zero = recorded[recorded > 0]
+        lowest = int(above_zero[0]) if above_zero.size else -1
+        left.set_internal_tacking_values(lowest, int(recorded[-1]), int(counts.sum()))
+    return left
+
+
+def _counts(histogram: HdrHistogram) -> npt.NDArray[np.uint64]:
+    """The histogram's own counts, by index: what is written there is in the histogram."""
+    counts: npt.NDArray[np.uint64] = np.ctypeslib.as_array(histogram.counts)
+    return counts
+
+
+class Latency(Collector):
+    """Percentiles of the times recorded since the last reading."""
+
+    name = "latency"
+    metrics = (LATENCY,)
+
+    def __init__(self, client: EngineClient, profile: str = PROFILE):
+        self._client = client
+        self._profile = profile
+        self._last: Histograms = {}
+
+    def read(self) -> list[Sample]:
+        """By template group, kind and percentile; nothing where no connection got that far."""
+        read = read_latency(self._client, self._profile)
+        now = time.monotonic()
+        if read is None:
+            return [LATENCY.unknown(now, f"this generator has no RPC method {METHOD}")]
+        recent, self._last = between(self._last, read), read
+        return list(_samples(now, recent))
+
+
+def _samples(now: float, histograms: Histograms) -> Iterable[Sample]:
+    for group, kinds in histograms.items():
+        for kind, histogram in kinds.items():
+            for name, percentile in PERCENTILES.items():
+                value = percentile_us(histogram, percentile)
+                if value is not None:
+                    labels = {"group": group, "kind": kind, "percentile": name}
+                    yield LATENCY.sample(now, value / 1e6, **labels)

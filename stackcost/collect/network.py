@@ -1,0 +1,112 @@
+"""Counters of one network namespace: sockets, TCP, interfaces, connection tracking."""
+
+import os
+import time
+from collections.abc import Iterator
+
+from stackcost.collect.namespace_files import NamespaceFiles
+from stackcost.contracts.model import Collector, Kind, Metric, Sample
+
+NET = "/proc/thread-self/net"
+FILES = {
+    "sockstat": f"{NET}/sockstat",
+    "snmp": f"{NET}/snmp",
+    "netstat": f"{NET}/netstat",
+    "dev": f"{NET}/dev",
+    "conntrack": "/proc/sys/net/netfilter/nf_conntrack_count",
+}
+SOCKETS = Metric("sockstat.sockets", "1", Kind.GAUGE, "/proc/net/sockstat")
+MEMORY = Metric("sockstat.memory", "B", Kind.GAUGE, "/proc/net/sockstat mem x page size")
+COUNTER = Metric("tcp.counter", "1", Kind.COUNTER, "/proc/net/snmp, /proc/net/netstat")
+ESTABLISHED = Metric("tcp.established", "1", Kind.GAUGE, "/proc/net/snmp Tcp CurrEstab")
+BYTES = Metric("interface.bytes", "B", Kind.COUNTER, "/proc/net/dev")
+PACKETS = Metric("interface.packets", "1", Kind.COUNTER, "/proc/net/dev")
+ERRORS = Metric("interface.errors", "1", Kind.COUNTER, "/proc/net/dev")
+DROPS = Metric("interface.drops", "1", Kind.COUNTER, "/proc/net/dev")
+CONNTRACK = Metric("conntrack.entries", "1", Kind.GAUGE, "nf_conntrack_count")
+
+CONSTANTS = ("RtoAlgorithm", "RtoMin", "RtoMax", "MaxConn")  # of table Tcp, not counters
+
+
+class Network(Collector):
+    """Reads the namespace of a name of `ip netns`; this process's own when there is none."""
+
+    name = "network"
+    metrics = (
+        SOCKETS,
+        MEMORY,
+        COUNTER,
+        ESTABLISHED,
+        BYTES,
+        PACKETS,
+        ERRORS,
+        DROPS,
+        CONNTRACK,
+    )
+
+    def __init__(self, namespace: str | None = None):
+        self._files = NamespaceFiles(namespace, FILES)
+        self._labels = {"namespace": namespace or "host"}
+
+    def start(self) -> None:
+        """Open the namespace's files."""
+        self._files.open()
+
+    def read(self) -> list[Sample]:
+        """Sockets by protocol and state, TCP's counters, each interface's, tracked connections."""
+        now = time.monotonic()
+        return [
+            *self._sockets(now),
+            *self._tcp(now, "snmp", "Tcp"),
+            *self._tcp(now, "netstat", "TcpExt"),
+            *self._interfaces(now),
+            self._conntrack(now),
+        ]
+
+    def stop(self) -> None:
+        """Close the files, which lets go of the namespace."""
+        self._files.close()
+
+    def _sockets(self, now: float) -> Iterator[Sample]:
+        for line in self._files.text("sockstat").splitlines():
+            protocol, rest = line.split(":")
+            words = rest.split()
+            for state, value in zip(words[::2], map(int, words[1::2]), strict=True):
+                labels = {**self._labels, "protocol": protocol}
+                if state == "mem":
+                    size = value * os.sysconf("SC_PAGE_SIZE")
+                    yield MEMORY.sample(now, size, **labels)
+                elif state != "memory":  # of FRAG, in bytes, not of sockets
+                    yield SOCKETS.sample(now, value, **labels, state=state)
+
+    def _tcp(self, now: float, file: str, table: str) -> Iterator[Sample]:
+        rows = [
+            row.split()
+            for row in self._files.text(file).splitlines()
+            if row.startswith(f"{table}:")
+        ]
+        names, values = rows
+        for name, value in zip(names[1:], values[1:], strict=True):
+            if name == "CurrEstab":
+                yield ESTABLISHED.sample(now, int(value), **self._labels)
+            elif name not in CONSTANTS:
+                yield COUNTER.sample(now, int(value), **self._labels, counter=table + name)
+
+    def _interfaces(self, now: float) -> Iterator[Sample]:
+        for line in self._files.text("dev").splitlines()[2:]:
+            interface, rest = line.split(":")
+            columns = [int(column) for column in rest.split()]
+            for direction, first in (("receive", 0), ("send", 8)):
+                labels = {
+                    **self._labels,
+                    "interface": interface.strip(),
+                    "direction": direction,
+                }
+                for metric, column in zip((BYTES, PACKETS, ERRORS, DROPS), range(4), strict=True):
+                    yield metric.sample(now, columns[first + column], **labels)
+
+    def _conntrack(self, now: float) -> Sample:
+        if "conntrack" not in self._files:
+            reason = "this kernel does not track connections (no nf_conntrack)"
+            return CONNTRACK.unknown(now, reason, **self._labels)
+        return CONNTRACK.sample(now, int(self._files.text("conntrack")), **self._labels)

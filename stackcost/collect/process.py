@@ -1,0 +1,58 @@
+"""Memory, CPU time, threads and context switches of the server's processes, by role.
+
+The CPU times are the scheduler's and do hold softirq time that ran on top of a process; use
+`task.time` for what a process itself took.
+"""
+
+import time
+from collections.abc import Callable, Mapping
+
+import psutil
+
+from stackcost.contracts.model import Collector, Kind, Metric, Sample
+
+RESIDENT = Metric("process.rss", "B", Kind.GAUGE, "/proc/PID/statm resident")
+PROPORTIONAL = Metric("process.pss", "B", Kind.GAUGE, "/proc/PID/smaps_rollup Pss")
+UNSHARED = Metric("process.uss", "B", Kind.GAUGE, "/proc/PID/smaps_rollup Private_*")
+THREADS = Metric("process.threads", "1", Kind.GAUGE, "/proc/PID/status Threads")
+CPU_TIME = Metric("process.cpu_time", "s", Kind.COUNTER, "/proc/PID/stat utime, stime")
+SWITCHES = Metric("process.context_switches", "1", Kind.COUNTER, "/proc/PID/status *_ctxt_switches")
+
+
+class Processes(Collector):
+    """Reads processes by role. `find`: process ids by role, asked at every reading."""
+
+    name = "processes"
+    metrics = (RESIDENT, PROPORTIONAL, UNSHARED, THREADS, CPU_TIME, SWITCHES)
+
+    def __init__(self, find: Callable[[], Mapping[str, int]]):
+        self._find = find
+
+    def read(self) -> list[Sample]:
+        """All figures of each process; unknown for one that has ended."""
+        samples = []
+        for role, number in self._find().items():
+            labels = {"role": role, "process": str(number)}
+            try:
+                samples += _read_process(psutil.Process(number), labels)
+            except psutil.NoSuchProcess:
+                now, reason = time.monotonic(), f"process {number} ({role}) has ended"
+                samples += [metric.unknown(now, reason, **labels) for metric in self.metrics]
+        return samples
+
+
+def _read_process(process: psutil.Process, labels: dict[str, str]) -> list[Sample]:
+    now = time.monotonic()
+    memory = process.memory_full_info()
+    cpu = process.cpu_times()
+    switches = process.num_ctx_switches()
+    return [
+        RESIDENT.sample(now, memory.rss, **labels),
+        PROPORTIONAL.sample(now, memory.pss, **labels),
+        UNSHARED.sample(now, memory.uss, **labels),
+        THREADS.sample(now, process.num_threads(), **labels),
+        CPU_TIME.sample(now, cpu.user, **labels, kind="user"),
+        CPU_TIME.sample(now, cpu.system, **labels, kind="system"),
+        SWITCHES.sample(now, switches.voluntary, **labels, kind="voluntary"),
+        SWITCHES.sample(now, switches.involuntary, **labels, kind="involuntary"),
+    ]

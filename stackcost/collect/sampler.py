@@ -1,0 +1,114 @@
+"""Reads all collectors, at an interval and on demand at the edges of a window."""
+
+import contextlib
+import math
+import os
+import queue
+import threading
+import time
+from collections.abc import Collection, Sequence
+from concurrent.futures import Future
+from typing import Self
+
+from stackcost.collect.cpu import online_cpus
+from stackcost.contracts.errors import StackcostError
+from stackcost.contracts.model import Collector, Sample
+
+# For all collectors at once. They take some tens of milliseconds; one that asks a server which does
+# not answer gives up after 5 s, one that asks a generator after 12 s.
+READ_LIMIT_S = 60.0
+
+
+class Sampler:
+    """A context manager: inside, a thread reads the collectors every `interval_s` seconds.
+
+    `cpus`: where it may run, so that reading never takes time from the server's cores; all when
+    empty. `samples`: everything read so far, in order of reading. A collector that fails to start
+    or to read does not end the run: its metrics are recorded as unknown, with the reason.
+    """
+
+    def __init__(
+        self, collectors: Sequence[Collector], interval_s: float, cpus: Collection[int] = ()
+    ):
+        self.samples: list[Sample] = []
+        self._collectors = collectors
+        self._interval = interval_s
+        self._often: tuple[Collection[str], float] = ((), math.inf)
+        self._cpus = cpus
+        self._failed: dict[str, str] = {}
+        self._reading = "none"
+        self._requests: queue.Queue[Future[list[Sample]] | None] = queue.Queue()
+        self._thread = threading.Thread(target=self._run, name="sampler", daemon=True)
+
+    def __enter__(self) -> Self:
+        if not set(self._cpus) <= set(online_cpus()):
+            raise StackcostError(f"sampler: CPUs {sorted(self._cpus)} are not all online")
+        self._thread.start()
+        self.read_now()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._requests.put(None)
+        self._thread.join(READ_LIMIT_S)  # a daemon thread: one that hangs ends with the program
+
+    def read_now(self) -> list[Sample]:
+        """Read everything and return it once it is read; for the edges of a window."""
+        request: Future[list[Sample]] = Future()
+        self._requests.put(request)
+        try:
+            return request.result(READ_LIMIT_S)
+        except TimeoutError:
+            raise StackcostError(
+                f"reading did not end within {READ_LIMIT_S:g} s: the collector "
+                f"{self._reading!r} hangs"
+            ) from None
+
+    def read_often(self, names: Collection[str], interval_s: float) -> None:
+        """From the next reading on, read the collectors of these names at this interval, too."""
+        self._often = (names, interval_s)
+
+    def _run(self) -> None:
+        if self._cpus:
+            os.sched_setaffinity(0, self._cpus)  # of this thread, and of what collectors start
+        with contextlib.ExitStack() as stack:
+            for collector in self._collectors:
+                stack.callback(collector.stop)
+                self._start(collector)
+            self._serve()
+
+    def _serve(self) -> None:
+        due = soon = time.monotonic() + self._interval
+        while True:
+            request: Future[list[Sample]] | None = Future()  # a periodic one: nobody waits for it
+            names: Collection[str] | None = None  # all
+            try:
+                request = self._requests.get(timeout=max(0.0, min(due, soon) - time.monotonic()))
+            except queue.Empty:
+                if time.monotonic() < due:
+                    names = self._often[0]
+            if request is None:
+                return
+            wanted = [each for each in self._collectors if names is None or each.name in names]
+            read = [sample for each in wanted for sample in self._read(each)]
+            self.samples += read
+            request.set_result(read)
+            soon = time.monotonic() + self._often[1]
+            if names is None:
+                due = max(due, time.monotonic() - self._interval) + self._interval
+
+    def _start(self, collector: Collector) -> None:
+        try:
+            collector.start()
+        except Exception as error:
+            self._failed[collector.name] = str(error)
+
+    def _read(self, collector: Collector) -> list[Sample]:
+        self._reading = collector.name
+        reason = self._failed.get(collector.name)
+        if reason is None:
+            try:
+                return collector.read()
+            except Exception as error:
+                reason = f"{collector.name}: {error or type(error).__name__}"
+        now = time.monotonic()
+        return [metric.unknown(now, reason) for metric in collector.metrics]

@@ -1,0 +1,27 @@
+"""The server's own count of requests, read like any counter."""
+
+import time
+from collections.abc import Callable
+
+from stackcost.contracts.model import Collector, Kind, Metric, Sample
+
+REQUESTS = Metric("server.requests", "1", Kind.COUNTER, "the server's own account")
+
+
+class Served(Collector):
+    """Reads the count. `count`: requests since start; None when the server tells none."""
+
+    name = "served"
+    metrics = (REQUESTS,)
+
+    def __init__(self, count: Callable[[], int | None]):
+        self._count = count
+
+    def read(self) -> list[Sample]:
+        """The count now; the moment is the middle of asking."""
+        before = time.monotonic()
+        count = self._count()
+        now = (before + time.monotonic()) / 2
+        if count is None:
+            return [REQUESTS.unknown(now, "this server keeps no count of requests, or tells none")]
+        return [REQUESTS.sample(now, count)]

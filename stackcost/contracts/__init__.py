@@ -1,0 +1,1 @@
+"""Data types and protocols that several packages speak; nothing here imports any of them."""

@@ -1,0 +1,181 @@
+"""What the harness asks of a system under test."""
+
+import subprocess
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+from stackcost.contracts.dut_settings import DutSettings
+from stackcost.contracts.model import Collector
+from stackcost.stacks import Place, Stack
+from stackcost.stacks.base import Kernel
+from stackcost.contracts.wiring import TO_SERVER, IpVersion, Wiring
+from harness.tuning import Tier
+
+
+@dataclass(frozen=True, slots=True)
+class Host:
+    """Where programs may run that a server depends on itself: beside the load, on its cores.
+
+    `address`, `prefix`: of `interface` there, in one network with the server's own end.
+    """
+
+    namespace: str
+    interface: str
+    address: str
+    prefix: int
+    cpus: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """Where a server is reached and where it may run.
+
+    `namespace`: name of the network namespace it runs in. `interface`: its veth end there.
+    `address`, `port`: what clients connect to. `cpus`: cores it may use.
+    `folder`: a folder for its configuration, logs and pid file, inside the run folder.
+    `stack`: what its programs are started by, see `run`; the kernel's when there is none.
+    `upstream`: for a server that has others behind it, as a proxy; None where there is no place.
+    """
+
+    namespace: str
+    interface: str
+    address: str
+    port: int
+    cpus: tuple[int, ...]
+    folder: Path
+    stack: Stack | None = None
+    upstream: Host | None = None
+
+    def place(self, workers: int = 1) -> Place:
+        """The same for a stack; `workers`: processes or threads of the program."""
+        listens = self.address, self.port
+        return Place(self.namespace, self.interface, self.cpus, self.folder, listens, workers)
+
+    def run(self, command: Sequence[str], **options: Any) -> subprocess.Popen[Any]:
+        """Start a program here on its stack; `options` go to subprocess.Popen."""
+        return (self.stack or Kernel(self.place())).run(command, **options)
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What an experiment asks a server to do.
+
+    `response_bytes`: length of every response, headers and body. `request`: the very bytes that the
+    load will send, as headers of a response may depend on them; empty for a server that speaks
+    frames itself. `open_flows`: the most connections that will be held open at once. `workers`:
+    processes or threads that serve, None for one on each core. `worker_connections`: for how many
+    connections each has to have room. `tier`: the tuning; sysctls and receive work are set by the
+    harness. `profile`, `tunables`: the load's ASTF profile, for a server that runs one itself.
+    `backlog`: length of the accept queue, None for the server's own default; the kernel cuts it to
+    net.core.somaxconn. `files`: for HTTP clients, the length of the body by path; each is in
+    memory, and `request` asks for the shortest. Empty: one response whatever is asked for.
+    `tls_port`: where the same is served over TLS by a certificate of its own, every handshake a
+    full one; None: nowhere. `dut`: for a device under test.
+    """
+
+    response_bytes: int
+    request: bytes
+    open_flows: int
+    workers: int | None
+    worker_connections: int
+    tier: Tier
+    profile: Path
+    tunables: Mapping[str, Any]
+    backlog: int | None = None
+    files: Mapping[str, int] = field(default_factory=dict)
+    tls_port: int | None = None
+    dut: DutSettings = field(default_factory=DutSettings)
+
+
+class Server(ABC):
+    """One system under test, not yet started when made.
+
+    A server that cannot run on this machine raises StackcostError from `start`, naming the
+    missing part and how that was established.
+
+    `name`: "nginx/kernel", "astf-peer". `kernel_stack`: whether it is on the kernel's stack;
+    otherwise it speaks frames itself, and gets a bare interface. `wiring`: the test bed it stands
+    in. `twin`: a server that does nothing of its work over the same path, which shows what the
+    generator and the path can do. `ip_version`: of the clients that it is offered.
+    """
+
+    name: ClassVar[str]
+    kernel_stack: ClassVar[bool] = True
+    wiring: ClassVar[Wiring] = TO_SERVER
+    twin: ClassVar[str] = "astf-peer"
+    ip_version: IpVersion = 4
+
+    @classmethod
+    @abstractmethod
+    def make(cls, endpoint: Endpoint, task: Task) -> Self:
+        """The server for an experiment, not started."""
+
+    @classmethod
+    def wiring_for(cls, task: Task) -> Wiring:
+        """The test bed it stands in for what it is asked to do."""
+        return cls.wiring
+
+    @abstractmethod
+    def start(self) -> None:
+        """Start it and return once `check_health` passes; on failure leave nothing behind."""
+
+    @abstractmethod
+    def check_health(self) -> None:
+        """Raise StackcostError unless it serves correctly now."""
+
+    @abstractmethod
+    def response_length(self) -> int:
+        """Bytes (headers and body) of one response, as probed from the running server."""
+
+    @abstractmethod
+    def processes(self) -> dict[str, int]:
+        """Process ids by role, such as {"master": 811, "worker-0": 812}."""
+
+    def depends_on(self) -> dict[str, int]:
+        """Process ids by role of what it depends on beside the load; their time is not its own."""
+        return {}
+
+    @abstractmethod
+    def describe(self) -> dict[str, Any]:
+        """Version, configuration text, worker count, cores: for the manifest."""
+
+    @abstractmethod
+    def stop(self) -> None:
+        """End it and remove what it made; may be called at any time, more than once."""
+
+    def requests_served(self) -> int | None:
+        """Requests served since start by its own account; None when it keeps or tells none now."""
+        return None
+
+    def refusals(self) -> dict[str, int] | None:
+        """Connections it turned away since start, by what it lacked; empty when it counts none.
+
+        None when the server does not answer: an overwhelmed one may not.
+        """
+        return {}
+
+    def dead_timeout_s(self) -> int | None:
+        """How long it remembers a dead connection of others; None when it has no table of them."""
+        return None
+
+    def reset(self) -> None:
+        """Forget all connections of the load, so that the next trial starts as the last did."""
+        return
+
+    def before_trial(self) -> dict[str, Any]:
+        """Bring it into the state in which every trial begins; returns it, for the trial's record.
+
+        Most servers are in it at any time.
+        """
+        return {}
+
+    def serve(self, profile: Path, tunables: Mapping[str, Any]) -> None:
+        """From now on serve this profile of the load; most servers answer whatever comes."""
+        return
+
+    def own_collectors(self) -> list[Collector]:
+        """Collectors of the running server, for figures that only it knows."""
+        return []

@@ -1,0 +1,153 @@
+"""What is wired to what: the links of a test bed, and the ports that the generator gets on them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from ipaddress import IPv4Address, IPv6Address
+from typing import Literal, NamedTuple
+
+from stackcost.trex.trex_config import Port
+
+NAMESPACE_PREFIX = "stackcost-"  # of all, so that a start and `stackcost clean` find them
+LOAD_NAMESPACE = f"{NAMESPACE_PREFIX}load"
+SERVER_NAMESPACE = f"{NAMESPACE_PREFIX}server"
+DUT_NAMESPACE = f"{NAMESPACE_PREFIX}dut"
+
+LINK_PREFIX = "sc-"
+LOAD_INTERFACE = "sc-load0"
+SERVER_INTERFACE = "sc-server0"
+DUT_CLIENT_INTERFACE = "sc-dut0"
+DUT_SERVER_INTERFACE = "sc-dut1"
+
+# Benchmarking addresses, RFC 2544 appendix C.2.2: 198.18.0.0/15.
+LOAD_ADDRESS = "198.18.0.1"
+SERVER_ADDRESS = "198.18.0.2"
+DUT_CLIENT_ADDRESS = "198.18.0.2"
+DUT_SERVER_ADDRESS = "198.19.0.1"
+BEHIND_DUT_ADDRESS = "198.19.0.2"
+
+# IPv6's, RFC 5180 section 8: 2001:2::/48. The last 32 bits of an address are an IPv4 address.
+CLIENT_PREFIX = "2001:2:0:16::"
+SERVER_PREFIX = "2001:2:0:48::"
+HOP_PREFIX = "2001:2::"
+
+
+IpVersion = Literal[4, 6]
+
+
+class End(NamedTuple):
+    """One end of a veth pair."""
+
+    namespace: str
+    interface: str
+
+
+class Link(NamedTuple):
+    """A veth pair: the end nearer to the clients, and the other."""
+
+    near: End
+    far: End
+
+
+@dataclass(frozen=True, slots=True)
+class Wiring:
+    """One form of test bed.
+
+    `words`: for the manifest. `namespace`: the one of the system under test. `tested`: ends that
+    are the system's under test, whose receive work is done on its cores; all others are the
+    generator's. `ports`: what the generator is told, client's side and server's side. `server`: the
+    end of a server on the kernel's stack behind a device, None where the generator is the server.
+    """
+
+    words: str
+    namespace: str
+    links: tuple[Link, ...]
+    tested: tuple[End, ...]
+    ports: tuple[Port, Port]
+    server: Port | None = None
+
+    @property
+    def ends(self) -> tuple[End, ...]:
+        """All ends, from the clients on."""
+        return tuple(end for link in self.links for end in link)
+
+    @property
+    def loading(self) -> tuple[End, ...]:
+        """The ends that the generator is attached to."""
+        return tuple(end for end in self.ends if end not in self.tested)
+
+    @property
+    def serving(self) -> str:
+        """The namespace in which connections of the load end, if a kernel's stack is their end."""
+        return SERVER_NAMESPACE if self.server else self.namespace
+
+    def over(self, versions: "Sequence[IpVersion]") -> "Wiring":
+        """The same with ports of these IP versions, the clients' side first."""
+        clients, servers = (
+            port if version == 4 else _over_ipv6(port)
+            for port, version in zip(self.ports, versions, strict=True)
+        )
+        return replace(self, ports=(clients, servers))
+
+    def with_server(self) -> "Wiring":
+        """The same with a server on the kernel's stack where the generator has its server port."""
+        last = self.links[-1]
+        return replace(
+            self,
+            words=f"{self.words}; behind it a server in a network namespace of its own",
+            links=(*self.links[:-1], Link(last.near, _SERVER)),
+            ports=(self.ports[0], Port("dummy")),
+            server=self.ports[1],
+        )
+
+
+def ipv6_of(address: str, prefix: str = HOP_PREFIX) -> str:
+    """The IPv6 address of 96 bits of `prefix` and an IPv4 address."""
+    return str(IPv6Address(int(IPv6Address(prefix)) + int(IPv4Address(address))))
+
+
+def _over_ipv6(port: Port) -> Port:
+    return replace(port, address=ipv6_of(port.address), gateway=ipv6_of(port.gateway))
+
+
+_CLIENTS = End(LOAD_NAMESPACE, LOAD_INTERFACE)
+_SERVERS = End(LOAD_NAMESPACE, SERVER_INTERFACE)
+_SERVER = End(SERVER_NAMESPACE, SERVER_INTERFACE)
+_DUT_NEAR = End(DUT_NAMESPACE, DUT_CLIENT_INTERFACE)
+_DUT_FAR = End(DUT_NAMESPACE, DUT_SERVER_INTERFACE)
+_THROUGH = (Link(_CLIENTS, _DUT_NEAR), Link(_DUT_FAR, _SERVERS))
+_NEIGHBOURS = (
+    Port(LOAD_INTERFACE, LOAD_ADDRESS, SERVER_ADDRESS),
+    Port(SERVER_INTERFACE, SERVER_ADDRESS, LOAD_ADDRESS),
+)
+
+TO_SERVER = Wiring(
+    "veth pair between two network namespaces of one machine",
+    SERVER_NAMESPACE,
+    (Link(_CLIENTS, _SERVER),),
+    (_SERVER,),
+    (_NEIGHBOURS[0], Port("dummy")),
+)
+THROUGH_ROUTER = Wiring(
+    "two veth pairs from a generator's two ports to a router in a network namespace of its own",
+    DUT_NAMESPACE,
+    _THROUGH,
+    (_DUT_NEAR, _DUT_FAR),
+    (
+        Port(LOAD_INTERFACE, LOAD_ADDRESS, DUT_CLIENT_ADDRESS),
+        Port(SERVER_INTERFACE, BEHIND_DUT_ADDRESS, DUT_SERVER_ADDRESS),
+    ),
+)
+THROUGH_BRIDGE = Wiring(
+    "two veth pairs from a generator's two ports to a bridge in a network namespace of its own",
+    DUT_NAMESPACE,
+    _THROUGH,
+    (_DUT_NEAR, _DUT_FAR),
+    _NEIGHBOURS,
+)
+BACK_TO_BACK = Wiring(
+    "veth pair between a generator's two ports, nothing between them",
+    LOAD_NAMESPACE,
+    (Link(_CLIENTS, _SERVERS),),
+    (),
+    _NEIGHBOURS,
+)

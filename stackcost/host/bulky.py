@@ -1,0 +1,37 @@
+"""Folders of a run that hold gigabytes while it goes, and must not stay when it is killed.
+
+Each is written down before it is filled, so that the end of a run, or the next start, removes it.
+"""
+
+import shutil
+from functools import partial
+from pathlib import Path
+
+from stackcost.host.state import StateFile
+from stackcost.host.undo import Step, undo
+
+MADE = StateFile("bulky.json", list[str], [])
+
+
+def make(folder: Path) -> None:
+    """Make it, empty; whatever ends the run, it is removed."""
+    MADE.write(list(dict.fromkeys([*MADE.read(), str(folder.resolve())])))
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+
+
+def remove() -> list[Step]:
+    """Remove all of them; one that stays, stays recorded."""
+    return [_remove(Path(folder)) for folder in MADE.read()]
+
+
+def _remove(folder: Path) -> Step:
+    step = undo(
+        f"remove {folder}",
+        partial(shutil.rmtree, folder),
+        lambda: "it is still there" if folder.exists() else "",
+        "it takes disk; no figure depends on it",
+    )
+    if step.done:
+        MADE.write([each for each in MADE.read() if each != str(folder)])
+    return step

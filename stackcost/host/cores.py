@@ -1,0 +1,45 @@
+"""Which cores there are, and keeping the harness off the server's while a test bed stands."""
+
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from threading import Thread
+
+from stackcost.collect.cpu import online_cpus
+
+
+def allowed_cores() -> list[int]:
+    """Cores that this process may be given, whatever it keeps to now.
+
+    A thread of its own asks for all, and the kernel grants those of the control group's cpuset
+    (sched_setaffinity(2)); so isolated cores are among them, and a test bed narrows nothing.
+    """
+    granted: set[int] = set()
+
+    def ask() -> None:
+        os.sched_setaffinity(0, online_cpus())
+        granted.update(os.sched_getaffinity(0))
+
+    thread = Thread(target=ask)
+    thread.start()
+    thread.join()
+    return sorted(granted)
+
+
+@contextmanager
+def harness_on(cpus: Iterable[int]) -> Iterator[None]:
+    """Run every thread of this process, and what they start, on `cpus`; afterwards as before."""
+    before = os.sched_getaffinity(0)
+    _move_threads(set(cpus))
+    try:
+        yield
+    finally:
+        _move_threads(before)
+
+
+def _move_threads(cpus: set[int]) -> None:
+    for thread in os.listdir("/proc/self/task"):
+        try:
+            os.sched_setaffinity(int(thread), cpus)
+        except ProcessLookupError:  # ended meanwhile
+            continue

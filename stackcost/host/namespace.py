@@ -1,0 +1,149 @@
+"""Network namespaces: running programs in them, and finding and ending what runs there.
+
+Programs enter by `ip netns exec`, which also mounts the namespace's own /sys, and by `taskset`.
+Both replace themselves by the program, so the process id is the program's own, and nothing runs
+between fork and exec in this process, which has threads.
+"""
+
+import os
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from stackcost.contracts.errors import StackcostError
+from stackcost.host.patience import on_a_slow_host, patient
+
+NAMESPACE_FOLDER = Path("/run/netns")
+END_PATIENCE_S = 3.0
+EXECUTE_LIMIT_S = 30.0
+COMPILE_PATIENCE_S = 60
+
+
+def run(
+    namespace: str, command: Sequence[str], cpus: Iterable[int], **options: Any
+) -> subprocess.Popen[Any]:
+    """Start `command` in `namespace` on `cpus` and return at once.
+
+    `options` go to subprocess.Popen. The program gets a session of its own unless told otherwise,
+    so that Ctrl-C reaches the harness alone, which then ends everything in the right order.
+    StackcostError when the program is not installed.
+    """
+    program = find_program(command[0])
+    cpu_list = ",".join(str(cpu) for cpu in cpus)
+    options.setdefault("start_new_session", True)
+    options.setdefault("stdin", subprocess.DEVNULL)
+    return subprocess.Popen(
+        [*_enter(namespace), "taskset", "--cpu-list", cpu_list, program, *command[1:]], **options
+    )
+
+
+def spawner(namespace: str, cpus: Iterable[int]) -> Callable[..., subprocess.Popen[Any]]:
+    """`run` with namespace and cores settled: takes a command and Popen's options."""
+    chosen = tuple(cpus)
+
+    def spawn(command: Sequence[str], **options: Any) -> subprocess.Popen[Any]:
+        return run(namespace, command, chosen, **options)
+
+    return spawn
+
+
+def execute(namespace: str, command: Sequence[str], stdin: str = "") -> str:
+    """Run a short command in `namespace` to its end and return what it printed.
+
+    StackcostError with the command's own words when it fails, or when it does not end in time.
+    """
+    program, limit = find_program(command[0]), patient(EXECUTE_LIMIT_S)
+    told = f"`{' '.join(command)}` in {namespace}"
+    try:
+        done = subprocess.run(
+            [*_enter(namespace), program, *command[1:]],
+            input=stdin,
+            capture_output=True,
+            text=True,
+            timeout=limit,
+        )
+    except subprocess.TimeoutExpired:
+        raise StackcostError(f"{told} did not end in {limit:g} s", on_a_slow_host()) from None
+    if done.returncode:
+        raise StackcostError(f"{told} failed: {done.stderr.strip()}")
+    return done.stdout
+
+
+def processes_inside(namespace: str) -> list[psutil.Process]:
+    """Processes whose network namespace is this one, found by its inode; never this process."""
+    try:
+        wanted = (NAMESPACE_FOLDER / namespace).stat()
+    except FileNotFoundError:
+        return []
+    found = []
+    for process in psutil.process_iter():
+        try:
+            own = os.stat(f"/proc/{process.pid}/ns/net")
+        except OSError:  # ended meanwhile
+            continue
+        if os.path.samestat(own, wanted) and process.pid != os.getpid():
+            found.append(process)
+    return found
+
+
+def end_processes(processes: Sequence[psutil.Process]) -> None:
+    """Ask each process to end, and after some seconds make it; returns when all are gone."""
+    _signal(processes, signal.SIGTERM)
+    _, alive = psutil.wait_procs(processes, timeout=END_PATIENCE_S)
+    _signal(alive, signal.SIGKILL)
+    psutil.wait_procs(alive, timeout=END_PATIENCE_S)
+
+
+def end_group(process: subprocess.Popen[Any], patience: float = END_PATIENCE_S) -> None:
+    """End a program started by `run` with all its children; it may have ended by itself.
+
+    A child that outlived its parent is ended as well: the group has the parent's number.
+    """
+    for number, wait in ((signal.SIGTERM, patience), (signal.SIGKILL, END_PATIENCE_S)):
+        alive = _signal_group(process, number)
+        deadline = time.monotonic() + wait
+        while alive and time.monotonic() < deadline:
+            time.sleep(0.01)
+            alive = _signal_group(process, 0)
+
+
+def _signal_group(process: subprocess.Popen[Any], number: int) -> bool:
+    """Send a signal, 0 to send none; tells whether any process of the group is left."""
+    process.poll()  # reap, else the parent's zombie keeps its group alive
+    try:
+        os.killpg(process.pid, number)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def _signal(processes: Sequence[psutil.Process], number: signal.Signals) -> None:
+    for process in processes:
+        try:
+            process.send_signal(number)
+        except psutil.NoSuchProcess:
+            continue
+
+
+def _enter(namespace: str) -> list[str]:
+    return [find_program("ip"), "netns", "exec", namespace]
+
+
+def find_program(name: str, mend: str = "script/bootstrap installs what is missing") -> str:
+    """Absolute path of a program; Debian keeps some in /usr/sbin, which a PATH may lack."""
+    path = shutil.which(name) or shutil.which(name, path="/usr/sbin:/sbin:/usr/local/sbin")
+    if path is None:
+        raise StackcostError(f"{name} is not installed", mend)
+    return os.path.abspath(path)
+
+
+def compile_program(source: Path, program: Path) -> None:
+    """Make a program of one C file; subprocess.CalledProcessError when the compiler refuses it."""
+    command = [find_program("cc"), "-O2", "-o", str(program), str(source)]
+    subprocess.run(command, check=True, timeout=patient(COMPILE_PATIENCE_S))

@@ -1,0 +1,199 @@
+"""The sentence with which each notebook answers its question."""
+
+from collections.abc import Sequence
+
+from stackcost.analysis.published import Recomputed
+from stackcost.analysis.summary import Factor
+from stackcost.report.beside import Beside
+from stackcost.report.difference import Difference, sentence
+from stackcost.report.http import KINDS, Series, Tls, reached, series
+from stackcost.report.opened import OpenedRuns
+from stackcost.report.words import number, with_interval, with_range
+
+NAMED = 2  # so many factors are told one by one; of more, the smallest and the largest
+
+
+def cpu_answer(runs: OpenedRuns) -> str:
+    """What a connection costs in CPU, and how many times that of the other system."""
+    factors = runs.factors("cpu")
+    if found := _told(factors, "us of CPU", "One connection takes"):
+        return found
+    known = sorted(
+        (
+            level.server_cpu_total.median,
+            f"{server.name} at {level.load}{'' if level.test else '/s'}",
+        )
+        for server in runs.servers
+        if (level := server.quoted) and level.server_cpu_total.median is not None
+    )
+    if not known:
+        return "**No CPU cost was measured in these runs.**"
+    shown = known if len(known) <= NAMED else [known[0], known[-1]]
+    told = " and ".join(f"{number(cost)} us on {name}" for cost, name in shown)
+    between = f" {_others(len(known) - 2, 'system')}" if len(known) > NAMED else ""
+    return f"**One connection takes {told} of CPU.**{between}"
+
+
+def http_answer(runs: OpenedRuns) -> str:
+    """The most of each kind that clients reached, and of what system."""
+    best: dict[str, tuple[float, str]] = {}
+    for summary in runs.tested:
+        for one in series(summary):
+            for name, points in one.points.items():
+                for x, level in points.items():
+                    value = one.value(level)
+                    if value.median is None or one.what == "latency":
+                        continue
+                    words = f"{with_range(value)} {one.unit} ({one.test}, {name}, {one.at(x)})"
+                    tls = " over TLS" if level.http and level.http.tls else ""
+                    kind = one.what + tls
+                    best[kind] = max(best.get(kind, (0.0, "")), (value.median, words))
+    if not best:
+        return "**No test of HTTP clients came to its end in these runs: 0 figures.**"
+    return "**At most " + "; ".join(words for _, words in best.values()) + ".**"
+
+
+def reached_answer(every: Sequence[Series]) -> str:
+    """The ceiling of each test over workers or cores, and how many it takes to reach it."""
+    lines = [
+        f"- {one.name}, {name}: {words}" for one in every for name, words in reached(one).items()
+    ]
+    return "\n".join(lines) or (
+        "Each system was measured with one number of workers or cores only, as the server has no "
+        "more cores here: how its figures scale is not known. With `--share-cores` clients and "
+        "server both get every core, and rows say so."
+    )
+
+
+def tls_answer(pairs: Sequence[Tls]) -> str:
+    """How many times fewer connections TLS leaves, and where the difference goes."""
+    lines = []
+    for pair in pairs:
+        if pair.rate.median is None:
+            continue
+        shares = [(share, kind) for kind in KINDS if (share := pair.share(kind)) is not None]
+        told = ", ".join(f"{kind} {share:.0%}" for share, kind in sorted(shares, reverse=True))
+        costs = pair.plain.server_cpu_total, pair.over_tls.server_cpu_total
+        lines.append(
+            f"**{pair.system}: {pair.over_tls.load} reaches {pair.rate.median:.1%} of "
+            f"{pair.plain.load}** ({pair.rate.minimum:.1%} to {pair.rate.maximum:.1%} in the "
+            f"rounds). One connection takes {with_range(costs[1])} us of the server's CPU instead "
+            f"of {with_range(costs[0])}; the additional time is {told}. User time is the "
+            "handshake's cryptography; the rest is more system calls, more packets and more "
+            "round trips for each connection."
+        )
+    return "\n\n".join(lines) or "No test was made both without TLS and with it: 0 pairs."
+
+
+def memory_answer(runs: OpenedRuns) -> str:
+    """What an open flow costs in memory, and how many times that of the other system."""
+    if found := _told(runs.factors("memory"), "bytes", "One open flow takes"):
+        return found
+    known = [
+        f"{number(server.memory.total.median)} bytes on {server.name}"
+        for server in runs.servers
+        if server.memory and server.memory.total.median is not None
+    ]
+    if known:
+        return f"**One open flow takes {'; '.join(known)}.**"
+    return "**No memory slope was measured in these runs.**"
+
+
+def ceiling_answer(runs: OpenedRuns) -> str:
+    """Every ceiling's own sentence; without any, that none was searched."""
+    sentences = [
+        each.sentence.rstrip(".") for run in runs.ceilings for each in run.summary.ceilings
+    ]
+    if sentences:
+        return "\n\n".join(f"**{each}.**" for each in sentences)
+    return (
+        "**No ceiling was searched for in these runs** (`stackcost ceiling` does): below is how "
+        "long connections take at the loads that were offered."
+    )
+
+
+def published_answer(published: Recomputed, factors: Sequence[Factor]) -> str:
+    """What is left of the published factors, and what was measured here."""
+    parts = []
+    for of in ("cpu", "memory"):
+        steps = [step.value for step in published.steps if step.of == of and step.unit == "1"]
+        own = [factor for factor in factors if factor.name == of and factor.ratio.median]
+        here = ", ".join(
+            f"{with_interval(factor.ratio)} ({factor.above})" for factor in own[:NAMED]
+        )
+        measured = f"measured here: {here}" if here else "not measured in these runs"
+        parts.append(
+            f"of the claimed {of} factor of {number(steps[0])}, the publication's own raw data "
+            f"leave {number(steps[-1])}; {measured}"
+        )
+    text = ". ".join(part[0].upper() + part[1:] for part in parts)
+    return f"**{text}.**"
+
+
+def beside_answer(found: Sequence[Beside]) -> str:
+    """Of how many tables there is a figure of ours, and each reason once where there is none."""
+    ours = [each for each in found if each.value is not None]
+    lines = [
+        f"- {each.table}: {each.what}: **{number(each.value)}** "
+        f"({number(each.low)} to {number(each.high)})"
+        for each in ours
+    ]
+    reasons: dict[str, list[str]] = {}
+    for each in found:
+        if each.value is None:
+            reasons.setdefault(each.reason, []).append(each.table)
+    lines += [f"- {', '.join(tables)}: {reason}." for reason, tables in reasons.items()]
+    return "Measured here of the same shape:\n\n" + "\n".join(lines)
+
+
+def difference_answer(found: Sequence[Difference]) -> str:
+    """Each comparison's verdict."""
+    if not found:
+        return "**There is nothing to compare: it takes two runs with a load in common.**"
+    return "\n\n".join(f"**{_first_upper(sentence(each))}.**" for each in found)
+
+
+def trust_answer(runs: OpenedRuns) -> str:
+    """How many trials there are, how many of them are flagged, and how many checks hold."""
+    everything = [trial for summary in runs.summaries for trial in summary.trials]
+    trials = [trial for trial in everything if not trial.set_aside]
+    aside = len(everything) - len(trials)
+    kept = f" {aside} more {'are' if aside > 1 else 'is'} kept and in no figure." if aside else ""
+    flagged = sum(bool(trial.flags) for trial in trials)
+    checks = [check.holds for trial in trials for check in trial.checks]
+    unknown = checks.count(None)
+    return (
+        f"**Of {len(trials)} trials {flagged or 'none'} {'are' if flagged > 1 else 'is'} flagged; "
+        f"{checks.count(True)} checks hold, {checks.count(False)} fail, and {unknown} were not "
+        f"possible on this machine.{kept}**"
+    )
+
+
+def _told(factors: Sequence[Factor], unit: str, start: str) -> str:
+    known = [factor for factor in factors if factor.ratio.median is not None]
+    if not known:
+        return ""
+    by_ratio = sorted(known, key=lambda factor: factor.ratio.median or 0.0)
+    shown = known if len(known) <= NAMED else [by_ratio[0], by_ratio[-1]]
+    told = [
+        f"{start} {number(factor.above_cost.median)} {unit} on {factor.above} and "
+        f"{number(factor.below_cost.median)} on {factor.below}: "
+        f"{with_interval(factor.ratio)} times as much ({_at(factor.at)})"
+        for factor in shown
+    ]
+    between = f" {_others(len(known) - 2, 'factor')}" if len(known) > NAMED else ""
+    return f"**{'. '.join(told)}.**{between}"
+
+
+def _others(number_of: int, what: str) -> str:
+    if number_of == 1:
+        return f"The other {what} lies between."
+    return f"The other {number_of} {what}s lie between."
+
+
+def _at(at: str) -> str:
+    return at if at.startswith("slope") else f"at {at}"
+
+
+def _first_upper(text: str) -> str:
+    return text[:1].upper() + text[1:]

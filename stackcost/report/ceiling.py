@@ -1,0 +1,125 @@
+"""The answer of a run of searches: sentences, the trace as a table and a plot."""
+
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+
+from stackcost.report.stored import describe_setting, state_of, trials_of
+from stackcost.report.tables import TextTable
+from stackcost.report.terminal import draw
+from stackcost.report.words import number
+from stackcost.analysis.ceiling.summary import Ceiling, CeilingSummary, TraceRow
+from stackcost.store import RunFolder
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+WIDTH, HEIGHT = 8.0, 3.6  # inches
+HELD, LOST, PASSED_OVER = "#009E73", "#D55E00", "#BBBBBB"
+
+
+def ceilings_of(run: RunFolder) -> CeilingSummary:
+    """A stored run's summary, computed from its trials. StackcostError when it holds none."""
+    from stackcost.analysis.ceiling.summarise import summarise_ceilings
+
+    manifest = run.manifest()
+    stored = trials_of(run)
+    summary = summarise_ceilings(
+        stored.trials,
+        run.name,
+        manifest.experiment,
+        state_of(manifest),
+        describe_setting(manifest),
+    )
+    return summary.model_copy(update={"damaged": stored.damaged})
+
+
+def trace_table(ceiling: Ceiling) -> TextTable:
+    """Every trial of a search in order."""
+    rows: list[tuple[str, ...]] = [
+        (
+            str(row.number),
+            number(row.load),
+            f"{row.duration_s:g}",
+            number(row.lost),
+            f"{row.loss_ratio:.3%}",
+            ", ".join(f"{cause} {count:,}" for cause, count in row.lost_by.items() if count),
+            _remark(row),
+        )
+        for row in ceiling.trace
+    ]
+    return TextTable(
+        title=f"Trials of the search for {ceiling.of} of {ceiling.server}",
+        columns=("trial", ceiling.unit, "s", "lost", "share", "by cause", "remark"),
+        rows=rows,
+    )
+
+
+def trace_plot(ceiling: Ceiling) -> "Figure":
+    """The load of each trial in order: held without loss or not, and the bounds that were found."""
+    from matplotlib.figure import Figure  # takes a second, which sentences do not need
+
+    from stackcost.report.plots.drawing import SERVER_COLOURS, plain_numbers
+
+    figure = Figure(figsize=(WIDTH, HEIGHT), layout="constrained")
+    axes = figure.subplots()
+    axes.spines[["top", "right"]].set_visible(False)
+    kinds = (
+        (HELD, "nothing lost", [r for r in ceiling.trace if r.decisive and not r.lost]),
+        (LOST, "some lost", [r for r in ceiling.trace if r.decisive and r.lost]),
+        (PASSED_OVER, "disturbed, repeated", [r for r in ceiling.trace if not r.decisive]),
+    )
+    for colour, label, rows in kinds:
+        if rows:
+            axes.plot(
+                [row.number for row in rows],
+                [row.load for row in rows],
+                "o",
+                color=colour,
+                label=label,
+                markersize=5,
+            )
+    for colour, rate in zip(SERVER_COLOURS, ceiling.rates, strict=False):
+        if rate.value is not None:
+            label = f"{rate.name} {rate.value:,.0f}"
+            axes.axhline(rate.value, color=colour, linewidth=1, label=label)
+    axes.set_yscale("log")
+    plain_numbers(axes)
+    axes.set_xlabel("trial")
+    axes.set_ylabel(ceiling.unit)
+    axes.legend(frameon=False, fontsize=8)
+    return figure
+
+
+def _remark(row: TraceRow) -> str:
+    if row.decisive:
+        return "; ".join(row.disturbed)
+    return "repeated: " + "; ".join(row.disturbed)
+
+
+def print_ceilings(summary: CeilingSummary, console: Console) -> None:
+    """Every trial, then each ceiling in a sentence."""
+    for ceiling in summary.ceilings:
+        console.print(draw(trace_table(ceiling)))
+    for ceiling in summary.ceilings:
+        for line in sentences_of(ceiling):
+            console.print(line, highlight=False, markup=False, soft_wrap=True)
+    for repeated in summary.repeated:
+        console.print(f"{repeated.sentence}.", highlight=False, markup=False, soft_wrap=True)
+    if summary.state == "interrupted":
+        console.print("this run was interrupted: the figures are of what was measured until then")
+
+
+def sentences_of(ceiling: Ceiling) -> list[str]:
+    """The search's answer, then its twin's."""
+    lines = [ceiling.sentence]
+    if ceiling.twin:
+        lines.append(f"{ceiling.twin.sentence}.")
+    return lines
+
+
+def settings_of(ceiling: Ceiling) -> str:
+    """The search's settings under MLRsearch's names."""
+    kept = ceiling.settings.model_dump(exclude={"goals"})
+    words = ", ".join(f"{name} {value:g}" for name, value in kept.items())
+    return f"{ceiling.seconds:,.0f} s; MLRsearch with {words}."

@@ -1,0 +1,218 @@
+"""What differs between two runs, or between two systems of one: as data and as a table."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
+
+from pydantic import BaseModel, ConfigDict
+
+from stackcost.analysis.compare import RATE, Comparison
+from stackcost.analysis.machines import differences
+from stackcost.analysis.paired import Paired, compare_paired, is_judged, measured, paired
+from stackcost.analysis.summary import Summary
+from stackcost.contracts.errors import StackcostError
+from stackcost.report.opened import OpenedRuns
+from stackcost.report.stored import summary_of
+from stackcost.report.tables import TextTable
+from stackcost.report.words import UNKNOWN, change, with_range
+from stackcost.store import Manifest, RunFolder
+
+PARTS = ("server_cpu.", "softirq.", "threads.", "memory.per_flow.", "memory.caches.")
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One side of a comparison. `system` is empty when all of the run's systems are meant."""
+
+    manifest: Manifest
+    summary: Summary
+    system: str
+
+    @classmethod
+    def of(cls, text: str, run_of: str = "") -> Self:
+        """From "RUN", "RUN#SYSTEM", or "#SYSTEM" of the run that `run_of` names."""
+        path, _, system = text.partition("#")
+        run = RunFolder.open(Path(path or run_of.partition("#")[0]))
+        side = cls(run.manifest(), summary_of(run), system)
+        names = [server.name for server in side.summary.servers]
+        if system and system not in names:
+            raise StackcostError(f"{run.path} has no system {system!r}", f"one of {names}")
+        return side
+
+
+class Difference(BaseModel):
+    """The answer of `stackcost diff`. `rate`: how often identical set-ups are called different.
+
+    `flagged`: distrusted trials of A and B. `machine`: what was different besides. `corrected`: in
+    words, what was taken off from figures of B and A, whose values in `comparisons` are without it.
+    `not_compared`: what could not be, and why.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    a: str
+    b: str
+    rate: float = RATE
+    comparisons: list[Comparison]
+    flagged: tuple[int, int]
+    machine: list[str]
+    corrected: list[str] = []
+    not_compared: list[str] = []
+
+
+def difference(a: Side, b: Side) -> Difference:
+    """Compare what both have; StackcostError when that is nothing."""
+    systems = _systems(a, b)
+    found = [
+        each
+        for of_a, of_b in systems
+        for each in paired(
+            measured(a.summary, of_a),
+            measured(b.summary, of_b),
+            "" if len(systems) == 1 else f"{of_a}: ",
+            same_run=a.manifest == b.manifest,
+        )
+    ]
+    if not found:
+        raise StackcostError(
+            "no figure was measured at the same load on both", "stackcost show tells what was"
+        )
+    return Difference(
+        a=_name(a, [mine for mine, _ in systems]),
+        b=_name(b, [other for _, other in systems]),
+        comparisons=compare_paired(found),
+        flagged=(
+            _flagged(a, {mine for mine, _ in systems}),
+            _flagged(b, {other for _, other in systems}),
+        ),
+        machine=differences(a.manifest.machine, b.manifest.machine),
+        corrected=[line for each in found for line in _words(each)],
+        not_compared=[
+            line for of_a, of_b in systems if (line := _no_common_load(a, of_a, b, of_b))
+        ],
+    )
+
+
+def _no_common_load(a: Side, of_a: str, b: Side, of_b: str) -> str:
+    """That CPU cannot be compared, as no load is in common; empty when one is, or one has none.
+
+    What a connection costs depends on the load, so shares of two ceilings are not the same load.
+    """
+    loads = [
+        {level.offered_cps for s in side.summary.servers if s.name == name for level in s.levels}
+        for side, name in ((a, of_a), (b, of_b))
+    ]
+    if not all(loads) or loads[0] & loads[1]:
+        return ""
+    one, other = (", ".join(f"{load:,.0f}" for load in sorted(each)) for each in loads)
+    return (
+        f"CPU per connection: A has {of_a} at {one} connections/s, B has {of_b} at {other}; give "
+        "both the same load.offered_cps"
+    )
+
+
+def _words(found: Paired) -> list[str]:
+    """What was done to a figure's trials, besides comparing them."""
+    words = []
+    if found.left_out:
+        words.append(f"{found.left_out} trials left out: the other one of the pair is missing")
+    if part := found.host:
+        words.append(
+            "what neighbours on the host added was taken off, from B by "
+            f"{part.taken_off:+.1%} more than from A (known to {part.unsure:.1%}): loads from "
+            f"memory that all cores share took {part.loads.slower:+.1%} in B, system calls "
+            f"{part.calls.slower:+.1%}, of which {part.loads.felt:.2f} and {part.calls.felt:.2f} "
+            "are felt"
+        )
+    where = f"{found.pair.figure} at {found.pair.at}"
+    return [f"{where}: {'; '.join(words)}"] if words and found.judged else []
+
+
+def differences_from_first(runs: OpenedRuns) -> list[Difference]:
+    """The first run against each other one; those that have no load in common are left out."""
+    sides = [Side(run.manifest, run.summary, "") for run in runs.costs]
+    found = []
+    for other in sides[1:]:
+        try:
+            found.append(difference(sides[0], other))
+        except StackcostError:
+            continue
+    return found
+
+
+def parts_of(found: Difference) -> Difference:
+    """The same, of what the judged figures are made of: kinds of time, vectors, threads, caches."""
+    kept = [
+        each
+        for each in found.comparisons
+        if each.figure.rpartition(": ")[2].startswith(PARTS) and each.ratio is not None
+    ]
+    return found.model_copy(update={"comparisons": kept})
+
+
+def difference_table(found: Difference, everything: bool) -> TextTable:
+    """The answer's own figures, judged and at each load; with `everything` all others too."""
+    rows: list[tuple[str, ...]] = [
+        (
+            each.figure,
+            each.at,
+            f"{with_range(each.a)} {each.unit if each.unit != '1' else ''}".strip(),
+            with_range(each.b),
+            change_of(each),
+            UNKNOWN if each.effect is None else f"{each.effect:+.2f}",
+            "" if each.p_corrected is None else f"{each.p_corrected:.2g}",
+            _verdict(each),
+        )
+        for each in found.comparisons
+        if everything or is_judged(each.figure)
+    ]
+    return TextTable(
+        f"A: {found.a}\nB: {found.b}",
+        ("figure", "at", "A", "B", "B against A (95 % interval)", "effect", "p (Holm)", "verdict"),
+        rows,
+    )
+
+
+def _verdict(each: Comparison) -> str:
+    """With what would have been seen where nothing was."""
+    text = f"{each.verdict}: {each.reason}" if each.reason else each.verdict
+    if each.verdict == "no difference shown" and each.detectable is not None:
+        return f"{text} (one of {each.detectable:.1%} would be, nine times in ten)"
+    return text
+
+
+def change_of(each: Comparison) -> str:
+    """By how much B is above A, and the interval of that."""
+    if each.ratio is None:
+        return UNKNOWN
+    return change(each.ratio, each.low, each.high, each.coverage)
+
+
+def sentence(found: Difference) -> str:
+    """The answer in one sentence."""
+    judged = [each for each in found.comparisons if each.p_corrected is not None]
+    differing = [each for each in judged if each.verdict == "different"]
+    if differing:
+        return "different: " + "; ".join(
+            f"{each.figure} at {each.at} {change_of(each)}" for each in differing
+        )
+    if judged:
+        return f"no difference shown in {len(judged)} figures, at a rate of {found.rate:.0%}"
+    return "nothing can be said: too few trials, or nothing judged was measured"
+
+
+def _systems(a: Side, b: Side) -> list[tuple[str, str]]:
+    """Which system is compared with which; by their names when none is named."""
+    if a.system or b.system:
+        return [(a.system or b.system, b.system or a.system)]
+    theirs = {server.name for server in b.summary.servers}
+    return [(server.name, server.name) for server in a.summary.servers if server.name in theirs]
+
+
+def _name(side: Side, systems: list[str]) -> str:
+    return f"{side.summary.run}, {' and '.join(systems)}"
+
+
+def _flagged(side: Side, systems: set[str]) -> int:
+    used = (trial for trial in side.summary.trials if not trial.set_aside)
+    return sum(bool(trial.flags) for trial in used if trial.server in systems)

@@ -1,0 +1,79 @@
+"""A cache on a cold disk: hits, latency, and how long its event loop could do nothing."""
+
+from stackcost.analysis.spread import Spread
+from stackcost.analysis.summary import Level, Summary
+from stackcost.report.tables import TextTable
+from stackcost.report.words import UNKNOWN, number, with_range
+
+LOOP, POOL = "event loop", "thread pool"
+
+
+def is_cache(summary: Summary) -> bool:
+    """Whether any system of it is one."""
+    return any(level.cache for server in summary.servers for level in server.levels)
+
+
+def cache_table(summary: Summary) -> TextTable:
+    """One row for each system and test; blocked time in percent of the time that passed."""
+    rows: list[tuple[str, ...]] = [
+        (
+            server.name,
+            level.load,
+            _percent(level.cache.hit_ratio),
+            _percent(level.cache.disk_share),
+            number(level.http.rate.median),
+            number((level.http.bandwidth.median or 0) / 1e9),
+            _p99(level),
+            _percent(level.cache.blocked.get(LOOP)),
+            _percent(level.cache.blocked.get(POOL)),
+        )
+        for server in summary.servers
+        for level in server.levels
+        if level.http and level.cache
+    ]
+    rows += [
+        (name, "", *[UNKNOWN] * 6, f"not measured: {why}")
+        for name, why in summary.not_measured.items()
+    ]
+    return TextTable(
+        "A cache on a cold disk: median (min-max of the rounds)",
+        (
+            "system",
+            "test",
+            "hits",
+            "from disk",
+            "requests/s",
+            "Gb/s",
+            "latency p99, us",
+            "event loop blocked",
+            "thread pool blocked",
+        ),
+        rows,
+    )
+
+
+def blocked_answer(summary: Summary) -> str:
+    """In a sentence: what threads take off the event loop, over the tests that both have."""
+    found: dict[str, dict[str, float]] = {}
+    for server in summary.servers:
+        for level in server.levels:
+            blocked = level.cache.blocked.get(LOOP) if level.cache else None
+            if blocked and blocked.median is not None:
+                found.setdefault(level.load, {})[server.name] = blocked.median
+    said = [
+        f"{load}: " + ", ".join(f"{name} {share:.2%}" for name, share in shares.items())
+        for load, shares in found.items()
+    ]
+    return "Time for which the event loop was blocked. " + "; ".join(said) + "." if said else ""
+
+
+def _p99(level: Level) -> str:
+    told = next(iter(level.latency.values()), {})
+    known = told.get("completion") or next(iter(told.values()), None)
+    return with_range(known["p99"]) if known else UNKNOWN
+
+
+def _percent(one: Spread | None) -> str:
+    if one is None or one.median is None or one.minimum is None or one.maximum is None:
+        return UNKNOWN
+    return f"{one.median:.2%} ({one.minimum:.2%}-{one.maximum:.2%})"

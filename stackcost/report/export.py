@@ -1,0 +1,58 @@
+"""A run's figures as one long table for other programs: a row for each value that was measured."""
+
+import json
+from typing import Literal
+
+import pandas
+
+from stackcost.analysis.figures import definition, figures
+from stackcost.report.stored import summary_of
+from stackcost.store import RunFolder
+
+COLUMNS = (
+    "run",
+    "system",
+    "figure",
+    "offered_cps",  # connections/s; empty for memory, which is a slope over open flows
+    "repeat",  # from 1, in the order measured
+    "value",  # empty when unknown
+    "unit",
+    "reason",  # why it is unknown
+    "definition",
+    "source",
+)
+
+
+def encode(run: RunFolder, form: Literal["csv", "parquet", "json"]) -> bytes:
+    """The table in one of the formats; JSON is a list of objects with the columns as keys."""
+    frame = table(run)
+    if form == "csv":
+        return frame.to_csv(index=False).encode()
+    if form == "parquet":
+        return bytes(frame.to_parquet(index=False))
+    rows = json.loads(frame.to_json(orient="records"))
+    return (json.dumps(rows, indent=1) + "\n").encode()
+
+
+def table(run: RunFolder) -> pandas.DataFrame:
+    """All values of all figures. An unknown figure has one row, with its reason."""
+    summary = summary_of(run)
+    rows = []
+    for figure in figures(summary):
+        what = definition(figure.name, summary.definitions)
+        for repeat, value in enumerate(figure.spread.values or [None], start=1):
+            rows.append(
+                (
+                    summary.run,
+                    figure.server,
+                    figure.name,
+                    figure.at,
+                    repeat,
+                    value,
+                    figure.spread.unit,
+                    figure.spread.reason if value is None else "",
+                    what.definition if what else "",
+                    what.source if what else "",
+                )
+            )
+    return pandas.DataFrame(rows, columns=list(COLUMNS))

@@ -1,0 +1,135 @@
+"""Tests of HTTP clients in the shape of the publications' tables: by workers or cores."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from stackcost.analysis.spread import Spread, spread
+from stackcost.analysis.summary import HttpFigures, Level, Summary
+from stackcost.contracts.system_names import axis_of
+from stackcost.report.words import number
+
+What = Literal["connections", "requests", "throughput", "latency"]
+UNITS: dict[What, str] = {
+    "connections": "connections/s",
+    "requests": "requests/s",
+    "throughput": "Gb/s",
+    "latency": "us, 99th percentile",
+}
+LONG_BODY = 10_000  # bytes from which bandwidth is of interest beside the rate
+SINGULAR, FIRST_GROUP = re.compile(r"(process|core)e?s"), r"\1"
+SHARED = " on the clients' cores"
+NEAR_CEILING = 0.95  # of the highest value over x: from here on it counts as reached
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """One test's main figure over workers or cores, a column for each system.
+
+    `points`: the level by x, by system; x is 1 for systems that vary neither. `x`: its name.
+    """
+
+    test: str
+    what: What
+    unit: str
+    x: str
+    offered: float
+    points: dict[str, dict[int, Level]]
+
+    def value(self, level: Level) -> Spread:
+        """The figure in the series' unit."""
+        return figure_of(level, self.what)
+
+    @property
+    def name(self) -> str:
+        """The test, and its rate where it has one."""
+        return f"{self.test} at {self.offered:,.0f}" if self.offered else self.test
+
+    def at(self, x: int) -> str:
+        """So many workers or cores, in words."""
+        return f"{x} {self.x if x > 1 else SINGULAR.sub(FIRST_GROUP, self.x, count=1)}"
+
+    @property
+    def title(self) -> str:
+        """What was asked for, in words."""
+        level = next(iter(next(iter(self.points.values())).values()))
+        assert level.http is not None
+        return f"{level.load}: {asked(level.http)}"
+
+
+def is_scaled(every: Sequence[Series]) -> bool:
+    """Whether any test was made with more than one number of workers or cores."""
+    return len({x for one in every for points in one.points.values() for x in points}) > 1
+
+
+def series(summary: Summary) -> list[Series]:
+    """All tests of a run, in their order; one with long bodies by requests and by throughput."""
+    found: dict[tuple[str, float, What], dict[str, dict[int, Level]]] = {}
+    axis = "worker processes"
+    for server in summary.servers:
+        column, x, name = axis_of(server.name)
+        axis = name or axis
+        for level in server.levels:
+            for what in _figures(level):
+                key = level.test, level.offered_cps, what
+                found.setdefault(key, {}).setdefault(column, {})[x] = level
+    every = (level.http for server in summary.servers for level in server.levels)
+    if any(http and http.cores_shared for http in every):
+        axis += SHARED
+    return [
+        Series(test, what, UNITS[what], axis, offered, points)
+        for (test, offered, what), points in found.items()
+    ]
+
+
+def figure_of(level: Level, what: What) -> Spread:
+    """A level's figure in the unit of `what`."""
+    http = level.http
+    if http is None:
+        return Spread(unit=UNITS[what], reason="no trial came to its end")
+    if what == "throughput":
+        bits = http.bandwidth
+        return spread([each / 1e9 for each in bits.values], UNITS[what], rounds=bits.rounds)
+    if what == "latency":
+        kinds = next(iter(level.latency.values()), {})
+        known = kinds.get("completion") or next(iter(kinds.values()), None)
+        return known["p99"] if known else Spread(unit=UNITS[what], reason="no time was told")
+    return http.rate
+
+
+def asked(http: HttpFigures) -> str:
+    """What clients were asked for."""
+    bodies = ", ".join(f"{length:,}" for length in http.body_bytes)
+    connection = "kept alive" if http.kept else "new connections"
+    tls = ", TLS" if http.tls else ""
+    clients = f"{http.processes} x {http.program} with {http.connections} connections"
+    return f"{bodies} bytes, {connection}{tls}; {clients}"
+
+
+def reached(one: Series) -> dict[str, str]:
+    """By system: the ceiling over x, and the lowest x that reaches it, in words; not of times."""
+    found: dict[str, str] = {}
+    if one.what == "latency":
+        return found
+    for name, points in one.points.items():
+        known = {x: value for x, level in points.items() if (value := one.value(level).median)}
+        if len(known) < 2:
+            continue
+        highest = max(known.values())
+        enough = min(x for x, value in known.items() if value >= NEAR_CEILING * highest)
+        at_end = enough == max(known)
+        found[name] = (
+            f"{number(highest)} {one.unit} at most, "
+            + ("and still rising at" if at_end else f"within {1 - NEAR_CEILING:.0%} of it from")
+            + f" {one.at(enough)}"
+        )
+    return found
+
+
+def _figures(level: Level) -> list[What]:
+    if level.http is None:
+        return []
+    own = level.http.measures
+    long = own in ("connections", "requests") and max(level.http.body_bytes) >= LONG_BODY
+    return [own, "throughput"] if long else [own]

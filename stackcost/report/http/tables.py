@@ -1,0 +1,161 @@
+"""Tables of HTTP clients' tests, in the shape of the publications', and remarks beside them."""
+
+from collections.abc import Mapping, Sequence
+
+from stackcost.analysis.spread import Spread, ratio_by_round, spread
+from stackcost.analysis.summary import Level, Summary
+from stackcost.contracts.system_names import axis_of
+from stackcost.report.http.figures import Series, is_scaled
+from stackcost.report.tables import TextTable
+from stackcost.report.words import UNKNOWN, number, with_range
+
+NOT_MEASURED = "not measured"
+
+
+def series_table(one: Series, summary: Summary) -> TextTable:
+    """Rows by x; a column for each system, and the gain of each measured one over the first."""
+    columns, gains = systems([one], summary), _gains([one])
+    return TextTable(
+        f"{one.title} ({one.unit})", (one.x, *columns, *gains), _rows(one, columns, gains)
+    )
+
+
+def result_tables(every: Sequence[Series], summary: Summary) -> list[TextTable]:
+    """A table for each test, where there is more than one row to it; else all in one."""
+    if is_scaled(every):
+        return [series_table(one, summary) for one in every]
+    return [tests_table(every, summary)]
+
+
+def tests_table(every: Sequence[Series], summary: Summary) -> TextTable:
+    """All tests in one table."""
+    columns, gains = systems(every, summary), _gains(every)
+    axis = every[0].x if every else ""
+    return TextTable(
+        "Tests of HTTP clients: median (min-max of the rounds)",
+        ("test", "unit", axis, *columns, *gains),
+        [(one.name, one.unit, *row) for one in every for row in _rows(one, columns, gains)],
+    )
+
+
+def systems(every: Sequence[Series], summary: Summary) -> list[str]:
+    """Names of all systems, those that could not be measured last."""
+    missing = (axis_of(name)[0] for name in summary.not_measured)
+    return list(dict.fromkeys([*(name for one in every for name in one.points), *missing]))
+
+
+def _gains(every: Sequence[Series]) -> dict[str, str]:
+    """Names of the columns of gains, and of the systems in them."""
+    first, *others = [*dict.fromkeys(name for one in every for name in one.points)] or [""]
+    return {f"{other} over {first}": other for other in others}
+
+
+def _rows(one: Series, columns: Sequence[str], gains: Mapping[str, str]) -> list[tuple[str, ...]]:
+    rows: list[tuple[str, ...]] = []
+    for x in sorted({x for points in one.points.values() for x in points}):
+        values = {name: one.points.get(name, {}).get(x) for name in columns}
+        base = values[columns[0]]
+        rows.append(
+            (
+                str(x),
+                *(with_range(one.value(v)) if v else NOT_MEASURED for v in values.values()),
+                *(_gain(one, base, values[system]) for system in gains.values()),
+            )
+        )
+    return rows
+
+
+def clients_table(summary: Summary) -> TextTable:
+    """What limits each test's figure: how full both sides' cores were, what failed, the cost."""
+    return TextTable(
+        "Both sides in each test: median (min-max of the rounds); CPU in microseconds per request",
+        (
+            "system",
+            "test",
+            "connections",
+            "clients' cores busy",
+            "server's cores busy",
+            "failed",
+            "server's CPU",
+            "clients' CPU",
+        ),
+        [
+            (
+                server.name,
+                level.load,
+                _count(level.http.concurrency),
+                _percent(level.http.clients_busy),
+                _percent(level.http.server_busy),
+                number(level.http.failed.median),
+                with_range(level.server_cpu_total),
+                with_range(_total(level)),
+            )
+            for server in summary.servers
+            for level in server.levels
+            if level.http
+        ],
+    )
+
+
+def times_remark(summary: Summary) -> str:
+    """What the times of each client program begin with."""
+    told = {
+        level.http.program: level.http.latency_means
+        for server in summary.servers
+        for level in server.levels
+        if level.http
+    }
+    return "Times of " + "; of ".join(f"{name}: {words}" for name, words in told.items()) + "."
+
+
+def not_measured_table(summary: Summary) -> TextTable:
+    """Systems that this machine cannot measure, each with the part that is missing."""
+    return TextTable("Not measured here", ("system", "why"), list(summary.not_measured.items()))
+
+
+def shared_remark(summary: Summary) -> str:
+    """How clients and servers share the machine, which a reader of rates has to know."""
+    load, server = (summary.machine.get(f"cores of the {side}", "") for side in ("load", "server"))
+    both = sorted(set(load.split(", ")) & set(server.split(", ")))
+    if both:
+        return (
+            f"**Clients and server share cores {', '.join(both)}**: each rate is of both together. "
+            "The server's CPU is that of its processes; what the kernel did for either side cannot "
+            "be told apart."
+        )
+    return (
+        f"Clients ran on {_cores(load)} and the server on {_cores(server)} of one machine: no core "
+        "is shared, but its caches, its memory and a virtual wire are, so that a rate is this "
+        "machine's. Ratios between columns travel better."
+    )
+
+
+def _cores(numbers: str) -> str:
+    return f"core{'s' if ',' in numbers else ''} {numbers}"
+
+
+def _gain(one: Series, base: Level | None, other: Level | None) -> str:
+    if base is None or other is None:
+        return UNKNOWN
+    gain = ratio_by_round(one.value(other), one.value(base))
+    if gain.median is None or gain.minimum is None or gain.maximum is None:
+        return UNKNOWN
+    low, high = sorted((gain.minimum, gain.maximum))
+    return f"{gain.median - 1:+.1%} ({low - 1:+.1%} to {high - 1:+.1%})"
+
+
+def _total(level: Level) -> Spread:
+    """Over the rounds in which all kinds are known."""
+    parts = [dict(zip(p.rounds, p.values, strict=False)) for p in level.generator_cpu.values()]
+    common = sorted(set[int]().union(*parts).intersection(*parts))
+    return spread([sum(part[number] for part in parts) for number in common], "us")
+
+
+def _count(one: Spread) -> str:
+    return number(one.median) if one.minimum == one.maximum else with_range(one)
+
+
+def _percent(one: Spread) -> str:
+    if one.median is None or one.minimum is None or one.maximum is None:
+        return UNKNOWN
+    return f"{one.median:.0%} ({one.minimum:.0%}-{one.maximum:.0%})"

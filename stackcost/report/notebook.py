@@ -1,0 +1,149 @@
+"""Executes the notebooks on stored results and renders those that fit to one HTML file.
+
+The file needs nothing else: figures are inline SVG, and no script or font comes from a network.
+All notebooks are executed as one, in one kernel: that is one start of Python, not six.
+"""
+
+import io
+import warnings
+from collections.abc import Sequence
+from contextlib import redirect_stderr
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import nbformat
+from jinja2 import Environment
+from markupsafe import Markup
+
+from stackcost.contracts.errors import StackcostError
+from stackcost.host.files import write_whole
+from stackcost.report.disk_cache import is_cache
+from stackcost.report.opened import OpenedRuns, open_runs
+from stackcost.report.past_ceiling import at_rates
+from stackcost.report.progress import say
+
+SUITE = Path(__file__).resolve().parents[2]
+NOTEBOOKS = SUITE / "notebooks"
+PAGE = Path(__file__).with_name("page.html.j2")
+HEAD = """from stackcost.report.opened import open_runs
+from stackcost.report.show import show
+from stackcost.report.story import head
+
+show(head(open_runs(runs)))"""
+
+
+def fitting(runs: OpenedRuns) -> list[str]:
+    """Names of the notebooks for which these runs have results, in the order of a report."""
+    comparable = len(runs.costs) > 1
+    with_tests = bool(runs.tested)
+    with_memory = any(server.memory for server in runs.servers)
+    fits = {
+        "dut": bool(runs.events),
+        "http_tests": with_tests,
+        "past_ceiling": any(at_rates(summary) for summary in runs.summaries),
+        "disk_cache": any(is_cache(summary) for summary in runs.summaries),
+        "cpu_cost": len(runs.costs) > len(runs.tested),
+        "memory_cost": with_memory,
+        "ceilings": bool(runs.ceilings) or bool(runs.costs and not with_tests),
+        "compare_runs": comparable,
+        "published_vs_measured": bool(runs.ceilings)
+        or with_tests
+        or any(s.published for s in runs.summaries),
+        "trust": bool(runs.costs),
+    }
+    return [name for name, fit in fits.items() if fit]
+
+
+def render(runs: Sequence[Path], page: Path) -> Path:
+    """Write the report of these runs, from their stored summaries, to `page`; beside it the
+    executed notebook, its name ending in .ipynb. Returns `page`.
+    """
+    names = fitting(open_runs(runs))
+    executed = page.with_suffix(".ipynb")
+    say(f"executes the notebooks for {page}: {', '.join(names)}")
+    with warnings.catch_warnings(), TemporaryDirectory(prefix="stackcost-") as place:
+        warnings.simplefilter("ignore")
+        # Not beside the page: what is executed must not lie where others may have put a file.
+        joined, done = Path(place, "joined.ipynb"), Path(place, "executed.ipynb")
+        nbformat.write(_join(names), joined)
+        try:
+            _execute(joined, done, runs, executed)
+        finally:
+            if done.exists():
+                write_whole(executed, done.read_bytes())
+        title = ", ".join(run.name for run in runs)
+        write_whole(page, _to_html(done, title, names).encode())
+    return page
+
+
+def question(name: str) -> str:
+    """What a notebook asks: its first heading."""
+    return str(_read(name).cells[0].source).splitlines()[0].lstrip("# ")
+
+
+def _read(name: str) -> nbformat.NotebookNode:
+    path = NOTEBOOKS / f"{name}.ipynb"
+    if not path.is_file():
+        raise StackcostError(f"the notebook {path} is missing", "git checkout notebooks")
+    return nbformat.read(path, as_version=4)  # type: ignore[no-any-return, no-untyped-call]
+
+
+def _join(names: Sequence[str]) -> nbformat.NotebookNode:
+    """One notebook of many: a single cell of parameters, and an anchor before each of them.
+
+    Its cells are the suite's own: what a run says comes through `show` alone.
+    """
+    whole = _read(names[0])
+    first = [cell for cell in whole.cells if "parameters" in cell.metadata.get("tags", [])]
+    cells = [*first, nbformat.v4.new_code_cell(HEAD)]  # type: ignore[no-untyped-call]
+    for name in names:
+        anchor = f'<a id="{name}"></a>'
+        cells.append(nbformat.v4.new_markdown_cell(anchor))  # type: ignore[no-untyped-call]
+        cells += [c for c in _read(name).cells if "parameters" not in c.metadata.get("tags", [])]
+    for number, cell in enumerate(cells):
+        cell["id"] = f"cell-{number}"
+    whole.cells = cells
+    return whole
+
+
+def _execute(notebook: Path, executed: Path, runs: Sequence[Path], kept: Path) -> None:
+    import papermill  # takes a second to import, and only reports need it
+    from papermill.exceptions import PapermillExecutionError
+    from traitlets.config import Config
+
+    try:
+        with redirect_stderr(io.StringIO()):
+            papermill.execute_notebook(
+                notebook,
+                executed,
+                parameters={"runs": [str(run.resolve()) for run in runs]},
+                kernel_name="python3",
+                progress_bar=False,
+                cwd=SUITE,  # the kernel imports from where it runs, so not from a run's folder
+                config=Config(KernelManager={"transport": "ipc"}),  # nobody else can connect
+            )
+    except PapermillExecutionError as error:
+        raise StackcostError(
+            f"the notebook stopped with {error.ename}: {error.evalue}",
+            f"its cells so far are in {kept}",
+        ) from error
+
+
+def _to_html(executed: Path, title: str, names: Sequence[str]) -> str:
+    """The notebook's text and outputs, without its code, in a page of our own.
+
+    nbconvert's full page brings scripts that it loads from a network; its "basic" body has none.
+    """
+    from nbconvert import HTMLExporter
+
+    exporter = HTMLExporter(
+        template_name="basic",
+        exclude_input=True,
+        exclude_input_prompt=True,
+        exclude_output_prompt=True,
+        extra_template_basedirs=[],  # by default the folder in which the command was started
+    )
+    body, _ = exporter.from_filename(str(executed))
+    template = Environment(autoescape=True).from_string(PAGE.read_text())
+    contents = [(name, question(name)) for name in names]
+    return template.render(title=f"stackcost {title}", contents=contents, body=Markup(body))

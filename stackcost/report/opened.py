@@ -1,0 +1,138 @@
+"""The stored runs that a report is about, as the notebooks read them."""
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from stackcost.analysis.summary import FORMAT as COSTS_FORMAT
+from stackcost.analysis.summary import Factor, ServerResult, Summary, TrialRow
+from stackcost.analysis.events.settings import FORMAT as EVENTS_FORMAT
+from stackcost.analysis.events.summary import EventSummary
+from stackcost.contracts.errors import StackcostError
+from stackcost.report.stored import MeasuredKind, kind_of
+from stackcost.analysis.ceiling.summary import FORMAT as CEILINGS_FORMAT
+from stackcost.analysis.ceiling.summary import CeilingSummary
+from stackcost.store import Manifest, RunFolder
+from stackcost.store.formats import check_format
+
+FORMATS: dict[MeasuredKind, str] = {
+    "costs": COSTS_FORMAT,
+    "ceilings": CEILINGS_FORMAT,
+    "events": EVENTS_FORMAT,
+}
+NAMED = "STACKCOST_RUNS"  # environment: the folders that `stackcost lab` was given
+
+
+@dataclass(frozen=True, slots=True)
+class OpenedCosts:
+    """A run that measured at given loads."""
+
+    manifest: Manifest
+    summary: Summary
+
+
+@dataclass(frozen=True, slots=True)
+class OpenedCeilings:
+    """A run that searched for ceilings."""
+
+    manifest: Manifest
+    summary: CeilingSummary
+
+    @property
+    def response_bytes(self) -> int:
+        """Length of the response that was asked for."""
+        return int(self.manifest.experiment["workload"]["response_bytes"])
+
+
+@dataclass(frozen=True, slots=True)
+class OpenedEvents:
+    """A run that let something happen to a device under test."""
+
+    manifest: Manifest
+    summary: EventSummary
+
+
+@dataclass(frozen=True, slots=True)
+class OpenedRuns:
+    """Runs by what they measured, each in the order in which it was named."""
+
+    costs: list[OpenedCosts] = field(default_factory=list)
+    ceilings: list[OpenedCeilings] = field(default_factory=list)
+    events: list[OpenedEvents] = field(default_factory=list)
+
+    @property
+    def summaries(self) -> list[Summary]:
+        """Of the runs at given loads; of several, each system is named with its run's number."""
+        own = [run.summary for run in self.costs]
+        if len(own) < 2:
+            return own
+        return [_numbered(summary, f"run {number}: ") for number, summary in enumerate(own, 1)]
+
+    @property
+    def servers(self) -> list[ServerResult]:
+        """All systems of all runs, but those that HTTP clients loaded: these are `tested`."""
+        return [s for summary in self.summaries if not summary.has_tests for s in summary.servers]
+
+    @property
+    def tested(self) -> list[Summary]:
+        """Runs that HTTP clients loaded."""
+        return [summary for summary in self.summaries if summary.has_tests]
+
+    def factors(self, name: Literal["cpu", "memory"]) -> list[Factor]:
+        """All factors of this name of all runs."""
+        return [each for summary in self.summaries for each in summary.factors if each.name == name]
+
+
+def _numbered(summary: Summary, number: str) -> Summary:
+    """The same summary with `number` before the name of every system."""
+
+    def named(part: ServerResult | TrialRow | Factor, *fields: str) -> Any:
+        return part.model_copy(update={each: number + getattr(part, each) for each in fields})
+
+    return summary.model_copy(
+        update={
+            "servers": [named(server, "name") for server in summary.servers],
+            "factors": [named(factor, "above", "below") for factor in summary.factors],
+            "trials": [named(trial, "server") for trial in summary.trials],
+            "tuning": {number + name: changes for name, changes in summary.tuning.items()},
+            "not_measured": {number + name: why for name, why in summary.not_measured.items()},
+        }
+    )
+
+
+def workers_in(manifest: Manifest) -> int:
+    """Worker processes of a run's server; by default one for each of its cores."""
+    experiment = manifest.experiment
+    return int(experiment["nginx"].get("workers") or len(experiment["cores"]["server"]))
+
+
+def open_runs(paths: Sequence[str | Path] = ()) -> OpenedRuns:
+    """The runs in these folders, from their stored summaries; without any, those that the command
+    which opened the notebooks was given. StackcostError when there is none, or none to be read.
+    """
+    named = list(paths) or [path for path in os.environ.get(NAMED, "").split(os.pathsep) if path]
+    if not named:
+        raise StackcostError("no run is named", "in the first cell: runs = ['../results/<run>']")
+    found = OpenedRuns()
+    for path in named:
+        folder = RunFolder.open(Path(path))
+        manifest, stored = folder.manifest(), folder.summary()
+        kind = kind_of(manifest)
+        try:
+            check_format(stored.get("format"), FORMATS[kind], "it")
+            if kind == "ceilings":
+                summary = CeilingSummary.model_validate(stored)
+                found.ceilings.append(OpenedCeilings(manifest, summary))
+            elif kind == "events":
+                events = EventSummary.model_validate(stored)
+                found.events.append(OpenedEvents(manifest, events))
+            else:
+                found.costs.append(OpenedCosts(manifest, Summary.model_validate(stored)))
+        except (StackcostError, ValueError) as error:
+            raise StackcostError(
+                f"the summary of {folder.path} is of another version",
+                f"stackcost report {folder.path}",
+            ) from error
+    return found

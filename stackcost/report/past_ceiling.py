@@ -1,0 +1,124 @@
+"""What users see at rates up to past the ceiling, and what closed loops say beside it."""
+
+from stackcost.analysis.memory import fit
+from stackcost.analysis.spread import Spread, spread
+from stackcost.analysis.summary import Level, Summary
+from stackcost.report.tables import TextTable
+from stackcost.report.words import UNKNOWN, number, with_range
+
+INTENDED = "completion"
+CLOSED = "closed loop"
+
+
+def at_rates(summary: Summary) -> bool:
+    """Whether any test offered rates."""
+    return any(level.http and level.offered_cps for s in summary.servers for level in s.levels)
+
+
+def latency_at_rates(summary: Summary) -> TextTable:
+    """Rows by rate, and each closed loop below: the same requests by both ways of timing."""
+    rows: list[tuple[str, ...]] = [
+        (
+            server.name,
+            level.test,
+            number(level.offered_cps) if level.offered_cps else CLOSED,
+            with_range(level.http.rate),
+            with_range(level.http.unsent) if level.offered_cps else "",
+            _p99(level, INTENDED),
+            _p99(level, "request", "connection"),
+        )
+        for server in summary.servers
+        for level in server.levels
+        if level.http and level.http.measures == "latency"
+    ]
+    return TextTable(
+        "Latency, 99th percentile in microseconds: median (min-max of the rounds)",
+        (
+            "system",
+            "test",
+            "offered/s",
+            "answered/s",
+            "due and not answered",
+            "from the intended start",
+            "from sending",
+        ),
+        rows,
+    )
+
+
+def collapse(summary: Summary) -> str:
+    """In a sentence: how far the two ways of timing are apart past the ceiling."""
+    said = []
+    for server in summary.servers:
+        rated = [level for level in server.levels if level.http and level.offered_cps]
+        past = [level for level in rated if _answered(level) < 0.98]
+        if not past:
+            continue
+        worst = past[-1]
+        intended, sent = (percentile(worst, kind) for kind in (INTENDED, "request"))
+        closed = [
+            level for level in server.levels if level.http and level.test.startswith("closed")
+        ]
+        others = ", ".join(
+            f"{level.http.program} {_ms(percentile(level, 'request', 'connection'))}"
+            for level in closed
+            if level.http
+        )
+        said.append(
+            f"{server.name}, offered {worst.offered_cps:,.0f} requests/s, answered "
+            f"{number(worst.http.rate.median if worst.http else None)}: the 99th percentile from "
+            f"the intended start is {_ms(intended)}, from sending {_ms(sent)}"
+            + (f"; closed loops at their own ceiling say {others}" if others else "")
+            + "."
+        )
+    return " ".join(said) or "No rate was past the ceiling: every one was answered."
+
+
+def process_memory(summary: Summary) -> TextTable:
+    """Memory of the server's processes over connections, all trials with as many of them as one
+    row, and the slope through these.
+    """
+    rows: list[tuple[str, ...]] = []
+    for server in summary.servers:
+        read: dict[float, list[float]] = {}
+        for level in server.levels:
+            if level.http and level.process_memory and level.http.measures == "latency":
+                count = float(level.http.processes * level.http.connections)
+                read.setdefault(count, []).extend(level.process_memory.values)
+        points = [(count, spread(values, "B")) for count, values in sorted(read.items())]
+        known = [(count, each.median) for count, each in points if each.median is not None]
+        line = fit(known)
+        rows += [
+            (
+                server.name,
+                f"{count:,.0f}",
+                with_range(each),
+                number(line.slope) if line else UNKNOWN,
+            )
+            for count, each in points
+        ]
+    return TextTable(
+        "Memory of the server's own processes, bytes; the kernel's share is not in it",
+        ("system", "connections of clients", "memory", "bytes per connection, by the line"),
+        rows,
+    )
+
+
+def _answered(level: Level) -> float:
+    assert level.http is not None
+    return (level.http.rate.median or 0.0) / level.offered_cps
+
+
+def percentile(level: Level, *kinds: str) -> Spread | None:
+    """The 99th percentile of the first of these kinds of time that was told."""
+    told = next(iter(level.latency.values()), {})
+    return next((told[kind]["p99"] for kind in kinds if kind in told), None)
+
+
+def _p99(level: Level, *kinds: str) -> str:
+    found = percentile(level, *kinds)
+    return with_range(found) if found else ""
+
+
+def _ms(one: Spread | None) -> str:
+    return UNKNOWN if one is None or one.median is None else f"{one.median / 1000:,.1f} ms"

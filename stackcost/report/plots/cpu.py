@@ -1,0 +1,153 @@
+"""Figures of CPU time per connection."""
+
+from collections.abc import Sequence
+
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+
+from stackcost.analysis.spread import Spread
+from stackcost.analysis.summary import ServerResult
+from stackcost.contracts.system_names import workers_of
+from stackcost.report.plots.drawing import KIND_COLOURS, key, labels, line, looks, lying, panels, stack, whiskers
+from stackcost.report.words import INTERVAL
+
+PER_CONNECTION = "us of CPU per connection"
+OFFERED = "offered connections/s"
+
+
+def cost_by_system(servers: Sequence[ServerResult]) -> Figure:
+    """One bar for each system at its headline: microseconds by kind, and the interval."""
+    tops = [(server.name, level) for server in servers if (level := server.quoted)]
+    figure, axes = lying(len(tops))
+    kinds = list(dict.fromkeys(kind for _, level in tops for kind in level.server_cpu))
+    bars = {kind: [_median(level.server_cpu.get(kind)) for _, level in tops] for kind in kinds}
+    stack(axes, [f"{name} at {level.load}" for name, level in tops], bars, lying=True)
+    whiskers(axes, [level.server_cpu_total for _, level in tops], lying=True)
+    axes.set_xlabel(f"{PER_CONNECTION}, median and {INTERVAL}")
+    key(figure, [axes])
+    return figure
+
+
+def busy_by_kind(servers: Sequence[ServerResult]) -> Figure:
+    """Busy microseconds of the server's side per completed connection, stacked by kind."""
+    servers = [server for server in servers if server.quoted]
+    figure, axes_list = panels(len(servers), same_scale=True)
+    for axes, server in zip(axes_list, servers, strict=False):
+        kinds = list(dict.fromkeys(kind for level in server.levels for kind in level.server_cpu))
+        bars = {
+            kind: [_median(level.server_cpu.get(kind)) for level in server.levels] for kind in kinds
+        }
+        stack(axes, [level.load for level in server.levels], bars)
+        whiskers(axes, [level.server_cpu_total for level in server.levels])
+        axes.set_title(server.name, loc="left", fontsize=8)
+    for axes in axes_list:  # once all are drawn, as they share their scale
+        labels(axes, OFFERED, PER_CONNECTION)
+    key(figure, axes_list, backwards=True)
+    return figure
+
+
+def parts_by_system(servers: Sequence[ServerResult], part: str, shown: int = 7) -> Figure:
+    """`part`: "softirq" (by vector) or "threads", at each system's highest load; what is less than
+    the `shown` largest ones is summed.
+    """
+    tops = [(server.name, level) for server in servers if (level := server.quoted)]
+    figure, axes = lying(len(tops))
+    rows: list[dict[str, float]] = [
+        {name: _median(spread) for name, spread in getattr(level, part).items()}
+        for _, level in tops
+    ]
+    sums: dict[str, float] = {}
+    for row in rows:
+        for name, value in row.items():
+            sums[name] = sums.get(name, 0.0) + value
+    largest = sorted((name for name in sums if sums[name] > 0), key=lambda name: -sums[name])
+    bars = {name: [row.get(name, 0.0) for row in rows] for name in largest[:shown]}
+    if largest[shown:]:
+        bars["others"] = [sum(row.get(name, 0.0) for name in largest[shown:]) for row in rows]
+    stack(axes, [f"{name} at {level.load}" for name, level in tops], bars, lying=True)
+    axes.set_xlabel(f"{PER_CONNECTION}, medians")
+    key(figure, [axes])
+    return figure
+
+
+def cost_over_load(servers: Sequence[ServerResult]) -> Figure:
+    """Microseconds per connection over the offered load, one line for each system."""
+    figure, (axes,) = panels(1)
+    for server, look in zip(servers, looks(), strict=False):
+        points = [(level.offered_cps, level.server_cpu_total) for level in server.levels]
+        line(axes, server.name, points, look)
+    labels(axes, OFFERED, PER_CONNECTION)
+    key(figure, [axes])
+    return figure
+
+
+def cost_over_payload(servers: Sequence[ServerResult]) -> Figure | None:
+    """Microseconds per connection over the response's length; None of a single length.
+
+    Systems that differ in nothing else are one line: their length stands last in their names.
+    """
+    lines: dict[str, list[tuple[float, Spread]]] = {}
+    for server in servers:
+        level = server.quoted
+        if level and server.response_bytes:
+            name = server.name.replace(f",{server.response_bytes}-B", "").replace(
+                f":{server.response_bytes}-B", ""
+            )
+            lines.setdefault(name, []).append((server.response_bytes, level.server_cpu_total))
+    if len({length for points in lines.values() for length, _ in points}) < 2:
+        return None
+    figure, (axes,) = panels(1)
+    for (name, points), look in zip(lines.items(), looks(), strict=False):
+        line(axes, name, sorted(points, key=lambda point: point[0]), look)
+    labels(axes, "response, bytes", PER_CONNECTION)
+    key(figure, [axes])
+    return figure
+
+
+def cost_over_workers(servers: Sequence[ServerResult]) -> Figure | None:
+    """Microseconds per connection over the number of workers; None of a single number."""
+    lines: dict[str, list[tuple[float, Spread]]] = {}
+    for server in servers:
+        level, workers = server.quoted, workers_of(server.name)
+        if level and workers:
+            name = server.name.replace(f"{workers}-workers", "").strip(":,").replace(":,", ":")
+            lines.setdefault(name, []).append((workers, level.server_cpu_total))
+    if len({workers for points in lines.values() for workers, _ in points}) < 2:
+        return None
+    figure, (axes,) = panels(1)
+    for (name, points), look in zip(lines.items(), looks(), strict=False):
+        line(axes, name, sorted(points, key=lambda point: point[0]), look)
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    labels(axes, "workers", PER_CONNECTION)
+    key(figure, [axes])
+    return figure
+
+
+def cores_by_kind(servers: Sequence[ServerResult]) -> Figure:
+    """What each core's time went to, at every load; median of the rounds."""
+    servers = [server for server in servers if any(level.cores for level in server.levels)]
+    figure, axes_list = panels(len(servers))
+    for axes, server in zip(axes_list, servers, strict=False):
+        places = [
+            (f"{core}\n{level.load}", shares)
+            for core in sorted({core for level in server.levels for core in level.cores})
+            for level in server.levels
+            if (shares := level.cores.get(core))
+        ]
+        kinds = list(dict.fromkeys(kind for _, shares in places for kind in shares))
+        ordered = [kind for kind in KIND_COLOURS if kind in kinds]
+        ordered += [kind for kind in kinds if kind not in KIND_COLOURS]
+        ordered.sort(key=lambda kind: kind == "idle")
+        bars = {kind: [100 * shares.get(kind, 0.0) for _, shares in places] for kind in ordered}
+        used = {kind: values for kind, values in bars.items() if max(values, default=0) > 0.05}
+        stack(axes, [name for name, _ in places], used)
+        axes.set_title(server.name, loc="left", fontsize=8)
+        axes.tick_params(axis="x", labelsize=7)
+        labels(axes, "core, offered connections/s", "% of the core's time")
+    key(figure, axes_list, backwards=True)
+    return figure
+
+
+def _median(spread: Spread | None) -> float:
+    """Unknown ones are drawn as nothing; the table beside the figure says that they are unknown."""
+    return (spread.median or 0.0) if spread else 0.0

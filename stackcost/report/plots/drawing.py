@@ -1,0 +1,216 @@
+"""What all figures share: size, colours, axes, bars, and how an interval is drawn."""
+
+import io
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import cycle
+from pathlib import Path
+from typing import Any
+
+from matplotlib import rc_context
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.text import Text
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+from stackcost.analysis.spread import Spread
+from stackcost.report.plain import visible
+
+SERVER_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
+KIND_COLOURS = {
+    "user": "#56B4E9",
+    "system": "#0072B2",
+    "task": "#0072B2",
+    "irq": "#CC79A7",
+    "softirq": "#E69F00",
+    "busy": "#009E73",
+    "stack": "#009E73",
+    "sending": "#F0E442",
+    "idle polling": "#CFE8DF",
+    "idle": "#E8E8E8",
+}
+OTHER_COLOUR = "#999999"
+WIDTH, HEIGHT = 8.0, 3.6  # inches
+ACROSS = 3  # panels beside each other
+LONG_AXIS = 1000  # times as much at its end as at its start
+
+
+def as_svg(figure: Figure) -> str:
+    """A figure as an SVG element; its text stays text, so it can be searched and copied."""
+    drawing = io.StringIO()
+    save(figure, drawing, form="svg")
+    text = visible(drawing.getvalue())
+    return text[text.index("<svg") :]
+
+
+def save(figure: Figure, to: Path | io.StringIO, form: str | None = None) -> None:
+    """Write a figure; a `$` or a command of TeX in a stored name is text.
+
+    `form`: "svg", "png" or "pdf"; by default as the file's name ends.
+    """
+    for text in figure.findobj(Text):
+        text.set_parse_math(False)
+        text.set_usetex(False)
+    with (
+        warnings.catch_warnings(),
+        rc_context(
+            {
+                "svg.fonttype": "none",
+                "font.family": "sans-serif",
+                "text.parse_math": False,
+                "text.usetex": False,
+            }
+        ),
+    ):
+        # What it says of long names and of signs that its font lacks would stand on the page.
+        warnings.simplefilter("ignore", UserWarning)
+        figure.savefig(to, format=form)
+
+
+def panels(
+    count: int, same_scale: bool = False, height: float = HEIGHT
+) -> tuple[Figure, list[Axes]]:
+    """A figure of so many axes, at least one, in rows of three (four: of two); `height` of each row
+    in inches.
+    """
+    count = max(1, count)
+    across = 2 if count == 2 * 2 else min(count, ACROSS)
+    down = -(-count // across)
+    figure = Figure(figsize=(WIDTH, height * down), layout="constrained")
+    axes = list(figure.subplots(down, across, squeeze=False, sharey=same_scale).flat)
+    for each in axes:
+        each.spines[["top", "right"]].set_visible(False)
+    for unused in axes[count:]:
+        unused.set_visible(False)
+    return figure, axes[:count]
+
+
+def lying(rows: int) -> tuple[Figure, Axes]:
+    """A figure for so many rows of horizontal bars or intervals, the first one on top."""
+    figure = Figure(figsize=(WIDTH, 1.1 + 0.34 * max(1, rows)), layout="constrained")
+    axes = figure.subplots()
+    axes.spines[["top", "right", "left"]].set_visible(False)
+    axes.tick_params(axis="y", length=0)
+    axes.set_ylim(max(1, rows) - 0.4, -0.6)
+    return figure, axes
+
+
+def labels(axes: Axes, below: str, beside: str) -> None:
+    """Names and units of both axes; the vertical one begins at nought."""
+    axes.set_xlabel(below)
+    axes.set_ylabel(beside)
+    if axes.get_yscale() == "linear":
+        axes.set_ylim(bottom=min(0.0, axes.get_ylim()[0]))
+
+
+def plain_numbers(axes: Axes) -> None:
+    """Ticks as people write them, 20,000 and not 2 x 10^4; of a short logarithmic axis 1, 2, 5."""
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
+        if axis.get_scale() == "log":
+            low, high = axis.get_view_interval()
+            steps = (1.0, 2.0, 5.0) if high < low * LONG_AXIS else (1.0,)
+            axis.set_major_locator(LogLocator(base=10, subs=steps, numticks=12))
+            axis.set_minor_formatter(NullFormatter())
+
+
+def looks() -> Iterator[dict[str, Any]]:
+    """Colour and marker of one line after the other."""
+    return ({"color": c, "marker": m} for c, m in zip(cycle(SERVER_COLOURS), cycle(MARKERS)))
+
+
+def bounds(spread: Spread) -> tuple[float, float] | None:
+    """The interval to draw: the range where none states its coverage; None of an unknown."""
+    if spread.median is None or spread.minimum is None or spread.maximum is None:
+        return None
+    if spread.low is not None and spread.high is not None and spread.coverage is not None:
+        return spread.low, spread.high
+    return spread.minimum, spread.maximum
+
+
+def line(
+    axes: Axes, name: str, points: Sequence[tuple[float, Spread]], look: Mapping[str, Any]
+) -> None:
+    """Medians joined, each with its interval; unknown ones are left out."""
+    known = [(x, spread, found) for x, spread in points if (found := bounds(spread))]
+    if known:
+        axes.errorbar(
+            [x for x, _, _ in known],
+            [spread.median or 0.0 for _, spread, _ in known],
+            yerr=_arms([(spread, found) for _, spread, found in known]),
+            label=name,
+            capsize=3,
+            markersize=5,
+            linewidth=1.3,
+            **look,
+        )
+
+
+def stack(
+    axes: Axes, names: list[str], bars: Mapping[str, list[float]], lying: bool = False
+) -> None:
+    """Bars of parts; a part's colour is that of its kind of time, else the next one."""
+    others = iter(cycle((*SERVER_COLOURS, OTHER_COLOUR)))
+    floor = [0.0] * len(names)
+    places = list(range(len(names)))
+    for kind, values in bars.items():
+        colour = KIND_COLOURS.get(kind) or next(others)
+        if lying:
+            axes.barh(places, values, left=floor, color=colour, height=0.7, label=kind)
+        else:
+            axes.bar(places, values, bottom=floor, color=colour, width=0.7, label=kind)
+        floor = [below + value for below, value in zip(floor, values, strict=True)]
+    if lying:
+        axes.set_yticks(places, names, fontsize=8)
+    else:
+        axes.set_xticks(places, names)
+
+
+def whiskers(axes: Axes, totals: Sequence[Spread], lying: bool = False) -> None:
+    """Interval of each bar's total, with its median at the end."""
+    for place, total in enumerate(totals):
+        found = bounds(total)
+        if found is None or total.median is None:
+            continue
+        text = f"{total.median:,.0f}" if total.median >= 10 else f"{total.median:.1f}"
+        ends, at = [place, place], (float(place), found[1])
+        if lying:
+            axes.plot(found, ends, color="black", linewidth=1.2)
+            at = (found[1], float(place))
+        else:
+            axes.plot(ends, found, color="black", linewidth=1.2)
+        axes.annotate(
+            text,
+            at,
+            textcoords="offset points",
+            xytext=(4, 0) if lying else (0, 3),
+            ha="left" if lying else "center",
+            va="center" if lying else "bottom",
+            fontsize=8,
+        )
+
+
+def key(figure: Figure, axes_list: Sequence[Axes], backwards: bool = False) -> None:
+    """One key beside all axes, each name once; `backwards` for stacks, whose first is lowest."""
+    names: dict[str, Artist] = {}
+    for axes in axes_list:
+        handles, texts = axes.get_legend_handles_labels()
+        names |= dict(zip(texts, handles, strict=True))
+    if not names:
+        return  # nothing was known
+    ordered = list(names.items())[:: -1 if backwards else 1]
+    figure.legend(
+        handles=[handle for _, handle in ordered],
+        labels=[name for name, _ in ordered],
+        loc="outside right upper",
+        frameon=False,
+        fontsize=8,
+    )
+
+
+def _arms(known: Sequence[tuple[Spread, tuple[float, float]]]) -> list[list[float]]:
+    below = [max(0.0, (spread.median or 0.0) - low) for spread, (low, _) in known]
+    above = [max(0.0, high - (spread.median or 0.0)) for spread, (_, high) in known]
+    return [below, above]

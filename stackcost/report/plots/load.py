@@ -1,0 +1,90 @@
+"""Figures of load: whether it arrives, how long it takes, and where it ends."""
+
+from collections.abc import Sequence
+
+from matplotlib.figure import Figure
+
+from stackcost.analysis.summary import ServerResult
+from stackcost.report.plots.cpu import OFFERED
+from stackcost.report.plots.drawing import SERVER_COLOURS, key, labels, line, looks, panels, plain_numbers
+from stackcost.analysis.ceiling.summary import Ceiling
+
+
+def completed_against_offered(servers: Sequence[ServerResult]) -> Figure | None:
+    """Completed connections per second over offered ones; on the diagonal nothing is lost.
+
+    None without any system that a generator offered connections by a schedule.
+    """
+    if not servers:
+        return None
+    figure, (axes,) = panels(1)
+    offered = [level.offered_cps for server in servers for level in server.levels]
+    if offered:
+        ends = [0.0, max(offered)]
+        axes.plot(ends, ends, color="#BBBBBB", linewidth=1, zorder=0, label="all complete")
+    for server, look in zip(servers, looks(), strict=False):
+        line(
+            axes,
+            server.name,
+            [(level.offered_cps, level.completed_cps) for level in server.levels],
+            look | {"linestyle": "none"},
+        )
+    labels(axes, OFFERED, "completed connections/s")
+    key(figure, [axes])
+    return figure
+
+
+def latency_over_load(servers: Sequence[ServerResult]) -> Figure:
+    """Time to the response's last byte, from the intended start, over offered load."""
+    servers = [
+        server
+        for server in servers
+        if any("completion" in kinds for each in server.levels for kinds in each.latency.values())
+    ]
+    figure, axes_list = panels(len(servers), same_scale=True)
+    for axes, server in zip(axes_list, servers, strict=False):
+        for name, look in zip(("p50", "p99", "p99.9"), looks(), strict=False):
+            points = [
+                (level.offered_cps, percentiles["completion"][name])
+                for level in server.levels
+                for percentiles in level.latency.values()
+                if "completion" in percentiles
+            ]
+            line(axes, name, points, look)
+        if axes.containers:
+            axes.set_yscale("log")
+        plain_numbers(axes)
+        axes.set_title(server.name, loc="left", fontsize=8)
+        labels(axes, OFFERED, "us to the last byte")
+    key(figure, axes_list)
+    return figure
+
+
+def ceilings_found(ceilings: Sequence[Ceiling]) -> Figure:
+    """The bounds of every search: a bar from the highest load held to the lowest one not held."""
+    units = list(dict.fromkeys(ceiling.unit for ceiling in ceilings))
+    figure, axes_list = panels(len(units), height=1.2 + 0.5 * len(ceilings) / max(1, len(units)))
+    for axes, unit in zip(axes_list, units, strict=False):
+        own = [ceiling for ceiling in ceilings if ceiling.unit == unit]
+        for place, ceiling in enumerate(own):
+            for shift, rate in enumerate(ceiling.rates):
+                if rate.value is None or rate.lower is None:
+                    continue
+                height, colour = place + 0.3 * shift, SERVER_COLOURS[shift]
+                upper = rate.lower if rate.upper is None else rate.upper
+                axes.plot([rate.lower, upper], [height] * 2, color=colour, linewidth=5, alpha=0.4)
+                axes.plot(rate.value, height, "os"[shift], color=colour, label=rate.name)
+        names = [
+            ceiling.server + (f", search {ceiling.round}" if ceiling.round > 1 else "")
+            for ceiling in own
+        ]
+        plain_numbers(axes)
+        axes.set_yticks([place + 0.15 for place in range(len(own))], names, fontsize=8)
+        axes.set_ylim(len(own) - 0.4, -0.4)
+        axes.set_xlim(left=0)
+        if not axes.lines:
+            axes.text(0.5, 0.5, "no load was held", transform=axes.transAxes, ha="center")
+            axes.set_xticks([])
+        axes.set_xlabel(unit)
+    key(figure, axes_list)
+    return figure

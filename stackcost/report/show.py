@@ -1,0 +1,60 @@
+"""Shows answers in a notebook: sentences, tables and figures, each in one way.
+
+What a stored run says is text in all of them. Jupyter trusts what its own kernel sends, so a script
+that came through would run with the rights of whoever opened the notebook.
+"""
+
+import re
+from dataclasses import dataclass
+
+from IPython.display import HTML, display
+from matplotlib.figure import Figure
+
+from stackcost.report.plain import cell_html, sentences_html
+from stackcost.report.plots import as_svg
+from stackcost.report.tables import TextTable
+
+
+@dataclass(frozen=True, slots=True)
+class Sentences:
+    """Text with the few marks of Markdown that `stackcost.report.plain` knows."""
+
+    data: str
+
+    def _repr_html_(self) -> str:
+        return sentences_html(self.data)
+
+
+def show(*things: str | TextTable | Figure | None) -> None:
+    """Text as sentences, a table as HTML, a figure as inline SVG; None, empty text and empty tables
+    are left out, so that a cell may name what only some runs have. A table in which nothing is
+    known is one sentence.
+    """
+    for thing in things:
+        if isinstance(thing, str) and thing:
+            display(Sentences(thing))  # type: ignore[no-untyped-call]
+        elif isinstance(thing, Figure):
+            display(HTML(as_svg(thing)))  # type: ignore[no-untyped-call]
+        elif isinstance(thing, TextTable) and thing.sentence:
+            display(Sentences(thing.sentence))  # type: ignore[no-untyped-call]
+        elif isinstance(thing, TextTable) and thing.rows:
+            display(HTML(as_html(thing)))  # type: ignore[no-untyped-call]
+
+
+def _cell(text: str) -> str:
+    """A cell's text; a range is not broken at its hyphen."""
+    return re.sub(
+        r"\(?\d[\d.,]*-\d[\d.,]*\)?", r'<span class="whole">\g<0></span>', cell_html(text)
+    )
+
+
+def as_html(table: TextTable) -> str:
+    """A table with its title as caption; every cell is text, never markup."""
+    head = "".join(f"<th>{cell_html(column)}</th>" for column in table.columns)
+    rows = "".join(
+        "<tr>" + "".join(f"<td>{_cell(cell)}</td>" for cell in row) + "</tr>" for row in table.rows
+    )
+    caption = f"<caption>{cell_html(table.title)}</caption>"
+    style = 'style="text-align:left"'
+    body = f"<thead><tr {style}>{head}</tr></thead><tbody>{rows}</tbody>"
+    return f"<table {style}>{caption}{body}</table>"

@@ -1,0 +1,155 @@
+"""A stored run as its summary, whether it came to its end or not.
+
+A stored run is data: what is needed of its systems stands in its manifest, and no file is opened or
+executed because a manifest names it.
+"""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from pydantic import BaseModel, ValidationError
+
+from stackcost.analysis.head import State
+from stackcost.analysis.published import Publication, Recomputed, read_publication, recompute
+from stackcost.analysis.published_tables import FOLDER as PUBLISHED
+from stackcost.analysis.summary import PUBLISHED_TCP, Summary
+from stackcost.contracts.errors import StackcostError
+from stackcost.contracts.system_names import pairs
+from stackcost.contracts.model import Change
+from stackcost.store import Manifest, RunFolder
+from stackcost.store.folder import StoredTrials
+from stackcost.store.reading import first_fault
+
+if TYPE_CHECKING:
+    from stackcost.analysis.summarise import Context
+
+MeasuredKind = Literal["costs", "ceilings", "events"]
+
+
+def kind_of(manifest: Manifest) -> MeasuredKind:
+    """What a run measured: costs at given loads, ceilings, or a device that something befell."""
+    if "ceiling" in manifest.experiment:
+        return "ceilings"
+    return "events" if "events" in manifest.experiment else "costs"
+
+
+class _Cores(BaseModel):
+    load: list[int]
+    server: list[int]
+
+
+class _Plan(BaseModel):
+    """What reading needs of the plan of a run that measured costs."""
+
+    title: str
+    baseline: str
+    against: str
+    cores: _Cores
+    http: dict[str, Any] | None = None
+    published: str | None = None
+
+
+def trials_of(run: RunFolder) -> StoredTrials:
+    """All trials of a run. StackcostError when it holds none that can be read."""
+    stored = run.stored()
+    if stored.damaged and not stored.trials:
+        raise StackcostError(f"{run.path} holds no trial that can be read: {stored.damaged[0]}")
+    if not stored.trials:
+        raise StackcostError(f"{run.path} holds no trial: the run ended before its first one")
+    return stored
+
+
+def state_of(manifest: Manifest) -> State:
+    """Whether a run came to its end, for its summary."""
+    return "complete" if manifest.state == "complete" else "interrupted"
+
+
+def summary_of(run: RunFolder) -> Summary:
+    """A stored run's summary, computed from its trials. StackcostError when it holds none."""
+    from stackcost.analysis.summarise import summarise
+
+    manifest, stored = run.manifest(), trials_of(run)
+    systems = manifest.systems or list(dict.fromkeys(trial.server for trial in stored.trials))
+    summary = summarise(stored.trials, _context(manifest, systems))
+    return summary.model_copy(update={"damaged": stored.damaged})
+
+
+def remarks(manifest: Manifest) -> list[str]:
+    """What happened to a run: how it ended, whether it went on, what changed meanwhile."""
+    lines = [f"state: {manifest.state}" + (f", {manifest.failure}" if manifest.failure else "")]
+    for going_on in manifest.resumed:
+        lines.append(f"went on at {going_on.time} with trial {going_on.first_trial}")
+        lines += [f"  changed until then: {line}" for line in going_on.changed]
+    lines += [f"changed during the run: {line}" for line in manifest.changed]
+    return lines + [f"not measured: {name}: {why}" for name, why in manifest.not_measured.items()]
+
+
+def _context(manifest: Manifest, systems: list[str]) -> "Context":
+    from stackcost.analysis.summarise import Context
+
+    plan = _plan_of(manifest)
+    return Context(
+        run=manifest.run,
+        title=plan.title,
+        servers=tuple(systems),
+        # What HTTP tests compare is not cost at a load that all systems meet.
+        pairs=() if plan.http else pairs(systems, plan.baseline, plan.against),
+        load_cpus=tuple(plan.cores.load),
+        server_cpus=tuple(plan.cores.server),
+        state=state_of(manifest),
+        machine=describe_setting(manifest),
+        tcp=manifest.experiment["workload"].get("tcp", PUBLISHED_TCP),
+        ceilings=manifest.loads_found.ceilings if manifest.loads_found else {},
+        tuning={
+            name: [Change(**change) for change in server["tuning"]["changes"]]
+            for name, server in manifest.servers.items()
+            if "tuning" in server
+        },
+        not_measured=manifest.not_measured,
+        published=_published(manifest, plan),
+        merged_caches=manifest.machine.get("kernel", {}).get("merged_slab_caches") or {},
+    )
+
+
+def _plan_of(manifest: Manifest) -> _Plan:
+    try:
+        return _Plan.model_validate(manifest.experiment)
+    except ValidationError as error:
+        raise StackcostError(
+            f"{manifest.run} is no run of an experiment, or of another version of stackcost: "
+            f"{first_fault(error)}",
+            "stackcost ls tells what each run is",
+        ) from error
+
+
+def _published(manifest: Manifest, plan: _Plan) -> Recomputed | None:
+    """Of a run from before manifests had the publication: the suite's own file of that name."""
+    if manifest.publication:
+        return recompute(Publication.model_validate(manifest.publication))
+    own = PUBLISHED / Path(plan.published or "").name
+    return recompute(read_publication(own)) if own.is_file() else None
+
+
+def describe_setting(manifest: Manifest) -> dict[str, Any]:
+    """The lines of the manifest that a reader of figures needs first; the rest stands there."""
+    kernel = manifest.machine.get("kernel", {})
+    processors = manifest.machine.get("processors", {})
+    memory = manifest.machine.get("memory", {})
+    servers = [each for each in manifest.servers.values() if "tuning" in each]
+    tiers = dict.fromkeys(f"{each['name']}: {each['tuning']['tier']}" for each in servers)
+    cores = manifest.experiment["cores"]
+    return {
+        "started": manifest.started,
+        "processor": processors.get("model"),
+        "cores online": len(processors.get("online", [])),
+        "virtual machine": "yes" if processors.get("virtual") else "no",
+        "cores of the load": ", ".join(map(str, cores["load"])),
+        "cores of the server": ", ".join(map(str, cores["server"])),
+        "memory": memory.get("MemTotal"),
+        "kernel": kernel.get("release"),
+        "kernel's CPU accounting": kernel.get("cpu_accounting"),
+        **{each["name"]: each["version"] for each in servers if each.get("version")},
+        "tuning": ", ".join(tiers),
+        "generator": manifest.servers.get("generator", {}).get("program"),
+        "everything else": str(Path(manifest.run) / "manifest.json"),
+    }

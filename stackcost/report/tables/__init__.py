@@ -1,0 +1,24 @@
+"""The answer's tables as text, drawn by the terminal and by the report alike."""
+
+from stackcost.report.tables.factors import cost_table, factor_table
+from stackcost.report.tables.load import breakdown_table, latency_table, load_table
+from stackcost.report.tables.memory import cache_table, line_rate_table, memory_table
+from stackcost.report.tables.text_table import TextTable
+from stackcost.report.tables.trust import check_table, definition_table, machine_table, trial_table, tuning_table
+
+__all__ = [
+    "TextTable",
+    "breakdown_table",
+    "cache_table",
+    "check_table",
+    "cost_table",
+    "definition_table",
+    "factor_table",
+    "latency_table",
+    "line_rate_table",
+    "load_table",
+    "machine_table",
+    "memory_table",
+    "trial_table",
+    "tuning_table",
+]

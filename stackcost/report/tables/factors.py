@@ -1,0 +1,65 @@
+"""What a connection costs on one server as against another."""
+
+from stackcost.analysis.summary import Factor, Summary
+from stackcost.report.tables.text_table import TextTable
+from stackcost.report.words import UNKNOWN, WITHOUT_SENDING, factor, pair, with_range
+
+
+def cost_table(summary: Summary) -> TextTable:
+    """What one connection costs on each server, and how many times that of the one below."""
+    by_pair: dict[tuple[str, str], dict[str, Factor]] = {}
+    for found in summary.factors:
+        by_pair.setdefault((found.above, found.below), {})[found.name] = found
+    rows: list[tuple[str, ...]] = [
+        (
+            above,
+            f"{with_range(each['cpu'].above_cost)} at {each['cpu'].at}",
+            factor(each["cpu"].ratio),
+            with_range(each["memory"].above_cost),
+            factor(each["memory"].ratio),
+            _tuning_remark(summary, above),
+        )
+        for (above, _), each in by_pair.items()
+    ]
+    for below in dict.fromkeys(below for _, below in by_pair):
+        each = next(each for (_, name), each in by_pair.items() if name == below)
+        costs = with_range(each["cpu"].below_cost), with_range(each["memory"].below_cost)
+        rows.append((below, f"{costs[0]} at {each['cpu'].at}", "1", costs[1], "1", ""))
+    rows += [(name, UNKNOWN, "", UNKNOWN, "", why) for name, why in summary.not_measured.items()]
+    against = ", ".join(dict.fromkeys(below for _, below in by_pair))
+    return TextTable(
+        "Cost of one connection: median (min-max of the rounds)",
+        (
+            "system",
+            "CPU, us",
+            f"times {against}",
+            "memory, bytes per open flow",
+            f"times {against}",
+            "tuning",
+        ),
+        rows,
+    )
+
+
+def _tuning_remark(summary: Summary, server: str) -> str:
+    changes = summary.tuning.get(server, [])
+    refused = sum(bool(change.reason) for change in changes)
+    text = f"{len(changes) - refused} settings in force" if changes else ""
+    return f"{text}, {refused} not" if refused else text
+
+
+def factor_table(summary: Summary) -> TextTable:
+    """The cost factors with their spread."""
+    return TextTable(
+        "Cost factors",
+        ("factor", "of", "at", "median, interval, range of rounds"),
+        [
+            (name, pair(found.above, found.below), found.at, factor(ratio))
+            for found in summary.factors
+            for name, ratio in (
+                (found.name, found.ratio),
+                (f"{found.name}, {WITHOUT_SENDING}", found.without_sending),
+            )
+            if ratio is found.ratio or ratio.median is not None
+        ],
+    )

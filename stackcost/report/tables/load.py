@@ -1,0 +1,116 @@
+"""What a connection costs and how long it takes, at every load."""
+
+from collections.abc import Iterator, Mapping
+
+from stackcost.analysis.spread import Spread
+from stackcost.analysis.summary import PUBLISHED_TCP, Level, Summary
+from stackcost.report.tables.text_table import TextTable
+from stackcost.report.words import UNKNOWN, number, share, with_range
+
+NAGLE = (
+    "TCP is set as published: a peer's last, small segment may wait for a delayed ACK of 100 ms "
+    "(Nagle), which is not the stack's own time"
+)
+
+
+def load_table(summary: Summary) -> TextTable:
+    """CPU per connection at every load, the generator's beside it and apart from it."""
+    return TextTable(
+        "CPU per completed connection, microseconds: median (min-max of the rounds)",
+        ("server", "offered /s", "completed /s", "server's side", "by kind", "generator", "busy"),
+        [
+            (
+                server.name,
+                f"{level.load}, past the ceiling" if level.past_ceiling else level.load,
+                number(level.completed_cps.median),
+                with_range(level.server_cpu_total),
+                _server_kinds(level),
+                _kinds(level.generator_cpu),
+                share(level.generator_busy.median),
+            )
+            for server in summary.servers
+            for level in server.levels
+        ],
+    )
+
+
+def _server_kinds(level: Level) -> str:
+    """By kind; of a polling peer also the kernel's work on its core, which is not in the total."""
+    text = _kinds(level.server_cpu)
+    beside = _kinds(level.beside_polling)
+    return f"{text} (not in it: {beside})" if beside else text
+
+
+def _kinds(costs: Mapping[str, Spread]) -> str:
+    return ", ".join(f"{kind} {number(cost.median)}" for kind, cost in costs.items())
+
+
+def breakdown_table(summary: Summary) -> TextTable:
+    """What the time of the server's cores went to, finer than by kind."""
+    return TextTable(
+        "The server's cores in detail, microseconds per completed connection (median)",
+        (
+            "server",
+            "offered /s",
+            "softirq by vector",
+            "threads",
+            "cycles and instructions",
+            "seconds free of neighbours",
+            "load from memory, ns",
+            "closes",
+        ),
+        [
+            (
+                server.name,
+                level.load,
+                _kinds(level.softirq),
+                _kinds(level.threads),
+                _kinds(level.hardware) if _known(level.hardware) else _reason(level.hardware),
+                number(level.undisturbed.median),
+                number(level.load_time.median),
+                share(level.closure.median),
+            )
+            for server in summary.servers
+            for level in server.levels
+        ],
+    )
+
+
+def _known(costs: Mapping[str, Spread]) -> bool:
+    return any(cost.median is not None for cost in costs.values())
+
+
+def _reason(costs: Mapping[str, Spread]) -> str:
+    return next((f"{UNKNOWN}: {cost.reason}" for cost in costs.values()), UNKNOWN)
+
+
+def latency_table(summary: Summary) -> TextTable:
+    """Times of connections from their intended start, by template group and kind."""
+    shown = ("p50", "p90", "p99", "p99.9", "max")
+    return TextTable(
+        "Latency from the intended start, microseconds: median (min-max of the rounds)"
+        + (f"; {NAGLE}" if summary.tcp == PUBLISHED_TCP and not summary.has_tests else ""),
+        ("server", "offered /s", "until", *shown),
+        [
+            (
+                server.name,
+                level.load,
+                f"{group}: {kind}" if group else kind,
+                *(with_range(percentiles[name]) for name in shown),
+            )
+            for server in summary.servers
+            for level in server.levels
+            for group, kinds in level.latency.items()
+            for kind, percentiles in kinds.items()
+        ],
+        named=3,
+        reason=next((each.reason for each in _percentiles(summary) if each.reason), ""),
+    )
+
+
+def _percentiles(summary: Summary) -> Iterator[Spread]:
+    for server in summary.servers:
+        for level in server.levels:
+            for kinds in level.latency.values():
+                for percentiles in kinds.values():
+                    yield from percentiles.values()

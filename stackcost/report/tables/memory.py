@@ -1,0 +1,77 @@
+"""What an open flow costs in memory."""
+
+from collections.abc import Sequence
+
+from stackcost.analysis.checks import ESTABLISHED
+from stackcost.analysis.extrapolate import AtLineRate
+from stackcost.analysis.summary import Memory, ServerResult, Summary
+from stackcost.report.tables.text_table import TextTable
+from stackcost.report.words import number, size, with_range
+
+
+def memory_table(summary: Summary) -> TextTable:
+    """Bytes per open flow by kind of memory, and what is there without any flow."""
+    return TextTable(
+        "Memory: bytes per open flow (slope; min-max of the rounds), and what no flow needs",
+        ("server", "flows", "kind", "bytes per flow", "at no flow", "in the total"),
+        [
+            row
+            for server in summary.servers
+            for state, memory in _memories(server).items()
+            for row in _memory_rows(server.name, state, memory)
+        ],
+    )
+
+
+def _memories(server: ServerResult) -> dict[str, Memory]:
+    """By the state of the flows that were held."""
+    return ({ESTABLISHED: server.memory} if server.memory else {}) | server.states
+
+
+def _memory_rows(server: str, state: str, memory: Memory) -> list[tuple[str, ...]]:
+    rows = [
+        (
+            server,
+            state,
+            kind,
+            with_range(slope),
+            size(memory.at_no_flow[kind].median),
+            "yes" if kind in memory.counted else "no",
+        )
+        for kind, slope in memory.per_flow.items()
+    ]
+    return [*rows, (server, state, "total", with_range(memory.total), "", "")]
+
+
+def cache_table(summary: Summary) -> TextTable:
+    """Which objects of the kernel an open flow holds."""
+    return TextTable(
+        "Kernel slab by cache, bytes per open flow",
+        ("server", "flows", "cache", "bytes per flow"),
+        [
+            (server.name, state, cache, with_range(slope))
+            for server in summary.servers
+            for state, memory in _memories(server).items()
+            for cache, slope in memory.caches.items()
+            if abs(slope.median or 0) >= 1
+        ],
+    )
+
+
+def line_rate_table(lines: Sequence[AtLineRate]) -> TextTable:
+    """Memory at a line rate: flows x slope."""
+    return TextTable(
+        "Extrapolated to 100 Gb/s of payload",
+        ("server", "flows", "connections/s", "flows at once", "bytes per flow", "memory"),
+        [
+            (
+                line.server,
+                line.state,
+                number(line.connections_per_s),
+                number(line.flows),
+                number(line.bytes_per_flow),
+                size(line.total_bytes),
+            )
+            for line in lines
+        ],
+    )

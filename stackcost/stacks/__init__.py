@@ -1,0 +1,51 @@
+"""What carries the TCP connections of a program: the kernel's stack, or one that takes its place.
+
+An experiment names a stack (`kernel`, `onload-balanced`); servers and clients are started by it.
+"""
+
+from stackcost.contracts.errors import StackcostError
+from stackcost.stacks.base import KERNEL, Kernel, Place, Stack
+from stackcost.stacks.onload import PREFIX, Installation, Onload, profile_names, profile_of
+
+
+def stack_names() -> list[str]:
+    """All there are, whether they can run here or not."""
+    return [KERNEL, *(PREFIX + name for name in profile_names())]
+
+
+def check_stack(name: str) -> None:
+    """StackcostError unless there is a stack of this name."""
+    if name not in stack_names():
+        raise StackcostError(f"there is no stack {name!r}", f"one of {', '.join(stack_names())}")
+
+
+def stack_of(name: str, place: Place) -> Stack:
+    """The stack of this name for a program at a place; nothing is done to the machine yet."""
+    check_stack(name)
+    if name == KERNEL:
+        return Kernel(place)
+    return Onload(place, profile_of(name.removeprefix(PREFIX)))
+
+
+def stack_lacks(name: str) -> str:
+    """Which parts this machine lacks for it, and how that was established; empty when none."""
+    return "" if name == KERNEL else Installation().lacks()
+
+
+def on_stack(server: str, stack: str) -> str:
+    """What a server is called on a stack: nginx/kernel is nginx/onload-balanced on that one."""
+    base = server.removesuffix(f"/{KERNEL}")
+    return server if stack == KERNEL else f"{base}/{stack}"
+
+
+__all__ = [
+    "KERNEL",
+    "Kernel",
+    "Place",
+    "Stack",
+    "check_stack",
+    "on_stack",
+    "stack_lacks",
+    "stack_names",
+    "stack_of",
+]

@@ -1,0 +1,149 @@
+"""An interface for Onload: registered for AF_XDP when it has no driver of Onload's own, and let go.
+
+What was registered is written down first. The kernel waits for ever when such an interface is
+deleted before Onload's modules are unloaded, so whoever removes a test bed calls `release` before.
+"""
+
+import re
+import subprocess
+import tempfile
+from pathlib import Path
+
+from stackcost.collect.bpf import compile_program
+from stackcost.contracts.errors import StackcostError
+from stackcost.stacks.onload.installation import Installation
+from stackcost.host.namespace import execute, find_program
+from stackcost.host.state import StateFile
+
+OWN_DRIVERS = ("sfc", "sfc_ef100")
+NATIVE_XDP = Path(__file__).parent / "native_xdp.bpf.c"
+REGISTERED = StateFile("onload.json", list[list[str]], [])
+UNLOAD = ["onload_tool", "unload", "--onload-only"]
+
+
+def is_af_xdp(namespace: str, interface: str) -> bool:
+    """Whether Onload reaches it by AF_XDP: its driver is none of Onload's own."""
+    said = execute(namespace, ["ethtool", "-i", interface])
+    driver = re.search(r"^driver: (\S+)", said, re.MULTILINE)
+    return driver is None or driver[1] not in OWN_DRIVERS
+
+
+def load_modules(installation: Installation) -> None:
+    """Load Onload's modules; StackcostError when they do not load, or bring no device."""
+    if not installation.module.exists():
+        try:
+            tried = subprocess.run(
+                [find_program("modprobe"), "onload"], capture_output=True, text=True, timeout=60
+            )
+        except subprocess.TimeoutExpired:
+            raise StackcostError("modprobe onload did not end in 60 s", "dmesg") from None
+        if tried.returncode:
+            raise StackcostError(f"Onload's modules do not load: {tried.stderr.strip()}", "dmesg")
+    installation.check()
+
+
+def register(installation: Installation, namespace: str, interface: str) -> None:
+    """Register it for AF_XDP, from the namespace that owns it.
+
+    StackcostError, with nothing registered, for one that would harm: without native XDP the next
+    program on it panics the kernel, and of several queues Onload serves one, so that connections
+    on the others go through the kernel without a word.
+    """
+    _check_native_xdp(namespace, interface)
+    _check_one_queue(namespace, interface)
+    _switch_flow_filters_off(installation)
+    REGISTERED.write([*registered(), [namespace, interface]])
+    execute(namespace, ["tee", str(installation.register)], stdin=f"{interface}\n")
+    if not _nic_flags(namespace, interface):
+        release(installation)
+        raise StackcostError(
+            f"Onload registered {interface} without any ability (nic_flags are 0); a program on it "
+            "would panic the kernel, so none was started",
+            "use an interface with native XDP, such as veth",
+        )
+
+
+def end_orphans(namespace: str) -> None:
+    """Free stacks that killed programs left: each keeps its virtual interface."""
+    if "<zombie>" in execute(namespace, ["onload_stackdump", "-z", "stacks"]):
+        execute(namespace, ["onload_stackdump", "-z", "kill"])
+
+
+def release(installation: Installation) -> str | None:
+    """Let go of every interface that was registered, by unloading Onload's modules.
+
+    Says what was done, None when there was nothing. Programs on Onload have to have ended.
+    StackcostError when the modules stay: then the interfaces must not be deleted.
+    """
+    names = [interface for _, interface in registered()]
+    if not names:
+        return None
+    if installation.module.exists():
+        _try(["onload_stackdump", "-z", "kill"])
+        said = _try(UNLOAD)
+        if installation.module.exists():
+            raise StackcostError(
+                f"Onload's modules do not unload ({said}); {', '.join(names)} cannot be deleted "
+                "before, the kernel would wait for ever",
+                f"end what uses Onload (onload_stackdump), {' '.join(UNLOAD)}, stackcost clean",
+            )
+    REGISTERED.write([])
+    return f"released {', '.join(names)} from Onload"
+
+
+def registered() -> list[list[str]]:
+    """Namespace and name of each interface that is registered, or was when a run was killed."""
+    return REGISTERED.read()
+
+
+def _check_native_xdp(namespace: str, interface: str) -> None:
+    """By attaching a program that passes everything, in the driver's mode, and detaching it."""
+    device = ["ip", "link", "set", "dev", interface, "xdpdrv"]
+    program = compile_program(NATIVE_XDP)
+    try:
+        with tempfile.NamedTemporaryFile(prefix="stackcost-", suffix=".o") as image:
+            image.write(program)
+            image.flush()
+            execute(namespace, [*device, "object", image.name, "section", "xdp"])
+        execute(namespace, [*device, "off"])
+    except StackcostError as error:
+        raise StackcostError(
+            f"{interface} has no native XDP ({error.what}); Onload would register it all the same, "
+            "and the next program on it would panic the kernel",
+            "use an interface with native XDP, such as veth, or a NIC with Onload's driver",
+        ) from error
+
+
+def _check_one_queue(namespace: str, interface: str) -> None:
+    queues = execute(namespace, ["ls", f"/sys/class/net/{interface}/queues"]).split()
+    number = sum(name.startswith("rx-") for name in queues)
+    if number != 1:
+        raise StackcostError(
+            f"{interface} has {number} receive queues, and Onload serves one by AF_XDP: the "
+            "connections on the others would go through the kernel in silence",
+            f"ethtool -L {interface} rx 1, or combined 1",
+        )
+
+
+def _switch_flow_filters_off(installation: Installation) -> None:
+    installation.flow_filters.write_text("0")
+    if installation.flow_filters.read_text().strip() not in ("0", "N"):
+        raise StackcostError(
+            "Onload's flow filters for AF_XDP stay on; listen() would fail (95)",
+            f"echo 0 > {installation.flow_filters}",
+        )
+
+
+def _nic_flags(namespace: str, interface: str) -> int:
+    """What Onload says the interface can do; 0 when it does not list it."""
+    index = int(execute(namespace, ["cat", f"/sys/class/net/{interface}/ifindex"]))
+    said = execute(namespace, ["onload_mibdump", "hwport"])
+    found = re.search(rf"nic_flags=([0-9a-f]+)\b.*\bifindex={index}\b", said)
+    return int(found[1], 16) if found else 0
+
+
+def _try(command: list[str]) -> str:
+    done = subprocess.run(
+        [find_program(command[0]), *command[1:]], capture_output=True, text=True, timeout=60
+    )
+    return " ".join((done.stderr or done.stdout).split()) or f"it ended with {done.returncode}"

@@ -1,0 +1,147 @@
+"""Programs on Onload: prepared in the order that works, started, proved, and released."""
+
+import os
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from ipaddress import ip_address
+from pathlib import Path
+from typing import Any
+
+from stackcost.contracts.errors import StackcostError
+from stackcost.stacks.base import KERNEL, LOOKS, Place, Stack, When
+from stackcost.stacks.onload.failures import find_failure
+from stackcost.stacks.onload.installation import Installation
+from stackcost.stacks.onload.interface import end_orphans, is_af_xdp, load_modules, register, release
+from stackcost.stacks.onload.observe import Seen, kernel_log, look
+from stackcost.stacks.onload.profile import Profile, settle
+from stackcost.stacks.onload.proof import objections
+from stackcost.host.namespace import find_program, run
+
+PREFIX = "onload-"
+PROFILE_FILE = "onload.opf"
+
+
+class Onload(Stack):
+    """Onload with one profile at one place.
+
+    `installation`: where its parts are. What its programs' connections are carried by is looked at
+    three times in each trial; a trial counts as Onload's only when all three looks say so.
+    """
+
+    def __init__(self, place: Place, profile: Profile, installation: Installation | None = None):
+        super().__init__(place)
+        self.name = PREFIX + profile.name
+        self._installation = installation or Installation()
+        self._profile = profile
+        self._settings = settle(profile, place.workers, af_xdp=False)
+        self._af_xdp = False
+        self._log_before: set[str] = set()
+        self._before: Seen | None = None
+        self._looks: dict[str, Any] = {}
+
+    def prepare(self) -> None:
+        """Modules, then the interface; StackcostError for what would fail, fall back or do harm."""
+        self._check_place()
+        self._installation.check()
+        namespace, interface = self.place.namespace, self.place.interface
+        load_modules(self._installation)
+        self._af_xdp = is_af_xdp(namespace, interface)
+        if self._af_xdp:
+            self._check_one_stack()
+            register(self._installation, namespace, interface)
+        self._settings = settle(self._profile, self.place.workers, self._af_xdp)
+        end_orphans(namespace)
+
+    def run(
+        self, command: Sequence[str], cpus: Sequence[int] = (), **options: Any
+    ) -> subprocess.Popen[Any]:
+        """Start it by `onload`, which becomes the program, with the profile's file beside it."""
+        profile = self._write_profile(Path(options.get("cwd") or "."))
+        self._log_before = set(kernel_log())
+        environment = dict(options.pop("env", os.environ)) | {"EF_NO_FAIL": "0"}
+        program = find_program(command[0])
+        started = ["onload", "-p", profile, program, *command[1:]]
+        return run(
+            self.place.namespace, started, cpus or self.place.cpus, env=environment, **options
+        )
+
+    def prove(self, when: When, processes: Mapping[str, int]) -> None:
+        """Look, and keep what speaks against Onload."""
+        seen = look(self._installation, self.place.namespace, processes)
+        if when == "before" or self._before is None:
+            self._before, self._looks = seen, {}
+        self._looks[when] = {
+            "objections": objections(when, self._before, seen, self.place.listens),
+            "sockets": {role: asdict(each) for role, each in seen.sockets.items()},
+            "onload": dict(seen.onload) if seen.onload else None,
+            "kernel": dict(seen.kernel),
+        }
+
+    def proof(self, idle: bool = False) -> dict[str, Any]:
+        """`carried` is this stack only when there are three looks and none has an objection."""
+        needed = LOOKS[:1] if idle else LOOKS
+        against = [
+            f"{when} the load: {said}"
+            for when in needed
+            for said in self._looks.get(when, {"objections": ["nobody looked"]})["objections"]
+        ]
+        found: dict[str, Any] = {"wanted": self.name, "looks": self._looks}
+        if not against:
+            return found | {"carried": self.name}
+        failure = find_failure(self._new_in_log())
+        why = [failure.what] if failure else []
+        return found | {"carried": KERNEL, "why": "; ".join([*why, *against])}
+
+    def explain(self, error: StackcostError) -> StackcostError:
+        """By the table of failures, from the program's words and the kernel's log."""
+        failure = find_failure([*self._new_in_log(), *self._words(), str(error)])
+        if failure is None:
+            return error
+        return StackcostError(f"{self.name}: {failure.what} ({error.what})", failure.mend)
+
+    def release(self) -> None:
+        """Unload the modules when an interface was registered: until then it cannot be deleted."""
+        release(self._installation)
+
+    def describe(self) -> dict[str, Any]:
+        """The profile with its adjustments, and how the interface is reached."""
+        return {"name": self.name, "af_xdp": self._af_xdp, **self._settings.describe()}
+
+    def _check_place(self) -> None:
+        listens = self.place.listens
+        if self.place.interface == "lo" or (listens and ip_address(listens[0]).is_loopback):
+            raise StackcostError(
+                "Onload carries nothing over loopback, it would go through the kernel",
+                "put client and server into namespaces of their own, joined by a link",
+            )
+
+    def _write_profile(self, current: Path) -> str:
+        """Write the profile's file; its path from the folder that is current for the program."""
+        folder = self.place.folder
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / PROFILE_FILE).write_text(self._settings.text())
+        path = os.path.join(".", os.path.relpath(folder / PROFILE_FILE, current))
+        if set(path) & set(" ,"):
+            raise StackcostError(
+                f"onload takes a space or comma in {path} to stand between profiles",
+                "choose another --results, or its parent as the current folder",
+            )
+        return path
+
+    def _check_one_stack(self) -> None:
+        """Each client process has a stack of its own, a server's processes share theirs."""
+        if self.place.listens is None and self.place.workers > 1:
+            raise StackcostError(
+                f"{self.place.workers} client processes need as many virtual interfaces, and by "
+                f"AF_XDP {self.place.interface} has one",
+                "http.processes: 1 in the experiment, or a NIC with Onload's own driver",
+            )
+
+    def _new_in_log(self) -> list[str]:
+        return [line for line in kernel_log() if line not in self._log_before]
+
+    def _words(self) -> list[str]:
+        """The programs' own, from the logs in their folder."""
+        texts = [path.read_text(errors="replace") for path in self.place.folder.glob("*.log")]
+        return [line for text in texts for line in text.splitlines()]

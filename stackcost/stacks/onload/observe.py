@@ -1,0 +1,146 @@
+"""What can be seen of Onload at work: its own tools' words, /proc, and the kernel's counters."""
+
+import contextlib
+import json
+import os
+import re
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass
+from ipaddress import IPv4Address
+from pathlib import Path
+
+from stackcost.contracts.errors import StackcostError
+from stackcost.stacks.onload.installation import Installation
+from stackcost.host.namespace import execute, find_program
+
+# Onload's, of its stacks together; and the kernel's, of the program's namespace.
+ONLOAD_COUNTERS = (
+    "rx_evs",
+    "tx_evs",
+    "ul_accepts",
+    "sock_wakes_rx_os",
+    "no_match_pass_to_kernel_tcp",
+)
+KERNEL_COUNTERS = ("PassiveOpens", "ActiveOpens", "InSegs")
+
+
+@dataclass(frozen=True, slots=True)
+class Sockets:
+    """TCP connections and listeners among a process's descriptors, by what carries them."""
+
+    onload: int
+    kernel: int
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """One look. `stacked`: process ids that have a stack; `listening`: (address, port) that Onload
+    accelerates; `onload`, `kernel`: counters by name; None where a tool said nothing of it.
+    """
+
+    sockets: Mapping[str, Sockets]
+    stacked: frozenset[int]
+    listening: frozenset[tuple[str, int]]
+    onload: Mapping[str, int] | None
+    kernel: Mapping[str, int]
+
+
+def look(installation: Installation, namespace: str, processes: Mapping[str, int]) -> Seen:
+    """Look at programs now; `processes`: their ids by role."""
+    return Seen(
+        sockets={role: _sockets(installation, number) for role, number in processes.items()},
+        stacked=stacked(_said(namespace, ["onload_stackdump", "stacks"])),
+        listening=listening(_said(namespace, ["onload_stackdump", "filters"])),
+        onload=counters(_said(namespace, ["orm_json", "stats"])),
+        kernel=_kernel_counters(namespace),
+    )
+
+
+def stacked(said: str) -> frozenset[int]:
+    """Process ids in the table of stacks: id, name, then ids with commas between."""
+    rows = [line.split() for line in said.splitlines() if line[:1].isdigit()]
+    numbers = (number for row in rows if len(row) >= 3 for number in row[2].split(","))
+    return frozenset(int(number) for number in numbers if number.isdigit())
+
+
+def listening(said: str) -> frozenset[tuple[str, int]]:
+    """Listeners among the filters: those of any remote address that are accelerated."""
+    found = re.findall(r"TCP (\S+):(\d+) 0\.0\.0\.0:0 .*\bACCELERATED\b", said)
+    return frozenset((address, int(port)) for address, port in found)
+
+
+def counters(said: str) -> dict[str, int] | None:
+    """ONLOAD_COUNTERS of all stacks together from orm_json's text; None when it is none."""
+    with contextlib.suppress(ValueError, KeyError, TypeError, AttributeError):
+        tables = [
+            stack["stats"]
+            for entry in json.loads(said)["json"]
+            for name, stack in entry.items()
+            if name != "all"  # their sum
+        ]
+        return {name: sum(int(t[name]) for t in tables) for name in ONLOAD_COUNTERS}
+    return None
+
+
+def kernel_log() -> list[str]:
+    """The kernel's messages, oldest first; none where they may not be read."""
+    try:
+        done = subprocess.run([find_program("dmesg")], capture_output=True, text=True, timeout=10)
+    except (StackcostError, OSError):
+        return []
+    return done.stdout.splitlines()
+
+
+def _said(namespace: str, command: list[str]) -> str:
+    """What a tool says; nothing when it fails, as it does without any stack."""
+    try:
+        return execute(namespace, command)
+    except StackcostError:
+        return ""
+
+
+def _sockets(installation: Installation, process: int) -> Sockets:
+    """By the targets of /proc/PID/fd: onload:[tcpl:0:2047], or socket:[12698] when of the kernel.
+
+    Of the latter those count that the kernel lists as TCP, for a program has others.
+    """
+    folder = installation.root / f"proc/{process}"
+    tcp = _kernel_tcp(folder / "net/tcp") | _kernel_tcp(folder / "net/tcp6")
+    onload = kernel = 0
+    with contextlib.suppress(OSError):  # it has ended
+        for entry in os.scandir(folder / "fd"):
+            with contextlib.suppress(OSError):  # closed meanwhile
+                target = os.readlink(entry.path)
+                onload += target.startswith("onload:[tcp")
+                kernel += target in tcp
+    return Sockets(onload, kernel)
+
+
+def _kernel_tcp(table: Path) -> set[str]:
+    """The kernel's TCP sockets of the process's namespace, as /proc/PID/fd names them.
+
+    Those between addresses of the loopback are left out: no stack beside the kernel carries them.
+    """
+    found = set()
+    with contextlib.suppress(OSError):
+        for row in table.read_text().splitlines()[1:]:
+            columns = row.split()
+            if not _is_loopback(columns[1].partition(":")[0]):
+                found.add(f"socket:[{columns[9]}]")
+    return found
+
+
+def _is_loopback(text: str) -> bool:
+    """Of an IPv4 address as /proc/net/tcp writes it, in the machine's byte order."""
+    return len(text) == 8 and IPv4Address(bytes.fromhex(text)[::-1]).is_loopback
+
+
+def _kernel_counters(namespace: str) -> dict[str, int]:
+    """KERNEL_COUNTERS of the namespace; none where they cannot be read."""
+    with contextlib.suppress(ValueError):
+        rows = _said(namespace, ["cat", "/proc/net/snmp"]).splitlines()
+        names, values = (row.split() for row in rows if row.startswith("Tcp:"))
+        table = dict(zip(names, values, strict=True))
+        return {name: int(table[name]) for name in KERNEL_COUNTERS}
+    return {}

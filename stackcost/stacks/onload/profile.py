@@ -1,0 +1,154 @@
+"""Named settings of Onload: what a publication ran, and what of it an AF_XDP interface changes.
+
+A file of profiles/ is one of them. A value may depend on the program's workers: `workers`, or a
+number divided by them, `2880000/workers`.
+"""
+
+from dataclasses import asdict, dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
+from ruamel.yaml import YAML
+
+from stackcost.contracts.errors import StackcostError
+
+HERE = Path(__file__).parent
+FOLDER = HERE / "profiles"
+WORKERS = "workers"
+
+
+class Profile(BaseModel):
+    """One file. `imports`: Onload's own fragments, which set only what is not set before them.
+
+    `extends`: another profile, whose settings hold where this one says nothing; `without`: those of
+    them that do not.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: str
+    title: str
+    source: str
+    extends: str | None = None
+    without: list[str] = []
+    settings: dict[str, int | str] = {}
+    imports: list[str] = []
+
+
+class Rule(BaseModel):
+    """How one variable is changed for AF_XDP; af_xdp.yaml says how to read it."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: str
+    reason: str
+    value: int | None = None
+    most: int | None = None
+    left: bool = False
+    always: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Adjustment:
+    """A variable that is not as published; `published`, `used`: None where it is not set."""
+
+    name: str
+    published: str | None
+    used: str | None
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """A profile as one program gets it: every value settled, and what was changed of it."""
+
+    profile: Profile
+    values: dict[str, str]
+    adjusted: list[Adjustment]
+
+    def text(self) -> str:
+        """As a file of Onload's. Fragments come last, as the first to set a value wins."""
+        lines = [f"# {self.profile.title}"]
+        lines += [f"onload_set {name} {value}" for name, value in self.values.items()]
+        return "\n".join([*lines, *(f"onload_import {name}" for name in self.profile.imports), ""])
+
+    def describe(self) -> dict[str, Any]:
+        """For the manifest."""
+        return {
+            "profile": self.profile.name,
+            "title": self.profile.title,
+            "source": self.profile.source,
+            "settings": self.values,
+            "imports": self.profile.imports,
+            "adjusted": [asdict(each) for each in self.adjusted],
+        }
+
+
+def profile_names() -> list[str]:
+    """All there are."""
+    return sorted(path.stem for path in FOLDER.glob("*.yaml"))
+
+
+@cache
+def profile_of(name: str) -> Profile:
+    """The profile, with what it takes from others; StackcostError when there is none."""
+    path = FOLDER / f"{name}.yaml"
+    if not path.is_file():
+        raise StackcostError(
+            f"there is no profile {name!r} for Onload", f"one of {', '.join(profile_names())}"
+        )
+    own = Profile.model_validate(dict(YAML(typ="safe").load(path.read_text())) | {"name": name})
+    if own.extends is None:
+        return own
+    base = profile_of(own.extends)
+    inherited = {name: v for name, v in base.settings.items() if name not in own.without}
+    return own.model_copy(
+        update={
+            "settings": inherited | own.settings,
+            "imports": [*base.imports, *own.imports],
+        }
+    )
+
+
+def settle(profile: Profile, workers: int, af_xdp: bool) -> Settings:
+    """The profile's values for so many workers, adjusted where the interface is one of AF_XDP.
+
+    EF_NO_FAIL is 0 in any case: with 1, what Onload cannot accelerate runs on the kernel's stack
+    without a word.
+    """
+    values = {name: _settled(value, workers) for name, value in profile.settings.items()}
+    rules = [Rule(name="EF_NO_FAIL", value=0, always=True, reason="it falls back in silence")]
+    if af_xdp:
+        rules += [Rule.model_validate(rule) for rule in YAML(typ="safe").load(_rules())]
+    adjusted = []
+    for rule in rules:
+        before = values.get(rule.name)
+        after = _applied(rule, before)
+        if before == after:
+            continue
+        adjusted.append(Adjustment(rule.name, before, after, rule.reason))
+        values.pop(rule.name, None)
+        if after is not None:
+            values[rule.name] = after
+    return Settings(profile, values, adjusted)
+
+
+def _rules() -> str:
+    return (HERE / "af_xdp.yaml").read_text()
+
+
+def _applied(rule: Rule, before: str | None) -> str | None:
+    if rule.left or (before is None and not rule.always):
+        return None
+    if rule.most is not None:
+        return str(min(rule.most, int(before or rule.most)))
+    return str(rule.value)
+
+
+def _settled(value: int | str, workers: int) -> str:
+    number, divided, by = str(value).partition("/")
+    if number == WORKERS:
+        return str(workers)
+    return str(int(number) // workers) if divided and by == WORKERS else str(value)

@@ -1,0 +1,6 @@
+"""Where a run's results lie: one folder with a manifest, samples, trials and the summary."""
+
+from stackcost.store.folder import RunFolder
+from stackcost.store.manifest import Manifest
+
+__all__ = ["Manifest", "RunFolder"]

@@ -1,0 +1,230 @@
+"""The folder of one run, written as the run goes, so that a killed run leaves what it had.
+
+    results/20260101T120000Z-compare/
+        manifest.json         what was run, where and when
+        trials.jsonl          a line for each finished trial, without its samples
+        samples/0001.parquet  the samples of trial 1
+        summary.json          the answer; only when the run came that far
+        reserve               some bytes of disk, kept while the run goes
+
+Every file appears whole or not at all, and is on the disk when the call that writes it returns.
+What is read may still be damaged, or be of anybody's making: it is told, and the rest is read.
+"""
+
+import glob
+import itertools
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+from pydantic import BaseModel
+
+from stackcost.contracts.errors import StackcostError
+from stackcost.host.files import make_folder, read_whole, write_whole
+from stackcost.contracts.model import Sample, Trial
+from stackcost.store import sample_table, trial_lines
+from stackcost.store.manifest import Manifest
+from stackcost.store.reading import read_object
+
+if TYPE_CHECKING:
+    import pandas
+
+RESERVE, RESERVED_BYTES = "reserve", 512 << 10  # a manifest of a large matrix is half of that
+MANIFEST, SUMMARY, TRIALS, SAMPLES = "manifest.json", "summary.json", "trials.jsonl", "samples"
+
+
+@dataclass(frozen=True, slots=True)
+class StoredTrials:
+    """All trials of a run in order. `damaged`: in words, what of them cannot be read.
+
+    A trial whose samples cannot be read is there without them, and set aside with the reason.
+    """
+
+    trials: list[Trial]
+    damaged: list[str]
+
+
+class RunFolder:
+    """Results of one run; `create` makes a new one, `open` finds a stored one."""
+
+    def __init__(self, path: Path):
+        self.path = path
+
+    @classmethod
+    def create(cls, results_root: Path, name: str) -> Self:
+        """A new folder `<UTC time>-<name>` under `results_root`, which is made when missing."""
+        stem = f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{name}"
+        for path in (results_root / f"{stem}{end}" for end in _endings()):
+            try:
+                make_folder(path)
+                make_folder(path / SAMPLES)
+            except FileExistsError:  # started in the same second as another
+                continue
+            except OSError as error:
+                raise StackcostError(
+                    f"cannot make the results folder {path}: {error.strerror}",
+                    "name another with --results FOLDER",
+                ) from error
+            run = cls(path)
+            run.reserve()
+            return run
+        raise AssertionError("the endings do not end")
+
+    @classmethod
+    def open(cls, path: Path) -> Self:
+        """A stored run, finished or not."""
+        if not (path / MANIFEST).is_file():
+            raise StackcostError(
+                f"{path} is not a run's folder: it has no {MANIFEST}",
+                f"list the runs: ls {path.parent}",
+            )
+        return cls(path)
+
+    @property
+    def name(self) -> str:
+        """What the run is called everywhere: the folder's name."""
+        return self.path.name
+
+    def reserve(self) -> None:
+        """Keep some disk, so that a run that fills it can still say so in its manifest."""
+        self._write(RESERVE, bytes(RESERVED_BYTES))
+
+    def give_back_reserve(self) -> None:
+        """At the end of a run, or when its disk is full."""
+        (self.path / RESERVE).unlink(missing_ok=True)
+
+    def write_manifest(self, manifest: Manifest) -> None:
+        """Write or replace the manifest."""
+        self._write(MANIFEST, manifest.model_dump_json(indent=2).encode())
+
+    def manifest(self) -> Manifest:
+        """The manifest as last written; StackcostError when it cannot be read."""
+        return Manifest.read(self.path / MANIFEST)
+
+    def add_trial(self, trial: Trial) -> None:
+        """Store a trial; its samples first, so that a trial which is listed is there whole."""
+        self._write(_samples_name(trial.number), sample_table.encode(self.name, trial))
+        self._write_lines([*self._lines(), trial_lines.encode(trial)])
+
+    def set_aside(self, numbers: Collection[int], reason: str) -> None:
+        """Mark stored trials as being in no figure; their samples stay."""
+        self._write_lines([trial_lines.set_aside(line, numbers, reason) for line in self._lines()])
+
+    def count(self) -> int:
+        """Number of stored trials, without those of which the line is damaged."""
+        return sum(trial_lines.is_whole(line) for line in self._lines())
+
+    def next_number(self) -> int:
+        """The number after those of all trials that were stored, damaged ones included."""
+        names = [path.stem for path in (self.path / SAMPLES).glob("*.parquet")]
+        return 1 + max((int(name) for name in names if name.isdecimal()), default=0)
+
+    def trials(self) -> list[Trial]:
+        """All stored trials in order, with their samples."""
+        return self.stored().trials
+
+    def stored(self) -> StoredTrials:
+        """All stored trials with their samples, and what of them is damaged."""
+        found = StoredTrials([], [])
+        for number, line in enumerate(self._lines(), 1):
+            try:
+                trial = trial_lines.decode(line)
+            except ValueError as error:
+                found.damaged.append(f"line {number} of {TRIALS}: {error}")
+                continue
+            try:
+                trial.samples = self._samples(trial.number)
+            except ValueError as error:
+                trial.set_aside = f"damaged: {error}"
+                found.damaged.append(f"trial {trial.number}: {error}")
+            found.trials.append(trial)
+        return found
+
+    def stored_files(self) -> list[Path]:
+        """All files that an answer is computed from, in order."""
+        samples = sorted((self.path / SAMPLES).glob("*.parquet"))
+        named = [self.path / name for name in (MANIFEST, TRIALS)]
+        return [path for path in (*named, *samples) if path.is_file()]
+
+    def write_summary(self, summary: BaseModel) -> None:
+        """Write or replace the summary."""
+        self._write(SUMMARY, summary.model_dump_json(indent=2).encode())
+
+    def summary(self) -> dict[str, Any]:
+        """The summary as JSON values."""
+        path = self.path / SUMMARY
+        if not path.is_file():
+            raise StackcostError(
+                f"{self.path} has no {SUMMARY}: the run did not come that far",
+                f"compute it from its trials: stackcost report {self.path}",
+            )
+        try:
+            return read_object(path)
+        except StackcostError as error:
+            again = f"compute it again: stackcost report {self.path}"
+            raise StackcostError(error.what, again) from error
+
+    def query(self, sql: str) -> "pandas.DataFrame":
+        """Rows of a DuckDB query over the view `samples`, such as
+
+        select avg(value) from samples where metric = 'process.rss' and labels['role'] = 'master'.
+
+        Samples that cannot be read are left out; `stored` names them.
+        """
+        whole = [p for p in sorted((self.path / SAMPLES).glob("*.parquet")) if _is_whole(p)]
+        if not whole:
+            raise StackcostError(f"{self.path} has no samples: no trial was finished")
+        import duckdb  # takes a second, and hardly any command queries
+
+        with duckdb.connect() as database:
+            parts = ", ".join(_quoted(glob.escape(str(path))) for path in whole)
+            database.execute(f"create view samples as from read_parquet([{parts}])")
+            return database.execute(sql).df()
+
+    def _samples(self, number: int) -> list[Sample]:
+        """ValueError when they cannot be read."""
+        name = _samples_name(number)
+        try:
+            return sample_table.decode(read_whole(self.path / name))
+        except OSError as error:
+            raise ValueError(f"{name} cannot be read: {error.strerror}") from error
+        except ValueError as error:
+            raise ValueError(f"{name} cannot be read: {error}") from error
+
+    def _lines(self) -> list[bytes]:
+        """Lines of the trials; a last one that was cut, too."""
+        path = self.path / TRIALS
+        try:
+            return read_whole(path).splitlines()
+        except FileNotFoundError:
+            return []
+        except OSError as error:
+            raise StackcostError(f"cannot read {path}: {error.strerror}") from error
+
+    def _write_lines(self, lines: Collection[bytes]) -> None:
+        self._write(TRIALS, b"".join(line + b"\n" for line in lines))
+
+    def _write(self, name: str, content: bytes) -> None:
+        write_whole(self.path / name, content)
+
+
+def _endings() -> itertools.chain[str]:
+    return itertools.chain([""], (f"-{number}" for number in itertools.count(2)))
+
+
+def _is_whole(samples: Path) -> bool:
+    try:
+        return sample_table.is_whole(read_whole(samples))
+    except OSError:
+        return False
+
+
+def _quoted(text: str) -> str:
+    """A string of SQL."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def _samples_name(number: int) -> str:
+    return f"{SAMPLES}/{number:04}.parquet"

@@ -1,0 +1,93 @@
+"""What a run was: its machine, its versions and its plan. Written first, completed at the end."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from stackcost.contracts.errors import StackcostError
+from stackcost.store.formats import check_format
+from stackcost.store.reading import first_fault, read_object
+
+FORMAT = "stackcost-manifest/2"  # of the whole folder; 1 had neither `systems` nor `publication`
+
+
+def utc_now() -> str:
+    """This moment as ISO 8601 in UTC, to the second."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+class Resumption(BaseModel):
+    """A run that was interrupted and went on. `changed`: the machine, since it began."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    time: str = Field(default_factory=utc_now, description="ISO 8601, UTC")
+    command: list[str]
+    first_trial: int = Field(description="number of the first trial from then on")
+    changed: list[str]
+
+
+class LoadsFound(BaseModel):
+    """Loads that are shares of what the slowest system holds, as found before the first round."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    ceilings: dict[str, float] = Field(
+        description="connections/s with 0.5 % lost at most, by system; of one that holds at least "
+        "what the slowest does, that"
+    )
+    offered_cps: list[float] = Field(description="the loads, connections/s")
+
+
+class Manifest(BaseModel):
+    """`manifest.json`. A run that was killed stays "running", with no `finished`."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    format: str = FORMAT
+    run: str = Field(description="name of the run's folder")
+    state: Literal["running", "complete", "interrupted", "failed"] = "running"
+    started: str = Field(default_factory=utc_now, description="ISO 8601, UTC")
+    finished: str | None = Field(default=None, description="ISO 8601, UTC")
+    command: list[str] = Field(default_factory=list, description="command line of the run")
+    experiment: dict[str, Any] = Field(default_factory=dict, description="the plan, as resolved")
+    machine: dict[str, Any] = Field(default_factory=dict, description="before the first trial")
+    machine_after: dict[str, Any] | None = Field(default=None, description="after the last")
+    changed: list[str] = Field(
+        default_factory=list, description="what of the machine was different afterwards"
+    )
+    resumed: list[Resumption] = Field(default_factory=list, description="each time it went on")
+    experiment_hash: str = Field(default="", description="SHA-256 of `experiment`")
+    systems: list[str] = Field(
+        default_factory=list,
+        description="names of the systems to be measured, in order; none where trials alone tell",
+    )
+    publication: dict[str, Any] | None = Field(
+        default=None, description="content of the file that the plan calls `published`"
+    )
+    profile_hashes: dict[str, str] = Field(
+        default_factory=dict, description="SHA-256 of each profile's file, by path"
+    )
+    not_measured: dict[str, str] = Field(
+        default_factory=dict, description="systems of the matrix that this machine cannot, and why"
+    )
+    loads_found: LoadsFound | None = Field(
+        default=None, description="where the plan has shares; a run that goes on keeps them"
+    )
+    failure: str = Field(default="", description="why the run failed, else empty")
+    test_bed: dict[str, Any] = Field(default_factory=dict, description="links and steering")
+    servers: dict[str, dict[str, Any]] = Field(
+        default_factory=dict, description="by name: version, configuration, cores"
+    )
+
+    @classmethod
+    def read(cls, path: Path) -> Self:
+        """A stored manifest of this format or an older one; StackcostError when it is neither."""
+        stored = read_object(path)
+        check_format(stored.get("format"), FORMAT, str(path))
+        try:
+            return cls.model_validate(stored | {"format": FORMAT})
+        except ValidationError as error:
+            raise StackcostError(f"{path} is damaged: {first_fault(error)}") from error

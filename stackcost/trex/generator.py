@@ -1,0 +1,157 @@
+"""Starts and ends one ASTF server: astf-engine, or TRex itself when TREX_HOME names one."""
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any, Self
+
+import psutil
+
+from stackcost.contracts.errors import StackcostError
+from stackcost.host.liveness import check_lives, family
+from stackcost.trex.listening import listens
+from stackcost.trex.process import Spawn, last_lines, spawn_here
+from stackcost.trex.trex_config import TrexConfig
+from stackcost.host.patience import on_a_slow_host, patient
+from stackcost.host.namespace import end_group
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+START_LIMIT = 60.0  # seconds; TRex resolves gateways and waits for links before it listens
+END_PATIENCE = 10.0  # seconds between asking it to end and making it
+POLL = 0.02
+
+
+def trex_home() -> Path | None:
+    """The folder of TRex that TREX_HOME names, None when it is not set.
+
+    StackcostError when there is no t-rex-64 in it.
+    """
+    named = os.environ.get("TREX_HOME")
+    if not named:
+        return None
+    home = Path(named).resolve()
+    if not (home / "t-rex-64").is_file():
+        raise StackcostError(
+            f"TREX_HOME is {named}, and there is no t-rex-64 in it",
+            "set it to the folder TRex was unpacked into, or unset it to use astf-engine",
+        )
+    return home
+
+
+def engine_path() -> Path:
+    """astf-engine: by STACKCOST_ENGINE, beside this Python, or as built in the repository."""
+    named = os.environ.get("STACKCOST_ENGINE")
+    beside = [Path(sys.executable).with_name("astf-engine")]
+    built = [REPOSITORY / "build" / "engine" / "astf-engine"]
+    for path in [Path(named)] if named else beside + built:
+        if path.is_file():
+            return path.resolve()
+    raise StackcostError(
+        f"STACKCOST_ENGINE is {named}, which is no file" if named else "astf-engine is not built",
+        "script/bootstrap builds build/engine/astf-engine",
+    )
+
+
+class Generator:
+    """One ASTF server process. A context manager; leaving it ends the process and its children.
+
+    `folder` receives its configuration (<name>.yaml) and all it prints (<name>.log). `spawn` starts
+    it in its namespace. Start it from a thread that lives as long as it: it ends with that thread.
+    """
+
+    def __init__(self, config: TrexConfig, folder: Path, spawn: Spawn = spawn_here):
+        self.config = config
+        self._spawn = spawn
+        self._trex_home = trex_home()
+        self._file = (folder / f"{config.name}.yaml").resolve()
+        self._log = (folder / f"{config.name}.log").resolve()
+        self._process: subprocess.Popen[Any] | None = None
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    @property
+    def argv(self) -> list[str]:
+        """The command line. TRex: interactive ASTF, silent, not reading a keyboard."""
+        common = ["--cfg", str(self._file), "-c", str(self.config.data_cores)]
+        if self._trex_home:
+            trex = str(self._trex_home / "t-rex-64")
+            return [trex, "-i", "--astf", *common, "--iom", "0", "--no-key"]
+        return [str(engine_path()), *common]
+
+    @property
+    def process_id(self) -> int:
+        """Process id of the program started; t-rex-64 is a script with the real one as a child."""
+        if self._process is None:
+            raise StackcostError(f"{self.config.name} is not started")
+        return self._process.pid
+
+    @property
+    def process_ids(self) -> dict[str, int]:
+        """Process ids by role: the program started, and all that it has started."""
+        started = psutil.Process(self.process_id)
+        children = (each.pid for each in started.children(recursive=True))
+        return {"engine": started.pid} | {f"engine-{at}": pid for at, pid in enumerate(children, 1)}
+
+    def start(self) -> None:
+        """Write the configuration, start, and return once the RPC port listens.
+
+        StackcostError with the program's own words when it ends or does not come up in time;
+        nothing is left running then.
+        """
+        self.config.write(self._file, for_trex=self._trex_home is not None)
+        with self._log.open("wb") as log:
+            self._process = self._spawn(
+                ["setpriv", "--pdeathsig", "KILL", "--", *self.argv],  # ends when the harness dies
+                cwd=self._trex_home,  # t-rex-64 finds its parts from there
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+        try:
+            self._wait_until_ready()
+        except BaseException:
+            self.stop()
+            raise
+
+    def check(self) -> None:
+        """StackcostError when it has ended by itself, or when a process of it stands still."""
+        status = self._process.poll() if self._process else None
+        if status is not None:
+            words = last_lines(self._log) or "it printed nothing"
+            raise StackcostError(f"{self.config.name} ended with status {status}: {words}")
+        if self._process is not None:
+            for process in family(self._process.pid):
+                check_lives(process, f"{self.config.name} does not run: its program")
+
+    def stop(self) -> None:
+        """End it with all its children; may be called at any time, more than once."""
+        if self._process is not None:
+            end_group(self._process, END_PATIENCE)
+
+    def describe(self) -> dict[str, Any]:
+        """Program, command line and configuration, for the manifest."""
+        return {
+            "program": "t-rex-64" if self._trex_home else "astf-engine",
+            "command": self.argv,
+            "configuration": self._file.read_text() if self._file.exists() else None,
+        }
+
+    def _wait_until_ready(self) -> None:
+        deadline = time.monotonic() + patient(START_LIMIT)
+        while not listens(self.process_id, self.config.rpc_port):
+            self.check()
+            if time.monotonic() > deadline:
+                raise StackcostError(
+                    f"{self.config.name} did not listen on RPC port {self.config.rpc_port} within "
+                    f"{patient(START_LIMIT):g} s; it printed: {last_lines(self._log) or 'nothing'}",
+                    on_a_slow_host(),
+                )
+            time.sleep(POLL)
