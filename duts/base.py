@@ -10,15 +10,30 @@ from pathlib import Path
 from typing import Any, ClassVar, Self
 
 from duts.hop import HOPS
-from stackcost.collect.tracking import Tracking
-from stackcost.contracts.errors import StackcostError
-from stackcost.contracts.model import Collector
-from stackcost.host.namespace import execute
-from harness.bed.network import CLIENT_ADDRESS, hardware_address
-from stackcost.host.steering import poll_threads
-from stackcost.contracts.wiring import CLIENT_PREFIX, DUT_CLIENT_INTERFACE, DUT_SERVER_ADDRESS, DUT_SERVER_INTERFACE, SERVER_PREFIX, THROUGH_ROUTER, IpVersion, Wiring, ipv6_of
-from stackcost.contracts.server import Endpoint, Server, Task
 from servers.nginx_kernel import NginxKernel
+from stackcost.collect.tracking import Tracking
+from stackcost.contracts.addresses import (
+    CLIENT_ADDRESS,
+    CLIENT_PREFIX,
+    DUT_SERVER_ADDRESS,
+    SERVER_PREFIX,
+    IpVersion,
+    ipv6_of,
+)
+from stackcost.contracts.collector import Collector
+from stackcost.contracts.endpoint import Endpoint
+from stackcost.contracts.errors import StackcostError
+from stackcost.contracts.server import Server, Task
+from stackcost.contracts.wiring import (
+    DUT_CLIENT_INTERFACE,
+    DUT_SERVER_INTERFACE,
+    THROUGH_ROUTER,
+    Wiring,
+)
+from stackcost.host.kernel_stack import Kernel
+from stackcost.host.link import hardware_address
+from stackcost.host.namespace import execute
+from stackcost.host.steering import poll_threads
 
 FORWARDING = {4: "net.ipv4.ip_forward", 6: "net.ipv6.conf.all.forwarding"}
 
@@ -199,7 +214,7 @@ def server_behind(endpoint: Endpoint, task: Task) -> NginxKernel:
         interface=host.interface,
         cpus=host.cpus,
         folder=endpoint.folder / "behind",
-        stack=None,
         upstream=None,
     )
-    return NginxKernel.make(behind, replace(task, workers=None))
+    on_kernel = replace(behind, stack=Kernel(behind.place()))
+    return NginxKernel.make(on_kernel, replace(task, workers=None))

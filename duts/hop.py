@@ -2,8 +2,18 @@
 
 from typing import NamedTuple
 
-from harness.bed.network import CLIENT_NETWORK
-from stackcost.contracts.wiring import BEHIND_DUT_ADDRESS, CLIENT_PREFIX, DUT_CLIENT_ADDRESS, DUT_CLIENT_INTERFACE, DUT_SERVER_ADDRESS, DUT_SERVER_INTERFACE, LOAD_ADDRESS, SERVER_PREFIX, IpVersion, ipv6_of
+from stackcost.contracts.addresses import (
+    BEHIND_DUT_ADDRESS,
+    CLIENT_NETWORK,
+    CLIENT_PREFIX,
+    DUT_CLIENT_ADDRESS,
+    DUT_SERVER_ADDRESS,
+    LOAD_ADDRESS,
+    SERVER_PREFIX,
+    IpVersion,
+    ipv6_of,
+)
+from stackcost.contracts.wiring import DUT_CLIENT_INTERFACE, DUT_SERVER_INTERFACE
 
 SERVER_NETWORK = "48.0.0.0/8"
 

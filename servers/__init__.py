@@ -1,1 +1,1 @@
-"""Systems under test, one folder each; `stackcost.contracts.server` says what every one of them offers."""
+"""Systems under test, one folder each; `stackcost.contracts.server` says what each offers."""

@@ -7,14 +7,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from stackcost.contracts.errors import StackcostError
-from stackcost.host.patience import patient
-from stackcost.host.namespace import end_group, execute, run
-from stackcost.contracts.server import Host
 from servers.memory_files import with_memory_files
 from servers.nginx_kernel.configuration import find_build
 from servers.nginx_kernel.status import read_status
 from servers.probe import ensure_port_free
+from stackcost.contracts.endpoint import Host
+from stackcost.contracts.errors import StackcostError
+from stackcost.host.namespace import end_group, execute, run
+from stackcost.host.patience import patient
 
 START_PATIENCE_S = 10.0
 

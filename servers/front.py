@@ -3,10 +3,10 @@
 from abc import abstractmethod
 from typing import ClassVar
 
-from stackcost.contracts.errors import StackcostError
-from stackcost.contracts.server import Host
 from servers.beside import ensure_address
 from servers.program import HttpProgram
+from stackcost.contracts.endpoint import Host
+from stackcost.contracts.errors import StackcostError
 
 
 class HttpFront(HttpProgram):

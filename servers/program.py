@@ -5,11 +5,12 @@ import time
 from abc import abstractmethod
 from typing import Any, Self
 
-from stackcost.contracts.errors import StackcostError
-from stackcost.host.patience import on_a_slow_host, patient
-from stackcost.host.namespace import end_group
-from stackcost.contracts.server import Endpoint, Server, Task
 from servers.probe import Response, ask, ensure_port_free, fit_body
+from stackcost.contracts.endpoint import Endpoint
+from stackcost.contracts.errors import StackcostError
+from stackcost.contracts.server import Server, Task
+from stackcost.host.namespace import end_group
+from stackcost.host.patience import on_a_slow_host, patient
 
 START_PATIENCE_S = 10.0
 STOP_PATIENCE_S = 5.0

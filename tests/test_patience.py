@@ -8,16 +8,16 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from stackcost.contracts.errors import StackcostError
-from harness.session.progress import Progress
 from harness.experiment.schema import Experiment
+from harness.session.progress import Progress
 from harness.session.server_session import standing_server
-from stackcost.trex import client as client_module
-from stackcost.trex.client import TrexClient
-from stackcost.host.patience import patience, patient
 from harness.truth.bed import truth_experiment
 from servers import probe
 from servers.nginx_kernel import NginxKernel
+from stackcost.contracts.errors import StackcostError
+from stackcost.host.patience import patience, patient
+from stackcost.trex import client as client_module
+from stackcost.trex.client import TrexClient
 
 ANSWER = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
 

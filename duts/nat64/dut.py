@@ -5,12 +5,19 @@ import time
 from typing import Any
 
 from duts.base import Dut
+from stackcost.contracts.addresses import (
+    CLIENT_ADDRESS,
+    CLIENT_PREFIX,
+    SERVER_PREFIX,
+    IpVersion,
+    ipv6_of,
+)
+from stackcost.contracts.endpoint import Endpoint
 from stackcost.contracts.errors import StackcostError
-from stackcost.host.patience import patient
+from stackcost.contracts.server import Task
+from stackcost.contracts.wiring import DUT_CLIENT_INTERFACE, DUT_SERVER_INTERFACE
 from stackcost.host.namespace import end_group, run
-from harness.bed.network import CLIENT_ADDRESS
-from stackcost.contracts.wiring import CLIENT_PREFIX, DUT_CLIENT_INTERFACE, DUT_SERVER_INTERFACE, SERVER_PREFIX, IpVersion, ipv6_of
-from stackcost.contracts.server import Endpoint, Task
+from stackcost.host.patience import patient
 
 INTERFACE = "sc-nat64"
 POOL = "10.64.0.0/16"

@@ -8,7 +8,8 @@ from tools.held import hold
 from tools.machine import cpus
 
 from stackcost.contracts.errors import StackcostError
-from stackcost.trex.trex_config import Port, TrexConfig
+from stackcost.contracts.wiring import Port
+from stackcost.trex.trex_config import TrexConfig
 
 FLOWS = 10_000_000
 ENDS = 2  # of a connection, both on this engine

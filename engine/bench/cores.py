@@ -7,7 +7,8 @@ from tools.figures import Figure, Measured, number, report, say
 from tools.machine import cpus
 
 from stackcost.contracts.errors import StackcostError
-from stackcost.trex.trex_config import Port, TrexConfig
+from stackcost.contracts.wiring import Port
+from stackcost.trex.trex_config import TrexConfig
 
 RESPONSE_BYTES = 100
 OFFERED = "more offered than the cores can open, no failed flow, no segment sent twice"

@@ -21,19 +21,25 @@ from hdrh.histogram import HdrHistogram
 from tools.engine import PROFILES, driven
 from tools.figures import Figure, Measured, number, report, say
 
-from stackcost.collect.latency import KINDS, read_latency
-from stackcost.contracts.errors import StackcostError
+from harness.bed.client_addresses import FIRST_USER, client_addresses
+from harness.bed.local import LocalTestbed
 from harness.load import Addresses, Ask, Clients, Told, program
 from harness.load.h2load import CONNECTED
 from harness.load.h2load import FIRST_BYTE as FIRST_BYTE_MEAN
 from harness.load.program import REQUEST
-from stackcost.trex.trex_config import Port, TrexConfig
-from harness.bed.client_addresses import FIRST_USER, client_addresses
-from harness.bed.local import LocalTestbed
-from stackcost.host.namespace import spawner
-from harness.bed.network import CLIENT_ADDRESS, SERVICE_ADDRESS
-from stackcost.contracts.wiring import LOAD_ADDRESS, SERVER_ADDRESS
 from servers.nginx_kernel import NginxKernel
+from stackcost.collect.latency import read_latency
+from stackcost.contracts.addresses import (
+    CLIENT_ADDRESS,
+    LOAD_ADDRESS,
+    SERVER_ADDRESS,
+    SERVICE_ADDRESS,
+)
+from stackcost.contracts.errors import StackcostError
+from stackcost.contracts.latency import KINDS
+from stackcost.contracts.wiring import Port
+from stackcost.host.namespace import spawner
+from stackcost.trex.trex_config import TrexConfig
 
 URL = f"http://{SERVICE_ADDRESS}:80"
 CEILING_CONNECTIONS = 64

@@ -18,12 +18,13 @@ from tools.engine import (
 from tools.figures import Figure, Measured, Reference, number, report, say
 from tools.machine import cpus
 
-from stackcost.contracts.errors import StackcostError
-from stackcost.trex.trex_config import Port, TrexConfig
 from harness.bed import hugepages
 from harness.bed.leftovers import undo_and_tell
 from harness.bed.lock import RunLock
 from harness.bed.signals import ending_signals_raise
+from stackcost.contracts.errors import StackcostError
+from stackcost.contracts.wiring import Port
+from stackcost.trex.trex_config import TrexConfig
 
 PROFILE = "one_byte.py"
 STEP = 0.05  # the search ends when the least rate refused is so little above the highest kept

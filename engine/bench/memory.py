@@ -8,7 +8,8 @@ from tools.figures import Figure, Measured, number, report, say
 from tools.held import hold
 from tools.machine import cpus
 
-from stackcost.trex.trex_config import Port, TrexConfig
+from stackcost.contracts.wiring import Port
+from stackcost.trex.trex_config import TrexConfig
 
 HELD_FLOWS = (1_000, 100_000, 1_000_000)
 RATE = 100_000

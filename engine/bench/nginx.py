@@ -32,14 +32,16 @@ from tools.failures import accept_queue_overflows, told
 from tools.figures import Figure, Measured, number, report, say
 from tools.machine import cpus
 
-from stackcost.collect.cpu_account import Detail
-from stackcost.contracts.errors import StackcostError
-from stackcost.trex.trex_config import Port, TrexConfig
 from harness.bed import network
 from harness.bed.local import LocalTestbed
-from stackcost.host.namespace import find_program, spawner
-from stackcost.contracts.wiring import LOAD_ADDRESS, SERVER_ADDRESS
 from servers.nginx_kernel import NginxKernel
+from stackcost.collect.cpu_account import Detail
+from stackcost.contracts.addresses import LOAD_ADDRESS, SERVER_ADDRESS, SERVICE_ADDRESS
+from stackcost.contracts.errors import StackcostError
+from stackcost.contracts.wiring import Port
+from stackcost.host.kernel_client import kernel_client
+from stackcost.host.namespace import find_program, spawner
+from stackcost.trex.trex_config import TrexConfig
 
 BODY_BYTES = 32_000
 CONNECTIONS = 64  # open at a time, by wrk and ab
@@ -48,7 +50,7 @@ OFFERED = 0.8  # of what wrk got from this nginx: the engine keeps a schedule, a
 WARM_UP_S, MEASURE_S = 1.0, 3.0
 SHARE_OF_WRK = 0.2
 
-URL = f"http://{network.SERVICE_ADDRESS}/"
+URL = f"http://{SERVICE_ADDRESS}/"
 SECONDS = "60"  # at most; each is ended after its window
 CLIENTS = {
     "wrk": ["wrk", "-t1", f"-c{CONNECTIONS}", f"-d{SECONDS}", "-H", "Connection: close", URL],
@@ -206,7 +208,7 @@ def of_engine(bed: LocalTestbed, nginx: NginxKernel, interface: str, cps: float)
 
 def of_kernel_client(bed: LocalTestbed, nginx: NginxKernel, name: str) -> tuple[float, float]:
     """Seconds of the load's core for a request, and requests per second, of wrk or ab."""
-    with network.kernel_client():
+    with kernel_client():
         client = bed.run(
             bed.load_namespace,
             CLIENTS[name],

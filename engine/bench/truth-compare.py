@@ -20,12 +20,12 @@ from typing import Any
 from rich.console import Console
 from tools.machine import cpus
 
+from harness.comparison.runner import run_experiment
+from harness.experiment.load_file import load_experiment
+from harness.experiment.schema import Experiment
 from stackcost.analysis.compare import RATE, Comparison
 from stackcost.analysis.paired import COST, Measured, compare_paired, measured, paired
 from stackcost.analysis.summary import TrialRow
-from harness.experiment.load_file import load_experiment
-from harness.comparison.runner import run_experiment
-from harness.experiment.schema import Experiment
 from stackcost.report.stored import summary_of
 
 REPOSITORY = Path(__file__).resolve().parents[2]

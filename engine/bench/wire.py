@@ -6,7 +6,8 @@ from tools.engine import RPC_PORTS, driven, saturate
 from tools.figures import Figure, Measured, Reference, number, report, say
 from tools.machine import cpus
 
-from stackcost.trex.trex_config import Port, TrexConfig
+from stackcost.contracts.wiring import Port
+from stackcost.trex.trex_config import TrexConfig
 
 TREX_CPS = {100: 520_000, 32_000: 180_000}  # by the response's bytes
 TREX_SOURCE = "one data core, both sides, a pair of in-memory rings, 2-core virtual machine"

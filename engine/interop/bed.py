@@ -12,12 +12,13 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from harness.bed.local import LocalTestbed
+from stackcost.contracts.addresses import LOAD_ADDRESS, SERVER_ADDRESS
+from stackcost.contracts.wiring import LOAD_INTERFACE, LOAD_NAMESPACE, NAMESPACE_PREFIX, Port
+from stackcost.host.namespace import execute, run, spawner
 from stackcost.trex.client import TrexClient
 from stackcost.trex.generator import Generator
-from stackcost.trex.trex_config import Port, TrexConfig
-from harness.bed.local import LocalTestbed
-from stackcost.host.namespace import execute, run, spawner
-from stackcost.contracts.wiring import LOAD_ADDRESS, LOAD_INTERFACE, LOAD_NAMESPACE, NAMESPACE_PREFIX, SERVER_ADDRESS
+from stackcost.trex.trex_config import TrexConfig
 
 HOST = f"{NAMESPACE_PREFIX}test-host"
 HOST_INTERFACE = "sc-host0"

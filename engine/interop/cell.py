@@ -15,9 +15,9 @@ from engine.interop.bed import (
     HOST_ADDRESS,
     HOST_ADDRESS_V6,
 )
-from stackcost.trex.client import TrexClient
 from harness.bed.local import LocalTestbed
 from stackcost.host.namespace import execute
+from stackcost.trex.client import TrexClient
 
 FLOWS_PROFILE = Path(__file__).with_name("flows.py")
 PEER = Path(__file__).with_name("peer.py")

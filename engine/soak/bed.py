@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from stackcost.contracts.wiring import Port
 from stackcost.trex.client import TrexClient
 from stackcost.trex.generator import Generator
-from stackcost.trex.trex_config import Port, TrexConfig
+from stackcost.trex.trex_config import TrexConfig
 
 RPC_PORTS = (15501, 15500)  # apart from generators and benchmarks that may be in use beside
 FLOWS = 140_000  # ends; a client address' ports are 64,512, so ports can run out before flows do

@@ -12,8 +12,14 @@ from ipaddress import IPv4Address
 
 from pyroute2 import IPRoute
 
+from stackcost.contracts.addresses import LOAD_ADDRESS, SERVER_ADDRESS
+from stackcost.contracts.wiring import (
+    LOAD_INTERFACE,
+    LOAD_NAMESPACE,
+    SERVER_INTERFACE,
+    SERVER_NAMESPACE,
+)
 from stackcost.host.namespace import execute
-from stackcost.contracts.wiring import LOAD_ADDRESS, LOAD_INTERFACE, LOAD_NAMESPACE, SERVER_ADDRESS, SERVER_INTERFACE, SERVER_NAMESPACE
 
 FIRST_USER = 70_001  # above what systems give to people and services; nobody has to exist
 FIRST_TABLE = 1001

@@ -6,16 +6,16 @@ from functools import partial
 
 import psutil
 
-from stackcost.contracts.errors import StackcostError
-from stackcost.stacks.onload.installation import Installation
-from stackcost.stacks.onload.interface import registered, release
-from stackcost.host import bulky, host_sysctl
 from harness.bed import hugepages
 from harness.bed.lock import RunLock
-from stackcost.host.namespace import end_processes, processes_inside
 from harness.bed.network import existing_namespaces, remove_namespace
+from stackcost.contracts.errors import StackcostError
+from stackcost.host import bulky, host_sysctl
+from stackcost.host.namespace import end_processes, processes_inside
 from stackcost.host.state import damaged_records
 from stackcost.host.undo import Step, undo
+from stackcost.stacks.onload.installation import Installation
+from stackcost.stacks.onload.interface import registered, release
 
 IN_THE_WAY = "a test bed cannot be made beside it"
 _told: set[Step] = set()

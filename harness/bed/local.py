@@ -8,17 +8,28 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple, Self
 
-from stackcost.contracts.errors import StackcostError
 from harness.bed import hugepages, network
-from stackcost.host import namespace
-from stackcost.host.cores import allowed_cores, harness_on
 from harness.bed.idle import awake
 from harness.bed.leftovers import undo_and_tell
 from harness.bed.lock import RunLock
 from harness.bed.signals import ending_signals_held, ending_signals_raise
+from stackcost.contracts.addresses import CLIENT_NETWORK, LOAD_ADDRESS, SERVICE_ADDRESS
+from stackcost.contracts.endpoint import Endpoint, Host
+from stackcost.contracts.errors import StackcostError
+from stackcost.contracts.place import Place
+from stackcost.contracts.wiring import (
+    DUT_NAMESPACE,
+    LOAD_INTERFACE,
+    LOAD_NAMESPACE,
+    SERVER_INTERFACE,
+    SERVER_NAMESPACE,
+    TO_SERVER,
+    Wiring,
+)
+from stackcost.host import namespace
+from stackcost.host.cores import allowed_cores, harness_on
+from stackcost.host.kernel_stack import Kernel
 from stackcost.host.steering import ReceiveWork, Steering, steer_receive
-from stackcost.contracts.wiring import DUT_NAMESPACE, LOAD_ADDRESS, LOAD_INTERFACE, LOAD_NAMESPACE, SERVER_INTERFACE, SERVER_NAMESPACE, TO_SERVER, Wiring
-from stackcost.contracts.server import Endpoint, Host
 
 EVERYWHERE = "0.0.0.0/0"
 
@@ -56,9 +67,9 @@ class LocalTestbed:
         server_cpus: Iterable[int] = (1,),
         wiring: Wiring = TO_SERVER,
         kernel_server: bool = True,
-        service_address: str = network.SERVICE_ADDRESS,
+        service_address: str = SERVICE_ADDRESS,
         service_port: int = 80,
-        client_network: str = network.CLIENT_NETWORK,
+        client_network: str = CLIENT_NETWORK,
         server_receive: ReceiveWork | None = None,
         queues: int = 1,
         wanted_hugepages: int = hugepages.USUAL_COUNT,
@@ -133,14 +144,19 @@ class LocalTestbed:
         return self._steering
 
     def endpoint(self, folder: Path) -> Endpoint:
-        """Where a server is to run; `folder` takes its configuration and logs."""
+        """Where a server is to run, on the kernel's stack; `folder`: for configuration and logs."""
+        address, port = self._service_address, self._service_port
+        place = Place(
+            self.server_namespace, self.server_interface, self.cpus.server, folder, (address, port)
+        )
         return Endpoint(
-            namespace=self.server_namespace,
-            interface=self.server_interface,
-            address=self._service_address,
-            port=self._service_port,
-            cpus=self.cpus.server,
+            namespace=place.namespace,
+            interface=place.interface,
+            address=address,
+            port=port,
+            cpus=place.cpus,
             folder=folder,
+            stack=Kernel(place),
             upstream=self._upstream(),
         )
 

@@ -5,19 +5,23 @@ ever stands in the host's own namespace.
 """
 
 import errno
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import Any
 
 from pyroute2 import IPRoute, NetlinkError, netns
 
+from stackcost.contracts.addresses import LOAD_ADDRESS, SERVER_ADDRESS
 from stackcost.contracts.errors import StackcostError
+from stackcost.contracts.wiring import (
+    LINK_PREFIX,
+    NAMESPACE_PREFIX,
+    SERVER_INTERFACE,
+    SERVER_NAMESPACE,
+    End,
+    Link,
+)
 from stackcost.host.namespace import NAMESPACE_FOLDER, execute
-from stackcost.contracts.wiring import LINK_PREFIX, LOAD_ADDRESS, LOAD_INTERFACE, LOAD_NAMESPACE, NAMESPACE_PREFIX, SERVER_ADDRESS, SERVER_INTERFACE, SERVER_NAMESPACE, End, Link
 
-SERVICE_ADDRESS = "48.0.0.1"
-CLIENT_NETWORK = "16.0.0.0/8"
-CLIENT_ADDRESS = "16.0.0.1"
 MTU = 1500
 RECEIVE_STEP_NS = 50_000  # common in drivers of NICs
 EMPTY_POLLS = 100  # in a row, after which the poll waits to be woken
@@ -81,34 +85,6 @@ def moderate_server_receive() -> None:
     folder = f"/sys/class/net/{SERVER_INTERFACE}"
     execute(SERVER_NAMESPACE, ["tee", f"{folder}/gro_flush_timeout"], stdin=str(RECEIVE_STEP_NS))
     execute(SERVER_NAMESPACE, ["tee", f"{folder}/napi_defer_hard_irqs"], stdin=str(EMPTY_POLLS))
-
-
-@contextmanager
-def kernel_client(service_address: str = SERVICE_ADDRESS) -> Iterator[None]:
-    """Let the kernel's stack be the client for a while, before the generator takes the load's end.
-
-    Programs in the load's namespace then reach the server from 16.0.0.1. Anything attached to the
-    interface by AF_XDP would swallow the answers. A generator before may have had the address under
-    another MAC address, so the server is made to ask again.
-    """
-    execute(SERVER_NAMESPACE, ["ip", "neighbor", "flush", "dev", SERVER_INTERFACE])
-    with IPRoute(netns=LOAD_NAMESPACE) as network:
-        index = network.link_lookup(ifname=LOAD_INTERFACE)[0]
-        network.addr("replace", index=index, address=LOAD_ADDRESS, prefixlen=24)
-        network.addr("replace", index=index, address=CLIENT_ADDRESS, prefixlen=32)
-        network.route(
-            "replace", dst=f"{service_address}/32", gateway=SERVER_ADDRESS, prefsrc=CLIENT_ADDRESS
-        )
-    try:
-        yield
-    finally:
-        with IPRoute(netns=LOAD_NAMESPACE) as network:
-            network.flush_addr(index=index)  # takes the route with it
-
-
-def hardware_address(end: End) -> str:
-    """MAC address of one end."""
-    return execute(end.namespace, ["cat", f"/sys/class/net/{end.interface}/address"]).strip()
 
 
 def existing_namespaces() -> list[str]:

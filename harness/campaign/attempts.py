@@ -5,10 +5,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TypeVar
 
+from harness.session.server_session import ServerSession
 from stackcost.analysis.checks import suspended
 from stackcost.contracts.errors import StackcostError
-from harness.session.server_session import ServerSession
-from stackcost.contracts.model import Trial
+from stackcost.contracts.trial import Trial
 from stackcost.store import RunFolder
 
 Made = TypeVar("Made")

@@ -8,11 +8,11 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from harness.experiment.schema import Experiment
+from harness.systems.registry import SUFFIX
 from stackcost.analysis.machines import differences
 from stackcost.contracts.errors import StackcostError
-from harness.experiment.schema import Experiment
 from stackcost.store import Manifest
-from harness.systems.registry import SUFFIX
 
 # Figures from before and after a change of one of these cannot stand in one table.
 DECISIVE = (

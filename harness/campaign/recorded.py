@@ -4,10 +4,10 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from harness.session.server_session import ServerSession
 from stackcost.analysis.machines import differences
 from stackcost.collect.machine import describe_machine
 from stackcost.contracts.errors import StackcostError
-from harness.session.server_session import ServerSession
 from stackcost.store import Manifest, RunFolder
 from stackcost.store.manifest import utc_now
 

@@ -1,13 +1,18 @@
 """`stackcost dut`."""
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.console import Console
 
-from stackcost.contracts.dut_settings import Behind
 from harness.cli.application import DEFAULT_RESULTS, INTERRUPTED, app, make_console
+from stackcost.contracts.dut_settings import Behind
+
+if TYPE_CHECKING:
+    from stackcost.store import RunFolder
 
 
 @app.command()
@@ -34,7 +39,7 @@ def dut(
     results: Annotated[Path, typer.Option(help="folder that takes the runs'")] = DEFAULT_RESULTS,
 ) -> None:
     """Stress a device under test: costs, ceilings, exhausted state, a cut link. Needs root."""
-    from harness.device.standard import report_of, standard_set
+    from harness.device.standard import standard_set
 
     console = make_console()
     settings = {
@@ -45,7 +50,21 @@ def dut(
     }
     chosen = {name: value for name, value in settings.items() if value is not None}
     folders = standard_set(kind, quick, chosen, results, sys.argv, console)
-    page = report_of(folders, console)
+    page = _report(folders, console)
     console.print(f"report: {page}", soft_wrap=True, highlight=False)
     if folders[-1].manifest().state == "interrupted":
         raise typer.Exit(INTERRUPTED)
+
+
+def _report(folders: "Sequence[RunFolder]", console: Console) -> Path:
+    """Compute each run's answer, print the events' sentences, and render one page of all."""
+    from stackcost.analysis.events.summary import EventSummary
+    from stackcost.report.answer import summarise_again
+    from stackcost.report.device import print_events
+    from stackcost.report.notebook import render
+
+    for folder in folders:
+        summary = summarise_again(folder)
+        if isinstance(summary, EventSummary):
+            print_events(summary, console)
+    return render([folder.path for folder in folders], folders[-1].path / "report.html")

@@ -5,9 +5,9 @@ from pathlib import Path
 
 from pydantic import BaseModel
 
-from stackcost.analysis.summary import Summary
 from harness.experiment.schema import Experiment
 from stackcost.analysis.ceiling.summary import CeilingSummary
+from stackcost.analysis.summary import Summary
 from stackcost.store.manifest import Manifest
 
 FOLDER = Path(__file__).resolve().parents[2] / "docs" / "schema"

@@ -23,9 +23,9 @@ def trend(
     """Show where the ceilings that the pytest gate measured have changed."""
     from harness.gate.history import read_history
     from harness.gate.trend import trend as trend_of
+    from harness.gate.trend_report import trend_plot, trend_table
     from stackcost.report.plots import save
     from stackcost.report.terminal import draw
-    from harness.gate.trend_report import trend_plot, trend_table
 
     found = trend_of(read_history(history))
     if plot:

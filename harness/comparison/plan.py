@@ -7,15 +7,15 @@ meets all alike, and in no direction only the later ones.
 import itertools
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
 
+from harness.campaign.order import in_turn
 from harness.experiment.http_schema import HttpLoad
-from harness.session.load_trial import OVERHANG_S
 from harness.experiment.matrix import Variant, variants
 from harness.experiment.profile_load import FlowState
 from harness.experiment.schema import Experiment
-from stackcost.contracts.model import Trial
+from harness.session.load_trial import OVERHANG_S
 from harness.systems.registry import server_class
+from stackcost.contracts.trial import Trial
 
 # Measured on a machine of two cores; they only serve the display of the time left.
 SETUP_S = 6.0
@@ -23,7 +23,6 @@ HTTP_SETUP_S = 1.0  # no generator of ASTF profiles to start
 LOAD_EXTRA_S = 0.6
 HTTP_EXTRA_S = 0.3
 HOLD_EXTRA_S = 1.5
-System = TypeVar("System")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,11 +38,6 @@ class Turn:
     def trials(self) -> list[Trial]:
         """In their order: memory first, since load leaves a server and the kernel larger."""
         return self.holds + self.loads
-
-
-def in_turn(systems: Sequence[System], round_number: int) -> Sequence[System]:
-    """The order of one round, counted from 1: as given, and backwards in every second one."""
-    return systems[:: 1 if round_number % 2 else -1]
 
 
 def plan(experiment: Experiment, stored: Collection[Trial] = (), first: int = 1) -> list[Turn]:

@@ -9,6 +9,25 @@ from typing import Any
 
 from rich.console import Console
 
+from harness.bed.local import check_root
+from harness.bed.lock import RunLock
+from harness.bed.signals import ending_signals_raise
+from harness.campaign.attempts import storing, until_undisturbed
+from harness.campaign.identity import check_resumable, experiment_hash, profile_hashes
+from harness.campaign.recorded import record_session, recorded
+from harness.comparison.concurrency import find_concurrency
+from harness.comparison.plan import Turn, identity, plan, planned_seconds, seconds_of, setup_seconds
+from harness.experiment.matrix import variants
+from harness.experiment.schema import Experiment
+from harness.search.slowest import lowest_ceilings
+from harness.session.hold_trial import run_hold_trial
+from harness.session.http_session import HttpSession, open_http_session
+from harness.session.http_trial import run_http_trial
+from harness.session.load_trial import prepare_load, run_load_trial
+from harness.session.progress import Progress
+from harness.session.server_session import ServerSession
+from harness.session.session import Session, open_session
+from harness.systems.registry import server_class
 from stackcost.analysis import http
 from stackcost.analysis.checks import disturbances, is_hold
 from stackcost.analysis.flows import failed, is_http
@@ -18,28 +37,9 @@ from stackcost.analysis.published import read_publication
 from stackcost.analysis.readings import Readings
 from stackcost.collect.machine import describe_machine
 from stackcost.contracts.errors import StackcostError
-from harness.campaign.attempts import storing, until_undisturbed
-from harness.comparison.concurrency import find_concurrency
-from harness.session.hold_trial import run_hold_trial
-from harness.session.http_session import HttpSession, open_http_session
-from harness.session.http_trial import run_http_trial
-from harness.campaign.identity import check_resumable, experiment_hash, profile_hashes
-from harness.session.load_trial import prepare_load, run_load_trial
-from harness.experiment.matrix import variants
-from harness.comparison.plan import Turn, identity, plan, planned_seconds, seconds_of, setup_seconds
-from harness.session.progress import Progress
-from harness.campaign.recorded import record_session, recorded
-from harness.experiment.schema import Experiment
-from harness.session.server_session import ServerSession
-from harness.session.session import Session, open_session
-from stackcost.contracts.model import Trial
-from harness.search.slowest import lowest_ceilings
+from stackcost.contracts.trial import Trial
 from stackcost.store import Manifest, RunFolder
 from stackcost.store.manifest import LoadsFound, Resumption
-from harness.bed.local import check_root
-from harness.bed.lock import RunLock
-from harness.bed.signals import ending_signals_raise
-from harness.systems.registry import server_class
 
 REPEATS = 1  # of a trial that the generator or the machine disturbed
 # Of the trials so far, how many more are made at most: a machine that disturbs all of them is not

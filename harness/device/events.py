@@ -2,18 +2,21 @@
 
 import time
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
-from stackcost.collect.groups import Groups
-from stackcost.collect.latency import Latency
-from stackcost.analysis.events.settings import EXHAUSTING, PROFILE, Event, EventSettings
+from harness.bed.network import remove_namespace
 from harness.session.load_trial import end_traffic
 from harness.session.path import count_frames, frames_since
 from harness.session.session import Session
 from harness.session.task import prefixes_of
-from stackcost.contracts.model import Sample, Trial, Window
+from stackcost.analysis.events.settings import EXHAUSTING, Event, EventSettings
+from stackcost.collect.groups import Groups
+from stackcost.collect.latency import Latency
+from stackcost.contracts.sample import Sample
+from stackcost.contracts.trial import Trial, Window
 from stackcost.host.namespace import execute
-from harness.bed.network import remove_namespace
 
+PROFILE = Path(__file__).resolve().parents[2] / "trex_profiles" / "state_exhaustion.py"
 EVERY_S = 0.5
 STEADY_S = 10.0
 MESSAGE_BYTES = 100  # of the profile's own answers

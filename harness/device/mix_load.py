@@ -1,17 +1,20 @@
 """Offers mixed traffic in rising steps."""
 
 import time
+from pathlib import Path
 
-from stackcost.collect.groups import Groups
-from stackcost.analysis.events.mix import half_of, steps_of
-from stackcost.analysis.events.settings import LAST_FLOWS_S, MIX_PROFILE, EventSettings
 from harness.session.load_trial import end_traffic
 from harness.session.path import count_frames, frames_since
 from harness.session.session import Session
 from harness.session.task import prefixes_of
+from stackcost.analysis.events.mix import half_of, steps_of
+from stackcost.analysis.events.settings import LAST_FLOWS_S, EventSettings
+from stackcost.collect.groups import Groups
+from stackcost.contracts.sample import Sample
+from stackcost.contracts.trial import Trial, Window
 from stackcost.trex.client import ONLY
-from stackcost.contracts.model import Sample, Trial, Window
 
+PROFILE = Path(__file__).resolve().parents[2] / "trex_profiles" / "enterprise_mix.py"
 SETTLE_S = 0.5  # from a change of the load to its step
 SPARE_S = 3.0  # the traffic goes on after the last step, so that its end is read under load
 
@@ -22,7 +25,7 @@ def run_mix(session: Session, trial: Trial, settings: EventSettings) -> None:
     `trial.load["mix"]` has the loads and when each began and ended.
     """
     client, groups, length = session.client, Groups(session.client, ONLY), settings.mix_step_s
-    client.load_profile(MIX_PROFILE, prefixes_of(session.server.ip_version) | {"cps": 1})
+    client.load_profile(PROFILE, prefixes_of(session.server.ip_version) | {"cps": 1})
     frames = count_frames(session)
     session.begin_trial()
     samples: list[Sample] = []

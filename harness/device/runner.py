@@ -5,21 +5,21 @@ from pathlib import Path
 
 from rich.console import Console
 
-from stackcost.collect.machine import describe_machine
-from harness.device.events import run_event
-from harness.device.mix_load import run_mix
-from stackcost.analysis.events.settings import EXHAUSTING, FORMAT, Event, EventSettings
-from harness.campaign.attempts import storing
-from harness.session.progress import Progress
-from harness.campaign.recorded import recorded
-from harness.experiment.schema import Experiment
-from harness.session.session import open_session
-from stackcost.contracts.model import Trial
-from stackcost.store import Manifest, RunFolder
 from harness.bed.local import check_root
 from harness.bed.lock import RunLock
 from harness.bed.signals import ending_signals_raise
+from harness.campaign.attempts import storing
+from harness.campaign.recorded import recorded
+from harness.device.events import run_event
+from harness.device.mix_load import run_mix
+from harness.experiment.schema import Experiment
+from harness.session.progress import Progress
+from harness.session.session import open_session
 from harness.systems.registry import server_class, server_name
+from stackcost.analysis.events.settings import EXHAUSTING, FORMAT, Event, EventSettings
+from stackcost.collect.machine import describe_machine
+from stackcost.contracts.trial import Trial
+from stackcost.store import Manifest, RunFolder
 
 SETUP_S = 7.0
 

@@ -1,6 +1,6 @@
-"""The standard set against a device: costs beside plain forwarding, ceilings, events; one page."""
+"""The standard set against a device: costs beside plain forwarding, ceilings, events."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -8,24 +8,20 @@ from pydantic import ValidationError
 from rich.console import Console
 
 from duts.base import Dut
-from stackcost.contracts.dut_settings import DutSettings
 from duts.tracking import TrackingDut
+from harness.comparison.runner import run_experiment
 from harness.device.runner import run_events
-from stackcost.analysis.events.settings import EXHAUSTING, QUICK, Event, EventSettings
-from stackcost.analysis.events.summary import EventSummary
-from stackcost.contracts.errors import StackcostError
 from harness.experiment.load_file import load_experiment
 from harness.experiment.matrix import variants
-from harness.comparison.runner import run_experiment
 from harness.experiment.schema import Experiment
 from harness.experiment.section import Section
-from stackcost.report.answer import summarise_again
-from stackcost.report.device import print_events
-from stackcost.report.notebook import render
 from harness.search.runner import Task, run_ceilings
-from stackcost.analysis.ceiling.settings import Of, Settings, settings_for
-from stackcost.store import RunFolder
 from harness.systems.registry import DEVICES, SUFFIX, server_class, server_name
+from stackcost.analysis.ceiling.settings import Of, Settings, settings_for
+from stackcost.analysis.events.settings import EXHAUSTING, QUICK, Event, EventSettings
+from stackcost.contracts.dut_settings import DutSettings
+from stackcost.contracts.errors import StackcostError
+from stackcost.store import RunFolder
 
 PATTERN = Path(__file__).resolve().parents[2] / "experiments" / "dut.yaml"
 FORWARDING, WIRE = "dut/forwarding", "dut/wire"
@@ -100,15 +96,6 @@ def _within(pattern: Experiment, limit: int | None) -> dict[str, Section]:
         "load": pattern.offering(rates).load,
         "memory": pattern.memory.model_copy(update={"open_cps": slowly}),
     }
-
-
-def report_of(folders: Sequence[RunFolder], console: Console) -> Path:
-    """Compute each run's answer, print the events' sentences, and render one page of all."""
-    for folder in folders:
-        summary = summarise_again(folder)
-        if isinstance(summary, EventSummary):
-            print_events(summary, console)
-    return render([folder.path for folder in folders], folders[-1].path / "report.html")
 
 
 def _search(of: Of, quick: bool) -> Settings:

@@ -8,8 +8,8 @@ import socket
 import subprocess
 from pathlib import Path
 
-from stackcost.collect.cpu_account import CpuAccount
 from harness.doctor.check import Check, State
+from stackcost.collect.cpu_account import CpuAccount
 from stackcost.contracts.errors import StackcostError
 
 AF_XDP = 44  # include/linux/socket.h; Python has no name for it

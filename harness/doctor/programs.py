@@ -4,11 +4,11 @@ import importlib.metadata
 import os
 
 from harness.doctor.check import Check, State
-from stackcost.contracts.errors import StackcostError
-from stackcost.trex.generator import engine_path, trex_home
-from stackcost.stacks.onload import Installation
-from stackcost.host.namespace import find_program
 from servers.nginx_kernel.configuration import find_build
+from stackcost.contracts.errors import StackcostError
+from stackcost.host.namespace import find_program
+from stackcost.stacks.onload import Installation
+from stackcost.trex.generator import engine_path, trex_home
 
 BOOTSTRAP = "script/bootstrap"
 TOOLS = (

@@ -5,9 +5,9 @@ from typing import Annotated
 
 from pydantic import AfterValidator, ValidationInfo, WithJsonSchema
 
-from stackcost.contracts.errors import StackcostError
-from harness.tuning import tier_of
 from harness.systems import registry
+from harness.tuning import tier_of
+from stackcost.contracts.errors import StackcostError
 
 
 def _absolute(name: str, suffix: str, info: ValidationInfo) -> str:

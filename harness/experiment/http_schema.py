@@ -6,7 +6,7 @@ from typing import Annotated, Literal, Self
 from pydantic import BeforeValidator, Field, field_validator, model_validator
 
 from harness.experiment.section import Rate, Seconds, Section, StackName
-from stackcost.stacks import KERNEL
+from stackcost.contracts.stack import KERNEL
 
 # The clients go on for so long after the sustain window: reading its last edge takes some tens of
 # milliseconds, on a busy machine more.

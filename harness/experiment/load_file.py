@@ -5,12 +5,12 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from stackcost.contracts.errors import StackcostError
 from harness.experiment.profile_load import NO_PROFILE
 from harness.experiment.schema import Experiment
 from harness.experiment.shares import SHARED
-from stackcost.host.yaml_file import read_yaml
 from harness.systems.registry import server_class
+from stackcost.contracts.errors import StackcostError
+from stackcost.host.yaml_file import read_yaml
 
 Location = tuple[int | str, ...]
 

@@ -3,11 +3,12 @@
 import itertools
 from dataclasses import dataclass
 
-from stackcost.contracts.system_names import cores_part, length_part, workers_part
 from harness.experiment.schema import Experiment, Matrix
-from stackcost.stacks import KERNEL, on_stack, stack_lacks
-from harness.tuning import tier_of
 from harness.systems.registry import server_class, server_name
+from harness.tuning import tier_lacks, tier_of
+from stackcost.contracts.stack import KERNEL
+from stackcost.contracts.system_names import cores_part, length_part, workers_part
+from stackcost.stacks import on_stack, stack_lacks
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +39,10 @@ def _variants_of(server: str, experiment: Experiment) -> list[Variant]:
     name, found = server_name(server), []
     stacked = matrix.stack or nginx.stack != KERNEL
     tunable = (
-        matrix.tuning or matrix.cores or matrix.workers or tier_of(nginx.tuning).lacks(everything)
+        matrix.tuning
+        or matrix.cores
+        or matrix.workers
+        or tier_lacks(tier_of(nginx.tuning), everything)
     )
     tuned = bool(tunable or stacked) and server_class(server).kernel_stack
     numbers: list[int | None] = [*matrix.workers] if tuned else []
@@ -69,7 +73,7 @@ def _variants_of(server: str, experiment: Experiment) -> list[Variant]:
                 "workload": workload.model_copy(update={"response_bytes": length}),
             }
         )
-        lacking = (stack_lacks(stack) or tier_of(tuning).lacks(cores)) if tuned else ""
+        lacking = (stack_lacks(stack) or tier_lacks(tier_of(tuning), cores)) if tuned else ""
         if experiment.http:
             lacking = lacking or stack_lacks(experiment.http.stack)
         called = on_stack(name, stack)

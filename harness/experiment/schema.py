@@ -9,16 +9,17 @@ from typing import Annotated, Literal
 
 from pydantic import Field, field_validator, model_validator
 
-from stackcost.contracts.dut_settings import DutSettings
 from harness.experiment.entries import Once, ServerName, TierName
 from harness.experiment.http_schema import HttpLoad
-from stackcost.contracts.system_names import cores_part, length_part, workers_part
 from harness.experiment.profile_load import NO_LOAD, NO_MEMORY, LoadPart, MemoryPart
 from harness.experiment.section import Core, Section, StackName
 from harness.experiment.shares import resolve_auto
-from stackcost.stacks import KERNEL, on_stack
-from harness.tuning import tier_of
 from harness.systems import registry
+from harness.tuning import tier_of
+from stackcost.contracts.dut_settings import DutSettings
+from stackcost.contracts.stack import KERNEL
+from stackcost.contracts.system_names import cores_part, length_part, workers_part
+from stackcost.stacks import on_stack
 
 Workers = Annotated[int, Field(ge=1, le=1024)]
 TcpSettings = Literal["today", "published"]

@@ -7,10 +7,10 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from stackcost.contracts.errors import StackcostError
-from stackcost.host.files import write_whole
 from harness.gate.fingerprint import Fingerprint, key
 from harness.gate.trial import GateTrial
+from stackcost.contracts.errors import StackcostError
+from stackcost.host.files import write_whole
 from stackcost.store.manifest import utc_now
 
 FORMAT: Literal["stackcost-baseline/3"] = "stackcost-baseline/3"

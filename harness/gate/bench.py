@@ -9,23 +9,23 @@ from typing import Any, Protocol
 
 from rich.console import Console
 
+from harness.bed.local import check_root
+from harness.bed.signals import ending_signals_raise
+from harness.campaign.attempts import check_carrier, storing
+from harness.campaign.identity import profile_hashes
+from harness.campaign.recorded import record_session, recorded
+from harness.experiment.matrix import Variant
+from harness.gate.trial import GateTrial, comparable, gate_trial
+from harness.search.trials import TIME_WAIT_S, reset_server
+from harness.session.load_trial import OVERHANG_S, offer_load, prepare_load
+from harness.session.progress import Progress
+from harness.session.session import Session, open_session
+from harness.systems.registry import server_class
 from stackcost.analysis.readings import Readings
 from stackcost.collect.machine import describe_machine
 from stackcost.contracts.errors import StackcostError
-from harness.campaign.attempts import check_carrier, storing
-from harness.campaign.identity import profile_hashes
-from harness.session.load_trial import OVERHANG_S, offer_load, prepare_load
-from harness.experiment.matrix import Variant
-from harness.session.progress import Progress
-from harness.campaign.recorded import record_session, recorded
-from harness.session.session import Session, open_session
-from harness.gate.trial import GateTrial, comparable, gate_trial
-from stackcost.contracts.model import Trial
-from harness.search.trials import TIME_WAIT_S, reset_server
+from stackcost.contracts.trial import Trial
 from stackcost.store import Manifest, RunFolder
-from harness.bed.local import check_root
-from harness.bed.signals import ending_signals_raise
-from harness.systems.registry import server_class
 
 WARM_UP_S = 1.0  # above the client's TIME_WAIT
 SUSTAIN_S = 5.0

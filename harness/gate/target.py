@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from stackcost.contracts.errors import StackcostError
 from harness.experiment.load_file import load_experiment
 from harness.experiment.matrix import Variant, variants
+from stackcost.contracts.errors import StackcostError
 
 
 def target_of(path: Path, system: str = "") -> Variant:

@@ -12,10 +12,10 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict
 from scipy.stats import binomtest
 
+from harness.gate.trial import FOREIGN_LIMIT, GateTrial, foreign_share, judged, slowed_share
 from stackcost.analysis.compare import Comparison, Pair, compare
 from stackcost.analysis.same_host import Felt, HostPart, Observed, host_part
 from stackcost.analysis.spread import Spread, spread
-from harness.gate.trial import FOREIGN_LIMIT, GateTrial, foreign_share, judged, slowed_share
 
 # Trials are corrected for it; the correction may be a third of it off.
 SLOWED_EXCUSE = 0.10

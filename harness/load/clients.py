@@ -10,12 +10,14 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from stackcost.contracts.errors import StackcostError
 from harness.load.program import Ask, Program, Told
 from harness.load.times import encoded
-from stackcost.host.patience import patient
-from stackcost.stacks import Kernel, Place, Stack
+from stackcost.contracts.errors import StackcostError
+from stackcost.contracts.place import Place
+from stackcost.contracts.stack import Stack
+from stackcost.host.kernel_stack import Kernel
 from stackcost.host.namespace import end_group, find_program
+from stackcost.host.patience import patient
 
 PATIENCE_S = 15.0  # for answers that are still under way when the time is over
 SPARE_FILES = 100

@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar
 
-from stackcost.contracts.errors import StackcostError
 from harness.load.times import Times
 
 # How a program's own times begin and end differs; these words say which is which.
@@ -72,18 +71,6 @@ class Program(ABC):
     @abstractmethod
     def read(self, ask: Ask, folder: Path, printed: str) -> Told:
         """From what it printed and left in `folder`; ValueError when that is not its usual."""
-
-
-def program(name: str) -> Program:
-    """The program of this name. StackcostError when there is none."""
-    from harness.load.ab import ApacheBench
-    from harness.load.h2load import H2load
-    from harness.load.wrk import Wrk
-
-    known = {each.name: each for each in (Wrk(), ApacheBench(), H2load())}
-    if name not in known:
-        raise StackcostError(f"there is no HTTP client {name!r}", f"one of {', '.join(known)}")
-    return known[name]
 
 
 def required(pattern: re.Pattern[str], printed: str) -> re.Match[str]:

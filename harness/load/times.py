@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from hdrh.histogram import HdrHistogram
 
-from stackcost.collect.latency import HIGHEST_US, SIGNIFICANT_FIGURES
+from stackcost.contracts.latency import HIGHEST_US, SIGNIFICANT_FIGURES
 
 STEP = 1.004  # between bins: half of what the histogram tells apart
 

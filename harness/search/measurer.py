@@ -3,13 +3,13 @@
 import itertools
 
 from harness.campaign.attempts import check_carrier, storing, until_undisturbed
+from harness.search.trials import run_trial, seconds_of
 from harness.session.progress import Progress
 from harness.session.session import Session
-from stackcost.contracts.model import Trial
 from stackcost.analysis.ceiling.controller import Counted
 from stackcost.analysis.ceiling.settings import UNITS, Settings
 from stackcost.analysis.ceiling.stored import Key, counted, decisive, needs_repeat
-from harness.search.trials import run_trial, seconds_of
+from stackcost.contracts.trial import Trial
 from stackcost.store import RunFolder
 
 

@@ -8,25 +8,25 @@ from pathlib import Path
 
 from rich.console import Console
 
-from stackcost.collect.cpu_account import Detail
-from stackcost.collect.machine import describe_machine
-from stackcost.contracts.errors import StackcostError
-from harness.experiment.matrix import Variant
-from harness.comparison.plan import in_turn
-from harness.session.progress import Progress
-from harness.campaign.recorded import record_session, recorded
-from harness.session.session import Session, open_session
-from stackcost.analysis.ceiling.controller import Counted, search
-from harness.search.expected import seconds_left
-from harness.search.measurer import Measurer
-from stackcost.analysis.ceiling.settings import Of, Settings
-from stackcost.analysis.ceiling.stored import Key
-from harness.search.trials import prepare, seconds_of
-from stackcost.store import Manifest, RunFolder
 from harness.bed.local import check_root
 from harness.bed.lock import RunLock
 from harness.bed.signals import ending_signals_raise
+from harness.campaign.order import in_turn
+from harness.campaign.recorded import record_session, recorded
+from harness.experiment.matrix import Variant
+from harness.search.expected import seconds_left
+from harness.search.measurer import Measurer
+from harness.search.trials import prepare, seconds_of
+from harness.session.progress import Progress
+from harness.session.session import Session, open_session
 from harness.systems.registry import server_class
+from stackcost.analysis.ceiling.controller import Counted, search
+from stackcost.analysis.ceiling.settings import Of, Settings
+from stackcost.analysis.ceiling.stored import Key
+from stackcost.collect.cpu_account import Detail
+from stackcost.collect.machine import describe_machine
+from stackcost.contracts.errors import StackcostError
+from stackcost.store import Manifest, RunFolder
 
 TWIN_STEPS = (1, 2, 4)  # times the load at which the server lost something; until it loses as well
 SETUP_S = 7.0

@@ -8,19 +8,19 @@ import re
 from collections.abc import Sequence
 from functools import partial
 
-from stackcost.contracts.errors import StackcostError
 from harness.experiment.matrix import Variant
-from harness.session.progress import Progress
-from harness.session.session import open_session
-from stackcost.analysis.ceiling.controller import Counted, Measure, search
 from harness.search.expected import seconds_left
 from harness.search.measurer import Measurer
 from harness.search.runner import DETAIL, SETUP_S
+from harness.search.trials import prepare, seconds_of
+from harness.session.progress import Progress
+from harness.session.session import open_session
+from harness.systems.registry import server_class
+from stackcost.analysis.ceiling.controller import Counted, Measure, search
 from stackcost.analysis.ceiling.settings import Goal, Settings
 from stackcost.analysis.ceiling.stored import Key
-from harness.search.trials import prepare, seconds_of
+from stackcost.contracts.errors import StackcostError
 from stackcost.store import RunFolder
-from harness.systems.registry import server_class
 
 BEFORE_THE_FIRST_ROUND = 0
 SET_ASIDE = "a trial of the search for the loads"

@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import get_args
 
-from stackcost.contracts.errors import StackcostError
 from harness.experiment.load_file import load_experiment
 from harness.experiment.matrix import Variant, variants
 from harness.search.runner import Task
-from stackcost.analysis.ceiling.settings import Of, Settings, settings_for
 from harness.systems.registry import DEVICES, SHIPPED
+from stackcost.analysis.ceiling.settings import Of, Settings, settings_for
+from stackcost.contracts.errors import StackcostError
 
 EXPERIMENTS = Path(__file__).resolve().parents[2] / "experiments"
 

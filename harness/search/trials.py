@@ -7,17 +7,17 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
-from stackcost.analysis import flows
-from stackcost.analysis.checks import disturbances, flags
-from stackcost.analysis.readings import Readings
 from harness.session.limits import end_connections, open_connections, read_limits
 from harness.session.load_trial import OVERHANG_S, end_traffic, offer_load
 from harness.session.path import count_frames, frames_since
 from harness.session.session import Session
-from stackcost.contracts.model import Trial, Window
-from stackcost.host.patience import patient
+from stackcost.analysis import flows
 from stackcost.analysis.ceiling.controller import Counted
 from stackcost.analysis.ceiling.settings import Of
+from stackcost.analysis.checks import disturbances, flags
+from stackcost.analysis.readings import Readings
+from stackcost.contracts.trial import Trial, Window
+from stackcost.host.patience import patient
 
 KEEPALIVE_PROFILE = Path(__file__).resolve().parents[2] / "trex_profiles" / "http_keepalive.py"
 REQUESTS_PER_CONNECTION = 20

@@ -4,13 +4,13 @@ import time
 from collections.abc import Callable
 from contextlib import nullcontext
 
-from stackcost.analysis.checks import flags
-from stackcost.analysis.readings import Readings
-from stackcost.contracts.errors import StackcostError
 from harness.session.kernel_states import end_time_wait, half_open, time_wait, tracked
 from harness.session.load_trial import end_traffic
 from harness.session.session import Session
-from stackcost.contracts.model import Trial, Window
+from stackcost.analysis.checks import flags
+from stackcost.analysis.readings import Readings
+from stackcost.contracts.errors import StackcostError
+from stackcost.contracts.trial import Trial, Window
 from stackcost.host.patience import patient
 
 READINGS = 4  # at least, inside the hold; their median counts

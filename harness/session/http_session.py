@@ -6,18 +6,25 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from harness.bed.client_addresses import FIRST_USER, addresses_of, client_addresses
+from harness.bed.local import LocalTestbed
+from harness.experiment.http_schema import HttpLoad
+from harness.experiment.schema import Experiment
+from harness.load import Addresses, Clients
+from harness.session.progress import Progress
+from harness.session.server_session import (
+    SAMPLE_INTERVAL_S,
+    ServerSession,
+    machine_collectors,
+    standing_server,
+)
 from stackcost.collect.sampler import Sampler
 from stackcost.collect.served import Served
 from stackcost.contracts.errors import StackcostError
-from harness.experiment.http_schema import HttpLoad
-from harness.session.progress import Progress
-from harness.experiment.schema import Experiment
-from harness.session.server_session import SAMPLE_INTERVAL_S, ServerSession, machine_collectors, standing_server
-from harness.load import Addresses, Clients
-from stackcost.stacks import Place, Stack, stack_of
-from harness.bed.client_addresses import FIRST_USER, addresses_of, client_addresses
-from harness.bed.local import LocalTestbed
+from stackcost.contracts.place import Place
 from stackcost.contracts.server import Server
+from stackcost.contracts.stack import Stack
+from stackcost.stacks import stack_of
 
 
 @dataclass(slots=True, kw_only=True)

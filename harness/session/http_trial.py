@@ -2,15 +2,15 @@
 
 from pathlib import Path
 
+from harness.experiment.http_schema import HttpTest, path_of
+from harness.load import Ask, Clients, program
+from harness.load.clients import summed
+from harness.session.http_session import HttpSession
+from harness.session.task import TLS_PORT
 from stackcost.analysis.http import flags
 from stackcost.analysis.readings import Readings
 from stackcost.analysis.steadiness import served_series, steadiness
-from harness.experiment.http_schema import HttpTest, path_of
-from harness.session.http_session import HttpSession
-from harness.session.task import TLS_PORT
-from harness.load import Ask, Clients, program
-from harness.load.clients import summed
-from stackcost.contracts.model import Trial, Window
+from stackcost.contracts.trial import Trial, Window
 
 
 def run_http_trial(session: HttpSession, trial: Trial) -> None:

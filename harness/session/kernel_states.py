@@ -15,10 +15,10 @@ from contextlib import contextmanager
 
 from pyroute2 import IPRoute, netns
 
-from stackcost.contracts.errors import StackcostError
 from harness.session.session import Session
-from stackcost.host.patience import patient
+from stackcost.contracts.errors import StackcostError
 from stackcost.host.namespace import execute, run
+from stackcost.host.patience import patient
 
 PORT = 8099  # of the listeners here; the service has another
 TABLE = "stackcost_tracking"

@@ -3,15 +3,15 @@
 import math
 import time
 
+from harness.experiment.profile_load import LoadPart
+from harness.session.limits import read_limits
+from harness.session.path import count_frames, frames_since
+from harness.session.session import Session
 from stackcost.analysis.checks import flags
 from stackcost.analysis.readings import Readings
 from stackcost.analysis.steadiness import completed_series, steadiness, warm_up_end
 from stackcost.collect.latency import latency_between, read_latency
-from harness.session.limits import read_limits
-from harness.session.path import count_frames, frames_since
-from harness.experiment.profile_load import LoadPart
-from harness.session.session import Session
-from stackcost.contracts.model import Trial, Window
+from stackcost.contracts.trial import Trial, Window
 
 # The offered load goes on for so long after the sustain window, so that its last edge is read
 # under load. Reading takes some tens of milliseconds.

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 
 from harness.session.session import Session
-from stackcost.host.namespace import execute
 from stackcost.contracts.wiring import End
+from stackcost.host.namespace import execute
 
 Points = dict[str, int]
 """Frames by point of the way: sent by the generator, entered the device, left it, arrived."""

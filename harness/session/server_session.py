@@ -8,6 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from harness.bed import hugepages
+from harness.bed.local import LocalTestbed
+from harness.experiment.schema import Experiment
+from harness.session.progress import Progress
+from harness.session.task import task_of
+from harness.tuning import Tuning
 from stackcost.collect.core_speed import CoreSpeed
 from stackcost.collect.cpu import CpuTime
 from stackcost.collect.cpu_account import CpuAccount, Detail
@@ -18,20 +24,15 @@ from stackcost.collect.process import Processes
 from stackcost.collect.sampler import Sampler
 from stackcost.collect.slab import Slab
 from stackcost.collect.softnet import Softnet
+from stackcost.contracts.collector import Collector
 from stackcost.contracts.errors import StackcostError
-from harness.session.progress import Progress
-from harness.experiment.schema import Experiment
-from harness.session.task import task_of
-from stackcost.host.liveness import check_lives
-from stackcost.contracts.model import Collector, Sample
-from stackcost.host.patience import patience
-from stackcost.stacks import KERNEL, Stack, stack_of
-from stackcost.stacks.base import When
-from harness.bed import hugepages
-from harness.bed.local import LocalTestbed
-from stackcost.host.steering import ReceiveWork
-from harness.tuning import Tuning
+from stackcost.contracts.sample import Sample
 from stackcost.contracts.server import Server
+from stackcost.contracts.stack import KERNEL, Stack, When
+from stackcost.host.liveness import check_lives
+from stackcost.host.patience import patience
+from stackcost.host.steering import ReceiveWork
+from stackcost.stacks import stack_of
 
 SAMPLE_INTERVAL_S = 1.0
 

@@ -6,19 +6,24 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from harness.experiment.schema import Experiment
+from harness.session.progress import Progress
+from harness.session.server_session import (
+    SAMPLE_INTERVAL_S,
+    ServerSession,
+    machine_collectors,
+    standing_server,
+)
+from harness.session.task import tunables_of
 from stackcost.collect.cpu_account import Detail
 from stackcost.collect.engine import SCHEDULE_METHOD, Engine, engine_time
 from stackcost.collect.latency import Latency
 from stackcost.collect.sampler import Sampler
-from harness.session.progress import Progress
-from harness.experiment.schema import Experiment
-from harness.session.server_session import SAMPLE_INTERVAL_S, ServerSession, machine_collectors, standing_server
-from harness.session.task import tunables_of
+from stackcost.contracts.server import Server
+from stackcost.host.namespace import spawner
 from stackcost.trex.client import TrexClient
 from stackcost.trex.generator import Generator
 from stackcost.trex.trex_config import TrexConfig
-from stackcost.host.namespace import spawner
-from stackcost.contracts.server import Server
 
 
 @dataclass(slots=True, kw_only=True)

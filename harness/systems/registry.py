@@ -49,8 +49,8 @@ def check_entry(entry: str) -> None:
 def server_class(entry: str) -> type[Server]:
     """The class of a server that an experiment names.
 
-    A file is Python with one class that is a `stackcost.contracts.server.Server`. StackcostError when there is
-    no such server, or its file fails, with the file's own line.
+    A file is Python with one class that is a `stackcost.contracts.server.Server`. StackcostError
+    when there is no such server, or its file fails, with the file's own line.
     """
     check_entry(entry)
     if entry in SHIPPED:

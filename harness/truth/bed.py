@@ -8,13 +8,13 @@ from typing import Any
 
 from rich.console import Console
 
-from stackcost.collect.cpu_account import Detail
-from harness.session.progress import Progress
 from harness.experiment.schema import Experiment
+from harness.session.progress import Progress
 from harness.session.session import Session, open_session
-from stackcost.contracts.model import Collector
 from harness.truth.known_memory import ChargedSockets
 from servers.known_cost import KnownCost
+from stackcost.collect.cpu_account import Detail
+from stackcost.contracts.collector import Collector
 
 PROFILES = Path(__file__).resolve().parents[2] / "trex_profiles"
 RESPONSE_BYTES = 1000

@@ -10,16 +10,16 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from harness.session.load_trial import prepare_load, run_load_trial
+from harness.session.session import Session
+from harness.truth.row import Row, row
+from harness.truth.rules import CHAIN_RULES, Sends, load_rules, packets, sending
+from servers.known_cost import KnownCost
 from stackcost.analysis import cpu
 from stackcost.analysis.core_time import Cost
 from stackcost.analysis.flows import completed, completed_in
 from stackcost.analysis.readings import Readings
-from harness.session.load_trial import prepare_load, run_load_trial
-from harness.session.session import Session
-from stackcost.contracts.model import Trial
-from harness.truth.row import Row, row
-from harness.truth.rules import CHAIN_RULES, Sends, load_rules, packets, sending
-from servers.known_cost import KnownCost
+from stackcost.contracts.trial import Trial
 
 BURNS_US = (20.0, 100.0)
 WALKS = 400

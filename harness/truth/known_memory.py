@@ -9,14 +9,16 @@ import re
 import time
 from collections import defaultdict
 
-from stackcost.analysis.memory import HOLD, Line, fit, held_flows, lines
-from stackcost.analysis.readings import Readings
 from harness.session.hold_trial import run_hold_trial
 from harness.session.session import Session
-from stackcost.contracts.model import Collector, Kind, Metric, Sample, Trial
-from stackcost.host.namespace import execute
 from harness.truth.row import Row, row
 from servers.known_cost import KnownCost
+from stackcost.analysis.memory import HOLD, Line, fit, held_flows, lines
+from stackcost.analysis.readings import Readings
+from stackcost.contracts.collector import Collector
+from stackcost.contracts.sample import Kind, Metric, Sample
+from stackcost.contracts.trial import Trial
+from stackcost.host.namespace import execute
 
 HOLD_BYTES = 8192
 UNREAD_BYTES = 20_000

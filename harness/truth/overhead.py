@@ -25,20 +25,28 @@ from pathlib import Path
 from statistics import median
 from typing import NamedTuple
 
-from stackcost.collect.core_speed import CoreSpeed
-from stackcost.collect.cpu_account import INTERRUPT_COUNT, SOFTIRQ_COUNT, SWITCHES, TASK_TIME, CpuAccount, Detail
-from stackcost.contracts.errors import StackcostError
-from harness.session.task import tunables_of
-from stackcost.trex.client import TrexClient
-from stackcost.trex.generator import Generator
-from stackcost.trex.trex_config import Port, TrexConfig
 from harness.bed.local import LocalTestbed
-from stackcost.host.namespace import spawner
-from stackcost.contracts.wiring import LOAD_ADDRESS, SERVER_ADDRESS
+from harness.session.task import tunables_of
 from harness.truth.bed import truth_experiment
 from harness.truth.least_time import SEND_TO_SELF, SWITCH_TWICE, least_microseconds
 from harness.truth.row import Row, row
 from servers.nginx_kernel import NginxKernel
+from stackcost.collect.core_speed import CoreSpeed
+from stackcost.collect.cpu_account import (
+    INTERRUPT_COUNT,
+    SOFTIRQ_COUNT,
+    SWITCHES,
+    TASK_TIME,
+    CpuAccount,
+    Detail,
+)
+from stackcost.contracts.addresses import LOAD_ADDRESS, SERVER_ADDRESS
+from stackcost.contracts.errors import StackcostError
+from stackcost.contracts.wiring import Port
+from stackcost.host.namespace import spawner
+from stackcost.trex.client import TrexClient
+from stackcost.trex.generator import Generator
+from stackcost.trex.trex_config import TrexConfig
 
 LOW_CPS = 3000.0
 STEP = 1.15  # from one load to the next on the way up to the ceiling

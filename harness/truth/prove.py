@@ -1,10 +1,10 @@
 """The whole proof, line by line, on this machine."""
 
-from stackcost.collect.cpu_account import Detail
 from harness.truth.bed import known_cost_session, truth_experiment
 from harness.truth.known_cost import BURNS_US, prove_known_cost
 from harness.truth.known_memory import prove_known_memory
 from harness.truth.row import Row
+from stackcost.collect.cpu_account import Detail
 
 QUICK_BURNS_US = (100.0,)
 

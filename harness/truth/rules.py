@@ -16,10 +16,10 @@ from contextlib import contextmanager
 from statistics import mean, median
 from typing import NamedTuple
 
-from stackcost.contracts.errors import StackcostError
-from stackcost.contracts.model import Window
-from stackcost.host.namespace import execute, run
 from harness.truth.least_time import TO_SELF
+from stackcost.contracts.errors import StackcostError
+from stackcost.contracts.trial import Window
+from stackcost.host.namespace import execute, run
 
 TABLE = "stackcost"
 CHAIN_RULES = 20

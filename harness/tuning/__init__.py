@@ -3,7 +3,7 @@
 Each tier is a file in `tiers/`, with the source of every setting.
 """
 
-from harness.tuning.tier import Tier, tier_names, tier_of
+from harness.tuning.tier import tier_lacks, tier_names, tier_of
 from harness.tuning.tune import Tuning
 
-__all__ = ["Tier", "Tuning", "tier_names", "tier_of"]
+__all__ = ["Tuning", "tier_lacks", "tier_names", "tier_of"]

@@ -7,11 +7,10 @@ from types import TracebackType
 from typing import Any, Self
 
 from stackcost.contracts.errors import StackcostError
-from stackcost.contracts.model import Change, Where
+from stackcost.contracts.tuning import Change, Setting, Tier, Where
 from stackcost.host import host_sysctl
 from stackcost.host.namespace import execute
 from stackcost.host.undo import undo
-from harness.tuning.tier import Setting, Tier
 
 CONGESTION_CONTROL = "net.ipv4.tcp_congestion_control"
 ALLOWED = "net.ipv4.tcp_allowed_congestion_control"

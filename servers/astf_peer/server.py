@@ -5,19 +5,21 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Self
 
+from servers.astf_peer.request import first_request
+from servers.probe import ask
 from stackcost.collect.engine import Engine, engine_time
+from stackcost.contracts.addresses import LOAD_ADDRESS, SERVER_ADDRESS
+from stackcost.contracts.collector import Collector
+from stackcost.contracts.endpoint import Endpoint
 from stackcost.contracts.errors import StackcostError
+from stackcost.contracts.server import Server, Task
+from stackcost.contracts.wiring import LOAD_NAMESPACE, Port
+from stackcost.host.kernel_client import kernel_client
+from stackcost.host.namespace import spawner
+from stackcost.host.steering import ReceiveWork, Steering, steer_receive
 from stackcost.trex.client import TrexClient
 from stackcost.trex.generator import Generator
-from stackcost.trex.trex_config import Port, TrexConfig
-from stackcost.contracts.model import Collector
-from stackcost.host.namespace import spawner
-from harness.bed.network import kernel_client
-from stackcost.host.steering import ReceiveWork, Steering, steer_receive
-from stackcost.contracts.wiring import LOAD_ADDRESS, LOAD_NAMESPACE, SERVER_ADDRESS
-from servers.astf_peer.request import first_request
-from stackcost.contracts.server import Endpoint, Server, Task
-from servers.probe import ask
+from stackcost.trex.trex_config import TrexConfig
 
 NO_CLIENTS = 0  # client mask: no port opens connections
 

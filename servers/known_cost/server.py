@@ -9,11 +9,13 @@ from pathlib import Path
 from statistics import median
 from typing import Any, Self
 
-from stackcost.contracts.errors import StackcostError
-from stackcost.host.patience import patient
-from stackcost.host.namespace import compile_program, end_group, run
-from stackcost.contracts.server import Endpoint, Server, Task
 from servers.probe import ask, ensure_port_free
+from stackcost.contracts.endpoint import Endpoint
+from stackcost.contracts.errors import StackcostError
+from stackcost.contracts.server import Server, Task
+from stackcost.host.compiler import compile_program
+from stackcost.host.namespace import end_group, run
+from stackcost.host.patience import patient
 
 SOURCE = Path(__file__).with_name("known_cost.c")
 BURNS = 65_536

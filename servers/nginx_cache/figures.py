@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping
 
 import psutil
 
-from stackcost.contracts.model import Collector, Kind, Metric, Sample
+from stackcost.contracts.collector import Collector
+from stackcost.contracts.sample import Kind, Metric, Sample
 
 MISSES = Metric("cache.misses", "1", Kind.COUNTER, "requests by the origin's own count")
 READ = Metric("process.disk_read", "B", Kind.COUNTER, "/proc/PID/io read_bytes")

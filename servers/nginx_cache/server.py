@@ -12,13 +12,6 @@ from typing import Any
 
 import psutil
 
-from stackcost.collect.blocked import BlockedTime
-from stackcost.contracts.errors import StackcostError
-from stackcost.contracts.model import Collector
-from stackcost.host.patience import patient
-from stackcost.host import bulky
-from stackcost.host.namespace import end_group, run
-from stackcost.contracts.server import Endpoint, Task
 from servers.beside import NginxBeside
 from servers.front import HttpFront
 from servers.nginx_cache.figures import CacheFigures
@@ -27,6 +20,14 @@ from servers.nginx_kernel.configuration import affinity_masks, find_build
 from servers.nginx_kernel.status import read_status
 from servers.probe import ask, ask_each, ensure_port_free
 from servers.template import render_template
+from stackcost.collect.blocked import BlockedTime
+from stackcost.contracts.collector import Collector
+from stackcost.contracts.endpoint import Endpoint
+from stackcost.contracts.errors import StackcostError
+from stackcost.contracts.server import Task
+from stackcost.host import bulky
+from stackcost.host.namespace import end_group, run
+from stackcost.host.patience import patient
 
 OBJECTS = 500  # of each length; nginx draws by whole hundredths of a percent
 FILLED = 0.95  # of them, before the first trial

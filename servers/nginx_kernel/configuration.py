@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from stackcost.host.namespace import find_program
 from servers.template import render_template
+from stackcost.host.namespace import find_program
 
 INSTALL = "install it: apt-get install nginx-light"
 PROXYING_MODULES = ("proxy", "fastcgi", "uwsgi", "scgi")

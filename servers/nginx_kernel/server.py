@@ -9,15 +9,16 @@ from typing import Any, Self
 
 import psutil
 
-from stackcost.contracts.errors import StackcostError
-from stackcost.host.patience import on_a_slow_host, patient
-from stackcost.host.namespace import end_group
-from stackcost.contracts.server import Endpoint, Server, Task
 from servers.certificate import KEY, make_certificate
 from servers.memory_files import with_memory_files
 from servers.nginx_kernel.configuration import Directives, affinity_masks, find_build, render
 from servers.nginx_kernel.status import STATUS_SOCKET, Status, read_status
 from servers.probe import Response, ask, ensure_port_free, fit_body
+from stackcost.contracts.endpoint import Endpoint
+from stackcost.contracts.errors import StackcostError
+from stackcost.contracts.server import Server, Task
+from stackcost.host.namespace import end_group
+from stackcost.host.patience import on_a_slow_host, patient
 
 DEFAULT_REQUEST = b"GET / HTTP/1.1\r\nHost: 48.0.0.1\r\n\r\n"
 START_PATIENCE_S = 10.0

@@ -14,7 +14,7 @@ from stackcost.analysis.device import has_server_behind
 from stackcost.analysis.readings import Readings
 from stackcost.analysis.slowed import SLOWED_LIMIT, slowed_share
 from stackcost.analysis.undisturbed import LEAST_S, undisturbed
-from stackcost.contracts.model import Trial
+from stackcost.contracts.trial import Trial
 
 BUSY_LIMIT = 0.80  # of the generator's cores, as CSIT keeps its own
 # Of connections, started more than 1 ms after their time. Reading the collectors every second

@@ -45,7 +45,7 @@ class Pair(NamedTuple):
 
 class Comparison(BaseModel):
     """One figure of A and of B. `ratio`: B over A, of all trials of both or, `matched`, of the
-    pairs, as in `stackcost.analysis.ranks`; `low`, `high` its interval, which holds the truth in the
+    pairs, as in `analysis.ranks`; `low`, `high` its interval, which holds the truth in the
     share `coverage` of all repetitions. `effect`: -1 (B below A throughout) to 1; Cliff's delta,
     or, `matched`, the rank-biserial correlation of the pairs.
 

@@ -9,10 +9,10 @@ and left out.
 
 from collections.abc import Collection
 
+from stackcost.analysis.cpu_time import CpuSeconds, cpu_seconds, seconds_by_process
 from stackcost.analysis.flows import shares_cores
 from stackcost.analysis.readings import Readings
-from stackcost.analysis.cpu_time import CpuSeconds, cpu_seconds, seconds_by_process
-from stackcost.contracts.model import Sample
+from stackcost.contracts.sample import Sample
 
 POLL_THREAD = "napi/"  # what the kernel names threads that poll an interface
 SOFTIRQ_THREAD = "ksoftirqd/"  # and those that run softirqs when there are many

@@ -1,13 +1,20 @@
 """CPU time per connection, on the server's side and, apart from it, on the generator's.
 
-What counts as whose time is said in `stackcost.analysis.core_time`. Where the server's side was read
-often enough, its cost is that of the slices of time in which nothing outside of the machine slowed
-its cores (`stackcost.analysis.undisturbed`).
+What counts as whose time is said in `analysis.core_time`. Where the server's side was read often
+enough, its cost is that of the slices of time in which nothing outside of the machine slowed its
+cores (`analysis.undisturbed`).
 """
 
 from collections.abc import Collection, Mapping
 
-from stackcost.analysis.core_time import Cost, engine_busy_seconds, has_peer, kernel_seconds, poll_seconds, sum_of
+from stackcost.analysis.core_time import (
+    Cost,
+    engine_busy_seconds,
+    has_peer,
+    kernel_seconds,
+    poll_seconds,
+    sum_of,
+)
 from stackcost.analysis.flows import completed_in
 from stackcost.analysis.readings import Readings
 from stackcost.analysis.undisturbed import undisturbed

@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from stackcost.analysis.window import growth
-from stackcost.contracts.model import Sample, Window
+from stackcost.contracts.sample import Sample
+from stackcost.contracts.trial import Window
 
 
 @dataclass(frozen=True, slots=True)

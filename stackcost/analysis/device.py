@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from stackcost.analysis.readings import Readings
-from stackcost.contracts.model import Trial
+from stackcost.contracts.trial import Trial
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ Counter names are TRex's (its `get_counter_desc`), as the generator reports them
 """
 
 from stackcost.analysis.readings import Readings
-from stackcost.contracts.model import Trial
+from stackcost.contracts.trial import Trial
 
 # tcp_drop() of BSD stacks counts every abort in one of the first two; the third are flows the
 # generator cut because its test ended. Those of FAILED beyond them never became flows.

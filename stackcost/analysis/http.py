@@ -7,8 +7,8 @@ from hdrh.histogram import HdrHistogram
 from stackcost.analysis import checks, core_time, cpu, flows
 from stackcost.analysis.checks import Check
 from stackcost.analysis.readings import Readings
-from stackcost.collect.latency import percentile_us
-from stackcost.contracts.model import Trial
+from stackcost.contracts.latency import percentile_us
+from stackcost.contracts.trial import Trial
 
 VARIATION_LIMIT = 0.10  # of the rate from second to second; a closed loop wavers with the machine
 FULL, NOT_FULL = 0.95, 0.90  # shares of cores' time

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from hdrh.histogram import HdrHistogram
 
 from stackcost.analysis.spread import Spread, spread
-from stackcost.collect.latency import KINDS, PERCENTILES, percentile_us
-from stackcost.contracts.model import Trial
+from stackcost.contracts.latency import KINDS, PERCENTILES, percentile_us
+from stackcost.contracts.trial import Trial
 
 UNKNOWN_REASON = "this generator does not tell latency from the intended start"
 

@@ -10,7 +10,8 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import Any, TypeVar
 
 from stackcost.analysis import window as cutting
-from stackcost.contracts.model import Kind, Sample, Trial, Window
+from stackcost.contracts.sample import Kind, Sample
+from stackcost.contracts.trial import Trial, Window
 
 Labels = tuple[tuple[str, str], ...]
 Found = TypeVar("Found")

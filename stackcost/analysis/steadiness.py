@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 
 from stackcost.analysis.readings import Readings
-from stackcost.contracts.model import Window
+from stackcost.contracts.trial import Window
 
 FEWEST = 5  # intervals between readings below which nothing is said
 USUAL = 3.0  # standard deviations of the series' second half: a rate within is no warm-up

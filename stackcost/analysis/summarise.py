@@ -23,7 +23,8 @@ from stackcost.analysis.slowed import call_seconds, load_seconds
 from stackcost.analysis.spread import Spread, spread
 from stackcost.analysis.summary import HttpFigures, Level, Memory, ServerResult, Summary, TrialRow
 from stackcost.analysis.undisturbed import undisturbed
-from stackcost.contracts.model import Change, Trial
+from stackcost.contracts.trial import Trial
+from stackcost.contracts.tuning import Change
 
 NANOSECONDS = 1e9
 NOT_CUT = "not cut into slices: HTTP clients, a search, or a server that did not keep up"

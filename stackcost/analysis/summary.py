@@ -12,7 +12,7 @@ from stackcost.analysis.checks import Check
 from stackcost.analysis.head import Head, Part
 from stackcost.analysis.published import Recomputed
 from stackcost.analysis.spread import Spread
-from stackcost.contracts.model import Change
+from stackcost.contracts.tuning import Change
 
 FORMAT = "stackcost-summary/1"
 PUBLISHED_TCP = "published"  # of every run that does not say: there was no other

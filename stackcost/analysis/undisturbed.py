@@ -15,7 +15,7 @@ from stackcost.analysis.core_time import has_peer, own_series
 from stackcost.analysis.flows import completed_rate, is_http, kept_up
 from stackcost.analysis.readings import Readings
 from stackcost.analysis.slowed import SLOWED_LIMIT, least_seconds, slowed_share
-from stackcost.contracts.model import Sample
+from stackcost.contracts.sample import Sample
 
 LEAST_S = 1.0  # with less, a trial is disturbed
 

@@ -10,8 +10,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from stackcost.collect.bpf import BpfObject
+from stackcost.contracts.collector import Collector
 from stackcost.contracts.errors import StackcostError
-from stackcost.contracts.model import Collector, Kind, Metric, Sample
+from stackcost.contracts.sample import Kind, Metric, Sample
 
 TRACEPOINT = "tracepoint sched:sched_switch"
 BLOCKED = Metric("thread.blocked_time", "s", Kind.COUNTER, TRACEPOINT)

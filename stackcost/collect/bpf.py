@@ -7,14 +7,12 @@ nothing is left behind however this process ends.
 
 import ctypes
 import os
-import subprocess
-import sysconfig
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
 from stackcost.contracts.errors import StackcostError
+from stackcost.host.compiler import compile_bpf
 
 KERNEL_TYPES = Path("/sys/kernel/btf/vmlinux")
 RUN_ON_CPU = 1  # BPF_F_TEST_RUN_ON_CPU, linux/bpf.h
@@ -57,7 +55,7 @@ class BpfObject:
                 "this kernel does not describe its types, which exact CPU times need",
                 "use a kernel built with CONFIG_DEBUG_INFO_BTF=y, as Debian's are",
             )
-        image = compile_program(source, defines)
+        image = compile_bpf(source, defines)
         self._object = self._library.bpf_object__open_mem(image, len(image), None)
         if not self._object:
             raise StackcostError(f"libbpf cannot read {source.name} as compiled", _errno())
@@ -138,26 +136,6 @@ class BpfObject:
             ):
                 self._library.bpf_program__set_autoload(program, False)
         self._library.btf__free(types)
-
-
-def compile_program(source: Path, defines: Sequence[str] = ()) -> bytes:
-    """The object file of a .bpf.c file; StackcostError when clang is missing or refuses it."""
-    headers = f"/usr/include/{sysconfig.get_config_var('MULTIARCH')}"
-    flags = ["-O2", "-g", "-target", "bpf", "-mcpu=v3", f"-I{headers}"]
-    flags += [f"-D{name}" for name in defines]
-    with tempfile.TemporaryDirectory(prefix="stackcost-") as folder:
-        image = Path(folder) / "image.o"
-        command = ["clang", *flags, "-c", str(source), "-o", str(image)]
-        try:
-            subprocess.run(command, check=True, capture_output=True, text=True)
-        except FileNotFoundError as error:
-            raise StackcostError("clang is missing, it compiles BPF", "script/bootstrap") from error
-        except subprocess.CalledProcessError as error:
-            first = error.stderr.strip().splitlines()[0]
-            raise StackcostError(
-                f"clang does not compile {source.name}: {first}", "script/bootstrap"
-            ) from error
-        return image.read_bytes()
 
 
 def _libbpf() -> ctypes.CDLL:

@@ -17,10 +17,12 @@ import time
 from collections.abc import Collection
 from pathlib import Path
 
+from stackcost.contracts.collector import Collector
 from stackcost.contracts.errors import StackcostError
+from stackcost.contracts.sample import Kind, Metric, Sample
+from stackcost.host.compiler import compile_program
 from stackcost.host.liveness import check_lives
-from stackcost.contracts.model import Collector, Kind, Metric, Sample
-from stackcost.host.namespace import compile_program, end_group
+from stackcost.host.namespace import end_group
 
 SOURCE = Path(__file__).with_name("core_speed.c")
 WORK = "known work every 50 ms (core_speed.c)"

@@ -4,7 +4,8 @@ import os
 import time
 from pathlib import Path
 
-from stackcost.contracts.model import Collector, Kind, Metric, Sample
+from stackcost.contracts.collector import Collector
+from stackcost.contracts.sample import Kind, Metric, Sample
 
 STAT = Path("/proc/stat")
 # Order of the columns, Documentation/filesystems/proc.rst. "user" and "nice" hold guest time too.
@@ -43,12 +44,3 @@ class CpuTime(Collector):
                     seconds = int(ticks) / ticks_per_second
                     samples.append(CPU_TIME.sample(now, seconds, cpu=name[3:], kind=kind))
         return samples
-
-
-def online_cpus() -> list[int]:
-    """CPUs that are running now."""
-    cpus: list[int] = []
-    for part in Path("/sys/devices/system/cpu/online").read_text().strip().split(","):
-        first, _, last = part.partition("-")
-        cpus += range(int(first), int(last or first) + 1)
-    return cpus

@@ -11,7 +11,7 @@ that can die, knows a running softirq or task only after it ended, and slowed wr
 14.5 % where this took 1.3 to 3.3 % (docs/figures.md).
 
 How finely time is booked is chosen by `Detail`, as each booking takes time itself. Where tasks are
-not split at system calls, `stackcost.analysis.cpu_time` splits their exact time by the kernel's ticks;
+not split at system calls, `analysis.cpu_time` splits their exact time by the kernel's ticks;
 where they are, page faults and other exceptions count as user time.
 
 Threaded NAPI runs receive work in kernel threads: then it is task time, under "napi/...". On
@@ -24,9 +24,10 @@ from enum import Enum
 from pathlib import Path
 
 from stackcost.collect.bpf import BpfObject
-from stackcost.collect.cpu import online_cpus
+from stackcost.contracts.collector import Collector
 from stackcost.contracts.errors import StackcostError
-from stackcost.contracts.model import Collector, Kind, Metric, Sample
+from stackcost.contracts.sample import Kind, Metric, Sample
+from stackcost.host.cores import online_cpus
 
 # Order of enum in include/linux/interrupt.h.
 SOFTIRQS = (

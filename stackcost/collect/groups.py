@@ -3,7 +3,8 @@
 import time
 from typing import Any, Protocol
 
-from stackcost.contracts.model import Collector, Kind, Metric, Sample
+from stackcost.contracts.collector import Collector
+from stackcost.contracts.sample import Kind, Metric, Sample
 
 GROUP_COUNTER = Metric("trex.group_counter", "1", Kind.COUNTER, "TRex get_traffic_tg_stats()")
 

@@ -13,9 +13,10 @@ import struct
 import time
 from dataclasses import dataclass
 
-from stackcost.collect.cpu import online_cpus
+from stackcost.contracts.collector import Collector
 from stackcost.contracts.errors import StackcostError
-from stackcost.contracts.model import Collector, Kind, Metric, Sample
+from stackcost.contracts.sample import Kind, Metric, Sample
+from stackcost.host.cores import online_cpus
 
 CYCLES = Metric("cpu.cycles", "1", Kind.COUNTER, "perf_event_open PERF_COUNT_HW_CPU_CYCLES")
 INSTRUCTIONS = Metric(

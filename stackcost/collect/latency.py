@@ -11,14 +11,18 @@ import numpy.typing as npt
 from hdrh.histogram import HdrHistogram
 
 from stackcost.collect.engine import EngineClient
-from stackcost.contracts.model import Collector, Kind, Metric, Sample
+from stackcost.contracts.collector import Collector
+from stackcost.contracts.latency import (
+    HIGHEST_US,
+    KINDS,
+    PERCENTILES,
+    SIGNIFICANT_FIGURES,
+    percentile_us,
+)
+from stackcost.contracts.sample import Kind, Metric, Sample
 
 METHOD = "stackcost_get_latency"
 PROFILE = "_"  # the one that the harness loads
-KINDS = ("connect", "first_byte", "completion")
-PERCENTILES = {"p50": 50.0, "p90": 90.0, "p99": 99.0, "p99.9": 99.9, "max": 100.0}
-HIGHEST_US = 2**32 - 1
-SIGNIFICANT_FIGURES = 2  # the engine's; a value is known to 0.8 %
 LATENCY = Metric("engine.latency", "s", Kind.GAUGE, f"RPC {METHOD}")
 
 # By template group (empty: none) and kind, in microseconds.
@@ -55,13 +59,6 @@ def latency_between(
         group: {kind: histogram.encode().decode() for kind, histogram in kinds.items()}
         for group, kinds in between(before, after).items()
     }
-
-
-def percentile_us(histogram: HdrHistogram, percentile: float) -> float | None:
-    """Microseconds that this share of the connections took at most; None when there were none."""
-    if not histogram.get_total_count():
-        return None
-    return float(histogram.get_value_at_percentile(percentile))
 
 
 def _empty() -> HdrHistogram:

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from stackcost.collect import kernel
-from stackcost.collect.cpu import online_cpus
 from stackcost.collect.slab import merged_caches
+from stackcost.host.cores import online_cpus
 
 CPU = Path("/sys/devices/system/cpu")
 REPOSITORY = Path(__file__).resolve().parents[2]

@@ -5,7 +5,8 @@ import time
 from collections.abc import Iterator
 
 from stackcost.collect.namespace_files import NamespaceFiles
-from stackcost.contracts.model import Collector, Kind, Metric, Sample
+from stackcost.contracts.collector import Collector
+from stackcost.contracts.sample import Kind, Metric, Sample
 
 NET = "/proc/thread-self/net"
 FILES = {

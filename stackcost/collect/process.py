@@ -9,7 +9,8 @@ from collections.abc import Callable, Mapping
 
 import psutil
 
-from stackcost.contracts.model import Collector, Kind, Metric, Sample
+from stackcost.contracts.collector import Collector
+from stackcost.contracts.sample import Kind, Metric, Sample
 
 RESIDENT = Metric("process.rss", "B", Kind.GAUGE, "/proc/PID/statm resident")
 PROPORTIONAL = Metric("process.pss", "B", Kind.GAUGE, "/proc/PID/smaps_rollup Pss")

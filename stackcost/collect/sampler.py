@@ -10,9 +10,10 @@ from collections.abc import Collection, Sequence
 from concurrent.futures import Future
 from typing import Self
 
-from stackcost.collect.cpu import online_cpus
+from stackcost.contracts.collector import Collector
 from stackcost.contracts.errors import StackcostError
-from stackcost.contracts.model import Collector, Sample
+from stackcost.contracts.sample import Sample
+from stackcost.host.cores import online_cpus
 
 # For all collectors at once. They take some tens of milliseconds; one that asks a server which does
 # not answer gives up after 5 s, one that asks a generator after 12 s.

@@ -3,7 +3,8 @@
 import time
 from collections.abc import Callable
 
-from stackcost.contracts.model import Collector, Kind, Metric, Sample
+from stackcost.contracts.collector import Collector
+from stackcost.contracts.sample import Kind, Metric, Sample
 
 REQUESTS = Metric("server.requests", "1", Kind.COUNTER, "the server's own account")
 

@@ -13,8 +13,9 @@ import time
 from collections import defaultdict
 from pathlib import Path
 
+from stackcost.contracts.collector import Collector
 from stackcost.contracts.errors import StackcostError
-from stackcost.contracts.model import Collector, Kind, Metric, Sample
+from stackcost.contracts.sample import Kind, Metric, Sample
 
 SLABINFO = Path("/proc/slabinfo")
 ALIASES = Path("/sys/kernel/slab")

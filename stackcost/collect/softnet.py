@@ -3,7 +3,8 @@
 import time
 from pathlib import Path
 
-from stackcost.contracts.model import Collector, Kind, Metric, Sample
+from stackcost.contracts.collector import Collector
+from stackcost.contracts.sample import Kind, Metric, Sample
 
 SOFTNET = Path("/proc/net/softnet_stat")
 PROCESSED = Metric("softnet.processed", "1", Kind.COUNTER, "/proc/net/softnet_stat column 1")

@@ -4,8 +4,9 @@ import time
 from collections.abc import Iterator
 
 from stackcost.collect.namespace_files import NamespaceFiles
+from stackcost.contracts.collector import Collector
 from stackcost.contracts.errors import StackcostError
-from stackcost.contracts.model import Collector, Kind, Metric, Sample
+from stackcost.contracts.sample import Kind, Metric, Sample
 
 STATISTICS = "/proc/thread-self/net/stat/nf_conntrack"
 SETTINGS = "/proc/sys/net/netfilter"

@@ -4,7 +4,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from stackcost.contracts.wiring import IpVersion
+from stackcost.contracts.addresses import IpVersion
 
 Behind = Literal["engine", "nginx"]
 

@@ -1,62 +1,17 @@
 """What the harness asks of a system under test."""
 
-import subprocess
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
+from stackcost.contracts.addresses import IpVersion
+from stackcost.contracts.collector import Collector
 from stackcost.contracts.dut_settings import DutSettings
-from stackcost.contracts.model import Collector
-from stackcost.stacks import Place, Stack
-from stackcost.stacks.base import Kernel
-from stackcost.contracts.wiring import TO_SERVER, IpVersion, Wiring
-from harness.tuning import Tier
-
-
-@dataclass(frozen=True, slots=True)
-class Host:
-    """Where programs may run that a server depends on itself: beside the load, on its cores.
-
-    `address`, `prefix`: of `interface` there, in one network with the server's own end.
-    """
-
-    namespace: str
-    interface: str
-    address: str
-    prefix: int
-    cpus: tuple[int, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Endpoint:
-    """Where a server is reached and where it may run.
-
-    `namespace`: name of the network namespace it runs in. `interface`: its veth end there.
-    `address`, `port`: what clients connect to. `cpus`: cores it may use.
-    `folder`: a folder for its configuration, logs and pid file, inside the run folder.
-    `stack`: what its programs are started by, see `run`; the kernel's when there is none.
-    `upstream`: for a server that has others behind it, as a proxy; None where there is no place.
-    """
-
-    namespace: str
-    interface: str
-    address: str
-    port: int
-    cpus: tuple[int, ...]
-    folder: Path
-    stack: Stack | None = None
-    upstream: Host | None = None
-
-    def place(self, workers: int = 1) -> Place:
-        """The same for a stack; `workers`: processes or threads of the program."""
-        listens = self.address, self.port
-        return Place(self.namespace, self.interface, self.cpus, self.folder, listens, workers)
-
-    def run(self, command: Sequence[str], **options: Any) -> subprocess.Popen[Any]:
-        """Start a program here on its stack; `options` go to subprocess.Popen."""
-        return (self.stack or Kernel(self.place())).run(command, **options)
+from stackcost.contracts.endpoint import Endpoint
+from stackcost.contracts.tuning import Tier
+from stackcost.contracts.wiring import TO_SERVER, Wiring
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,10 +2,17 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from ipaddress import IPv4Address, IPv6Address
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
-from stackcost.trex.trex_config import Port
+from stackcost.contracts.addresses import (
+    BEHIND_DUT_ADDRESS,
+    DUT_CLIENT_ADDRESS,
+    DUT_SERVER_ADDRESS,
+    LOAD_ADDRESS,
+    SERVER_ADDRESS,
+    IpVersion,
+    ipv6_of,
+)
 
 NAMESPACE_PREFIX = "stackcost-"  # of all, so that a start and `stackcost clean` find them
 LOAD_NAMESPACE = f"{NAMESPACE_PREFIX}load"
@@ -17,21 +24,6 @@ LOAD_INTERFACE = "sc-load0"
 SERVER_INTERFACE = "sc-server0"
 DUT_CLIENT_INTERFACE = "sc-dut0"
 DUT_SERVER_INTERFACE = "sc-dut1"
-
-# Benchmarking addresses, RFC 2544 appendix C.2.2: 198.18.0.0/15.
-LOAD_ADDRESS = "198.18.0.1"
-SERVER_ADDRESS = "198.18.0.2"
-DUT_CLIENT_ADDRESS = "198.18.0.2"
-DUT_SERVER_ADDRESS = "198.19.0.1"
-BEHIND_DUT_ADDRESS = "198.19.0.2"
-
-# IPv6's, RFC 5180 section 8: 2001:2::/48. The last 32 bits of an address are an IPv4 address.
-CLIENT_PREFIX = "2001:2:0:16::"
-SERVER_PREFIX = "2001:2:0:48::"
-HOP_PREFIX = "2001:2::"
-
-
-IpVersion = Literal[4, 6]
 
 
 class End(NamedTuple):
@@ -46,6 +38,22 @@ class Link(NamedTuple):
 
     near: End
     far: End
+
+
+@dataclass(frozen=True, slots=True)
+class Port:
+    """One port of an ASTF server. Ports go in pairs: even ones are clients, odd ones servers.
+
+    `interface`: a Linux interface's name, a PCI address, "--vdev=..." with DPDK's arguments, or
+    "dummy" for a side that is not used; astf-engine alone knows "wire", on both ports of a pair,
+    and "packet:" before a Linux interface (docs/architecture.md, "Ports").
+    `address`, `gateway`: the port answers ARP for the first and resolves the second. Both IPv4, or
+    for astf-engine both IPv6: neighbour solicitations take the place of ARP.
+    """
+
+    interface: str
+    address: str = ""
+    gateway: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,11 +106,6 @@ class Wiring:
             ports=(self.ports[0], Port("dummy")),
             server=self.ports[1],
         )
-
-
-def ipv6_of(address: str, prefix: str = HOP_PREFIX) -> str:
-    """The IPv6 address of 96 bits of `prefix` and an IPv4 address."""
-    return str(IPv6Address(int(IPv6Address(prefix)) + int(IPv4Address(address))))
 
 
 def _over_ipv6(port: Port) -> Port:

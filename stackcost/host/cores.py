@@ -3,9 +3,17 @@
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from threading import Thread
 
-from stackcost.collect.cpu import online_cpus
+
+def online_cpus() -> list[int]:
+    """CPUs that are running now."""
+    cpus: list[int] = []
+    for part in Path("/sys/devices/system/cpu/online").read_text().strip().split(","):
+        first, _, last = part.partition("-")
+        cpus += range(int(first), int(last or first) + 1)
+    return cpus
 
 
 def allowed_cores() -> list[int]:

@@ -22,7 +22,6 @@ from stackcost.host.patience import on_a_slow_host, patient
 NAMESPACE_FOLDER = Path("/run/netns")
 END_PATIENCE_S = 3.0
 EXECUTE_LIMIT_S = 30.0
-COMPILE_PATIENCE_S = 60
 
 
 def run(
@@ -141,9 +140,3 @@ def find_program(name: str, mend: str = "script/bootstrap installs what is missi
     if path is None:
         raise StackcostError(f"{name} is not installed", mend)
     return os.path.abspath(path)
-
-
-def compile_program(source: Path, program: Path) -> None:
-    """Make a program of one C file; subprocess.CalledProcessError when the compiler refuses it."""
-    command = [find_program("cc"), "-O2", "-o", str(program), str(source)]
-    subprocess.run(command, check=True, timeout=patient(COMPILE_PATIENCE_S))

@@ -2,6 +2,7 @@
 
 from rich.console import Console
 
+from stackcost.analysis.ceiling.summary import CeilingSummary
 from stackcost.analysis.summary import Summary
 from stackcost.report.ceiling import ceilings_of, print_ceilings
 from stackcost.report.fresh import AnySummary, basis_of, stored_answer
@@ -9,7 +10,6 @@ from stackcost.report.progress import say
 from stackcost.report.stored import kind_of, summary_of
 from stackcost.report.terminal import print_summary
 from stackcost.report.words import count
-from stackcost.analysis.ceiling.summary import CeilingSummary
 from stackcost.store import RunFolder
 
 

@@ -6,14 +6,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from stackcost.analysis.summary import FORMAT as COSTS_FORMAT
-from stackcost.analysis.summary import Factor, ServerResult, Summary, TrialRow
-from stackcost.analysis.events.settings import FORMAT as EVENTS_FORMAT
-from stackcost.analysis.events.summary import EventSummary
-from stackcost.contracts.errors import StackcostError
-from stackcost.report.stored import MeasuredKind, kind_of
 from stackcost.analysis.ceiling.summary import FORMAT as CEILINGS_FORMAT
 from stackcost.analysis.ceiling.summary import CeilingSummary
+from stackcost.analysis.events.settings import FORMAT as EVENTS_FORMAT
+from stackcost.analysis.events.summary import EventSummary
+from stackcost.analysis.summary import FORMAT as COSTS_FORMAT
+from stackcost.analysis.summary import Factor, ServerResult, Summary, TrialRow
+from stackcost.contracts.errors import StackcostError
+from stackcost.report.stored import MeasuredKind, kind_of
 from stackcost.store import Manifest, RunFolder
 from stackcost.store.formats import check_format
 

@@ -15,7 +15,7 @@ from stackcost.analysis.published_tables import FOLDER as PUBLISHED
 from stackcost.analysis.summary import PUBLISHED_TCP, Summary
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.system_names import pairs
-from stackcost.contracts.model import Change
+from stackcost.contracts.tuning import Change
 from stackcost.store import Manifest, RunFolder
 from stackcost.store.folder import StoredTrials
 from stackcost.store.reading import first_fault

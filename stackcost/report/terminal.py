@@ -6,7 +6,14 @@ from rich.text import Text
 
 from stackcost.analysis.summary import Summary
 from stackcost.report import disk_cache, past_ceiling
-from stackcost.report.http import clients_table, series, shared_remark, tests_table, tls_pairs, tls_table
+from stackcost.report.http import (
+    clients_table,
+    series,
+    shared_remark,
+    tests_table,
+    tls_pairs,
+    tls_table,
+)
 from stackcost.report.story import loads_found
 from stackcost.report.tables import TextTable, cost_table, latency_table, load_table, memory_table
 from stackcost.report.words import WITHOUT_SENDING, factor

@@ -4,7 +4,9 @@ An experiment names a stack (`kernel`, `onload-balanced`); servers and clients a
 """
 
 from stackcost.contracts.errors import StackcostError
-from stackcost.stacks.base import KERNEL, Kernel, Place, Stack
+from stackcost.contracts.place import Place
+from stackcost.contracts.stack import KERNEL, Stack
+from stackcost.host.kernel_stack import Kernel
 from stackcost.stacks.onload import PREFIX, Installation, Onload, profile_names, profile_of
 
 
@@ -36,16 +38,3 @@ def on_stack(server: str, stack: str) -> str:
     """What a server is called on a stack: nginx/kernel is nginx/onload-balanced on that one."""
     base = server.removesuffix(f"/{KERNEL}")
     return server if stack == KERNEL else f"{base}/{stack}"
-
-
-__all__ = [
-    "KERNEL",
-    "Kernel",
-    "Place",
-    "Stack",
-    "check_stack",
-    "on_stack",
-    "stack_lacks",
-    "stack_names",
-    "stack_of",
-]

@@ -22,8 +22,9 @@ from typing import TYPE_CHECKING, Any, Self
 from pydantic import BaseModel
 
 from stackcost.contracts.errors import StackcostError
+from stackcost.contracts.sample import Sample
+from stackcost.contracts.trial import Trial
 from stackcost.host.files import make_folder, read_whole, write_whole
-from stackcost.contracts.model import Sample, Trial
 from stackcost.store import sample_table, trial_lines
 from stackcost.store.manifest import Manifest
 from stackcost.store.reading import read_object

@@ -6,7 +6,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from stackcost.contracts.model import Kind, Sample, Trial
+from stackcost.contracts.sample import Kind, Sample
+from stackcost.contracts.trial import Trial
 
 SCHEMA = pa.schema(
     [

@@ -10,7 +10,7 @@ from collections.abc import Collection
 
 from pydantic import TypeAdapter, ValidationError
 
-from stackcost.contracts.model import Trial
+from stackcost.contracts.trial import Trial
 from stackcost.store.reading import first_fault, parse_object
 
 _TRIAL = TypeAdapter(Trial)

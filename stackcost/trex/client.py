@@ -18,8 +18,8 @@ from typing import IO, Any, Self
 
 from stackcost.contracts.errors import StackcostError
 from stackcost.host.liveness import check_lives
-from stackcost.trex.process import Spawn, last_lines, spawn_here
 from stackcost.host.patience import on_a_slow_host, patient
+from stackcost.trex.process import Spawn, last_lines, spawn_here
 
 CALL_LIMIT = 30.0  # seconds; the client itself gives up on a silent server before
 ANSWER_LIMIT = 3.0  # seconds; the client's own default, of which it waits four times

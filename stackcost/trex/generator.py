@@ -11,11 +11,11 @@ import psutil
 
 from stackcost.contracts.errors import StackcostError
 from stackcost.host.liveness import check_lives, family
+from stackcost.host.namespace import end_group
+from stackcost.host.patience import on_a_slow_host, patient
 from stackcost.trex.listening import listens
 from stackcost.trex.process import Spawn, last_lines, spawn_here
 from stackcost.trex.trex_config import TrexConfig
-from stackcost.host.patience import on_a_slow_host, patient
-from stackcost.host.namespace import end_group
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 START_LIMIT = 60.0  # seconds; TRex resolves gateways and waits for links before it listens

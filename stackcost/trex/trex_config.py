@@ -8,22 +8,7 @@ from typing import Any
 from ruamel.yaml import YAML
 
 from stackcost.contracts.errors import StackcostError
-
-
-@dataclass(frozen=True, slots=True)
-class Port:
-    """One port of an ASTF server. Ports go in pairs: even ones are clients, odd ones servers.
-
-    `interface`: a Linux interface's name, a PCI address, "--vdev=..." with DPDK's arguments, or
-    "dummy" for a side that is not used; astf-engine alone knows "wire", on both ports of a pair,
-    and "packet:" before a Linux interface (docs/architecture.md, "Ports").
-    `address`, `gateway`: the port answers ARP for the first and resolves the second. Both IPv4, or
-    for astf-engine both IPv6: neighbour solicitations take the place of ARP.
-    """
-
-    interface: str
-    address: str = ""
-    gateway: str = ""
+from stackcost.contracts.wiring import Port
 
 
 @dataclass(frozen=True, slots=True)

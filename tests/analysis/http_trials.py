@@ -2,10 +2,10 @@
 
 import numpy as np
 
+from harness.load.times import Times, encoded
 from stackcost.analysis.summarise import Context, summarise
 from stackcost.analysis.summary import Summary
-from harness.load.times import Times, encoded
-from stackcost.contracts.model import Trial
+from stackcost.contracts.trial import Trial
 from tests.analysis.trials import counter, gauge, load_trial
 
 REQUESTS = 10_000  # in a window of 10 s

@@ -2,7 +2,8 @@
 
 from stackcost.analysis.acceptance import acceptance
 from stackcost.analysis.readings import Readings
-from stackcost.contracts.model import Kind, Sample, Trial, Window
+from stackcost.contracts.sample import Kind, Sample
+from stackcost.contracts.trial import Trial, Window
 
 
 def trial(rates: list[int], failed: int = 0, attempted: int = 100_000) -> Readings:

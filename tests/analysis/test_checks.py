@@ -5,7 +5,7 @@ import pytest
 from stackcost.analysis import core_time, cpu
 from stackcost.analysis.checks import Check, checks, disturbances, flags
 from stackcost.analysis.readings import Readings
-from stackcost.contracts.model import Trial
+from stackcost.contracts.trial import Trial
 from tests.analysis.trials import (
     SUSTAIN,
     add_other_program,

@@ -5,7 +5,16 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from stackcost.analysis.compare import RATE, Comparison, Pair, compare, holm, least_p, pairs_needed, trials_needed
+from stackcost.analysis.compare import (
+    RATE,
+    Comparison,
+    Pair,
+    compare,
+    holm,
+    least_p,
+    pairs_needed,
+    trials_needed,
+)
 from stackcost.analysis.spread import Spread, spread
 
 

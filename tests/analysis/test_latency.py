@@ -2,7 +2,7 @@ from hdrh.histogram import HdrHistogram
 
 from stackcost.analysis.latency import UNKNOWN_REASON, latency
 from stackcost.analysis.summarise import summarise
-from stackcost.contracts.model import Trial
+from stackcost.contracts.trial import Trial
 from stackcost.report.tables import latency_table
 from tests.analysis.runs import CONTEXT
 from tests.analysis.trials import load_trial

@@ -7,7 +7,7 @@ import pytest
 from stackcost.analysis.overload import overload
 from stackcost.analysis.readings import Readings
 from stackcost.analysis.summarise import summarise
-from stackcost.contracts.model import Trial
+from stackcost.contracts.trial import Trial
 from stackcost.report.answers import cpu_answer
 from stackcost.report.opened import OpenedRuns
 from stackcost.report.story import reading

@@ -1,5 +1,6 @@
 from stackcost.analysis.readings import Readings
-from stackcost.contracts.model import Kind, Sample, Trial
+from stackcost.contracts.sample import Kind, Sample
+from stackcost.contracts.trial import Trial
 from tests.analysis.trials import START, SUSTAIN, counter, gauge
 
 

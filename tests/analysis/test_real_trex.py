@@ -12,7 +12,7 @@ from stackcost.analysis.summarise import summarise
 from stackcost.analysis.summary import Summary
 from stackcost.collect.engine import engine_time
 from stackcost.collect.process import PROPORTIONAL
-from stackcost.contracts.model import Trial
+from stackcost.contracts.trial import Trial
 from stackcost.report.terminal import print_summary
 from tests.analysis.runs import CONTEXT, MEMORY
 from tests.analysis.trials import START, counter, hold_trial, load_trial

@@ -4,7 +4,8 @@ import itertools
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from stackcost.contracts.model import Kind, Sample, Trial, Window
+from stackcost.contracts.sample import Kind, Sample
+from stackcost.contracts.trial import Trial, Window
 
 START, END = 100.0, 110.0
 SUSTAIN = Window(START, END)

@@ -5,7 +5,8 @@ import sys
 from collections.abc import Sequence
 
 from stackcost.analysis.window import growth
-from stackcost.contracts.model import Sample, Window
+from stackcost.contracts.sample import Sample
+from stackcost.contracts.trial import Window
 
 BURN = """
 import time

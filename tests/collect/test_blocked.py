@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from stackcost.collect.blocked import BlockedTime
-from stackcost.contracts.model import Sample
+from stackcost.contracts.sample import Sample
 
 SYNCS = 20
 # Writes and syncs when told to: the process in its first thread, or in another one.

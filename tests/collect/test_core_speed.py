@@ -10,8 +10,8 @@ import pytest
 from stackcost.analysis.readings import Readings
 from stackcost.analysis.slowed import slowed_share
 from stackcost.collect.core_speed import CoreSpeed
-from stackcost.collect.cpu import online_cpus
-from stackcost.contracts.model import Trial, Window
+from stackcost.contracts.trial import Trial, Window
+from stackcost.host.cores import online_cpus
 
 CPU = online_cpus()[-1]
 WINDOW_S = 1.0

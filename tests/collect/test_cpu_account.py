@@ -6,12 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from stackcost.collect.cpu import CpuTime, online_cpus
-from stackcost.collect.cpu_account import NOT_BOOKED, SOFTIRQS, CpuAccount, Detail
-from stackcost.analysis.cpu_time import cpu_seconds, seconds_by_process
-from stackcost.collect.sampler import Sampler
-from stackcost.contracts.model import Sample, Window
 from harness.truth.least_time import SWITCH_TWICE
+from stackcost.analysis.cpu_time import cpu_seconds, seconds_by_process
+from stackcost.collect.cpu import CpuTime
+from stackcost.collect.cpu_account import NOT_BOOKED, SOFTIRQS, CpuAccount, Detail
+from stackcost.collect.sampler import Sampler
+from stackcost.contracts.sample import Sample
+from stackcost.contracts.trial import Window
+from stackcost.host.cores import online_cpus
 from tests.collect.load import BURN, CALL, SEND, finish, grown, start
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="BPF needs root")

@@ -3,9 +3,23 @@
 import re
 from pathlib import Path
 
-from stackcost.collect import blocked, core_speed, cpu, cpu_account, engine, groups, hardware, latency, network, process, slab, softnet, tracking
-from stackcost.contracts.model import Metric
 from servers.nginx_cache.figures import CacheFigures
+from stackcost.collect import (
+    blocked,
+    core_speed,
+    cpu,
+    cpu_account,
+    engine,
+    groups,
+    hardware,
+    latency,
+    network,
+    process,
+    slab,
+    softnet,
+    tracking,
+)
+from stackcost.contracts.sample import Metric
 
 COLLECTORS = (
     blocked.BlockedTime,

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from stackcost.collect.engine import Engine, EngineTime, engine_time
-from stackcost.contracts.model import Sample
+from stackcost.contracts.sample import Sample
 from tests.collect.trex import TrexStandIn
 
 TRAFFIC = {"traffic": {"client": {"tcps_closed": 12, "epoch_name": "x"}, "server": {}}}

@@ -5,10 +5,10 @@ import time
 
 import pytest
 
-from stackcost.collect.cpu import online_cpus
 from stackcost.collect.hardware import CYCLES, INSTRUCTIONS, SOFTWARE, Event, HardwareCounters
 from stackcost.collect.sampler import Sampler
-from stackcost.contracts.model import Kind, Metric
+from stackcost.contracts.sample import Kind, Metric
+from stackcost.host.cores import online_cpus
 from tests.collect.load import BURN, finish, start
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="counting on whole CPUs needs root")

@@ -4,7 +4,8 @@ from typing import Any
 
 from hdrh.histogram import HdrHistogram
 
-from stackcost.collect.latency import KINDS, Latency, latency_between, read_latency
+from stackcost.collect.latency import Latency, latency_between, read_latency
+from stackcost.contracts.latency import KINDS
 
 
 def encoded(values: list[int]) -> str:

@@ -10,7 +10,7 @@ import pytest
 from stackcost.collect.network import Network
 from stackcost.collect.sampler import Sampler
 from stackcost.collect.softnet import Softnet
-from stackcost.contracts.model import Sample
+from stackcost.contracts.sample import Sample
 
 NAMESPACE = f"stackcost-test-{os.getpid()}"
 CONNECT = """

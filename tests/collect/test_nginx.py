@@ -12,16 +12,17 @@ from pathlib import Path
 import psutil
 import pytest
 
-from stackcost.collect.cpu import CpuTime, online_cpus
-from stackcost.collect.cpu_account import CpuAccount
 from stackcost.analysis.cpu_time import cpu_seconds
+from stackcost.analysis.window import growth
+from stackcost.collect.cpu import CpuTime
+from stackcost.collect.cpu_account import CpuAccount
 from stackcost.collect.network import Network
 from stackcost.collect.process import Processes
 from stackcost.collect.sampler import Sampler
 from stackcost.collect.slab import Slab
 from stackcost.collect.softnet import Softnet
-from stackcost.analysis.window import growth
-from stackcost.contracts.model import Window
+from stackcost.contracts.trial import Window
+from stackcost.host.cores import online_cpus
 from tests.collect.load import grown
 
 CONFIGURATION = """

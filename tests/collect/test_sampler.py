@@ -5,10 +5,11 @@ import time
 
 import pytest
 
-from stackcost.collect.cpu import online_cpus
 from stackcost.collect.sampler import Sampler
+from stackcost.contracts.collector import Collector
 from stackcost.contracts.errors import StackcostError
-from stackcost.contracts.model import Collector, Kind, Metric, Sample
+from stackcost.contracts.sample import Kind, Metric, Sample
+from stackcost.host.cores import online_cpus
 
 TURN = Metric("made.turn", "1", Kind.COUNTER, "a test")
 

@@ -5,13 +5,13 @@ from pathlib import Path
 import pytest
 
 from duts.forwarding import Forwarding
+from harness.bed.network import existing_namespaces
 from harness.device.events import run_event
-from stackcost.analysis.events.mix import mix_result
 from harness.device.mix_load import run_mix
+from stackcost.analysis.events.mix import mix_result
 from stackcost.analysis.events.settings import EventSettings
 from stackcost.analysis.events.summary import summarise_events
-from stackcost.contracts.model import Trial
-from harness.bed.network import existing_namespaces
+from stackcost.contracts.trial import Trial
 from tests.duts.bed import EXPERIMENT, session_of
 
 pytestmark = pytest.mark.bed

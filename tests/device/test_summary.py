@@ -4,11 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from stackcost.analysis.events.settings import EventSettings
 from harness.device.standard import events_for, experiment_of
+from stackcost.analysis.events.settings import EventSettings
 from stackcost.analysis.events.summary import EventResult, summarise_events
 from stackcost.contracts.errors import StackcostError
-from stackcost.contracts.model import Kind, Sample, Trial, Window
+from stackcost.contracts.sample import Kind, Sample
+from stackcost.contracts.trial import Trial, Window
 from stackcost.report.device import events_of, sentences
 from stackcost.store import Manifest, RunFolder
 

@@ -8,18 +8,18 @@ from pathlib import Path
 from rich.console import Console
 
 from duts.base import Dut
-from stackcost.analysis import core_time, cpu
-from stackcost.analysis.readings import Readings
-from harness.experiment.load_file import load_experiment
-from harness.session.load_trial import offer_load
-from harness.session.progress import Progress
-from harness.experiment.schema import Experiment
-from harness.session.session import Session, open_session
-from stackcost.contracts.model import Trial
-from stackcost.analysis.ceiling.settings import Of
-from harness.search.trials import WARM_UP_S, prepare, reset_server, run_trial
 from harness.bed.lock import RunLock
 from harness.bed.signals import ending_signals_raise
+from harness.experiment.load_file import load_experiment
+from harness.experiment.schema import Experiment
+from harness.search.trials import WARM_UP_S, prepare, reset_server, run_trial
+from harness.session.load_trial import offer_load
+from harness.session.progress import Progress
+from harness.session.session import Session, open_session
+from stackcost.analysis import core_time, cpu
+from stackcost.analysis.ceiling.settings import Of
+from stackcost.analysis.readings import Readings
+from stackcost.contracts.trial import Trial
 from stackcost.contracts.wiring import DUT_CLIENT_INTERFACE, DUT_NAMESPACE, DUT_SERVER_INTERFACE
 
 EXPERIMENT = load_experiment(Path(__file__).resolve().parents[2] / "experiments" / "dut.yaml", True)

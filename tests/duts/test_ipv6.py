@@ -11,13 +11,13 @@ from duts.forwarding import Forwarding
 from duts.nat44 import Nat44
 from duts.nat64 import Nat64
 from duts.nftables import Nftables
-from stackcost.analysis import device, flows
 from harness.device.standard import experiment_of
-from stackcost.contracts.errors import StackcostError
 from harness.session.session import Session
 from harness.session.task import task_of
-from stackcost.contracts.model import Trial
-from stackcost.contracts.wiring import ipv6_of
+from stackcost.analysis import device, flows
+from stackcost.contracts.addresses import ipv6_of
+from stackcost.contracts.errors import StackcostError
+from stackcost.contracts.trial import Trial
 from tests.duts.bed import EXPERIMENT, load_trial, session_of
 
 DUT = EXPERIMENT.dut.model_copy(update={"ip_version": 6})

@@ -14,17 +14,17 @@ from duts.connection_limit import ConnectionLimit
 from duts.forwarding import Forwarding
 from duts.nat44 import Nat44
 from duts.nftables import Nftables
-from stackcost.analysis import device, flows
-from stackcost.analysis.readings import Readings
+from harness.search.measurer import Measurer
+from harness.search.trials import WARM_UP_S, prepare
 from harness.session.load_trial import OVERHANG_S
 from harness.session.session import Session
 from harness.session.task import task_of
+from stackcost.analysis import device, flows
 from stackcost.analysis.ceiling.controller import search
 from stackcost.analysis.ceiling.gave_way import what_gave_way
-from harness.search.measurer import Measurer
 from stackcost.analysis.ceiling.settings import Goal, Settings
 from stackcost.analysis.ceiling.stored import Key
-from harness.search.trials import WARM_UP_S, prepare
+from stackcost.analysis.readings import Readings
 from stackcost.store import RunFolder
 from tests.duts.bed import (
     DEVICE_CPUS,

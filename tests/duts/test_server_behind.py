@@ -5,15 +5,15 @@ from pathlib import Path
 import pytest
 
 from duts.nat44 import Nat44
+from harness.bed.network import existing_namespaces
+from harness.device.events import run_event
 from stackcost.analysis import device, flows
 from stackcost.analysis.cpu import server_total
-from harness.device.events import run_event
 from stackcost.analysis.events.settings import EventSettings
 from stackcost.analysis.events.summary import summarise_events
-from stackcost.contracts.model import Trial
-from stackcost.host.namespace import processes_inside
-from harness.bed.network import existing_namespaces
+from stackcost.contracts.trial import Trial
 from stackcost.contracts.wiring import SERVER_NAMESPACE
+from stackcost.host.namespace import processes_inside
 from tests.duts.bed import DEVICE_CPUS, EXPERIMENT, load_trial, session_of
 
 pytestmark = pytest.mark.bed

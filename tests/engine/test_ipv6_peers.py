@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 
 from engine.interop.bed import engine_on
-from stackcost.trex.client import TrexClient
 from harness.bed.local import LocalTestbed
 from stackcost.host.namespace import execute
+from stackcost.trex.client import TrexClient
 
 pytestmark = pytest.mark.bed
 

@@ -15,10 +15,12 @@ from engine.interop.bed import (
     engine_on,
     host_behind_router,
 )
-from stackcost.trex.client import TrexClient
 from harness.bed.local import LocalTestbed
-from stackcost.contracts.server import Endpoint
 from servers.nginx_kernel import NginxKernel
+from stackcost.contracts.endpoint import Endpoint
+from stackcost.contracts.place import Place
+from stackcost.host.kernel_stack import Kernel
+from stackcost.trex.client import TrexClient
 
 pytestmark = pytest.mark.bed
 
@@ -100,7 +102,8 @@ def test_every_flow_against_nginx_completes_over_a_lossy_wire(peers: Peers, tmp_
     folder = tmp_path / "nginx"
     folder.mkdir()
     cpus = peers.bed.cpus.server
-    nginx = NginxKernel(Endpoint(HOST, HOST_INTERFACE, HOST_ADDRESS, 80, cpus, folder))
+    stack = Kernel(Place(HOST, HOST_INTERFACE, cpus, folder, (HOST_ADDRESS, 80)))
+    nginx = NginxKernel(Endpoint(HOST, HOST_INTERFACE, HOST_ADDRESS, 80, cpus, folder, stack))
     nginx.start()
     try:
         with engine_on(peers.bed, tmp_path, server=False, kind=peers.kind) as client:

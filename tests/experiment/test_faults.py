@@ -15,15 +15,15 @@ import psutil
 import pytest
 from rich.console import Console
 
+from harness.bed.network import existing_namespaces
+from harness.comparison.runner import run_experiment
 from harness.experiment.load_file import load_experiment
 from harness.experiment.profile_load import NO_MEMORY
-from harness.comparison.runner import run_experiment
-from stackcost.contracts.model import Trial
+from stackcost.contracts.trial import Trial
 from stackcost.report.stored import summary_of
 from stackcost.report.story import of_trials
 from stackcost.report.tables import trial_table
 from stackcost.store import RunFolder
-from harness.bed.network import existing_namespaces
 from tests.experiment.command import read_until, run_folder, short_compare, start
 
 NGINX_ALONE = """

@@ -14,9 +14,9 @@ from pathlib import Path
 import psutil
 import pytest
 
-from stackcost.store import RunFolder
-from stackcost.host.namespace import processes_inside
 from harness.bed.network import existing_namespaces
+from stackcost.host.namespace import processes_inside
+from stackcost.store import RunFolder
 from tests.experiment.command import REPOSITORY, STACKCOST, read_until, run_folder, start
 
 TINY = """

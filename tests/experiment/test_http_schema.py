@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from stackcost.contracts.errors import StackcostError
+from harness.comparison.plan import plan
 from harness.experiment.load_file import load_experiment
 from harness.experiment.matrix import variants
-from harness.comparison.plan import plan
 from harness.experiment.shares import doublings, resolve_auto
+from stackcost.contracts.errors import StackcostError
 from stackcost.host.cores import allowed_cores, harness_on
 
 EXPERIMENTS = Path(__file__).resolve().parents[2] / "experiments"

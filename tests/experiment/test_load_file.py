@@ -2,9 +2,9 @@ from pathlib import Path
 
 import pytest
 
-from stackcost.contracts.errors import StackcostError
 from harness.experiment.load_file import load_experiment
 from harness.experiment.schema import Experiment
+from stackcost.contracts.errors import StackcostError
 
 COMPARE = Path(__file__).resolve().parents[2] / "experiments" / "compare.yaml"
 

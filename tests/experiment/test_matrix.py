@@ -9,8 +9,8 @@ from pydantic import ValidationError
 from harness.experiment import matrix
 from harness.experiment.load_file import load_experiment
 from harness.experiment.matrix import variants
-from stackcost.contracts.system_names import fits, pairs
 from harness.experiment.schema import Experiment
+from stackcost.contracts.system_names import fits, pairs
 
 EXPERIMENTS = Path(__file__).resolve().parents[2] / "experiments"
 

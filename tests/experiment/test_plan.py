@@ -2,9 +2,9 @@ from itertools import pairwise
 from pathlib import Path
 
 from harness.campaign.identity import experiment_hash
-from harness.experiment.load_file import load_experiment
 from harness.comparison.plan import plan, planned_seconds
 from harness.comparison.runner import at_loads
+from harness.experiment.load_file import load_experiment
 from harness.experiment.schema import Experiment
 from stackcost.store import Manifest
 from stackcost.store.manifest import LoadsFound

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from harness.experiment.load_file import load_experiment
 from harness.comparison.runner import resume_experiment, run_experiment
-from stackcost.report.stored import summary_of
+from harness.experiment.load_file import load_experiment
 from harness.search.slowest import SET_ASIDE
+from stackcost.report.stored import summary_of
 from tests.experiment.command import short_compare
 
 SHARES = """

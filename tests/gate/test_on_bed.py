@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
+from harness.bed.lock import RunLock
+from harness.bed.network import existing_namespaces
 from harness.gate.bench import open_bench
 from harness.gate.target import target_of
 from stackcost.report.stored import summary_of
 from stackcost.store import RunFolder
-from harness.bed.lock import RunLock
-from harness.bed.network import existing_namespaces
 
 FILE = Path(__file__).resolve().parents[2] / "experiments" / "nginx_kernel.yaml"
 OVERLOAD_CPS = 30_000.0  # more than nginx on one core and this generator can do

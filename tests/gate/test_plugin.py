@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 
+import harness.bed.lock as lock
+
 # Here, so that they are imported once: what is imported in a run inside of this process is undone.
 import harness.gate.gate
 import harness.gate.here
 import harness.gate.target  # noqa: F401
-import harness.bed.lock as lock
 import tests.gate.simulated  # noqa: F401
 
 REPOSITORY = Path(__file__).resolve().parents[2]

@@ -8,9 +8,9 @@ from typer.testing import CliRunner
 
 from harness.cli.application import app
 from harness.cli.entry import COMMANDS
-from stackcost.contracts.errors import StackcostError
 from harness.gate.history import Entry, append, read_history
 from harness.gate.trend import trend
+from stackcost.contracts.errors import StackcostError
 from tests.gate.simulated import Simulated
 
 

@@ -4,10 +4,10 @@ from collections import Counter
 
 import pytest
 
-from stackcost.analysis.compare import RATE
 from harness.gate.gate import FULL, measure_until_told
 from harness.gate.trial import GateTrial, left_out
 from harness.gate.verdict import against_baseline, against_ceiling
+from stackcost.analysis.compare import RATE
 from tests.gate.simulated import Simulated
 
 LOAD = 10_000.0

@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 
 from stackcost.contracts.errors import StackcostError
+from stackcost.contracts.wiring import Port
 from stackcost.trex.client import TrexClient
 from stackcost.trex.generator import Generator, engine_path
-from stackcost.trex.trex_config import Port, TrexConfig
+from stackcost.trex.trex_config import TrexConfig
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 PROFILES = REPOSITORY / "trex_profiles"

@@ -7,7 +7,8 @@ import pytest
 from ruamel.yaml import YAML
 
 from stackcost.contracts.errors import StackcostError
-from stackcost.trex.trex_config import Port, TrexConfig
+from stackcost.contracts.wiring import Port
+from stackcost.trex.trex_config import TrexConfig
 
 CLIENT_SIDE = [Port("sc-load0", "198.18.0.1", "198.18.0.2"), Port("dummy")]
 

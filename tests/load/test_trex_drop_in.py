@@ -8,8 +8,9 @@ import pytest
 from ruamel.yaml import YAML
 
 from stackcost.contracts.errors import StackcostError
+from stackcost.contracts.wiring import Port
 from stackcost.trex.generator import Generator, engine_path
-from stackcost.trex.trex_config import Port, TrexConfig
+from stackcost.trex.trex_config import TrexConfig
 from tests.load.conftest import PROFILES, alive, client_of, free_ports, wire_config
 
 

@@ -5,7 +5,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from stackcost.contracts.model import Kind, Sample, Trial
+from stackcost.contracts.sample import Kind, Sample
+from stackcost.contracts.trial import Trial
 from stackcost.store import RunFolder
 from tests.analysis.runs import compared
 from tests.analysis.trials import END, START, counter

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.experiment.load_file import load_experiment
-from stackcost.contracts.model import Trial
+from stackcost.contracts.trial import Trial
 from stackcost.store import Manifest, RunFolder
 from tests.analysis.runs import compared
 

@@ -98,12 +98,11 @@ def test_so_are_a_trial_more_and_none_stored(run: RunFolder) -> None:
 def test_so_is_another_version_of_the_program(
     run: RunFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    shutil.copytree(fresh.SUITE / "harness", tmp_path / "suite/harness")
-    for part in ("servers", "published"):
+    for part in ("stackcost", "published"):
         shutil.copytree(fresh.SUITE / part, tmp_path / "suite" / part)
     monkeypatch.setattr(fresh, "SUITE", tmp_path / "suite")
     assert stored_answer(run) is not None
-    changed = tmp_path / "suite/harness/analysis/cpu.py"
+    changed = tmp_path / "suite/stackcost/analysis/cpu.py"
     changed.write_text(changed.read_text() + "# changed\n")
     assert stored_answer(run) is None
 

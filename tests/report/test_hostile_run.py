@@ -101,7 +101,18 @@ def _listens(port: int) -> bool:
 
 
 # What reading has no way to: code that runs other people's files, or changes the machine.
-CLOSED = ("servers", "duts", "stackcost.trex", "stackcost.stacks", "harness.bed", "harness.tuning")
+CLOSED = (
+    "servers",
+    "duts",
+    "stackcost.collect",
+    "stackcost.stacks",
+    "stackcost.trex",
+    "harness.bed",
+    "harness.load",
+    "harness.session",
+    "harness.systems",
+    "harness.tuning",
+)
 STARTS = {"harness.cli.lab": {"subprocess"}, "stackcost.report.notebook": {"papermill"}}
 LOADERS = {
     "importlib",

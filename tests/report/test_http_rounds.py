@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from stackcost.contracts.model import Trial
+from stackcost.contracts.trial import Trial
 from stackcost.report import http
 from tests.analysis.http_trials import asked, summary
 

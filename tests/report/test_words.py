@@ -1,7 +1,16 @@
 import pytest
 
 from stackcost.analysis.spread import Spread, ratio, spread
-from stackcost.report.words import count, factor, number, pair, share, size, with_interval, with_range
+from stackcost.report.words import (
+    count,
+    factor,
+    number,
+    pair,
+    share,
+    size,
+    with_interval,
+    with_range,
+)
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,8 @@ import sys
 import tempfile
 from typing import Self
 
-from stackcost.trex.generator import Generator
 from stackcost.host.namespace import end_group
+from stackcost.trex.generator import Generator
 from tests.load.conftest import REPOSITORY
 
 PATIENCE_S = 90

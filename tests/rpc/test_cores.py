@@ -6,8 +6,9 @@ from itertools import cycle, islice
 
 import pytest
 
+from stackcost.contracts.wiring import Port
 from stackcost.trex.generator import Generator
-from stackcost.trex.trex_config import Port, TrexConfig
+from stackcost.trex.trex_config import TrexConfig
 from tests.load.conftest import free_ports
 from tests.rpc.scenarios import Scenarios
 

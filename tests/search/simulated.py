@@ -4,10 +4,10 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from stackcost.contracts.model import Trial
 from stackcost.analysis.ceiling.controller import Counted, Measure
 from stackcost.analysis.ceiling.settings import Of, Settings
 from stackcost.analysis.ceiling.stored import counted, decisive, needs_repeat
+from stackcost.contracts.trial import Trial
 from tests.analysis.trials import load_trial
 
 

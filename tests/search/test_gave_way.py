@@ -5,9 +5,10 @@ from typing import Any
 
 import pytest
 
-from stackcost.analysis.readings import Readings
-from stackcost.contracts.model import Sample, Trial
 from stackcost.analysis.ceiling.gave_way import GaveWay, what_gave_way
+from stackcost.analysis.readings import Readings
+from stackcost.contracts.sample import Sample
+from stackcost.contracts.trial import Trial
 from tests.analysis.trials import add_other_program, counter, gauge, load_trial
 
 IDLE = {"user": 50.0, "system": 200.0, "irq": 10.0, "softirq": 240.0}  # half of the core

@@ -10,28 +10,28 @@ import psutil
 import pytest
 from rich.console import Console
 
-from stackcost.analysis.readings import Readings
-from harness.session.limits import open_connections
+from harness.bed.lock import RunLock
+from harness.bed.signals import ending_signals_raise
 from harness.experiment.load_file import load_experiment
-from harness.session.load_trial import OVERHANG_S
-from harness.session.progress import Progress
 from harness.experiment.schema import Experiment
-from harness.session.session import Session, open_session
-from stackcost.contracts.model import Trial
-from stackcost.analysis.ceiling.controller import search
-from stackcost.analysis.ceiling.gave_way import what_gave_way
 from harness.search.measurer import Measurer
 from harness.search.runner import DETAIL
+from harness.search.trials import REQUESTS_PER_CONNECTION, WARM_UP_S, prepare, run_trial
+from harness.session.limits import open_connections
+from harness.session.load_trial import OVERHANG_S
+from harness.session.progress import Progress
+from harness.session.session import Session, open_session
+from servers.nginx_kernel import NginxKernel
+from stackcost.analysis.ceiling.controller import search
+from stackcost.analysis.ceiling.gave_way import what_gave_way
 from stackcost.analysis.ceiling.settings import Goal, Of, Settings, settings_for
 from stackcost.analysis.ceiling.stored import Key
 from stackcost.analysis.ceiling.summarise import summarise_ceilings
 from stackcost.analysis.ceiling.summary import Ceiling
-from harness.search.trials import REQUESTS_PER_CONNECTION, WARM_UP_S, prepare, run_trial
-from stackcost.store import RunFolder
-from harness.bed.lock import RunLock
+from stackcost.analysis.readings import Readings
+from stackcost.contracts.trial import Trial
 from stackcost.host.namespace import execute
-from harness.bed.signals import ending_signals_raise
-from servers.nginx_kernel import NginxKernel
+from stackcost.store import RunFolder
 from tests.search.simulated import plan_of
 
 COMPARE = Path(__file__).resolve().parents[2] / "experiments" / "compare.yaml"

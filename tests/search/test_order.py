@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
+from harness.comparison.plan import plan
 from harness.experiment.load_file import load_experiment
 from harness.experiment.matrix import variants
-from harness.comparison.plan import plan
 from harness.search.runner import Task
 from stackcost.analysis.ceiling.settings import settings_for
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from stackcost.analysis.ceiling.controller import search
 from harness.search.expected import seconds_left
+from stackcost.analysis.ceiling.controller import search
 from stackcost.analysis.ceiling.settings import Of, settings_for
 from stackcost.analysis.ceiling.stored import attempts_of, counted, record_of, search_again
 from stackcost.analysis.ceiling.summarise import summarise_ceilings

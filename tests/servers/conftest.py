@@ -6,9 +6,9 @@ from typing import TypeVar
 
 import pytest
 
-from harness.bed import network
 from harness.bed.local import LocalTestbed
 from stackcost.contracts.server import Server
+from stackcost.host.kernel_client import kernel_client
 
 S = TypeVar("S", bound=Server)
 
@@ -25,5 +25,5 @@ def started(server: S) -> Iterator[S]:
 
 @pytest.fixture(scope="module")
 def bed() -> Iterator[LocalTestbed]:
-    with LocalTestbed(wanted_hugepages=0) as made, network.kernel_client():
+    with LocalTestbed(wanted_hugepages=0) as made, kernel_client():
         yield made

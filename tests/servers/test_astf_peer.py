@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from stackcost.contracts.errors import StackcostError
-from harness.bed import network
 from harness.bed.local import LocalTestbed
-from stackcost.host.namespace import execute, processes_inside
 from servers.astf_peer import AstfPeer
+from stackcost.contracts.errors import StackcostError
+from stackcost.host.kernel_client import kernel_client
+from stackcost.host.namespace import execute, processes_inside
 from tests.servers.conftest import started
 
 pytestmark = pytest.mark.bed
@@ -44,7 +44,7 @@ def test_the_kernels_stack_fetches_it_whole_and_is_counted(
     before = peer.requests_served()
     assert before == 0
     fill = "X-Fill: " + "x" * 100  # the profile's server waits for 100 bytes
-    with network.kernel_client():
+    with kernel_client():
         for _ in range(5):
             form = "%{size_header} %{size_download}"
             command = ["curl", "-sS", "-H", fill, "-o", "/dev/null", "-w", form, "http://48.0.0.1"]

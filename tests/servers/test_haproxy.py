@@ -6,15 +6,15 @@ from pathlib import Path
 import psutil
 import pytest
 
-from stackcost.contracts.errors import StackcostError
+from harness.bed.local import LocalTestbed
 from harness.experiment.load_file import load_experiment
 from harness.experiment.matrix import variants
 from harness.session.task import task_of
-from harness.bed.local import LocalTestbed
-from stackcost.host.namespace import processes_inside
-from stackcost.contracts.server import Task
 from servers.haproxy import HAProxyFarm
 from servers.probe import ask
+from stackcost.contracts.errors import StackcostError
+from stackcost.contracts.server import Task
+from stackcost.host.namespace import processes_inside
 from tests.servers.conftest import started
 
 EXPERIMENT = Path(__file__).resolve().parents[2] / "experiments" / "haproxy_cookbook.yaml"

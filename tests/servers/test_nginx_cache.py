@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
+from harness.bed.local import LocalTestbed
 from harness.experiment.load_file import load_experiment
 from harness.experiment.matrix import variants
 from harness.session.task import task_of
-from harness.bed.local import LocalTestbed
-from stackcost.host.namespace import processes_inside
-from harness.tuning import tier_of
+from harness.tuning import tier_lacks, tier_of
 from servers.nginx_cache import NginxCache, server
 from servers.probe import ask
+from stackcost.host.namespace import processes_inside
 from tests.servers.conftest import started
 
 EXPERIMENT = Path(__file__).resolve().parents[2] / "experiments" / "cdn_cache.yaml"
@@ -63,4 +63,4 @@ def test_hardware_queues_are_a_row_that_says_what_is_missing(
     assert "/dev/dlb* (there is none)" in told and "nginx -V does not say so" in told
     monkeypatch.setattr("harness.tuning.tier.glob.glob", lambda pattern: ["/dev/dlb0"])
     monkeypatch.setattr("harness.tuning.tier._nginx_says", lambda: "--with-dlb")
-    assert tier_of("aio-dlb").lacks(1) == ""
+    assert tier_lacks(tier_of("aio-dlb"), 1) == ""

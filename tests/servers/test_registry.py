@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 
 from duts.base import Dut
-from stackcost.contracts.errors import StackcostError
 from harness.campaign.identity import profile_hashes
 from harness.experiment.load_file import load_experiment
 from harness.experiment.matrix import variants
-from stackcost.contracts.server import Server
-from servers.probe import fit_body
 from harness.systems.registry import DEVICES, SHIPPED, server_class
+from servers.probe import fit_body
+from stackcost.contracts.errors import StackcostError
+from stackcost.contracts.server import Server
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "haproxy.yaml"
 WHOLE = """

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from stackcost.stacks.base import Place
-from stackcost.stacks.onload import Installation, Onload, profile_of
 from harness.bed import lock
+from stackcost.contracts.place import Place
 from stackcost.host import namespace
 from stackcost.host import state as testbed_state
+from stackcost.stacks.onload import Installation, Onload, profile_of
 
 STANDIN = Path(__file__).parent / "standin.py"
 PLAYED = (

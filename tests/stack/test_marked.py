@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from stackcost.contracts.errors import StackcostError
 from harness.campaign.attempts import check_carrier, storing
-from stackcost.contracts.model import Trial
+from stackcost.contracts.errors import StackcostError
+from stackcost.contracts.trial import Trial
 from stackcost.stacks.onload.installation import Installation
 from stackcost.store import RunFolder
 from tests.analysis.trials import load_trial

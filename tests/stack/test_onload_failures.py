@@ -4,9 +4,9 @@ import re
 
 import pytest
 
+from harness.bed import leftovers
 from stackcost.contracts.errors import StackcostError
 from stackcost.stacks.onload import interface
-from harness.bed import leftovers
 from tests.stack.conftest import Machine
 
 WORKING = {"rx_evs": 9, "tx_evs": 9, "ul_accepts": 3}

@@ -13,10 +13,11 @@ from pathlib import Path
 import pytest
 from pydantic import BaseModel
 
-from stackcost.contracts.errors import StackcostError
-from stackcost.contracts.model import Kind, Metric, Trial, Window
-from stackcost.store import Manifest, RunFolder
 from harness.cli.schema import FOLDER, schemas
+from stackcost.contracts.errors import StackcostError
+from stackcost.contracts.sample import Kind, Metric
+from stackcost.contracts.trial import Trial, Window
+from stackcost.store import Manifest, RunFolder
 
 LEVEL = Metric("process.rss", "B", Kind.GAUGE, "/proc/PID/statm")
 

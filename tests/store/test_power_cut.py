@@ -6,13 +6,13 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from stackcost.host import files
 from harness.cli.application import app
 from harness.cli.entry import COMMANDS
-from stackcost.contracts.errors import StackcostError
 from harness.comparison.plan import plan
 from harness.experiment.schema import Experiment
-from stackcost.contracts.model import Trial
+from stackcost.contracts.errors import StackcostError
+from stackcost.contracts.trial import Trial
+from stackcost.host import files
 from stackcost.report.answer import computed, summarise_again
 from stackcost.report.notebook import render
 from stackcost.store import Manifest, RunFolder

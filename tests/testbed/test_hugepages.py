@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from stackcost.host import host_sysctl
 from harness.bed import hugepages
-from stackcost.host import state as testbed_state
 from harness.bed.leftovers import undo_settings
+from stackcost.host import host_sysctl
+from stackcost.host import state as testbed_state
 
 TAKE_PAGES = """
 import mmap, sys

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from stackcost.contracts.errors import StackcostError
 from harness.bed import hugepages, network
 from harness.bed.idle import DEVICE
 from harness.bed.leftovers import undo_all
 from harness.bed.local import LocalTestbed
+from stackcost.contracts.errors import StackcostError
 from stackcost.host.namespace import execute, processes_inside
 
 HOLD = """

@@ -6,9 +6,9 @@ import sys
 
 import pytest
 
-from stackcost.collect.cpu_account import CpuAccount
-from harness.bed import network
 from harness.bed.local import LocalTestbed
+from stackcost.collect.cpu_account import CpuAccount
+from stackcost.host.kernel_client import kernel_client
 from stackcost.host.namespace import execute
 from stackcost.host.steering import ReceiveWork, cpu_mask, steer_receive
 
@@ -62,7 +62,7 @@ def share_of_server_core(bed: LocalTestbed) -> float:
 
 @pytest.mark.bed
 def test_the_servers_receive_work_runs_on_the_servers_core() -> None:
-    with LocalTestbed(wanted_hugepages=0) as bed, network.kernel_client():
+    with LocalTestbed(wanted_hugepages=0) as bed, kernel_client():
         assert share_of_server_core(bed) > 0.95
         # And it is the steering that does it: without, all of it runs where it was sent.
         path = f"/sys/class/net/{bed.server_interface}/queues/rx-0/rps_cpus"

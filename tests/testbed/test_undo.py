@@ -9,13 +9,13 @@ import pytest
 from typer.testing import CliRunner
 
 import harness.cli.clean  # noqa: F401, registers the command
+from harness.bed import hugepages, leftovers, lock, network
+from harness.bed.leftovers import undo_all
+from harness.bed.local import LocalTestbed
 from harness.cli.application import app
 from stackcost.contracts.errors import StackcostError
 from stackcost.host import bulky, host_sysctl
-from harness.bed import hugepages, leftovers, lock, network
 from stackcost.host import state as testbed_state
-from harness.bed.leftovers import undo_all
-from harness.bed.local import LocalTestbed
 
 READ_ONLY = "kernel.ngroups_max"  # of mode 0444: the kernel refuses it to root as well
 

@@ -5,11 +5,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from stackcost.collect.slab import Slab
 from harness.session.kernel_states import half_open, time_wait, tracked
 from harness.session.session import Session
-from stackcost.host.namespace import execute
 from harness.truth.bed import known_cost_session, truth_experiment
+from stackcost.collect.slab import Slab
+from stackcost.host.namespace import execute
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="the test bed needs root")
 

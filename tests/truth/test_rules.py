@@ -2,8 +2,8 @@
 
 import pytest
 
-from stackcost.contracts.model import Window
 from harness.truth.rules import Send, Sends
+from stackcost.contracts.trial import Window
 
 WINDOW = Window(10.0, 20.0)
 

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
+from harness.bed.local import LocalTestbed
+from harness.tuning import Tuning, tier_lacks, tier_names, tier_of
+from harness.tuning.tune import ALLOWED, CONGESTION_CONTROL
 from stackcost.contracts.errors import StackcostError
 from stackcost.host import host_sysctl
-from harness.bed.local import LocalTestbed
 from stackcost.host.namespace import execute
 from stackcost.host.steering import ReceiveWork, steer_receive
-from harness.tuning import Tuning, tier_names, tier_of
-from harness.tuning.tune import ALLOWED, CONGESTION_CONTROL
 
 BUSY_POLL = "net.core.busy_poll"
 LEAVE_IT_SET = """
@@ -116,5 +116,5 @@ def test_a_tier_may_be_a_file_of_ones_own(tmp_path: Path) -> None:
 
 def test_pinning_apart_needs_a_core_for_each() -> None:
     tier = tier_of("pinned-apart")
-    assert "needs 2 cores" in tier.lacks(1) and not tier.lacks(2)
+    assert "needs 2 cores" in tier_lacks(tier, 1) and not tier_lacks(tier, 2)
     assert tier.receive.share((2, 3, 4, 5)) == ((2, 3), (4, 5))

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from stackcost.collect.cpu_account import CpuAccount, Detail
-from stackcost.contracts.model import Sample
+from stackcost.contracts.sample import Sample
 
 
 @dataclass(slots=True)

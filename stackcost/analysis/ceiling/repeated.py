@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from statistics import median
 
-from stackcost.analysis.spread import spread
 from stackcost.analysis.ceiling.summary import Ceiling, Rate, Repeated
+from stackcost.analysis.spread import spread
 
 WANTED = 0.03  # highest less lowest of several searches, as a share of their median
 Search = tuple[Ceiling, Rate]

@@ -9,9 +9,9 @@ from itertools import groupby
 from math import isclose
 from typing import Any, NamedTuple
 
-from stackcost.contracts.model import Trial
 from stackcost.analysis.ceiling.controller import HOPELESS, Counted, Outcome, OutOfTrials, search
 from stackcost.analysis.ceiling.settings import Of, Settings
+from stackcost.contracts.trial import Trial
 
 
 class Key(NamedTuple):

@@ -3,18 +3,34 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from stackcost.analysis.checks import main_phase
-from stackcost.analysis.core_time import engine_busy_share
-from stackcost.analysis.head import State
-from stackcost.analysis.readings import Readings
-from stackcost.contracts.model import Trial
 from stackcost.analysis.ceiling.controller import Outcome
 from stackcost.analysis.ceiling.gave_way import GaveWay, what_gave_way
 from stackcost.analysis.ceiling.repeated import repeatability
 from stackcost.analysis.ceiling.sentences import ceiling_sentence, twin_sentence
 from stackcost.analysis.ceiling.settings import UNITS, Of, Settings
-from stackcost.analysis.ceiling.stored import Key, attempts_of, by_search, counted, decisive, is_twin, record_of, search_again
-from stackcost.analysis.ceiling.summary import Ceiling, CeilingSummary, Rate, TraceRow, Twin, TwinTrial
+from stackcost.analysis.ceiling.stored import (
+    Key,
+    attempts_of,
+    by_search,
+    counted,
+    decisive,
+    is_twin,
+    record_of,
+    search_again,
+)
+from stackcost.analysis.ceiling.summary import (
+    Ceiling,
+    CeilingSummary,
+    Rate,
+    TraceRow,
+    Twin,
+    TwinTrial,
+)
+from stackcost.analysis.checks import main_phase
+from stackcost.analysis.core_time import engine_busy_share
+from stackcost.analysis.head import State
+from stackcost.analysis.readings import Readings
+from stackcost.contracts.trial import Trial
 
 DEFINITIONS = {
     "NDR": "no drop rate: the highest load of which trials lost nothing",

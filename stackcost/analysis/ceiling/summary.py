@@ -7,10 +7,10 @@ from typing import Literal
 
 from pydantic import Field
 
-from stackcost.analysis.head import Head, Part
-from stackcost.analysis.spread import Spread
 from stackcost.analysis.ceiling.gave_way import GaveWay
 from stackcost.analysis.ceiling.settings import Of, Settings
+from stackcost.analysis.head import Head, Part
+from stackcost.analysis.spread import Spread
 
 FORMAT = "stackcost-ceiling/1"
 

@@ -6,7 +6,8 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
-from stackcost.contracts.model import Sample, Trial
+from stackcost.contracts.sample import Sample
+from stackcost.contracts.trial import Trial
 
 WHOLE = 0.99  # of a group's flows or datagrams
 TABLE_FULL = 0.99

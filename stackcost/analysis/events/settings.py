@@ -1,6 +1,5 @@
 """What the events of a device's standard set are made of."""
 
-from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -8,9 +7,6 @@ from pydantic import BaseModel, ConfigDict, Field
 FORMAT = "stackcost-events/2"  # of stored trials and of what is computed from them
 LAST_FLOWS_S = 12.0  # of mixed traffic: idle sessions stay for a while
 THROUGH = 0.95  # of the new connections of a second, from which on the device has recovered
-PROFILES = Path(__file__).resolve().parents[2] / "trex_profiles"
-PROFILE = PROFILES / "state_exhaustion.py"
-MIX_PROFILE = PROFILES / "enterprise_mix.py"
 Event = Literal["mix", "exhaustion", "half_open", "cut", "killed"]
 EXHAUSTING: tuple[Event, ...] = ("exhaustion", "half_open")
 

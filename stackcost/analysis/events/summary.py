@@ -6,12 +6,19 @@ from typing import Any
 from pydantic import Field
 
 from stackcost.analysis import device
-from stackcost.analysis.head import Head, Part, State
-from stackcost.analysis.readings import Readings
 from stackcost.analysis.events.mix import MixResult, mix_result
 from stackcost.analysis.events.settings import EXHAUSTING, FORMAT, Event, EventSettings
-from stackcost.analysis.events.timeline import Series, completion_ms, core_share, group_counter, level, rate
-from stackcost.contracts.model import Trial
+from stackcost.analysis.events.timeline import (
+    Series,
+    completion_ms,
+    core_share,
+    group_counter,
+    level,
+    rate,
+)
+from stackcost.analysis.head import Head, Part, State
+from stackcost.analysis.readings import Readings
+from stackcost.contracts.trial import Trial
 
 FULL = 0.99  # of the table
 BROKEN = {"cut": "its link to the servers was cut", "killed": "it was removed with all its links"}

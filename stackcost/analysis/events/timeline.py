@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from itertools import pairwise
 
-from stackcost.contracts.model import Sample, Trial
+from stackcost.contracts.sample import Sample
+from stackcost.contracts.trial import Trial
 
 Series = list[tuple[float, float]]
 

@@ -1,7 +1,14 @@
 """Tests of HTTP clients, in the shape of the publications' tables."""
 
 from stackcost.report.http.figures import Series, is_scaled, reached, series
-from stackcost.report.http.tables import clients_table, not_measured_table, result_tables, shared_remark, tests_table, times_remark
+from stackcost.report.http.tables import (
+    clients_table,
+    not_measured_table,
+    result_tables,
+    shared_remark,
+    tests_table,
+    times_remark,
+)
 from stackcost.report.http.tls import KINDS, Tls, tls_pairs, tls_table
 
 __all__ = [

@@ -8,7 +8,17 @@ from matplotlib.ticker import MaxNLocator
 from stackcost.analysis.spread import Spread
 from stackcost.analysis.summary import ServerResult
 from stackcost.contracts.system_names import workers_of
-from stackcost.report.plots.drawing import KIND_COLOURS, key, labels, line, looks, lying, panels, stack, whiskers
+from stackcost.report.plots.drawing import (
+    KIND_COLOURS,
+    key,
+    labels,
+    line,
+    looks,
+    lying,
+    panels,
+    stack,
+    whiskers,
+)
 from stackcost.report.words import INTERVAL
 
 PER_CONNECTION = "us of CPU per connection"

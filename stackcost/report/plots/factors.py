@@ -6,7 +6,13 @@ from matplotlib.figure import Figure
 
 from stackcost.analysis.published import Recomputed
 from stackcost.analysis.summary import Factor
-from stackcost.report.plots.drawing import OTHER_COLOUR, SERVER_COLOURS, bounds, lying, plain_numbers
+from stackcost.report.plots.drawing import (
+    OTHER_COLOUR,
+    SERVER_COLOURS,
+    bounds,
+    lying,
+    plain_numbers,
+)
 from stackcost.report.words import INTERVAL, pair
 
 

@@ -6,7 +6,17 @@ from matplotlib.figure import Figure
 
 from stackcost.analysis.spread import Spread
 from stackcost.report.http import KINDS, Series, Tls, is_scaled
-from stackcost.report.plots.drawing import key, labels, line, looks, lying, panels, plain_numbers, stack, whiskers
+from stackcost.report.plots.drawing import (
+    key,
+    labels,
+    line,
+    looks,
+    lying,
+    panels,
+    plain_numbers,
+    stack,
+    whiskers,
+)
 from stackcost.report.words import INTERVAL
 
 

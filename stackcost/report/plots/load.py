@@ -4,10 +4,18 @@ from collections.abc import Sequence
 
 from matplotlib.figure import Figure
 
+from stackcost.analysis.ceiling.summary import Ceiling
 from stackcost.analysis.summary import ServerResult
 from stackcost.report.plots.cpu import OFFERED
-from stackcost.report.plots.drawing import SERVER_COLOURS, key, labels, line, looks, panels, plain_numbers
-from stackcost.analysis.ceiling.summary import Ceiling
+from stackcost.report.plots.drawing import (
+    SERVER_COLOURS,
+    key,
+    labels,
+    line,
+    looks,
+    panels,
+    plain_numbers,
+)
 
 
 def completed_against_offered(servers: Sequence[ServerResult]) -> Figure | None:

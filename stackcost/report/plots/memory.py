@@ -7,7 +7,18 @@ from matplotlib.figure import Figure
 from stackcost.analysis.checks import ESTABLISHED
 from stackcost.analysis.spread import Spread
 from stackcost.analysis.summary import Memory, ServerResult
-from stackcost.report.plots.drawing import SERVER_COLOURS, bounds, key, labels, line, looks, lying, panels, stack, whiskers
+from stackcost.report.plots.drawing import (
+    SERVER_COLOURS,
+    bounds,
+    key,
+    labels,
+    line,
+    looks,
+    lying,
+    panels,
+    stack,
+    whiskers,
+)
 from stackcost.report.words import INTERVAL
 
 PER_FLOW = "bytes per open flow"

@@ -4,7 +4,13 @@ from stackcost.report.tables.factors import cost_table, factor_table
 from stackcost.report.tables.load import breakdown_table, latency_table, load_table
 from stackcost.report.tables.memory import cache_table, line_rate_table, memory_table
 from stackcost.report.tables.text_table import TextTable
-from stackcost.report.tables.trust import check_table, definition_table, machine_table, trial_table, tuning_table
+from stackcost.report.tables.trust import (
+    check_table,
+    definition_table,
+    machine_table,
+    trial_table,
+    tuning_table,
+)
 
 __all__ = [
     "TextTable",

@@ -9,11 +9,11 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from stackcost.collect.bpf import compile_program
 from stackcost.contracts.errors import StackcostError
-from stackcost.stacks.onload.installation import Installation
+from stackcost.host.compiler import compile_bpf
 from stackcost.host.namespace import execute, find_program
 from stackcost.host.state import StateFile
+from stackcost.stacks.onload.installation import Installation
 
 OWN_DRIVERS = ("sfc", "sfc_ef100")
 NATIVE_XDP = Path(__file__).parent / "native_xdp.bpf.c"
@@ -99,7 +99,7 @@ def registered() -> list[list[str]]:
 def _check_native_xdp(namespace: str, interface: str) -> None:
     """By attaching a program that passes everything, in the driver's mode, and detaching it."""
     device = ["ip", "link", "set", "dev", interface, "xdpdrv"]
-    program = compile_program(NATIVE_XDP)
+    program = compile_bpf(NATIVE_XDP)
     try:
         with tempfile.NamedTemporaryFile(prefix="stackcost-", suffix=".o") as image:
             image.write(program)

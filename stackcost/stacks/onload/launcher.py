@@ -9,14 +9,21 @@ from pathlib import Path
 from typing import Any
 
 from stackcost.contracts.errors import StackcostError
-from stackcost.stacks.base import KERNEL, LOOKS, Place, Stack, When
+from stackcost.contracts.place import Place
+from stackcost.contracts.stack import KERNEL, LOOKS, Stack, When
+from stackcost.host.namespace import find_program, run
 from stackcost.stacks.onload.failures import find_failure
 from stackcost.stacks.onload.installation import Installation
-from stackcost.stacks.onload.interface import end_orphans, is_af_xdp, load_modules, register, release
+from stackcost.stacks.onload.interface import (
+    end_orphans,
+    is_af_xdp,
+    load_modules,
+    register,
+    release,
+)
 from stackcost.stacks.onload.observe import Seen, kernel_log, look
 from stackcost.stacks.onload.profile import Profile, settle
 from stackcost.stacks.onload.proof import objections
-from stackcost.host.namespace import find_program, run
 
 PREFIX = "onload-"
 PROFILE_FILE = "onload.opf"

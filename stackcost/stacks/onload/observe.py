@@ -11,8 +11,8 @@ from ipaddress import IPv4Address
 from pathlib import Path
 
 from stackcost.contracts.errors import StackcostError
-from stackcost.stacks.onload.installation import Installation
 from stackcost.host.namespace import execute, find_program
+from stackcost.stacks.onload.installation import Installation
 
 # Onload's, of its stacks together; and the kernel's, of the program's namespace.
 ONLOAD_COUNTERS = (

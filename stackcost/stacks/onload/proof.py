@@ -1,6 +1,6 @@
 """Whether Onload carried a program's connections: decided from looks before, during and after."""
 
-from stackcost.stacks.base import When
+from stackcost.contracts.stack import When
 from stackcost.stacks.onload.observe import Seen
 
 MUST_MOVE = ("rx_evs", "tx_evs")

@@ -8,14 +8,15 @@ from pathlib import Path
 import pytest
 from hdrh.histogram import HdrHistogram
 
-from stackcost.contracts.errors import StackcostError
-from harness.load import Addresses, Ask, Clients, program
-from harness.load.clients import summed
 from harness.bed.client_addresses import FIRST_USER, addresses_of, client_addresses
 from harness.bed.local import LocalTestbed
-from stackcost.host.namespace import execute
-from harness.bed.network import SERVER_NAMESPACE, SERVICE_ADDRESS
+from harness.bed.network import SERVER_NAMESPACE
+from harness.load import Addresses, Ask, Clients, program
+from harness.load.clients import summed
 from servers.nginx_kernel import NginxKernel
+from stackcost.contracts.addresses import SERVICE_ADDRESS
+from stackcost.contracts.errors import StackcostError
+from stackcost.host.namespace import execute
 
 FILES = {"/0.bin": 0, "/1000.bin": 1000, "/30000.bin": 30_000}
 OWN = addresses_of("16.0.0.1-16.0.0.3", 2)

@@ -1,34 +1,16 @@
-"""What the harness asks of a stack, and the kernel's, which asks for nothing."""
+"""What carries the TCP connections of a program: the kernel, or what takes its place."""
 
 import subprocess
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Literal, get_args
 
 from stackcost.contracts.errors import StackcostError
-from stackcost.host.namespace import run
+from stackcost.contracts.place import Place
 
 KERNEL = "kernel"
 When = Literal["before", "during", "after"]  # the load
 LOOKS: tuple[When, ...] = get_args(When)
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where a program runs: namespace, the interface it uses there, its cores, its folder.
-
-    `listens`: address and port that a server listens on; None for clients. `workers`: a server's
-    processes or threads, or the number of client processes.
-    """
-
-    namespace: str
-    interface: str
-    cpus: tuple[int, ...]
-    folder: Path
-    listens: tuple[str, int] | None = None
-    workers: int = 1
 
 
 class Stack(ABC):
@@ -78,36 +60,3 @@ class Stack(ABC):
     @abstractmethod
     def describe(self) -> dict[str, Any]:
         """What it is and how it was set, for the manifest."""
-
-
-class Kernel(Stack):
-    """The kernel's own: programs are started as they are."""
-
-    name = KERNEL
-
-    def prepare(self) -> None:
-        """It is there."""
-
-    def run(
-        self, command: Sequence[str], cpus: Sequence[int] = (), **options: Any
-    ) -> subprocess.Popen[Any]:
-        """As it is."""
-        return run(self.place.namespace, command, cpus or self.place.cpus, **options)
-
-    def prove(self, when: When, processes: Mapping[str, int]) -> None:
-        """Nothing else could carry them."""
-
-    def proof(self, idle: bool = False) -> dict[str, Any]:
-        """The kernel's, as wanted."""
-        return {"wanted": KERNEL, "carried": KERNEL}
-
-    def explain(self, error: StackcostError) -> StackcostError:
-        """The program knows best."""
-        return error
-
-    def release(self) -> None:
-        """Nothing was made ready."""
-
-    def describe(self) -> dict[str, Any]:
-        """Its name; the machine's description has the kernel's version."""
-        return {"name": KERNEL}

@@ -1,0 +1,54 @@
+"""Where a server is reached and where it may run, as the test bed tells it."""
+
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from stackcost.contracts.place import Place
+from stackcost.contracts.stack import Stack
+
+
+@dataclass(frozen=True, slots=True)
+class Host:
+    """Where programs may run that a server depends on itself: beside the load, on its cores.
+
+    `address`, `prefix`: of `interface` there, in one network with the server's own end.
+    """
+
+    namespace: str
+    interface: str
+    address: str
+    prefix: int
+    cpus: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """Where a server is reached and where it may run.
+
+    `namespace`: name of the network namespace it runs in. `interface`: its veth end there.
+    `address`, `port`: what clients connect to. `cpus`: cores it may use.
+    `folder`: a folder for its configuration, logs and pid file, inside the run folder.
+    `stack`: what its programs are started by, see `run`.
+    `upstream`: for a server that has others behind it, as a proxy; None where there is no place.
+    """
+
+    namespace: str
+    interface: str
+    address: str
+    port: int
+    cpus: tuple[int, ...]
+    folder: Path
+    stack: Stack
+    upstream: Host | None = None
+
+    def place(self, workers: int = 1) -> Place:
+        """The same for a stack; `workers`: processes or threads of the program."""
+        listens = self.address, self.port
+        return Place(self.namespace, self.interface, self.cpus, self.folder, listens, workers)
+
+    def run(self, command: Sequence[str], **options: Any) -> subprocess.Popen[Any]:
+        """Start a program here on its stack; `options` go to subprocess.Popen."""
+        return self.stack.run(command, **options)

@@ -1,0 +1,15 @@
+"""How the times of connections are kept: histograms of microseconds, and what is read of them."""
+
+from hdrh.histogram import HdrHistogram
+
+KINDS = ("connect", "first_byte", "completion")
+PERCENTILES = {"p50": 50.0, "p90": 90.0, "p99": 99.0, "p99.9": 99.9, "max": 100.0}
+HIGHEST_US = 2**32 - 1
+SIGNIFICANT_FIGURES = 2  # the engine's; a value is known to 0.8 %
+
+
+def percentile_us(histogram: HdrHistogram, percentile: float) -> float | None:
+    """Microseconds that this share of the connections took at most; None when there were none."""
+    if not histogram.get_total_count():
+        return None
+    return float(histogram.get_value_at_percentile(percentile))

@@ -1,0 +1,20 @@
+"""Where a program runs, and what it is started by there."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a program runs: namespace, the interface it uses there, its cores, its folder.
+
+    `listens`: address and port that a server listens on; None for clients. `workers`: a server's
+    processes or threads, or the number of client processes.
+    """
+
+    namespace: str
+    interface: str
+    cpus: tuple[int, ...]
+    folder: Path
+    listens: tuple[str, int] | None = None
+    workers: int = 1

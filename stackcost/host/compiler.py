@@ -1,0 +1,39 @@
+"""Makes programs of C sources: for this machine, and for BPF in its kernel."""
+
+import subprocess
+import sysconfig
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from stackcost.contracts.errors import StackcostError
+from stackcost.host.namespace import find_program
+from stackcost.host.patience import patient
+
+COMPILE_PATIENCE_S = 60
+
+
+def compile_program(source: Path, program: Path) -> None:
+    """Make a program of one C file; subprocess.CalledProcessError when the compiler refuses it."""
+    command = [find_program("cc"), "-O2", "-o", str(program), str(source)]
+    subprocess.run(command, check=True, timeout=patient(COMPILE_PATIENCE_S))
+
+
+def compile_bpf(source: Path, defines: Sequence[str] = ()) -> bytes:
+    """The object file of a .bpf.c file; StackcostError when clang is missing or refuses it."""
+    headers = f"/usr/include/{sysconfig.get_config_var('MULTIARCH')}"
+    flags = ["-O2", "-g", "-target", "bpf", "-mcpu=v3", f"-I{headers}"]
+    flags += [f"-D{name}" for name in defines]
+    with tempfile.TemporaryDirectory(prefix="stackcost-") as folder:
+        image = Path(folder) / "image.o"
+        command = ["clang", *flags, "-c", str(source), "-o", str(image)]
+        try:
+            subprocess.run(command, check=True, capture_output=True, text=True)
+        except FileNotFoundError as error:
+            raise StackcostError("clang is missing, it compiles BPF", "script/bootstrap") from error
+        except subprocess.CalledProcessError as error:
+            first = error.stderr.strip().splitlines()[0]
+            raise StackcostError(
+                f"clang does not compile {source.name}: {first}", "script/bootstrap"
+            ) from error
+        return image.read_bytes()

@@ -1,0 +1,42 @@
+"""The stack that every host has: its kernel's, by which programs are started as they are."""
+
+import subprocess
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from stackcost.contracts.errors import StackcostError
+from stackcost.contracts.stack import KERNEL, Stack, When
+from stackcost.host.namespace import run
+
+
+class Kernel(Stack):
+    """The kernel's own: programs are started as they are."""
+
+    name = KERNEL
+
+    def prepare(self) -> None:
+        """It is there."""
+
+    def run(
+        self, command: Sequence[str], cpus: Sequence[int] = (), **options: Any
+    ) -> subprocess.Popen[Any]:
+        """As it is."""
+        return run(self.place.namespace, command, cpus or self.place.cpus, **options)
+
+    def prove(self, when: When, processes: Mapping[str, int]) -> None:
+        """Nothing else could carry them."""
+
+    def proof(self, idle: bool = False) -> dict[str, Any]:
+        """The kernel's, as wanted."""
+        return {"wanted": KERNEL, "carried": KERNEL}
+
+    def explain(self, error: StackcostError) -> StackcostError:
+        """The program knows best."""
+        return error
+
+    def release(self) -> None:
+        """Nothing was made ready."""
+
+    def describe(self) -> dict[str, Any]:
+        """Its name; the machine's description has the kernel's version."""
+        return {"name": KERNEL}

@@ -1,0 +1,9 @@
+"""What one end of a link says of itself."""
+
+from stackcost.contracts.wiring import End
+from stackcost.host.namespace import execute
+
+
+def hardware_address(end: End) -> str:
+    """MAC address of one end."""
+    return execute(end.namespace, ["cat", f"/sys/class/net/{end.interface}/address"]).strip()
