@@ -8,6 +8,6 @@ from harness.cli.application import app
 @app.command()
 def doctor() -> None:
     """Say what this machine can and cannot do, and how to mend it."""
-    from harness import doctor as look
+    from harness.doctor import main
 
-    raise typer.Exit(look.main())
+    raise typer.Exit(main())
