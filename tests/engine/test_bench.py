@@ -10,7 +10,7 @@ import pytest
 
 from harness.bed.hugepages import PAGES
 from harness.bed.lock import RunLock
-from tests.load.conftest import REPOSITORY
+from tests.trex.conftest import REPOSITORY
 
 PATIENCE_S = 120.0  # another test's run
 pytestmark = pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="a CPU for each side")

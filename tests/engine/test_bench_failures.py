@@ -7,7 +7,7 @@ from types import ModuleType
 
 import pytest
 
-from tests.load.conftest import REPOSITORY
+from tests.trex.conftest import REPOSITORY
 
 NO_FAILURE = {
     "tcps_connattempt": 2000,

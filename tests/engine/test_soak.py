@@ -5,7 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.load.conftest import REPOSITORY
+from tests.trex.conftest import REPOSITORY
 
 
 def test_nothing_is_left_over(tmp_path: Path) -> None:

@@ -2,8 +2,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.load.conftest import engine as engine  # the fixture, for these tests too
 from tests.rpc.scenarios import Scenarios
+from tests.trex.conftest import engine as engine  # the fixture, for these tests too
 
 
 @pytest.fixture(scope="module")

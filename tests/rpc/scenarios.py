@@ -11,7 +11,7 @@ from typing import Self
 
 from stackcost.host.namespace import end_group
 from stackcost.trex.generator import Generator
-from tests.load.conftest import REPOSITORY
+from tests.trex.conftest import REPOSITORY
 
 PATIENCE_S = 90
 

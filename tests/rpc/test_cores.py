@@ -9,8 +9,8 @@ import pytest
 from stackcost.contracts.wiring import Port
 from stackcost.trex.generator import Generator
 from stackcost.trex.trex_config import TrexConfig
-from tests.load.conftest import free_ports
 from tests.rpc.scenarios import Scenarios
+from tests.trex.conftest import free_ports
 
 SCENARIOS = "core_scenarios"
 

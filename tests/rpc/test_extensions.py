@@ -9,7 +9,7 @@ from hdrh.histogram import HdrHistogram
 from stackcost.contracts.errors import StackcostError
 from stackcost.trex.client import TrexClient
 from stackcost.trex.generator import Generator
-from tests.load.conftest import PROFILES, client_of
+from tests.trex.conftest import PROFILES, client_of
 
 PATIENCE_S = 30.0
 

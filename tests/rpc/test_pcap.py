@@ -10,7 +10,7 @@ from scapy.all import IP, TCP, PcapReader
 from stackcost.contracts.errors import StackcostError
 from stackcost.trex.client import TrexClient
 from stackcost.trex.generator import Generator
-from tests.load.conftest import PROFILES, client_of, wire_config
+from tests.trex.conftest import PROFILES, client_of, wire_config
 
 RESPONSE_BYTES = 20_000
 PATIENCE_S = 30.0

@@ -7,7 +7,7 @@ import pytest
 from harness.bed import leftovers
 from stackcost.contracts.errors import StackcostError
 from stackcost.stacks.onload import interface
-from tests.stack.conftest import Machine
+from tests.stacks.conftest import Machine
 
 WORKING = {"rx_evs": 9, "tx_evs": 9, "ul_accepts": 3}
 

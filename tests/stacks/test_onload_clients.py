@@ -3,7 +3,7 @@
 import pytest
 
 from stackcost.contracts.errors import StackcostError
-from tests.stack.conftest import Machine
+from tests.stacks.conftest import Machine
 
 
 @pytest.mark.parametrize(("kernel_connections", "carried"), [(0, "onload-wrk"), (3, "kernel")])

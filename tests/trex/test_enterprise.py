@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from stackcost.trex.client import TrexClient
-from tests.load.conftest import PROFILES, REPOSITORY
+from tests.trex.conftest import PROFILES, REPOSITORY
 
 PORTS = {53: "dns", 80: "web", 25: "mail", 443: "tls", 3306: "db", 16_384: "rtp", 5222: "idle"}
 

@@ -12,7 +12,7 @@ import pytest
 
 from stackcost.trex.client import TrexClient
 from stackcost.trex.generator import Generator
-from tests.load.conftest import PROFILES, REPOSITORY, client_of, pythons
+from tests.trex.conftest import PROFILES, REPOSITORY, client_of, pythons
 
 found = cache(pythons)
 

@@ -11,7 +11,7 @@ from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.wiring import Port
 from stackcost.trex.generator import Generator, engine_path
 from stackcost.trex.trex_config import TrexConfig
-from tests.load.conftest import PROFILES, alive, client_of, free_ports, wire_config
+from tests.trex.conftest import PROFILES, alive, client_of, free_ports, wire_config
 
 
 def recorded(folder: Path) -> dict[str, Any]:

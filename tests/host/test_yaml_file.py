@@ -9,7 +9,7 @@ from harness.tuning import tier_of
 from stackcost.contracts.errors import StackcostError
 from stackcost.host.yaml_file import DEEPEST, read_yaml
 
-COMPARE = (Path(__file__).parents[1] / "experiments" / "compare.yaml").read_text()
+COMPARE = (Path(__file__).parents[2] / "experiments" / "compare.yaml").read_text()
 NESTED = 20_000
 
 

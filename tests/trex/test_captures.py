@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 from stackcost.trex.client import TrexClient
-from tests.load.conftest import PROFILES, REPOSITORY
+from tests.trex.conftest import PROFILES, REPOSITORY
 
 CAPTURE = REPOSITORY / "pcaps" / "http_32k.pcap"
 

@@ -4,7 +4,7 @@ import subprocess
 from pathlib import Path
 
 from stackcost.trex.generator import Generator
-from tests.load.conftest import PROFILES, REPOSITORY
+from tests.trex.conftest import PROFILES, REPOSITORY
 
 
 def console(*arguments: str) -> str:

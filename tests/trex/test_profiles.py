@@ -10,7 +10,7 @@ import pytest
 
 from stackcost.contracts.errors import StackcostError
 from stackcost.trex.client import TrexClient
-from tests.load.conftest import PROFILES
+from tests.trex.conftest import PROFILES
 
 ALL = sorted(PROFILES.glob("*.py"))
 

@@ -11,7 +11,7 @@ from stackcost.contracts.errors import StackcostError
 from stackcost.trex import client as client_module
 from stackcost.trex.client import TrexClient
 from stackcost.trex.generator import Generator
-from tests.load.conftest import PROFILES, alive, client_of, free_ports
+from tests.trex.conftest import PROFILES, alive, client_of, free_ports
 
 
 def test_no_server_is_an_error() -> None:

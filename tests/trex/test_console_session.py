@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from stackcost.trex.generator import Generator
-from tests.load.conftest import PROFILES, REPOSITORY
+from tests.trex.conftest import PROFILES, REPOSITORY
 
 PROMPT = re.compile(r"trex(\([a-z-]+\))?>$")
 COLOURS = re.compile(r"\x1b\[[0-9;]*m")

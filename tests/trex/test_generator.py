@@ -14,7 +14,7 @@ from stackcost.contracts.errors import StackcostError
 from stackcost.trex import generator
 from stackcost.trex.generator import Generator, engine_path, trex_home
 from stackcost.trex.listening import listens
-from tests.load.conftest import REPOSITORY, alive, wire_config
+from tests.trex.conftest import REPOSITORY, alive, wire_config
 
 
 @pytest.fixture(autouse=True)
@@ -101,7 +101,7 @@ STARTER = """
 import sys, time
 from pathlib import Path
 from stackcost.trex.generator import Generator
-from tests.load.conftest import wire_config
+from tests.trex.conftest import wire_config
 started = Generator(wire_config(), Path(sys.argv[1]))
 started.start()
 print(started.process_id, flush=True)
