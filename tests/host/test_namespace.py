@@ -2,9 +2,9 @@
 
 import pytest
 
+from harness.bed.local import LocalTestbed
 from stackcost.contracts.errors import StackcostError
 from stackcost.host import namespace
-from harness.bed.local import LocalTestbed
 
 
 @pytest.mark.bed
