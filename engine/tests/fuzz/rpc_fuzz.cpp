@@ -38,7 +38,7 @@ class Fixture {
     if (bytes.empty()) return;
     const auto how = static_cast<uint8_t>(bytes.front());
     bytes.remove_prefix(1);
-    engine::stand_in().passing.push_back({how & 1u, (how & 2) != 0, {bytes.begin(), bytes.end()}});
+    engine::stand_in().pass({{how & 1u, (how & 2) != 0, {bytes.begin(), bytes.end()}}});
     pass_time();
   }
 
