@@ -28,10 +28,12 @@ class Concurrency(Section):
     fails, then narrowed down `steps` times; never more than `most`. Counts are of all clients.
     """
 
-    p99_below_ms: float = Field(gt=0)
-    first: int = Field(ge=1)
-    most: int = Field(ge=1)
-    steps: int = Field(default=2, ge=0, le=10)
+    p99_below_ms: float = Field(gt=0, description="limit of the 99th percentile")
+    first: int = Field(ge=1, description="connections of the first trial")
+    most: int = Field(ge=1, description="never more connections than this")
+    steps: int = Field(
+        default=2, ge=0, le=10, description="trials that narrow the result after the doubling"
+    )
     trial_s: Seconds = Field(description="sustain time of each trial of the search")
 
 
@@ -43,7 +45,7 @@ class HttpTest(Section):
     """
 
     name: str = Field(pattern=r"^[\w.-]+$", description="how it is called in results: tps, rps-1k")
-    measures: Measures
+    measures: Measures = Field(description="the figure that is the answer")
     body_bytes: Annotated[list[Length], BeforeValidator(_as_list)] = Field(
         min_length=1, description="length of the body; of several, each connection asks in turn"
     )
@@ -51,7 +53,9 @@ class HttpTest(Section):
     connection: Literal["new", "kept"] | None = Field(
         default=None, description="new for each request, or kept open; by what is measured"
     )
-    program: Program | None = None
+    program: Program | None = Field(
+        default=None, description="client of this test, in place of http.program"
+    )
     connections: int | None = Field(default=None, ge=1, description="of each client process")
     rates: list[Rate] = Field(
         default=[],
@@ -77,9 +81,9 @@ class HttpLoad(Section):
     concurrency: Concurrency | None = Field(
         default=None, description="in place of connections: found in each turn"
     )
-    warm_up_s: Seconds
-    sustain_s: Seconds
-    tests: list[HttpTest] = Field(min_length=1)
+    warm_up_s: Seconds = Field(description="time before the window that is measured")
+    sustain_s: Seconds = Field(description="length of the window that is measured")
+    tests: list[HttpTest] = Field(min_length=1, description="each is one trial in every round")
 
     @field_validator("tests")
     @classmethod

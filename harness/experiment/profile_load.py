@@ -19,11 +19,15 @@ class LoadPart(Section):
     which a short search finds before the first round.
     """
 
-    profile: Path
-    offered_cps: list[Rate] = Field(default=[])
-    offered_shares: list[Share] = Field(default=[])
-    warm_up_s: Seconds
-    sustain_s: Seconds
+    profile: Path = Field(description="ASTF profile of one connection")
+    offered_cps: list[Rate] = Field(default=[], description="rates in connections per second")
+    offered_shares: list[Share] = Field(
+        default=[], description="rates as shares of what the slowest system holds"
+    )
+    warm_up_s: Seconds = Field(
+        description="shortest warm-up; above the client's TIME_WAIT, which takes half a second"
+    )
+    sustain_s: Seconds = Field(description="length of the window that is measured")
     drain_s: Seconds = Field(description="longest wait for the last connections to end")
 
     @model_validator(mode="after")
@@ -42,9 +46,11 @@ class LoadPart(Section):
 class MemoryPart(Section):
     """Connections held open: memory is read at every count, and its slope is the cost of one."""
 
-    profile: Path
-    open_flows: list[Annotated[int, Field(ge=0)]]
-    open_cps: Rate
+    profile: Path = Field(description="ASTF profile that holds connections open")
+    open_flows: list[Annotated[int, Field(ge=0)]] = Field(
+        description="how many connections are held open; two counts or more, ascending"
+    )
+    open_cps: Rate = Field(description="how many connections are opened per second")
     settle_s: Seconds = Field(description="wait after the last flow opened, before reading")
     read_s: Seconds = Field(description="span over which levels are read; their median counts")
     states: Annotated[list[FlowState], Once] = Field(

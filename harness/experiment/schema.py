@@ -44,8 +44,8 @@ class Workload(Section):
         "window 10, no delay of small segments), or as the published test bed (window 2, Nagle)",
     )
     clients: str = Field(description="client addresses, first-last")
-    server: IPv4Address
-    port: int = Field(ge=1, le=65535)
+    server: IPv4Address = Field(description="address that the clients connect to")
+    port: int = Field(ge=1, le=65535, description="TCP port of the server")
 
     @field_validator("clients")
     @classmethod
@@ -69,8 +69,8 @@ class Cores(Section):
     `auto`: half of the machine each. `shared`: all of it for both, which only programs can do.
     """
 
-    load: list[Core] = Field(min_length=1)
-    server: list[Core] = Field(min_length=1)
+    load: list[Core] = Field(min_length=1, description="of the generator and the harness")
+    server: list[Core] = Field(min_length=1, description="of the system under test")
     shared: bool = Field(
         default=False, description="both sides may have cores in common: figures are of both"
     )
@@ -97,7 +97,9 @@ class Nginx(Section):
     """
 
     stack: StackName = Field(default=KERNEL, description="what carries its connections")
-    tuning: TierName = "stock"
+    tuning: TierName = Field(
+        default="stock", description="a tier of harness/tuning/tiers by name, or a file of yours"
+    )
     workers: Workers | None = Field(default=None, description="by default one for each core")
     worker_connections: int = Field(
         default=16_384, ge=64, description="room in each worker; nginx allocates it at start"
@@ -147,12 +149,14 @@ class Experiment(Section):
     `baseline` fits is divided by the one that `against` fits at the same response length.
     """
 
-    title: str
-    servers: Annotated[list[ServerName], Once] = Field(min_length=1)
-    matrix: Matrix = Matrix()
-    baseline: str
-    against: str
-    rounds: int = Field(ge=1, le=100)
+    title: str = Field(description="heading of the report")
+    servers: Annotated[list[ServerName], Once] = Field(
+        min_length=1, description="the systems to compare, in the order of their turns"
+    )
+    matrix: Matrix = Field(default=Matrix(), description="settings to vary")
+    baseline: str = Field(description="system whose cost is the factor's numerator")
+    against: str = Field(description="system whose cost is the factor's denominator")
+    rounds: int = Field(ge=1, le=100, description="how often each system takes its turn")
     patience: float = Field(
         default=1,
         ge=1,
@@ -160,13 +164,15 @@ class Experiment(Section):
         description="all limits within which a part has to start or answer, times this: for a "
         "slow host",
     )
-    cores: Cores
-    nginx: Nginx = Nginx()
-    dut: DutSettings = DutSettings()
-    workload: Workload
-    load: LoadPart = NO_LOAD
-    memory: MemoryPart = NO_MEMORY
-    http: HttpLoad | None = None
+    cores: Cores = Field(description="which CPUs each side gets")
+    nginx: Nginx = Field(default=Nginx(), description="settings of servers that are programs")
+    dut: DutSettings = Field(default=DutSettings(), description="settings of a device under test")
+    workload: Workload = Field(description="what one connection does")
+    load: LoadPart = Field(default=NO_LOAD, description="connections per second, for CPU costs")
+    memory: MemoryPart = Field(default=NO_MEMORY, description="open flows, for memory costs")
+    http: HttpLoad | None = Field(
+        default=None, description="load by wrk, ab or h2load, in place of load and memory"
+    )
     published: Path | None = Field(
         default=None, description="a file of published/: others' figures, to stand beside these"
     )

@@ -1,0 +1,40 @@
+"""How Sphinx makes the site of these pages; script/docs runs it.
+
+The pages are Markdown as on a code host. Nothing in the site is loaded from another host, and it
+can be opened from a folder: the search index is a script and no request.
+"""
+
+import sys
+from pathlib import Path
+
+from sphinx.application import Sphinx
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+import reference
+
+project = "stackcost"
+extensions = ["myst_parser"]
+myst_heading_anchors = 3  # a link to a heading is checked, and is written as on a code host
+myst_enable_extensions = ["colon_fence"]
+exclude_patterns = ["schema"]
+highlight_language = "none"  # most indented blocks are a terminal's text
+pygments_style = "friendly"
+
+html_theme = "furo"
+html_title = "stackcost"
+html_static_path = ["site.css"]
+html_css_files = ["site.css"]
+html_show_sphinx = False
+html_show_copyright = False
+html_copy_source = False
+
+
+def _generated(app: Sphinx, page: str, source: list[str]) -> None:
+    """The generated text of a page in place of the file that holds its place."""
+    source[0] = reference.pages().get(page, source[0])
+
+
+def setup(app: Sphinx) -> None:
+    """Called by Sphinx."""
+    app.connect("source-read", _generated)

@@ -1,0 +1,16 @@
+"""My server as a system under test; the suite calls it "mine", as this file is called."""
+
+import sys
+from pathlib import Path
+
+from servers.program import HttpProgram
+
+
+class MyServer(HttpProgram):
+    def command(self):
+        program = Path(__file__).with_name("server.py")
+        where = self.endpoint
+        return [sys.executable, str(program), where.address, str(where.port), str(self.body_bytes)]
+
+    def write_files(self):
+        pass  # this server has no configuration; everything is in its arguments

@@ -1,0 +1,64 @@
+"""The reference that is made from the code has all of it."""
+
+from typing import Any
+
+from pydantic import BaseModel
+
+from harness.cli.entry import COMMANDS
+from harness.experiment.schema import Experiment
+from tests.docs.pages import DOCS, REPOSITORY, reference
+
+
+def test_every_command_and_option_is_in_it() -> None:
+    text = reference().pages()["commands"]
+    names = [module.__name__.rpartition(".")[2] for module in COMMANDS]
+    assert len(names) > 10
+    for name in names:
+        assert f"\n## stackcost {name}\n" in text, name
+    for name, command in reference().commands().items():
+        section = text.partition(f"\n## stackcost {name}\n")[2].partition("\n## ")[0]
+        assert section.count("\n| `") == len(command.params), name
+        for option in (opt for each in command.params for opt in each.opts if opt[0] == "-"):
+            assert f"| `{option}" in section, f"{name} {option}"
+
+
+def test_every_script_is_in_it_with_its_usage() -> None:
+    text = reference().pages()["commands"]
+    for path in (REPOSITORY / "script").iterdir():
+        if path.is_file():
+            section = text.partition(f"\n### script/{path.name}\n")[2].partition("\n### ")[0]
+            assert len(section.split()) > 5, path.name
+
+
+def keys(model: type[BaseModel]) -> dict[str, type[BaseModel] | None]:
+    """Each key of a section, with the section that it holds."""
+    return {name: below(field.annotation) for name, field in model.model_fields.items()}
+
+
+def below(annotation: Any) -> type[BaseModel] | None:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    inner = (below(each) for each in getattr(annotation, "__args__", ()))
+    return next((each for each in inner if each), None)
+
+
+def check_section(text: str, heading: str, model: type[BaseModel], path: str = "") -> int:
+    """That a section of the page has a row with a meaning for each key; how many keys it has."""
+    section = text.partition(f"\n## {heading}\n")[2].partition("\n## ")[0]
+    found = 0
+    for name, held in keys(model).items():
+        row = next((line for line in section.splitlines() if line.startswith(f"| `{name}` |")), "")
+        assert row, f"{path}{name} is not in the reference"
+        assert row.split("|")[-2].strip(), f"{path}{name} has no meaning: give it a description"
+        found += 1 + (check_section(text, f"{path}{name}", held, f"{path}{name}.") if held else 0)
+    return found
+
+
+def test_every_key_of_an_experiment_is_in_it_with_its_meaning() -> None:
+    found = check_section(reference().pages()["experiment-file"], "The whole file", Experiment)
+    assert found > 70
+
+
+def test_each_generated_page_has_a_file_that_holds_its_place() -> None:
+    for name in reference().pages():
+        assert "script/docs" in (DOCS / f"{name}.md").read_text()
