@@ -115,13 +115,13 @@ def _references(value: Any) -> Iterator[str]:
 
 
 def _keys(section: dict[str, Any], schema: dict[str, Any]) -> str:
-    rows = ["| key | value | default | meaning |", "|---|---|---|---|"]
+    rows = ["| key | meaning | value | default |", "|---|---|---|---|"]
     needed = section.get("required", [])
     for key, value in section["properties"].items():
         below = [name for name in _references(value) if "properties" in schema["$defs"][name]]
         form = f"[section](#{key})" if below else _form(value)
         default = "required" if key in needed else "" if below else _default(value["default"])
-        rows.append(f"| `{key}` | {_cell(form)} | {default} | {_cell(value['description'])} |")
+        rows.append(f"| `{key}` | {_cell(value['description'])} | {_cell(form)} | {default} |")
     return "\n".join(rows)
 
 

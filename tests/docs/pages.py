@@ -1,5 +1,6 @@
 """The hand-written pages as text, and the generator of the others."""
 
+import functools
 import importlib.util
 import re
 from pathlib import Path
@@ -10,6 +11,7 @@ DOCS = REPOSITORY / "docs"
 PAGES = [REPOSITORY / "README.md", *sorted(DOCS.glob("*.md"))]
 
 
+@functools.cache
 def reference() -> ModuleType:
     """docs/reference.py, which is in no package."""
     spec = importlib.util.spec_from_file_location("reference", DOCS / "reference.py")

@@ -49,7 +49,7 @@ def check_section(text: str, heading: str, model: type[BaseModel], path: str = "
     for name, held in keys(model).items():
         row = next((line for line in section.splitlines() if line.startswith(f"| `{name}` |")), "")
         assert row, f"{path}{name} is not in the reference"
-        assert row.split("|")[-2].strip(), f"{path}{name} has no meaning: give it a description"
+        assert row.split("|")[2].strip(), f"{path}{name} has no meaning: give it a description"
         found += 1 + (check_section(text, f"{path}{name}", held, f"{path}{name}.") if held else 0)
     return found
 

@@ -36,7 +36,7 @@ def test_all_that_the_project_asks_for_is_locked_and_its_build_too() -> None:
     project = PROJECT["project"]
     wanted = [
         *project["dependencies"],
-        *project["optional-dependencies"]["test"],
+        *(each for extra in project["optional-dependencies"].values() for each in extra),
         *PROJECT["build-system"]["requires"],
     ]
     assert {canonical(each) for each in wanted} <= locked().keys()
