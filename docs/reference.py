@@ -5,7 +5,9 @@ an experiment's YAML file. The files of these names in docs/ say so and hold the
 puts these pages there.
 """
 
+import ast
 import inspect
+import itertools
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -33,13 +35,16 @@ def commands() -> dict[str, Any]:
 
 
 def scripts() -> dict[str, str]:
-    """The comment at the head of each script by the script's path."""
+    """What each script says of itself at its head, by the script's path."""
     found = {}
     for path in sorted(SCRIPTS.iterdir()):
         if path.is_file() and not path.suffix:
-            _, *lines = path.read_text().splitlines()
-            head = lines[: next(at for at, line in enumerate(lines) if not line.startswith("#"))]
-            found[f"script/{path.name}"] = "\n".join(line[2:] for line in head)
+            shebang, text = path.read_text().split("\n", 1)
+            if "python" in shebang:
+                found[f"script/{path.name}"] = ast.get_docstring(ast.parse(text)) or ""
+            else:
+                head = itertools.takewhile(lambda line: line[:1] == "#", text.splitlines())
+                found[f"script/{path.name}"] = "\n".join(line[2:] for line in head)
     return found
 
 
