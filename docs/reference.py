@@ -49,11 +49,14 @@ def scripts() -> dict[str, str]:
 
 
 def _commands_page() -> str:
+    index = [f"[{name}](#stackcost-{name})" for name in commands()]
+    index += (f"[{path}](#{path.replace('/', '')})" for path in scripts())
     parts = [
         "# Commands\n\nThis page is made from the code. `stackcost COMMAND --help` prints the same."
         " After `script/bootstrap` the program is `.venv/bin/stackcost`. It ends with 0; with 1"
         " and one message after an error; with 2 when the command line is wrong; with 130 after"
-        " Ctrl-C."
+        " Ctrl-C.",
+        " · ".join(index),
     ]
     parts += (_command(name, command) for name, command in commands().items())
     parts.append("## Scripts\n\nEach is started from the repository's folder.")
