@@ -78,7 +78,7 @@ def _command(name: str, command: Any) -> str:
 def _experiment_page() -> str:
     schema = Experiment.model_json_schema()
     sections = [
-        f"{heading}\n\n{_sentences(section)}\n\n{_keys(section, schema)}"
+        f"{heading}\n\n{section['description']}\n\n{_keys(section, schema)}"
         for heading, section in _sections(schema)
     ]
     return (
@@ -102,6 +102,7 @@ def _sections(schema: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
 def _below(
     section: dict[str, Any], schema: dict[str, Any], path: str
 ) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Each section below this one, with its heading; `path` is what leads to this one."""
     for key, value in section["properties"].items():
         for name in _references(value):
             below = schema["$defs"][name]
@@ -129,11 +130,13 @@ def _keys(section: dict[str, Any], schema: dict[str, Any]) -> str:
         below = [name for name in _references(value) if "properties" in schema["$defs"][name]]
         form = f"[section](#{key})" if below else _form(value)
         default = "required" if key in needed else "" if below else _default(value["default"])
-        rows.append(f"| `{key}` | {_cell(value['description'])} | {_cell(form)} | {default} |")
+        meaning = _cell(value.get("description", ""))
+        rows.append(f"| `{key}` | {meaning} | {_cell(form)} | {default} |")
     return "\n".join(rows)
 
 
 def _default(default: Any) -> str:
+    """As it is written in the file; empty where leaving the key out is all that is meant."""
     if default in (None, [], "."):
         return ""
     if isinstance(default, list):
@@ -163,11 +166,6 @@ def _scalar(value: dict[str, Any]) -> str:
     signs = {"minimum": "≥", "exclusiveMinimum": ">", "maximum": "≤", "exclusiveMaximum": "<"}
     bounds = [f"{sign} {value[name]:,}" for name, sign in signs.items() if name in value]
     return ", ".join([kind or kinds[value["type"]], *bounds])
-
-
-def _sentences(section: dict[str, Any]) -> str:
-    """The section's docstring; single backquotes are Markdown's already."""
-    return inspect.cleandoc(section.get("description", ""))
 
 
 def _cell(text: str) -> str:
