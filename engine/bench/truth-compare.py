@@ -23,9 +23,10 @@ from tools.machine import cpus
 from harness.comparison.runner import run_experiment
 from harness.experiment.load_file import load_experiment
 from harness.experiment.schema import Experiment
-from stackcost.analysis.compare import RATE, Comparison
-from stackcost.analysis.paired import COST, Measured, compare_paired, measured, paired
+from stackcost.analysis.comparison import Comparison, Design, compare
 from stackcost.analysis.summary import TrialRow
+from stackcost.analysis.system_series import Measured, cost_series, measured
+from stackcost.analysis.thresholds import RATE
 from stackcost.report.stored import summary_of
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -99,15 +100,12 @@ KEPT = {
 
 
 def _share_called(comparisons: Sequence[tuple[Measured, Measured]]) -> float:
-    return sum(_compared(a, b).verdict == "different" for a, b in comparisons) / len(comparisons)
+    return sum(_compared(a, b).differs for a, b in comparisons) / len(comparisons)
 
 
 def _compared(a: Measured, b: Measured) -> Comparison:
     """The cost of both, as `diff` compares it."""
-    found = paired(a, b, same_run=True)
-    costs = [each for each in found if each.judged and each.pair.figure == COST]
-    (comparison,) = compare_paired(costs)
-    return comparison
+    return compare(cost_series(a.trials), cost_series(b.trials), Design(paired=True))
 
 
 def _drawn(
@@ -123,9 +121,9 @@ def _drawn(
     first = of(a, kept) + of(twin, rounds - kept)
     second = of(twin, kept) + of(a, rounds - kept)
     return (
-        Measured(a.figures, first),
-        Measured(a.figures, second),
-        Measured(b.figures, of(b, rounds)),
+        a._replace(trials=first),
+        a._replace(trials=second),
+        b._replace(trials=of(b, rounds)),
     )
 
 

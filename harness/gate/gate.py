@@ -25,7 +25,7 @@ from harness.gate.history import HISTORY, Entry, append
 from harness.gate.trial import GateTrial, comparable, judged, left_out
 from harness.gate.verdict import Verdict, against_baseline, against_ceiling
 from harness.gate.words import baseline_sentence, explain, sentence
-from stackcost.analysis.compare import RATE
+from stackcost.analysis.thresholds import RATE
 
 Outcome = Literal["holds", "below", "cannot tell", "no baseline", "baseline written"]
 LOCK_PATIENCE_S = 3600.0  # other tests, in other processes, measure first

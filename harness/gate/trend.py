@@ -1,20 +1,29 @@
 """Where a ceiling's history changed: groups of measurements that are alike, by `jumpavg`.
 
-Of all ways to cut the series into groups it takes the one that describes all trials in the fewest
+Of all ways to cut a history into groups it takes the one that describes all trials in the fewest
 bits (minimum description length), as FD.io's CSIT does for its trending. A measurement's trials
-stay together, so that their spread counts.
+stay together, so that their spread counts. By how much two groups differ is asked of
+`stackcost.analysis.comparison`: a measurement is one value there, the median of its trials, as
+these are of one hour.
 """
 
 from collections.abc import Sequence
+from statistics import median
 
 from jumpavg import classify
 from pydantic import BaseModel, ConfigDict
 
 from harness.gate.history import Entry
+from harness.gate.verdict import UNIT
+from stackcost.analysis.comparison import Comparison, Design, ratio_of
+from stackcost.analysis.series import Series
 
 
 class Group(BaseModel):
-    """Measurements in a row that are alike. `change`: of the mean against the group before."""
+    """Measurements in a row that are alike. `change`: against the group before; None of the first.
+
+    jumpavg has found that there is one; its size and interval are that of the measurements.
+    """
 
     model_config = ConfigDict(frozen=True)
 
@@ -22,10 +31,10 @@ class Group(BaseModel):
     entries: list[Entry]
     mean_cps: float
     deviation_cps: float
-    change: float | None
+    change: Comparison | None
 
 
-class Series(BaseModel):
+class Trend(BaseModel):
     """One system's measurements by one test on one machine, in order."""
 
     model_config = ConfigDict(frozen=True)
@@ -36,13 +45,13 @@ class Series(BaseModel):
     groups: list[Group]
 
 
-def trend(history: Sequence[Entry]) -> list[Series]:
-    """All series of a history, each in its groups."""
+def trend(history: Sequence[Entry]) -> list[Trend]:
+    """All of a history, each in its groups."""
     found: dict[tuple[str, str, str], list[Entry]] = {}
     for entry in history:
         found.setdefault((entry.test, entry.system, entry.machine), []).append(entry)
     return [
-        Series(test=test, system=system, machine=machine, groups=_groups(entries))
+        Trend(test=test, system=system, machine=machine, groups=_groups(entries))
         for (test, system, machine), entries in found.items()
     ]
 
@@ -51,15 +60,23 @@ def _groups(entries: Sequence[Entry]) -> list[Group]:
     groups: list[Group] = []
     first = 0
     for each in classify([entry.cps for entry in entries]):
-        before = groups[-1].mean_cps if groups else None
+        own = list(entries[first : first + len(each)])
         groups.append(
             Group(
                 first=first,
-                entries=list(entries[first : first + len(each)]),
+                entries=own,
                 mean_cps=each.stats.avg,
                 deviation_cps=each.stats.stdev,
-                change=None if before is None else each.stats.avg / before - 1,
+                change=_change(groups[-1].entries, own) if groups else None,
             )
         )
         first += len(each)
     return groups
+
+
+def _change(before: Sequence[Entry], after: Sequence[Entry]) -> Comparison:
+    one, other = (
+        Series.of({at: median(each.cps) for at, each in enumerate(side)}, UNIT)
+        for side in (before, after)
+    )
+    return ratio_of(one, other, Design(paired=False))

@@ -4,36 +4,42 @@ from collections.abc import Sequence
 
 from matplotlib.figure import Figure
 
-from harness.gate.trend import Series
+from harness.gate.trend import Trend
 from stackcost.report.plots import SERVER_COLOURS, WIDTH
 from stackcost.report.tables import TextTable
-from stackcost.report.words import number
+from stackcost.report.words import change_of, number
 
 HEIGHT = 2.8  # inches, of each series
 SHORT_COMMIT = 10
 CHANGED = "#D55E00"
 
 
-def trend_table(series: Series) -> TextTable:
+def trend_table(series: Trend) -> TextTable:
     """A row for each group of measurements that are alike."""
     rows: list[tuple[str, ...]] = [
         (
             group.entries[0].time,
             str(len(group.entries)),
             f"{number(group.mean_cps)} +- {number(group.deviation_cps)}",
-            "" if group.change is None else f"{group.change:+.1%}",
+            "" if group.change is None else change_of(group.change),
             group.entries[0].commit[:SHORT_COMMIT],
         )
         for group in series.groups
     ]
     return TextTable(
         f"{series.test}: {series.system} on machine {series.machine}",
-        ("since", "measurements", "connections/s, mean +- deviation", "change", "first commit"),
+        (
+            "since",
+            "measurements",
+            "connections/s, mean +- deviation",
+            "change (interval)",
+            "first commit",
+        ),
         rows,
     )
 
 
-def trend_plot(found: Sequence[Series]) -> Figure:
+def trend_plot(found: Sequence[Trend]) -> Figure:
     """Every trial over the measurements in order; groups by their mean, changes marked."""
     figure = Figure(figsize=(WIDTH, HEIGHT * max(1, len(found))), layout="constrained")
     rows = figure.subplots(max(1, len(found)), 1, squeeze=False)
@@ -53,7 +59,7 @@ def trend_plot(found: Sequence[Series]) -> Figure:
             if group.change is not None:
                 axes.axvline(group.first + 0.5, color=CHANGED, linestyle="--", linewidth=1)
                 axes.annotate(
-                    f"{group.change:+.1%}",
+                    change_of(group.change).partition(" (")[0],
                     (group.first + 0.5, 1.0),
                     xycoords=("data", "axes fraction"),
                     textcoords="offset points",

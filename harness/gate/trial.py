@@ -11,15 +11,30 @@ from stackcost.analysis.breakdown import softirq_cost
 from stackcost.analysis.core_time import Cost
 from stackcost.analysis.flows import completed_rate, kept_up
 from stackcost.analysis.readings import Readings
-from stackcost.analysis.slowed import SLOWED_LIMIT, least_seconds
+from stackcost.analysis.slowed import call_seconds, least_seconds, load_seconds
+from stackcost.analysis.thresholds import (
+    GATE_FOREIGN_LIMIT,
+    GATE_FULL_IDLE,
+    GATE_LEAST_JUDGED,
+    SLOWED_LIMIT,
+)
 from stackcost.analysis.undisturbed import slowed_by, undisturbed
 
-FOREIGN_LIMIT = 0.10  # of the server's cores; beyond it less may be the machine's fault
-FULL_IDLE = 0.05  # of the server's cores; with more idle time they could do more
-LEAST_JUDGED = 4  # trials; with fewer, all are judged, however much they spread
 FASTEST_OF = 10  # of so many trials one may have been on a core that was faster than it is
 NANOSECONDS = 1e9
 DIGITS = 6  # significant ones, in a file that people read
+
+
+class Whole(BaseModel):
+    """Of a whole trial, with what neighbours on the host added: connections/s for whole cores, and
+    what a load from shared memory and a pair of known system calls took.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    cps: float
+    load_ns: float | None
+    call_ns: float
 
 
 class GateTrial(BaseModel):
@@ -31,7 +46,9 @@ class GateTrial(BaseModel):
     much something outside of the machine slowed its cores. `counted_s`: seconds in which nothing
     did; if there are, share, `cpu` and `slowed` are of them alone. `full_speed_us`: the least that
     a piece of known work took on this test bed. `foreign`: the share that others took (0
-    to 1). `idle`: the share of the server's cores that found nothing to do. None: not read.
+    to 1). `idle`: the share of the server's cores that found nothing to do. `load_ns`: what a load
+    from shared memory took in that time. None: not read. `whole`: None in trials of before it was
+    kept.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -47,11 +64,12 @@ class GateTrial(BaseModel):
     counted_s: float | None = None
     load_ns: float | None = None
     full_speed_us: float | None = None
+    whole: Whole | None = None
 
     @property
     def disturbed(self) -> bool:
         """Whether it says more of the machine than of the server."""
-        return (self.foreign or 0.0) > FOREIGN_LIMIT or (self.slowed or 0.0) > SLOWED_LIMIT
+        return (self.foreign or 0.0) > GATE_FOREIGN_LIMIT or (self.slowed or 0.0) > SLOWED_LIMIT
 
     @property
     def kept_up(self) -> bool:
@@ -61,7 +79,7 @@ class GateTrial(BaseModel):
     @property
     def cores_full(self) -> bool:
         """Whether the server's cores could not do more; unknown counts as not."""
-        return self.idle is not None and self.idle <= FULL_IDLE
+        return self.idle is not None and self.idle <= GATE_FULL_IDLE
 
 
 def gate_trial(seen: Readings, cpus: Collection[int]) -> GateTrial | None:
@@ -71,9 +89,10 @@ def gate_trial(seen: Readings, cpus: Collection[int]) -> GateTrial | None:
         return None
     foreign, slowed = _taken_share(seen, cpus), slowed_by(seen, cpus)
     cost, counted = cpu.server_cost(seen, cpus), undisturbed(seen, cpus)
-    share = 1 - (foreign or 0.0)
+    share = whole_share = 1 - (foreign or 0.0)
     if kept_up(rate, seen.trial.offered_cps):
         share = _own_share(rate, cost, cpus) or 1.0
+        whole_share = _own_share(rate, cpu.whole_cost(seen, cpus), cpus) or 1.0
     load_s = counted.load_s if counted and counted.enough else None
     full_us = [(least_seconds(seen, each) or 0.0) * cpu.MICROSECONDS for each in cpus]
     return GateTrial(
@@ -88,7 +107,16 @@ def gate_trial(seen: Readings, cpus: Collection[int]) -> GateTrial | None:
         counted_s=_short(counted.seconds) if counted else None,
         load_ns=_short(load_s * NANOSECONDS) if load_s else None,
         full_speed_us=_short(max(full_us)) if all(full_us) else None,
+        whole=_whole(seen, rate / whole_share),
     )
+
+
+def _whole(seen: Readings, cps: float) -> Whole | None:
+    load_s, call_s = load_seconds(seen), call_seconds(seen)
+    if not call_s:
+        return None
+    load_ns = _short(load_s * NANOSECONDS) if load_s else None
+    return Whole(cps=_short(cps), load_ns=load_ns, call_ns=_short(call_s * NANOSECONDS))
 
 
 def judged(trials: Sequence[GateTrial], others: Sequence[GateTrial] = ()) -> list[GateTrial]:
@@ -98,7 +126,7 @@ def judged(trials: Sequence[GateTrial], others: Sequence[GateTrial] = ()) -> lis
     """
     full_us = _full_speed([*trials, *others])
     found = comparable(trials, others)
-    return found if len(found) >= LEAST_JUDGED else [_at(trial, full_us) for trial in trials]
+    return found if len(found) >= GATE_LEAST_JUDGED else [_at(trial, full_us) for trial in trials]
 
 
 def left_out(trials: Sequence[GateTrial], others: Sequence[GateTrial] = ()) -> list[int]:

@@ -1,38 +1,35 @@
 """Whether a ceiling holds: from all trials, or that they cannot tell.
 
-Against a baseline it is a test of non-inferiority: the trials are compared with those of the
-baseline less the tolerance, by the same Mann-Whitney test as `stackcost diff`. Clearly above holds,
-clearly below fails. Against a number it is a sign test: how many trials are above it, if each had
-the chance of a half. Both are two-sided and ask nothing of the distribution.
+Both are asked of `stackcost.analysis.comparison`. Against a baseline it is a test of
+non-inferiority: what counts as no difference is the baseline less the tolerance. Clearly above
+holds, clearly below fails. Against a number the trials are pairs of what was measured and what is
+wanted.
 """
 
 from collections.abc import Sequence
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
-from scipy.stats import binomtest
 
-from harness.gate.trial import FOREIGN_LIMIT, GateTrial, foreign_share, judged, slowed_share
-from stackcost.analysis.compare import Comparison, Pair, compare
-from stackcost.analysis.same_host import Felt, HostPart, Observed, host_part
+from harness.gate.trial import GateTrial, foreign_share, judged, slowed_share
+from stackcost.analysis.comparison import Comparison, Design, compare
+from stackcost.analysis.same_host import HostPart
+from stackcost.analysis.series import Observed, Series
 from stackcost.analysis.spread import Spread, spread
+from stackcost.analysis.thresholds import GATE_FOREIGN_LIMIT, GATE_SLOWED_EXCUSE
 
-# Trials are corrected for it; the correction may be a third of it off.
-SLOWED_EXCUSE = 0.10
 UNIT = "connections/s"
-NO_PART = HostPart(([[]], [[]]), Felt(0.0, 0.0), Felt(0.0, 0.0), 0.0)  # nothing was read
 
 Outcome = Literal["holds", "below", "cannot tell"]
 
 
 class Verdict(BaseModel):
     """`seen`: of the trials that were judged; `wanted`: of the baseline's, or the number. `ratio`:
-    of the two; of a baseline as `stackcost.analysis.ranks` has it, of a number the median over it.
+    of the two, `low`, `high`, `coverage`, `host`: as of `Comparison`.
 
-    `low`, `high`: its interval, `coverage` as in `Spread`. `floor`: the least ratio that is wanted.
-    `rate`: how often a verdict on a server exactly at the floor is wrong. `why`: what keeps it from
-    telling, and what would help; empty for the other outcomes.
-    `slower`, `felt`: of the memory that all cores share, as in `HostPart`; it is corrected for.
+    `floor`: the least ratio that is wanted. `rate`: how often a verdict on a server exactly at the
+    floor is wrong. `why`: what keeps it from telling, and what would help; empty for the other
+    outcomes.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -48,8 +45,7 @@ class Verdict(BaseModel):
     p: float | None
     rate: float
     why: str = ""
-    slower: float = 0.0
-    felt: float = 0.0
+    host: HostPart | None = None
 
 
 def against_baseline(
@@ -58,67 +54,62 @@ def against_baseline(
     """Whether `now` is not below the baseline less `tolerance` (0.03 is 3 %)."""
     floor = 1 - tolerance
     before, after = judged(baseline, now), judged(now, baseline)
-    part = host_part([_costs(before)], [_costs(after)]) or NO_PART
-    wanted, seen = (
-        _spread(trials, factors)
-        for trials, (factors,) in zip((before, after), part.factors, strict=True)
-    )
-    least = spread([value * floor for value in wanted.values], UNIT)
-    (found,) = compare([Pair("cps", "", least, seen)], [True], rate, [part.unsure])
-    assert found.ratio is not None and found.effect is not None
-    reason = found.reason
-    if reason and part.loads.slower:
-        reason = f"memory is {part.loads.slower:+.0%} against the baseline: {reason}"
-    verdict = Verdict(
-        outcome=_outcome(found),
-        wanted=wanted,
-        seen=seen,
-        ratio=found.ratio * floor,
-        low=None if found.low is None else found.low * floor,
-        high=None if found.high is None else found.high * floor,
-        coverage=found.coverage,
-        floor=floor,
-        p=found.p,
-        rate=rate,
-        slower=part.loads.slower,
-        felt=part.loads.felt,
-    )
-    return _excused(verdict, after, reason)
-
-
-def _costs(trials: Sequence[GateTrial]) -> list[Observed]:
-    """What a connection took of whole cores, and a load meanwhile, while nothing slowed them."""
-    return [Observed(1 / trial.cps, trial.load_ns) for trial in trials]
-
-
-def _outcome(found: Comparison) -> Outcome:
-    if found.verdict != "different" or found.effect is None:
-        return "cannot tell"
-    return "holds" if found.effect > 0 else "below"
+    whole = all(trial.whole for trial in (*before, *after))
+    design = Design(paired=False, no_change=floor)
+    found = compare(_series(before, whole), _series(after, whole), design, rate)
+    return _excused(_verdict(found, found.a, floor, rate), after, _reason(found))
 
 
 def against_ceiling(now: Sequence[GateTrial], ceiling: float, rate: float) -> Verdict:
     """Whether `now` is at least `ceiling` connections/s."""
     after = judged(now)
-    seen = _spread(after)
-    above = sum(value >= ceiling for value in seen.values)
-    p = float(binomtest(above, len(seen.values)).pvalue)
-    outcome: Outcome = "cannot tell"
-    if p < rate:
-        outcome = "holds" if 2 * above > len(seen.values) else "below"
-    verdict = Verdict(
-        outcome=outcome,
-        wanted=spread([ceiling], UNIT),
-        seen=seen,
-        ratio=(seen.median or 0.0) / ceiling,
-        low=None if seen.low is None else seen.low / ceiling,
-        high=None if seen.high is None else seen.high / ceiling,
-        coverage=seen.coverage,
-        floor=1.0,
-        p=p,
-        rate=rate,
+    wanted = Series.given(ceiling, range(len(after)), UNIT, is_rate=True)
+    found = compare(wanted, _series(after), Design(paired=True), rate)
+    return _excused(_verdict(found, spread([ceiling], UNIT), 1.0, rate), after, found.reason)
+
+
+def _series(trials: Sequence[GateTrial], whole: bool = False) -> Series:
+    """`whole`: the whole trial is known of all that are compared."""
+    return Series.of_trials(
+        {
+            number: Observed(trial.cps, trial.whole.load_ns, trial.whole.call_ns, trial.whole.cps)
+            if whole and trial.whole
+            else Observed(trial.cps, trial.load_ns)
+            for number, trial in enumerate(trials)
+        },
+        UNIT,
+        is_rate=True,
     )
-    return _excused(verdict, after, "")
+
+
+def _verdict(found: Comparison, wanted: Spread, floor: float, rate: float) -> Verdict:
+    assert found.ratio is not None
+    outcomes: dict[str, Outcome] = {"higher": "holds", "lower": "below"}
+    return Verdict(
+        outcome=outcomes.get(found.verdict, "cannot tell"),
+        wanted=wanted,
+        seen=found.b,
+        ratio=found.ratio,
+        low=found.low,
+        high=found.high,
+        coverage=found.coverage,
+        floor=floor,
+        p=found.p,
+        rate=rate,
+        host=found.host,
+    )
+
+
+def _reason(found: Comparison) -> str:
+    """Why it cannot tell, and what of the host was different from the baseline's."""
+    if not found.reason or not found.host:
+        return found.reason
+    loads, calls = found.host.loads.slower, found.host.calls.slower
+    slower = [f"memory is {loads:+.0%}"] if loads else []
+    slower += [f"system calls are {calls:+.0%}"] if calls else []
+    if not slower:
+        return found.reason
+    return f"{' and '.join(slower)} against the baseline: {found.reason}"
 
 
 def _excused(verdict: Verdict, now: Sequence[GateTrial], reason: str) -> Verdict:
@@ -141,19 +132,14 @@ def _faults(now: Sequence[GateTrial]) -> str:
     """What the machine did to the median trial; empty when that is within the limits."""
     taken, slowed = foreign_share(now), slowed_share(now)
     found = []
-    if taken > FOREIGN_LIMIT:
+    if taken > GATE_FOREIGN_LIMIT:
         found.append(
-            f"other programs took {taken:.0%} of the server's cores (limit {FOREIGN_LIMIT:.0%})"
+            f"other programs took {taken:.0%} of the server's cores "
+            f"(limit {GATE_FOREIGN_LIMIT:.0%})"
         )
-    if slowed > SLOWED_EXCUSE:
+    if slowed > GATE_SLOWED_EXCUSE:
         found.append(
             "something outside of this machine, as a neighbour on its host, slowed the server's "
-            f"cores by {slowed:.0%} (limit {SLOWED_EXCUSE:.0%})"
+            f"cores by {slowed:.0%} (limit {GATE_SLOWED_EXCUSE:.0%})"
         )
     return " and ".join(found)
-
-
-def _spread(trials: Sequence[GateTrial], factors: Sequence[float] = ()) -> Spread:
-    """Of the ceilings, had each trial's cost been multiplied by its factor."""
-    cost = factors or [1.0] * len(trials)
-    return spread([trial.cps / part for trial, part in zip(trials, cost, strict=True)], UNIT)

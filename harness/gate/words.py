@@ -9,6 +9,7 @@ from harness.gate.baseline import Baseline
 from harness.gate.trial import GateTrial, foreign_share, judged
 from harness.gate.verdict import UNIT, Verdict
 from stackcost.analysis.machines import differences
+from stackcost.analysis.same_host import HostPart
 from stackcost.analysis.spread import Spread, spread
 from stackcost.report.words import UNKNOWN, change, with_range
 
@@ -64,11 +65,7 @@ def explain(
     lines = [said, f"{p}called at {verdict.rate:.2g}", ""]
     lines += distributions(verdict.wanted, verdict.seen, verdict.floor)
     lines += ["", *cpu_lines(before, now)]
-    if verdict.felt:
-        lines.append(
-            f"A load from memory took {verdict.slower:+.1%} against the baseline; this server's "
-            f"connections feel {verdict.felt:.0%} of it, which the connections/s above are free of."
-        )
+    lines += host_lines(verdict.host)
     limited = sum(not trial.kept_up and not trial.cores_full for trial in now)
     if limited:
         lines.append(
@@ -82,6 +79,19 @@ def explain(
         if len(changed) > SHOWN_CHANGES:
             lines.append(f"  and {len(changed) - SHOWN_CHANGES} more, see {folder}/manifest.json")
     return "\n".join([*lines, "", f"Every reading: {folder}"])
+
+
+def host_lines(host: HostPart | None) -> list[str]:
+    """What of the host was different from the baseline's, and is taken off."""
+    if host is None:
+        return []
+    parts = {"A load from memory": host.loads, "A system call": host.calls}
+    return [
+        f"{name} took {part.slower:+.1%} against the baseline; this server's connections feel "
+        f"{part.felt:.0%} of it, which the connections/s above are free of."
+        for name, part in parts.items()
+        if part.felt
+    ]
 
 
 def distributions(wanted: Spread, seen: Spread, floor: float) -> list[str]:

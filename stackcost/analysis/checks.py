@@ -12,21 +12,23 @@ from stackcost.analysis import core_time, flows
 from stackcost.analysis.closure import TOLERANCE, closure
 from stackcost.analysis.device import has_server_behind
 from stackcost.analysis.readings import Readings
-from stackcost.analysis.slowed import SLOWED_LIMIT, slowed_share
-from stackcost.analysis.undisturbed import LEAST_S, undisturbed
+from stackcost.analysis.slowed import slowed_share
+from stackcost.analysis.thresholds import (
+    FOREIGN_LIMIT,
+    GENERATOR_BUSY_LIMIT,
+    LATE_LIMIT,
+    RATE_TOLERANCE,
+    RECEIVE_SHARE,
+    SLOWED_LIMIT,
+    STEAL_LIMIT,
+    SUSPENDED_LIMIT_S,
+    UNDISTURBED_LEAST_S,
+    VARIATION_LIMIT,
+)
+from stackcost.analysis.undisturbed import undisturbed
 from stackcost.contracts.trial import Trial
 
-BUSY_LIMIT = 0.80  # of the generator's cores, as CSIT keeps its own
-# Of connections, started more than 1 ms after their time. Reading the collectors every second
-# beside the generator makes 1 to 2 % late where both share a core, by a tick of the kernel's.
-LATE_LIMIT = 0.03
-FOREIGN_LIMIT = 0.02  # of the server's cores, taken by other programs
-SUSPENDED_LIMIT_S = 0.1
-STEAL_LIMIT = 0.01  # of all cores' time
-VARIATION_LIMIT = 0.05  # of the rate in the sustain window, by seconds; RFC 9411 as below
-RATE_TOLERANCE = 0.05  # completed against offered, as RFC 9411 section 7 asks of the sustain phase
 ESTABLISHED = "established"
-RECEIVE_SHARE = 0.95  # of NET_RX time on the server's cores
 
 
 class Check(BaseModel):
@@ -88,7 +90,7 @@ def _slowed(seen: Readings, server_cpus: Collection[int]) -> list[str]:
     slowed, found = slowed_share(seen, server_cpus), undisturbed(seen, server_cpus)
     if slowed is None or slowed <= SLOWED_LIMIT or (found and found.enough):
         return []
-    but = f", but for {found.seconds:.1f} s (wanted {LEAST_S:.1f} s)" if found else ""
+    but = f", but for {found.seconds:.1f} s (wanted {UNDISTURBED_LEAST_S:.1f} s)" if found else ""
     return [f"the server's cores were {slowed:.1%} slower than they can be{but}"]
 
 
@@ -104,8 +106,8 @@ def _moved_limits(seen: Readings) -> list[str]:
 def generator_limits(seen: Readings) -> list[str]:
     """Signs that the generator did not offer what was asked of it."""
     busy = core_time.engine_busy_share(seen, "generator", main_phase(seen.trial))
-    over = busy is not None and busy > BUSY_LIMIT
-    found = [f"generator {busy:.0%} busy, above {BUSY_LIMIT:.0%}"] if over else []
+    over = busy is not None and busy > GENERATOR_BUSY_LIMIT
+    found = [f"generator {busy:.0%} busy, above {GENERATOR_BUSY_LIMIT:.0%}"] if over else []
     intended, opened = (_schedule(seen.trial, name) for name in ("intended", "opened"))
     if intended > opened:
         found.append(f"{intended - opened} connections of the schedule not started")

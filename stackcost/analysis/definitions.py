@@ -169,9 +169,10 @@ DEFINITIONS = {
     ),
     "factor.cpu": Definition(
         unit="1",
-        definition="median of the rounds' own ratios of server_cpu_total; the interval is from one "
-        "of them to another, and holds the true median in the share of cases that stands with it: "
-        "95 % or more from 6 rounds on, of 2 rounds 50 %, of 4 rounds 87.5 %",
+        definition="ratio of server_cpu_total by round: the median over any two rounds of their "
+        "mean ratio (Hodges and Lehmann), corrected for what neighbours on the host added where "
+        "both are on the same kind of stack; the interval holds the truth in the share of cases "
+        "that stands with it: 95 % or more from 6 rounds on, of 2 rounds 50 %, of 4 rounds 87.5 %",
         source="server_cpu_total",
     ),
     "factor.memory": Definition(

@@ -1,60 +1,72 @@
 """The two answers: how many times the CPU, and the memory, of one server another one takes."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Literal, NamedTuple
 
 from stackcost.analysis.checks import is_established_hold, is_hold
-from stackcost.analysis.cpu import server_cost, server_total, why_no_cost
+from stackcost.analysis.comparison import Comparison, Design, Question, compare_all, ratio_of
+from stackcost.analysis.core_time import has_peer, sum_of
+from stackcost.analysis.cpu import server_cost, server_total, whole_cost, why_no_cost
 from stackcost.analysis.memory import Merged, held_flows
 from stackcost.analysis.memory_summary import bytes_per_flow
 from stackcost.analysis.readings import Readings
-from stackcost.analysis.spread import Spread, ratio, spread
+from stackcost.analysis.series import Observed, Series
+from stackcost.analysis.slowed import call_seconds, load_seconds
+from stackcost.analysis.spread import Spread, spread
 from stackcost.analysis.summary import Factor
 
 
-def cpu_factor(
+def factors(
     trials: Sequence[Readings],
-    above: str,
-    below: str,
+    servers: tuple[str, str],
     server_cpus: Collection[int],
     ceilings: Mapping[str, float],
     past: Mapping[int, str],
-) -> Factor:
-    """At half of the ceiling, or the highest load that both held; see `headline`."""
-    servers = (above, below)
+    merged: Merged,
+) -> list[Factor]:
+    """Of CPU and of memory: how many times what the second server costs does the first cost.
+
+    CPU at half of the ceiling, or the highest load that both held; see `headline`. Memory of the
+    bytes per open flow, by their slopes.
+    """
+    above, below = servers
     found = headline(trials, servers, server_cpus, ceilings, past)
-    if found.rate is None:
-        return Factor(
-            name="cpu",
-            above=above,
-            below=below,
-            at="no load",
-            ratio=Spread(unit="1", reason=found.words),
-            above_cost=Spread(unit="us", reason=found.words),
-            below_cost=Spread(unit="us", reason=found.words),
-        )
+    own = [
+        seen for seen in trials if not is_hold(seen.trial) and seen.trial.offered_cps == found.rate
+    ]
+    peers = {has_peer(seen) for seen in own if seen.trial.server in servers}
+    design = Design(paired=True, alike=len(peers) < 2)
 
-    def costs(server: str, cost: Callable[[Readings], float | None]) -> dict[int, float | None]:
-        return {
-            int(seen.trial.load["round"]): cost(seen)
-            for seen in trials
-            if not is_hold(seen.trial)
-            and seen.trial.server == server
-            and seen.trial.offered_cps == found.rate
+    def costs(server: str, kind: str = "") -> Series:
+        """Of `kind`, or all of them."""
+        seen = {
+            int(each.trial.load["round"]): observed_cost(each, server_cpus, kind)
+            for each in own
+            if each.trial.server == server
         }
+        known = {number: cost for number, cost in seen.items() if cost}
+        return Series.of_trials(known, "us", found.words if found.rate is None else "")
 
-    def total(seen: Readings) -> float | None:
-        return server_total(seen, server_cpus)
-
-    def stack(seen: Readings) -> float | None:
-        return server_cost(seen, server_cpus).get("stack")
-
-    made = _factor("cpu", servers, found.words, (costs(above, total), costs(below, total)), "us")
-    alone = costs(below, stack)
-    if any(alone.values()):
-        without = _over_rounds(costs(above, total), alone)
-        return made.model_copy(update={"without_sending": without})
+    flows, at = _open_flows(trials, servers, merged)
+    load = "no load" if found.rate is None else found.words
+    cpu = Question(costs(below), costs(above), design, "cpu", load)
+    memory = Question(flows[below], flows[above], Design(paired=True), "memory", at)
+    found_both = zip((cpu, memory), compare_all([cpu, memory]), strict=True)
+    made = [_factor(servers, *each) for each in found_both]
+    alone = costs(below, "stack")
+    if any(trial.value for at_load in alone.rounds.values() for trial in at_load.values()):
+        without = ratio_of(alone, cpu.b, design).ratios
+        made[0] = made[0].model_copy(update={"without_sending": without})
     return made
+
+
+def observed_cost(seen: Readings, cpus: Collection[int], kind: str = "") -> Observed | None:
+    """CPU per connection of a load trial, all kinds or one of them; None when not known."""
+    known, whole = server_cost(seen, cpus), whole_cost(seen, cpus)
+    value, of_whole = (each.get(kind) if kind else sum_of(each.values()) for each in (known, whole))
+    if value is None:
+        return None
+    return Observed(value, load_seconds(seen), call_seconds(seen), of_whole)
 
 
 class Headline(NamedTuple):
@@ -125,48 +137,38 @@ def _why_no_load(
     return "no load was measured on both servers"
 
 
-def memory_factor(trials: Sequence[Readings], above: str, below: str, merged: Merged) -> Factor:
-    """Of the bytes per open flow, by their slopes."""
+def _open_flows(
+    trials: Sequence[Readings], servers: tuple[str, str], merged: Merged
+) -> tuple[dict[str, Series], str]:
+    """Bytes per open flow of each server, and between which numbers of flows."""
     holds = [
-        seen
-        for seen in trials
-        if is_established_hold(seen.trial) and seen.trial.server in (above, below)
+        seen for seen in trials if is_established_hold(seen.trial) and seen.trial.server in servers
     ]
     counts = [held_flows(seen) for seen in holds]
     at = f"slope over {min(counts):,.0f} to {max(counts):,.0f} open flows" if counts else "no flows"
-    slopes = {
-        name: bytes_per_flow([seen for seen in holds if seen.trial.server == name], merged)
-        for name in (above, below)
-    }
-    why = "; ".join(f"{name}: {found.reason}" for name, found in slopes.items() if found.reason)
-    each = slopes[above].by_round, slopes[below].by_round
-    return _factor("memory", (above, below), at, each, "B", why)
+    found = {}
+    for name in servers:
+        slopes = bytes_per_flow([seen for seen in holds if seen.trial.server == name], merged)
+        reason = f"{name}: {slopes.reason}" if slopes.reason else ""
+        found[name] = Series.of(slopes.by_round, "B", reason)
+    return found, at
 
 
-def _factor(
-    name: Literal["cpu", "memory"],
-    servers: tuple[str, str],
-    at: str,
-    costs: tuple[Mapping[int, float | None], Mapping[int, float | None]],
-    unit: str,
-    reason: str = "",
-) -> Factor:
-    """`reason`: why a cost, and with it the ratio, is not known, if it is not."""
-    above, below = costs
+def _factor(servers: tuple[str, str], question: Question, found: Comparison) -> Factor:
+    name: Literal["cpu", "memory"] = "cpu" if question.figure == "cpu" else "memory"
     return Factor(
         name=name,
         above=servers[0],
         below=servers[1],
-        at=at,
-        ratio=_over_rounds(above, below, reason),
-        above_cost=spread(list(above.values()), unit, reason),
-        below_cost=spread(list(below.values()), unit, reason),
+        at=question.at,
+        ratio=found.ratios,
+        above_cost=_as_tabled(question.b),
+        below_cost=_as_tabled(question.a),
+        comparison=found,
     )
 
 
-def _over_rounds(
-    above: Mapping[int, float | None], below: Mapping[int, float | None], reason: str = ""
-) -> Spread:
-    """Ratio over the rounds in which both were measured."""
-    rounds = sorted(set(above) & set(below))
-    return ratio([above[number] for number in rounds], [below[number] for number in rounds], reason)
+def _as_tabled(costs: Series) -> Spread:
+    """Of all rounds; a cost is that of the slices that neighbours left free, where known."""
+    values = {number: seen.value for number, at in costs.rounds.items() for seen in at.values()}
+    return spread(list(values.values()), costs.unit, costs.reason, list(values))

@@ -4,13 +4,13 @@ Counter names are TRex's (its `get_counter_desc`), as the generator reports them
 """
 
 from stackcost.analysis.readings import Readings
+from stackcost.analysis.thresholds import KEPT_UP
 from stackcost.contracts.trial import Trial
 
 # tcp_drop() of BSD stacks counts every abort in one of the first two; the third are flows the
 # generator cut because its test ended. Those of FAILED beyond them never became flows.
 ABORTED = ("tcps_drops", "tcps_conndrops", "tcps_testdrops")
 FAILED = (*ABORTED, "err_c_nf_throttled", "err_c_tuple_err", "err_no_memory")
-KEPT_UP = 0.95  # of what is offered; a server that completes less has reached its ceiling
 RETRANSMITTED = ("tcps_sndrexmitpack", "tcps_rexmttimeo_syn")
 
 

@@ -7,10 +7,10 @@ from hdrh.histogram import HdrHistogram
 from stackcost.analysis import checks, core_time, cpu, flows
 from stackcost.analysis.checks import Check
 from stackcost.analysis.readings import Readings
+from stackcost.analysis.thresholds import CLOSED_LOOP_VARIATION_LIMIT
 from stackcost.contracts.latency import percentile_us
 from stackcost.contracts.trial import Trial
 
-VARIATION_LIMIT = 0.10  # of the rate from second to second; a closed loop wavers with the machine
 FULL, NOT_FULL = 0.95, 0.90  # shares of cores' time
 
 
@@ -26,7 +26,7 @@ def flags(seen: Readings, server_cpus: Collection[int]) -> list[str]:
             f"({server:.0%}): a figure of the clients"
         )
     steady = seen.trial.load.get("steadiness")
-    if steady and steady["variation"] > VARIATION_LIMIT:
+    if steady and steady["variation"] > CLOSED_LOOP_VARIATION_LIMIT:
         found.append(f"the rate wavered by {steady['variation']:.1%} from second to second")
     overflows = seen.growth("tcp.counter", "sustain", counter="TcpExtListenOverflows")
     if overflows:

@@ -1,7 +1,7 @@
 """Memory lines of every round brought together for one server."""
 
 from collections import defaultdict
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from statistics import median
 from typing import NamedTuple
 
@@ -29,20 +29,26 @@ SHOWN_CACHES = 12
 
 def summarise_memory(holds: Sequence[Readings], merged: Merged) -> Memory | None:
     """Slopes and intercepts by kind of memory, one value per round; None without any line."""
-    fitted = [found for t in _by_round(holds).values() if (found := lines(t, merged))]
+    fitted = {
+        number: found for number, t in _by_round(holds).items() if (found := lines(t, merged))
+    }
     if not fitted:
         return None
-    kinds = list(dict.fromkeys(kind for found in fitted for kind in found))
+    kinds = list(dict.fromkeys(kind for found in fitted.values() for kind in found))
     each_round, why = bytes_per_flow(holds, merged)
     return Memory(
         per_flow=_each(fitted, kinds, "slope", "B"),
         at_no_flow=_each(fitted, kinds, "intercept", "B"),
-        counted=_counted(fitted, holds),
-        total=spread(list(each_round.values()), "B", why),
+        counted=_counted(list(fitted.values()), holds),
+        total=spread(list(each_round.values()), "B", why, list(each_round)),
         straightness=_each(fitted, kinds, "r_squared", "1"),
-        caches=_largest_caches([cache_lines(trials) for trials in _by_round(holds).values()]),
+        caches=_largest_caches(
+            {number: cache_lines(trials) for number, trials in _by_round(holds).items()}
+        ),
         points={
-            kind: [point for found in fitted if kind in found for point in found[kind].points]
+            kind: [
+                point for found in fitted.values() if kind in found for point in found[kind].points
+            ]
             for kind in kinds
         },
     )
@@ -106,19 +112,21 @@ def _wanted(kinds: Collection[str], holds: Sequence[Readings]) -> tuple[str, ...
 
 
 def _each(
-    fitted: Sequence[dict[str, Line]], kinds: Sequence[str], part: str, unit: str
+    fitted: Mapping[int, dict[str, Line]], kinds: Collection[str], part: str, unit: str
 ) -> dict[str, Spread]:
+    """By kind; of each the rounds that have it."""
     return {
-        kind: spread([getattr(found[kind], part) for found in fitted if kind in found], unit)
+        kind: spread(
+            [getattr(found[kind], part) if kind in found else None for found in fitted.values()],
+            unit,
+            rounds=list(fitted),
+        )
         for kind in kinds
     }
 
 
-def _largest_caches(fitted: Sequence[dict[str, Line]]) -> dict[str, Spread]:
-    names = {name for found in fitted for name in found}
-    slopes = {
-        name: spread([found[name].slope for found in fitted if name in found], "B")
-        for name in names
-    }
+def _largest_caches(fitted: Mapping[int, dict[str, Line]]) -> dict[str, Spread]:
+    names = {name for found in fitted.values() for name in found}
+    slopes = _each(fitted, names, "slope", "B")
     largest = sorted(slopes, key=lambda name: abs(slopes[name].median or 0), reverse=True)
     return {name: slopes[name] for name in largest[:SHOWN_CACHES]}

@@ -9,9 +9,7 @@ from collections.abc import Collection
 from stackcost.analysis import flows
 from stackcost.analysis.core_time import engine_busy_share, has_peer, kernel_seconds, sum_of
 from stackcost.analysis.readings import Readings
-
-BUSY_LIMIT = 0.90  # of a core, by the server: beyond it there is no time left for a burst
-LOST_LIMIT = 0.005  # of the connections, as the partial drop rate of a search allows
+from stackcost.analysis.thresholds import LOST_LIMIT, SERVER_BUSY_LIMIT
 
 
 def overload(seen: Readings, cpus: Collection[int], spins: bool = False) -> list[str]:
@@ -28,7 +26,7 @@ def overload(seen: Readings, cpus: Collection[int], spins: bool = False) -> list
 def _busy(seen: Readings, cpus: Collection[int], spins: bool) -> list[str]:
     if has_peer(seen):
         share = engine_busy_share(seen, "peer")
-        over = share is not None and share > BUSY_LIMIT
+        over = share is not None and share > SERVER_BUSY_LIMIT
         return [f"its loop did work {share:.0%} of the time"] if over else []
     if spins:
         return []
@@ -36,7 +34,7 @@ def _busy(seen: Readings, cpus: Collection[int], spins: bool) -> list[str]:
     found = []
     for cpu in cpus:
         own = sum_of(kernel_seconds(seen, (cpu,)).values())  # other programs are a disturbance
-        if own is not None and own / length > BUSY_LIMIT:
+        if own is not None and own / length > SERVER_BUSY_LIMIT:
             found.append(f"it took {own / length:.0%} of core {cpu}")
     return found
 

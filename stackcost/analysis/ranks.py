@@ -2,7 +2,7 @@
 
 Size, direction and interval are those of the test, so that they cannot contradict its verdict. Of
 two independent sides it is Mann and Whitney's: all ratios of a trial of B to one of A. Of pairs it
-is Wilcoxon's: the means of any two of the pairs' logarithms (Walsh averages). The size is the
+is Wilcoxon's: the geometric means of any two of the pairs' ratios (Walsh averages). The size is the
 median of these, by Hodges and Lehmann (Annals of Mathematical Statistics, 1963), the interval lies
 between two of them, and the direction is the share of them above 1 less the share below: Cliff's
 delta of sides, the matched-pairs rank-biserial correlation of pairs (Kerby, 2014).
@@ -39,14 +39,11 @@ def of_sides(a: Sequence[float], b: Sequence[float]) -> Size:
 
 def of_pairs(a: Sequence[float], b: Sequence[float]) -> Size:
     """Of pairs, all above zero: entry i of both was measured in the same round."""
-    apart = np.log(b) - np.log(a)
-    first, second = np.triu_indices(len(apart))
-    walsh = (apart[first] + apart[second]) / 2
-    found = None
-    if len(apart) > 1:
-        low, high, coverage = interval(walsh, _pairs_chances(len(apart)))
-        found = Interval(float(np.exp(low)), float(np.exp(high)), coverage)
-    return Size(float(np.exp(np.median(walsh))), _balance(walsh), found)
+    ratios = np.divide(b, a)
+    first, second = np.triu_indices(len(ratios))
+    walsh = np.sqrt(ratios[first] * ratios[second])
+    found = interval(walsh, _pairs_chances(len(ratios))) if len(ratios) > 1 else None
+    return Size(float(np.median(walsh)), _balance(walsh - 1), found)
 
 
 def _balance(values: np.ndarray) -> float:

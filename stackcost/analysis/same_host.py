@@ -1,4 +1,4 @@
-"""Costs as they would have been, had the host been the same in all trials.
+"""Figures as they would have been, had the host been the same in all trials: the one policy.
 
 A neighbour on the host slows a server in two ways. On the other hardware thread of a core it takes
 a part of its units and caches: known system calls take longer then. On other cores it takes a part
@@ -6,6 +6,13 @@ of the caches and the memory bandwidth that all cores share: loads from memory t
 program of this machine keeps in a core's own caches. The server moves neither (core_speed.c). How
 much it feels each is found from the trials: within each of the groups that are compared, so that a
 difference of two is nowhere in it.
+
+Where system calls were timed in all trials, the figures of whole trials are compared, each
+corrected by what its calls and loads took. Else the figures are those of the slices of time that
+neighbours left free, corrected by loads alone where those are known. With too few trials to know
+what is felt, the figures of the free slices are compared as they are. So are those of two sides
+that feel the host differently, as the kernel's stack and one that polls: their ratio is another one
+on a slow host, and only the free slices tell what it is on a host without neighbours.
 """
 
 import math
@@ -13,29 +20,21 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import lsq_linear
+from pydantic import BaseModel, ConfigDict
 
-# Of loads and of calls: what they take longer, times this, is the most that a server feels.
-MOST_FELT = (1.5, 3.0)
-MOST_APART = 0.4  # logarithm; a trial further from the others had something else go on
-LEAST_FREE = 5  # trials beyond what is estimated from them; with fewer the fit says nothing
-
-
-class Observed(NamedTuple):
-    """A trial. What a load from memory took in it, and a pair of system calls; None: not read."""
-
-    cost: float
-    load: float | None
-    call: float | None = None
-
+from stackcost.analysis.series import Observed
+from stackcost.analysis.thresholds import LEAST_FREE, MOST_APART, MOST_FELT
 
 Group = Sequence[Observed]  # trials of one system at one load
+Values = list[list[float]]  # a figure for each trial of each group
 
 
-class Felt(NamedTuple):
+class Felt(BaseModel):
     """`slower`: by how much longer something took on the second side, mean over the groups, less 1.
     `felt`: the part of it by which connections get dearer.
     """
+
+    model_config = ConfigDict(frozen=True)
 
     slower: float
     felt: float
@@ -46,13 +45,13 @@ class Felt(NamedTuple):
         return self.felt * math.log1p(self.slower)
 
 
-class HostPart(NamedTuple):
-    """What is in the costs of two sides for their host. `factors`: by which the trials of each
-    side's groups are to be multiplied. `unsure`: by how much the second side may be off as a whole,
-    as what is felt is known to its standard error only.
+class HostPart(BaseModel):
+    """What was taken off from the costs of two sides. `unsure`: by how much the second side may be
+    off as a whole, as what is felt is known to its standard error only.
     """
 
-    factors: tuple[list[list[float]], list[list[float]]]
+    model_config = ConfigDict(frozen=True)
+
     loads: Felt
     calls: Felt
     unsure: float
@@ -63,16 +62,58 @@ class HostPart(NamedTuple):
         return math.expm1(self.loads.logarithm + self.calls.logarithm)
 
 
-def host_part(first: Sequence[Group], second: Sequence[Group]) -> HostPart | None:
+class Cleared(NamedTuple):
+    """The figures of both sides' groups, and what was taken off from them; None: nothing was."""
+
+    first: Values
+    second: Values
+    part: HostPart | None
+
+
+def without_host(first: Sequence[Group], second: Sequence[Group], is_rate: bool = False) -> Cleared:
     """Of groups at the same loads, in the same order; the first side's median host stays.
 
-    What was not read in all trials is taken to have been the same in them. None where nothing was,
-    or where the trials are too few.
+    Both sides have to feel the host alike. At each load the figures of both are multiplied by what
+    makes the first side's median the one that tables show. `is_rate`: the figures fall by what
+    costs rise by.
+    """
+    costs = -1 if is_rate else 1  # the power of the figure that costs are
+    found = _host_part(_basis(first, first, second), _basis(second, first, second), costs)
+    if found is None:
+        return Cleared(_tabled(first), _tabled(second), None)
+    part, corrected = found
+    tabled = [np.median(group) for group in _tabled(first)]
+    level = [by / np.median(group) for by, group in zip(tabled, corrected[0], strict=True)]
+    mine, theirs = (
+        [(np.array(group) * by).tolist() for by, group in zip(level, side, strict=True)]
+        for side in corrected
+    )
+    return Cleared(mine, theirs, part)
+
+
+def _tabled(groups: Sequence[Group]) -> Values:
+    return [[trial.value for trial in group] for group in groups]
+
+
+def _basis(side: Sequence[Group], *sides: Sequence[Group]) -> list[list[Observed]]:
+    """A side's trials with the figure that can be corrected, and what it is corrected by."""
+    every = [trial for groups in sides for group in groups for trial in group]
+    if all(trial.whole and trial.call_time for trial in every):
+        return [[trial._replace(value=trial.whole or 0.0) for trial in group] for group in side]
+    return [[trial._replace(call_time=None) for trial in group] for group in side]
+
+
+def _host_part(
+    first: Sequence[Group], second: Sequence[Group], costs: int
+) -> tuple[HostPart, tuple[Values, Values]] | None:
+    """What is in figures for their host, and both sides' figures without it. What was not read in
+    all trials is taken to have been the same in them. None where nothing was, or where the trials
+    are too few.
     """
     groups = [*first, *second]
     found = [
-        _apart([[each.load for each in group] for group in groups], len(first)),
-        _apart([[each.call for each in group] for group in groups], len(first)),
+        _apart([[each.load_time for each in group] for group in groups], len(first)),
+        _apart([[each.call_time for each in group] for group in groups], len(first)),
     ]
     read = [parts for parts in found if parts is not None]
     free = sum(map(len, groups)) - len(groups) - len(read)
@@ -82,14 +123,19 @@ def host_part(first: Sequence[Group], second: Sequence[Group]) -> HostPart | Non
     conditions = [
         np.column_stack(parts) for parts in zip(*(each or same for each in found), strict=True)
     ]
-    costs = [np.log([each.cost for each in group]) for group in groups]
-    felt, errors = _felt(conditions, costs, free)
+    seen = [np.log([each.value for each in group]) for group in groups]
+    felt, errors = _felt(conditions, [costs * group for group in seen], free)
     middles = np.array([np.median(part, axis=0) for part in conditions])
     slower = (middles[len(first) :] - middles[: len(first)]).mean(axis=0)
-    factors = [np.exp(-part @ felt).tolist() for part in conditions]
-    loads, calls = (Felt(math.expm1(of), float(by)) for of, by in zip(slower, felt, strict=True))
-    unsure = math.sqrt(slower @ errors @ slower)
-    return HostPart((factors[: len(first)], factors[len(first) :]), loads, calls, unsure)
+    values = [
+        np.exp(group - costs * (part @ felt)).tolist()
+        for group, part in zip(seen, conditions, strict=True)
+    ]
+    loads, calls = (
+        Felt(slower=math.expm1(of), felt=float(by)) for of, by in zip(slower, felt, strict=True)
+    )
+    part = HostPart(loads=loads, calls=calls, unsure=math.sqrt(slower @ errors @ slower))
+    return part, (values[: len(first)], values[len(first) :])
 
 
 def _apart(groups: Sequence[Sequence[float | None]], loads: int) -> list[np.ndarray] | None:
@@ -114,6 +160,8 @@ def _felt(
 
     Analysis of covariance; a mean of each group and the slopes are estimated.
     """
+    from scipy.optimize import lsq_linear  # takes a second, which a stored answer does not need
+
     x = np.concatenate([part - part.mean(axis=0) for part in conditions])
     y = np.concatenate([part - part.mean() for part in costs])
     moved = np.ptp(x, axis=0) > 0

@@ -4,10 +4,6 @@ from collections.abc import Collection
 
 from stackcost.analysis.readings import Readings
 
-# Of what a piece of known work takes on the server's cores at the least. Undisturbed it takes up to
-# 1 % more.
-SLOWED_LIMIT = 0.02
-
 
 def slowed_share(seen: Readings, cpus: Collection[int], phase: str = "sustain") -> float | None:
     """By how much longer a piece of known work took than it can: 0.1 is a tenth; mean of the cores.

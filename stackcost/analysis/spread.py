@@ -1,12 +1,9 @@
-"""Repeated measurements and the ratio of two of them, with their spread.
+"""Repeated measurements of one figure, with their spread.
 
 An interval is one of order statistics: it asks nothing of the distribution, and how often it holds
 the truth is known beforehand (David and Nagaraja, Order Statistics, section 7.1). Few values cannot
 have a good one: the range of two holds the true median in half of all repetitions, that of n in
 1 - 2 / 2^n. So each interval says its coverage, and from 6 values on that is 95 % or more.
-
-A ratio is taken round by round, as Kalibera and Jones ("Rigorous benchmarking in reasonable time")
-ask: the interval belongs on the ratio that is claimed, not on its two parts.
 """
 
 from collections.abc import Sequence
@@ -16,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from pydantic import BaseModel, ConfigDict
 
-CONFIDENCE = 0.95
+from stackcost.analysis.thresholds import CONFIDENCE
 
 
 class Spread(BaseModel):
@@ -74,25 +71,6 @@ def spread(
         rounds=[number for number, value in zip(rounds, values, strict=False) if value is not None],
         reason="" if found else "1 trial: no interval",
     )
-
-
-def ratio(above: Sequence[float | None], below: Sequence[float | None], reason: str = "") -> Spread:
-    """How many times `above` is `below`: entry i of both was measured in the same round.
-
-    The values are the rounds' own ratios. A round in which one is unknown or `below` is not above
-    zero is left out.
-    """
-    pairs = [(a, b) for a, b in zip(above, below, strict=True) if a is not None and b and b > 0]
-    return spread([a / b for a, b in pairs], "1", reason or "no round in which both were measured")
-
-
-def ratio_by_round(above: Spread, below: Spread) -> Spread:
-    """The same of two figures, over the rounds that both have a value of."""
-    if not above.rounds or not below.rounds:
-        return Spread(unit="1", reason="no round in which both are known to have been measured")
-    a, b = (dict(zip(each.rounds, each.values, strict=True)) for each in (above, below))
-    common = sorted(a.keys() & b.keys())
-    return ratio([a[number] for number in common], [b[number] for number in common])
 
 
 def median_interval(values: Sequence[float]) -> Interval | None:

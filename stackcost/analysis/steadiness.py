@@ -15,7 +15,7 @@ NEGLIGIBLE = 0.02  # of the mean: nor is a rate within this
 CLOSEST_S = 0.1  # an edge may be read right after the sampler's own turn
 COMPLETED = "tcps_closed"
 
-Series = Sequence[tuple[float, float]]  # (seconds, counter), ascending
+Counted = Sequence[tuple[float, float]]  # (seconds, counter), ascending
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ def served_series(seen: Readings, window: Window) -> list[tuple[float, float]]:
     )
 
 
-def steadiness(series: Series) -> Steadiness | None:
+def steadiness(series: Counted) -> Steadiness | None:
     """None with fewer than five intervals, and when nothing was counted."""
     rates = _rates(series)
     if len(rates) < FEWEST or not np.mean(rates):
@@ -81,7 +81,7 @@ def steadiness(series: Series) -> Steadiness | None:
     )
 
 
-def warm_up_end(series: Series) -> float | None:
+def warm_up_end(series: Counted) -> float | None:
     """The moment from which the rate is steady; None when the series is too short to say.
 
     By the marginal standard error rule (K. P. White, "An effective truncation heuristic for bias
@@ -101,11 +101,11 @@ def warm_up_end(series: Series) -> float | None:
     return apart(series)[cut][0]
 
 
-def _rates(series: Series) -> list[float]:
+def _rates(series: Counted) -> list[float]:
     return [(b - a) / (then - now) for (now, a), (then, b) in pairwise(apart(series))]
 
 
-def apart(series: Series) -> list[tuple[float, float]]:
+def apart(series: Counted) -> list[tuple[float, float]]:
     """The readings without those that follow another too closely to give a rate."""
     kept: list[tuple[float, float]] = []
     for reading in series:

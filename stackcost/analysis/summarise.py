@@ -10,7 +10,7 @@ from stackcost.analysis.closure import closure
 from stackcost.analysis.cores import core_shares
 from stackcost.analysis.definitions import DEFINITIONS
 from stackcost.analysis.disk_cache import cache_figures
-from stackcost.analysis.factors import cpu_factor, headline, memory_factor
+from stackcost.analysis.factors import factors, headline
 from stackcost.analysis.flows import shares_cores
 from stackcost.analysis.head import State
 from stackcost.analysis.latency import latency
@@ -21,7 +21,14 @@ from stackcost.analysis.published import Recomputed
 from stackcost.analysis.readings import Readings
 from stackcost.analysis.slowed import call_seconds, load_seconds
 from stackcost.analysis.spread import Spread, spread
-from stackcost.analysis.summary import HttpFigures, Level, Memory, ServerResult, Summary, TrialRow
+from stackcost.analysis.summary import (
+    HttpFigures,
+    Level,
+    Memory,
+    ServerResult,
+    Summary,
+    TrialRow,
+)
 from stackcost.analysis.undisturbed import undisturbed
 from stackcost.contracts.trial import Trial
 from stackcost.contracts.tuning import Change
@@ -68,10 +75,14 @@ def summarise(trials: Sequence[Trial], context: Context) -> Summary:
         servers=[_server_result(name, everything, context, past) for name in context.servers],
         factors=[
             factor
-            for above, below in context.pairs
-            for factor in (
-                cpu_factor(everything, above, below, context.server_cpus, context.ceilings, past),
-                memory_factor(everything, above, below, context.merged_caches),
+            for pair in context.pairs
+            for factor in factors(
+                everything,
+                pair,
+                context.server_cpus,
+                context.ceilings,
+                past,
+                context.merged_caches,
             )
         ],
         trials=[_row(seen, context) for seen in every_trial],

@@ -9,6 +9,7 @@ from typing import Literal
 from pydantic import Field
 
 from stackcost.analysis.checks import Check
+from stackcost.analysis.comparison import Comparison
 from stackcost.analysis.head import Head, Part
 from stackcost.analysis.published import Recomputed
 from stackcost.analysis.spread import Spread
@@ -80,7 +81,7 @@ class Level(Part):
     `softirq`, `threads`: the time of the server's cores by softirq vector and by thread; `hardware`
     their cycles and instructions (counts). They explain the kinds and are not added to them.
     `undisturbed`: seconds of the sustain window in which nothing outside of the machine slowed the
-    server's cores; from `undisturbed.LEAST_S` on the server's cost is of them alone. `load_time`:
+    server's cores; from `UNDISTURBED_LEAST_S` on the server's cost is of them alone. `load_time`:
     what a load from memory that all cores of the host share took, nanoseconds.
     `closure`: exact time booked over all cores / (wall time x cores), 1 when nothing is lost.
     `latency`: by template group (empty: none), kind and percentile, microseconds.
@@ -167,9 +168,12 @@ class ServerResult(Part):
 class Factor(Part):
     """How many times what `below` costs does `above` cost. `at` says at which load, in words.
 
-    `above_cost`, `below_cost`: the costs themselves, in microseconds or bytes. `without_sending`:
-    the ratio when what `below` took to hand frames to the kernel (its kind "sending") is left out,
-    as a NIC with a driver of its own would leave it out at most.
+    `comparison`: of `above` (B) against `below` (A), with its verdict, what was set aside and what
+    was taken off for the host; None in a summary of before it was stored. `ratio`: its ratio and
+    interval, with the rounds' own ratios. `above_cost`, `below_cost`: the costs themselves as other
+    tables show them, in microseconds or bytes. `without_sending`: the ratio when what `below` took
+    to hand frames to the kernel (its kind "sending") is left out, as a NIC with a driver of its own
+    would leave it out at most.
     """
 
     name: Literal["cpu", "memory"]
@@ -180,6 +184,7 @@ class Factor(Part):
     above_cost: Spread
     below_cost: Spread
     without_sending: Spread = Spread(unit="1", reason="a part of polling peers' CPU time alone")
+    comparison: Comparison | None = None
 
 
 class TrialRow(Part):

@@ -14,10 +14,9 @@ import numpy as np
 from stackcost.analysis.core_time import has_peer, own_series
 from stackcost.analysis.flows import completed_rate, is_http, kept_up
 from stackcost.analysis.readings import Readings
-from stackcost.analysis.slowed import SLOWED_LIMIT, least_seconds, slowed_share
+from stackcost.analysis.slowed import least_seconds, slowed_share
+from stackcost.analysis.thresholds import SLOWED_LIMIT, UNDISTURBED_LEAST_S
 from stackcost.contracts.sample import Sample
-
-LEAST_S = 1.0  # with less, a trial is disturbed
 
 
 class Undisturbed(NamedTuple):
@@ -36,7 +35,7 @@ class Undisturbed(NamedTuple):
     @property
     def enough(self) -> bool:
         """Whether they tell what the server takes."""
-        return self.seconds >= LEAST_S
+        return self.seconds >= UNDISTURBED_LEAST_S
 
 
 def undisturbed(seen: Readings, cpus: Collection[int]) -> Undisturbed | None:

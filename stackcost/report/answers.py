@@ -6,7 +6,7 @@ from stackcost.analysis.published import Recomputed
 from stackcost.analysis.summary import Factor
 from stackcost.report.beside import Beside
 from stackcost.report.difference import Difference, sentence
-from stackcost.report.http import KINDS, Series, Tls, reached, series
+from stackcost.report.http import KINDS, Curve, Tls, reached, series
 from stackcost.report.opened import OpenedRuns
 from stackcost.report.words import number, with_interval, with_range
 
@@ -53,7 +53,7 @@ def http_answer(runs: OpenedRuns) -> str:
     return "**At most " + "; ".join(words for _, words in best.values()) + ".**"
 
 
-def reached_answer(every: Sequence[Series]) -> str:
+def reached_answer(every: Sequence[Curve]) -> str:
     """The ceiling of each test over workers or cores, and how many it takes to reach it."""
     lines = [
         f"- {one.name}, {name}: {words}" for one in every for name, words in reached(one).items()

@@ -4,7 +4,7 @@ from pydantic import BaseModel, ConfigDict
 
 from stackcost.analysis.published_tables import Document, PublishedTable
 from stackcost.contracts.system_names import axis_of
-from stackcost.report.http import Series, series
+from stackcost.report.http import Curve, series
 from stackcost.report.opened import OpenedCosts, OpenedRuns, workers_in
 
 NEAR = 4.0  # times: responses whose lengths differ by more are not of one shape
@@ -64,7 +64,7 @@ def _tested(document: Document, table: PublishedTable, runs: OpenedRuns) -> list
     ]
 
 
-def _points(table: PublishedTable, run: OpenedCosts, one: Series, name: str) -> list[Beside]:
+def _points(table: PublishedTable, run: OpenedCosts, one: Curve, name: str) -> list[Beside]:
     """One system's figures of a test, by what the table's rows count."""
     found = []
     for count, level in one.points[name].items():
@@ -88,7 +88,7 @@ def _points(table: PublishedTable, run: OpenedCosts, one: Series, name: str) -> 
     return found
 
 
-def _place(table: PublishedTable, run: OpenedCosts, one: Series, count: int) -> float | None:
+def _place(table: PublishedTable, run: OpenedCosts, one: Curve, count: int) -> float | None:
     """Where a level stands on the table's axis; None where it has no place there."""
     if table.x == OFFERED:
         return one.offered or None

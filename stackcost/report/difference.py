@@ -6,15 +6,16 @@ from typing import Self
 
 from pydantic import BaseModel, ConfigDict
 
-from stackcost.analysis.compare import RATE, Comparison
+from stackcost.analysis.comparison import Comparison, compare_all
 from stackcost.analysis.machines import differences
-from stackcost.analysis.paired import Paired, compare_paired, is_judged, measured, paired
 from stackcost.analysis.summary import Summary
+from stackcost.analysis.system_series import is_judged, measured, questions
+from stackcost.analysis.thresholds import RATE
 from stackcost.contracts.errors import StackcostError
 from stackcost.report.opened import OpenedRuns
 from stackcost.report.stored import summary_of
 from stackcost.report.tables import TextTable
-from stackcost.report.words import UNKNOWN, change, with_range
+from stackcost.report.words import UNKNOWN, change_of, verdict_of, with_range
 from stackcost.store import Manifest, RunFolder
 
 PARTS = ("server_cpu.", "softirq.", "threads.", "memory.per_flow.", "memory.caches.")
@@ -63,16 +64,18 @@ class Difference(BaseModel):
 def difference(a: Side, b: Side) -> Difference:
     """Compare what both have; StackcostError when that is nothing."""
     systems = _systems(a, b)
-    found = [
-        each
-        for of_a, of_b in systems
-        for each in paired(
-            measured(a.summary, of_a),
-            measured(b.summary, of_b),
-            "" if len(systems) == 1 else f"{of_a}: ",
-            same_run=a.manifest == b.manifest,
-        )
-    ]
+    found = compare_all(
+        [
+            each
+            for of_a, of_b in systems
+            for each in questions(
+                measured(a.summary, of_a),
+                measured(b.summary, of_b),
+                "" if len(systems) == 1 else f"{of_a}: ",
+                same_run=a.manifest == b.manifest,
+            )
+        ]
+    )
     if not found:
         raise StackcostError(
             "no figure was measured at the same load on both", "stackcost show tells what was"
@@ -80,7 +83,7 @@ def difference(a: Side, b: Side) -> Difference:
     return Difference(
         a=_name(a, [mine for mine, _ in systems]),
         b=_name(b, [other for _, other in systems]),
-        comparisons=compare_paired(found),
+        comparisons=found,
         flagged=(
             _flagged(a, {mine for mine, _ in systems}),
             _flagged(b, {other for _, other in systems}),
@@ -111,21 +114,20 @@ def _no_common_load(a: Side, of_a: str, b: Side, of_b: str) -> str:
     )
 
 
-def _words(found: Paired) -> list[str]:
-    """What was done to a figure's trials, besides comparing them."""
-    words = []
-    if found.left_out:
-        words.append(f"{found.left_out} trials left out: the other one of the pair is missing")
-    if part := found.host:
+def _words(found: Comparison) -> list[str]:
+    """What was done to the trials of a judged figure, besides comparing them."""
+    if found.verdict == "not judged":
+        return []
+    words = list(found.set_aside)
+    if host := found.host:
         words.append(
             "what neighbours on the host added was taken off, from B by "
-            f"{part.taken_off:+.1%} more than from A (known to {part.unsure:.1%}): loads from "
-            f"memory that all cores share took {part.loads.slower:+.1%} in B, system calls "
-            f"{part.calls.slower:+.1%}, of which {part.loads.felt:.2f} and {part.calls.felt:.2f} "
+            f"{host.taken_off:+.1%} more than from A (known to {host.unsure:.1%}): loads from "
+            f"memory that all cores share took {host.loads.slower:+.1%} in B, system calls "
+            f"{host.calls.slower:+.1%}, of which {host.loads.felt:.2f} and {host.calls.felt:.2f} "
             "are felt"
         )
-    where = f"{found.pair.figure} at {found.pair.at}"
-    return [f"{where}: {'; '.join(words)}"] if words and found.judged else []
+    return [f"{found.figure} at {found.at}: {'; '.join(words)}"] if words else []
 
 
 def differences_from_first(runs: OpenedRuns) -> list[Difference]:
@@ -161,7 +163,7 @@ def difference_table(found: Difference, everything: bool) -> TextTable:
             change_of(each),
             UNKNOWN if each.effect is None else f"{each.effect:+.2f}",
             "" if each.p_corrected is None else f"{each.p_corrected:.2g}",
-            _verdict(each),
+            verdict_of(each),
         )
         for each in found.comparisons
         if everything or is_judged(each.figure)
@@ -173,25 +175,10 @@ def difference_table(found: Difference, everything: bool) -> TextTable:
     )
 
 
-def _verdict(each: Comparison) -> str:
-    """With what would have been seen where nothing was."""
-    text = f"{each.verdict}: {each.reason}" if each.reason else each.verdict
-    if each.verdict == "no difference shown" and each.detectable is not None:
-        return f"{text} (one of {each.detectable:.1%} would be, nine times in ten)"
-    return text
-
-
-def change_of(each: Comparison) -> str:
-    """By how much B is above A, and the interval of that."""
-    if each.ratio is None:
-        return UNKNOWN
-    return change(each.ratio, each.low, each.high, each.coverage)
-
-
 def sentence(found: Difference) -> str:
     """The answer in one sentence."""
     judged = [each for each in found.comparisons if each.p_corrected is not None]
-    differing = [each for each in judged if each.verdict == "different"]
+    differing = [each for each in judged if each.differs]
     if differing:
         return "different: " + "; ".join(
             f"{each.figure} at {each.at} {change_of(each)}" for each in differing

@@ -1,6 +1,8 @@
 """Figures as text, the same on the terminal and in the report."""
 
-from stackcost.analysis.spread import CONFIDENCE, Spread
+from stackcost.analysis.comparison import Comparison
+from stackcost.analysis.spread import Spread
+from stackcost.analysis.thresholds import CONFIDENCE
 
 UNKNOWN = "n/a"
 INTERVAL = "interval of 95 %; below 6 rounds their range"  # what `Spread` and figures have
@@ -84,6 +86,21 @@ def change(ratio: float, low: float | None, high: float | None, coverage: float 
         return text
     poor = f", in {percent(coverage)} of cases" if coverage < CONFIDENCE else ""
     return f"{text} ({low - 1:+.1%} to {high - 1:+.1%}{poor})"
+
+
+def change_of(found: Comparison) -> str:
+    """By how much B is above A, and the interval of that."""
+    if found.ratio is None:
+        return UNKNOWN
+    return change(found.ratio, found.low, found.high, found.coverage)
+
+
+def verdict_of(found: Comparison) -> str:
+    """With its reason, and with what would have been shown where nothing was."""
+    text = f"{found.verdict}: {found.reason}" if found.reason else found.verdict
+    if found.verdict == "no difference shown" and found.detectable is not None:
+        return f"{text} (one of {found.detectable:.1%} would be, nine times in ten)"
+    return text
 
 
 def percent(value: float) -> str:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from stackcost.analysis import ranks
-from stackcost.analysis.spread import median_interval, ratio
+from stackcost.analysis.spread import median_interval
 
 DRAWS = 1500
 Noise = Callable[[np.random.Generator, int], np.ndarray]
@@ -54,15 +54,7 @@ def test_a_spread_states_the_coverage_that_its_rounds_have(
     def of_a_median() -> tuple[float | None, float | None, float | None]:
         return median_interval(np.exp(noise(random, rounds)).tolist()) or (None, None, None)
 
-    def of_a_ratio() -> tuple[float | None, float | None, float | None]:
-        """6 times the cost, in an hour that makes both dearer by some 10 %."""
-        hour = random.lognormal(0, 0.1, rounds)
-        above, below = (cost * hour * np.exp(noise(random, rounds)) for cost in (60, 10))
-        found = ratio(above.tolist(), below.tolist())
-        return found.low, found.high, found.coverage
-
     reached(of_a_median, 1.0)
-    reached(of_a_ratio, 6.0)
 
 
 @pytest.mark.parametrize("trials", [(2, 2), (3, 4), (5, 5), (20, 6), (12, 12)])

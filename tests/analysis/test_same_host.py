@@ -6,7 +6,9 @@ from statistics import median
 
 import pytest
 
-from stackcost.analysis.same_host import MOST_FELT, Observed, host_part
+from stackcost.analysis.same_host import without_host
+from stackcost.analysis.series import Observed
+from stackcost.analysis.thresholds import MOST_FELT
 
 
 def trials(
@@ -27,43 +29,52 @@ def trials(
     for _ in range(number):
         load, call = usual * drawn.uniform(0.9, 1.3), 1 + slowed * drawn.random()
         least = cost * (load / 250e-9) ** felt * drawn.gauss(1, noise)
-        made.append(Observed(least * call**1.2, load, 2e-6 * call))
+        made.append(Observed(least, load, 2e-6 * call, least * call**1.2))
     return made
 
 
-def corrected(groups: list[list[Observed]], factors: list[list[float]]) -> list[float]:
-    """The median cost of each group."""
-    return [
-        median([trial.cost * factor for trial, factor in zip(group, of_group, strict=True)])
-        for group, of_group in zip(groups, factors, strict=True)
-    ]
+def whole(trials: list[Observed]) -> float:
+    """The median cost of whole trials."""
+    return median(trial.whole or 0.0 for trial in trials)
 
 
 def test_what_a_server_feels_is_found_within_the_groups_and_taken_off() -> None:
     first, second = trials(14, 100), trials(14, 110, usual=300e-9, seed=2)
-    part = host_part([first], [second])
+    (before,), (after,), part = without_host([first], [second])
     assert part
     assert part.loads.felt == pytest.approx(0.8, abs=0.15)
     assert part.loads.slower == pytest.approx(0.2, abs=0.1)
-    (before,), (after,) = map(corrected, ([first], [second]), part.factors)
-    assert after / before == pytest.approx(1.1, abs=0.03)  # the server's own part stays
+    assert median(after) / median(before) == pytest.approx(1.1, abs=0.03), "its own part stays"
+    assert median(before) == pytest.approx(median(t.value for t in first)), "as tables have it"
 
 
 def test_what_neighbours_of_the_cores_added_is_taken_off_and_the_server_s_own_part_stays() -> None:
     quiet, slowed = trials(20, 100, slowed=0.1), trials(20, 105, seed=2, slowed=0.5)
-    part = host_part([quiet], [slowed])
+    (before,), (after,), part = without_host([quiet], [slowed])
     assert part and part.calls.felt == pytest.approx(1.2, abs=0.1) and part.calls.slower > 0.1
-    (before,), (after,) = map(corrected, ([quiet], [slowed]), part.factors)
-    assert after / before == pytest.approx(1.05, abs=0.02)
-    seen = median(trial.cost for trial in slowed) / median(trial.cost for trial in quiet)
+    assert median(after) / median(before) == pytest.approx(1.05, abs=0.02)
+    seen = whole(slowed) / whole(quiet)
     assert seen > 1.15 and part.taken_off == pytest.approx(seen / 1.05 - 1, abs=0.05)
     assert 0 < part.unsure < 0.03
 
 
+def test_of_a_rate_it_is_taken_off_the_other_way() -> None:
+    quiet, slowed = trials(20, 100, slowed=0.1), trials(20, 105, seed=2, slowed=0.5)
+    rates = [[t._replace(value=1 / t.value, whole=1 / (t.whole or 0.0)) for t in side]
+             for side in (quiet, slowed)]  # fmt: skip
+    costs, found = (
+        without_host([quiet], [slowed]),
+        without_host(*([s] for s in rates), is_rate=True),
+    )
+    assert found.part and costs.part
+    assert found.part.calls.felt == pytest.approx(costs.part.calls.felt)
+    assert found.second[0] == pytest.approx([1 / cost for cost in costs.second[0]], rel=0.01)
+
+
 def test_a_trial_in_which_memory_stood_still_does_not_set_the_slope() -> None:
     first, second = trials(12, 100), trials(12, 100, seed=2)
-    first[5] = first[5]._replace(load=20 * (first[5].load or 0.0))
-    part = host_part([first], [second])
+    first[5] = first[5]._replace(load_time=20 * (first[5].load_time or 0.0))
+    part = without_host([first], [second]).part
     assert part and part.loads.felt > 0.25, "0.03 with its loads as they were"
 
 
@@ -72,26 +83,30 @@ def test_what_memory_does_not_explain_is_left_alone() -> None:
     faster = trials(14, 100, felt=-1.0)  # dearer with faster memory: by chance alone
     far = trials(14, 100, felt=4.0)
     for group, wanted in ((unmoved, 0.0), (faster, 0.0), (far, MOST_FELT[0])):
-        part = host_part([group], [group])
+        part = without_host([group], [group]).part
         assert part and part.loads.felt == pytest.approx(wanted, abs=1e-9)
         assert math.isclose(part.loads.slower, 0.0) and math.isclose(part.unsure, 0.0)
 
 
-def test_what_was_not_read_of_all_trials_and_what_few_trials_say_is_not_corrected() -> None:
-    before, now = trials(6, 100), trials(6, 110, slowed=0.2)
-    assert host_part([before], [now])
-    assert host_part([before[:3]], [now[:4]]) is None
-    now[3] = now[3]._replace(load=None)
-    part = host_part([before], [now])
-    assert part and part.loads == (0.0, 0.0) and part.calls.felt
-    now[3] = now[3]._replace(call=None)
-    assert host_part([before], [now]) is None
+def test_free_slices_are_compared_where_whole_trials_cannot_be_corrected() -> None:
+    before, now = trials(6, 100, slowed=0.5), trials(6, 110, slowed=0.5)
+    assert without_host([before], [now]).part
+    few = without_host([before[:3]], [now[:4]])
+    assert few.part is None and few.first == [[trial.value for trial in before[:3]]]
+    now[3] = now[3]._replace(load_time=None)
+    part = without_host([before], [now]).part
+    assert part and part.loads.felt == part.loads.slower == 0.0 and part.calls.felt
+    now[3] = now[3]._replace(load_time=250e-9, call_time=None)
+    by_loads = without_host([before], [now]).part
+    assert by_loads and by_loads.calls.felt == 0.0 and by_loads.loads.felt
+    now[3] = now[3]._replace(load_time=None)
+    nothing = without_host([before], [now])
+    assert nothing.part is None and nothing.second == [[trial.value for trial in now]]
 
 
 def test_over_several_loads_one_slope_is_found_and_each_stays_at_its_own_cost() -> None:
     first = [trials(4, cost, seed=at) for at, cost in enumerate((300, 150), start=1)]
     second = [trials(4, cost, usual=300e-9, seed=at) for at, cost in enumerate((300, 150), start=5)]
-    part = host_part(first, second)
+    _, (dear, cheap), part = without_host(first, second)
     assert part and part.loads.felt == pytest.approx(0.8, abs=0.2)
-    dear, cheap = corrected(second, part.factors[1])
-    assert dear / cheap == pytest.approx(2, rel=0.05)
+    assert median(dear) / median(cheap) == pytest.approx(2, rel=0.05)

@@ -24,6 +24,7 @@ def test_a_saturated_server_is_measured_and_stored(tmp_path: Path) -> None:
     assert not trial.kept_up and 0 < trial.completed_cps <= trial.cps < OVERLOAD_CPS
     assert all(trial.cpu[kind] for kind in ("user", "system", "softirq")) and trial.softirq
     assert trial.foreign is not None and trial.idle is not None
+    assert trial.whole is not None and 0 < trial.whole.cps <= trial.cps
     assert "worker_processes" in setup["server"]["configuration"]
     run = RunFolder.open(Path(bench.folder))
     assert run.manifest().state == "complete" and existing_namespaces() == []

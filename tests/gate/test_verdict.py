@@ -1,17 +1,22 @@
 """The gate's judgement over trials with a known ceiling."""
 
+import json
+import random
 from collections import Counter
+from pathlib import Path
+from statistics import median
 
 import pytest
 
 from harness.gate.gate import FULL, measure_until_told
-from harness.gate.trial import GateTrial, left_out
+from harness.gate.trial import GateTrial, Whole, left_out
 from harness.gate.verdict import against_baseline, against_ceiling
-from stackcost.analysis.compare import RATE
+from stackcost.analysis.thresholds import RATE
 from tests.gate.simulated import Simulated
 
 LOAD = 10_000.0
 GATES = 60
+REAL_ROUNDS = Path(__file__).resolve().parents[1] / "fixtures" / "rounds" / "neighbours.json"
 NOISE = 0.025  # of undisturbed trials
 
 
@@ -87,7 +92,8 @@ def test_slower_memory_is_not_a_slower_server_and_a_slower_server_is_found_besid
     as_before = against_baseline(before, beside_memory(10_000, slow, felt=0.8), 0.05, RATE)
     slower = against_baseline(before, beside_memory(9000, fast, felt=0.8), 0.05, RATE)
     assert (as_before.outcome, slower.outcome) == ("holds", "below")
-    assert as_before.felt == pytest.approx(0.8, abs=0.1) and slower.slower < 0
+    assert as_before.host and as_before.host.loads.felt == pytest.approx(0.8, abs=0.1)
+    assert slower.host and slower.host.loads.slower < 0
 
 
 def test_what_is_known_of_memory_too_roughly_is_no_verdict() -> None:
@@ -99,6 +105,27 @@ def test_what_is_known_of_memory_too_roughly_is_no_verdict() -> None:
     far = against_baseline(before, beside_memory(9000, [500.0 + at for at in range(6)]), 0.05, RATE)
     assert near.outcome == "below"
     assert far.outcome == "cannot tell" and far.why.startswith("memory is +"), far
+
+
+def slowed_by_calls(cps: float, calls_ns: list[float]) -> list[GateTrial]:
+    """Trials whose free slices tell little; over the whole trial connections feel calls fully."""
+    seen = trials(cps, len(calls_ns), noise=0.15)
+    return [
+        each.model_copy(update={"whole": Whole(cps=cps * 2000 / call, load_ns=None, call_ns=call)})
+        for each, call in zip(seen, calls_ns, strict=True)
+    ]
+
+
+def test_whole_trials_are_compared_and_slices_where_the_baseline_lacks_them() -> None:
+    before = slowed_by_calls(8000, [2000.0 + 50 * n for n in range(14)])
+    now = slowed_by_calls(7000, [2400.0 + 50 * n for n in range(10)])
+    found = against_baseline(before, now, 0.05, RATE)
+    assert found.outcome == "below" and found.ratio == pytest.approx(7000 / 8000)
+    assert found.host and found.host.calls.felt == pytest.approx(1)
+    assert found.wanted.median == pytest.approx(median(trial.cps for trial in before))
+    older = [GateTrial(**trial.model_dump(exclude={"whole"})) for trial in before]
+    by_slices = against_baseline(older, now, 0.05, RATE)
+    assert by_slices.host is None and by_slices.seen.values == [trial.cps for trial in now]
 
 
 def outcomes(change: float) -> Counter[str]:
@@ -126,6 +153,39 @@ def test_unchanged_passes_and_a_tenth_less_fails_though_trials_spread() -> None:
 def test_less_by_the_tolerance_is_seldom_called_however_often_it_looks() -> None:
     found = outcomes(-0.05)
     assert found["cannot tell"] >= 0.95 * GATES, found
+
+
+def real_trials(number: int, dearer: float, drawn: random.Random) -> list[GateTrial]:
+    """Drawn of real rounds beside neighbours (tests/fixtures/rounds), as a gate would keep them."""
+    stored = json.loads(REAL_ROUNDS.read_text())["rounds"]
+    known = [seen for name in ("a", "twin") for seen in stored[name].values()]
+    return [
+        GateTrial(
+            cps=1e6 / (dearer * cost),
+            completed_cps=3000,
+            offered_cps=3000,
+            cpu={},
+            whole=Whole(cps=1e6 / (dearer * whole), load_ns=load, call_ns=call),
+        )
+        for cost, whole, _, load, call in (drawn.choice(known) for _ in range(number))
+    ]
+
+
+def test_beside_real_neighbours_no_verdict_is_wrong() -> None:
+    """They slowed these trials by 2 to 70 %."""
+    drawn = random.Random(3)
+    said = {
+        dearer: Counter(
+            against_baseline(
+                real_trials(20, 1.0, drawn), real_trials(20, dearer, drawn), 0.05, RATE
+            ).outcome
+            for _ in range(GATES)
+        )
+        for dearer in (1.0, 1.2)
+    }
+    print(f"real rounds, tolerance 5 %, by how much dearer: {said}")
+    assert not said[1.0]["below"] and not said[1.2]["holds"]
+    assert said[1.2]["below"] >= 0.9 * GATES
 
 
 def test_a_number_holds_fails_or_cannot_be_told() -> None:

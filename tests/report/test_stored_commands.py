@@ -43,11 +43,11 @@ def test_runs_are_listed_with_their_state_also_an_unreadable_one(tmp_path: Path)
 def test_two_systems_of_a_run_differ_by_the_known_factor(run: RunFolder) -> None:
     said = json.loads(stackcost("diff", f"{run.path}#astf-peer", "#nginx/kernel", "--json"))
     by_figure = {(each["figure"], each["at"]): each for each in said["comparisons"]}
-    for at, verdict in (("every load, by turns", "different"), ("2,000/s", "not judged")):
+    for at, verdict in (("every load, by pairs of turns", "dearer"), ("2,000/s", "not judged")):
         cpu = by_figure["server_cpu_total", at]
         assert cpu["ratio"] == pytest.approx(10, rel=0.05) and cpu["verdict"] == verdict
         assert cpu["low"] < cpu["ratio"] < cpu["high"]
-    assert by_figure["memory.total", "open flows"]["verdict"] == "different"
+    assert by_figure["memory.total", "open flows"]["verdict"] == "dearer"
     assert by_figure["completed_cps", "2,000/s"]["verdict"] == "not judged"
 
 

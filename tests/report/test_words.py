@@ -1,16 +1,30 @@
 import pytest
 
-from stackcost.analysis.spread import Spread, ratio, spread
+from stackcost.analysis.comparison import Comparison, Design, compare
+from stackcost.analysis.series import Series
+from stackcost.analysis.spread import Spread, spread
 from stackcost.report.words import (
+    change_of,
     count,
     factor,
     number,
     pair,
     share,
     size,
+    verdict_of,
     with_interval,
     with_range,
 )
+
+
+def compared(above: list[float], below: float = 10.0) -> Comparison:
+    """Costs by round against one that is the same in all."""
+    rounds = range(len(above))
+    return compare(
+        Series.of(dict.fromkeys(rounds, below), "us"),
+        Series.of(dict(enumerate(above)), "us"),
+        Design(paired=True),
+    )
 
 
 @pytest.mark.parametrize(
@@ -38,16 +52,16 @@ def test_a_range_stands_beside_the_median_of_several() -> None:
 
 def test_a_factor_says_its_interval_or_why_it_has_none() -> None:
     costs = [60.0, 62.0, 64.0, 61.0, 63.0, 62.0, 70.0, 62.0, 61.0]
-    assert factor(ratio(costs, [10.0] * 9)) == (
-        "6.20x (96.1 % interval 6.10-6.40, range of 9 rounds 6-7)"
+    assert factor(compared(costs).ratios) == (
+        "6.20x (96.1 % interval 6.10-6.59, range of 9 rounds 6-7)"
     )
-    assert factor(ratio([60.0], [10.0])) == "6x (1 trial: no interval)"
+    assert factor(compared([60.0]).ratios) == "6x (1 trial: no interval)"
     assert factor(Spread(unit="1", reason="no round")) == "n/a: no round"
 
 
 @pytest.mark.parametrize(("rounds", "cases"), [(2, "50"), (3, "75"), (4, "87.5"), (5, "93.8")])
 def test_few_rounds_have_their_range_and_how_sure_that_is(rounds: int, cases: str) -> None:
-    found = ratio([60.0, 62.0, 61.0, 61.0, 61.0][:rounds], [10.0] * rounds)
+    found = compared([60.0, 62.0, 61.0, 61.0, 61.0][:rounds]).ratios
     told = f"range of {rounds} rounds 6-6.20, which holds the true median in {cases} % of cases"
     assert told in factor(found) and told in with_interval(found)
     assert "interval" not in factor(found) and "95 %" not in factor(found)
@@ -58,6 +72,14 @@ def test_an_interval_of_before_it_stated_its_coverage_is_not_told() -> None:
     stored = """{"unit": "1", "values": [6.0, 6.2], "median": 6.1, "minimum": 6.0, "maximum": 6.2,
                  "low": 6.0, "high": 6.2, "reason": ""}"""
     assert factor(Spread.model_validate_json(stored)) == "6.10x (range of 2 rounds 6-6.20)"
+
+
+def test_a_verdict_says_what_would_have_been_shown_and_why_it_cannot_tell() -> None:
+    few, near = compared([60.0, 62.0]), compared([10.0 + 0.1 * (n % 3 - 1) for n in range(10)])
+    assert verdict_of(few) == "cannot tell: 2 pairs; 5 can show a difference"
+    assert change_of(few).startswith("+509.9% (+500.0% to +520.0%, in 50 % of cases")
+    assert verdict_of(near).startswith("no difference shown (one of 1.")
+    assert verdict_of(compared([60.0 + n for n in range(8)])) == "dearer"
 
 
 def test_sizes_and_shares() -> None:

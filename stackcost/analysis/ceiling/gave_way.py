@@ -12,9 +12,10 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict
 
 from stackcost.analysis import core_time, flows
-from stackcost.analysis.checks import FOREIGN_LIMIT, generator_limits, is_hold, late_starts
+from stackcost.analysis.checks import generator_limits, is_hold, late_starts
 from stackcost.analysis.device import lost_frames
 from stackcost.analysis.readings import Readings
+from stackcost.analysis.thresholds import FOREIGN_LIMIT
 
 REACHED = 0.98  # of a limit
 SATURATED = 0.95  # of a core's time

@@ -1,6 +1,6 @@
 """Tests of HTTP clients, in the shape of the publications' tables."""
 
-from stackcost.report.http.figures import Series, is_scaled, reached, series
+from stackcost.report.http.figures import Curve, is_scaled, reached, series
 from stackcost.report.http.tables import (
     clients_table,
     not_measured_table,
@@ -13,7 +13,7 @@ from stackcost.report.http.tls import KINDS, Tls, tls_pairs, tls_table
 
 __all__ = [
     "KINDS",
-    "Series",
+    "Curve",
     "Tls",
     "clients_table",
     "is_scaled",

@@ -24,7 +24,7 @@ NEAR_CEILING = 0.95  # of the highest value over x: from here on it counts as re
 
 
 @dataclass(frozen=True, slots=True)
-class Series:
+class Curve:
     """One test's main figure over workers or cores, a column for each system.
 
     `points`: the level by x, by system; x is 1 for systems that vary neither. `x`: its name.
@@ -58,12 +58,12 @@ class Series:
         return f"{level.load}: {asked(level.http)}"
 
 
-def is_scaled(every: Sequence[Series]) -> bool:
+def is_scaled(every: Sequence[Curve]) -> bool:
     """Whether any test was made with more than one number of workers or cores."""
     return len({x for one in every for points in one.points.values() for x in points}) > 1
 
 
-def series(summary: Summary) -> list[Series]:
+def series(summary: Summary) -> list[Curve]:
     """All tests of a run, in their order; one with long bodies by requests and by throughput."""
     found: dict[tuple[str, float, What], dict[str, dict[int, Level]]] = {}
     axis = "worker processes"
@@ -78,7 +78,7 @@ def series(summary: Summary) -> list[Series]:
     if any(http and http.cores_shared for http in every):
         axis += SHARED
     return [
-        Series(test, what, UNITS[what], axis, offered, points)
+        Curve(test, what, UNITS[what], axis, offered, points)
         for (test, offered, what), points in found.items()
     ]
 
@@ -107,7 +107,7 @@ def asked(http: HttpFigures) -> str:
     return f"{bodies} bytes, {connection}{tls}; {clients}"
 
 
-def reached(one: Series) -> dict[str, str]:
+def reached(one: Curve) -> dict[str, str]:
     """By system: the ceiling over x, and the lowest x that reaches it, in words; not of times."""
     found: dict[str, str] = {}
     if one.what == "latency":

@@ -2,17 +2,19 @@
 
 from collections.abc import Mapping, Sequence
 
-from stackcost.analysis.spread import Spread, ratio_by_round, spread
+from stackcost.analysis.comparison import Design, ratio_of
+from stackcost.analysis.series import Series
+from stackcost.analysis.spread import Spread, spread
 from stackcost.analysis.summary import Level, Summary
 from stackcost.contracts.system_names import axis_of
-from stackcost.report.http.figures import Series, is_scaled
+from stackcost.report.http.figures import Curve, is_scaled
 from stackcost.report.tables import TextTable
 from stackcost.report.words import UNKNOWN, number, with_range
 
 NOT_MEASURED = "not measured"
 
 
-def series_table(one: Series, summary: Summary) -> TextTable:
+def series_table(one: Curve, summary: Summary) -> TextTable:
     """Rows by x; a column for each system, and the gain of each measured one over the first."""
     columns, gains = systems([one], summary), _gains([one])
     return TextTable(
@@ -20,14 +22,14 @@ def series_table(one: Series, summary: Summary) -> TextTable:
     )
 
 
-def result_tables(every: Sequence[Series], summary: Summary) -> list[TextTable]:
+def result_tables(every: Sequence[Curve], summary: Summary) -> list[TextTable]:
     """A table for each test, where there is more than one row to it; else all in one."""
     if is_scaled(every):
         return [series_table(one, summary) for one in every]
     return [tests_table(every, summary)]
 
 
-def tests_table(every: Sequence[Series], summary: Summary) -> TextTable:
+def tests_table(every: Sequence[Curve], summary: Summary) -> TextTable:
     """All tests in one table."""
     columns, gains = systems(every, summary), _gains(every)
     axis = every[0].x if every else ""
@@ -38,19 +40,19 @@ def tests_table(every: Sequence[Series], summary: Summary) -> TextTable:
     )
 
 
-def systems(every: Sequence[Series], summary: Summary) -> list[str]:
+def systems(every: Sequence[Curve], summary: Summary) -> list[str]:
     """Names of all systems, those that could not be measured last."""
     missing = (axis_of(name)[0] for name in summary.not_measured)
     return list(dict.fromkeys([*(name for one in every for name in one.points), *missing]))
 
 
-def _gains(every: Sequence[Series]) -> dict[str, str]:
+def _gains(every: Sequence[Curve]) -> dict[str, str]:
     """Names of the columns of gains, and of the systems in them."""
     first, *others = [*dict.fromkeys(name for one in every for name in one.points)] or [""]
     return {f"{other} over {first}": other for other in others}
 
 
-def _rows(one: Series, columns: Sequence[str], gains: Mapping[str, str]) -> list[tuple[str, ...]]:
+def _rows(one: Curve, columns: Sequence[str], gains: Mapping[str, str]) -> list[tuple[str, ...]]:
     rows: list[tuple[str, ...]] = []
     for x in sorted({x for points in one.points.values() for x in points}):
         values = {name: one.points.get(name, {}).get(x) for name in columns}
@@ -134,10 +136,11 @@ def _cores(numbers: str) -> str:
     return f"core{'s' if ',' in numbers else ''} {numbers}"
 
 
-def _gain(one: Series, base: Level | None, other: Level | None) -> str:
+def _gain(one: Curve, base: Level | None, other: Level | None) -> str:
     if base is None or other is None:
         return UNKNOWN
-    gain = ratio_by_round(one.value(other), one.value(base))
+    below, above = (Series.of_spread(one.value(each)) for each in (base, other))
+    gain = ratio_of(below, above, Design(paired=True)).ratios
     if gain.median is None or gain.minimum is None or gain.maximum is None:
         return UNKNOWN
     low, high = sorted((gain.minimum, gain.maximum))

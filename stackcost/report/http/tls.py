@@ -3,7 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from stackcost.analysis.spread import Spread, ratio_by_round
+from stackcost.analysis.comparison import Design, ratio_of
+from stackcost.analysis.series import Series
+from stackcost.analysis.spread import Spread
 from stackcost.analysis.summary import HttpFigures, Level, Summary
 from stackcost.report.tables import TextTable
 from stackcost.report.words import UNKNOWN, number, with_range
@@ -23,7 +25,9 @@ class Tls:
     def rate(self) -> Spread:
         """Of TLS by plain, over the rounds in which both were measured."""
         assert self.plain.http is not None and self.over_tls.http is not None
-        return ratio_by_round(self.over_tls.http.rate, self.plain.http.rate)
+        plain, over_tls = self.plain.http.rate, self.over_tls.http.rate
+        design = Design(paired=True)
+        return ratio_of(Series.of_spread(plain), Series.of_spread(over_tls), design).ratios
 
     def share(self, kind: str) -> float | None:
         """Of the additional CPU per request, what is of this kind."""

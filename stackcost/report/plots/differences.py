@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from matplotlib.figure import Figure
 
-from stackcost.analysis.compare import Comparison
+from stackcost.analysis.comparison import Comparison
 from stackcost.report.plots.drawing import OTHER_COLOUR, SERVER_COLOURS, lying
 
 
@@ -16,11 +16,10 @@ def ratios(comparisons: Sequence[Comparison]) -> Figure:
     figure, axes = lying(len(shown))
     for place, each in enumerate(shown):
         ratio = each.ratio or 0.0
-        different = each.verdict == "different"
-        colour = SERVER_COLOURS[1] if different else OTHER_COLOUR
+        colour = SERVER_COLOURS[1] if each.differs else OTHER_COLOUR
         if each.low is not None and each.high is not None:
             axes.plot([each.low, each.high], [place, place], color=colour, linewidth=2)
-        axes.plot(ratio, place, "D" if different else "o", color=colour, label=each.verdict)
+        axes.plot(ratio, place, "D" if each.differs else "o", color=colour, label=each.verdict)
     axes.set_yticks(range(len(shown)), [f"{e.figure}, {e.at}" for e in shown], fontsize=8)
     axes.axvline(1, color="black", linewidth=1)
     axes.set_xlabel("B over A and its interval, of 95 % unless the table says less; 1: equal")

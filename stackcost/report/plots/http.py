@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from matplotlib.figure import Figure
 
 from stackcost.analysis.spread import Spread
-from stackcost.report.http import KINDS, Series, Tls, is_scaled
+from stackcost.report.http import KINDS, Curve, Tls, is_scaled
 from stackcost.report.plots.drawing import (
     key,
     labels,
@@ -20,7 +20,7 @@ from stackcost.report.plots.drawing import (
 from stackcost.report.words import INTERVAL
 
 
-def tests_over_axis(every: Sequence[Series]) -> Figure | None:
+def tests_over_axis(every: Sequence[Curve]) -> Figure | None:
     """A panel for each test: its figure over workers or cores, a line for each system.
 
     Where there is nothing to scale by, a panel for each unit with all its tests.
@@ -42,7 +42,7 @@ def tests_over_axis(every: Sequence[Series]) -> Figure | None:
     return figure
 
 
-def _beside_each_other(every: Sequence[Series]) -> Figure:
+def _beside_each_other(every: Sequence[Curve]) -> Figure:
     units = list(dict.fromkeys(one.unit for one in every))
     figure, axes_list = panels(len(units), height=3.0)
     for axes, unit in zip(axes_list, units, strict=True):

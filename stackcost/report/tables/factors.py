@@ -2,7 +2,7 @@
 
 from stackcost.analysis.summary import Factor, Summary
 from stackcost.report.tables.text_table import TextTable
-from stackcost.report.words import UNKNOWN, WITHOUT_SENDING, factor, pair, with_range
+from stackcost.report.words import UNKNOWN, WITHOUT_SENDING, factor, pair, verdict_of, with_range
 
 
 def cost_table(summary: Summary) -> TextTable:
@@ -52,14 +52,19 @@ def factor_table(summary: Summary) -> TextTable:
     """The cost factors with their spread."""
     return TextTable(
         "Cost factors",
-        ("factor", "of", "at", "median, interval, range of rounds"),
+        ("factor", "of", "at", "ratio, interval, range of rounds", "verdict"),
         [
-            (name, pair(found.above, found.below), found.at, factor(ratio))
+            (name, pair(found.above, found.below), found.at, factor(ratio), verdict)
             for found in summary.factors
-            for name, ratio in (
-                (found.name, found.ratio),
-                (f"{found.name}, {WITHOUT_SENDING}", found.without_sending),
+            for name, ratio, verdict in (
+                (found.name, found.ratio, _verdict(found)),
+                (f"{found.name}, {WITHOUT_SENDING}", found.without_sending, ""),
             )
             if ratio is found.ratio or ratio.median is not None
         ],
     )
+
+
+def _verdict(found: Factor) -> str:
+    """Whether the first is dearer; of a summary of before it was stored nothing."""
+    return verdict_of(found.comparison) if found.comparison else ""

@@ -1,0 +1,255 @@
+"""Whether B is dearer than A, by how much, and how surely: the one answer to that question.
+
+Factors, `stackcost diff`, gates, the trend and the gains of HTTP tests all ask `compare`. Where the
+turns of a round were paired, rounds that only one side has are set aside. What neighbours on the
+host added is taken off (`stackcost.analysis.same_host`). Over several loads a turn is the mean of
+how far its trials are from the middle of both sides (`stackcost.analysis.turns`). Size, direction,
+interval and verdict come from the same ranks (`stackcost.analysis.ranks`).
+
+A difference is called by Wilcoxon's test of the pairs' ratios, which do not contain what came and
+went with the hour, and by a Mann-Whitney test where A and B are independent. Both are two-sided and
+ask nothing of the distribution. Several figures that are judged at once are corrected by Holm's
+method, so that of identical set-ups at most `RATE` of the comparisons as a whole are called
+different. A difference has to stand even if what was taken off for the host is off by its standard
+error.
+
+With few rounds no outcome, however clear, can reach the rate: the most extreme order of n + m
+values has the probability 2 / C(n+m, n) under equal set-ups, the most extreme signs of n pairs
+2 / 2^n. Pairs that are too few for their own test are tested as two sides: the hour is then in both
+and makes the test less sensitive, never wrong more often. With fewer yet it cannot tell, and says
+how many rounds could, as asv does (asv/_stats.py).
+"""
+
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
+
+from pydantic import BaseModel, ConfigDict
+
+from stackcost.analysis import ranks, significance
+from stackcost.analysis.same_host import HostPart
+from stackcost.analysis.series import Series
+from stackcost.analysis.spread import Spread, spread
+from stackcost.analysis.thresholds import RATE
+from stackcost.analysis.turns import turns
+
+Test = Literal["pairs", "sides"]
+
+
+class Design(NamedTuple):
+    """How A and B were measured, and what is asked of them.
+
+    `paired`: the turns of a round were one after the other, so that the hour is in both. `alike`:
+    both feel the host alike, as two servers on the same kind of stack do; else nothing is taken
+    off for it. `no_change`: the ratio of
+    B to A that counts as no difference.
+    """
+
+    paired: bool
+    alike: bool = True
+    no_change: float = 1.0
+
+
+class Question(NamedTuple):
+    """A and B of one figure. `at`: the load in words. Only what is `judged` gets a verdict."""
+
+    a: Series
+    b: Series
+    design: Design
+    figure: str = ""
+    at: str = ""
+    judged: bool = True
+
+
+class Comparison(BaseModel):
+    """The answer. `a`, `b`: the values that were compared; over several loads multiples of A's
+    median.
+
+    `paired`: as in `Design`; entry i of both is of the same round. `ratio`: B over A, of all turns
+    of both or of the pairs, as in `stackcost.analysis.ranks`; None where A is not above zero.
+    `low`, `high`: its interval, which holds the truth in the share `coverage` of all repetitions.
+    `effect`: -1 (B is throughout below what counts as no difference) to 1; Cliff's delta, or of
+    pairs their rank-biserial correlation. `p`: of the test; `p_corrected`: by Holm over all judged
+    figures. None where it was not judged or cannot be told; `reason` then says why. `detectable`:
+    the ratio, less 1, that as many turns with such a spread would show nine times in ten.
+    `set_aside`: in words, what is not in it. `host`: what was taken off for the host; None: nothing
+    was.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    figure: str = ""
+    at: str = ""
+    unit: str
+    a: Spread
+    b: Spread
+    paired: bool = False
+    ratio: float | None = None
+    low: float | None = None
+    high: float | None = None
+    coverage: float | None = None
+    effect: float | None = None
+    p: float | None = None
+    p_corrected: float | None = None
+    detectable: float | None = None
+    verdict: Literal[
+        "dearer", "cheaper", "higher", "lower", "no difference shown", "cannot tell", "not judged"
+    ] = "not judged"
+    reason: str = ""
+    set_aside: list[str] = []
+    host: HostPart | None = None
+
+    @property
+    def differs(self) -> bool:
+        """Whether a difference was shown."""
+        return self.verdict in ("dearer", "cheaper", "higher", "lower")
+
+    @property
+    def ratios(self) -> Spread:
+        """B over A of pairs: the rounds' own ratios; as their median `ratio`, with its interval."""
+        if self.ratio is None:
+            return Spread(unit="1", reason=self.reason)
+        each = [b / a for a, b in zip(self.a.values, self.b.values, strict=True)]
+        return Spread(
+            unit="1",
+            values=each,
+            median=self.ratio,
+            minimum=min(each),
+            maximum=max(each),
+            low=self.low,
+            high=self.high,
+            coverage=self.coverage,
+            rounds=self.a.rounds,
+            reason=self.a.reason,
+        )
+
+
+def compare(a: Series, b: Series, design: Design, rate: float = RATE) -> Comparison:
+    """One figure of B against A's."""
+    (found,) = compare_all([Question(a, b, design)], rate)
+    return found
+
+
+def ratio_of(a: Series, b: Series, design: Design) -> Comparison:
+    """The same without a verdict."""
+    (found,) = compare_all([Question(a, b, design, judged=False)])
+    return found
+
+
+def compare_all(questions: Sequence[Question], rate: float = RATE) -> list[Comparison]:
+    """Several figures, corrected for how many of them are judged."""
+    family = sum(question.judged for question in questions)
+    found = [_sized(question) for question in questions]
+    judged = [at for at, question in enumerate(questions) if question.judged]
+    for at in judged:
+        found[at] = _tested(found[at], questions[at], rate / family)
+    tested = [at for at in judged if found[at].p is not None]
+    corrected = significance.holm([found[at].p or 0.0 for at in tested])
+    surely = significance.holm(
+        [_p_if_off(found[at], questions[at], rate / family) for at in tested]
+    )
+    for at, p, p_if_off in zip(tested, corrected, surely, strict=True):
+        found[at] = _called(found[at], questions[at].b.is_rate, p, p_if_off, rate)
+    return found
+
+
+def _sized(question: Question) -> Comparison:
+    """Size, direction and interval, or the reason why there are none."""
+    a, b, design, figure, at, _ = question
+    mine, theirs, unit, set_aside, host, reason = turns(a, b, design.paired, design.alike)
+    draft = Comparison(
+        figure=figure,
+        at=at,
+        unit=unit,
+        a=spread(list(mine.values()), unit, a.reason or reason, list(mine)),
+        b=spread(list(theirs.values()), unit, b.reason or reason, list(theirs)),
+        paired=design.paired,
+        set_aside=set_aside,
+        host=host,
+        reason=reason,
+    )
+    if reason:
+        return draft
+    found = _against(draft, design.no_change)
+    interval = found.interval or (None, None, None)
+    low, high = (None if end is None else end * design.no_change for end in interval[:2])
+    return draft.model_copy(
+        update={
+            "ratio": None if found.ratio is None else found.ratio * design.no_change,
+            "effect": found.effect,
+            "low": low,
+            "high": high,
+            "coverage": interval[2],
+        }
+    )
+
+
+def _against(draft: Comparison, no_change: float) -> ranks.Size:
+    """Of B against what A would be without a difference."""
+    of = ranks.of_pairs if draft.paired else ranks.of_sides
+    return of([value * no_change for value in draft.a.values], draft.b.values)
+
+
+def _tested(draft: Comparison, question: Question, rate: float) -> Comparison:
+    """With p; or it cannot tell, with the reason."""
+    if draft.effect is None:
+        return draft.model_copy(update={"verdict": "cannot tell"})
+    by = _test(draft, question, rate)
+    if by is None:
+        reason = _too_few(draft, question, rate)
+        return draft.model_copy(update={"verdict": "cannot tell", "reason": reason})
+    p = _p(draft, by, question.design.no_change)
+    shown = significance.detectable(draft.a.values, draft.b.values, by == "pairs", rate)
+    return draft.model_copy(update={"p": p, "detectable": shown})
+
+
+def _test(draft: Comparison, question: Question, rate: float) -> Test | None:
+    """The test that can reach the rate; a number that is given is no side that spreads."""
+    n, m = len(draft.a.values), len(draft.b.values)
+    if draft.paired and n >= significance.pairs_needed(rate):
+        return "pairs"
+    can_tell = significance.least_p(n, m) < rate and not question.a.is_given
+    return "sides" if can_tell else None
+
+
+def _too_few(draft: Comparison, question: Question, rate: float) -> str:
+    n, m = len(draft.a.values), len(draft.b.values)
+    if question.a.is_given:
+        return f"{m} trials; {significance.pairs_needed(rate)} can show a difference"
+    needed = significance.values_needed(rate)
+    if draft.paired:
+        return f"{n} pairs; {needed} can show a difference"
+    return f"{n} and {m} trials; {needed} and {needed} can show a difference"
+
+
+def _p(draft: Comparison, by: Test, no_change: float) -> float:
+    a, b = [value * no_change for value in draft.a.values], draft.b.values
+    if by == "pairs":
+        return significance.p_of_pairs(a, b)
+    # Sides that point the other way than their pairs show nothing.
+    agree = ranks.of_sides(a, b).effect * _against(draft, no_change).effect > 0
+    return significance.p_of_sides(a, b) if agree else 1.0
+
+
+def _p_if_off(draft: Comparison, question: Question, rate: float) -> float:
+    """The p of B moved towards A by as much as what was taken off may be off as a whole; 1 where
+    that makes it no difference, or one to the other side.
+    """
+    by, no_change = _test(draft, question, rate), question.design.no_change
+    if by is None or draft.effect is None or draft.host is None:
+        return draft.p or 0.0
+    nearer = 1 - draft.host.unsure if draft.effect > 0 else 1 + draft.host.unsure
+    if nearer <= 0 or _against(draft, no_change / nearer).effect * draft.effect <= 0:
+        return 1.0
+    return _p(draft, by, no_change / nearer)
+
+
+def _called(draft: Comparison, is_rate: bool, p: float, p_if_off: float, rate: float) -> Comparison:
+    verdict, reason = "no difference shown", draft.reason
+    if p_if_off < rate:
+        up, down = ("higher", "lower") if is_rate else ("dearer", "cheaper")
+        verdict = up if (draft.effect or 0.0) > 0 else down
+    elif p < rate and draft.host:
+        verdict = "cannot tell"
+        off = f"{draft.host.unsure:.1%}"
+        reason = f"what was taken off for the host may be {off} off, and then there is none"
+    return draft.model_copy(update={"p_corrected": p, "verdict": verdict, "reason": reason})

@@ -1,0 +1,122 @@
+"""Which figures of two systems are compared, by which series, and which of them are judged.
+
+The CPU cost is judged by turns: a turn's trials share one test bed and one start of the server,
+whose luck with caches and addresses they share too, so that they count as one, over its loads. In
+one run the turns of a round are a pair, as the hour was much the same for both. A load past the
+ceiling of either is in no judgement: what one costs there is the cost of a crowd.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import NamedTuple
+
+from stackcost.analysis.comparison import Design, Question
+from stackcost.analysis.figures import Figure, figures
+from stackcost.analysis.series import Observed, Series
+from stackcost.analysis.spread import Spread
+from stackcost.analysis.summary import Summary, TrialRow
+
+# The answer's own figures; their parts explain them and would only cost the test its power.
+JUDGED = ("server_cpu_total", "memory.total", "http.rate")
+COST = "server_cpu_total"
+RATES = ("1/s", "bit/s")  # units of figures that fall by what costs rise by
+PAST_CEILING = "past the ceiling at every load that both met"
+
+
+class Measured(NamedTuple):
+    """What is known of one system of a run. `figures`: by name and load. `trials`: those in its
+    figures. `past_ceiling`: loads, by test, at which it was past its ceiling. `speaks_frames`: it
+    is a peer that has a stack of its own.
+    """
+
+    figures: Mapping[tuple[str, float | None], Figure]
+    trials: Sequence[TrialRow]
+    past_ceiling: Collection[tuple[str, float]] = ()
+    speaks_frames: bool = False
+
+
+def measured(summary: Summary, name: str) -> Measured:
+    """One system of a run."""
+    levels = [level for each in summary.servers if each.name == name for level in each.levels]
+    return Measured(
+        {(each.name, each.at): each for each in figures(summary) if each.server == name},
+        [each for each in summary.trials if each.server == name and not each.set_aside],
+        {(level.test, level.offered_cps) for level in levels if level.past_ceiling},
+        any({"busy", "stack"} & level.server_cpu.keys() for level in levels),
+    )
+
+
+def questions(a: Measured, b: Measured, label: str = "", same_run: bool = False) -> list[Question]:
+    """All figures that both have, in the order of A's; each cost that is judged before its loads.
+
+    `label`: what the figures' names begin with. `same_run`: they took turns, round by round.
+    """
+    found: list[Question] = []
+    tests = set()
+    for (name, load), figure in a.figures.items():
+        if (name, load) not in b.figures:
+            continue
+        where = "open flows" if load is None else f"{load:,.0f}/s"
+        spreads = figure.spread, b.figures[name, load].spread
+        if not name.endswith(COST) or load is None:
+            found.append(_of_spreads(spreads, label + name, where, same_run))
+            continue
+        test = name.removesuffix(COST).removesuffix(": ")
+        costs = cost_series(a.trials, test), cost_series(b.trials, test)
+        loads = [each for each in costs[0].loads if each in costs[1].loads]
+        design = Design(same_run, a.speaks_frames == b.speaks_frames)
+        if loads and test not in tests:
+            past = [at for of, at in (*a.past_ceiling, *b.past_ceiling) if of == test]
+            held = [each for each in loads if each not in past]
+            found.append(_judged(costs, held, design, label + name))
+        tests.add(test)
+        if load not in loads:
+            question = _of_spreads(spreads, label + name, where, same_run)
+            found.append(question._replace(judged=False))
+        elif len(loads) > 1:
+            one, other = (at_loads(each, [load]) for each in costs)
+            found.append(Question(one, other, design, label + name, where, judged=False))
+    return found
+
+
+def is_judged(name: str) -> bool:
+    """Whether a figure is one of the answer's own."""
+    return name.rpartition(": ")[2] in JUDGED
+
+
+def cost_series(trials: Sequence[TrialRow], test: str = "") -> Series:
+    """CPU per connection of one system's load trials."""
+    rounds: dict[int, dict[float, Observed]] = {}
+    for trial in trials:
+        if trial.part == "load" and trial.test == test and trial.server_cpu_total:
+            seen = Observed(
+                trial.server_cpu_total, trial.load_time, trial.call_time, trial.whole_cpu_total
+            )
+            rounds.setdefault(trial.round, {})[trial.offered_cps] = seen
+    return Series("us", rounds)
+
+
+def at_loads(series: Series, loads: Collection[float], reason: str = "") -> Series:
+    """The same at these loads alone. `reason`: why there are none, if there are none."""
+    rounds = {
+        number: {load: seen for load, seen in trials.items() if load in loads}
+        for number, trials in series.rounds.items()
+    }
+    kept = {number: trials for number, trials in rounds.items() if trials}
+    return Series(series.unit, kept, series.is_rate, reason="" if kept else reason)
+
+
+def _judged(
+    costs: tuple[Series, Series], held: Sequence[float], design: Design, name: str
+) -> Question:
+    """The cost of each turn, over the loads that both had and held."""
+    where = f"{held[0]:,.0f}/s" if len(held) == 1 else "every load"
+    by = "pairs of turns" if design.paired else "turns"
+    one, other = (at_loads(each, held, PAST_CEILING) for each in costs)
+    return Question(one, other, design, name, f"{where}, by {by}")
+
+
+def _of_spreads(spreads: tuple[Spread, Spread], name: str, where: str, same_run: bool) -> Question:
+    """A figure that the host has no part in, or of which nothing is known but its values."""
+    one, other = (Series.of_spread(each, each.unit in RATES) for each in spreads)
+    paired = same_run and one.numbered and other.numbered
+    return Question(one, other, Design(paired), name, where, is_judged(name))

@@ -1,0 +1,76 @@
+"""Every limit by which trials are distrusted, costs corrected for the host, and verdicts given.
+
+They stand in one place so that two parts of the suite cannot answer one question differently.
+"""
+
+# --- Comparing two series (stackcost.analysis.comparison) ---
+
+# Of comparisons of identical set-ups, as a whole, this share is called different at most.
+RATE = 0.01
+# How often a difference of the size that a comparison states as detectable is shown.
+POWER = 0.9
+# An interval holds the truth in at least this share of all repetitions, where rounds are enough.
+CONFIDENCE = 0.95
+# Of the tests by ranks, at the least, where a t test has 1 (Hodges and Lehmann, 1956).
+EFFICIENCY = 108 / 125
+# Values of both sides up to which the Mann-Whitney test is exact; beyond it the normal
+# approximation is as good.
+EXACT_UP_TO = 60
+
+# --- What neighbours on the host add (same_host, slowed, undisturbed) ---
+
+# Known work takes up to 1 % longer than its least on a core that nothing disturbs. A slice of time
+# in which it took this much longer was slowed.
+SLOWED_LIMIT = 0.02
+# Seconds of a trial that nothing slowed; with less, its cost is that of the whole trial.
+UNDISTURBED_LEAST_S = 1.0
+# What loads from memory, and system calls, take longer, times this, is the most that a server
+# feels.
+MOST_FELT = (1.5, 3.0)
+# Logarithm. What loads and calls took in a trial counts as at most this far from the other trials:
+# something else went on there.
+MOST_APART = 0.4
+# Trials beyond what is estimated from them; with fewer, nothing is taken off.
+LEAST_FREE = 5
+
+# --- Whether a server was past its ceiling (overload, flows) ---
+
+# Of a core, by the server: beyond it there is no time left for a burst.
+SERVER_BUSY_LIMIT = 0.90
+# Of the connections, as the partial drop rate of a search allows.
+LOST_LIMIT = 0.005
+# Of what is offered; a server that completes less has reached its ceiling.
+KEPT_UP = 0.95
+
+# --- Whether a trial's figures are to be trusted (checks, http) ---
+
+# Of the generator's cores, as CSIT keeps its own.
+GENERATOR_BUSY_LIMIT = 0.80
+# Of connections, started more than 1 ms after their time. Reading the collectors every second
+# beside the generator makes 1 to 2 % late where both share a core, by a tick of the kernel's.
+LATE_LIMIT = 0.03
+# Of the server's cores, taken by other programs: a run flags the trial and makes it once more.
+FOREIGN_LIMIT = 0.02
+SUSPENDED_LIMIT_S = 0.1
+# Of all cores' time.
+STEAL_LIMIT = 0.01
+# Of the rate in the sustain window, by seconds. The rate of a closed loop varies with the machine.
+VARIATION_LIMIT = 0.05
+CLOSED_LOOP_VARIATION_LIMIT = 0.10
+# Completed against offered, as RFC 9411 section 7 asks of the sustain phase.
+RATE_TOLERANCE = 0.05
+# Of NET_RX time that has to be on the server's cores.
+RECEIVE_SHARE = 0.95
+
+# --- What a gate excuses (harness.gate) ---
+
+# Of the server's cores, taken by other programs. A gate sets such a trial aside, and excuses a
+# server that is below the baseline in trials of which the median one is such.
+GATE_FOREIGN_LIMIT = 0.10
+# By how much neighbours slowed the cores in the median trial. The correction for it may be a third
+# off, so a server that is below the baseline is excused.
+GATE_SLOWED_EXCUSE = 0.10
+# Trials that can be compared; with fewer, all are judged.
+GATE_LEAST_JUDGED = 4
+# Of the server's cores; with more idle time they could do more.
+GATE_FULL_IDLE = 0.05

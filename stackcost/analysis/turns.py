@@ -1,0 +1,112 @@
+"""The turns of two sides that are compared: a value for each, without what the host added."""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from stackcost.analysis.same_host import HostPart, without_host
+from stackcost.analysis.series import Observed, Series
+
+NO_ROUND = "no round in which both were measured"
+NOT_NUMBERED = "no round in which both are known to have been measured"
+NO_LOAD = "no load at which both were measured"
+OF_A = "of A"  # the unit of values over several loads: multiples of A's median turn
+
+Trials = dict[int, Observed]  # of one side at one load, by round
+AtLoads = dict[float, tuple[Trials, Trials]]  # of both sides
+
+
+class Turns(NamedTuple):
+    """Values of A and B by round; both empty where none can be compared, with the `reason`.
+
+    `set_aside`: in words, what is not among them. `host`: what was taken off.
+    """
+
+    a: Mapping[int, float]
+    b: Mapping[int, float]
+    unit: str
+    set_aside: list[str]
+    host: HostPart | None = None
+    reason: str = ""
+
+
+def turns(a: Series, b: Series, paired: bool, alike: bool) -> Turns:
+    """Of the loads that both had. `paired`, `alike`: as of `comparison.Design`."""
+    if not a.rounds or not b.rounds:
+        return Turns({}, {}, a.unit, [], reason=a.reason or b.reason or NO_ROUND)
+    used = {load: (_at(a, load), _at(b, load)) for load in a.loads if load in b.loads}
+    if not used:
+        return Turns({}, {}, a.unit, [], reason=NO_LOAD)
+    set_aside: list[str] = []
+    if paired and not (a.numbered and b.numbered):
+        return Turns({}, {}, a.unit, [], reason=NOT_NUMBERED)
+    if paired:
+        used, set_aside = _pairs(used)
+    if not used:
+        return Turns({}, {}, a.unit, set_aside, reason=NO_ROUND)
+    values, host = _values(used, alike, a.is_rate)
+    if len(used) == 1:
+        (one,) = values.values()
+        return Turns(*one, a.unit, set_aside, host)
+    return Turns(*_over_loads(list(values.values())), OF_A, set_aside, host)
+
+
+def _at(side: Series, load: float) -> Trials:
+    return {number: trials[load] for number, trials in side.rounds.items() if load in trials}
+
+
+def _pairs(at: AtLoads) -> tuple[AtLoads, list[str]]:
+    """The trials of rounds in which both were measured, and both are above zero."""
+    used: AtLoads = {}
+    missing = without_ratio = 0
+    for load, (a, b) in at.items():
+        both = sorted(a.keys() & b.keys())
+        known = [number for number in both if a[number].value > 0 and b[number].value > 0]
+        missing += len(a) + len(b) - 2 * len(both)
+        without_ratio += len(both) - len(known)
+        if known:
+            used[load] = {n: a[n] for n in known}, {n: b[n] for n in known}
+    set_aside = []
+    if missing:
+        set_aside.append(f"{missing} trials left out: the other one of the pair is missing")
+    if without_ratio:
+        set_aside.append(f"{without_ratio} pairs left out: one of the two is not above zero")
+    return used, set_aside
+
+
+def _values(
+    used: AtLoads, alike: bool, is_rate: bool
+) -> tuple[dict[float, tuple[dict[int, float], dict[int, float]]], HostPart | None]:
+    """Of both sides at each load, by round."""
+    one, other = ([list(pair[side].values()) for pair in used.values()] for side in (0, 1))
+    host = None
+    if alike and all(trial.value > 0 for group in one + other for trial in group):
+        first, second, host = without_host(one, other, is_rate)
+    else:
+        first, second = ([[t.value for t in group] for group in side] for side in (one, other))
+    return {
+        load: (dict(zip(a, mine, strict=True)), dict(zip(b, theirs, strict=True)))
+        for (load, (a, b)), mine, theirs in zip(used.items(), first, second, strict=True)
+    }, host
+
+
+def _over_loads(
+    at_loads: Sequence[tuple[Mapping[int, float], Mapping[int, float]]],
+) -> tuple[dict[int, float], dict[int, float]]:
+    """A value for each turn, as a multiple of A's median turn.
+
+    At each load a trial is seen against the middle of both sides there, so that a turn of which one
+    load is missing is no dearer or cheaper for that.
+    """
+    apart: tuple[dict[int, list[float]], dict[int, list[float]]] = {}, {}
+    for sides in at_loads:
+        logarithms = [np.log(list(side.values())) for side in sides]
+        middle = np.mean([each.mean() for each in logarithms])
+        for known, side, values in zip(apart, sides, logarithms, strict=True):
+            for number, value in zip(side, values - middle, strict=True):
+                known.setdefault(number, []).append(float(value))
+    means = [{number: np.mean(known[number]) for number in sorted(known)} for known in apart]
+    usual = np.median(list(means[0].values()))
+    a, b = ({number: float(np.exp(of - usual)) for number, of in side.items()} for side in means)
+    return a, b
