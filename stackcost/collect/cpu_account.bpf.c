@@ -206,7 +206,6 @@ static __always_inline void settle(struct Account* account, struct task_struct* 
     all->slots[at].thread = thread;
     task->user = task->system = 0;
     task->process = current->tgid;
-    // A name that changes by exec is seen from the next reading on, which puts all of them away.
     bpf_get_current_comm(task->command, sizeof task->command);
   }
   task->user += user;
@@ -279,6 +278,18 @@ int BPF_PROG(switch_task, _Bool preempt, struct task_struct* from, struct task_s
   }
   account->in_user = resumes_in_user(to);
 #endif
+  return 0;
+}
+
+// What a task took before exec(2) was booked under its parent's name.
+SEC("tp_btf/sched_process_exec")
+int BPF_PROG(name_task, struct task_struct* current) {
+  struct Account* account = this_account();
+  if (!account) return 0;
+  __u32 thread = current->pid, at = thread % RECENT;
+  struct Task* task = &account->recent.slots[at].task;
+  if (account->recent.slots[at].thread == thread)
+    bpf_get_current_comm(task->command, sizeof task->command);
   return 0;
 }
 
