@@ -81,8 +81,9 @@ def open_session(
         config = TrexConfig("generator", bed.wiring.ports, bed.cpus.load)
         spawn = spawner(bed.load_namespace, bed.cpus.load)
         with Generator(config, folder, spawn) as generator, TrexClient(spawn) as client:
-            client.connect()
-            client.reset()
+            with generator.blamed():
+                client.connect()
+                client.reset()
             bed.steer()
             processes = server.processes()
             collectors = [

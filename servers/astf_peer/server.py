@@ -74,10 +74,11 @@ class AstfPeer(Server):
             # The client is the harness's, so it keeps off the server's cores.
             harness_cpus = os.sched_getaffinity(0)
             self._client = TrexClient(spawner(where.namespace, harness_cpus))
-            self._client.connect()
-            self._client.reset()
-            self._client.load_profile(self._profile, self._tunables)
-            self._client.start(mult=1, duration=-1, client_mask=NO_CLIENTS)
+            with self._generator.blamed():
+                self._client.connect()
+                self._client.reset()
+                self._client.load_profile(self._profile, self._tunables)
+                self._client.start(mult=1, duration=-1, client_mask=NO_CLIENTS)
             self._response_length = self._probe()
             self.check_health()
         except BaseException:

@@ -4,6 +4,8 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Self
 
@@ -130,6 +132,20 @@ class Generator:
         if self._process is not None:
             for process in family(self._process.pid):
                 check_lives(process, f"{self.config.name} does not run: its program")
+
+    @contextmanager
+    def blamed(self) -> Iterator[None]:
+        """Within it, an error of who speaks to the program is told as the program's end, if it has
+        ended: a client knows only that nobody answered.
+        """
+        try:
+            yield
+        except StackcostError as error:
+            try:
+                self.check()
+            except StackcostError as cause:
+                raise cause from error
+            raise
 
     def stop(self) -> None:
         """End it with all its children; may be called at any time, more than once."""

@@ -29,4 +29,4 @@ if engine:
 rpc_port = re.search(r"zmq_rpc_port: (\d+)", configuration).group(1)
 child = subprocess.Popen([sys.executable, __file__, "--listen", rpc_port])
 Path(__file__).with_name("child").write_text(str(child.pid))
-child.wait()
+sys.exit(128 - child.wait())  # as its script does for a child that a signal ended

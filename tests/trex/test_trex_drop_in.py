@@ -1,6 +1,8 @@
 """TRex in place of astf-engine: TREX_HOME alone decides, nothing else changes."""
 
 import json
+import os
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +11,7 @@ from ruamel.yaml import YAML
 
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.wiring import Port
+from stackcost.trex import client as client_module
 from stackcost.trex.generator import Generator, engine_path
 from stackcost.trex.trex_config import TrexConfig
 from tests.trex.conftest import PROFILES, alive, client_of, free_ports, wire_config
@@ -68,3 +71,17 @@ def test_the_same_calls_drive_it(
     assert counters["tcps_connects"] > 0
     assert counters["tcps_connects"] == counters["tcps_closed"]
     assert counters["tcps_rcvbyte"] == 1000 * counters["tcps_connects"]
+
+
+def test_one_that_crashes_while_the_client_waits_is_the_cause(
+    trex_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(client_module, "ANSWER_LIMIT", 0.1)
+    config = wire_config((0, 1))
+    with Generator(config, tmp_path) as generator, client_of(config) as trex:
+        os.kill(int((trex_folder / "child").read_text()), signal.SIGSEGV)
+        crashed = pytest.raises(StackcostError, match="ended with status 139: it printed nothing")
+        with crashed, generator.blamed():
+            trex.connect()
+        with pytest.raises(ValueError, match="another"), generator.blamed():
+            raise ValueError("another cause")
