@@ -8,6 +8,7 @@ from typing import TypeVar
 from harness.session.server_session import ServerSession
 from stackcost.analysis.checks import suspended
 from stackcost.contracts.errors import StackcostError
+from stackcost.contracts.load import HeldFlows, HttpClients
 from stackcost.contracts.trial import Trial
 from stackcost.store import RunFolder
 
@@ -21,14 +22,13 @@ def storing(run: RunFolder, session: ServerSession, trial: Trial) -> Iterator[No
     One that was to be on a stack and went through the kernel's is marked so, and is in no figure of
     that stack. StackcostError naming the part that ended, when a part of the session did.
     """
-    if state := session.server.before_trial():
-        trial.load["before"] = state
+    trial.before = session.server.before_trial()
     session.look("before")
     asleep = _asleep_s()
     try:
         yield
         session.check_parts()
-        trial.load["suspended_s"] = _asleep_s() - asleep
+        trial.suspended_s = _asleep_s() - asleep
         trial.flags += suspended(trial)
         _mark_carrier(session, trial)
     except BaseException as error:
@@ -50,19 +50,21 @@ def _asleep_s() -> float:
 def _mark_carrier(session: ServerSession, trial: Trial) -> None:
     """What carried its connections; an idle trial has none, and shows what would."""
     session.look("after")
-    trial.load["stack"] = session.stack.proof(idle=trial.load.get("open_flows") == 0)
-    for what in ("stack", "clients_stack"):
-        proof = trial.load.get(what)
-        if proof and proof["carried"] != proof["wanted"]:
-            why = f"carried by the kernel's stack, not by {proof['wanted']}: {proof['why']}"
-            trial.set_aside = why if what == "stack" else f"clients were {why}"
+    traffic = trial.traffic
+    trial.carrier = session.stack.proof(
+        idle=isinstance(traffic, HeldFlows) and not traffic.open_flows
+    )
+    clients = traffic.carrier if isinstance(traffic, HttpClients) else None
+    for whose, carrier in (("", trial.carrier), ("clients were ", clients)):
+        if carrier and not carrier.as_wanted:
+            why = f"carried by the kernel's stack, not by {carrier.wanted}: {carrier.why}"
+            trial.set_aside = f"{whose}{why}"
             trial.flags.append("carried by the kernel's stack")
 
 
 def check_carrier(trial: Trial) -> None:
     """StackcostError when another stack carried the trial: for a search, and a gate, the end."""
-    proof = trial.load["stack"]
-    if proof["carried"] != proof["wanted"]:
+    if trial.carrier and not trial.carrier.as_wanted:
         raise StackcostError(f"{trial.server}: {trial.set_aside}")
 
 

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from harness.campaign.order import in_turn
 from harness.experiment.http_schema import HttpLoad
 from harness.experiment.matrix import Variant, variants
-from harness.experiment.profile_load import FlowState
 from harness.experiment.schema import Experiment
 from harness.session.load_trial import OVERHANG_S
 from harness.systems.registry import server_class
+from stackcost.contracts.load import ConstantLoad, FlowState, HeldFlows, HttpClients
 from stackcost.contracts.trial import Trial
 
 # Measured on a machine of two cores; they only serve the display of the time left.
@@ -54,17 +54,12 @@ def plan(experiment: Experiment, stored: Collection[Trial] = (), first: int = 1)
             if variant.lacking:
                 continue
             holds = [
-                Trial(
-                    variant.name,
-                    0,
-                    0.0,
-                    load={"round": number, "open_flows": count, "state": state},
-                )
+                Trial(variant.name, 0, number, HeldFlows(open_flows=count, state=state))
                 for state in _states(variant, experiment)
                 for count in experiment.memory.open_flows
             ]
             loads = [
-                Trial(variant.name, 0, rate, load={"round": number})
+                Trial(variant.name, 0, number, ConstantLoad(offered_cps=rate))
                 for rate in experiment.load.offered_cps
             ] + _http_trials(variant.name, number, experiment.http)
             if all(identity(trial) in done for trial in holds):
@@ -80,17 +75,21 @@ def plan(experiment: Experiment, stored: Collection[Trial] = (), first: int = 1)
 
 def identity(trial: Trial) -> tuple[object, ...]:
     """What makes two trials the same one of the plan."""
-    load = trial.load
-    flows = load.get("open_flows"), load.get("state")
-    return trial.server, load["round"], *flows, load.get("test"), trial.offered_cps
+    asked: tuple[object, ...] = (trial.offered_cps,)
+    match trial.load:
+        case HeldFlows() as held:
+            asked = held.open_flows, held.state
+        case HttpClients() as clients:
+            asked = clients.test, clients.offered_rps
+    return trial.server, trial.round, trial.load.kind, *asked
 
 
 def _http_trials(name: str, round_number: int, http: HttpLoad | None) -> list[Trial]:
-    """One for each test, or each of its rates; a closed loop offers no rate, and has 0."""
+    """One for each test, or each of its rates; a closed loop offers none."""
     return [
-        Trial(name, 0, rate, load={"round": round_number, "test": test.name})
+        Trial(name, 0, round_number, HttpClients(test=test.name, offered_rps=rate))
         for test in (http.tests if http else ())
-        for rate in test.rates or [0.0]
+        for rate in test.rates or (None,)
     ]
 
 
@@ -102,9 +101,9 @@ def _states(variant: Variant, experiment: Experiment) -> list[FlowState]:
 
 def seconds_of(trial: Trial, experiment: Experiment) -> float:
     """About how long a trial takes."""
-    if "open_flows" in trial.load:
+    if isinstance(trial.load, HeldFlows):
         part = experiment.memory
-        opening = int(trial.load["open_flows"]) / part.open_cps
+        opening = trial.load.open_flows / part.open_cps
         return 2 * opening + part.settle_s + part.read_s + (HOLD_EXTRA_S if opening else 0)
     if experiment.http:
         http = experiment.http

@@ -1,6 +1,5 @@
 """Runs an experiment: every trial is stored as soon as it is over, whatever happens next."""
 
-import dataclasses
 import re
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -37,6 +36,7 @@ from stackcost.analysis.published import read_publication
 from stackcost.analysis.readings import Readings
 from stackcost.collect.machine import describe_machine
 from stackcost.contracts.errors import StackcostError
+from stackcost.contracts.load import HeldFlows, HttpClients
 from stackcost.contracts.trial import Trial
 from stackcost.store import Manifest, RunFolder
 from stackcost.store.manifest import LoadsFound, Resumption
@@ -198,11 +198,12 @@ class _Runner:
         self._begin(turn, session)
 
         def make(trial: Trial) -> None:
-            trial.load["response_bytes"] = session.response_bytes
+            trial.response_bytes = session.response_bytes
             (run_hold_trial if is_hold(trial) else run_load_trial)(session, trial)
 
         for trial in turn.holds:
-            self._measure(session, trial, f"{trial.load['open_flows']:,} flows held open", make)
+            assert isinstance(trial.load, HeldFlows)
+            self._measure(session, trial, f"{trial.load.open_flows:,} flows held open", make)
         if turn.loads:
             prepare_load(session)
         for trial in turn.loads:
@@ -211,13 +212,16 @@ class _Runner:
     def _run_http_turn(self, turn: Turn, session: HttpSession) -> None:
         self._begin(turn, session)
         for trial in turn.loads:
+            assert isinstance(trial.load, HttpClients)
+            what, connections = trial.load.test, None
             if session.http.concurrency:
-                trial.load["connections"] = self._find_connections(session, trial)
-            rate = f" at {trial.offered_cps:,.0f} requests/s" if trial.offered_cps else ""
-            what = f"{trial.load['test']}{rate}"
-            self._measure(session, trial, what, partial(run_http_trial, session))
+                connections = self._find_connections(session, trial, what)
+            if trial.load.offered_rps:
+                what += f" at {trial.load.offered_rps:,.0f} requests/s"
+            make = partial(run_http_trial, session, connections=connections)
+            self._measure(session, trial, what, make)
 
-    def _find_connections(self, session: HttpSession, planned: Trial) -> int:
+    def _find_connections(self, session: HttpSession, planned: Trial, test: str) -> int:
         """Connections of each client process, by trials that are kept and in no figure."""
         http = session.http
         limit = http.concurrency
@@ -225,17 +229,11 @@ class _Runner:
 
         def holds(count: int) -> bool:
             self._repeats += 1
-            trial = dataclasses.replace(
-                planned,
-                number=planned.number + self._repeats - 1,
-                load=dict(planned.load) | {"connections": each(count), "sustain_s": limit.trial_s},
-                phases={},
-                flags=[],
-                set_aside="a trial of the search for the concurrency",
-            )
-            session.say(f"{trial.load['test']}: {count:,} connections at once?")
+            trial = planned.as_planned(planned.number + self._repeats - 1)
+            trial.set_aside = "a trial of the search for the concurrency"
+            session.say(f"{test}: {count:,} connections at once?")
             with storing(self._run, session, trial):
-                run_http_trial(session, trial)
+                run_http_trial(session, trial, each(count), limit.trial_s)
             p99 = p99_us(trial)
             return p99 is not None and p99 < limit.p99_below_ms * 1000 and not failed(trial)
 
@@ -268,13 +266,7 @@ class _Runner:
                 self._repeats += 1
                 self._seconds += seconds_of(planned, self._experiment)
                 self._progress.expect(self._seconds)
-            trial = dataclasses.replace(
-                planned,
-                number=planned.number + self._repeats,
-                load=dict(planned.load),
-                phases={},
-                flags=[],
-            )
+            trial = planned.as_planned(planned.number + self._repeats)
             with storing(self._run, session, trial):
                 make(trial)
             self._pass(seconds_of(trial, self._experiment))

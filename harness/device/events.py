@@ -9,11 +9,13 @@ from harness.session.load_trial import end_traffic
 from harness.session.path import count_frames, frames_since
 from harness.session.session import Session
 from harness.session.task import prefixes_of
-from stackcost.analysis.events.settings import EXHAUSTING, Event, EventSettings
 from stackcost.collect.groups import Groups
 from stackcost.collect.latency import Latency
+from stackcost.contracts.event_settings import EXHAUSTING, EventSettings, Happening
+from stackcost.contracts.load import Course, DeviceEvent
 from stackcost.contracts.sample import Sample
-from stackcost.contracts.trial import Trial, Window
+from stackcost.contracts.trial import Trial
+from stackcost.contracts.window import Window
 from stackcost.host.namespace import execute
 
 PROFILE = Path(__file__).resolve().parents[2] / "trex_profiles" / "state_exhaustion.py"
@@ -23,12 +25,14 @@ MESSAGE_BYTES = 100  # of the profile's own answers
 LAST_FLOWS_S = 5.0  # for flows to end by themselves after the traffic
 
 
-def run_event(session: Session, trial: Trial, event: Event, settings: EventSettings) -> None:
-    """Let `event` happen under traffic; fills in phases, samples and what the generator counted.
+def run_event(session: Session, trial: Trial) -> None:
+    """Let the event of its `DeviceEvent` happen under traffic; fills in the rest of the trial.
 
     An exhaustion ends once new connections have got through for a while after the flood.
-    `trial.load["event"]` has the times of what was done, seconds of CLOCK_MONOTONIC.
     """
+    load = trial.load
+    assert isinstance(load, DeviceEvent)
+    event, settings = load.event, load.settings
     client, tunables = session.client, settings.tunables(event)
     if session.bed.wiring.server:
         tunables = {name: arguments | _http(session) for name, arguments in tunables.items()}
@@ -44,19 +48,16 @@ def run_event(session: Session, trial: Trial, event: Event, settings: EventSetti
     for name in tunables:
         client.start(mult=1, duration=seconds, profile=name)
     began = time.monotonic()
-    times = {"began": began}
-    trial.load["event"] = {
-        "name": event,
-        "settings": settings.model_dump(),
-        "times": times,
-        "answer_bytes": tunables["established"].get("response_bytes", MESSAGE_BYTES),
-        "dead_timeout_s": session.server.dead_timeout_s(),
-    }
+    load.course = course = Course(
+        began,
+        answer_bytes=tunables["established"].get("response_bytes", MESSAGE_BYTES),
+        dead_timeout_s=session.server.dead_timeout_s(),
+    )
     try:
         while time.monotonic() < began + seconds:
             due = time.monotonic() > began + settings.cut_at
-            if event in BREAKS and due and "cut" not in times:
-                times["cut"] = time.monotonic()
+            if event in BREAKS and due and course.cut is None:
+                course.cut = time.monotonic()
                 session.processes = {}  # the threads that polled its links end with them
                 BREAKS[event](session)
             now, read = session.read_edge(), groups.read()
@@ -66,10 +67,10 @@ def run_event(session: Session, trial: Trial, event: Event, settings: EventSetti
                 client.stop()
                 break
             session.progress.pause(EVERY_S)
-        trial.load["cut_flows"] = end_traffic(session, LAST_FLOWS_S)
+        load.cut_flows = end_traffic(session, LAST_FLOWS_S)
         of_groups += groups.read()
         trial.phases["event"] = Window(began, session.read_edge())
-        trial.load["frames"] = None if event in BREAKS else frames_since(session, frames)
+        load.frames = None if event in BREAKS else frames_since(session, frames)
     finally:
         trial.samples = session.trial_samples() + of_groups
 
@@ -109,4 +110,4 @@ def _kill(session: Session) -> None:
     remove_namespace(session.bed.server_namespace)
 
 
-BREAKS: dict[Event, Callable[[Session], None]] = {"cut": _cut, "killed": _kill}
+BREAKS: dict[Happening, Callable[[Session], None]] = {"cut": _cut, "killed": _kill}

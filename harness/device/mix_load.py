@@ -8,10 +8,12 @@ from harness.session.path import count_frames, frames_since
 from harness.session.session import Session
 from harness.session.task import prefixes_of
 from stackcost.analysis.events.mix import half_of, steps_of
-from stackcost.analysis.events.settings import LAST_FLOWS_S, EventSettings
 from stackcost.collect.groups import Groups
+from stackcost.contracts.event_settings import LAST_FLOWS_S, EventSettings
+from stackcost.contracts.load import MixedLoad, MixStep
 from stackcost.contracts.sample import Sample
-from stackcost.contracts.trial import Trial, Window
+from stackcost.contracts.trial import Trial
+from stackcost.contracts.window import Window
 from stackcost.trex.client import ONLY
 
 PROFILE = Path(__file__).resolve().parents[2] / "trex_profiles" / "enterprise_mix.py"
@@ -22,16 +24,15 @@ SPARE_S = 3.0  # the traffic goes on after the last step, so that its end is rea
 def run_mix(session: Session, trial: Trial, settings: EventSettings) -> None:
     """Offer the mix in rising steps; then, the table emptied, half of the highest whole load.
 
-    `trial.load["mix"]` has the loads and when each began and ended.
+    Its load is a `MixedLoad`, which gets a step whenever one is over.
     """
+    load = trial.load
+    assert isinstance(load, MixedLoad)
     client, groups, length = session.client, Groups(session.client, ONLY), settings.mix_step_s
     client.load_profile(PROFILE, prefixes_of(session.server.ip_version) | {"cps": 1})
     frames = count_frames(session)
     session.begin_trial()
     samples: list[Sample] = []
-    spans: list[tuple[float, float]] = []
-    loads = list(settings.mix_loads)
-    trial.load["mix"] = {"loads": loads, "spans": spans}
 
     def edge() -> float:
         session.read_edge()
@@ -39,27 +40,28 @@ def run_mix(session: Session, trial: Trial, settings: EventSettings) -> None:
         samples.extend(groups.read())
         return now
 
-    began = time.monotonic()
-    try:
-        client.start(mult=loads[0], duration=2 * length * len(loads) + SPARE_S)
-        for number, load in enumerate(settings.mix_loads):
-            if number:
-                client.update(load)
-            session.progress.pause(SETTLE_S)
-            since = edge()
-            session.progress.pause(length)
-            spans.append((since, edge()))
-        client.stop()
-        session.server.reset()  # an overload may have filled its table for minutes
-        loads.append(half_of(steps_of(trial.load["mix"], samples)))
-        client.start(mult=loads[-1], duration=length + SPARE_S)
+    def watch(flows_per_second: float) -> None:
         session.progress.pause(SETTLE_S)
         since = edge()
         session.progress.pause(length)
-        spans.append((since, edge()))
-        trial.load["cut_flows"] = end_traffic(session, SPARE_S + LAST_FLOWS_S)
+        load.steps.append(MixStep(flows_per_second, Window(since, edge())))
+
+    began = time.monotonic()
+    try:
+        rising = settings.mix_loads
+        client.start(mult=rising[0], duration=2 * length * len(rising) + SPARE_S)
+        for number, flows_per_second in enumerate(rising):
+            if number:
+                client.update(flows_per_second)
+            watch(flows_per_second)
+        client.stop()
+        session.server.reset()  # an overload may have filled its table for minutes
+        half = half_of(steps_of(load, samples))
+        client.start(mult=half, duration=length + SPARE_S)
+        watch(half)
+        load.cut_flows = end_traffic(session, SPARE_S + LAST_FLOWS_S)
         trial.phases["event"] = Window(began, session.read_edge())
-        trial.load |= session.generator_report()
-        trial.load["frames"] = frames_since(session, frames)
+        session.read_generator(load)
+        load.frames = frames_since(session, frames)
     finally:
         trial.samples = session.trial_samples() + samples

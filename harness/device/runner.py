@@ -16,8 +16,9 @@ from harness.experiment.schema import Experiment
 from harness.session.progress import Progress
 from harness.session.session import open_session
 from harness.systems.registry import server_class, server_name
-from stackcost.analysis.events.settings import EXHAUSTING, FORMAT, Event, EventSettings
 from stackcost.collect.machine import describe_machine
+from stackcost.contracts.event_settings import EXHAUSTING, FORMAT, Event, EventSettings
+from stackcost.contracts.load import DeviceEvent, MixedLoad
 from stackcost.contracts.trial import Trial
 from stackcost.store import Manifest, RunFolder
 
@@ -76,12 +77,17 @@ def run_events(
                     manifest.servers[name] = described["server"]
                     run.write_manifest(manifest)
                     session.say("traffic")
-                    trial = Trial(name, number, 0.0, load={"round": 1})
-                    trial.load["response_bytes"] = session.response_bytes
+                    load = load_of(event, settings)
+                    trial = Trial(name, number, 1, load, session.response_bytes)
                     with storing(run, session, trial):
-                        if event == "mix":
+                        if isinstance(load, MixedLoad):
                             run_mix(session, trial, settings)
                         else:
-                            run_event(session, trial, event, settings)
+                            run_event(session, trial)
                 progress.reach(sum(SETUP_S + settings.length(each) for each in events[:number]))
     return run
+
+
+def load_of(event: Event, settings: EventSettings) -> MixedLoad | DeviceEvent:
+    """What a trial of this event puts on the device."""
+    return MixedLoad() if event == "mix" else DeviceEvent(event=event, settings=settings)

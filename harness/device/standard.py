@@ -17,10 +17,11 @@ from harness.experiment.schema import Experiment
 from harness.experiment.section import Section
 from harness.search.runner import Task, run_ceilings
 from harness.systems.registry import DEVICES, SUFFIX, server_class, server_name
-from stackcost.analysis.ceiling.settings import Of, Settings, settings_for
-from stackcost.analysis.events.settings import EXHAUSTING, QUICK, Event, EventSettings
+from stackcost.analysis.ceiling.settings import Settings, settings_for
 from stackcost.contracts.dut_settings import DutSettings
 from stackcost.contracts.errors import StackcostError
+from stackcost.contracts.event_settings import EXHAUSTING, QUICK, Event, EventSettings
+from stackcost.contracts.load import Of
 from stackcost.store import RunFolder
 
 PATTERN = Path(__file__).resolve().parents[2] / "experiments" / "dut.yaml"

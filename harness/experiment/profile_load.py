@@ -1,15 +1,15 @@
 """What an experiment may say of a load of ASTF profiles: connections/s, and flows held open."""
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from harness.experiment.entries import Once
 from harness.experiment.section import Rate, Seconds, Section
+from stackcost.contracts.load import FlowState
 
 Share = Annotated[float, Field(gt=0, lt=1)]
-FlowState = Literal["established", "tracked", "half-open", "time-wait"]
 
 
 class LoadPart(Section):

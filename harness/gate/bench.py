@@ -24,6 +24,7 @@ from harness.systems.registry import server_class
 from stackcost.analysis.readings import Readings
 from stackcost.collect.machine import describe_machine
 from stackcost.contracts.errors import StackcostError
+from stackcost.contracts.load import ConstantLoad
 from stackcost.contracts.trial import Trial
 from stackcost.store import Manifest, RunFolder
 
@@ -170,10 +171,11 @@ class LocalBench:
         self, session: Session, number: int, offered_cps: float, sustain_s: float
     ) -> tuple[Trial, GateTrial]:
         """A trial as it is stored, and what is kept of it."""
-        trial = Trial(self._target.name, next(self._numbers), offered_cps, load={"round": number})
+        load = ConstantLoad(offered_cps=offered_cps)
+        length = session.response_bytes
+        trial = Trial(self._target.name, next(self._numbers), number, load, length)
         if number == SEARCH:
             trial.set_aside = "a trial of the search for the load"
-        trial.load["response_bytes"] = session.response_bytes
         self._plan(_seconds_of_trial(sustain_s))
         times = {"warm_up_s": WARM_UP_S, "sustain_s": sustain_s, "drain_s": DRAIN_S}
         session.say(f"{offered_cps:,.0f} connections/s")

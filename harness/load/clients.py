@@ -13,6 +13,7 @@ from typing import Any, Self
 from harness.load.program import Ask, Program, Told
 from harness.load.times import encoded
 from stackcost.contracts.errors import StackcostError
+from stackcost.contracts.load import HttpCounts, SecondsByMode
 from stackcost.contracts.place import Place
 from stackcost.contracts.stack import Stack
 from stackcost.host.kernel_stack import Kernel
@@ -107,7 +108,7 @@ class Clients:
             self._reap(at, process, deadline)
         return [self._read(at, ask) for at, ask in enumerate(self._asks)]
 
-    def cpu_seconds(self) -> dict[str, float]:
+    def cpu_seconds(self) -> SecondsByMode:
         """User and system time of all that have come to their end, as the kernel accounts it."""
         user = sum(user for user, _ in self._cpu_times)
         return {"user": user, "system": sum(system for _, system in self._cpu_times)}
@@ -194,19 +195,23 @@ def _status(process: subprocess.Popen[Any]) -> int | None:
     return ended.si_status if ended.si_code == os.CLD_EXITED else -ended.si_status
 
 
-def summed(told: Sequence[Told]) -> dict[str, Any]:
-    """The sum over all processes, for a trial's record; rates per second, latency by its start."""
+def counts_of(told: Sequence[Told], latency_means: str, cpu_seconds: SecondsByMode) -> HttpCounts:
+    """The sum over all processes, for a trial's record."""
     causes = dict.fromkeys(cause for each in told for cause in each.failed)
+    return HttpCounts(
+        requests=sum(each.requests for each in told),
+        rate=sum(each.rate for each in told),
+        bits_per_second=sum(8 * each.received / each.seconds for each in told if each.seconds),
+        failed={cause: sum(each.failed.get(cause, 0) for each in told) for cause in causes},
+        unsent=sum(each.unsent for each in told),
+        latency_means=latency_means,
+        cpu_seconds=cpu_seconds,
+    )
+
+
+def latency_of(told: Sequence[Told]) -> dict[str, str]:
+    """Times of the requests of all processes as an encoded histogram, by what they begin with."""
     kinds = dict.fromkeys(kind for each in told for kind in each.times)
     return {
-        "processes": len(told),
-        "requests": sum(each.requests for each in told),
-        "rate": sum(each.rate for each in told),
-        "bits_per_second": sum(8 * each.received / each.seconds for each in told if each.seconds),
-        "failed": {cause: sum(each.failed.get(cause, 0) for each in told) for cause in causes},
-        "unsent": sum(each.unsent for each in told),
-        "latency": {
-            kind: encoded([each.times[kind] for each in told if kind in each.times])
-            for kind in kinds
-        },
+        kind: encoded([each.times[kind] for each in told if kind in each.times]) for kind in kinds
     }

@@ -3,7 +3,7 @@
 import itertools
 
 from harness.campaign.attempts import check_carrier, storing, until_undisturbed
-from harness.search.trials import run_trial, seconds_of
+from harness.search.trials import run_trial, seconds_of, step_of
 from harness.session.progress import Progress
 from harness.session.session import Session
 from stackcost.analysis.ceiling.controller import Counted
@@ -42,18 +42,16 @@ class Measurer:
         def attempt(repeat: int) -> Trial:
             again = f", repeat {repeat}" if repeat else ""
             session.say(f"{load:,.0f} {UNITS[key.of]} for {duration:g} s{again}")
-            record = {"of": key.of, "load": load, "duration_s": duration}
-            record |= {"repeat": repeat, "twin": twin}
             trial = Trial(
                 key.server,
                 next(self._numbers),
-                0.0,
-                load={"round": key.round},
+                key.round,
+                step_of(key.of, load, duration, repeat, twin),
+                session.response_bytes,
                 set_aside=self._set_aside,
             )
-            trial.load |= {"response_bytes": session.response_bytes, "ceiling": record}
             with storing(self._run, session, trial):
-                run_trial(session, trial, key.of, load, duration)
+                run_trial(session, trial)
             check_carrier(trial)
             self.trials.append(trial)
             self.pass_seconds(

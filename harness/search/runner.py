@@ -21,11 +21,12 @@ from harness.session.progress import Progress
 from harness.session.session import Session, open_session
 from harness.systems.registry import server_class
 from stackcost.analysis.ceiling.controller import Counted, search
-from stackcost.analysis.ceiling.settings import Of, Settings
+from stackcost.analysis.ceiling.settings import Settings
 from stackcost.analysis.ceiling.stored import Key
 from stackcost.collect.cpu_account import Detail
 from stackcost.collect.machine import describe_machine
 from stackcost.contracts.errors import StackcostError
+from stackcost.contracts.load import Of
 from stackcost.store import Manifest, RunFolder
 
 TWIN_STEPS = (1, 2, 4)  # times the load at which the server lost something; until it loses as well

@@ -8,8 +8,9 @@ from harness.experiment.load_file import load_experiment
 from harness.experiment.matrix import Variant, variants
 from harness.search.runner import Task
 from harness.systems.registry import DEVICES, SHIPPED
-from stackcost.analysis.ceiling.settings import Of, Settings, settings_for
+from stackcost.analysis.ceiling.settings import Settings, settings_for
 from stackcost.contracts.errors import StackcostError
+from stackcost.contracts.load import Of
 
 EXPERIMENTS = Path(__file__).resolve().parents[2] / "experiments"
 

@@ -12,11 +12,11 @@ from harness.session.load_trial import OVERHANG_S, end_traffic, offer_load
 from harness.session.path import count_frames, frames_since
 from harness.session.session import Session
 from stackcost.analysis import flows
-from stackcost.analysis.ceiling.controller import Counted
-from stackcost.analysis.ceiling.settings import Of
 from stackcost.analysis.checks import disturbances, flags
 from stackcost.analysis.readings import Readings
-from stackcost.contracts.trial import Trial, Window
+from stackcost.contracts.load import ConstantLoad, HeldFlows, Loss, Of, SearchStep
+from stackcost.contracts.trial import Trial
+from stackcost.contracts.window import Window
 from stackcost.host.patience import patient
 
 KEEPALIVE_PROFILE = Path(__file__).resolve().parents[2] / "trex_profiles" / "http_keepalive.py"
@@ -50,53 +50,64 @@ def seconds_of(of: Of, load: float, duration: float, open_cps: float) -> float:
     return WARM_UP_S + duration + OVERHANG_S + TIME_WAIT_S + 0.7
 
 
-def run_trial(session: Session, trial: Trial, of: Of, load: float, duration: float) -> Counted:
-    """Offer `load` for `duration` seconds and fill in the trial.
-
-    Beside what every trial has, `trial.load["ceiling"]` says what was intended and lost, by cause.
-    """
+def step_of(
+    of: Of, load: float, duration: float, repeat: int = 0, twin: bool = False
+) -> SearchStep:
+    """A step that offers `load`, in the unit of `of`, for `duration` seconds."""
+    offered: ConstantLoad | HeldFlows
     if of == "flows":
-        _hold(session, trial, round(load), duration)
+        offered = HeldFlows(open_flows=round(load))
     else:
-        per_connection = REQUESTS_PER_CONNECTION if of == "requests" else 1
-        trial.load["requests_per_connection"] = per_connection
-        trial.offered_cps = load / per_connection
+        each = REQUESTS_PER_CONNECTION if of == "requests" else 1
+        offered = ConstantLoad(offered_cps=load / each, requests_per_connection=each)
+    return SearchStep(
+        of=of, load=load, duration_s=duration, offered=offered, repeat=repeat, twin=twin
+    )
+
+
+def run_trial(session: Session, trial: Trial) -> None:
+    """Offer what the trial's `SearchStep` says and fill the trial in, with what was lost."""
+    step = trial.load
+    assert isinstance(step, SearchStep)
+    if isinstance(step.offered, HeldFlows):
+        _hold(session, trial, step.offered, step.duration_s)
+    else:
         times = {
             "warm_up_s": WARM_UP_S,
-            "sustain_s": duration,
-            "drain_s": ANSWER_LIMIT_S[of],
+            "sustain_s": step.duration_s,
+            "drain_s": ANSWER_LIMIT_S[step.of],
         }
         offer_load(session, trial, session.experiment.load.model_copy(update=times))
-    intended, lost = count(trial, of)
-    counted = Counted(intended, min(intended, _total(lost)))
-    trial.load["ceiling"] |= {
-        "intended": counted.intended,
-        "lost": counted.lost,
-        "lost_by": lost,
-        "disturbed": disturbances(Readings(trial), session.experiment.cores.server),
-    }
+    intended, lost = count(trial, step.of)
+    step.loss = Loss(
+        intended=intended,
+        lost=min(intended, _total(lost)),
+        lost_by=lost,
+        disturbed=disturbances(Readings(trial), session.experiment.cores.server),
+    )
     reset_server(session)
-    return counted
 
 
 def count(trial: Trial, of: Of) -> tuple[int, dict[str, int]]:
     """What was to be offered, and what of it was lost, by cause; the unit is that of `of`."""
-    if of == "flows":
-        intended = int(trial.load["open_flows"])
-        return intended, {"not open and served": max(0, intended - int(trial.load["held_flows"]))}
-    schedule = trial.load.get("schedule") or {}
+    load = trial.traffic
+    if isinstance(load, HeldFlows):
+        held = int(load.held_flows or 0)
+        return load.open_flows, {"not open and served": max(0, load.open_flows - held)}
+    assert isinstance(load, ConstantLoad)
     opened = flows.client_counter(trial, "tcps_connattempt")
-    connections = int(schedule.get("intended", opened))
+    connections = load.schedule.intended if load.schedule else opened
     again = flows.client_counter(trial, "tcps_rexmttimeo_syn")
     if of == "connections":
         return connections, {
             "not started by the generator": max(0, connections - opened),
             "failed": flows.failed(trial) - flows.client_counter(trial, "tcps_testdrops"),
             "SYN sent again": again,
-            "not answered in time": int(trial.load["cut_flows"]),
+            "not answered in time": load.cut_flows or 0,
         }
-    each = int(trial.load["requests_per_connection"])
-    answered = flows.client_counter(trial, "tcps_rcvbyte") // int(trial.load["response_bytes"])
+    each = load.requests_per_connection
+    assert trial.response_bytes, "the response was probed when the session was opened"
+    answered = flows.client_counter(trial, "tcps_rcvbyte") // trial.response_bytes
     unsent = max(0, connections - opened) * each
     return connections * each, {
         "not started by the generator": unsent,
@@ -112,12 +123,11 @@ def _total(lost: Mapping[str, int]) -> int:
     return apart + max(lost.get(cause, 0) for cause in both)
 
 
-def _hold(session: Session, trial: Trial, number: int, duration: float) -> None:
-    """Open `number` flows, hold them open for `duration`, let them close."""
-    open_cps = session.experiment.memory.open_cps
+def _hold(session: Session, trial: Trial, load: HeldFlows, duration: float) -> None:
+    """Open the flows, hold them open for `duration`, let them close."""
+    number, open_cps = load.open_flows, session.experiment.memory.open_cps
     opening = number / open_cps
     held_s = opening + SETTLE_S + duration + SPARE_S
-    trial.load["open_flows"] = number
     refused = session.server.refusals()
     frames = count_frames(session)
     session.begin_trial()
@@ -131,11 +141,11 @@ def _hold(session: Session, trial: Trial, number: int, duration: float) -> None:
         trial.phases["opening"] = Window(began, first)
         session.progress.pause(duration)
         trial.phases["hold"] = Window(first, session.read_edge())
-        trial.load["held_flows"] = _served_and_open(session)
-        trial.load["limits"] = read_limits(session, refused)
-        trial.load["cut_flows"] = end_traffic(session, held_s + patient(CLOSE_PATIENCE_S))
-        trial.load |= session.generator_report()
-        trial.load["frames"] = frames_since(session, frames)
+        load.held_flows = _served_and_open(session)
+        load.limits = read_limits(session, refused)
+        load.cut_flows = end_traffic(session, held_s + patient(CLOSE_PATIENCE_S))
+        session.read_generator(load)
+        load.frames = frames_since(session, frames)
     finally:
         trial.samples = session.trial_samples()
     trial.flags = flags(Readings(trial), session.experiment.cores.server)

@@ -10,7 +10,9 @@ from harness.session.session import Session
 from stackcost.analysis.checks import flags
 from stackcost.analysis.readings import Readings
 from stackcost.contracts.errors import StackcostError
-from stackcost.contracts.trial import Trial, Window
+from stackcost.contracts.load import HeldFlows
+from stackcost.contracts.trial import Trial
+from stackcost.contracts.window import Window
 from stackcost.host.patience import patient
 
 READINGS = 4  # at least, inside the hold; their median counts
@@ -20,43 +22,46 @@ SPARE_S = 1.0  # flows are held so much longer than the plan needs
 
 
 def run_hold_trial(session: Session, trial: Trial) -> None:
-    """Hold `trial.load["open_flows"]` flows in its state; fill in phase, samples, report, flags."""
-    count, state = int(trial.load["open_flows"]), trial.load["state"]
+    """Hold the flows of its `HeldFlows`; fill in phase, samples, what was counted, flags."""
+    load = trial.load
+    assert isinstance(load, HeldFlows)
+    count, state = load.open_flows, load.state
     session.server.reset()  # a device goes on tracking the closed flows of the trial before
     session.begin_trial()
     try:
         if state == "half-open":
             with half_open(session, count) as held:
-                _read_held(session, trial, held)
+                _read_held(session, trial, load, held)
         elif state == "time-wait":
             with time_wait(session, count) as held:
-                _read_held(session, trial, held)
+                _read_held(session, trial, load, held)
             if count == max(session.experiment.memory.open_flows):
                 end_time_wait(session)
         else:
             with tracked(session) if state == "tracked" else nullcontext():
-                _hold_established(session, trial, count)
+                _hold_established(session, trial, load)
     finally:
         trial.samples = session.trial_samples()
     trial.flags = flags(Readings(trial), session.experiment.cores.server)
 
 
-def _hold_established(session: Session, trial: Trial, count: int) -> None:
+def _hold_established(session: Session, trial: Trial, load: HeldFlows) -> None:
+    count = load.open_flows
     if count:
         _open_flows(session, count)
-    _read_held(session, trial, lambda: _open_now(session))
+    _read_held(session, trial, load, lambda: _open_now(session))
     if count:
         patience_s = _hold_seconds(session, count) + session.experiment.load.drain_s
-        trial.load["cut_flows"] = end_traffic(session, patience_s)
-        trial.load |= session.generator_report()
+        load.cut_flows = end_traffic(session, patience_s)
+        session.read_generator(load)
 
 
-def _read_held(session: Session, trial: Trial, held: Callable[[], float]) -> None:
+def _read_held(session: Session, trial: Trial, load: HeldFlows, held: Callable[[], float]) -> None:
     part = session.experiment.memory
     session.progress.pause(part.settle_s)
     trial.phases["hold"] = _read_memory(session, part.read_s)
     session.look("during")
-    trial.load["held_flows"] = held()  # after the reading: none closed during it
+    load.held_flows = held()  # after the reading: none closed during it
 
 
 def _hold_seconds(session: Session, count: int) -> float:

@@ -4,38 +4,46 @@ from pathlib import Path
 
 from harness.experiment.http_schema import HttpTest, path_of
 from harness.load import Ask, Clients, program
-from harness.load.clients import summed
+from harness.load.clients import counts_of, latency_of
 from harness.session.http_session import HttpSession
 from harness.session.task import TLS_PORT
 from stackcost.analysis.http import flags
 from stackcost.analysis.readings import Readings
 from stackcost.analysis.steadiness import served_series, steadiness
-from stackcost.contracts.trial import Trial, Window
+from stackcost.contracts.load import HttpClients, HttpSettings
+from stackcost.contracts.trial import Trial
+from stackcost.contracts.window import Window
 
 
-def run_http_trial(session: HttpSession, trial: Trial) -> None:
-    """Make the test that `trial.load["test"]` names, and fill the trial in as it goes.
+def run_http_trial(
+    session: HttpSession,
+    trial: Trial,
+    connections: int | None = None,
+    sustain_s: float | None = None,
+) -> None:
+    """Make the test that its `HttpClients` names, and fill the trial in as it goes.
 
-    `trial.load` may have "connections" of each process and "sustain_s" in place of the plan's.
+    `connections` of each process, and `sustain_s`: in place of the plan's.
 
     The clients are never told to stop: each ends by itself when its time is over, which is after
     the sustain window's last edge.
     """
-    http = session.http
-    test = http.test(trial.load["test"])
-    connections = trial.load.get("connections") or http.connections_of(test)
-    sustain_s = trial.load.get("sustain_s") or http.sustain_s
-    asks = asks_of(session, test, trial.offered_cps or None, connections, sustain_s)
-    trial.load["asked"] = {
-        "program": http.program_of(test),
-        "processes": http.processes,
-        "connections": connections,
-        "body_bytes": test.body_bytes,
-        "kept": test.kept,
-        "tls": test.tls,
-        "measures": test.measures,
-        "cores_shared": bool(session.experiment.cores.common),
-    }
+    http, load = session.http, trial.load
+    assert isinstance(load, HttpClients)
+    test = http.test(load.test)
+    connections = connections or http.connections_of(test)
+    sustain_s = sustain_s or http.sustain_s
+    asks = asks_of(session, test, load.offered_rps, connections, sustain_s)
+    load.settings = HttpSettings(
+        program=http.program_of(test),
+        processes=http.processes,
+        connections=connections,
+        body_bytes=test.body_bytes,
+        kept=test.kept,
+        tls=test.tls,
+        measures=test.measures,
+        cores_shared=bool(session.experiment.cores.common),
+    )
     folder = Path(session.folder, f"trial-{trial.number}")
     used = program(http.program_of(test))
     cpus, namespace = session.bed.cpus.load, session.bed.load_namespace
@@ -45,18 +53,17 @@ def run_http_trial(session: HttpSession, trial: Trial) -> None:
     try:
         carrier.prove("before", {})
         with Clients(used, asks, namespace, cpus, session.addresses, folder, carrier) as clients:
-            trial.load["processes"] = clients.process_ids
-            _sustain(session, trial, clients, sustain_s)
-            trial.load["http"] = summed(clients.wait()) | {"latency_means": used.latency}
-            trial.load["latency"] = {"": trial.load["http"].pop("latency")}
-            trial.load["http"]["cpu_seconds"] = clients.cpu_seconds()
+            load.processes = clients.process_ids
+            _sustain(session, trial, load, clients, sustain_s)
+            told = clients.wait()
+            load.counted = counts_of(told, used.latency, clients.cpu_seconds())
+            load.latency = {"": latency_of(told)}
         now = session.server.requests_served()
-        trial.load["server_requests"] = None if now is None or served is None else now - served
+        load.server_requests = None if now is None or served is None else now - served
     finally:
         trial.samples = session.trial_samples()
     seen = Readings(trial)
-    steady = steadiness(served_series(seen, trial.phases["sustain"]))
-    trial.load["steadiness"] = steady.as_dict() if steady else None
+    load.steadiness = steadiness(served_series(seen, trial.phases["sustain"]))
     trial.flags = flags(seen, session.experiment.cores.server)
 
 
@@ -82,7 +89,9 @@ def asks_of(
     return [ask] * http.processes
 
 
-def _sustain(session: HttpSession, trial: Trial, clients: Clients, sustain_s: float) -> None:
+def _sustain(
+    session: HttpSession, trial: Trial, load: HttpClients, clients: Clients, sustain_s: float
+) -> None:
     """Read at both edges of the sustain window, all clients going."""
     http = session.http
     began = session.read_edge()
@@ -95,8 +104,8 @@ def _sustain(session: HttpSession, trial: Trial, clients: Clients, sustain_s: fl
     session.progress.pause(sustain_s)
     last = session.read_edge()
     session.clients_stack.prove("after", processes)  # while they live: their stacks end with them
-    trial.load["clients_stack"] = session.clients_stack.proof()
-    trial.load["ended_early"] = not clients.all_run()
+    load.carrier = session.clients_stack.proof()
+    load.ended_early = not clients.all_run()
     trial.phases["sustain"] = Window(first, last)
-    if trial.load["asked"]["cores_shared"]:
-        trial.load["of_the_bed"] = session.bed.programs()
+    if session.experiment.cores.common:
+        load.others = session.bed.programs()

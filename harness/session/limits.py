@@ -1,31 +1,26 @@
 """What a server holds and what it could run into: read under load, and cleared after it."""
 
 from collections.abc import Mapping
-from typing import Any
 
 import psutil
 
 from harness.session.session import Session
+from stackcost.contracts.counts import Limits, Usage
 from stackcost.host.namespace import execute
 
 
-def read_limits(session: Session, refused_before: Mapping[str, int] | None) -> dict[str, Any]:
+def read_limits(session: Session, refused_before: Mapping[str, int] | None) -> Limits:
     """What is used and what is granted, for the trial's record; all readings of this moment.
 
     The server itself is asked last: one that is out of files answers only when flows have closed.
-
-    `accept_queue`: connections that the kernel keeps for the server's listening sockets until they
-    are accepted, now and at most; None when the kernel listens on none. `open_files`: of each
-    process, files and sockets now and at most. `refused`: connections that the server itself turned
-    away since `refused_before` was read, by reason; None when it did not answer.
-    `tracked_connections_limit`: of netfilter, or None.
+    `refused_before`: what it had refused when the trial began.
     """
-    return {
-        "open_files": _open_files(session),
-        "accept_queue": _accept_queue(session),
-        "tracked_connections_limit": _tracked_limit(session),
-        "refused": _refused_since(session, refused_before),
-    }
+    return Limits(
+        open_files=_open_files(session),
+        accept_queue=_accept_queue(session),
+        tracked_connections_limit=_tracked_limit(session),
+        refused=_refused_since(session, refused_before),
+    )
 
 
 def open_connections(session: Session) -> int:
@@ -49,23 +44,23 @@ def _refused_since(session: Session, before: Mapping[str, int] | None) -> dict[s
     return {why: number - before.get(why, 0) for why, number in now.items()}
 
 
-def _accept_queue(session: Session) -> dict[str, int] | None:
+def _accept_queue(session: Session) -> Usage | None:
     """Sums over the listening sockets; ss prints of each its state, queue and limit."""
     port = session.experiment.workload.port
     command = ["ss", "-Hltn", f"sport = :{port}"]
     rows = [row.split() for row in execute(session.bed.wiring.serving, command).splitlines()]
     if not rows:
         return None
-    return {"now": sum(int(row[1]) for row in rows), "limit": sum(int(row[2]) for row in rows)}
+    return Usage(now=sum(int(row[1]) for row in rows), limit=sum(int(row[2]) for row in rows))
 
 
-def _open_files(session: Session) -> dict[str, dict[str, int]]:
+def _open_files(session: Session) -> dict[str, Usage]:
     found = {}
     for role, number in session.server.processes().items():
         try:
             process = psutil.Process(number)
             limit = process.rlimit(psutil.RLIMIT_NOFILE)[0]
-            found[role] = {"now": process.num_fds(), "limit": limit}
+            found[role] = Usage(now=process.num_fds(), limit=limit)
         except (psutil.NoSuchProcess, psutil.AccessDenied):
             continue
     return found

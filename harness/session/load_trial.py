@@ -11,7 +11,9 @@ from stackcost.analysis.checks import flags
 from stackcost.analysis.readings import Readings
 from stackcost.analysis.steadiness import completed_series, steadiness, warm_up_end
 from stackcost.collect.latency import latency_between, read_latency
-from stackcost.contracts.trial import Trial, Window
+from stackcost.contracts.load import ConstantLoad
+from stackcost.contracts.trial import Trial
+from stackcost.contracts.window import Window
 
 # The offered load goes on for so long after the sustain window, so that its last edge is read
 # under load. Reading takes some tens of milliseconds.
@@ -32,15 +34,17 @@ def offer_load(session: Session, trial: Trial, part: LoadPart) -> None:
     """Offer `trial.offered_cps` and fill in phases, samples, the generator's report and flags.
 
     The loaded profile is that of `part`, whose times hold. The trial is filled in as it goes, so
-    that one that is cut short holds what it had.
+    that one that is cut short holds what it had. Its load is a `ConstantLoad`.
     """
+    load = trial.traffic
+    assert isinstance(load, ConstantLoad)
     served = session.server.requests_served()
     refused = session.server.refusals()
     frames = count_frames(session)
     session.begin_trial()
     session.sampler.read_often(OFTEN, SLICE_S)
     whole_s = part.warm_up_s + part.sustain_s + OVERHANG_S
-    session.client.start(mult=trial.offered_cps, duration=whole_s)
+    session.client.start(mult=load.offered_cps, duration=whole_s)
     end = time.monotonic() + whole_s
     try:
         began = session.read_edge()
@@ -52,19 +56,19 @@ def offer_load(session: Session, trial: Trial, part: LoadPart) -> None:
         last = session.read_edge()
         trial.phases["sustain"] = Window(first, last)
         after = read_latency(session.client)
-        trial.load["latency"] = latency_between(before, after)
+        load.latency = latency_between(before, after)
         session.look("during")
-        trial.load["limits"] = read_limits(session, refused)
-        trial.load["cut_flows"] = end_traffic(session, end + part.drain_s - time.monotonic())
+        load.limits = read_limits(session, refused)
+        load.cut_flows = end_traffic(session, end + part.drain_s - time.monotonic())
         trial.phases["drain"] = Window(last, session.read_edge())
-        trial.load |= session.generator_report()
-        trial.load["frames"] = frames_since(session, frames)
-        trial.load["server_requests"] = _difference(session.server.requests_served(), served)
+        session.read_generator(load)
+        load.frames = frames_since(session, frames)
+        load.server_requests = _difference(session.server.requests_served(), served)
     finally:
         session.sampler.read_often((), math.inf)
         trial.samples = session.trial_samples()
     seen = Readings(trial)
-    _find_warm_up(seen)
+    _find_warm_up(seen, load)
     trial.flags = flags(seen, session.experiment.cores.server)
 
 
@@ -92,19 +96,18 @@ def prepare_load(session: Session) -> None:
     session.client.load_profile(part.profile, tunables)
 
 
-def _find_warm_up(seen: Readings) -> None:
+def _find_warm_up(seen: Readings, load: ConstantLoad) -> None:
     """Let the sustain window begin where the rate had become steady, if that is later than planned.
 
     What was found is kept in `load`: seconds of warm-up, and how steady the sustain window was.
     """
-    phases, load = seen.trial.phases, seen.trial.load
+    phases = seen.trial.phases
     began, planned, last = phases["warm-up"].start, phases["sustain"].start, phases["sustain"].end
     found = warm_up_end(completed_series(seen, Window(began, last)))
-    load["warm_up_found_s"] = None if found is None else found - began
+    load.warm_up_found_s = None if found is None else found - began
     if found is not None and found > planned:
         phases["warm-up"], phases["sustain"] = Window(began, found), Window(found, last)
-    steady = steadiness(completed_series(seen, phases["sustain"]))
-    load["steadiness"] = steady.as_dict() if steady else None
+    load.steadiness = steadiness(completed_series(seen, phases["sustain"]))
 
 
 def _difference(after: int | None, before: int | None) -> int | None:

@@ -1,16 +1,16 @@
 """Frames at each point of the way through a device under test, so that lost ones are located."""
 
-from collections.abc import Mapping
+from typing import TypeAlias
 
 from harness.session.session import Session
+from stackcost.contracts.counts import Direction, FramesPassed
 from stackcost.contracts.wiring import End
 from stackcost.host.namespace import execute
 
-Points = dict[str, int]
-"""Frames by point of the way: sent by the generator, entered the device, left it, arrived."""
+Frames: TypeAlias = dict[Direction, FramesPassed]
 
 
-def count_frames(session: Session) -> dict[str, Points] | None:
+def count_frames(session: Session) -> Frames | None:
     """Frames until now by direction; None when no device stands between two ports.
 
     Read it when nothing is on the way: before the load starts, and after its last flow has ended.
@@ -23,29 +23,31 @@ def count_frames(session: Session) -> dict[str, Points] | None:
     near, far = (_interface_frames(end) for end in tested)
     ports = session.client.stats()
     clients, servers = (
-        {"rx": ports[number]["ipackets"], "tx": ports[number]["opackets"]} for number in "01"
+        {"rx": int(ports[number]["ipackets"]), "tx": int(ports[number]["opackets"])}
+        for number in "01"
     )
     if session.bed.wiring.server:
         servers = _interface_frames(session.bed.wiring.ends[-1])
     return {
-        "to servers": _points(clients["tx"], near["rx"], far["tx"], servers["rx"]),
-        "to clients": _points(servers["tx"], far["rx"], near["tx"], clients["rx"]),
+        "to servers": FramesPassed(clients["tx"], near["rx"], far["tx"], servers["rx"]),
+        "to clients": FramesPassed(servers["tx"], far["rx"], near["tx"], clients["rx"]),
     }
 
 
-def frames_since(session: Session, before: Mapping[str, Points] | None) -> dict[str, Points] | None:
+def frames_since(session: Session, before: Frames | None) -> Frames | None:
     """The same since `before` was read."""
     now = count_frames(session)
     if now is None or before is None:
         return None
     return {
-        way: {point: number - before[way][point] for point, number in points.items()}
-        for way, points in now.items()
+        way: FramesPassed(
+            passed.sent - before[way].sent,
+            passed.entered - before[way].entered,
+            passed.left - before[way].left,
+            passed.arrived - before[way].arrived,
+        )
+        for way, passed in now.items()
     }
-
-
-def _points(sent: float, entered: int, left: int, arrived: float) -> Points:
-    return {"sent": int(sent), "entered": entered, "left": left, "arrived": int(arrived)}
 
 
 def _interface_frames(end: End) -> dict[str, int]:

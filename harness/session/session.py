@@ -19,6 +19,8 @@ from stackcost.collect.cpu_account import Detail
 from stackcost.collect.engine import SCHEDULE_METHOD, Engine, engine_time
 from stackcost.collect.latency import Latency
 from stackcost.collect.sampler import Sampler
+from stackcost.contracts.counts import Schedule
+from stackcost.contracts.load import ProfileTraffic
 from stackcost.contracts.server import Server
 from stackcost.host.namespace import spawner
 from stackcost.trex.client import TrexClient
@@ -51,13 +53,12 @@ class Session(ServerSession):
         """What it runs on, for the manifest."""
         return ServerSession.describe(self) | {"generator": self.generator.describe()}
 
-    def generator_report(self) -> dict[str, Any]:
-        """The generator's counters of this trial, and how it kept its schedule."""
-        traffic = self.client.stats()["traffic"]
-        schedule = None
+    def read_generator(self, traffic: ProfileTraffic) -> None:
+        """Fill in the generator's counters of this trial, and how it kept its schedule."""
+        traffic.client = _numbers(self.client.stats()["traffic"]["client"])
         if self.client.supports(SCHEDULE_METHOD):
-            schedule = self.client.call(SCHEDULE_METHOD, {"profile_id": "_"})
-        return {"client": _numbers(traffic["client"]), "schedule": schedule}
+            told = self.client.call(SCHEDULE_METHOD, {"profile_id": "_"})
+            traffic.schedule = Schedule(**told)
 
 
 @contextmanager

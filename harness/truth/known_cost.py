@@ -19,6 +19,7 @@ from stackcost.analysis import cpu
 from stackcost.analysis.core_time import Cost
 from stackcost.analysis.flows import completed, completed_in
 from stackcost.analysis.readings import Readings
+from stackcost.contracts.load import ConstantLoad
 from stackcost.contracts.trial import Trial
 
 BURNS_US = (20.0, 100.0)
@@ -66,8 +67,8 @@ def _make(session: Session, server: KnownCost, burn_us: float = 0.0) -> Made:
     """A load trial at the experiment's first level, in which each request burns so much."""
     server.set_burn(burn_us)
     first = server.request_number
-    trial = Trial(server.name, 1, session.experiment.load.offered_cps[0], load={"round": 1})
-    trial.load["response_bytes"] = session.response_bytes
+    load = ConstantLoad(offered_cps=session.experiment.load.offered_cps[0])
+    trial = Trial(server.name, 1, 1, load, session.response_bytes)
     cores = session.experiment.cores.server
     with sending(session.bed.server_namespace, cores[0]) as sends:
         run_load_trial(session, trial)

@@ -16,6 +16,7 @@ from servers.known_cost import KnownCost
 from stackcost.analysis.memory import HOLD, Line, fit, held_flows, lines
 from stackcost.analysis.readings import Readings
 from stackcost.contracts.collector import Collector
+from stackcost.contracts.load import HeldFlows
 from stackcost.contracts.sample import Kind, Metric, Sample
 from stackcost.contracts.trial import Trial
 from stackcost.host.namespace import execute
@@ -71,9 +72,8 @@ def _slopes(session: Session, server: KnownCost) -> tuple[dict[str, Line], float
     """The suite's lines through holds at all counts, and the slope of what sockets are charged."""
     holds = []
     for number, count in enumerate(session.experiment.memory.open_flows, start=1):
-        trial = Trial(server.name, number, 0.0, load={"round": 1})
-        trial.load |= {"open_flows": count, "state": "established"}
-        trial.load["response_bytes"] = session.response_bytes
+        load = HeldFlows(open_flows=count)
+        trial = Trial(server.name, number, 1, load, session.response_bytes)
         run_hold_trial(session, trial)
         holds.append(Readings(trial))
     charged = fit([(held_flows(seen), seen.level(CHARGED.name, HOLD) or 0.0) for seen in holds])

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from harness.truth.least_time import TO_SELF
 from stackcost.contracts.errors import StackcostError
-from stackcost.contracts.trial import Window
+from stackcost.contracts.window import Window
 from stackcost.host.namespace import execute, run
 
 TABLE = "stackcost"

@@ -79,7 +79,7 @@ class NginxCache(HttpFront):
         bulky.make(self.endpoint.folder / "cache")
         (self.endpoint.folder / "nginx.conf").write_text(self._configuration())
 
-    def before_trial(self) -> dict[str, Any]:
+    def before_trial(self) -> dict[str, float]:
         """Let the objects be on disk alone."""
         files = self._cached()
         drop(files)

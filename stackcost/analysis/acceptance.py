@@ -11,7 +11,7 @@ from stackcost.analysis import flows
 from stackcost.analysis.checks import Check
 from stackcost.analysis.readings import Readings
 from stackcost.analysis.steadiness import CLOSEST_S, apart, counter_series
-from stackcost.contracts.trial import Window
+from stackcost.contracts.window import Window
 
 MOST_FAILED = 0.00001  # of attempted transactions; as many connections may end by a reset
 RATE_DEVIATION = 0.05

@@ -8,7 +8,7 @@ from collections.abc import Collection
 
 from pydantic import BaseModel, ConfigDict
 
-from stackcost.analysis import core_time, flows
+from stackcost.analysis import core_time, flows, traffic
 from stackcost.analysis.closure import TOLERANCE, closure
 from stackcost.analysis.device import has_server_behind
 from stackcost.analysis.readings import Readings
@@ -26,9 +26,8 @@ from stackcost.analysis.thresholds import (
     VARIATION_LIMIT,
 )
 from stackcost.analysis.undisturbed import undisturbed
+from stackcost.contracts.load import ESTABLISHED, HeldFlows
 from stackcost.contracts.trial import Trial
-
-ESTABLISHED = "established"
 
 
 class Check(BaseModel):
@@ -49,12 +48,13 @@ def flags(seen: Readings, server_cpus: Collection[int]) -> list[str]:
     found = disturbances(seen, server_cpus)
     if flows.failed(trial):
         found.append(f"{flows.failed(trial)} connections failed")
-    if trial.load.get("cut_flows"):
-        found.append(f"{trial.load['cut_flows']} flows had not ended when the drain was over")
+    if traffic.cut_flows(trial):
+        found.append(f"{traffic.cut_flows(trial)} flows had not ended when the drain was over")
     if flows.retransmitted(trial):
         found.append(f"{flows.retransmitted(trial)} segments retransmitted")
     found += _collector_flags(trial)
-    return found + (_hold_flags(trial) if is_hold(trial) else _rate_flags(seen))
+    load = trial.traffic
+    return found + (_hold_flags(load) if isinstance(load, HeldFlows) else _rate_flags(seen))
 
 
 def disturbances(seen: Readings, server_cpus: Collection[int]) -> list[str]:
@@ -79,7 +79,7 @@ def disturbances(seen: Readings, server_cpus: Collection[int]) -> list[str]:
 
 def suspended(trial: Trial) -> list[str]:
     """Whether the machine slept during the trial; older trials do not say."""
-    asleep = trial.load.get("suspended_s", 0.0)
+    asleep = trial.suspended_s or 0.0
     if asleep <= SUSPENDED_LIMIT_S:
         return []
     return [f"the machine was suspended for {asleep:.1f} s"]
@@ -108,23 +108,23 @@ def generator_limits(seen: Readings) -> list[str]:
     busy = core_time.engine_busy_share(seen, "generator", main_phase(seen.trial))
     over = busy is not None and busy > GENERATOR_BUSY_LIMIT
     found = [f"generator {busy:.0%} busy, above {GENERATOR_BUSY_LIMIT:.0%}"] if over else []
-    intended, opened = (_schedule(seen.trial, name) for name in ("intended", "opened"))
-    if intended > opened:
-        found.append(f"{intended - opened} connections of the schedule not started")
+    kept = traffic.schedule(seen.trial)
+    if kept and kept.intended > kept.opened:
+        found.append(f"{kept.intended - kept.opened} connections of the schedule not started")
     return found
 
 
 def late_starts(seen: Readings) -> list[str]:
     """Whether too many connections came too late, and then in bunches."""
-    late, opened = (_schedule(seen.trial, name) for name in ("late", "opened"))
-    if opened and late / opened > LATE_LIMIT:
-        return [f"{late / opened:.1%} of connections started late by the schedule"]
+    kept = traffic.schedule(seen.trial)
+    if kept and kept.opened and kept.late / kept.opened > LATE_LIMIT:
+        return [f"{kept.late / kept.opened:.1%} of connections started late by the schedule"]
     return []
 
 
 def is_hold(trial: Trial) -> bool:
-    """Whether flows were held open for the memory part; otherwise it is a load trial."""
-    return "open_flows" in trial.load
+    """Whether flows were held open; otherwise it is a load trial."""
+    return isinstance(trial.traffic, HeldFlows)
 
 
 def is_established_hold(trial: Trial) -> bool:
@@ -134,16 +134,12 @@ def is_established_hold(trial: Trial) -> bool:
 
 def state_of(trial: Trial) -> str:
     """The state in which a trial's flows were held."""
-    return str(trial.load.get("state", ESTABLISHED))
+    return trial.traffic.state if isinstance(trial.traffic, HeldFlows) else ESTABLISHED
 
 
 def main_phase(trial: Trial) -> str:
     """The phase that a trial's figures are taken from."""
     return "hold" if is_hold(trial) else "sustain"
-
-
-def _schedule(trial: Trial, name: str) -> int:
-    return int((trial.load.get("schedule") or {}).get(name, 0))
 
 
 def _collector_flags(trial: Trial) -> list[str]:
@@ -157,9 +153,12 @@ def _collector_flags(trial: Trial) -> list[str]:
     return [f"failed in mid-trial: {reason}" for reason in sorted(lost)]
 
 
-def _hold_flags(trial: Trial) -> list[str]:
-    wanted, held = trial.load["open_flows"], trial.load["held_flows"]
-    return [] if wanted == held else [f"{held:g} flows held open, not {wanted}"]
+def _hold_flags(load: HeldFlows) -> list[str]:
+    if load.held_flows is None:
+        return ["held flows were not counted"]
+    if load.held_flows == load.open_flows:
+        return []
+    return [f"{load.held_flows:g} flows held open, not {load.open_flows}"]
 
 
 def _rate_flags(seen: Readings) -> list[str]:
@@ -169,9 +168,9 @@ def _rate_flags(seen: Readings) -> list[str]:
     found = []
     if abs(rate - offered) > RATE_TOLERANCE * offered:
         found.append(f"completed {rate:.0f} connections/s of {offered:.0f} offered")
-    steady = seen.trial.load.get("steadiness")
-    if steady and steady["variation"] > VARIATION_LIMIT:
-        found.append(f"the rate wavered by {steady['variation']:.1%} from second to second")
+    steady = traffic.steadiness(seen.trial)
+    if steady and steady.variation > VARIATION_LIMIT:
+        found.append(f"the rate wavered by {steady.variation:.1%} from second to second")
     return found
 
 
@@ -205,10 +204,14 @@ def _counts_agree(trial: Trial) -> Check:
 
 
 def _bytes_agree(trial: Trial) -> Check:
-    wanted = flows.completed(trial) * int(trial.load["response_bytes"])
+    name = "received bytes = completed connections x probed response length"
     received = flows.client_counter(trial, "tcps_rcvbyte")
+    if trial.response_bytes is None:
+        reason = "the response was not probed"
+        return Check(name=name, holds=None, wanted="unknown", seen=str(received), reason=reason)
+    wanted = flows.completed(trial) * trial.response_bytes
     return Check(
-        name="received bytes = completed connections x probed response length",
+        name=name,
         holds=received == wanted,
         wanted=str(wanted),
         seen=str(received),
@@ -217,7 +220,7 @@ def _bytes_agree(trial: Trial) -> Check:
 
 def _server_agrees(trial: Trial) -> Check:
     name = "requests by the server's own count = completed connections"
-    served = trial.load.get("server_requests")
+    served = traffic.server_requests(trial)
     wanted = flows.completed(trial)
     if served is None:
         return Check(

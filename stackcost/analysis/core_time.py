@@ -9,6 +9,7 @@ and left out.
 
 from collections.abc import Collection
 
+from stackcost.analysis import traffic
 from stackcost.analysis.cpu_time import CpuSeconds, cpu_seconds, seconds_by_process
 from stackcost.analysis.flows import shares_cores
 from stackcost.analysis.readings import Readings
@@ -66,7 +67,7 @@ def foreign_share(seen: Readings, cpus: Collection[int], phase: str = "sustain")
         return None
     window = seen.trial.phases[phase]
     known = {sample.labels["process"] for sample in seen.samples("process.cpu_time")}
-    known |= set(map(str, seen.trial.load.get("of_the_bed", ())))
+    known |= set(map(str, traffic.bed_processes(seen.trial)))
     samples = seen.samples("task.time")
     foreign = sum(
         spent

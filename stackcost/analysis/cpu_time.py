@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from stackcost.analysis.window import growth
 from stackcost.contracts.sample import Sample
-from stackcost.contracts.trial import Window
+from stackcost.contracts.window import Window
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from stackcost.analysis import traffic
 from stackcost.analysis.readings import Readings
 from stackcost.contracts.trial import Trial
 
@@ -24,19 +25,20 @@ def lost_frames(trial: Trial) -> Lost | None:
 
     A device may send frames of its own (resets, ICMP), which hide as many lost inside.
     """
-    ways = trial.load.get("frames")
+    ways = traffic.frames(trial)
     if not ways:
         return None
 
-    def missing(earlier: str, later: str) -> int:
-        return sum(max(0, points[earlier] - points[later]) for points in ways.values())
-
-    return Lost(missing("sent", "entered"), missing("entered", "left"), missing("left", "arrived"))
+    return Lost(
+        before=sum(max(0, each.sent - each.entered) for each in ways.values()),
+        inside=sum(max(0, each.entered - each.left) for each in ways.values()),
+        after=sum(max(0, each.left - each.arrived) for each in ways.values()),
+    )
 
 
 def has_server_behind(trial: Trial) -> bool:
     """Whether a real server answered behind the device: the generator counts no requests."""
-    return bool(trial.load.get("frames")) and trial.load.get("server_requests") is not None
+    return bool(traffic.frames(trial)) and traffic.server_requests(trial) is not None
 
 
 def tracking_events(seen: Readings) -> dict[str, int]:

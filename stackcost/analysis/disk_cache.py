@@ -43,7 +43,7 @@ def cache_figures(trials: Sequence[Readings]) -> CacheFigures | None:
     if not any(seen.samples("cache.misses") for seen in ended):
         return None
     waits = [blocked(seen) for seen in ended]
-    states = [seen.trial.load.get("before", {}) for seen in ended]
+    states = [seen.trial.before for seen in ended]
     return CacheFigures(
         hit_ratio=spread([hit_ratio(seen) for seen in ended], "1"),
         disk_share=spread([disk_share(seen) for seen in ended], "1"),

@@ -40,7 +40,7 @@ def factors(
     def costs(server: str, kind: str = "") -> Series:
         """Of `kind`, or all of them."""
         seen = {
-            int(each.trial.load["round"]): observed_cost(each, server_cpus, kind)
+            each.trial.round: observed_cost(each, server_cpus, kind)
             for each in own
             if each.trial.server == server
         }

@@ -3,8 +3,10 @@
 Counter names are TRex's (its `get_counter_desc`), as the generator reports them.
 """
 
+from stackcost.analysis import traffic
 from stackcost.analysis.readings import Readings
 from stackcost.analysis.thresholds import KEPT_UP
+from stackcost.contracts.load import HttpClients, ProfileTraffic
 from stackcost.contracts.trial import Trial
 
 # tcp_drop() of BSD stacks counts every abort in one of the first two; the third are flows the
@@ -22,9 +24,9 @@ def completed_in(seen: Readings, phase: str = "sustain") -> float | None:
     """
     if is_http(seen.trial):
         served = seen.growth("server.requests", phase)
-        whole = seen.trial.load.get("http")
+        whole = traffic.http_counts(seen.trial)
         if served is None and whole and phase in seen.trial.phases:
-            return float(whole["rate"]) * seen.trial.phases[phase].length
+            return whole.rate * seen.trial.phases[phase].length
         return served
 
     def grown(counter: str) -> float | None:
@@ -48,23 +50,26 @@ def kept_up(completed_cps: float, offered_cps: float) -> bool:
 
 def shares_cores(trial: Trial) -> bool:
     """Whether HTTP clients ran on cores of the server's."""
-    return bool(trial.load.get("asked", {}).get("cores_shared"))
+    settings = traffic.http_settings(trial)
+    return settings is not None and settings.cores_shared
 
 
 def is_http(trial: Trial) -> bool:
     """Whether HTTP clients were the load, and not ASTF profiles."""
-    return "test" in trial.load
+    return isinstance(trial.load, HttpClients)
 
 
 def client_counter(trial: Trial, name: str) -> int:
     """A client counter over the whole trial. TRex may leave out counters that stayed at zero."""
-    return int(trial.load.get("client", {}).get(name, 0))
+    load = trial.traffic
+    return int(load.client.get(name, 0)) if isinstance(load, ProfileTraffic) else 0
 
 
 def failed(trial: Trial) -> int:
     """Connections (of HTTP clients: requests) of the whole trial that did not complete."""
     if is_http(trial):
-        return sum(trial.load.get("http", {}).get("failed", {}).values())
+        told = traffic.http_counts(trial)
+        return sum(told.failed.values()) if told else 0
     return sum(client_counter(trial, name) for name in FAILED)
 
 
@@ -76,6 +81,7 @@ def retransmitted(trial: Trial) -> int:
 def completed(trial: Trial) -> int:
     """Connections (of HTTP clients: requests) of the whole trial that completed."""
     if is_http(trial):
-        return int(trial.load.get("http", {}).get("requests", 0))
+        told = traffic.http_counts(trial)
+        return told.requests if told else 0
     aborted = sum(client_counter(trial, name) for name in ABORTED)
     return client_counter(trial, "tcps_closed") - aborted

@@ -1,14 +1,16 @@
 """What HTTP clients measured in a trial, and what speaks against it."""
 
 from collections.abc import Collection
+from typing import Literal
 
 from hdrh.histogram import HdrHistogram
 
-from stackcost.analysis import checks, core_time, cpu, flows
+from stackcost.analysis import checks, core_time, cpu, flows, traffic
 from stackcost.analysis.checks import Check
 from stackcost.analysis.readings import Readings
 from stackcost.analysis.thresholds import CLOSED_LOOP_VARIATION_LIMIT
 from stackcost.contracts.latency import percentile_us
+from stackcost.contracts.load import HttpClients
 from stackcost.contracts.trial import Trial
 
 FULL, NOT_FULL = 0.95, 0.90  # shares of cores' time
@@ -25,21 +27,23 @@ def flags(seen: Readings, server_cpus: Collection[int]) -> list[str]:
             f"the clients' cores were full ({clients:.0%}) and the server's were not "
             f"({server:.0%}): a figure of the clients"
         )
-    steady = seen.trial.load.get("steadiness")
-    if steady and steady["variation"] > CLOSED_LOOP_VARIATION_LIMIT:
-        found.append(f"the rate wavered by {steady['variation']:.1%} from second to second")
+    steady = traffic.steadiness(seen.trial)
+    if steady and steady.variation > CLOSED_LOOP_VARIATION_LIMIT:
+        found.append(f"the rate wavered by {steady.variation:.1%} from second to second")
     overflows = seen.growth("tcp.counter", "sustain", counter="TcpExtListenOverflows")
     if overflows:
         found.append(f"the accept queue was full {overflows:.0f} times: SYNs were sent again")
-    if unsent := (seen.trial.load.get("http") or {}).get("unsent"):
-        found.append(f"{unsent} requests were due and not answered until the end")
+    told = traffic.http_counts(seen.trial)
+    if told and told.unsent:
+        found.append(f"{told.unsent} requests were due and not answered until the end")
     return found
 
 
 def disturbances(seen: Readings, server_cpus: Collection[int]) -> list[str]:
     """What the clients or the machine did to a trial, as of every trial."""
     found = checks.disturbances(seen, server_cpus)
-    if seen.trial.load.get("ended_early"):
+    load = seen.trial.load
+    if isinstance(load, HttpClients) and load.ended_early:
         found.append("the clients' time was over before the last reading")
     return found
 
@@ -56,13 +60,13 @@ def _served_as_asked(trial: Trial) -> Check | None:
     A client that ends cuts the requests that are under way, which the server has counted: at most
     one for each connection.
     """
-    told, asked = trial.load.get("http"), trial.load["asked"]
-    if not told:
+    told, settings = traffic.http_counts(trial), traffic.http_settings(trial)
+    if told is None or settings is None:
         return None
     name = "requests by the server's own count = those that clients counted, and cut at their end"
-    served = trial.load.get("server_requests")
-    least = told["requests"]
-    most = least + sum(told["failed"].values()) + asked["processes"] * asked["connections"]
+    served = traffic.server_requests(trial)
+    least = told.requests
+    most = least + sum(told.failed.values()) + settings.processes * settings.connections
     wanted = f"{least} to {most}"
     if served is None:
         return Check(
@@ -77,7 +81,7 @@ def _served_as_asked(trial: Trial) -> Check | None:
 
 def load_cpus(seen: Readings, server_cpus: Collection[int]) -> list[int]:
     """Cores on which client processes ran and no server was meant to."""
-    own = set(map(str, seen.trial.load.get("processes", ())))
+    own = set(map(str, traffic.client_processes(seen.trial)))
     ran = {
         sample.labels["cpu"]
         for sample in seen.samples("task.time")
@@ -103,10 +107,11 @@ def client_cost(
     "user" and "system": of the client processes, exact as a sum and divided by the kernel's own
     account of them; "softirq": all of it on the load's cores.
     """
-    own = set(map(str, seen.trial.load.get("processes", ())))
+    own = set(map(str, traffic.client_processes(seen.trial)))
     by_process = seen.by_label("task.time", phase, "process")
     task = sum(spent for process, spent in by_process.items() if process in own) or None
-    used = (seen.trial.load.get("http") or {}).get("cpu_seconds", {})
+    told = traffic.http_counts(seen.trial)
+    used = told.cpu_seconds if told else {}
     whole = sum(used.values())
     user = used["user"] / whole if whole else None
     seconds = {
@@ -119,18 +124,18 @@ def client_cost(
 
 def concurrency(trial: Trial) -> float | None:
     """Connections of all clients at once."""
-    asked = trial.load.get("asked")
-    return float(asked["processes"] * asked["connections"]) if asked else None
+    settings = traffic.http_settings(trial)
+    return float(settings.processes * settings.connections) if settings else None
 
 
 def p99_us(trial: Trial) -> float | None:
     """99th percentile of a trial's times, of the first kind that was told; None without any."""
-    kinds: dict[str, str] = next(iter((trial.load.get("latency") or {}).values()), {})
+    kinds: dict[str, str] = next(iter(traffic.histograms(trial).values()), {})
     text = next(iter(kinds.values()), None)
     return percentile_us(HdrHistogram.decode(text), 99.0) if text else None
 
 
-def told(trial: Trial, name: str) -> float | None:
-    """A sum over the clients: "rate" (1/s), "bits_per_second", "unsent"."""
-    value = (trial.load.get("http") or {}).get(name)
-    return None if value is None else float(value)
+def told(trial: Trial, name: Literal["rate", "bits_per_second", "unsent"]) -> float | None:
+    """A sum over the clients, as `HttpCounts` has it; None of a trial that was cut short."""
+    counts = traffic.http_counts(trial)
+    return float(getattr(counts, name)) if counts else None

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from hdrh.histogram import HdrHistogram
 
 from stackcost.analysis.spread import Spread, spread
+from stackcost.analysis.traffic import histograms
 from stackcost.contracts.latency import KINDS, PERCENTILES, percentile_us
 from stackcost.contracts.trial import Trial
 
@@ -16,8 +17,8 @@ Percentiles = dict[str, dict[str, dict[str, Spread]]]
 
 def latency(trials: Sequence[Trial]) -> Percentiles:
     """Microseconds; each round's percentile is a value of its own. Unknown with a real TRex."""
-    stored = [trial.load.get("latency") or {} for trial in trials]
-    rounds = [int(trial.load["round"]) for trial in trials]
+    stored = [histograms(trial) for trial in trials]
+    rounds = [trial.round for trial in trials]
     groups = dict.fromkeys(group for each in stored for group in each) or {"": None}
     kinds = dict.fromkeys(kind for s in stored for kinds in s.values() for kind in kinds)
     return {

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from stackcost.analysis.readings import Readings
 from stackcost.analysis.slab import is_of_connection
+from stackcost.contracts.load import HeldFlows
 
 HOLD = "hold"
 PACKET_BUFFERS = "packet buffer"  # the pool of the engine that is none of flows
@@ -82,7 +83,9 @@ def cache_lines(holds: Sequence[Readings]) -> dict[str, Line]:
 
 def held_flows(seen: Readings) -> float:
     """Flows that were open while memory was read, by the generator's count."""
-    return float(seen.trial.load["held_flows"])
+    load = seen.trial.traffic
+    assert isinstance(load, HeldFlows) and load.held_flows is not None
+    return load.held_flows
 
 
 def _fit_each(readings: Sequence[tuple[float, dict[str, float]]]) -> dict[str, Line]:

@@ -96,7 +96,7 @@ def _unread(holds: Sequence[Readings], fitted: Sequence[dict[str, Line]]) -> str
 def _by_round(holds: Sequence[Readings]) -> dict[int, list[Readings]]:
     rounds: dict[int, list[Readings]] = defaultdict(list)
     for seen in holds:
-        rounds[int(seen.trial.load["round"])].append(seen)
+        rounds[seen.trial.round].append(seen)
     return rounds
 
 

@@ -6,7 +6,7 @@ is shown, and is in no headline.
 
 from collections.abc import Collection
 
-from stackcost.analysis import flows
+from stackcost.analysis import flows, traffic
 from stackcost.analysis.core_time import engine_busy_share, has_peer, kernel_seconds, sum_of
 from stackcost.analysis.readings import Readings
 from stackcost.analysis.thresholds import LOST_LIMIT, SERVER_BUSY_LIMIT
@@ -51,9 +51,7 @@ def _lost(seen: Readings) -> list[str]:
     attempted = flows.client_counter(trial, "tcps_connattempt")
     counts = {
         "{:,} of {:,} connections failed": flows.failed(trial),
-        "{:,} of {:,} connections had not ended when the drain was over": int(
-            trial.load.get("cut_flows") or 0
-        ),
+        "{:,} of {:,} connections had not ended when the drain was over": traffic.cut_flows(trial),
         "{:,} segments sent again in {:,} connections": flows.retransmitted(trial),
     }
     return [

@@ -11,7 +11,8 @@ from typing import Any, TypeVar
 
 from stackcost.analysis import window as cutting
 from stackcost.contracts.sample import Kind, Sample
-from stackcost.contracts.trial import Trial, Window
+from stackcost.contracts.trial import Trial
+from stackcost.contracts.window import Window
 
 Labels = tuple[tuple[str, str], ...]
 Found = TypeVar("Found")

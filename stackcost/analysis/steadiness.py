@@ -1,13 +1,13 @@
 """How steady a rate was, and where its warm-up ended, from a trial's own series of readings."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
 from itertools import pairwise
 
 import numpy as np
 
 from stackcost.analysis.readings import Readings
-from stackcost.contracts.trial import Window
+from stackcost.contracts.counts import Steadiness
+from stackcost.contracts.window import Window
 
 FEWEST = 5  # intervals between readings below which nothing is said
 USUAL = 3.0  # standard deviations of the series' second half: a rate within is no warm-up
@@ -16,26 +16,6 @@ CLOSEST_S = 0.1  # an edge may be read right after the sampler's own turn
 COMPLETED = "tcps_closed"
 
 Counted = Sequence[tuple[float, float]]  # (seconds, counter), ascending
-
-
-@dataclass(frozen=True, slots=True)
-class Steadiness:
-    """Of the completed connections' rate in a window.
-
-    `correlation`: Pearson's, of the running count with time, as neper prints it; 1 is steady.
-    `variation`: standard deviation of the intervals' rates as a share of their mean.
-    `drift`: growth of the rate by its least-squares line from the window's first reading to its
-    last, as a share of the mean. `intervals`: how many rates there were.
-    """
-
-    correlation: float
-    variation: float
-    drift: float
-    intervals: int
-
-    def as_dict(self) -> dict[str, float]:
-        """For the trial's record."""
-        return asdict(self)
 
 
 def completed_series(seen: Readings, window: Window) -> list[tuple[float, float]]:

@@ -1,10 +1,10 @@
 """From a run's trials to its summary."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
 
-from stackcost.analysis import breakdown, checks, core_time, cpu, flows, http
+from stackcost.analysis import breakdown, checks, core_time, cpu, flows, http, traffic
 from stackcost.analysis.acceptance import acceptance
 from stackcost.analysis.closure import closure
 from stackcost.analysis.cores import core_shares
@@ -30,6 +30,7 @@ from stackcost.analysis.summary import (
     TrialRow,
 )
 from stackcost.analysis.undisturbed import undisturbed
+from stackcost.contracts.load import HeldFlows
 from stackcost.contracts.trial import Trial
 from stackcost.contracts.tuning import Change
 
@@ -116,10 +117,10 @@ def _server_result(
 ) -> ServerResult:
     own = [seen for seen in everything if seen.trial.server == name]
     loads = [seen for seen in own if not checks.is_hold(seen.trial)]
-    lengths = {int(seen.trial.load.get("response_bytes", 0)) for seen in own} - {0}
+    lengths = {seen.trial.response_bytes for seen in own} - {None}
     offered: dict[tuple[str, float], list[Readings]] = {}
     for seen in loads:
-        key = str(seen.trial.load.get("test", "")), seen.trial.offered_cps
+        key = traffic.test_of(seen.trial), seen.trial.offered_cps
         offered.setdefault(key, []).append(seen)
     memory = _memory_by_state(own, context.merged_caches)
     return ServerResult(
@@ -223,7 +224,7 @@ def _level(
 
 
 def _rounds(trials: Sequence[Readings]) -> list[int]:
-    return [int(seen.trial.load["round"]) for seen in trials]
+    return [seen.trial.round for seen in trials]
 
 
 def _undisturbed_seconds(seen: Readings, context: Context) -> float | None:
@@ -236,23 +237,21 @@ def _nanoseconds(seconds: float | None) -> float | None:
 
 
 def _http_figures(trials: list[Readings], context: Context) -> HttpFigures | None:
-    asked = next((seen.trial.load["asked"] for seen in trials if "asked" in seen.trial.load), None)
-    if asked is None:
+    settings = next(filter(None, (traffic.http_settings(seen.trial) for seen in trials)), None)
+    if settings is None:
         return None
 
     rounds = _rounds(trials)
 
-    def told(name: str, unit: str) -> Spread:
+    def told(name: Literal["rate", "bits_per_second", "unsent"], unit: str) -> Spread:
         return spread([http.told(seen.trial, name) for seen in trials], unit, rounds=rounds)
 
     def busy(cpus: tuple[int, ...]) -> Spread:
         return spread([http.busy_share(seen, cpus) for seen in trials], "1")
 
-    means = (
-        seen.trial.load["http"]["latency_means"] for seen in trials if "http" in seen.trial.load
-    )
+    counts = filter(None, (traffic.http_counts(seen.trial) for seen in trials))
     return HttpFigures(
-        **asked,
+        **asdict(settings),
         concurrency=spread([http.concurrency(seen.trial) for seen in trials], "1"),
         rate=told("rate", "1/s"),
         bandwidth=told("bits_per_second", "bit/s"),
@@ -260,20 +259,21 @@ def _http_figures(trials: list[Readings], context: Context) -> HttpFigures | Non
         unsent=told("unsent", "1"),
         clients_busy=busy(context.load_cpus),
         server_busy=busy(context.server_cpus),
-        latency_means=next(means, ""),
+        latency_means=next((each.latency_means for each in counts), ""),
     )
 
 
 def _row(seen: Readings, context: Context) -> TrialRow:
     trial, hold = seen.trial, checks.is_hold(seen.trial)
+    held = trial.traffic
     return TrialRow(
         number=trial.number,
-        round=int(trial.load["round"]),
+        round=trial.round,
         server=trial.server,
         part="memory" if hold else "load",
         offered_cps=trial.offered_cps,
-        test=str(trial.load.get("test", "")),
-        open_flows=int(trial.load["open_flows"]) if hold else None,
+        test=traffic.test_of(trial),
+        open_flows=held.open_flows if isinstance(held, HeldFlows) else None,
         completed=flows.completed(trial),
         failed=flows.failed(trial),
         retransmitted=flows.retransmitted(trial),

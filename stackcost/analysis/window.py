@@ -11,7 +11,7 @@ from itertools import pairwise
 from statistics import median
 
 from stackcost.contracts.sample import Sample
-from stackcost.contracts.trial import Window
+from stackcost.contracts.window import Window
 
 COVERED = 0.95  # share of a window that readings must span
 # Below this share of its last value a counter was reset; exact CPU times may fall by a

@@ -120,7 +120,7 @@ class Server(ABC):
         """Forget all connections of the load, so that the next trial starts as the last did."""
         return
 
-    def before_trial(self) -> dict[str, Any]:
+    def before_trial(self) -> dict[str, float]:
         """Bring it into the state in which every trial begins; returns it, for the trial's record.
 
         Most servers are in it at any time.

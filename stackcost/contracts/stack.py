@@ -5,6 +5,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, get_args
 
+from stackcost.contracts.counts import Carrier
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.place import Place
 
@@ -43,8 +44,8 @@ class Stack(ABC):
         """Look at what carries the programs' connections; in the order of `When` in each trial."""
 
     @abstractmethod
-    def proof(self, idle: bool = False) -> dict[str, Any]:
-        """What the last trial's looks found: `wanted`, `carried` and, where they differ, `why`.
+    def proof(self, idle: bool = False) -> Carrier:
+        """What carried the connections, by the last trial's looks.
 
         `idle`: the trial had no connection, so that the look before it has to do.
         """

@@ -1,39 +1,61 @@
 """One load at one setting against one system, and what was seen."""
 
-from dataclasses import dataclass, field
-from typing import Any
+import copy
+from dataclasses import dataclass, field, replace
+from typing import Self
 
+from stackcost.contracts.counts import Carrier, StoredPart
+from stackcost.contracts.load import ConstantLoad, HttpClients, Load, SearchStep, Traffic
 from stackcost.contracts.sample import Sample
-
-
-@dataclass(frozen=True, slots=True)
-class Window:
-    """A span of CLOCK_MONOTONIC seconds to which every series is cut."""
-
-    start: float
-    end: float
-
-    @property
-    def length(self) -> float:
-        """Seconds."""
-        return self.end - self.start
+from stackcost.contracts.window import Window
 
 
 @dataclass(slots=True)
-class Trial:
+class Trial(StoredPart):
     """One load at one setting against one server, and what was seen.
 
-    `phases`: windows by name ("warm-up", "sustain", "drain").
-    `load`: offered load and what the generator says of it at the end (TRex counter names).
+    `round`: of the run, from 1 on; 0 of trials before the first. `load`: its kind, what was asked
+    for, and what the generator says of it at the end. `response_bytes`: length of one whole
+    response as probed from the running server; None where clients ask for several.
+    `phases`: windows by name ("warm-up", "sustain", "drain"; "opening", "hold"; "event").
+    `before`: the state that the server was brought into before the trial; which figures tell it is
+    up to the server, most have none. `suspended_s`: seconds in which the machine slept meanwhile.
+    `carrier`: of the server's connections. These two are None of a trial that was cut short.
     `flags`: reasons to distrust the trial, such as "generator above 80 % busy"; empty is good.
     `set_aside`: why it is kept and shown but in no figure, such as "cut short"; empty for most.
     """
 
     server: str
     number: int
-    offered_cps: float
+    round: int
+    load: Load
+    response_bytes: int | None = None
     phases: dict[str, Window] = field(default_factory=dict)
-    load: dict[str, Any] = field(default_factory=dict)
+    before: dict[str, float] = field(default_factory=dict)
+    suspended_s: float | None = None
+    carrier: Carrier | None = None
     samples: list[Sample] = field(default_factory=list)
     flags: list[str] = field(default_factory=list)
     set_aside: str = ""
+
+    @property
+    def traffic(self) -> Traffic:
+        """What was put on the system; of a step of a search, what it offered."""
+        return self.load.offered if isinstance(self.load, SearchStep) else self.load
+
+    @property
+    def offered_cps(self) -> float:
+        """Connections/s, of HTTP clients requests/s; 0 where no rate is offered."""
+        match self.traffic:
+            case ConstantLoad() as load:
+                return load.offered_cps
+            case HttpClients() as clients:
+                return clients.offered_rps or 0.0
+        return 0.0
+
+    def as_planned(self, number: int) -> Self:
+        """The same trial of the plan under another number; what is read in one is not in the other.
+
+        Of a trial that has not been made yet.
+        """
+        return replace(self, number=number, load=copy.deepcopy(self.load), phases={}, flags=[])

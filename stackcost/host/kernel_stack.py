@@ -4,6 +4,7 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from stackcost.contracts.counts import Carrier
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.stack import KERNEL, Stack, When
 from stackcost.host.namespace import run
@@ -26,9 +27,9 @@ class Kernel(Stack):
     def prove(self, when: When, processes: Mapping[str, int]) -> None:
         """Nothing else could carry them."""
 
-    def proof(self, idle: bool = False) -> dict[str, Any]:
+    def proof(self, idle: bool = False) -> Carrier:
         """The kernel's, as wanted."""
-        return {"wanted": KERNEL, "carried": KERNEL}
+        return Carrier(wanted=KERNEL, carried=KERNEL)
 
     def explain(self, error: StackcostError) -> StackcostError:
         """The program knows best."""

@@ -7,9 +7,9 @@ from rich.console import Console
 
 from stackcost.analysis.checks import Check
 from stackcost.analysis.events.mix import MixResult
-from stackcost.analysis.events.settings import FORMAT
 from stackcost.analysis.events.summary import EventResult, EventSummary, summarise_events
 from stackcost.contracts.errors import StackcostError
+from stackcost.contracts.event_settings import FORMAT
 from stackcost.report.ceiling import sentences_of
 from stackcost.report.opened import OpenedRuns
 from stackcost.report.stored import describe_setting, state_of, trials_of

@@ -10,7 +10,7 @@ from stackcost.contracts.errors import StackcostError
 from stackcost.store.formats import check_format
 from stackcost.store.reading import first_fault, read_object
 
-FORMAT = "stackcost-manifest/2"  # of the whole folder; 1 had neither `systems` nor `publication`
+FORMAT = "stackcost-manifest/3"  # of the whole folder; 1 had no `systems`, 2 loads without a kind
 
 
 def utc_now() -> str:

@@ -1,7 +1,7 @@
 """Trials as lines of JSON, each without its samples.
 
-A line that is damaged is kept as it is: what a later version, or a person, can still read of it
-must not be lost.
+Each line says its format, as a run of an older version may go on with this one. A line that is
+damaged is kept as it is: what a later version, or a person, can still read of it must not be lost.
 """
 
 import dataclasses
@@ -9,24 +9,36 @@ import json
 from collections.abc import Collection
 
 from pydantic import TypeAdapter, ValidationError
+from pydantic_core import to_jsonable_python
 
+from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.trial import Trial
+from stackcost.store.formats import check_format
 from stackcost.store.reading import first_fault, parse_object
+from stackcost.store.untyped_trials import typed
 
+FORMAT = "stackcost-trial/2"  # 1 had loads without a kind, and no word of its format
 _TRIAL = TypeAdapter(Trial)
 
 
 def encode(trial: Trial) -> bytes:
     """The line of a trial, without the end of the line."""
-    record = dataclasses.asdict(dataclasses.replace(trial, samples=[]))
+    record = to_jsonable_python(dataclasses.replace(trial, samples=[]))
     del record["samples"]
-    return json.dumps(record).encode()
+    return json.dumps({"format": FORMAT} | record).encode()
 
 
 def decode(line: bytes) -> Trial:
     """The trial of a line, without samples; ValueError says why it is none."""
     record = parse_object(line)
     record.pop("samples", None)
+    if "format" not in record:
+        record = typed(record)
+    else:
+        try:
+            check_format(record.pop("format"), FORMAT, "it")
+        except StackcostError as error:
+            raise ValueError(error.what) from error
     try:
         return _TRIAL.validate_python(record)
     except ValidationError as error:
@@ -50,4 +62,4 @@ def set_aside(line: bytes, numbers: Collection[int], reason: str) -> bytes:
         return line
     if trial.number not in numbers or trial.set_aside:
         return line
-    return encode(dataclasses.replace(trial, set_aside=reason))
+    return json.dumps(parse_object(line) | {"set_aside": reason}).encode()

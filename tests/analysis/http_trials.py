@@ -5,6 +5,7 @@ import numpy as np
 from harness.load.times import Times, encoded
 from stackcost.analysis.summarise import Context, summarise
 from stackcost.analysis.summary import Summary
+from stackcost.contracts.load import HttpClients, HttpCounts, HttpSettings
 from stackcost.contracts.trial import Trial
 from tests.analysis.trials import counter, gauge, load_trial
 
@@ -17,27 +18,31 @@ def asked(program: str, connections: int, test: str, offered: float, answered: f
     trial.samples += counter("server.requests", REQUESTS, {})
     trial.samples += gauge("process.pss", [1e6 + 500.0 * connections] * 3, {"role": "worker-0"})
     waits = {"request": 2000} | ({"completion": 3_000_000} if offered else {})
-    trial.load["test"] = test
-    trial.load["latency"] = {
-        "": {kind: encoded([Times.of(np.array([us] * 100))]) for kind, us in waits.items()}
-    }
-    trial.load["asked"] = {
-        "program": program,
-        "processes": 1,
-        "connections": connections,
-        "body_bytes": [1000],
-        "kept": True,
-        "tls": False,
-        "measures": "latency",
-    }
-    trial.load["http"] = {
-        "requests": REQUESTS,
-        "rate": answered,
-        "bits_per_second": 8e6,
-        "failed": {},
-        "unsent": 0,
-        "latency_means": "as made",
-    }
+    trial.load = HttpClients(
+        test=test,
+        offered_rps=offered or None,
+        latency={
+            "": {kind: encoded([Times.of(np.array([us] * 100))]) for kind, us in waits.items()}
+        },
+        settings=HttpSettings(
+            program=program,
+            processes=1,
+            connections=connections,
+            body_bytes=[1000],
+            kept=True,
+            tls=False,
+            measures="latency",
+        ),
+        counted=HttpCounts(
+            requests=REQUESTS,
+            rate=answered,
+            bits_per_second=8e6,
+            failed={},
+            unsent=0,
+            latency_means="as made",
+        ),
+        server_requests=REQUESTS,
+    )
     return trial
 
 
@@ -64,5 +69,5 @@ def cached() -> Trial:
     for part, seconds in (("event loop", 0.3), ("thread pool", 2.0)):
         labels = {"role": "worker-0", "process": "7", "part": part}
         trial.samples += counter("thread.blocked_time", seconds, labels)
-    trial.load["before"] = {"cached_bytes": 9, "page_cache_bytes": 0}
+    trial.before = {"cached_bytes": 9, "page_cache_bytes": 0}
     return trial

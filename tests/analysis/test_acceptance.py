@@ -2,13 +2,16 @@
 
 from stackcost.analysis.acceptance import acceptance
 from stackcost.analysis.readings import Readings
+from stackcost.contracts.load import ConstantLoad
 from stackcost.contracts.sample import Kind, Sample
-from stackcost.contracts.trial import Trial, Window
+from stackcost.contracts.trial import Trial
+from stackcost.contracts.window import Window
 
 
 def trial(rates: list[int], failed: int = 0, attempted: int = 100_000) -> Readings:
     """Ended connections by seconds; of those begun 500 are open at each reading."""
-    made = Trial("dut/test", 1, 1000.0, phases={"sustain": Window(0.0, float(len(rates)))})
+    load = ConstantLoad(offered_cps=1000.0)
+    made = Trial("dut/test", 1, 1, load, phases={"sustain": Window(0.0, float(len(rates)))})
     ended = 0
     for second, rate in enumerate([0, *rates]):
         ended += rate
@@ -17,7 +20,7 @@ def trial(rates: list[int], failed: int = 0, attempted: int = 100_000) -> Readin
             made.samples.append(
                 Sample(second, "trex.counter", labels, value, "1", Kind.COUNTER, "test")
             )
-    made.load = {"client": {"tcps_connattempt": attempted, "tcps_drops": failed}}
+    load.client = {"tcps_connattempt": attempted, "tcps_drops": failed}
     return Readings(made)
 
 

@@ -5,6 +5,7 @@ import pytest
 from stackcost.analysis import core_time, cpu
 from stackcost.analysis.checks import Check, checks, disturbances, flags
 from stackcost.analysis.readings import Readings
+from stackcost.contracts.counts import Schedule
 from stackcost.contracts.trial import Trial
 from tests.analysis.trials import (
     SUSTAIN,
@@ -29,9 +30,9 @@ def test_a_clean_trial_has_no_flag_and_every_check_holds() -> None:
 
 def test_each_fault_of_the_load_is_flagged() -> None:
     trial = load_trial(offered=2000)
-    trial.load["schedule"] = {"intended": 10_007, "opened": 10_000, "late": 400, "unsent": 7}
-    trial.load["client"] |= {"tcps_conndrops": 2, "tcps_sndrexmitpack": 5}
-    trial.load["cut_flows"] = 3
+    trial.load.schedule = Schedule(intended=10_007, opened=10_000, late=400, unsent=7)
+    trial.load.client |= {"tcps_conndrops": 2, "tcps_sndrexmitpack": 5}
+    trial.load.cut_flows = 3
     assert flags(Readings(trial), (1,)) == [
         "7 connections of the schedule not started",
         "4.0% of connections started late by the schedule",
@@ -52,15 +53,15 @@ def test_a_busy_generator_is_flagged() -> None:
 
 def test_some_late_starts_are_no_reason_to_distrust() -> None:
     trial = load_trial()
-    trial.load["schedule"] = {"intended": 10_000, "opened": 10_000, "late": 299, "unsent": 0}
+    trial.load.schedule = Schedule(intended=10_000, opened=10_000, late=299, unsent=0)
     assert flags(Readings(trial), (1,)) == []
-    trial.load["schedule"]["late"] = 400
+    trial.load.schedule.late = 400
     assert flags(Readings(trial), (1,)) == ["4.0% of connections started late by the schedule"]
 
 
 def test_when_flows_to_be_held_were_opened_is_no_matter() -> None:
     trial = hold_trial(2000, {"slab.bytes": 1.0})
-    trial.load["schedule"] = {"intended": 10_000, "opened": 10_000, "late": 9000, "unsent": 0}
+    trial.load.schedule = Schedule(intended=10_000, opened=10_000, late=9000, unsent=0)
     assert flags(Readings(trial), (1,)) == []
 
 
@@ -71,7 +72,7 @@ def test_slowed_cores_are_flagged_unless_enough_of_the_time_was_free_of_that() -
         slow_slices(trial, [tenth >= round(10 * free_s) for tenth in range(100)])
         found = flags(Readings(trial), (1,))
         assert [each.partition(", ")[2] for each in found] == wanted, found
-        trial.offered_cps = 0.0
+        trial.load.offered_cps = 0.0
         found = disturbances(Readings(trial), (1,))
         assert found and "slower than they can be" in found[0]
 
@@ -96,24 +97,24 @@ def test_a_core_that_a_neighbour_slowed_is_flagged() -> None:
 
 @pytest.mark.parametrize("trial", [load_trial(), hold_trial(2000, {"slab.bytes": 1.0})])
 def test_a_trial_in_which_the_machine_slept_is_flagged(trial: Trial) -> None:
-    trial.load["suspended_s"] = 0.0
+    trial.suspended_s = 0.0
     assert disturbances(Readings(trial), (1,)) == []
-    trial.load["suspended_s"] = 12.34
+    trial.suspended_s = 12.34
     assert disturbances(Readings(trial), (1,)) == ["the machine was suspended for 12.3 s"]
 
 
 def test_missing_flows_of_a_hold_are_flagged() -> None:
     trial = hold_trial(2000, {"slab.bytes": 1.0})
     assert flags(Readings(trial), (1,)) == []
-    trial.load["held_flows"] = 1998.0
+    trial.load.held_flows = 1998.0
     assert flags(Readings(trial), (1,)) == ["1998 flows held open, not 2000"]
 
 
 def test_bytes_requests_and_counts_must_agree_exactly() -> None:
     trial = load_trial()
-    trial.load["client"]["tcps_rcvbyte"] -= 1
-    trial.load["server_requests"] += 1
-    trial.load["client"]["tcps_connects"] -= 1
+    trial.load.client["tcps_rcvbyte"] -= 1
+    trial.load.server_requests += 1
+    trial.load.client["tcps_connects"] -= 1
     found = by_name(trial)
     assert [found[name].holds for name in ("received", "requests", "attempted")] == [False] * 3
     assert found["received"].wanted == "330000000" and found["received"].seen == "329999999"
@@ -125,7 +126,7 @@ def test_receive_work_on_the_wrong_core_fails() -> None:
 
 def test_unknown_is_neither_pass_nor_fail() -> None:
     trial = load_trial()
-    trial.load["server_requests"] = None
+    trial.load.server_requests = None
     check = by_name(trial)["requests"]
     assert check.holds is None and check.reason
 

@@ -48,7 +48,8 @@ def test_cost_is_of_the_time_in_which_nothing_slowed_the_cores_each_kind_by_itse
     wanted = {"user": 20, "system": 20, "irq": 0, "softirq": 50}
     assert cpu.server_cost(seen, [1]) == pytest.approx(wanted)
     assert cpu.server_total(seen, [1]) == pytest.approx(90)
-    trial.offered_cps *= 1.2  # it did not keep up, so what it completed in which slice is unknown
+    # It did not keep up, so what it completed in which slice is unknown.
+    trial.load.offered_cps *= 1.2
     assert cpu.server_cost(Readings(trial), [1])["softirq"] == pytest.approx(70)
 
 
@@ -91,8 +92,8 @@ def test_on_shared_cores_only_the_servers_processes_are_known_and_clients_no_str
     stranger = {**poll, "process": "51", "command": "cc1plus"}
     for labels, seconds in ((poll, 0.2), (client, 3.0), (stranger, 0.5)):
         trial.samples += counter("task.time", seconds, labels)
-    trial.load["asked"]["cores_shared"] = True
-    trial.load["of_the_bed"] = [7, 50]
+    trial.load.settings.cores_shared = True
+    trial.load.others = [7, 50]
     seen = Readings(trial)
     cost = cpu.server_cost(seen, cpus=[0, 1])
     assert cost == {"user": pytest.approx(10), "system": pytest.approx(40)} | dict.fromkeys(

@@ -14,7 +14,7 @@ def trial(*microseconds: int) -> Trial:
         histogram.record_value(value)
     made = load_trial()
     text = histogram.encode().decode()
-    made.load["latency"] = {"web": {"connect": text, "first_byte": text, "completion": text}}
+    made.load.latency = {"web": {"connect": text, "first_byte": text, "completion": text}}
     return made
 
 
@@ -27,7 +27,7 @@ def test_every_round_has_its_own_percentile() -> None:
 
 def test_without_histograms_it_is_unknown_with_a_reason() -> None:
     trials = [load_trial()]
-    trials[0].load["latency"] = None
+    trials[0].load.latency = None
     found = latency(trials)[""]["connect"]["p99"]
     assert (found.median, found.reason) == (None, UNKNOWN_REASON)
 

@@ -41,7 +41,7 @@ def over_rounds(*rates: float, drowned: tuple[float, ...] = (), rounds: int = 2)
 def one(**others: float) -> Trial:
     """One trial of nginx, with other counters of the generator's."""
     trial = load_trial()
-    trial.load["client"] |= others
+    trial.load.client |= others
     return trial
 
 
@@ -54,10 +54,10 @@ def test_a_trial_tells_itself_that_its_server_was_past_the_ceiling() -> None:
     assert signs(one(tcps_sndrexmitpack=60)) == ["60 segments sent again in 10,000 connections"]
     assert signs(one(tcps_drops=60)) == ["60 of 10,000 connections failed"]
     late = one()
-    late.load["cut_flows"] = 51
+    late.load.cut_flows = 51
     assert signs(late) == ["51 of 10,000 connections had not ended when the drain was over"]
     short = one()
-    short.offered_cps = 1060.0
+    short.load.offered_cps = 1060.0
     assert signs(short) == ["completed 1,000 connections/s of 1,060 offered"]
     (drowned,) = (
         t for t in over_rounds(4000, drowned=(4000,), rounds=1) if t.server != "astf-peer"

@@ -1,4 +1,5 @@
 from stackcost.analysis.readings import Readings
+from stackcost.contracts.load import ConstantLoad
 from stackcost.contracts.sample import Kind, Sample
 from stackcost.contracts.trial import Trial
 from tests.analysis.trials import START, SUSTAIN, counter, gauge
@@ -6,7 +7,9 @@ from tests.analysis.trials import START, SUSTAIN, counter, gauge
 
 def readings(*parts: list[Sample]) -> Readings:
     samples = [sample for part in parts for sample in part]
-    return Readings(Trial("s", 1, 10, {"sustain": SUSTAIN}, samples=samples))
+    return Readings(
+        Trial("s", 1, 1, ConstantLoad(offered_cps=10), phases={"sustain": SUSTAIN}, samples=samples)
+    )
 
 
 def test_growth_is_cut_to_the_phase_and_summed_over_series() -> None:

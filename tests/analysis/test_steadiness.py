@@ -5,7 +5,7 @@ import pytest
 
 from stackcost.analysis.readings import Readings
 from stackcost.analysis.steadiness import completed_series, steadiness, warm_up_end
-from stackcost.contracts.trial import Window
+from stackcost.contracts.window import Window
 from tests.analysis.trials import END, START, load_trial
 
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from stackcost.analysis.cpu_time import cpu_seconds
 from stackcost.analysis.window import growth, level
 from stackcost.contracts.sample import Kind, Metric, Sample
-from stackcost.contracts.trial import Window
+from stackcost.contracts.window import Window
 
 COUNT = Metric("made.count", "1", Kind.COUNTER, "a test")
 LEVEL = Metric("made.level", "B", Kind.GAUGE, "a test")

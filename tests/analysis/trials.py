@@ -4,8 +4,10 @@ import itertools
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from stackcost.contracts.load import ConstantLoad, HeldFlows
 from stackcost.contracts.sample import Kind, Sample
-from stackcost.contracts.trial import Trial, Window
+from stackcost.contracts.trial import Trial
+from stackcost.contracts.window import Window
 
 START, END = 100.0, 110.0
 SUSTAIN = Window(START, END)
@@ -38,7 +40,7 @@ def gauge(metric: str, levels: Iterable[float], labels: dict[str, str]) -> list[
     ]
 
 
-def client_counters(completed: int, sent_bytes: int, **others: int) -> dict[str, int]:
+def client_counters(completed: int, sent_bytes: int, **others: float) -> dict[str, float]:
     """What a generator reports after a trial without a fault, but for `others`."""
     return {
         "tcps_connattempt": completed,
@@ -62,7 +64,12 @@ def load_trial(
     Kinds "user", "system", "irq", "softirq" are of core 1; "busy" makes it a polling peer, and
     "sending", a part of that, one that tells it. The generator on core 0 takes 40 % of its time.
     """
-    trial = Trial(server, number, offered, phases={"sustain": SUSTAIN})
+    load = ConstantLoad(
+        offered_cps=offered,
+        server_requests=completed,
+        client=client_counters(completed, completed * 33_000),
+    )
+    trial = Trial(server, number, round_number, load, 33_000, phases={"sustain": SUSTAIN})
     costs = microseconds or {"user": 10, "system": 40, "irq": 1, "softirq": 49}
     seconds = {kind: cost * completed / 1e6 for kind, cost in costs.items()}
     sending = seconds.pop("sending", None)
@@ -102,12 +109,6 @@ def load_trial(
     for name, value in (("tcps_closed", completed), ("tcps_drops", 0)):
         labels = {"engine": "generator", "side": "client", "counter": name}
         trial.samples += counter("trex.counter", value, labels)
-    trial.load = {
-        "round": round_number,
-        "response_bytes": 33_000,
-        "server_requests": completed,
-        "client": client_counters(completed, completed * 33_000),
-    }
     return trial
 
 
@@ -119,18 +120,16 @@ def hold_trial(
     round_number: int = 1,
 ) -> Trial:
     """`open_flows` flows held open; memory is 1 MB and `bytes_per_flow` for each, by metric."""
-    trial = Trial(server, number, 0.0, phases={"hold": SUSTAIN})
+    load = HeldFlows(
+        open_flows=open_flows,
+        held_flows=open_flows,
+        client=client_counters(open_flows, open_flows * 33_000),
+    )
+    trial = Trial(server, number, round_number, load, 33_000, phases={"hold": SUSTAIN})
     for metric, each in bytes_per_flow.items():
         size = 1e6 + each * open_flows
         labels = LABELS[metric]
         trial.samples += gauge(metric, (size, size + 100, size - 90, size), labels)
-    trial.load = {
-        "round": round_number,
-        "response_bytes": 33_000,
-        "open_flows": open_flows,
-        "held_flows": open_flows,
-        "client": client_counters(open_flows, open_flows * 33_000),
-    }
     return trial
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from stackcost.analysis.window import growth
 from stackcost.contracts.sample import Sample
-from stackcost.contracts.trial import Window
+from stackcost.contracts.window import Window
 
 BURN = """
 import time

@@ -10,7 +10,9 @@ import pytest
 from stackcost.analysis.readings import Readings
 from stackcost.analysis.slowed import slowed_share
 from stackcost.collect.core_speed import CoreSpeed
-from stackcost.contracts.trial import Trial, Window
+from stackcost.contracts.load import ConstantLoad
+from stackcost.contracts.trial import Trial
+from stackcost.contracts.window import Window
 from stackcost.host.cores import online_cpus
 
 CPU = online_cpus()[-1]
@@ -38,7 +40,9 @@ def test_known_work_is_done_all_the_time_takes_hardly_any_and_ends_with_its_read
         taken = sum(program.cpu_times()[:2]) - before
     finally:
         speed.stop()
-    trial = Trial("", 1, 0.0, phases={"sustain": window}, samples=samples)
+    trial = Trial(
+        "", 1, 1, ConstantLoad(offered_cps=0.0), phases={"sustain": window}, samples=samples
+    )
     seen = Readings(trial)
     count = seen.growth("core.work_count", "sustain")
     spent = seen.growth("core.work_time", "sustain")

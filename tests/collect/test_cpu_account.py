@@ -12,7 +12,7 @@ from stackcost.collect.cpu import CpuTime
 from stackcost.collect.cpu_account import NOT_BOOKED, SOFTIRQS, CpuAccount, Detail
 from stackcost.collect.sampler import Sampler
 from stackcost.contracts.sample import Sample
-from stackcost.contracts.trial import Window
+from stackcost.contracts.window import Window
 from stackcost.host.cores import online_cpus
 from tests.collect.load import BURN, CALL, SEND, finish, grown, start
 

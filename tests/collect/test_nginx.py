@@ -21,7 +21,7 @@ from stackcost.collect.process import Processes
 from stackcost.collect.sampler import Sampler
 from stackcost.collect.slab import Slab
 from stackcost.collect.softnet import Softnet
-from stackcost.contracts.trial import Window
+from stackcost.contracts.window import Window
 from stackcost.host.cores import online_cpus
 from tests.collect.load import grown
 

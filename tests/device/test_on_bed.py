@@ -8,9 +8,10 @@ from duts.forwarding import Forwarding
 from harness.bed.network import existing_namespaces
 from harness.device.events import run_event
 from harness.device.mix_load import run_mix
+from harness.device.runner import load_of
 from stackcost.analysis.events.mix import mix_result
-from stackcost.analysis.events.settings import EventSettings
 from stackcost.analysis.events.summary import summarise_events
+from stackcost.contracts.event_settings import EventSettings
 from stackcost.contracts.trial import Trial
 from tests.duts.bed import EXPERIMENT, session_of
 
@@ -25,8 +26,8 @@ PLAN = EXPERIMENT.model_dump(mode="json")
 def test_flows_through_a_device_that_is_killed_end_by_themselves(tmp_path: Path) -> None:
     """Its links go with it, and the generator's ports, which are their other ends."""
     with session_of(Forwarding, tmp_path) as session:
-        trial = Trial("dut/forwarding", 1, 0.0, load={"round": 1})
-        run_event(session, trial, "killed", SETTINGS)
+        trial = Trial("dut/forwarding", 1, 1, load_of("killed", SETTINGS))
+        run_event(session, trial)
         session.check_parts()
         assert "stackcost-dut" not in existing_namespaces()
     assert existing_namespaces() == []
@@ -42,10 +43,10 @@ def test_flows_through_a_device_that_is_killed_end_by_themselves(tmp_path: Path)
 
 def test_mixed_traffic_is_whole_and_a_cut_link_is_seen_by_all(tmp_path: Path) -> None:
     with session_of(Forwarding, tmp_path) as session:
-        mixed = Trial("dut/forwarding", 1, 0.0, load={"round": 1})
+        mixed = Trial("dut/forwarding", 1, 1, load_of("mix", SETTINGS))
         run_mix(session, mixed, SETTINGS)
-        cut = Trial("dut/forwarding", 2, 0.0, load={"round": 1})
-        run_event(session, cut, "cut", SETTINGS)
+        cut = Trial("dut/forwarding", 2, 1, load_of("cut", SETTINGS))
+        run_event(session, cut)
     assert existing_namespaces() == []
 
     steps = mix_result(mixed).steps

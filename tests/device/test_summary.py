@@ -5,11 +5,13 @@ from pathlib import Path
 import pytest
 
 from harness.device.standard import events_for, experiment_of
-from stackcost.analysis.events.settings import EventSettings
 from stackcost.analysis.events.summary import EventResult, summarise_events
 from stackcost.contracts.errors import StackcostError
+from stackcost.contracts.event_settings import EventSettings
+from stackcost.contracts.load import Course, DeviceEvent
 from stackcost.contracts.sample import Kind, Sample
-from stackcost.contracts.trial import Trial, Window
+from stackcost.contracts.trial import Trial
+from stackcost.contracts.window import Window
 from stackcost.report.device import events_of, sentences
 from stackcost.store import Manifest, RunFolder
 
@@ -25,15 +27,12 @@ def group(at: float, name: str, counter: str, value: float) -> Sample:
 
 def course(full_from: float, through_again: float) -> Trial:
     """Established connections answer 100 requests/s; of 50 new ones a second all, or none."""
-    trial = Trial("dut/test", 1, 0.0, phases={"event": Window(BEGAN, BEGAN + 30)})
-    times = {"began": BEGAN}
-    trial.load["event"] = {
-        "name": "exhaustion",
-        "settings": SETTINGS.model_dump(),
-        "times": times,
-        "answer_bytes": 100,
-        "dead_timeout_s": 5,
-    }
+    load = DeviceEvent(
+        event="exhaustion",
+        settings=SETTINGS,
+        course=Course(BEGAN, answer_bytes=100, dead_timeout_s=5),
+    )
+    trial = Trial("dut/test", 1, 1, load, phases={"event": Window(BEGAN, BEGAN + 30)})
     made = 0.0
     for step in range(1, 60):
         at = step / 2

@@ -12,13 +12,13 @@ from harness.bed.lock import RunLock
 from harness.bed.signals import ending_signals_raise
 from harness.experiment.load_file import load_experiment
 from harness.experiment.schema import Experiment
-from harness.search.trials import WARM_UP_S, prepare, reset_server, run_trial
+from harness.search.trials import WARM_UP_S, prepare, reset_server, run_trial, step_of
 from harness.session.load_trial import offer_load
 from harness.session.progress import Progress
 from harness.session.session import Session, open_session
 from stackcost.analysis import core_time, cpu
-from stackcost.analysis.ceiling.settings import Of
 from stackcost.analysis.readings import Readings
+from stackcost.contracts.load import ConstantLoad, Of
 from stackcost.contracts.trial import Trial
 from stackcost.contracts.wiring import DUT_CLIENT_INTERFACE, DUT_NAMESPACE, DUT_SERVER_INTERFACE
 
@@ -42,15 +42,14 @@ def session_of(
 
 
 def ceiling_trial(session: Session, of: Of, load: float) -> Trial:
-    trial = Trial(session.server.name, 1, 0.0)
-    trial.load |= {"round": 1, "response_bytes": session.response_bytes, "ceiling": {"of": of}}
-    run_trial(session, trial, of, load, 0.5)
+    trial = Trial(session.server.name, 1, 1, step_of(of, load, 0.5), session.response_bytes)
+    run_trial(session, trial)
     return trial
 
 
 def load_trial(session: Session, rate: float, seconds: float) -> Readings:
-    trial = Trial(session.server.name, 1, rate)
-    trial.load |= {"round": 1, "response_bytes": session.response_bytes}
+    load = ConstantLoad(offered_cps=rate)
+    trial = Trial(session.server.name, 1, 1, load, session.response_bytes)
     part = session.experiment.load.model_copy(
         update={"warm_up_s": WARM_UP_S, "sustain_s": seconds, "drain_s": 8.0}
     )

@@ -93,7 +93,7 @@ def test_a_table_of_10_000_connections_is_found_to_hold_as_many(
     finally:
         become(Nftables, tracked_limit=262_144)
     assert Readings(trial).level("conntrack.limit", "hold") == 10_000
-    assert trial.load["held_flows"] == pytest.approx(10_000, rel=0.01)
+    assert trial.traffic.held_flows == pytest.approx(10_000, rel=0.01)
     found = what_gave_way(Readings(trial), DEVICE_CPUS)
     assert found.cause == "connection tracking", found.sentence
     assert device.tracking_events(Readings(trial))["drop"] > 0
@@ -120,7 +120,7 @@ def test_a_limit_of_3_000_new_connections_a_second_is_the_ceiling(
     outcome = search(settings, partial(measurer.measure, session, key, settings))
     per_trial = allowed + burst / (WARM_UP_S + 1.0 + OVERHANG_S)
     assert outcome.bounds[settings.goals[0]].throughput == pytest.approx(per_trial, rel=0.02)
-    lossy = [trial for trial in measurer.trials if trial.load["ceiling"]["lost"] > 100]
+    lossy = [trial for trial in measurer.trials if trial.load.loss.lost > 100]
     assert what_gave_way(Readings(lossy[0]), DEVICE_CPUS).cause == "in the device"
 
 
@@ -129,7 +129,7 @@ def test_frames_that_a_device_drops_are_located_in_it(session: Session, become: 
     seen = load_trial(session, 1_000, 1.0)
     lost = device.lost_frames(seen.trial)
     assert lost is not None and lost.before == lost.after == 0
-    entered = sum(points["entered"] for points in seen.trial.load["frames"].values())
+    entered = sum(passed.entered for passed in seen.trial.load.frames.values())
     spread = 5 * (0.01 * 0.99 / entered) ** 0.5  # of a share of random drops, five sigma
     assert lost.inside / entered == pytest.approx(0.01, abs=spread)
     assert flows.retransmitted(seen.trial) > 0

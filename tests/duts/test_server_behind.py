@@ -7,10 +7,11 @@ import pytest
 from duts.nat44 import Nat44
 from harness.bed.network import existing_namespaces
 from harness.device.events import run_event
+from harness.device.runner import load_of
 from stackcost.analysis import device, flows
 from stackcost.analysis.cpu import server_total
-from stackcost.analysis.events.settings import EventSettings
 from stackcost.analysis.events.summary import summarise_events
+from stackcost.contracts.event_settings import EventSettings
 from stackcost.contracts.trial import Trial
 from stackcost.contracts.wiring import SERVER_NAMESPACE
 from stackcost.host.namespace import processes_inside
@@ -30,12 +31,12 @@ def test_nginx_behind_a_nat_serves_every_connection_and_is_no_part_of_its_cost(
         (master, worker) = processes_inside(SERVER_NAMESPACE)
         assert not {master.pid, worker.pid} & set(session.processes.values())
         assert worker.cpu_affinity() == list(session.bed.cpus.load)
-        cut = Trial("dut/nat44", 2, 0.0, load={"round": 1})
-        run_event(session, cut, "cut", SETTINGS)
+        cut = Trial("dut/nat44", 2, 1, load_of("cut", SETTINGS))
+        run_event(session, cut)
     assert existing_namespaces() == []
 
     closed = flows.completed(seen.trial)
-    assert seen.trial.load["server_requests"] == closed > 0
+    assert seen.trial.load.server_requests == closed > 0
     assert flows.client_counter(seen.trial, "tcps_connects") == closed
     assert flows.failed(seen.trial) == 0
     assert device.lost_frames(seen.trial) == device.Lost(0, 0, 0)

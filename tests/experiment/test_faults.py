@@ -19,6 +19,7 @@ from harness.bed.network import existing_namespaces
 from harness.comparison.runner import run_experiment
 from harness.experiment.load_file import load_experiment
 from harness.experiment.profile_load import NO_MEMORY
+from stackcost.contracts.load import HeldFlows
 from stackcost.contracts.trial import Trial
 from stackcost.report.stored import summary_of
 from stackcost.report.story import of_trials
@@ -62,6 +63,10 @@ def programs(run: "subprocess.Popen[str]", name: str) -> list[psutil.Process]:
     ]
 
 
+def open_flows(trial: Trial) -> int | None:
+    return trial.load.open_flows if isinstance(trial.load, HeldFlows) else None
+
+
 def whole(folder: RunFolder) -> list[Trial]:
     """Without what a busy machine disturbed, which was made again."""
     return [trial for trial in folder.trials() if not trial.set_aside]
@@ -75,7 +80,7 @@ def end_of(run: "subprocess.Popen[str]", results: Path) -> tuple[RunFolder, str]
     folder = run_folder(results)
     manifest = folder.manifest()
     assert manifest.state == "failed" and manifest.failure in errors
-    held = [trial.load.get("open_flows") for trial in whole(folder)]
+    held = [open_flows(trial) for trial in whole(folder)]
     assert held == [0, 100], "what was over before is whole"
     assert f"--resume {folder.path}" in errors
     return folder, manifest.failure
@@ -219,7 +224,7 @@ def test_a_killed_run_goes_on_with_only_what_is_missing(resumed: RunFolder) -> N
     assert existing_namespaces() == []
     manifest = resumed.manifest()
     assert manifest.state == "complete"
-    assert [trial.load.get("open_flows") for trial in whole(resumed)] == [0, 100, None]
+    assert [open_flows(trial) for trial in whole(resumed)] == [0, 100, None]
     numbers = [trial.number for trial in resumed.trials()]
     assert numbers == list(range(1, len(numbers) + 1))
     assert [each.first_trial for each in manifest.resumed] == [whole(resumed)[1].number + 1]

@@ -115,7 +115,7 @@ def killed_itself(arguments: list[str], results: Path) -> list[psutil.Process]:
 
 
 def made(folder: RunFolder) -> list[str]:
-    return [trial.load["test"] for trial in folder.trials() if not trial.set_aside]
+    return [trial.load.test for trial in folder.trials() if not trial.set_aside]
 
 
 def ends_well(arguments: list[str], results: Path) -> None:

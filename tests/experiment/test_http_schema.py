@@ -65,7 +65,7 @@ def test_the_cookbook_has_every_test_of_its_tables_for_every_system() -> None:
     assert experiment.http is not None
     assert len(trials) == experiment.rounds * len(measured) * len(experiment.http.tests)
     assert {"tps", "tps-tls", "rps-0k", "rps-100k", "thr-100m"} <= {
-        trial.load["test"] for trial in trials
+        trial.load.test for trial in trials
     }
     lacking = [each for each in variants(experiment) if each.lacking]
     assert all("onload" in each.name for each in lacking)

@@ -27,7 +27,7 @@ def test_trials_are_numbered_in_the_order_they_run() -> None:
     turns = plan(load_experiment(COMPARE).offering(RATES))
     numbers = [trial.number for turn in turns for trial in turn.trials]
     assert numbers[0] == 1 and all(b == a + 1 for a, b in pairwise(numbers))
-    assert all(trial.load["round"] == turn.round for turn in turns for trial in turn.loads)
+    assert all(trial.round == turn.round for turn in turns for trial in turn.loads)
 
 
 def test_quick_plans_about_two_minutes_and_the_default_about_ten() -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from harness.bed.network import existing_namespaces
+from stackcost.contracts.load import HeldFlows
 from tests.experiment.command import (
     REPOSITORY,
     STACKCOST,
@@ -57,13 +58,13 @@ def test_a_run_answers_for_both_servers_and_leaves_nothing(tiny: Path, tmp_path:
     in_force = manifest.test_bed["nginx/kernel"]["sysctls"]
     assert in_force["net.ipv4.tcp_congestion_control"] == "cubic", "as the tier asks"
     for trial in folder.trials():
-        if "open_flows" in trial.load:
-            assert trial.load["held_flows"] == trial.load["open_flows"]
+        if isinstance(trial.load, HeldFlows):
+            assert trial.load.held_flows == trial.load.open_flows
             continue
-        client = trial.load["client"]
+        client = trial.load.client
         assert client["tcps_connattempt"] == client["tcps_connects"] == client["tcps_closed"] > 300
-        assert client["tcps_rcvbyte"] == client["tcps_closed"] * trial.load["response_bytes"]
-        assert trial.load["server_requests"] == client["tcps_closed"]
+        assert client["tcps_rcvbyte"] == client["tcps_closed"] * trial.response_bytes
+        assert trial.load.server_requests == client["tcps_closed"]
     summary = folder.summary()
     assert [server["name"] for server in summary["servers"]] == ["nginx/kernel", "astf-peer"]
     for server in summary["servers"]:

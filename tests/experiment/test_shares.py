@@ -42,13 +42,13 @@ def test_the_ceiling_is_found_once_and_a_run_that_goes_on_keeps_it(tmp_path: Pat
     lowest = min(found.ceilings.values())
     assert found.offered_cps == [float(f"{lowest / 2:.2g}")]
     searched = run.trials()
-    assert {(trial.load["round"], trial.set_aside) for trial in searched} == {(0, SET_ASIDE)}
-    assert max(trial.load["ceiling"]["load"] for trial in searched) > lowest, "one was not held"
+    assert {(trial.round, trial.set_aside) for trial in searched} == {(0, SET_ASIDE)}
+    assert max(trial.load.load for trial in searched) > lowest, "one was not held"
 
     resume_experiment(run, ["test"], Console(file=io.StringIO()))
     manifest = run.manifest()
     assert manifest.state == "complete" and manifest.loads_found == found
-    own = [trial for trial in run.trials() if trial.load["round"] == 1]
+    own = [trial for trial in run.trials() if trial.round == 1]
     assert len(run.trials()) == len(searched) + len(own), "nothing was searched again"
     loads = {(trial.server, trial.offered_cps) for trial in own if trial.offered_cps}
     assert loads == {(server, rate) for server in found.ceilings for rate in found.offered_cps}

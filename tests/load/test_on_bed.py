@@ -12,7 +12,7 @@ from harness.bed.client_addresses import FIRST_USER, addresses_of, client_addres
 from harness.bed.local import LocalTestbed
 from harness.bed.network import SERVER_NAMESPACE
 from harness.load import Addresses, Ask, Clients, program
-from harness.load.clients import summed
+from harness.load.clients import counts_of, latency_of
 from servers.nginx_kernel import NginxKernel
 from stackcost.contracts.addresses import SERVICE_ADDRESS
 from stackcost.contracts.errors import StackcostError
@@ -77,15 +77,15 @@ def test_what_clients_count_is_what_the_server_served(
         spent = going.cpu_seconds()
     after = nginx.requests_served()
     assert before is not None and after is not None
-    together = summed(told)
-    assert not together["failed"] and together["requests"] > 10
-    assert 0 <= after - before - together["requests"] <= 2 * 4, "those under way at the end"
+    together = counts_of(told, "", spent)
+    assert not together.failed and together.requests > 10
+    assert 0 <= after - before - together.requests <= 2 * 4, "those under way at the end"
     assert all(each.received >= each.requests * 1000 for each in told)
     assert spent["user"] + spent["system"] > 0
-    for kind, text in together["latency"].items():
+    for kind, text in latency_of(told).items():
         count = HdrHistogram.decode(text).get_total_count()
-        assert count >= together["requests"] - 2 * 4, kind
-    assert ("completion" in together["latency"]) == (rate is not None)
+        assert count >= together.requests - 2 * 4, kind
+    assert ("completion" in latency_of(told)) == (rate is not None)
 
 
 def test_each_process_has_its_own_address(
@@ -109,8 +109,8 @@ def test_several_paths_are_asked_for_in_turn(
     paths = ("/1000.bin", "/30000.bin")
     ask = Ask(PLAIN, paths, connections=2, kept=True, seconds=1, rate=rate)
     with clients(bed, name, ask, tmp_path) as going:
-        together = summed(going.wait())
-    mean = together["bits_per_second"] / 8 / together["rate"]
+        together = counts_of(going.wait(), "", going.cpu_seconds())
+    mean = together.bits_per_second / 8 / together.rate
     assert mean == pytest.approx((1000 + 30_000) / 2, rel=0.1)
 
 

@@ -7,7 +7,7 @@ import pytest
 from hdrh.histogram import HdrHistogram
 
 from harness.load.ab import ApacheBench
-from harness.load.clients import summed
+from harness.load.clients import counts_of, latency_of
 from harness.load.h2load import H2load
 from harness.load.program import INTENDED, REQUEST, Ask, Told
 from harness.load.times import Times, encoded
@@ -99,10 +99,10 @@ def test_connections_are_opened_in_bursts_of_whole_milliseconds(tmp_path: Path, 
 def test_several_clients_are_summed_and_their_times_merged() -> None:
     fast = Told(2.0, 200, 2000, {}, {REQUEST: Times(np.array([100]), np.array([200]))})
     slow = Told(2.0, 100, 1000, {"read": 1}, {REQUEST: Times(np.array([900]), np.array([100]))})
-    together = summed([fast, slow])
-    assert (together["rate"], together["requests"], together["failed"]) == (150, 300, {"read": 1})
-    assert together["bits_per_second"] == 12_000
-    histogram = HdrHistogram.decode(together["latency"][REQUEST])
+    together = counts_of([fast, slow], "", {})
+    assert (together.rate, together.requests, together.failed) == (150, 300, {"read": 1})
+    assert together.bits_per_second == 12_000
+    histogram = HdrHistogram.decode(latency_of([fast, slow])[REQUEST])
     assert histogram.get_total_count() == 300
     assert fast.times[REQUEST].share_above(99) == 1 and slow.times[REQUEST].percentile(50) == 900
     assert histogram.get_value_at_percentile(60) == pytest.approx(100, rel=0.02)

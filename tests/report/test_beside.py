@@ -20,8 +20,8 @@ def joined(
     """Our figures beside a document's tables, by table, after a run of one HTTP test."""
     trial = asked("wrk", 50, "made", offered, ANSWERED)
     trial.server = server
-    trial.load["asked"] |= {"measures": measures, "body_bytes": [body]}
-    trial.load["http"] |= {"rate": ANSWERED, "bits_per_second": BITS}
+    trial.load.settings.measures, trial.load.settings.body_bytes = measures, [body]
+    trial.load.counted.rate, trial.load.counted.bits_per_second = ANSWERED, BITS
     made: dict[str, Any] = {"nginx": {"workers": 4}, "cores": {"server": [1, 2]}}
     manifest = Manifest(run="made", state="complete", experiment=made, machine={})
     runs = OpenedRuns(costs=[OpenedCosts(manifest, summary(trial))])

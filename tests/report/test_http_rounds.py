@@ -13,9 +13,10 @@ def rounds(test: str, rates: Sequence[float | None], tls: bool = False) -> list[
     """A trial for each round from 1 on, in which so many were answered; None: it was not told."""
     trials = [asked("wrk", 100, test, 0, rate or 0.0) for rate in rates]
     for number, (trial, rate) in enumerate(zip(trials, rates, strict=True), 1):
-        trial.load |= {"round": number}
-        trial.load["asked"] |= {"tls": tls, "measures": "connections"}
-        trial.load["http"] |= {"rate": rate}
+        trial.round = number
+        trial.load.settings.tls, trial.load.settings.measures = tls, "connections"
+        if rate is None:
+            trial.load.counted = None
     return trials
 
 

@@ -5,10 +5,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from stackcost.analysis.ceiling.controller import Counted, Measure
-from stackcost.analysis.ceiling.settings import Of, Settings
+from stackcost.analysis.ceiling.settings import Settings
 from stackcost.analysis.ceiling.stored import counted, decisive, needs_repeat
+from stackcost.contracts.counts import Schedule
+from stackcost.contracts.load import HeldFlows, Loss, Of, SearchStep
 from stackcost.contracts.trial import Trial
-from tests.analysis.trials import load_trial
+from tests.analysis.trials import SUSTAIN, load_trial
 
 
 @dataclass
@@ -55,21 +57,24 @@ class Simulated:
             "not answered in time": max(0, sent - round(takes)),
         }
         trial = load_trial(number=len(self.trials) + 1, offered=load)
-        trial.load |= {
-            "round": 1,
-            "schedule": {"intended": intended, "opened": sent, "late": 0, "unsent": 0},
-            "ceiling": {
-                "of": self.of,
-                "load": load,
-                "duration_s": duration,
-                "repeat": repeat,
-                "twin": False,
-                "intended": intended,
-                "lost": sum(lost.values()),
-                "lost_by": lost,
-                "disturbed": ["stolen"] * disturbed + ["late"] * (sent < intended),
-            },
-        }
+        offered = trial.traffic
+        if self.of == "flows":
+            offered = HeldFlows(open_flows=intended, client=offered.client)
+            trial.phases = {"opening": SUSTAIN, "hold": SUSTAIN}
+        offered.schedule = Schedule(intended=intended, opened=sent, late=0, unsent=0)
+        trial.load = SearchStep(
+            of=self.of,
+            load=load,
+            duration_s=duration,
+            repeat=repeat,
+            offered=offered,
+            loss=Loss(
+                intended=intended,
+                lost=sum(lost.values()),
+                lost_by=lost,
+                disturbed=["stolen"] * disturbed + ["late"] * (sent < intended),
+            ),
+        )
         return trial
 
 

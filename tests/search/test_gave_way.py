@@ -7,6 +7,7 @@ import pytest
 
 from stackcost.analysis.ceiling.gave_way import GaveWay, what_gave_way
 from stackcost.analysis.readings import Readings
+from stackcost.contracts.counts import Limits, Usage
 from stackcost.contracts.sample import Sample
 from stackcost.contracts.trial import Trial
 from tests.analysis.trials import add_other_program, counter, gauge, load_trial
@@ -52,7 +53,7 @@ def test_a_core_without_time_is_named_with_what_took_it() -> None:
 def test_a_queue_that_overflows_on_a_full_core_is_its_consequence() -> None:
     trial = search_trial(FULL)
     trial.samples += tcp("TcpExtListenOverflows", 213)
-    trial.load["limits"] = {"accept_queue": {"now": 511, "limit": 511}}
+    trial.load.limits = Limits(accept_queue=Usage(511, 511))
     found = answer(trial)
     assert [sign.cause for sign in found.evidence] == ["core", "accept queue"]
     assert found.sentence.endswith("; the accept queue overflowed 213 times (it has room for 511)")
@@ -68,27 +69,27 @@ def test_a_queue_that_overflows_on_an_idle_core_is_the_cause() -> None:
     ("limits", "cause", "words"),
     [
         (
-            {"open_files": {"worker-0": {"now": 20_000, "limit": 20_000}}},
+            Limits(open_files={"worker-0": Usage(20_000, 20_000)}),
             "open files",
             "open files of worker-0: 20,000 of 20,000 allowed",
         ),
         (
-            {"refused": {"worker_connections": 17}},
+            Limits(refused={"worker_connections": 17}),
             "server's own limit",
             "the server refused 17 connections for want of worker_connections",
         ),
         (
-            {"tracked_connections_limit": 1000},
+            Limits(tracked_connections_limit=1000),
             "connection tracking",
             "netfilter tracked 995 connections of 1,000 allowed",
         ),
     ],
 )
 def test_a_limit_that_was_reached_comes_before_a_full_core(
-    limits: dict[str, Any], cause: str, words: str
+    limits: Limits, cause: str, words: str
 ) -> None:
     trial = search_trial(FULL)
-    trial.load["limits"] = limits
+    trial.load.limits = limits
     trial.samples += gauge("conntrack.entries", (900, 995), {"namespace": "server"})
     found = answer(trial)
     assert found.cause == cause and found.evidence[0].words == words
@@ -97,11 +98,11 @@ def test_a_limit_that_was_reached_comes_before_a_full_core(
 
 def test_limits_that_were_not_reached_are_not_mentioned() -> None:
     trial = search_trial(FULL)
-    trial.load["limits"] = {
-        "open_files": {"worker-0": {"now": 19_000, "limit": 20_000}},
-        "refused": {"worker_connections": 0},
-        "tracked_connections_limit": 262_144,
-    }
+    trial.load.limits = Limits(
+        open_files={"worker-0": Usage(19_000, 20_000)},
+        refused={"worker_connections": 0},
+        tracked_connections_limit=262_144,
+    )
     assert [sign.cause for sign in answer(trial).evidence] == ["core"]
 
 
@@ -111,7 +112,7 @@ def test_limits_that_were_not_reached_are_not_mentioned() -> None:
 )
 def test_what_the_generator_counts(counters: dict[str, int], cause: str) -> None:
     trial = search_trial(IDLE)
-    trial.load["client"] |= counters
+    trial.load.client |= counters
     assert answer(trial).cause == cause
 
 

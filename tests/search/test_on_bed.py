@@ -16,7 +16,7 @@ from harness.experiment.load_file import load_experiment
 from harness.experiment.schema import Experiment
 from harness.search.measurer import Measurer
 from harness.search.runner import DETAIL
-from harness.search.trials import REQUESTS_PER_CONNECTION, WARM_UP_S, prepare, run_trial
+from harness.search.trials import REQUESTS_PER_CONNECTION, WARM_UP_S, prepare, run_trial, step_of
 from harness.session.limits import open_connections
 from harness.session.load_trial import OVERHANG_S
 from harness.session.progress import Progress
@@ -24,11 +24,12 @@ from harness.session.session import Session, open_session
 from servers.nginx_kernel import NginxKernel
 from stackcost.analysis.ceiling.controller import search
 from stackcost.analysis.ceiling.gave_way import what_gave_way
-from stackcost.analysis.ceiling.settings import Goal, Of, Settings, settings_for
+from stackcost.analysis.ceiling.settings import Goal, Settings, settings_for
 from stackcost.analysis.ceiling.stored import Key
 from stackcost.analysis.ceiling.summarise import summarise_ceilings
 from stackcost.analysis.ceiling.summary import Ceiling
 from stackcost.analysis.readings import Readings
+from stackcost.contracts.load import Of
 from stackcost.contracts.trial import Trial
 from stackcost.host.namespace import execute
 from stackcost.store import RunFolder
@@ -100,9 +101,8 @@ def test_new_connections_limited_on_the_way_are_found_at_their_limit(tmp_path: P
 
 
 def one_trial(session: Session, of: Of, load: float) -> Trial:
-    trial = Trial("nginx/kernel", 1, 0.0)
-    trial.load |= {"round": 1, "response_bytes": session.response_bytes, "ceiling": {"of": of}}
-    run_trial(session, trial, of, load, 1.0)
+    trial = Trial("nginx/kernel", 1, 1, step_of(of, load, 1.0), session.response_bytes)
+    run_trial(session, trial)
     return trial
 
 
@@ -113,21 +113,21 @@ def test_each_ceilings_trials_count_what_was_served_and_find_what_was_not(tmp_pa
 
         prepare(session, "requests")
         requests = one_trial(session, "requests", 2_000)
-        counts = requests.load["ceiling"]
-        connections = requests.load["client"]["tcps_connattempt"]
-        assert counts["intended"] == REQUESTS_PER_CONNECTION * connections > 2_000
-        assert requests.load["server_requests"] == counts["intended"] - counts["lost"]
+        loss = requests.load.loss
+        connections = requests.traffic.client["tcps_connattempt"]
+        assert loss.intended == REQUESTS_PER_CONNECTION * connections > 2_000
+        assert requests.traffic.server_requests == loss.intended - loss.lost
         assert open_connections(session) == 0, "a trial leaves the server as it found it"
 
         prepare(session, "flows")
         held = one_trial(session, "flows", 600)
-        assert (held.load["ceiling"]["intended"], held.load["ceiling"]["lost"]) == (600, 0)
+        assert (held.load.loss.intended, held.load.loss.lost) == (600, 0)
 
         worker = psutil.Process(server.processes()["worker-0"])
         worker.rlimit(psutil.RLIMIT_NOFILE, (300, 300))
         few = one_trial(session, "flows", 600)
         # Those that wait in the accept queue are open, and are served when others have closed.
-        assert 0 < few.load["ceiling"]["lost"] < 400
+        assert 0 < few.load.loss.lost < 400
         found = what_gave_way(Readings(few), (1,))
         assert found.cause == "open files", found.sentence
         assert "of 300 allowed" in found.sentence
@@ -137,7 +137,7 @@ def test_each_ceilings_trials_count_what_was_served_and_find_what_was_not(tmp_pa
         server.start()  # listens anew
         prepare(session, "connections")
         crowded = one_trial(session, "connections", 3_000)
-        assert crowded.load["ceiling"]["lost"] > 0
+        assert crowded.load.loss.lost > 0
         found = what_gave_way(Readings(crowded), (1,))
         words = [sign.words for sign in found.evidence if sign.cause == "accept queue"]
         assert words and words[0].endswith("times (it has room for 1)"), found.sentence

@@ -13,7 +13,7 @@ def repeated(ceilings: list[float], hiccup: float = 0.0) -> list[Repeated]:
         system = Simulated(ceiling, hiccup=hiccup, seed=number)
         search(settings, system.measure)
         for trial in system.trials:
-            trial.load["round"] = number
+            trial.round = number
         trials += system.trials
     return summarise_ceilings(trials, "a run", plan_of(settings), "complete", {}).repeated
 

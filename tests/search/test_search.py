@@ -4,10 +4,11 @@ import pytest
 
 from harness.search.expected import seconds_left
 from stackcost.analysis.ceiling.controller import search
-from stackcost.analysis.ceiling.settings import Of, settings_for
-from stackcost.analysis.ceiling.stored import attempts_of, counted, record_of, search_again
+from stackcost.analysis.ceiling.settings import settings_for
+from stackcost.analysis.ceiling.stored import attempts_of, counted, search_again, step_of
 from stackcost.analysis.ceiling.summarise import summarise_ceilings
 from stackcost.analysis.ceiling.summary import Ceiling
+from stackcost.contracts.load import Of
 from tests.search.simulated import Simulated, cut_after, plan_of
 
 
@@ -80,7 +81,7 @@ def test_the_stored_trials_lead_to_the_same_bounds_again(of: Of) -> None:
     system, settings = Simulated(7_400, noise=0.01, hiccup=0.3, of=of, seed=4), settings_for(of)
     outcome = search(settings, system.measure)
     assert search_again(system.trials, settings) == outcome
-    loads = [record_of(attempts[0])["load"] for attempts in attempts_of(system.trials)]
+    loads = [step_of(attempts[0]).load for attempts in attempts_of(system.trials)]
     assert len(loads) < len(system.trials)
 
 
@@ -126,8 +127,8 @@ def test_the_time_left_is_about_right_from_the_first_trial_on() -> None:
         return duration + 2.0
 
     search(settings, system.measure)
-    taken = [seconds(0, record_of(trial)["duration_s"]) for trial in system.trials]
-    trials = [(record_of(trial)["load"], counted(trial)) for trial in system.trials]
+    taken = [seconds(0, step_of(trial).duration_s) for trial in system.trials]
+    trials = [(step_of(trial).load, counted(trial)) for trial in system.trials]
     for done in range(0, len(trials), 4):
         told = seconds_left(settings, trials[:done], seconds)
         assert told == pytest.approx(sum(taken[done:]), rel=0.5, abs=40)

@@ -12,7 +12,7 @@ def test_a_ceiling_is_found_within_a_tenth_in_a_dozen_trials(ceiling: float) -> 
     held = held_of(SHORTEST, system.measure)
     assert held is not None and 0.9 * ceiling <= held <= 1.006 * ceiling
     assert len(system.trials) <= 12
-    assert {trial.load["ceiling"]["duration_s"] for trial in system.trials} == {1.0}
+    assert {trial.load.duration_s for trial in system.trials} == {1.0}
 
 
 def test_the_next_system_is_asked_for_no_more_than_the_slowest_so_far_holds() -> None:

@@ -1,11 +1,11 @@
 """A trial that another stack carried than was wanted: stored, marked, in no figure."""
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from harness.campaign.attempts import check_carrier, storing
+from stackcost.contracts.counts import Carrier
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.trial import Trial
 from stackcost.stacks.onload.installation import Installation
@@ -23,11 +23,11 @@ class FallenBack:
     def look(self, when: str) -> None:
         self.looks.append(when)
 
-    def before_trial(self) -> dict[str, Any]:
+    def before_trial(self) -> dict[str, float]:
         return {}
 
-    def proof(self, idle: bool) -> dict[str, Any]:
-        return {"wanted": "onload-balanced", "carried": "kernel", "why": "no stack"}
+    def proof(self, idle: bool) -> Carrier:
+        return Carrier("onload-balanced", "kernel", "no stack")
 
     def check_parts(self) -> None:
         """All of it lives."""

@@ -19,9 +19,9 @@ def test_a_client_is_proved_by_what_it_opened(
     stack.prove("during", processes)
     stack.prove("after", processes)
     proof = stack.proof()
-    assert proof["carried"] == carried, proof
+    assert proof.carried == carried, proof
     if kernel_connections:
-        assert "the kernel's TcpActiveOpens moved by 3" in proof["why"]
+        assert "the kernel's TcpActiveOpens moved by 3" in proof.why
     else:
         assert (
             "EF_SCALABLE_FILTERS_ENABLE 0" in stack.place.folder.joinpath("onload.opf").read_text()

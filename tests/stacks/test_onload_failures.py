@@ -5,6 +5,7 @@ import re
 import pytest
 
 from harness.bed import leftovers
+from stackcost.contracts.counts import Carrier
 from stackcost.contracts.errors import StackcostError
 from stackcost.stacks.onload import interface
 from tests.stacks.conftest import Machine
@@ -12,7 +13,7 @@ from tests.stacks.conftest import Machine
 WORKING = {"rx_evs": 9, "tx_evs": 9, "ul_accepts": 3}
 
 
-def looked_at(machine: Machine, **counters: int) -> dict[str, object]:
+def looked_at(machine: Machine, **counters: int) -> Carrier:
     """The proof of a trial in which Onload's counters came to be these."""
     stack = machine.onload()
     stack.prepare()
@@ -35,7 +36,7 @@ def refused(machine: Machine, case: str) -> StackcostError:
 
 
 def test_all_is_done_in_the_order_that_works(machine: Machine) -> None:
-    assert looked_at(machine, **WORKING)["carried"] == "onload-balanced"
+    assert looked_at(machine, **WORKING).carried == "onload-balanced"
     machine.onload().release()
     steps = ("modprobe", "register", "onload_mibdump", "onload", "onload_stackdump", "onload_tool")
     done = [" ".join(call) for call in machine.calls(*steps) if call[:1] != ["--dry-run"]]
@@ -76,8 +77,8 @@ def test_no_free_virtual_interface(machine: Machine) -> None:
 def test_control_plane_server_missing_falls_back_and_counts_as_kernel(machine: Machine) -> None:
     machine.play("no control plane")
     proof = looked_at(machine, **WORKING)
-    assert proof["carried"] == "kernel" and proof["wanted"] == "onload-balanced"
-    why = str(proof["why"])
+    assert proof.carried == "kernel" and proof.wanted == "onload-balanced"
+    why = proof.why
     assert why.startswith("Onload's control-plane server did not start")
     assert "worker-0 has 1 TCP sockets of the kernel" in why
 
@@ -135,9 +136,9 @@ def test_connections_that_went_through_the_kernel_count_as_the_kernels(machine: 
     machine.kernel_counts(4)
     stack.prove("after", processes)
     proof = stack.proof()
-    assert proof["carried"] == "kernel"
+    assert proof.carried == "kernel"
     for said in ("TcpPassiveOpens moved by 4", "TcpInSegs moved by 4", "passed to the kernel"):
-        assert said in str(proof["why"])
+        assert said in proof.why
 
 
 def test_flow_filters_left_on(machine: Machine) -> None:
@@ -168,7 +169,7 @@ def test_loopback_is_refused(machine: Machine, link: str, address: str) -> None:
 def test_a_client_in_the_same_namespace_is_seen(machine: Machine) -> None:
     """Its connections go through the kernel: nothing of Onload's own moves."""
     proof = looked_at(machine)
-    assert proof["carried"] == "kernel" and "Onload's ul_accepts did not move" in str(proof["why"])
+    assert proof.carried == "kernel" and "Onload's ul_accepts did not move" in proof.why
 
 
 @pytest.mark.parametrize(
@@ -198,5 +199,5 @@ def test_without_all_three_looks_it_is_not_onload(machine: Machine) -> None:
     stack.prepare()
     processes = machine.start(stack)
     stack.prove("before", processes)
-    assert stack.proof()["carried"] == "kernel"
-    assert "after the load: nobody looked" in stack.proof()["why"]
+    assert stack.proof().carried == "kernel"
+    assert "after the load: nobody looked" in stack.proof().why

@@ -15,8 +15,10 @@ from pydantic import BaseModel
 
 from harness.cli.schema import FOLDER, schemas
 from stackcost.contracts.errors import StackcostError
+from stackcost.contracts.load import ConstantLoad
 from stackcost.contracts.sample import Kind, Metric
-from stackcost.contracts.trial import Trial, Window
+from stackcost.contracts.trial import Trial
+from stackcost.contracts.window import Window
 from stackcost.store import Manifest, RunFolder
 
 LEVEL = Metric("process.rss", "B", Kind.GAUGE, "/proc/PID/statm")
@@ -29,9 +31,9 @@ def trial(number: int, samples: int = 3) -> Trial:
     return Trial(
         server="nginx/kernel",
         number=number,
-        offered_cps=2000.0,
+        round=1,
+        load=ConstantLoad(offered_cps=2000.0, client={"tcps_closed": 5.0}),
         phases={"warm-up": Window(0.0, 9.0), "sustain": Window(10.0, 11.0)},
-        load={"client": {"tcps_closed": 5}, "requests": None},
         samples=[*known, LEVEL.unknown(12.0, "it has ended", role="worker-0", process="7")],
         flags=["generator above 80 % busy"],
     )

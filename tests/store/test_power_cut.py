@@ -120,7 +120,7 @@ def test_a_run_goes_on_and_is_rendered_after_a_cut_in_the_middle(
     lay(tree, tmp_path)
     run = RunFolder.open(tmp_path / cut.name)
     before = [trial.number for trial in run.trials()]
-    again = Trial("nginx/kernel", run.next_number(), 1000.0, load=TRIALS[1].load)
+    again = Trial("nginx/kernel", run.next_number(), 1, TRIALS[1].load)
     run.add_trial(again)
     assert [trial.number for trial in run.trials()] == [*before, again.number]
     summarise_again(run)

@@ -3,7 +3,7 @@
 import pytest
 
 from harness.truth.rules import Send, Sends
-from stackcost.contracts.trial import Window
+from stackcost.contracts.window import Window
 
 WINDOW = Window(10.0, 20.0)
 

@@ -11,7 +11,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from stackcost.analysis import core_time, flows
+from stackcost.analysis import core_time, flows, traffic
 from stackcost.analysis.checks import generator_limits, is_hold, late_starts
 from stackcost.analysis.device import lost_frames
 from stackcost.analysis.readings import Readings
@@ -138,16 +138,16 @@ def _disturbances(seen: Readings, server_cpus: Collection[int]) -> Iterator[Evid
 
 
 def _limits(seen: Readings) -> Iterator[Evidence]:
-    limits = seen.trial.load.get("limits") or {}
-    for role, files in (limits.get("open_files") or {}).items():
-        if files["now"] >= REACHED * files["limit"]:
-            words = f"open files of {role}: {files['now']:,} of {files['limit']:,} allowed"
+    limits = traffic.limits(seen.trial)
+    for role, files in limits.open_files.items():
+        if files.now >= REACHED * files.limit:
+            words = f"open files of {role}: {files.now:,} of {files.limit:,} allowed"
             yield Evidence(cause="open files", words=words)
-    for reason, number in (limits.get("refused") or {}).items():
+    for reason, number in (limits.refused or {}).items():
         if number:
             words = f"the server refused {number:,} connections for want of {reason}"
             yield Evidence(cause="server's own limit", words=words)
-    most = limits.get("tracked_connections_limit")
+    most = limits.tracked_connections_limit
     tracked = [s.value for s in seen.samples("conntrack.entries") if s.value is not None]
     if most and tracked and max(tracked) >= REACHED * most:
         words = f"netfilter tracked {max(tracked):,.0f} connections of {most:,} allowed"
@@ -217,11 +217,10 @@ def _queues(seen: Readings) -> Iterator[Evidence]:
     if dropped:
         words = f"{dropped:,} packets dropped from a full backlog (net.core.netdev_max_backlog)"
         yield Evidence(cause="packet queue", words=words)
-    limits = seen.trial.load.get("limits") or {}
     overflowed = _tcp(seen, "TcpExtListenOverflows")
     if overflowed:
-        queue = limits.get("accept_queue")
-        room = f" (it has room for {queue['limit']:,})" if queue else ""
+        queue = traffic.limits(seen.trial).accept_queue
+        room = f" (it has room for {queue.limit:,})" if queue else ""
         words = f"the accept queue overflowed {overflowed:,} times{room}"
         yield Evidence(cause="accept queue", words=words)
     full = _tcp(seen, "TcpExtTCPReqQFullDrop") + _tcp(seen, "TcpExtTCPReqQFullDoCookies")

@@ -8,7 +8,8 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-Of = Literal["connections", "flows", "requests"]
+from stackcost.contracts.load import Of
+
 UNITS: dict[Of, str] = {
     "connections": "connections/s",
     "flows": "open flows",

@@ -7,10 +7,11 @@ search that was cut short, those known until then.
 from collections.abc import Iterable, Sequence
 from itertools import groupby
 from math import isclose
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from stackcost.analysis.ceiling.controller import HOPELESS, Counted, Outcome, OutOfTrials, search
-from stackcost.analysis.ceiling.settings import Of, Settings
+from stackcost.analysis.ceiling.settings import Settings
+from stackcost.contracts.load import Loss, Of, SearchStep
 from stackcost.contracts.trial import Trial
 
 
@@ -22,29 +23,37 @@ class Key(NamedTuple):
     round: int
 
 
-def record_of(trial: Trial) -> dict[str, Any]:
-    """What the search wrote down of a trial."""
-    return dict(trial.load["ceiling"])
+def step_of(trial: Trial) -> SearchStep:
+    """What the search asked of a trial, and what was lost of it."""
+    assert isinstance(trial.load, SearchStep), "a run of ceilings has trials of searches alone"
+    return trial.load
 
 
 def key_of(trial: Trial) -> Key:
     """The search of a trial."""
-    return Key(trial.server, record_of(trial)["of"], int(trial.load["round"]))
+    return Key(trial.server, step_of(trial).of, trial.round)
 
 
 def is_twin(trial: Trial) -> bool:
     """Whether it was offered to the twin, after the search that it belongs to."""
-    return bool(record_of(trial)["twin"])
+    return step_of(trial).twin
 
 
 def is_over(trial: Trial) -> bool:
     """Whether it came to its end, so that its loss was counted."""
-    return "lost" in record_of(trial)
+    return step_of(trial).loss is not None
+
+
+def loss_of(trial: Trial) -> Loss:
+    """Its loss, as counted when it ran; of a trial that is over."""
+    loss = step_of(trial).loss
+    assert loss is not None
+    return loss
 
 
 def counted(trial: Trial) -> Counted:
-    """Its loss, as counted when it ran."""
-    return Counted(int(record_of(trial)["intended"]), int(record_of(trial)["lost"]))
+    """The same, for the search."""
+    return Counted(loss_of(trial).intended, loss_of(trial).lost)
 
 
 def needs_repeat(trial: Trial) -> bool:
@@ -52,7 +61,7 @@ def needs_repeat(trial: Trial) -> bool:
 
     Of a trial that lost a tenth and more a repeat would say nothing else.
     """
-    return bool(record_of(trial)["disturbed"]) and 0 < counted(trial).loss_ratio < HOPELESS
+    return bool(loss_of(trial).disturbed) and 0 < counted(trial).loss_ratio < HOPELESS
 
 
 def decisive(attempts: Sequence[Trial]) -> Trial:
@@ -70,7 +79,7 @@ def attempts_of(trials: Iterable[Trial]) -> list[list[Trial]]:
     over = [trial for trial in trials if is_over(trial) and not is_twin(trial)]
     grouped: list[list[Trial]] = []
     for trial in over:
-        if record_of(trial)["repeat"] and grouped:
+        if step_of(trial).repeat and grouped:
             grouped[-1].append(trial)
         else:
             grouped.append([trial])
@@ -83,7 +92,7 @@ def search_again(trials: Iterable[Trial], settings: Settings) -> Outcome:
 
     def measure(load: float, _duration: float) -> Counted:
         attempts = next(left, None)
-        if attempts is None or not isclose(record_of(attempts[0])["load"], load):
+        if attempts is None or not isclose(step_of(attempts[0]).load, load):
             raise OutOfTrials
         return counted(decisive(attempts))
 
@@ -91,8 +100,9 @@ def search_again(trials: Iterable[Trial], settings: Settings) -> Outcome:
 
 
 def by_search(trials: Iterable[Trial]) -> dict[Key, list[Trial]]:
-    """All trials of a run by the search they belong to, in the order of the searches."""
+    """All steps of searches by the search they belong to, in the order of the searches."""
     ordered: dict[Key, list[Trial]] = {}
-    for key, part in groupby(trials, key_of):
+    steps = (trial for trial in trials if isinstance(trial.load, SearchStep))
+    for key, part in groupby(steps, key_of):
         ordered.setdefault(key, []).extend(part)
     return ordered

@@ -7,16 +7,18 @@ from stackcost.analysis.ceiling.controller import Outcome
 from stackcost.analysis.ceiling.gave_way import GaveWay, what_gave_way
 from stackcost.analysis.ceiling.repeated import repeatability
 from stackcost.analysis.ceiling.sentences import ceiling_sentence, twin_sentence
-from stackcost.analysis.ceiling.settings import UNITS, Of, Settings
+from stackcost.analysis.ceiling.settings import UNITS, Settings
 from stackcost.analysis.ceiling.stored import (
     Key,
     attempts_of,
     by_search,
     counted,
     decisive,
+    is_over,
     is_twin,
-    record_of,
+    loss_of,
     search_again,
+    step_of,
 )
 from stackcost.analysis.ceiling.summary import (
     Ceiling,
@@ -30,6 +32,7 @@ from stackcost.analysis.checks import main_phase
 from stackcost.analysis.core_time import engine_busy_share
 from stackcost.analysis.head import State
 from stackcost.analysis.readings import Readings
+from stackcost.contracts.load import Of
 from stackcost.contracts.trial import Trial
 
 DEFINITIONS = {
@@ -115,22 +118,22 @@ def _gave_way(
         trial
         for attempts in attempts_of(trials)
         if counted(trial := decisive(attempts)).lost
-        and record_of(trial)["load"] >= min(uppers, default=0.0)
+        and step_of(trial).load >= min(uppers, default=0.0)
     ]
     if not lossy:
         return None
-    first = min(lossy, key=lambda trial: (record_of(trial)["load"], -counted(trial).loss_ratio))
-    return what_gave_way(Readings(first), server_cpus, record_of(first)["disturbed"])
+    first = min(lossy, key=lambda trial: (step_of(trial).load, -counted(trial).loss_ratio))
+    return what_gave_way(Readings(first), server_cpus, loss_of(first).disturbed)
 
 
 def _twin(trials: Sequence[Trial], of: Of) -> Twin | None:
-    offered = [trial for trial in trials if is_twin(trial) and "lost" in record_of(trial)]
+    offered = [trial for trial in trials if is_twin(trial) and is_over(trial)]
     if not offered:
         return None
     rows = [
         TwinTrial(
             number=trial.number,
-            load=record_of(trial)["load"],
+            load=step_of(trial).load,
             loss_ratio=counted(trial).loss_ratio,
             generator_busy=engine_busy_share(Readings(trial), "generator", main_phase(trial)),
         )
@@ -165,15 +168,15 @@ def _rows(attempts: Sequence[Trial]) -> list[TraceRow]:
     return [
         TraceRow(
             number=trial.number,
-            load=record_of(trial)["load"],
-            duration_s=record_of(trial)["duration_s"],
+            load=step_of(trial).load,
+            duration_s=step_of(trial).duration_s,
             intended=counted(trial).intended,
             lost=counted(trial).lost,
             loss_ratio=counted(trial).loss_ratio,
-            lost_by=record_of(trial)["lost_by"],
-            repeat=record_of(trial)["repeat"],
+            lost_by=loss_of(trial).lost_by,
+            repeat=step_of(trial).repeat,
             decisive=trial is chosen,
-            disturbed=record_of(trial)["disturbed"],
+            disturbed=loss_of(trial).disturbed,
             flags=trial.flags,
         )
         for trial in attempts

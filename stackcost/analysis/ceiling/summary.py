@@ -8,9 +8,10 @@ from typing import Literal
 from pydantic import Field
 
 from stackcost.analysis.ceiling.gave_way import GaveWay
-from stackcost.analysis.ceiling.settings import Of, Settings
+from stackcost.analysis.ceiling.settings import Settings
 from stackcost.analysis.head import Head, Part
 from stackcost.analysis.spread import Spread
+from stackcost.contracts.load import Of
 
 FORMAT = "stackcost-ceiling/1"
 

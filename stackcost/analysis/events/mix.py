@@ -1,11 +1,11 @@
 """What mixed traffic in rising steps came to: which application suffers first."""
 
 import itertools
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from pydantic import BaseModel, ConfigDict
 
+from stackcost.contracts.load import MixedLoad
 from stackcost.contracts.sample import Sample
 from stackcost.contracts.trial import Trial
 
@@ -50,7 +50,9 @@ class MixResult(BaseModel):
 
 def mix_result(trial: Trial) -> MixResult:
     """What a trial of `run_mix` came to; of one that was cut short all its steps were rising."""
-    steps = steps_of(trial.load["mix"], trial.samples)
+    load = trial.load
+    assert isinstance(load, MixedLoad)
+    steps = steps_of(load, trial.samples)
     halved = len(steps) > 1 and steps[-1].flows_per_second < steps[-2].flows_per_second
     rising, half = (steps[:-1], steps[-1]) if halved else (steps, None)
     suffered = next((step for step in rising if _suffering(step)), None)
@@ -109,10 +111,11 @@ def _sentence(found: MixResult, whole: Sequence[Step]) -> str:
     return f"{text}."
 
 
-def steps_of(record: Mapping[str, Any], samples: Sequence[Sample]) -> list[Step]:
-    """The steps of a trial's record, each with what the generator and the device counted in it."""
+def steps_of(mixed: MixedLoad, samples: Sequence[Sample]) -> list[Step]:
+    """The steps of a trial, each with what the generator and the device counted in it."""
     steps: list[Step] = []
-    for load, (since, until) in zip(record["loads"], record["spans"], strict=False):
+    for watched in mixed.steps:
+        since, until = watched.window.start, watched.window.end
         before, after = _counts(samples, since), _counts(samples, until)
         started = sum(
             after[group].get(counter, 0.0) - before.get(group, {}).get(counter, 0.0)
@@ -120,7 +123,7 @@ def steps_of(record: Mapping[str, Any], samples: Sequence[Sample]) -> list[Step]
             for counter in ("tcps_connattempt", "udps_connects")
         )
         step = Step(
-            flows_per_second=load,
+            flows_per_second=watched.flows_per_second,
             started=started / (until - since),
             table_full=_highest(samples, "conntrack.entries", since, until)
             >= TABLE_FULL * _highest(samples, "conntrack.limit", since, until)

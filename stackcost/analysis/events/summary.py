@@ -7,7 +7,6 @@ from pydantic import Field
 
 from stackcost.analysis import device
 from stackcost.analysis.events.mix import MixResult, mix_result
-from stackcost.analysis.events.settings import EXHAUSTING, FORMAT, Event, EventSettings
 from stackcost.analysis.events.timeline import (
     Series,
     completion_ms,
@@ -18,6 +17,8 @@ from stackcost.analysis.events.timeline import (
 )
 from stackcost.analysis.head import Head, Part, State
 from stackcost.analysis.readings import Readings
+from stackcost.contracts.event_settings import EXHAUSTING, FORMAT, Event, EventSettings
+from stackcost.contracts.load import Course, DeviceEvent, MixedLoad
 from stackcost.contracts.trial import Trial
 
 FULL = 0.99  # of the table
@@ -72,8 +73,12 @@ def summarise_events(
     """The answer of a run of events; `plan` is the manifest's `experiment`."""
     cores = plan["cores"]["server"]
     kept = [trial for trial in trials if not trial.set_aside]
-    events = [_result(trial, cores) for trial in kept if "event" in trial.load]
-    mixes = [mix_result(trial) for trial in kept if "mix" in trial.load]
+    events = [
+        _result(trial, trial.load, trial.load.course, cores)
+        for trial in kept
+        if isinstance(trial.load, DeviceEvent) and trial.load.course
+    ]
+    mixes = [mix_result(trial) for trial in kept if isinstance(trial.load, MixedLoad)]
     return EventSummary(
         run=run,
         title=plan["title"],
@@ -85,17 +90,15 @@ def summarise_events(
     )
 
 
-def _result(trial: Trial, cores: Sequence[int]) -> EventResult:
-    record = trial.load["event"]
-    settings = EventSettings.model_validate(record["settings"])
-    times, event = record["times"], record["name"]
+def _result(trial: Trial, load: DeviceEvent, course: Course, cores: Sequence[int]) -> EventResult:
+    event, settings = load.event, load.settings
     entries = level(trial, "conntrack.entries")
     full = next((at for at, held in entries if held >= FULL * settings.table), None)
-    cut = times["cut"] - times["began"] if "cut" in times else None
+    cut = None if course.cut is None else course.cut - course.began
     turn = cut if event in BROKEN else full
     end = settings.cut_seconds if event in BROKEN else settings.flood_ends
     answered = [
-        (at, received / record["answer_bytes"])
+        (at, received / course.answer_bytes)
         for at, received in group_counter(trial, "established", "tcps_rcvbyte")
     ]
     tried, made = (
@@ -107,32 +110,32 @@ def _result(trial: Trial, cores: Sequence[int]) -> EventResult:
     ]
     first = next((at for at, f in failures if f > settings.few and turn and at >= turn), None)
     lost = device.lost_frames(trial)
-    found = {
-        "server": trial.server,
-        "event": event,
-        "settings": settings,
-        "full_at": full if event in EXHAUSTING else None,
-        "cut_at": cut,
-        "dead_timeout_s": record["dead_timeout_s"],
-        "before": _between(answered, SETTLED_S, turn),
-        "after": _between(answered, turn, end),
-        "lost_established": round(
+    found = EventResult(
+        server=trial.server,
+        event=event,
+        settings=settings,
+        full_at=full if event in EXHAUSTING else None,
+        cut_at=cut,
+        dead_timeout_s=course.dead_timeout_s,
+        before=_between(answered, SETTLED_S, turn),
+        after=_between(answered, turn, end),
+        lost_established=round(
             group_counter(trial, "established", "tcps_drops")[-1][1]
             + group_counter(trial, "established", "tcps_conndrops")[-1][1]
         ),
-        "first_failure": first,
-        "recovered": _recovered(failures, first, settings),
-        "tracking": {name: count for name, count in _tracking(trial).items() if count},
-        "lost": None
+        first_failure=first,
+        recovered=_recovered(failures, first, settings),
+        tracking={name: count for name, count in _tracking(trial).items() if count},
+        lost=None
         if lost is None
         else {"before": lost.before, "inside": lost.inside, "after": lost.after},
-        "cut_flows": round(
+        cut_flows=round(
             sum(
                 group_counter(trial, group, "tcps_testdrops")[-1][1]
                 for group in settings.tunables(event)
             )
         ),
-        "series": {
+        series={
             "requests/s on established connections": rate(answered),
             "new connections/s tried": rate(tried),
             "new connections/s made": rate(made),
@@ -140,8 +143,9 @@ def _result(trial: Trial, cores: Sequence[int]) -> EventResult:
             "tracked connections": entries,
             "share of the device's core in softirq": core_share(trial, cores[0]),
         },
-    }
-    return EventResult(**found, sentence=_sentence(found))
+        sentence="",
+    )
+    return found.model_copy(update={"sentence": _sentence(found)})
 
 
 def _between(series: Series, start: float | None, end: float | None) -> float | None:
@@ -167,44 +171,44 @@ def _tracking(trial: Trial) -> dict[str, int]:
     return device.tracking_events(Readings(trial))
 
 
-def _sentence(found: Mapping[str, Any]) -> str:
-    settings: EventSettings = found["settings"]
+def _sentence(found: EventResult) -> str:
+    settings = found.settings
     kept = (
         "unknown"
-        if found["before"] is None or found["after"] is None
-        else f"{found['before']:,.0f} requests/s before, {found['after']:,.0f} after"
+        if found.before is None or found.after is None
+        else f"{found.before:,.0f} requests/s before, {found.after:,.0f} after"
     )
-    if found["event"] in BROKEN:
-        watched = settings.cut_seconds - (found["cut_at"] or 0)
+    if found.event in BROKEN:
+        watched = settings.cut_seconds - (found.cut_at or 0)
         return (
-            f"{found['server']}: {BROKEN[found['event']]} at {found['cut_at']:.1f} s. "
-            f"Established connections answered {kept}; {found['lost_established']:,} of "
+            f"{found.server}: {BROKEN[found.event]} at {found.cut_at:.1f} s. "
+            f"Established connections answered {kept}; {found.lost_established:,} of "
             f"{settings.established:,} gave up by themselves within {watched:.0f} s, and "
-            f"{found['cut_flows']:,} connections of all were still trying at the end."
+            f"{found.cut_flows:,} connections of all were still trying at the end."
         )
-    name, table = found["server"], f"its table of {settings.table:,} entries"
-    if found["event"] == "half_open":
+    name, table = found.server, f"its table of {settings.table:,} entries"
+    if found.event == "half_open":
         name += f" under {settings.flood:,} connections whose SYNs nobody answers"
-    if found["full_at"] is None:
+    if found.full_at is None:
         return f"{name}: {table} was never full."
     text = (
-        f"{name}: {table} was full at {found['full_at']:.1f} s. Established connections answered "
-        f"{kept}, and {found['lost_established']:,} of {settings.established:,} were lost. "
+        f"{name}: {table} was full at {found.full_at:.1f} s. Established connections answered "
+        f"{kept}, and {found.lost_established:,} of {settings.established:,} were lost. "
     )
-    if found["dead_timeout_s"] is not None:
+    if found.dead_timeout_s is not None:
         changed = ", set so for this event" if settings.dead_timeout_s else ""
-        text += f"It keeps dead connections for {found['dead_timeout_s']} s{changed}. "
-    first, ended = found["first_failure"], settings.flood_ends
+        text += f"It keeps dead connections for {found.dead_timeout_s} s{changed}. "
+    first, ended = found.first_failure, settings.flood_ends
     if first is None:
         return f"{text}New connections went on to get through."
     text += f"New connections failed from {first:.1f} s "
-    length = settings.length(found["event"])
-    if found["recovered"] is None:
+    length = settings.length(found.event)
+    if found.recovered is None:
         return (
             f"{text}on, and did so until the end at {length:.0f} s, "
             f"{length - ended:.0f} s after the flood had closed."
         )
     return (
-        f"{text}until {found['recovered']:.1f} s: it recovered "
-        f"{max(0.0, found['recovered'] - ended):.1f} s after the flood had closed."
+        f"{text}until {found.recovered:.1f} s: it recovered "
+        f"{max(0.0, found.recovered - ended):.1f} s after the flood had closed."
     )

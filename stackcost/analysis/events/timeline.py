@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from itertools import pairwise
 
+from stackcost.contracts.load import DeviceEvent
 from stackcost.contracts.sample import Sample
 from stackcost.contracts.trial import Trial
 
@@ -11,7 +12,8 @@ Series = list[tuple[float, float]]
 
 def began(trial: Trial) -> float:
     """When the traffic started, CLOCK_MONOTONIC."""
-    return float(trial.load["event"]["times"]["began"])
+    assert isinstance(trial.load, DeviceEvent) and trial.load.course
+    return trial.load.course.began
 
 
 def group_counter(trial: Trial, group: str, counter: str) -> Series:

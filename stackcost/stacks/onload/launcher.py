@@ -8,6 +8,7 @@ from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
 
+from stackcost.contracts.counts import Carrier
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.place import Place
 from stackcost.contracts.stack import KERNEL, LOOKS, Stack, When
@@ -85,7 +86,7 @@ class Onload(Stack):
             "kernel": dict(seen.kernel),
         }
 
-    def proof(self, idle: bool = False) -> dict[str, Any]:
+    def proof(self, idle: bool = False) -> Carrier:
         """`carried` is this stack only when there are three looks and none has an objection."""
         needed = LOOKS[:1] if idle else LOOKS
         against = [
@@ -93,12 +94,12 @@ class Onload(Stack):
             for when in needed
             for said in self._looks.get(when, {"objections": ["nobody looked"]})["objections"]
         ]
-        found: dict[str, Any] = {"wanted": self.name, "looks": self._looks}
+        looks: dict[str, object] = dict(self._looks)
         if not against:
-            return found | {"carried": self.name}
+            return Carrier(self.name, self.name, looks=looks)
         failure = find_failure(self._new_in_log())
         why = [failure.what] if failure else []
-        return found | {"carried": KERNEL, "why": "; ".join([*why, *against])}
+        return Carrier(self.name, KERNEL, "; ".join([*why, *against]), looks)
 
     def explain(self, error: StackcostError) -> StackcostError:
         """By the table of failures, from the program's words and the kernel's log."""

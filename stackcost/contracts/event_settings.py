@@ -7,7 +7,8 @@ from pydantic import BaseModel, ConfigDict, Field
 FORMAT = "stackcost-events/2"  # of stored trials and of what is computed from them
 LAST_FLOWS_S = 12.0  # of mixed traffic: idle sessions stay for a while
 THROUGH = 0.95  # of the new connections of a second, from which on the device has recovered
-Event = Literal["mix", "exhaustion", "half_open", "cut", "killed"]
+Happening = Literal["exhaustion", "half_open", "cut", "killed"]
+Event = Literal["mix", Happening]
 EXHAUSTING: tuple[Event, ...] = ("exhaustion", "half_open")
 
 

@@ -1,0 +1,110 @@
+"""What is read in trials of several kinds: each is defined here once, with its unit."""
+
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+from pydantic import ConfigDict
+
+Direction = Literal["to servers", "to clients"]
+
+# By template group (empty: none), and by what the times begin and end with ("connect", "first_byte"
+# or "completion" from a connection's intended start; of HTTP clients "request" or "connection"):
+# microseconds as an HdrHistogram in its V2 encoding in base64.
+Histograms: TypeAlias = dict[str, dict[str, str]]
+
+
+class StoredPart:
+    """A part of a stored trial. A field that it does not have is an error when it is read."""
+
+    __slots__ = ()
+    __pydantic_config__ = ConfigDict(extra="forbid")
+
+
+@dataclass(slots=True)
+class Schedule(StoredPart):
+    """How a generator kept its open-loop schedule over the whole trial, in connections.
+
+    `intended`: due by the schedule. `opened`: of those, started. `late`: of those, started more
+    than 1 ms after they were due. `unsent`: due and given up. Source: RPC stackcost_get_schedule,
+    which a TRex lacks.
+    """
+
+    intended: int
+    opened: int
+    late: int
+    unsent: int
+
+
+@dataclass(slots=True)
+class FramesPassed(StoredPart):
+    """Frames of one direction over the whole trial, by point of the way through a device.
+
+    `sent` by the near end, `entered` the device, `left` it, `arrived` at the far end. Sources: the
+    generator's port counters (opackets, ipackets) and /proc/net/dev of the other interfaces.
+    """
+
+    sent: int
+    entered: int
+    left: int
+    arrived: int
+
+
+@dataclass(slots=True)
+class Usage(StoredPart):
+    """How many there are `now`, and the `limit` that was granted."""
+
+    now: int
+    limit: int
+
+
+@dataclass(slots=True)
+class Limits(StoredPart):
+    """What a server used and what it was granted, read at once under load.
+
+    `open_files`: files and sockets of each of its processes, by role (RLIMIT_NOFILE).
+    `accept_queue`: connections that the kernel keeps for its listening sockets until they are
+    accepted (ss, sums); None: the kernel listens on none. `tracked_connections_limit`: entries that
+    netfilter may track (nf_conntrack_max); None: it tracks none. `refused`: connections that the
+    server itself turned away over the trial, by the reason that it gives; None: it did not answer.
+    """
+
+    open_files: dict[str, Usage] = field(default_factory=dict)
+    accept_queue: Usage | None = None
+    tracked_connections_limit: int | None = None
+    refused: dict[str, int] | None = None
+
+
+@dataclass(slots=True)
+class Steadiness(StoredPart):
+    """How steady a rate was in a window, from the readings of its counter; all without a unit.
+
+    `correlation`: Pearson's, of the running count with time, as neper prints it; 1 is steady.
+    `variation`: standard deviation of the intervals' rates as a share of their mean.
+    `drift`: growth of the rate by its least-squares line from the window's first reading to its
+    last, as a share of the mean. `intervals`: how many rates there were.
+    """
+
+    correlation: float
+    variation: float
+    drift: float
+    intervals: int
+
+
+@dataclass(slots=True)
+class Carrier(StoredPart):
+    """Which stack carried a program's connections in a trial.
+
+    `wanted`, `carried`: names of stacks. `why`: where they differ, the reason. `looks`: what a
+    stack that replaces the kernel's found before, during and after the load; its content is the
+    stack's own, for people.
+    """
+
+    wanted: str
+    carried: str
+    why: str = ""
+    looks: dict[str, object] = field(default_factory=dict)
+
+    @property
+    def as_wanted(self) -> bool:
+        """Whether it was the wanted one."""
+        return self.carried == self.wanted
