@@ -107,7 +107,7 @@ def without_a_page(run: RunFolder) -> tuple[str, Summary]:
 def test_an_interrupted_run_is_answered_and_says_so(tmp_path: Path) -> None:
     trials = [trial for trial in compared(1) if trial.server == "nginx/kernel"]
     trials[-1].phases.clear()
-    trials[-1].load.pop("client")
+    trials[-1].load.client = {}
     trials[-1].flags.append("cut short")
     run = store(tmp_path, trials, state="interrupted", published=False)
     written, summary = without_a_page(run)
@@ -119,7 +119,7 @@ def test_an_interrupted_run_is_answered_and_says_so(tmp_path: Path) -> None:
 def test_a_run_cut_short_in_its_first_trial_is_answered_all_the_same(tmp_path: Path) -> None:
     trial = next(trial for trial in compared(1) if trial.offered_cps)
     trial.phases.clear()
-    trial.load.pop("client")
+    trial.load.client = {}
     run = store(tmp_path, [trial], state="interrupted", published=False)
     written, summary = without_a_page(run)
     assert "this run was interrupted" in written and "This run was interrupted." in opening(summary)
