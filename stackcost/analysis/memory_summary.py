@@ -128,5 +128,5 @@ def _each(
 def _largest_caches(fitted: Mapping[int, dict[str, Line]]) -> dict[str, Spread]:
     names = {name for found in fitted.values() for name in found}
     slopes = _each(fitted, names, "slope", "B")
-    largest = sorted(slopes, key=lambda name: abs(slopes[name].median or 0), reverse=True)
+    largest = sorted(sorted(slopes), key=lambda name: abs(slopes[name].median or 0), reverse=True)
     return {name: slopes[name] for name in largest[:SHOWN_CACHES]}

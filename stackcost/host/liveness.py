@@ -1,5 +1,7 @@
 """Whether a process that the harness depends on still does its work."""
 
+from contextlib import suppress
+
 import psutil
 
 from stackcost.contracts.errors import StackcostError
@@ -18,17 +20,27 @@ def check_lives(process_id: int, what: str, see: str = "") -> None:
         status = psutil.STATUS_ZOMBIE
     if status == psutil.STATUS_ZOMBIE:
         raise StackcostError(f"{what}, process {process_id}, is gone", see)
+    _check_not_stopped(process_id, status, what)
+
+
+def check_family(process_id: int, what: str) -> None:
+    """`check_lives` of a program, and that nothing it has started was stopped.
+
+    What a program starts may end by itself at any time, as the commands of a script do.
+    """
+    check_lives(process_id, what)
+    try:
+        children = psutil.Process(process_id).children(recursive=True)
+    except psutil.NoSuchProcess:
+        children = []
+    for child in children:
+        with suppress(psutil.NoSuchProcess):
+            _check_not_stopped(child.pid, child.status(), what)
+
+
+def _check_not_stopped(process_id: int, status: str, what: str) -> None:
     if status in STOPPED:
         raise StackcostError(
             f"{what}, process {process_id}, is stopped: a signal or a debugger halted it",
             f"let it go on with: kill -CONT {process_id}",
         )
-
-
-def family(process_id: int) -> list[int]:
-    """A process and all its descendants that live now; nothing when it is gone."""
-    try:
-        process = psutil.Process(process_id)
-        return [process.pid, *(child.pid for child in process.children(recursive=True))]
-    except psutil.NoSuchProcess:
-        return []

@@ -12,7 +12,7 @@ from typing import Any, Self
 import psutil
 
 from stackcost.contracts.errors import StackcostError
-from stackcost.host.liveness import check_lives, family
+from stackcost.host.liveness import check_family
 from stackcost.host.namespace import end_group
 from stackcost.host.patience import on_a_slow_host, patient
 from stackcost.trex.listening import listens
@@ -130,8 +130,7 @@ class Generator:
             words = last_lines(self._log) or "it printed nothing"
             raise StackcostError(f"{self.config.name} ended with status {status}: {words}")
         if self._process is not None:
-            for process in family(self._process.pid):
-                check_lives(process, f"{self.config.name} does not run: its program")
+            check_family(self._process.pid, f"{self.config.name} does not run: its program")
 
     @contextmanager
     def blamed(self) -> Iterator[None]:
