@@ -14,6 +14,7 @@ from harness.session.session import Session
 from stackcost.analysis import flows
 from stackcost.analysis.checks import disturbances, flags
 from stackcost.analysis.readings import Readings
+from stackcost.collect.engine import SCHEDULE_METHOD
 from stackcost.contracts.load import ConstantLoad, HeldFlows, Loss, Of, SearchStep
 from stackcost.contracts.trial import Trial
 from stackcost.contracts.window import Window
@@ -24,6 +25,7 @@ REQUESTS_PER_CONNECTION = 20
 TIME_WAIT_S = 0.5  # the client's: a connection counts as ended only after it
 # From the end of the load until what has not been answered is lost.
 ANSWER_LIMIT_S = {"connections": TIME_WAIT_S + 0.02, "requests": 0.05}
+START_LAG_S = 0.3  # TRex needs some 0.1 s from the call that starts it to its first connection
 WARM_UP_S = 0.6  # above TIME_WAIT, so that as many connections end as begin
 SETTLE_S = 0.5  # between the last flow's opening and the hold
 SPARE_S = 1.0  # flows are held so much longer than the trial needs
@@ -65,6 +67,15 @@ def step_of(
     )
 
 
+def answer_limit_s(of: Of, tells_schedule: bool) -> float:
+    """Seconds after the last connection was due in which it has to end.
+
+    `tells_schedule`: whether the generator says when its connections were due. Else they are due
+    from the call on that starts it, and what it needs to begin is no loss of the server's.
+    """
+    return ANSWER_LIMIT_S[of] + (0.0 if tells_schedule else START_LAG_S)
+
+
 def run_trial(session: Session, trial: Trial) -> None:
     """Offer what the trial's `SearchStep` says and fill the trial in, with what was lost."""
     step = trial.load
@@ -75,7 +86,7 @@ def run_trial(session: Session, trial: Trial) -> None:
         times = {
             "warm_up_s": WARM_UP_S,
             "sustain_s": step.duration_s,
-            "drain_s": ANSWER_LIMIT_S[step.of],
+            "drain_s": answer_limit_s(step.of, session.client.supports(SCHEDULE_METHOD)),
         }
         offer_load(session, trial, session.experiment.load.model_copy(update=times))
     intended, lost = count(trial, step.of)
