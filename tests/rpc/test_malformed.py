@@ -19,7 +19,7 @@ MAGIC = 0xABE85CEA
 def socket(engine: Generator) -> Iterator[zmq.Socket[bytes]]:
     context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
     socket = context.socket(zmq.REQ)
-    socket.setsockopt(zmq.RCVTIMEO, 10_000)
+    socket.setsockopt(zmq.RCVTIMEO, 60_000)
     socket.setsockopt(zmq.LINGER, 0)
     socket.connect(f"tcp://127.0.0.1:{engine.config.rpc_port}")
     yield socket
@@ -103,13 +103,13 @@ def test_a_batch_without_ownership_takes_no_more_than_its_budget(
     engine: Generator, socket: zmq.Socket[bytes]
 ) -> None:
     api = ask(socket, request("api_sync_v2", name="ASTF", major=2, minor=3))["result"]["api_h"]
-    clients = [{"client_start_ip": 1, "client_end_ip": 100_000}]
+    clients = [{"client_start_ip": 4_000_000_000, "client_end_ip": 4_000_099_999}]  # 2.4 MB of text
     pair = [
         request("get_clients_info_start", api_h=api, is_range=True, attr=clients),
         request("get_clients_info_pull", api_h=api),
     ]
     before = peak_bytes(engine)
-    replies = ask(socket, b"[" + b",".join(pair * 30) + b"]")
+    replies = ask(socket, b"[" + b",".join(pair * 40) + b"]")
     assert len(replies[1]["result"]) == 100_000
     refused = [reply["error"]["specific_err"] for reply in replies if "error" in reply]
     assert "Memory budget 'replies'" in refused[0]
