@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ParamSpec
 
 import click
 import typer
+import typer.core
 from rich.console import Console
 
 from stackcost.contracts.errors import StackcostError
@@ -16,8 +17,33 @@ from stackcost.report.console import PlainConsole
 if TYPE_CHECKING:
     from stackcost.store import RunFolder
 
+# Commands by what they are used for, in the order in which --help lists them.
+USES = {
+    "Measure": ("run", "ceiling", "dut"),
+    "Read what was measured": ("show", "report", "lab", "diff", "trend", "export", "ls"),
+    "Look after this machine": ("doctor", "clean"),
+}
+
+
+class CommandsByUse(typer.core.TyperGroup):
+    """A group whose --help lists its commands by use."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Every command, in the order of `USES`."""
+        return [name for names in USES.values() for name in names]
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write a section for each use."""
+        for use, names in USES.items():
+            with formatter.section(use):
+                formatter.write_dl(
+                    [(name, self.commands[name].get_short_help_str(limit=90)) for name in names]
+                )
+
+
 app = typer.Typer(
     name="stackcost",
+    cls=CommandsByUse,
     help="What a connection costs, in CPU and memory, on any network stack.",
     no_args_is_help=True,
     add_completion=False,
@@ -73,7 +99,11 @@ def conclude(run: "RunFolder", console: Console) -> None:
         console.print(f"interrupted before the first trial; nothing was measured\n{run.path}")
         raise typer.Exit(INTERRUPTED)
     answer(run, console)
-    for line in (f"report: {run.path / 'report.html'}", str(run.path)):
+    for line in (
+        f"every table: stackcost show --long {run.path}",
+        f"report: {run.path / 'report.html'}",
+        str(run.path),
+    ):
         console.print(line, soft_wrap=True, highlight=False)
     if interrupted:
         raise typer.Exit(INTERRUPTED)

@@ -2,13 +2,12 @@
 
 import sys
 
-# In the order in which --help lists them.
 from harness.cli import ceiling, clean, diff, doctor, dut, export, lab, ls, report, run, show, trend
 from harness.cli.application import INTERRUPTED, app
 from stackcost.contracts.errors import StackcostError
 from stackcost.report.plain import visible
 
-COMMANDS = (run, ceiling, dut, report, lab, ls, show, diff, trend, export, doctor, clean)
+COMMANDS = (ceiling, clean, diff, doctor, dut, export, lab, ls, report, run, show, trend)
 
 
 def main() -> None:

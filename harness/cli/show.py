@@ -13,9 +13,15 @@ from harness.cli.application import app, make_console, reading
 @reading
 def show(
     run: Annotated[Path, typer.Argument(help="a run's folder, such as results/<time>-compare")],
+    long: Annotated[
+        bool, typer.Option("--long", help="every load, latency, kind of memory, and setting")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="the whole summary as JSON")] = False,
 ) -> None:
-    """Print a stored run's answer, what its tiers changed, and what happened to it."""
+    """Print a stored run's answer on one screen, and what happened to the run.
+
+    With --long also every table, what its tiers changed, and published figures beside it.
+    """
     from stackcost.analysis.summary import Summary
     from stackcost.report.answer import current, print_answer
     from stackcost.report.published import published_table
@@ -30,8 +36,8 @@ def show(
         print(json.dumps(summary.model_dump(mode="json"), indent=2))
         return
     console = make_console()
-    print_answer(summary, console)
-    if isinstance(summary, Summary):
+    print_answer(summary, console, long)
+    if long and isinstance(summary, Summary):
         for table in (
             tuning_table(summary),
             published_table(summary.published, summary.factors),

@@ -8,7 +8,7 @@ from stackcost.report.ceiling import ceilings_of, print_ceilings
 from stackcost.report.fresh import AnySummary, basis_of, stored_answer
 from stackcost.report.progress import say
 from stackcost.report.stored import kind_of, summary_of
-from stackcost.report.terminal import print_summary
+from stackcost.report.terminal import print_long, print_screen
 from stackcost.report.words import count
 from stackcost.store import RunFolder
 
@@ -61,12 +61,14 @@ def current(run: RunFolder) -> AnySummary:
     return computed(run)
 
 
-def print_answer(summary: AnySummary, console: Console) -> None:
-    """Tables or sentences, as fits what was measured."""
+def print_answer(summary: AnySummary, console: Console, long: bool = False) -> None:
+    """Tables or sentences on one screen, as fits what was measured; `long`: every table too."""
     if isinstance(summary, Summary):
-        print_summary(summary, console)
+        print_screen(summary, console)
+        if long:
+            print_long(summary, console)
     elif isinstance(summary, CeilingSummary):
-        print_ceilings(summary, console)
+        print_ceilings(summary, console, long)
     else:
         from stackcost.report.device import print_events
 

@@ -97,9 +97,9 @@ def _remark(row: TraceRow) -> str:
     return "repeated: " + "; ".join(row.disturbed)
 
 
-def print_ceilings(summary: CeilingSummary, console: Console) -> None:
-    """Every trial, then each ceiling in a sentence."""
-    for ceiling in summary.ceilings:
+def print_ceilings(summary: CeilingSummary, console: Console, long: bool = False) -> None:
+    """Each ceiling in a sentence; `long`: every trial first."""
+    for ceiling in summary.ceilings if long else ():
         console.print(draw(trace_table(ceiling)))
     for ceiling in summary.ceilings:
         for line in sentences_of(ceiling):

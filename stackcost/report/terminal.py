@@ -6,6 +6,7 @@ from rich.text import Text
 
 from stackcost.analysis.summary import Summary
 from stackcost.report import disk_cache, past_ceiling
+from stackcost.report.doubts import doubts
 from stackcost.report.http import (
     clients_table,
     series,
@@ -15,74 +16,79 @@ from stackcost.report.http import (
     tls_table,
 )
 from stackcost.report.story import loads_found
-from stackcost.report.tables import TextTable, cost_table, latency_table, load_table, memory_table
-from stackcost.report.words import WITHOUT_SENDING, factor
+from stackcost.report.tables import (
+    TextTable,
+    factor_table,
+    latency_table,
+    load_table,
+    memory_table,
+    short_cost_table,
+    short_factor_table,
+    short_memory_table,
+    unknown_factors,
+)
 
-FACTORS = ("cpu", "memory")  # of one pair of servers; of more the costs are a table
-SHOWN_DOUBTS = 6  # of each sort; the report has all
+SHOWN_TRIALS = 6  # of each sort; the report has all
 
 
-def print_summary(summary: Summary, console: Console) -> None:
-    """Cost per connection, memory per flow, the factors, and what there is to distrust.
+def print_screen(summary: Summary, console: Console) -> None:
+    """The answer on one screen: factors, costs, and what speaks against them.
 
-    Of HTTP clients the tests in the shape of publications instead.
+    Of HTTP clients the tests in the shape of publications instead. `print_long` has the rest.
     """
-    tests = series(summary)
-    if tests:
-        _print_table(tests_table(tests, summary), console)
-        for table in (tls_table(tls_pairs(summary)), clients_table(summary)):
-            if table.rows:
-                _print_table(table, console)
-        _print_rates_and_disk(summary, console)
-        for system, why in summary.not_measured.items():
-            console.print(f"not measured: {system}: {why}", highlight=False, markup=False)
-        console.print(shared_remark(summary).replace("**", ""), highlight=False, markup=False)
-        _print_doubts(summary, console)
-        return
     if found := loads_found(summary):
-        console.print(found, highlight=False, markup=False)
-    _print_table(load_table(summary), console)
-    _print_table(latency_table(summary), console)
-    memory = memory_table(summary)
-    if memory.rows:
-        _print_table(memory, console)
-    if len(summary.factors) > len(FACTORS):
-        _print_table(cost_table(summary), console)
+        _print_line(found, console)
+    if tests := series(summary):
+        for table in (tests_table(tests, summary), tls_table(tls_pairs(summary))):
+            _print_table(table, console)
+        if past_ceiling.at_rates(summary):
+            _print_line(past_ceiling.collapse(summary), console)
+        _print_line(shared_remark(summary).replace("**", ""), console)
     else:
-        _print_factors(summary, console)
-    _print_doubts(summary, console)
+        _print_table(short_factor_table(summary), console)
+        for line in unknown_factors(summary.factors):
+            _print_line(line, console)
+        for table in (short_cost_table(summary), short_memory_table(summary)):
+            _print_table(table, console)
+    for system, why in summary.not_measured.items():
+        _print_line(f"not measured: {system}: {why}", console)
+    for line in doubts(summary):
+        console.print(line, style="yellow" if line[0] == " " else "", highlight=False, markup=False)
+
+
+def print_long(summary: Summary, console: Console) -> None:
+    """Every load, kind of memory and doubt."""
+    if series(summary):
+        _print_table(clients_table(summary), console)
+        _print_rates_and_disk(summary, console)
+    else:
+        for table in (load_table(summary), latency_table(summary), memory_table(summary)):
+            _print_table(table, console)
+        if any(factor.ratio.median is not None for factor in summary.factors):
+            _print_table(factor_table(summary), console)
+    _print_trials(summary, console)
 
 
 def _print_rates_and_disk(summary: Summary, console: Console) -> None:
     """What rates past a ceiling do to users, and a cold disk to a cache, where either was asked."""
     if past_ceiling.at_rates(summary):
         _print_table(past_ceiling.latency_at_rates(summary), console)
-        console.print(past_ceiling.collapse(summary), highlight=False, markup=False)
     if disk_cache.is_cache(summary):
         _print_table(disk_cache.cache_table(summary), console)
     elif past_ceiling.at_rates(summary):
         _print_table(past_ceiling.process_memory(summary), console)
 
 
-def _print_factors(summary: Summary, console: Console) -> None:
-    for found in summary.factors:
-        console.print(
-            Text.assemble(
-                (f"{found.name} factor", "bold"),
-                f" {found.above} : {found.below}, at {found.at}: ",
-                (factor(found.ratio), "bold"),
-            )
-        )
-        if found.without_sending.median is not None:
-            console.print(Text(f"  {WITHOUT_SENDING}: {factor(found.without_sending)}"))
-
-
 def _print_table(text: TextTable, console: Console) -> None:
-    """A table, or the sentence that says that nothing of it is known."""
+    """A table with rows, or the sentence that says that nothing of it is known."""
     if text.sentence:
-        console.print(text.sentence, highlight=False, markup=False)
-    else:
+        _print_line(text.sentence, console)
+    elif text.rows:
         console.print(draw(text))
+
+
+def _print_line(line: str, console: Console) -> None:
+    console.print(line, highlight=False, markup=False)
 
 
 def draw(text: TextTable) -> Table:
@@ -95,9 +101,8 @@ def draw(text: TextTable) -> Table:
     return table
 
 
-def _print_doubts(summary: Summary, console: Console) -> None:
-    """How many checks hold; the first that fail and the first flagged trials by name."""
-    checks = [check for trial in summary.trials for check in trial.checks]
+def _print_trials(summary: Summary, console: Console) -> None:
+    """The first checks that fail and the first flagged trials, each by its number."""
     failed = [
         f"trial {trial.number}, {trial.server}: {check.name}: wanted {check.wanted}, "
         f"seen {check.seen}"
@@ -110,13 +115,8 @@ def _print_doubts(summary: Summary, console: Console) -> None:
         for trial in summary.trials
         if trial.flags
     ]
-    held = sum(check.holds is True for check in checks)
-    unknown = sum(check.holds is None for check in checks)
-    console.print(f"checks: {held} hold, {len(failed)} fail, {unknown} not possible")
-    for line in (*failed[:SHOWN_DOUBTS], *flagged[:SHOWN_DOUBTS]):
+    for line in (*failed[:SHOWN_TRIALS], *flagged[:SHOWN_TRIALS]):
         console.print(f"  {line}", style="yellow", highlight=False, markup=False)
-    hidden = sum(max(0, len(lines) - SHOWN_DOUBTS) for lines in (failed, flagged))
+    hidden = sum(max(0, len(lines) - SHOWN_TRIALS) for lines in (failed, flagged))
     if hidden:
-        console.print(f"  and {hidden} more, which the report lists")
-    if summary.state == "interrupted":
-        console.print("this run was interrupted: the figures are of what was measured until then")
+        _print_line(f"  and {hidden} more, which the report lists", console)

@@ -13,7 +13,7 @@ from stackcost.analysis.summary import Summary
 from stackcost.collect.engine import engine_time
 from stackcost.collect.process import PROPORTIONAL
 from stackcost.contracts.trial import Trial
-from stackcost.report.terminal import print_summary
+from stackcost.report.answer import print_answer
 from tests.analysis.runs import CONTEXT, MEMORY
 from tests.analysis.trials import START, counter, hold_trial, load_trial
 from tests.collect.trex import TrexStandIn
@@ -52,7 +52,7 @@ def run_of(make: Callable[[int, int, float], Trial], rounds: int = 2) -> Summary
 
 def told(summary: Summary) -> str:
     written = io.StringIO()
-    print_summary(summary, Console(file=written, width=1000))
+    print_answer(summary, Console(file=written, width=1000), long=True)
     return written.getvalue()
 
 
@@ -137,7 +137,7 @@ def test_memory_without_a_part_that_could_not_be_read_has_no_total() -> None:
 def test_a_table_of_nothing_but_unknown_is_one_sentence() -> None:
     said = told(run_of(lambda *at: peer_trial(*at, shares_core=False)))
     assert (
-        "Latency from the intended start, microseconds: not known: this generator does not tell "
+        "Latency from the intended start, us: not known: this generator does not tell "
         "latency from the intended start"
     ) in said
     assert "p99.9" not in said and "first_byte" not in said

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from stackcost.analysis.spread import Spread, spread
 from stackcost.analysis.summarise import summarise
 from stackcost.analysis.summary import Summary
 from stackcost.contracts.errors import StackcostError
@@ -14,6 +15,7 @@ from stackcost.report.answer import answer, print_answer, summarise_again
 from stackcost.report.notebook import fitting
 from stackcost.report.opened import open_runs
 from stackcost.report.story import opening
+from stackcost.report.tables.latency_unit import LatencyUnit
 from stackcost.store import RunFolder
 from tests.analysis.runs import CONTEXT, compared
 from tests.report.cells import shown
@@ -33,9 +35,46 @@ def test_the_terminal_shows_both_servers_and_both_factors(answered: tuple[RunFol
     text = answered[1]
     assert re.search(r"nginx/kernel │ 2,000 +│ 2,000 +│ 100 ", text)
     assert re.search(r"astf-peer +│ 2,000 +│ 2,000 +│ 10", text)
-    assert "cpu factor nginx/kernel : astf-peer, at 2,000 connections/s: 10" in text
-    assert "memory factor nginx/kernel : astf-peer, at slope over 0 to 5,000 open flows: " in text
+    of = r"nginx/kernel : astf-peer │"
+    assert re.search(
+        rf"CPU, us +│ {of} 2,000 connections/s +│ (100|99\.\d) +│ 10(\.\d)? +│ [\d.]+x \(", text
+    )
+    assert re.search(rf"memory, bytes │ {of} slope over 0 to 5,000 open flows │", text)
     assert "checks: 54 hold, 0 fail, 18 not possible" in text
+
+
+def test_the_answer_fits_one_screen_and_long_has_every_table(
+    answered: tuple[RunFolder, str],
+) -> None:
+    assert len(answered[1].splitlines()) <= 40 and "Latency from" not in answered[1]
+    summary = Summary.model_validate(answered[0].summary())
+    written = io.StringIO()
+    print_answer(summary, Console(file=written, width=160), long=True)
+    for title in ("CPU per completed connection", "Latency from", "bytes per open flow (slope"):
+        assert title in written.getvalue()
+
+
+def test_a_reason_is_told_once_with_the_number_of_its_trials() -> None:
+    trials = compared(1)
+    slower = "the server's cores were {} slower than they can be"
+    for trial, share in zip(trials, ("3.1%", "36.5%"), strict=False):
+        trial.flags.append(slower.format(share))
+    trials[2].flags.append("cut short")
+    said = printed(summarise(trials, CONTEXT))
+    assert f"2 of {len(trials)} trials: {slower.format('3.1%')} (trial 1, nginx/kernel)" in said
+    assert f"1 of {len(trials)} trials: cut short" in said and "36.5%" not in said
+
+
+def test_a_table_of_latency_is_in_one_unit() -> None:
+    def percentile(us: float) -> Spread:
+        return spread([us, 2 * us], "us")
+
+    short, long = percentile(23), percentile(1_048_575)
+    unit = LatencyUnit([short, percentile(6000)])
+    assert (unit.unit, unit.with_range(short)) == ("us", "34.5 (23-46)")
+    unit = LatencyUnit([short, long])
+    assert unit.unit == "ms" and unit.median(short) == "0.03"
+    assert unit.with_range(long) == "1,573 (1,049-2,097)"
 
 
 def test_an_answer_says_what_its_loads_are_shares_of() -> None:
@@ -45,7 +84,7 @@ def test_an_answer_says_what_its_loads_are_shares_of() -> None:
         "Before the first round nginx/kernel was found to hold 4,000 connections/s. The loads are "
         "shares of that: 1,000 (25%), 2,000 (50%)."
     ) in said
-    assert "at 2,000 connections/s, 50% of what nginx/kernel holds" in said
+    assert "2,000 connections/s, 50% of what nginx/kernel holds" in said
     assert "4,000 connections/s" in opening(summary)
     assert "Before the first" not in printed(summary.model_copy(update={"ceilings": {}}))
 

@@ -3,6 +3,12 @@
 from stackcost.report.tables.factors import cost_table, factor_table
 from stackcost.report.tables.load import breakdown_table, latency_table, load_table
 from stackcost.report.tables.memory import cache_table, line_rate_table, memory_table
+from stackcost.report.tables.short import (
+    short_cost_table,
+    short_factor_table,
+    short_memory_table,
+    unknown_factors,
+)
 from stackcost.report.tables.text_table import TextTable
 from stackcost.report.tables.trust import (
     check_table,
@@ -25,6 +31,10 @@ __all__ = [
     "load_table",
     "machine_table",
     "memory_table",
+    "short_cost_table",
+    "short_factor_table",
+    "short_memory_table",
     "trial_table",
     "tuning_table",
+    "unknown_factors",
 ]

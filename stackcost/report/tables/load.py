@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 
 from stackcost.analysis.spread import Spread
 from stackcost.analysis.summary import PUBLISHED_TCP, Level, Summary
+from stackcost.report.tables.latency_unit import LatencyUnit
 from stackcost.report.tables.text_table import TextTable
 from stackcost.report.words import UNKNOWN, number, share, with_range
 
@@ -87,8 +88,9 @@ def _reason(costs: Mapping[str, Spread]) -> str:
 def latency_table(summary: Summary) -> TextTable:
     """Times of connections from their intended start, by template group and kind."""
     shown = ("p50", "p90", "p99", "p99.9", "max")
+    unit = LatencyUnit(_percentiles(summary))
     return TextTable(
-        "Latency from the intended start, microseconds: median (min-max of the rounds)"
+        f"Latency from the intended start, {unit.unit}: median (min-max of the rounds)"
         + (f"; {NAGLE}" if summary.tcp == PUBLISHED_TCP and not summary.has_tests else ""),
         ("server", "offered /s", "until", *shown),
         [
@@ -96,7 +98,7 @@ def latency_table(summary: Summary) -> TextTable:
                 server.name,
                 level.load,
                 f"{group}: {kind}" if group else kind,
-                *(with_range(percentiles[name]) for name in shown),
+                *(unit.with_range(percentiles[name]) for name in shown),
             )
             for server in summary.servers
             for level in server.levels

@@ -1,0 +1,134 @@
+"""The answer's tables for one screen: medians, and the spread of what is compared."""
+
+from collections.abc import Iterator, Sequence
+
+from stackcost.analysis.spread import Spread
+from stackcost.analysis.summary import Factor, Level, Memory, ServerResult, Summary
+from stackcost.analysis.thresholds import CONFIDENCE
+from stackcost.report.tables.latency_unit import LatencyUnit
+from stackcost.report.tables.text_table import TextTable
+from stackcost.report.words import UNKNOWN, number, pair, size, with_range
+
+CANNOT_TELL = "cannot tell"  # verdict of too few rounds
+MOST_LEVELS = 8  # rows; of more levels each system's quoted one alone is shown
+COMPLETION = "completion"
+
+
+def short_factor_table(summary: Summary) -> TextTable:
+    """The factors that are known, with the interval (below 6 rounds the range) of each.
+
+    Verdicts stand only where rounds were enough for one.
+    """
+    known = [found for found in summary.factors if found.ratio.median is not None]
+    verdicts = [found.comparison.verdict if found.comparison else "" for found in known]
+    judged = any(verdict not in ("", CANNOT_TELL) for verdict in verdicts)
+    return TextTable(
+        "How many times the cost: median (95 % interval; of fewer than 6 rounds their range)",
+        ("cost of", "", "at", "first", "second", "times", *(["verdict"] * judged)),
+        [
+            (
+                "CPU, us" if found.name == "cpu" else "memory, bytes",
+                pair(found.above, found.below),
+                found.at,
+                number(found.above_cost.median),
+                number(found.below_cost.median),
+                _times(found.ratio),
+                *([verdict] * judged),
+            )
+            for found, verdict in zip(known, verdicts, strict=True)
+        ],
+    )
+
+
+def unknown_factors(factors: Sequence[Factor]) -> list[str]:
+    """A sentence for each reason for which factors are not known, with what they are of."""
+    pairs: dict[tuple[str, str, str], list[str]] = {}
+    for found in factors:
+        if found.ratio.median is None:
+            kind = (found.name, found.at, found.ratio.reason)
+            pairs.setdefault(kind, []).append(pair(found.above, found.below))
+    return [
+        f"{name} factor {', '.join(of)}, at {at}: {UNKNOWN}: {reason}"
+        for (name, at, reason), of in pairs.items()
+    ]
+
+
+def _times(ratio: Spread) -> str:
+    if len(ratio.values) < 2:
+        return f"{number(ratio.median)}x (1 round)"
+    known = ratio.coverage is not None and ratio.coverage >= CONFIDENCE
+    low, high = (ratio.low, ratio.high) if known else (ratio.minimum, ratio.maximum)
+    return f"{number(ratio.median)}x ({number(low)}-{number(high)})"
+
+
+def short_cost_table(summary: Summary) -> TextTable:
+    """CPU per connection and its completion time by load; of many loads the quoted ones alone."""
+    every = [(server, level) for server in summary.servers for level in server.levels]
+    shown = every if len(every) <= MOST_LEVELS else list(_quoted(summary.servers))
+    kinds = list(dict.fromkeys(kind for _, level in shown for kind in level.server_cpu))
+    latency = LatencyUnit(spread for _, level in shown for spread in _completion(level).values())
+    times = ("p50", "p99") if latency.known else ()
+    completion = f", and its completion time, {latency.unit}" if times else ""
+    few = "" if len(shown) == len(every) else "; one load of each system"
+    return TextTable(
+        f"CPU of one connection, us{completion}: medians{few}",
+        ("system", "load /s", "done /s", "CPU, us (range)", *kinds, *times),
+        [
+            (
+                server.name,
+                f"{level.load}, past the ceiling" if level.past_ceiling else level.load,
+                number(level.completed_cps.median),
+                with_range(level.server_cpu_total),
+                *(_median(level.server_cpu.get(kind)) for kind in kinds),
+                *(latency.median(_completion(level).get(name)) for name in times),
+            )
+            for server, level in shown
+        ],
+    )
+
+
+def _quoted(servers: Sequence[ServerResult]) -> Iterator[tuple[ServerResult, Level]]:
+    for server in servers:
+        if level := server.quoted or next(iter(server.levels), None):
+            yield server, level
+
+
+def _completion(level: Level) -> dict[str, Spread]:
+    """Percentiles until a connection is complete; of several template groups the slowest."""
+    groups = [kinds[COMPLETION] for kinds in level.latency.values() if COMPLETION in kinds]
+    return max(groups, key=lambda each: each["p99"].median or 0.0, default={})
+
+
+def short_memory_table(summary: Summary) -> TextTable:
+    """Bytes per open flow: the total, and the kinds that are in it."""
+    rows = [
+        (server.name, memory) for server in summary.servers if (memory := server.memory) is not None
+    ]
+    kinds = list(dict.fromkeys(kind for _, memory in rows for kind in memory.counted))
+    return TextTable(
+        "Memory of one open flow, bytes: medians",
+        ("system", "total (range)", *kinds, "at no flow"),
+        [
+            (
+                name,
+                with_range(memory.total),
+                *(_counted(memory, kind) for kind in kinds),
+                _at_no_flow(memory),
+            )
+            for name, memory in rows
+        ],
+    )
+
+
+def _counted(memory: Memory, kind: str) -> str:
+    return number(memory.per_flow[kind].median) if kind in memory.counted else ""
+
+
+def _at_no_flow(memory: Memory) -> str:
+    parts = [memory.at_no_flow[kind].median for kind in memory.counted]
+    known = [part for part in parts if part is not None]
+    return size(sum(known)) if known and len(known) == len(parts) else UNKNOWN
+
+
+def _median(spread: Spread | None) -> str:
+    return number(spread.median) if spread else ""
