@@ -19,7 +19,10 @@ CPU = online_cpus()[-1]
 WINDOW_S = 1.0
 MOST_SHARE = 0.005  # of the core, that the probe may take
 
-pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="a realtime priority needs root")
+pytestmark = [
+    pytest.mark.bed,
+    pytest.mark.skipif(os.geteuid() != 0, reason="a realtime priority needs root"),
+]
 
 
 def programs() -> list[psutil.Process]:

@@ -16,7 +16,10 @@ from stackcost.contracts.window import Window
 from stackcost.host.cores import online_cpus
 from tests.collect.load import BURN, CALL, SEND, finish, grown, start
 
-pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="BPF needs root")
+pytestmark = [
+    pytest.mark.bed,
+    pytest.mark.skipif(os.geteuid() != 0, reason="BPF needs root"),
+]
 
 
 def measure(

@@ -11,7 +11,10 @@ from stackcost.contracts.sample import Kind, Metric
 from stackcost.host.cores import online_cpus
 from tests.collect.load import BURN, finish, start
 
-pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="counting on whole CPUs needs root")
+pytestmark = [
+    pytest.mark.bed,
+    pytest.mark.skipif(os.geteuid() != 0, reason="counting on whole CPUs needs root"),
+]
 
 CLOCK = Event(Metric("made.clock", "1", Kind.COUNTER, "a test"), SOFTWARE, 0)  # CPU_CLOCK, ns
 

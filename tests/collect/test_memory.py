@@ -14,6 +14,7 @@ from stackcost.collect.process import Processes
 from stackcost.collect.slab import Slab, merged_caches
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="/proc/slabinfo is root's")
+pytestmark = pytest.mark.bed
 CONNECTIONS = 2000
 MEGABYTES = 64
 

@@ -13,7 +13,10 @@ from harness.bed.lock import RunLock
 from tests.trex.conftest import REPOSITORY
 
 PATIENCE_S = 120.0  # another test's run
-pytestmark = pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="a CPU for each side")
+pytestmark = [
+    pytest.mark.bed,
+    pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="a CPU for each side"),
+]
 
 
 def test_memif_waits_for_no_run_and_leaves_its_hugepages_alone(tmp_path: Path) -> None:

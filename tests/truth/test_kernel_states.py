@@ -1,6 +1,5 @@
 """Flows in states of the kernel's stack: as many as wanted are there, and the kernel holds them."""
 
-import os
 from collections.abc import Iterator
 
 import pytest
@@ -11,7 +10,7 @@ from harness.truth.bed import known_cost_session, truth_experiment
 from stackcost.collect.slab import Slab
 from stackcost.host.namespace import execute
 
-pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="the test bed needs root")
+pytestmark = pytest.mark.bed
 
 FLOWS = 300
 

@@ -4,14 +4,12 @@ The tolerance is wider than that proof's, as other programs may share the machin
 wrong kind, on the wrong core or counted twice is off by everything.
 """
 
-import os
-
 import pytest
 
 from harness.truth.prove import prove_known
 from harness.truth.row import Row
 
-pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="the test bed needs root")
+pytestmark = pytest.mark.bed
 
 TOLERANCES = {
     "burn of 100 us in user space": 0.2,
