@@ -4,12 +4,12 @@ import functools
 import traceback
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, ParamSpec
+from typing import TYPE_CHECKING, Any, ParamSpec
 
-import click
 import typer
 import typer.core
 from rich.console import Console
+from typer.exceptions import TyperException
 
 from stackcost.contracts.errors import StackcostError
 from stackcost.report.console import PlainConsole
@@ -28,11 +28,11 @@ USES = {
 class CommandsByUse(typer.core.TyperGroup):
     """A group whose --help lists its commands by use."""
 
-    def list_commands(self, ctx: click.Context) -> list[str]:
+    def list_commands(self, ctx: Any) -> list[str]:
         """Every command, in the order of `USES`."""
         return [name for names in USES.values() for name in names]
 
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write a section for each use."""
         for use, names in USES.items():
             with formatter.section(use):
@@ -73,7 +73,7 @@ def reading(command: Callable[P, None]) -> Callable[P, None]:
     def run(*given: P.args, **named: P.kwargs) -> None:
         try:
             command(*given, **named)
-        except (StackcostError, click.ClickException, click.exceptions.Exit, BrokenPipeError):
+        except (StackcostError, TyperException, typer.Exit, BrokenPipeError):
             raise
         except Exception as error:
             stored = ", ".join(_told(named[name]) for name in STORED if name in named)
