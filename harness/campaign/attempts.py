@@ -6,10 +6,9 @@ from contextlib import contextmanager
 from typing import TypeVar
 
 from harness.session.server_session import ServerSession
-from stackcost.analysis.checks import suspended
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.load import HeldFlows, HttpClients
-from stackcost.contracts.trial import Trial
+from stackcost.contracts.trial import CUT_SHORT, Trial
 from stackcost.store import RunFolder
 
 Made = TypeVar("Made")
@@ -17,7 +16,7 @@ Made = TypeVar("Made")
 
 @contextmanager
 def storing(run: RunFolder, session: ServerSession, trial: Trial) -> Iterator[None]:
-    """Store a trial as soon as it is over; one that is cut short too, with a flag that says so.
+    """Store a trial as soon as it is over; one that is cut short too, set aside with that reason.
 
     One that was to be on a stack and went through the kernel's is marked so, and is in no figure of
     that stack. StackcostError naming the part that ended, when a part of the session did.
@@ -29,11 +28,9 @@ def storing(run: RunFolder, session: ServerSession, trial: Trial) -> Iterator[No
         yield
         session.check_parts()
         trial.suspended_s = _asleep_s() - asleep
-        trial.flags += suspended(trial)
         _mark_carrier(session, trial)
     except BaseException as error:
-        trial.flags.append("cut short")
-        trial.set_aside = "cut short"
+        trial.set_aside = CUT_SHORT
         if isinstance(error, Exception):
             session.check_parts()  # a part that ended is the cause, and the error its effect
         raise
@@ -59,7 +56,6 @@ def _mark_carrier(session: ServerSession, trial: Trial) -> None:
         if carrier and not carrier.as_wanted:
             why = f"carried by the kernel's stack, not by {carrier.wanted}: {carrier.why}"
             trial.set_aside = f"{whose}{why}"
-            trial.flags.append("carried by the kernel's stack")
 
 
 def check_carrier(trial: Trial) -> None:

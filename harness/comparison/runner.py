@@ -27,9 +27,9 @@ from harness.session.progress import Progress
 from harness.session.server_session import ServerSession
 from harness.session.session import Session, open_session
 from harness.systems.registry import server_class
-from stackcost.analysis import http
-from stackcost.analysis.checks import disturbances, is_hold
-from stackcost.analysis.flows import failed, is_http
+from stackcost.analysis.checks import is_hold
+from stackcost.analysis.flags import disturbances
+from stackcost.analysis.flows import failed
 from stackcost.analysis.http import p99_us
 from stackcost.analysis.machines import differences
 from stackcost.analysis.published import read_publication
@@ -276,8 +276,7 @@ class _Runner:
             return trial
 
         def disturbed(trial: Trial) -> list[str]:
-            find = http.disturbances if is_http(trial) else disturbances
-            return find(Readings(trial), session.experiment.cores.server)
+            return disturbances(Readings(trial), session.experiment.cores.server)
 
         *disturbed_ones, last = until_undisturbed(attempt, disturbed, repeats)
         self._measured += 1

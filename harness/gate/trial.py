@@ -184,7 +184,7 @@ def _taken_share(seen: Readings, cpus: Collection[int]) -> float | None:
     if programs is None or None in cores:
         return programs
     stolen = sum(core.stolen or 0.0 for core in cores if core)
-    return programs + stolen / (seen.trial.phases["sustain"].length * len(cpus))
+    return programs + stolen / (seen.phases["sustain"].length * len(cpus))
 
 
 def _idle_share(seen: Readings, cpus: Collection[int]) -> float | None:
@@ -196,7 +196,7 @@ def _idle_share(seen: Readings, cpus: Collection[int]) -> float | None:
     known = [core.idle for core in cores if core and core.idle is not None]
     if len(known) < len(cores):
         return None
-    return _short(sum(known) / (seen.trial.phases["sustain"].length * len(cpus)))
+    return _short(sum(known) / (seen.phases["sustain"].length * len(cpus)))
 
 
 def _short(value: float) -> float:

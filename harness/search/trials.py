@@ -12,7 +12,7 @@ from harness.session.load_trial import OVERHANG_S, end_traffic, offer_load
 from harness.session.path import count_frames, frames_since
 from harness.session.session import Session
 from stackcost.analysis import flows
-from stackcost.analysis.checks import disturbances, flags
+from stackcost.analysis.flags import disturbances
 from stackcost.analysis.readings import Readings
 from stackcost.collect.engine import SCHEDULE_METHOD
 from stackcost.contracts.load import ConstantLoad, HeldFlows, Loss, Of, SearchStep
@@ -159,7 +159,6 @@ def _hold(session: Session, trial: Trial, load: HeldFlows, duration: float) -> N
         load.frames = frames_since(session, frames)
     finally:
         trial.samples = session.trial_samples()
-    trial.flags = flags(Readings(trial), session.experiment.cores.server)
 
 
 def _served_and_open(session: Session) -> int:

@@ -7,8 +7,6 @@ from contextlib import nullcontext
 from harness.session.kernel_states import end_time_wait, half_open, time_wait, tracked
 from harness.session.load_trial import end_traffic
 from harness.session.session import Session
-from stackcost.analysis.checks import flags
-from stackcost.analysis.readings import Readings
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.load import HeldFlows
 from stackcost.contracts.trial import Trial
@@ -22,7 +20,7 @@ SPARE_S = 1.0  # flows are held so much longer than the plan needs
 
 
 def run_hold_trial(session: Session, trial: Trial) -> None:
-    """Hold the flows of its `HeldFlows`; fill in phase, samples, what was counted, flags."""
+    """Hold the flows of its `HeldFlows`; fill in phase, samples, what was counted."""
     load = trial.load
     assert isinstance(load, HeldFlows)
     count, state = load.open_flows, load.state
@@ -42,7 +40,6 @@ def run_hold_trial(session: Session, trial: Trial) -> None:
                 _hold_established(session, trial, load)
     finally:
         trial.samples = session.trial_samples()
-    trial.flags = flags(Readings(trial), session.experiment.cores.server)
 
 
 def _hold_established(session: Session, trial: Trial, load: HeldFlows) -> None:

@@ -7,9 +7,6 @@ from harness.load import Ask, Clients, program
 from harness.load.clients import counts_of, latency_of
 from harness.session.http_session import HttpSession
 from harness.session.task import TLS_PORT
-from stackcost.analysis.http import flags
-from stackcost.analysis.readings import Readings
-from stackcost.analysis.steadiness import served_series, steadiness
 from stackcost.contracts.load import HttpClients, HttpSettings
 from stackcost.contracts.trial import Trial
 from stackcost.contracts.window import Window
@@ -62,9 +59,6 @@ def run_http_trial(
         load.server_requests = None if now is None or served is None else now - served
     finally:
         trial.samples = session.trial_samples()
-    seen = Readings(trial)
-    load.steadiness = steadiness(served_series(seen, trial.phases["sustain"]))
-    trial.flags = flags(seen, session.experiment.cores.server)
 
 
 def asks_of(

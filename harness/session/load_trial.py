@@ -7,9 +7,6 @@ from harness.experiment.profile_load import LoadPart
 from harness.session.limits import read_limits
 from harness.session.path import count_frames, frames_since
 from harness.session.session import Session
-from stackcost.analysis.checks import flags
-from stackcost.analysis.readings import Readings
-from stackcost.analysis.steadiness import completed_series, steadiness, warm_up_end
 from stackcost.collect.latency import latency_between, read_latency
 from stackcost.contracts.load import ConstantLoad
 from stackcost.contracts.trial import Trial
@@ -31,7 +28,7 @@ def run_load_trial(session: Session, trial: Trial) -> None:
 
 
 def offer_load(session: Session, trial: Trial, part: LoadPart) -> None:
-    """Offer `trial.offered_cps` and fill in phases, samples, the generator's report and flags.
+    """Offer `trial.offered_cps` and fill in phases, samples, the generator's report.
 
     The loaded profile is that of `part`, whose times hold. The trial is filled in as it goes, so
     that one that is cut short holds what it had. Its load is a `ConstantLoad`.
@@ -67,9 +64,6 @@ def offer_load(session: Session, trial: Trial, part: LoadPart) -> None:
     finally:
         session.sampler.read_often((), math.inf)
         trial.samples = session.trial_samples()
-    seen = Readings(trial)
-    _find_warm_up(seen, load)
-    trial.flags = flags(seen, session.experiment.cores.server)
 
 
 def end_traffic(session: Session, patience_s: float) -> int:
@@ -94,20 +88,6 @@ def prepare_load(session: Session) -> None:
     tunables = session.tunables()
     session.server.serve(part.profile, tunables)
     session.client.load_profile(part.profile, tunables)
-
-
-def _find_warm_up(seen: Readings, load: ConstantLoad) -> None:
-    """Let the sustain window begin where the rate had become steady, if that is later than planned.
-
-    What was found is kept in `load`: seconds of warm-up, and how steady the sustain window was.
-    """
-    phases = seen.trial.phases
-    began, planned, last = phases["warm-up"].start, phases["sustain"].start, phases["sustain"].end
-    found = warm_up_end(completed_series(seen, Window(began, last)))
-    load.warm_up_found_s = None if found is None else found - began
-    if found is not None and found > planned:
-        phases["warm-up"], phases["sustain"] = Window(began, found), Window(found, last)
-    load.steadiness = steadiness(completed_series(seen, phases["sustain"]))
 
 
 def _difference(after: int | None, before: int | None) -> int | None:

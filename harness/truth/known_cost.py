@@ -88,7 +88,7 @@ def _walks_cost(made: Made, met_the_rules: int) -> float:
     """
     trial, connections = made.seen.trial, completed_in(made.seen)
     assert connections is not None, "connections were not counted"
-    sustained = made.sends.within(trial.phases["sustain"])
+    sustained = made.sends.within(made.seen.phases["sustain"])
     of_server = (met_the_rules - made.sends.walks) / completed(trial)
     return sustained.cost * (of_server + sustained.walks / connections)
 

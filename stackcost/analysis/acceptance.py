@@ -24,7 +24,7 @@ def acceptance(trials: Sequence[Readings]) -> list[Check]:
 
     One that is not known is None with a reason: a phase may be too short for a rate's course.
     """
-    whole = [seen for seen in trials if "sustain" in seen.trial.phases]
+    whole = [seen for seen in trials if "sustain" in seen.phases]
     return [
         _failed(whole),
         _deviation("rate of ended connections", RATE_DEVIATION, [_rates(t) for t in whole]),
@@ -65,19 +65,20 @@ def _deviation(what: str, limit: float, courses: Sequence[Sequence[float]]) -> C
 
 def _rates(seen: Readings) -> list[float]:
     """Connections that ended, per second, between each two readings."""
-    series = apart(counter_series(seen, _sustain(seen), "tcps_closed"))
+    series = apart(counter_series(seen.samples("trex.counter"), _sustain(seen), "tcps_closed"))
     return [(b - a) / (then - now) for (now, a), (then, b) in pairwise(series)]
 
 
 def _open(seen: Readings) -> list[float]:
     """Connections that were attempted and had not ended, at each reading."""
     sustain = _sustain(seen)
-    ended = dict(counter_series(seen, sustain, "tcps_closed"))
-    attempted = counter_series(seen, sustain, "tcps_connattempt")
+    samples = seen.samples("trex.counter")
+    ended = dict(counter_series(samples, sustain, "tcps_closed"))
+    attempted = counter_series(samples, sustain, "tcps_connattempt")
     return [begun - ended[at] for at, begun in attempted if at in ended]
 
 
 def _sustain(seen: Readings) -> Window:
     """With the readings at its edges, which lie amid them."""
-    window = seen.trial.phases["sustain"]
+    window = seen.phases["sustain"]
     return Window(window.start - CLOSEST_S, window.end + CLOSEST_S)

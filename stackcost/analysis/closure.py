@@ -39,7 +39,7 @@ class Closure:
 
 def closure(seen: Readings, phase: str) -> Closure | None:
     """The account of all cores in a phase; None when a core's was not read."""
-    window = seen.trial.phases.get(phase)
+    window = seen.phases.get(phase)
     cores = {sample.labels.get("cpu") for sample in seen.samples("cpu.exact_time")} - {None}
     if window is None or not cores:
         return None

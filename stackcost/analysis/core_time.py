@@ -65,7 +65,7 @@ def foreign_share(seen: Readings, cpus: Collection[int], phase: str = "sustain")
     """
     if _process_seconds(seen, cpus, phase) is None:
         return None
-    window = seen.trial.phases[phase]
+    window = seen.phases[phase]
     known = {sample.labels["process"] for sample in seen.samples("process.cpu_time")}
     known |= set(map(str, traffic.bed_processes(seen.trial)))
     samples = seen.samples("task.time")
@@ -142,7 +142,7 @@ def poll_seconds(seen: Readings, cpus: Collection[int], phase: str) -> float:
 
 def core_seconds(seen: Readings, cpu: int, phase: str) -> CpuSeconds | None:
     """Seconds of one core in a phase by kind; None when the trial did not reach the phase."""
-    window = seen.trial.phases.get(phase)
+    window = seen.phases.get(phase)
     if window is None:
         return None
     return cpu_seconds(seen.samples("cpu.exact_time", "cpu.time"), window, cpu)

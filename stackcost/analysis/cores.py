@@ -20,7 +20,7 @@ def core_shares(trials: Sequence[Readings]) -> dict[str, dict[str, float]]:
     shares: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
     for seen in trials:
         for core in seen.by_label("cpu.exact_time", "sustain", "cpu"):
-            length = seen.trial.phases["sustain"].length
+            length = seen.phases["sustain"].length
             for kind, spent in _seconds(seen, core).items():
                 shares[core][kind].append(spent / length)
     return {

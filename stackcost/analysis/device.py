@@ -44,7 +44,7 @@ def has_server_behind(trial: Trial) -> bool:
 def tracking_events(seen: Readings) -> dict[str, int]:
     """Growth of connection tracking's counters over the whole trial, by name."""
     found: dict[str, int] = {}
-    for phase in seen.trial.phases:
+    for phase in seen.phases:
         for event, grown in seen.by_label("conntrack.events", phase, "event").items():
             found[event] = found.get(event, 0) + round(grown)
     return found

@@ -32,14 +32,14 @@ def blocked(seen: Readings) -> dict[str, float]:
 
     Of an event loop at most 1 for each worker; of a pool at most 1 for each of its threads.
     """
-    length = seen.trial.phases[SUSTAIN].length
+    length = seen.phases[SUSTAIN].length
     waited = seen.by_label("thread.blocked_time", SUSTAIN, "part")
     return {part: seconds / length for part, seconds in waited.items()}
 
 
 def cache_figures(trials: Sequence[Readings]) -> CacheFigures | None:
     """Of all rounds; None of a server that is no cache."""
-    ended = [seen for seen in trials if SUSTAIN in seen.trial.phases]
+    ended = [seen for seen in trials if SUSTAIN in seen.phases]
     if not any(seen.samples("cache.misses") for seen in ended):
         return None
     waits = [blocked(seen) for seen in ended]

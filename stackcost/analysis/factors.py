@@ -7,6 +7,7 @@ from stackcost.analysis.checks import is_established_hold, is_hold
 from stackcost.analysis.comparison import Comparison, Design, Question, compare_all, ratio_of
 from stackcost.analysis.core_time import has_peer, sum_of
 from stackcost.analysis.cpu import server_cost, server_total, whole_cost, why_no_cost
+from stackcost.analysis.flags import flags_of
 from stackcost.analysis.memory import Merged, held_flows
 from stackcost.analysis.memory_summary import bytes_per_flow
 from stackcost.analysis.readings import Readings
@@ -111,7 +112,7 @@ def headline(
         )
 
     def distrusted(rate: float) -> int:
-        return sum(bool(s.trial.flags) for s in known if s.trial.offered_cps == rate)
+        return sum(bool(flags_of(s, server_cpus)) for s in known if s.trial.offered_cps == rate)
 
     words = ""
     if ceilings:

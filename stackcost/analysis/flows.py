@@ -25,8 +25,8 @@ def completed_in(seen: Readings, phase: str = "sustain") -> float | None:
     if is_http(seen.trial):
         served = seen.growth("server.requests", phase)
         whole = traffic.http_counts(seen.trial)
-        if served is None and whole and phase in seen.trial.phases:
-            return whole.rate * seen.trial.phases[phase].length
+        if served is None and whole and phase in seen.phases:
+            return whole.rate * seen.phases[phase].length
         return served
 
     def grown(counter: str) -> float | None:
@@ -40,7 +40,7 @@ def completed_in(seen: Readings, phase: str = "sustain") -> float | None:
 def completed_rate(seen: Readings, phase: str = "sustain") -> float | None:
     """The same per second of the phase."""
     count = completed_in(seen, phase)
-    return None if count is None else count / seen.trial.phases[phase].length
+    return None if count is None else count / seen.phases[phase].length
 
 
 def kept_up(completed_cps: float, offered_cps: float) -> bool:

@@ -1,51 +1,15 @@
-"""What HTTP clients measured in a trial, and what speaks against it."""
+"""What HTTP clients measured in a trial."""
 
 from collections.abc import Collection
 from typing import Literal
 
 from hdrh.histogram import HdrHistogram
 
-from stackcost.analysis import checks, core_time, cpu, flows, traffic
+from stackcost.analysis import checks, core_time, cpu, traffic
 from stackcost.analysis.checks import Check
 from stackcost.analysis.readings import Readings
-from stackcost.analysis.thresholds import CLOSED_LOOP_VARIATION_LIMIT
 from stackcost.contracts.latency import percentile_us
-from stackcost.contracts.load import HttpClients
 from stackcost.contracts.trial import Trial
-
-FULL, NOT_FULL = 0.95, 0.90  # shares of cores' time
-
-
-def flags(seen: Readings, server_cpus: Collection[int]) -> list[str]:
-    """Reasons to distrust a trial; empty is good."""
-    found = disturbances(seen, server_cpus)
-    if flows.failed(seen.trial):
-        found.append(f"{flows.failed(seen.trial)} requests failed")
-    clients, server = busy_share(seen, load_cpus(seen, server_cpus)), busy_share(seen, server_cpus)
-    if clients is not None and server is not None and clients > FULL and server < NOT_FULL:
-        found.append(
-            f"the clients' cores were full ({clients:.0%}) and the server's were not "
-            f"({server:.0%}): a figure of the clients"
-        )
-    steady = traffic.steadiness(seen.trial)
-    if steady and steady.variation > CLOSED_LOOP_VARIATION_LIMIT:
-        found.append(f"the rate wavered by {steady.variation:.1%} from second to second")
-    overflows = seen.growth("tcp.counter", "sustain", counter="TcpExtListenOverflows")
-    if overflows:
-        found.append(f"the accept queue was full {overflows:.0f} times: SYNs were sent again")
-    told = traffic.http_counts(seen.trial)
-    if told and told.unsent:
-        found.append(f"{told.unsent} requests were due and not answered until the end")
-    return found
-
-
-def disturbances(seen: Readings, server_cpus: Collection[int]) -> list[str]:
-    """What the clients or the machine did to a trial, as of every trial."""
-    found = checks.disturbances(seen, server_cpus)
-    load = seen.trial.load
-    if isinstance(load, HttpClients) and load.ended_early:
-        found.append("the clients' time was over before the last reading")
-    return found
 
 
 def comparisons(seen: Readings) -> list[Check]:
@@ -96,7 +60,7 @@ def busy_share(seen: Readings, cpus: Collection[int], phase: str = "sustain") ->
     known = [core.idle for core in cores if core and core.idle is not None]
     if not known or len(known) < len(cores):
         return None
-    return 1 - sum(known) / (seen.trial.phases[phase].length * len(known))
+    return 1 - sum(known) / (seen.phases[phase].length * len(known))
 
 
 def client_cost(

@@ -18,7 +18,7 @@ def overload(seen: Readings, cpus: Collection[int], spins: bool = False) -> list
     `cpus`: the server's cores. `spins`: it polls while it has nothing to do, so that a busy core
     is no sign. HTTP clients are asked for their server's ceiling, and so have none.
     """
-    if flows.is_http(seen.trial) or "sustain" not in seen.trial.phases:
+    if flows.is_http(seen.trial) or "sustain" not in seen.phases:
         return []
     return [*_busy(seen, cpus, spins), *_behind(seen), *_lost(seen)]
 
@@ -30,7 +30,7 @@ def _busy(seen: Readings, cpus: Collection[int], spins: bool) -> list[str]:
         return [f"its loop did work {share:.0%} of the time"] if over else []
     if spins:
         return []
-    length = seen.trial.phases["sustain"].length
+    length = seen.phases["sustain"].length
     found = []
     for cpu in cpus:
         own = sum_of(kernel_seconds(seen, (cpu,)).values())  # other programs are a disturbance

@@ -10,6 +10,8 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import Any, TypeVar
 
 from stackcost.analysis import window as cutting
+from stackcost.analysis.steadiness import after_warm_up
+from stackcost.contracts.load import ConstantLoad
 from stackcost.contracts.sample import Kind, Sample
 from stackcost.contracts.trial import Trial
 from stackcost.contracts.window import Window
@@ -20,7 +22,12 @@ Cut = Callable[[Sequence[Sample], Window], float | None]
 
 
 class Readings:
-    """What one trial read. `trial`: the trial itself, for all that is not a sample."""
+    """What one trial read. `trial`: the trial itself, for all that is not a sample.
+
+    `phases`: its windows by name. Of a load by profiles the sustain window begins where the rate
+    had become steady, if that is later than planned; `warm_up_s` are the seconds from the start of
+    the load to there, None with too few readings and of other trials.
+    """
 
     def __init__(self, trial: Trial):
         self.trial = trial
@@ -31,6 +38,10 @@ class Readings:
         for sample in trial.samples:
             labels = tuple(sorted(sample.labels.items()))
             self._metrics[sample.metric][labels].append(sample)
+        self.phases, self.warm_up_s = dict(trial.phases), None
+        if isinstance(trial.traffic, ConstantLoad):
+            counters = self.samples("trex.counter")
+            self.phases, self.warm_up_s = after_warm_up(trial.phases, counters)
 
     def once(self, key: Hashable, find: Callable[[], Found]) -> Found:
         """What `find` returns, kept under `key`: many figures of a trial rest on the same one."""
@@ -45,7 +56,7 @@ class Readings:
     def rate(self, metric: str, phase: str, **wanted: str) -> float | None:
         """The same per second of the phase."""
         grown = self.growth(metric, phase, **wanted)
-        return None if grown is None else grown / self.trial.phases[phase].length
+        return None if grown is None else grown / self.phases[phase].length
 
     def level(self, metric: str, phase: str, **wanted: str) -> float | None:
         """Median level of each series in a phase, summed over the series; None when not read."""
@@ -80,7 +91,7 @@ class Readings:
         return sum(known) if known else None
 
     def _cut(self, samples: list[Sample], phase: str, cut: Cut) -> float | None:
-        window = self.trial.phases.get(phase)
+        window = self.phases.get(phase)
         return cut(samples, window) if window else None
 
     def _matching(

@@ -1,12 +1,12 @@
 """How steady a rate was, and where its warm-up ended, from a trial's own series of readings."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 
-from stackcost.analysis.readings import Readings
-from stackcost.contracts.counts import Steadiness
+from stackcost.contracts.sample import Sample
 from stackcost.contracts.window import Window
 
 FEWEST = 5  # intervals between readings below which nothing is said
@@ -18,36 +18,73 @@ COMPLETED = "tcps_closed"
 Counted = Sequence[tuple[float, float]]  # (seconds, counter), ascending
 
 
-def completed_series(seen: Readings, window: Window) -> list[tuple[float, float]]:
+class Steadiness(NamedTuple):
+    """How steady a rate was in a window, from the readings of its counter; all without a unit.
+
+    `correlation`: Pearson's, of the running count with time, as neper prints it; 1 is steady.
+    `variation`: standard deviation of the intervals' rates as a share of their mean.
+    `drift`: growth of the rate by its least-squares line from the window's first reading to its
+    last, as a share of the mean. `intervals`: how many rates there were.
+    """
+
+    correlation: float
+    variation: float
+    drift: float
+    intervals: int
+
+
+def completed_series(samples: Iterable[Sample], window: Window) -> list[tuple[float, float]]:
     """The generator's running count of ended connections at each reading inside a window."""
-    return counter_series(seen, window, COMPLETED)
+    return counter_series(samples, window, COMPLETED)
 
 
-def counter_series(seen: Readings, window: Window, counter: str) -> list[tuple[float, float]]:
-    """A counter of the generator's clients at each reading inside a window."""
+def counter_series(
+    samples: Iterable[Sample], window: Window, counter: str
+) -> list[tuple[float, float]]:
+    """A counter of the generator's clients at each reading inside a window.
+
+    `samples`: those of "trex.counter".
+    """
     wanted = {"engine": "generator", "side": "client", "counter": counter}
-    return sorted(
-        (sample.time, sample.value)
-        for sample in seen.samples("trex.counter")
-        if sample.value is not None
-        and wanted.items() <= sample.labels.items()
-        and window.start <= sample.time <= window.end
-    )
+    return served_series((s for s in samples if wanted.items() <= s.labels.items()), window)
 
 
-def served_series(seen: Readings, window: Window) -> list[tuple[float, float]]:
-    """The server's own running count of requests at each reading inside a window."""
+def served_series(samples: Iterable[Sample], window: Window) -> list[tuple[float, float]]:
+    """The server's own running count of requests at each reading inside a window.
+
+    `samples`: those of "server.requests".
+    """
     return sorted(
         (sample.time, sample.value)
-        for sample in seen.samples("server.requests")
+        for sample in samples
         if sample.value is not None and window.start <= sample.time <= window.end
     )
+
+
+def after_warm_up(
+    phases: Mapping[str, Window], samples: Iterable[Sample]
+) -> tuple[dict[str, Window], float | None]:
+    """A load trial's phases, the sustain window beginning where its rate had become steady if that
+    is later than planned; and the seconds from the start of the load to there, None when there are
+    too few readings to say.
+
+    `phases`: as their edges were read. `samples`: those of "trex.counter".
+    """
+    warm_up, sustain = phases.get("warm-up"), phases.get("sustain")
+    if warm_up is None or sustain is None:
+        return dict(phases), None
+    found = warm_up_end(completed_series(samples, Window(warm_up.start, sustain.end)))
+    if found is None:
+        return dict(phases), None
+    edge = max(found, sustain.start)
+    cut = {"warm-up": Window(warm_up.start, edge), "sustain": Window(edge, sustain.end)}
+    return {**phases, **cut}, found - warm_up.start
 
 
 def steadiness(series: Counted) -> Steadiness | None:
     """None with fewer than five intervals, and when nothing was counted."""
     rates = _rates(series)
-    if len(rates) < FEWEST or not np.mean(rates):
+    if len(rates) < FEWEST or not np.isfinite(rates).all() or not np.mean(rates):
         return None
     times, counts = np.array(apart(series), dtype=float).T
     middles = (times[1:] + times[:-1]) / 2
@@ -70,7 +107,7 @@ def warm_up_end(series: Counted) -> float | None:
     before the cut that are as the later ones are kept.
     """
     rates = np.array(_rates(series))
-    if len(rates) < FEWEST:
+    if len(rates) < FEWEST or not np.isfinite(rates).all():
         return None
     errors = [np.var(rates[cut:]) / (len(rates) - cut) for cut in range(len(rates) // 2 + 1)]
     cut = int(np.argmin(errors))

@@ -11,6 +11,7 @@ from stackcost.analysis.cores import core_shares
 from stackcost.analysis.definitions import DEFINITIONS
 from stackcost.analysis.disk_cache import cache_figures
 from stackcost.analysis.factors import factors, headline
+from stackcost.analysis.flags import flags_of, steadiness_of
 from stackcost.analysis.flows import shares_cores
 from stackcost.analysis.head import State
 from stackcost.analysis.latency import latency
@@ -212,7 +213,7 @@ def _level(
         cores=core_shares(trials),
         latency=latency([seen.trial for seen in trials]),
         acceptance=[] if test else acceptance(trials),
-        flagged_trials=sum(bool(seen.trial.flags) for seen in trials),
+        flagged_trials=sum(bool(flags_of(seen, context.server_cpus)) for seen in trials),
         test=test,
         http=_http_figures(trials, context) if test else None,
         process_memory=(
@@ -265,7 +266,7 @@ def _http_figures(trials: list[Readings], context: Context) -> HttpFigures | Non
 
 def _row(seen: Readings, context: Context) -> TrialRow:
     trial, hold = seen.trial, checks.is_hold(seen.trial)
-    held = trial.traffic
+    held, steady = trial.traffic, steadiness_of(seen)
     return TrialRow(
         number=trial.number,
         round=trial.round,
@@ -282,7 +283,12 @@ def _row(seen: Readings, context: Context) -> TrialRow:
         undisturbed=None if hold else _undisturbed_seconds(seen, context),
         load_time=None if hold else _nanoseconds(load_seconds(seen)),
         call_time=None if hold else _nanoseconds(call_seconds(seen)),
-        flags=trial.flags + ([f"in no figure: {trial.set_aside}"] if trial.set_aside else []),
+        warm_up_s=seen.warm_up_s,
+        variation=steady.variation if steady else None,
+        drift=steady.drift if steady else None,
+        correlation=steady.correlation if steady else None,
+        flags=flags_of(seen, context.server_cpus)
+        + ([f"in no figure: {trial.set_aside}"] if trial.set_aside else []),
         set_aside=trial.set_aside,
         checks=[] if trial.set_aside else _checks(seen, context.server_cpus),
     )

@@ -192,7 +192,9 @@ class TrialRow(Part):
 
     `undisturbed` (seconds) and `load_time` (nanoseconds) as of its `Level`. `whole_cpu_total`: the
     server's cost over the whole sustain window, undisturbed or not, us. `call_time`: what two known
-    system calls took on its cores meanwhile, nanoseconds.
+    system calls took on its cores meanwhile, nanoseconds. `warm_up_s`: seconds from the start of
+    the load to where its rate was steady. `variation`, `drift`, `correlation`: of that rate in the
+    sustain window, see `stackcost.analysis.steadiness`. None: too few readings.
     """
 
     number: int
@@ -210,6 +212,10 @@ class TrialRow(Part):
     undisturbed: float | None = None
     load_time: float | None = None
     call_time: float | None = None
+    warm_up_s: float | None = None
+    variation: float | None = None
+    drift: float | None = None
+    correlation: float | None = None
     flags: list[str]
     set_aside: str = ""
     checks: list[Check]

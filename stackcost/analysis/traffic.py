@@ -6,7 +6,6 @@ from stackcost.contracts.counts import (
     Histograms,
     Limits,
     Schedule,
-    Steadiness,
 )
 from stackcost.contracts.load import (
     ConstantLoad,
@@ -80,9 +79,3 @@ def histograms(trial: Trial) -> Histograms:
     load = trial.traffic
     read = load.latency if isinstance(load, ConstantLoad | HttpClients) else None
     return read or {}
-
-
-def steadiness(trial: Trial) -> Steadiness | None:
-    """How steady the rate was in the sustain window; None with too few readings."""
-    load = trial.traffic
-    return load.steadiness if isinstance(load, ConstantLoad | HttpClients) else None

@@ -91,7 +91,7 @@ def slowed_by(seen: Readings, cpus: Collection[int]) -> float | None:
 
 def _edges(seen: Readings, cpus: Collection[int]) -> np.ndarray:
     """Moments within the sustain window at which the speed of all cores was known."""
-    window = seen.trial.phases.get("sustain")
+    window = seen.phases.get("sustain")
     times = [[s.time for part in _work(seen, each) for s in part] for each in cpus]
     if not window or not all(times):
         return np.array([])

@@ -75,22 +75,6 @@ class Limits(StoredPart):
 
 
 @dataclass(slots=True)
-class Steadiness(StoredPart):
-    """How steady a rate was in a window, from the readings of its counter; all without a unit.
-
-    `correlation`: Pearson's, of the running count with time, as neper prints it; 1 is steady.
-    `variation`: standard deviation of the intervals' rates as a share of their mean.
-    `drift`: growth of the rate by its least-squares line from the window's first reading to its
-    last, as a share of the mean. `intervals`: how many rates there were.
-    """
-
-    correlation: float
-    variation: float
-    drift: float
-    intervals: int
-
-
-@dataclass(slots=True)
 class Carrier(StoredPart):
     """Which stack carried a program's connections in a trial.
 

@@ -16,7 +16,6 @@ from stackcost.contracts.counts import (
     Histograms,
     Limits,
     Schedule,
-    Steadiness,
     StoredPart,
 )
 from stackcost.contracts.event_settings import EventSettings, Happening
@@ -51,9 +50,7 @@ class ConstantLoad(ProfileTraffic):
     `requests_per_connection`: made one after the other on each. `latency`: of the connections that
     ended in the sustain window; None: the generator does not tell. `limits`: read at the end of the
     sustain window. `server_requests`: requests of the whole trial by the server's own count; None:
-    it keeps none. `warm_up_found_s`: seconds from the start to where the rate was steady, where the
-    sustain window begins if that is later than planned; None: too few readings. `steadiness`: of
-    the connections' rate in the sustain window; None: as before.
+    it keeps none.
     """
 
     kind: Literal["load"] = "load"
@@ -62,8 +59,6 @@ class ConstantLoad(ProfileTraffic):
     latency: Histograms | None = None
     limits: Limits | None = None
     server_requests: int | None = None
-    warm_up_found_s: float | None = None
-    steadiness: Steadiness | None = None
 
 
 @dataclass(kw_only=True)
@@ -128,8 +123,8 @@ class HttpClients(StoredPart):
     `settings`, `counted`: see there. `latency`: of all requests after the warm-up. `processes`:
     process ids of the clients. `others`: where cores are shared, process ids of all that ran in the
     bed's namespaces, and of the harness. `ended_early`: a client's time was over before the last
-    reading of the sustain window. `server_requests`, `steadiness`: as of `ConstantLoad`, but of
-    requests by the server's own count. `carrier`: of the clients' connections.
+    reading of the sustain window. `server_requests`: as of `ConstantLoad`. `carrier`: of the
+    clients' connections.
     """
 
     kind: Literal["http"] = "http"
@@ -142,7 +137,6 @@ class HttpClients(StoredPart):
     others: list[int] = field(default_factory=list)
     ended_early: bool = False
     server_requests: int | None = None
-    steadiness: Steadiness | None = None
     carrier: Carrier | None = None
 
 

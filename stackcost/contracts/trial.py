@@ -9,6 +9,8 @@ from stackcost.contracts.load import ConstantLoad, HttpClients, Load, SearchStep
 from stackcost.contracts.sample import Sample
 from stackcost.contracts.window import Window
 
+CUT_SHORT = "cut short"  # why a trial that did not come to its end is set aside
+
 
 @dataclass(slots=True)
 class Trial(StoredPart):
@@ -17,12 +19,15 @@ class Trial(StoredPart):
     `round`: of the run, from 1 on; 0 of trials before the first. `load`: its kind, what was asked
     for, and what the generator says of it at the end. `response_bytes`: length of one whole
     response as probed from the running server; None where clients ask for several.
-    `phases`: windows by name ("warm-up", "sustain", "drain"; "opening", "hold"; "event").
+    `phases`: windows by name ("warm-up", "sustain", "drain"; "opening", "hold"; "event"), as their
+    edges were read.
     `before`: the state that the server was brought into before the trial; which figures tell it is
     up to the server, most have none. `suspended_s`: seconds in which the machine slept meanwhile.
     `carrier`: of the server's connections. These two are None of a trial that was cut short.
-    `flags`: reasons to distrust the trial, such as "generator above 80 % busy"; empty is good.
-    `set_aside`: why it is kept and shown but in no figure, such as "cut short"; empty for most.
+    `set_aside`: why it is kept and shown but in no figure, such as CUT_SHORT; empty for most.
+
+    All of this was seen, or done, while the trial ran. Where its warm-up ended, and reasons to
+    distrust it, are found each time that it is read (`stackcost.analysis`).
     """
 
     server: str
@@ -35,7 +40,6 @@ class Trial(StoredPart):
     suspended_s: float | None = None
     carrier: Carrier | None = None
     samples: list[Sample] = field(default_factory=list)
-    flags: list[str] = field(default_factory=list)
     set_aside: str = ""
 
     @property
@@ -58,4 +62,4 @@ class Trial(StoredPart):
 
         Of a trial that has not been made yet.
         """
-        return replace(self, number=number, load=copy.deepcopy(self.load), phases={}, flags=[])
+        return replace(self, number=number, load=copy.deepcopy(self.load), phases={})

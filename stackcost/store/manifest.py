@@ -10,7 +10,8 @@ from stackcost.contracts.errors import StackcostError
 from stackcost.store.formats import check_format
 from stackcost.store.reading import first_fault, read_object
 
-FORMAT = "stackcost-manifest/3"  # of the whole folder; 1 had no `systems`, 2 loads without a kind
+# Of the whole folder: 1 had no `systems`, 2 loads without a kind, 3 flags among the stored trials.
+FORMAT = "stackcost-manifest/4"
 
 
 def utc_now() -> str:

@@ -14,10 +14,11 @@ from pydantic_core import to_jsonable_python
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.trial import Trial
 from stackcost.store.formats import check_format
+from stackcost.store.older_trials import typed, unjudged
 from stackcost.store.reading import first_fault, parse_object
-from stackcost.store.untyped_trials import typed
 
-FORMAT = "stackcost-trial/2"  # 1 had loads without a kind, and no word of its format
+# 1 had loads without a kind, and no word of its format; 2 had what was judged of a trial as well.
+FORMAT = "stackcost-trial/3"
 _TRIAL = TypeAdapter(Trial)
 
 
@@ -33,12 +34,15 @@ def decode(line: bytes) -> Trial:
     record = parse_object(line)
     record.pop("samples", None)
     if "format" not in record:
-        record = typed(record)
+        record = unjudged(typed(record))
     else:
+        written = record.pop("format")
         try:
-            check_format(record.pop("format"), FORMAT, "it")
+            check_format(written, FORMAT, "it")
         except StackcostError as error:
             raise ValueError(error.what) from error
+        if written != FORMAT:
+            record = unjudged(record)
     try:
         return _TRIAL.validate_python(record)
     except ValidationError as error:

@@ -3,7 +3,8 @@ from dataclasses import replace
 import pytest
 
 from stackcost.analysis import core_time, cpu
-from stackcost.analysis.checks import Check, checks, disturbances, flags
+from stackcost.analysis.checks import Check, checks
+from stackcost.analysis.flags import disturbances, flags_of
 from stackcost.analysis.readings import Readings
 from stackcost.contracts.counts import Schedule
 from stackcost.contracts.trial import Trial
@@ -24,7 +25,7 @@ def by_name(trial: Trial, cpus: tuple[int, ...] = (1,)) -> dict[str, Check]:
 
 def test_a_clean_trial_has_no_flag_and_every_check_holds() -> None:
     trial = load_trial()
-    assert flags(Readings(trial), (1,)) == []
+    assert flags_of(Readings(trial), (1,)) == []
     assert [check.holds for check in checks(Readings(trial), (1,))] == [True] * 5
 
 
@@ -33,7 +34,7 @@ def test_each_fault_of_the_load_is_flagged() -> None:
     trial.load.schedule = Schedule(intended=10_007, opened=10_000, late=400, unsent=7)
     trial.load.client |= {"tcps_conndrops": 2, "tcps_sndrexmitpack": 5}
     trial.load.cut_flows = 3
-    assert flags(Readings(trial), (1,)) == [
+    assert flags_of(Readings(trial), (1,)) == [
         "7 connections of the schedule not started",
         "4.0% of connections started late by the schedule",
         "2 connections failed",
@@ -48,21 +49,21 @@ def test_a_busy_generator_is_flagged() -> None:
     for index, sample in enumerate(trial.samples):
         if sample.metric == "engine.busy_time":
             trial.samples[index] = replace(sample, value=(sample.value or 0) * 2.2)
-    assert flags(Readings(trial), (1,)) == ["generator 88% busy, above 80%"]
+    assert flags_of(Readings(trial), (1,)) == ["generator 88% busy, above 80%"]
 
 
 def test_some_late_starts_are_no_reason_to_distrust() -> None:
     trial = load_trial()
     trial.load.schedule = Schedule(intended=10_000, opened=10_000, late=299, unsent=0)
-    assert flags(Readings(trial), (1,)) == []
+    assert flags_of(Readings(trial), (1,)) == []
     trial.load.schedule.late = 400
-    assert flags(Readings(trial), (1,)) == ["4.0% of connections started late by the schedule"]
+    assert flags_of(Readings(trial), (1,)) == ["4.0% of connections started late by the schedule"]
 
 
 def test_when_flows_to_be_held_were_opened_is_no_matter() -> None:
     trial = hold_trial(2000, {"slab.bytes": 1.0})
     trial.load.schedule = Schedule(intended=10_000, opened=10_000, late=9000, unsent=0)
-    assert flags(Readings(trial), (1,)) == []
+    assert flags_of(Readings(trial), (1,)) == []
 
 
 def test_slowed_cores_are_flagged_unless_enough_of_the_time_was_free_of_that() -> None:
@@ -70,7 +71,7 @@ def test_slowed_cores_are_flagged_unless_enough_of_the_time_was_free_of_that() -
     for free_s, wanted in ((0.7, ["but for 0.7 s (wanted 1.0 s)"]), (1.2, [])):
         trial = load_trial()
         slow_slices(trial, [tenth >= round(10 * free_s) for tenth in range(100)])
-        found = flags(Readings(trial), (1,))
+        found = flags_of(Readings(trial), (1,))
         assert [each.partition(", ")[2] for each in found] == wanted, found
         trial.load.offered_cps = 0.0
         found = disturbances(Readings(trial), (1,))
@@ -80,7 +81,7 @@ def test_slowed_cores_are_flagged_unless_enough_of_the_time_was_free_of_that() -
 def test_other_programs_on_the_servers_core_are_flagged() -> None:
     trial = load_trial()
     add_other_program(trial, 2.5)
-    assert flags(Readings(trial), (1,)) == ["other programs took 25.0% of the server's cores"]
+    assert flags_of(Readings(trial), (1,)) == ["other programs took 25.0% of the server's cores"]
 
 
 def test_a_core_that_a_neighbour_slowed_is_flagged() -> None:
@@ -89,8 +90,8 @@ def test_a_core_that_a_neighbour_slowed_is_flagged() -> None:
     trial.samples += gauge("core.work_least", [6e-6], {"cpu": "1"})
     undisturbed = trial.samples + counter("core.work_time", 500 * 6.05e-6, {"cpu": "1"})
     slowed = trial.samples + counter("core.work_time", 500 * 7.2e-6, {"cpu": "1"})
-    assert flags(Readings(replace(trial, samples=undisturbed)), (1,)) == []
-    assert flags(Readings(replace(trial, samples=slowed)), (1,)) == [
+    assert flags_of(Readings(replace(trial, samples=undisturbed)), (1,)) == []
+    assert flags_of(Readings(replace(trial, samples=slowed)), (1,)) == [
         "the server's cores were 20.0% slower than they can be, but for 0.0 s (wanted 1.0 s)"
     ]
 
@@ -105,9 +106,9 @@ def test_a_trial_in_which_the_machine_slept_is_flagged(trial: Trial) -> None:
 
 def test_missing_flows_of_a_hold_are_flagged() -> None:
     trial = hold_trial(2000, {"slab.bytes": 1.0})
-    assert flags(Readings(trial), (1,)) == []
+    assert flags_of(Readings(trial), (1,)) == []
     trial.load.held_flows = 1998.0
-    assert flags(Readings(trial), (1,)) == ["1998 flows held open, not 2000"]
+    assert flags_of(Readings(trial), (1,)) == ["1998 flows held open, not 2000"]
 
 
 def test_bytes_requests_and_counts_must_agree_exactly() -> None:
@@ -154,7 +155,7 @@ def test_a_collector_that_fails_in_mid_trial_is_flagged_and_its_figures_are_unkn
     trial.samples = [sample for sample in trial.samples if sample not in last]
     trial.samples += [replace(last[0], value=None, labels={}, reason="cpu account: it broke")]
     seen = Readings(trial)
-    assert flags(seen, (1,)) == ["failed in mid-trial: cpu account: it broke"]
+    assert flags_of(seen, (1,)) == ["failed in mid-trial: cpu account: it broke"]
     assert cpu.server_cost(seen, [1])["softirq"] is None
     closing = by_name(trial)["user"]
     assert closing.holds is None and closing.reason == "cpu account: it broke"

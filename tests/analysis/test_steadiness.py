@@ -68,5 +68,5 @@ def test_an_edge_read_right_after_the_samplers_turn_is_no_rate() -> None:
 
 
 def test_the_series_is_the_generators_own_count_of_ended_connections() -> None:
-    seen = Readings(load_trial(completed=10_000))
-    assert completed_series(seen, Window(START, END)) == [(START, 5.0), (END, 10_005.0)]
+    samples = Readings(load_trial(completed=10_000)).samples("trex.counter")
+    assert completed_series(samples, Window(START, END)) == [(START, 5.0), (END, 10_005.0)]

@@ -36,14 +36,14 @@ def test_the_factor_without_what_the_peer_hands_to_the_kernel_stands_beside() ->
 def test_cpu_factor_is_taken_at_the_highest_trusted_load() -> None:
     trials = compared()
     assert summarise(trials, CONTEXT).factors[0].at == "2,000 connections/s"
-    next(t for t in trials if t.offered_cps == 2000).flags.append("generator 90% busy")
+    next(t for t in trials if t.offered_cps == 2000).suspended_s = 1.0
     assert summarise(trials, CONTEXT).factors[0].at == "1,000 connections/s"
 
 
 def test_a_load_flagged_everywhere_is_still_answered_and_says_so() -> None:
     trials = compared()
     for trial in trials:
-        trial.flags.append("1.5% of CPU time stolen by the hypervisor")
+        trial.suspended_s = 1.0
     factor = summarise(trials, CONTEXT).factors[0]
     assert factor.at == "2,000 connections/s, 6 of its trials flagged"
     assert factor.ratio.median == pytest.approx(10, rel=0.02)

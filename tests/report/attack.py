@@ -60,7 +60,7 @@ def _attacked(machine: Any) -> Any:
 def _attacking(trial: Trial) -> Trial:
     """A trial whose flags, slab caches, threads, softirq vectors and reasons are hostile."""
     server = NGINX if trial.server == "nginx/kernel" else trial.server
-    found = replace(trial, server=server, flags=[ATTACK])
+    found = replace(trial, server=server)
     if trial.number == 1:
         found.set_aside = ATTACK
     for at, sample in enumerate(found.samples):
@@ -72,6 +72,9 @@ def _attacking(trial: Trial) -> Trial:
     vector = {"cpu": "1", "vector": ATTACK}
     found.samples += counter("softirq.time", 0.1, vector)
     why = {"cpu": "1", "process": "7", "thread": "7"}
+    found.samples.append(
+        Sample(START, "softirq.time", {}, None, "s", Kind.COUNTER, ATTACK, ATTACK)  # a flag
+    )
     found.samples += [
         Sample(at, "cpu.cycles", why, None, "1", Kind.COUNTER, ATTACK, ATTACK)
         for at in (START, END)

@@ -11,6 +11,7 @@ from stackcost.analysis.spread import Spread, spread
 from stackcost.analysis.summarise import summarise
 from stackcost.analysis.summary import Summary
 from stackcost.contracts.errors import StackcostError
+from stackcost.contracts.trial import CUT_SHORT
 from stackcost.report.answer import answer, print_answer, summarise_again
 from stackcost.report.notebook import fitting
 from stackcost.report.opened import open_runs
@@ -147,7 +148,7 @@ def test_an_interrupted_run_is_answered_and_says_so(tmp_path: Path) -> None:
     trials = [trial for trial in compared(1) if trial.server == "nginx/kernel"]
     trials[-1].phases.clear()
     trials[-1].load.client = {}
-    trials[-1].flags.append("cut short")
+    trials[-1].set_aside = CUT_SHORT
     run = store(tmp_path, trials, state="interrupted", published=False)
     written, summary = without_a_page(run)
     assert summary.state == "interrupted"

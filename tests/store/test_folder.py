@@ -35,7 +35,6 @@ def trial(number: int, samples: int = 3) -> Trial:
         load=ConstantLoad(offered_cps=2000.0, client={"tcps_closed": 5.0}),
         phases={"warm-up": Window(0.0, 9.0), "sustain": Window(10.0, 11.0)},
         samples=[*known, LEVEL.unknown(12.0, "it has ended", role="worker-0", process="7")],
-        flags=["generator above 80 % busy"],
     )
 
 

@@ -12,8 +12,9 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict
 
 from stackcost.analysis import core_time, flows, traffic
-from stackcost.analysis.checks import generator_limits, is_hold, late_starts
+from stackcost.analysis.checks import is_hold
 from stackcost.analysis.device import lost_frames
+from stackcost.analysis.flags import generator_limits, late_starts
 from stackcost.analysis.readings import Readings
 from stackcost.analysis.thresholds import FOREIGN_LIMIT
 
@@ -173,7 +174,7 @@ def _cores(seen: Readings, server_cpus: Collection[int]) -> Iterator[Evidence]:
     A search does not book softirqs exactly, so these shares are the kernel's own (/proc/stat).
     """
     phase = _busy_phase(seen)
-    length = seen.trial.phases[phase].length
+    length = seen.phases[phase].length
     foreign = core_time.foreign_share(seen, server_cpus, phase) or 0.0
     for core in server_cpus:
         whole = seen.growth("engine.time", phase, engine="peer", cpu=str(core))
@@ -201,7 +202,7 @@ def _shares(seen: Readings, core: int, phase: str, softirq: float) -> str:
     """What a core's time went to: polls and the two busiest programs, with the softirqs on top of
     them, and how much softirqs were in all.
     """
-    length = seen.trial.phases[phase].length
+    length = seen.phases[phase].length
     tasks = seen.by_label("task.time", phase, "command", cpu=str(core))
     polls = core_time.poll_seconds(seen, (core,), phase) / length
     programs = {n: s / length for n, s in tasks.items() if not n.startswith(POLL_THREAD)}
@@ -235,5 +236,5 @@ def _tcp(seen: Readings, counter: str) -> int:
 
 def _grown(seen: Readings, metric: str, **labels: str) -> int:
     """Growth over the whole trial."""
-    parts = (seen.growth(metric, phase, **labels) or 0.0 for phase in seen.trial.phases)
+    parts = (seen.growth(metric, phase, **labels) or 0.0 for phase in seen.phases)
     return round(sum(parts))

@@ -30,6 +30,7 @@ from stackcost.analysis.ceiling.summary import (
 )
 from stackcost.analysis.checks import main_phase
 from stackcost.analysis.core_time import engine_busy_share
+from stackcost.analysis.flags import flags_of
 from stackcost.analysis.head import State
 from stackcost.analysis.readings import Readings
 from stackcost.contracts.load import Of
@@ -105,7 +106,7 @@ def _ceiling(
             key.server, UNITS[key.of], rates, outcome.complete, at_least, gave_way
         ),
         seconds=max(w.end for w in ends) - min(w.start for w in ends) if ends else 0.0,
-        trace=[row for attempts in attempts_of(trials) for row in _rows(attempts)],
+        trace=[row for attempts in attempts_of(trials) for row in _rows(attempts, server_cpus)],
     )
 
 
@@ -163,7 +164,7 @@ def _why_at_least(
     return ""
 
 
-def _rows(attempts: Sequence[Trial]) -> list[TraceRow]:
+def _rows(attempts: Sequence[Trial], server_cpus: Sequence[int]) -> list[TraceRow]:
     chosen = decisive(attempts)
     return [
         TraceRow(
@@ -177,7 +178,7 @@ def _rows(attempts: Sequence[Trial]) -> list[TraceRow]:
             repeat=step_of(trial).repeat,
             decisive=trial is chosen,
             disturbed=loss_of(trial).disturbed,
-            flags=trial.flags,
+            flags=flags_of(Readings(trial), server_cpus),
         )
         for trial in attempts
     ]

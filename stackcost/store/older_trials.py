@@ -1,7 +1,12 @@
-"""Trials as versions before `stackcost-trial/2` stored them: a load was one object of free keys.
+"""Trials as older versions stored them.
 
-Of which kind a load was told by which of the keys it had. What it said of a trial, whatever the
-load, stands in the trial itself since then.
+Before `stackcost-trial/2` a load was one object of free keys. Of which kind it was told by which of
+the keys it had. What it said of a trial, whatever the load, stands in the trial itself since then.
+
+Before `stackcost-trial/3` a trial also had what was judged of it when it ran: its flags, how steady
+the rate was, and where the warm-up was found to end. All of it is found from the samples now. Where
+the warm-up was found to end later than planned, the edge that was read is not stored: the one that
+was found stands for it.
 """
 
 from collections.abc import Callable, Mapping
@@ -18,13 +23,24 @@ OF_A_TRIAL = {
     "stack": "carrier",
 }
 OF_TRAFFIC = ("client", "schedule", "cut_flows", "frames")
-OF_A_RATE = ("latency", "limits", "server_requests", "warm_up_found_s", "steadiness")
+OF_A_RATE = ("latency", "limits", "server_requests")
 OF_A_HOLD = ("open_flows", "state", "held_flows", "limits")
-OF_HTTP = ("test", "processes", "ended_early", "latency", "server_requests", "steadiness")
+OF_HTTP = ("test", "processes", "ended_early", "latency", "server_requests")
 OF_COUNTS = (
     *("requests", "rate", "bits_per_second", "failed", "unsent"),
     *("latency_means", "cpu_seconds"),
 )
+JUDGED = ("flags", "warm_up_found_s", "steadiness")
+
+
+def unjudged(record: JsonObject) -> dict[str, Any]:
+    """A stored trial without what was judged of it when it ran, in the form of trial/3."""
+    kept = {name: value for name, value in record.items() if name not in JUDGED}
+    if isinstance(load := record.get("load"), Mapping):
+        kept["load"] = unjudged(load)
+    if isinstance(offered := record.get("offered"), Mapping):
+        kept["offered"] = unjudged(offered)
+    return kept
 
 
 def typed(record: JsonObject) -> dict[str, Any]:

@@ -1,0 +1,204 @@
+"""Reasons to distrust a trial, found each time that it is read: no trial stores them.
+
+A changed rule or limit therefore applies to old runs too. The decision to repeat a disturbed trial
+is the only one that is taken while a run goes, by `disturbances`, and what came of it is stored:
+which trial was set aside, and why.
+"""
+
+from collections.abc import Collection
+
+from stackcost.analysis import core_time, flows, thresholds, traffic
+from stackcost.analysis.checks import is_hold, main_phase
+from stackcost.analysis.http import busy_share, load_cpus
+from stackcost.analysis.readings import Readings
+from stackcost.analysis.slowed import slowed_share
+from stackcost.analysis.steadiness import Steadiness, completed_series, served_series, steadiness
+from stackcost.analysis.undisturbed import undisturbed
+from stackcost.contracts.counts import Carrier
+from stackcost.contracts.load import ConstantLoad, HeldFlows, HttpClients
+from stackcost.contracts.trial import CUT_SHORT, Trial
+
+FULL, NOT_FULL = 0.95, 0.90  # shares of cores' time
+
+
+def flags_of(seen: Readings, server_cpus: Collection[int]) -> list[str]:
+    """Reasons to distrust a trial, in words; empty is good.
+
+    Of a trial that was cut short that alone. `server_cpus`: the server's cores.
+    """
+    trial = seen.trial
+    if trial.set_aside == CUT_SHORT:
+        return [CUT_SHORT]
+    found: list[str] = []
+    match trial.traffic:
+        case HttpClients():
+            found = disturbances(seen, server_cpus) + _of_clients(seen, server_cpus)
+        case HeldFlows() as load:
+            found = disturbances(seen, server_cpus) + _of_profile(trial) + _of_hold(load)
+        case ConstantLoad():
+            found = disturbances(seen, server_cpus) + _of_profile(trial) + _of_rate(seen)
+        case _:  # what happens to a device disturbs its traffic by intent
+            found = _suspended(trial)
+    return found + [
+        "carried by the kernel's stack" for each in _carriers(trial) if not each.as_wanted
+    ]
+
+
+def disturbances(seen: Readings, server_cpus: Collection[int]) -> list[str]:
+    """What the load's side or the machine did to a trial; no fault of the server's.
+
+    Such a trial says little of the server, so it is worth repeating.
+    """
+    trial, phase = seen.trial, main_phase(seen.trial)
+    found = generator_limits(seen) + _suspended(trial)
+    if not is_hold(trial):  # for flows held open it matters how many there are, not when they came
+        found += late_starts(seen)
+    steal = core_time.steal_share(seen, phase)
+    if steal is not None and steal > thresholds.STEAL_LIMIT:
+        found.append(f"{steal:.1%} of CPU time stolen by the hypervisor")
+    foreign = None if is_hold(trial) else core_time.foreign_share(seen, server_cpus)
+    if foreign is not None and foreign > thresholds.FOREIGN_LIMIT:
+        found.append(f"other programs took {foreign:.1%} of the server's cores")
+    if not is_hold(trial):
+        found += _slowed(seen, server_cpus)
+    found += _moved_limits(seen)
+    if isinstance(trial.load, HttpClients) and trial.load.ended_early:
+        found.append("the clients' time was over before the last reading")
+    return found
+
+
+def generator_limits(seen: Readings) -> list[str]:
+    """Signs that the generator did not offer what was asked of it."""
+    busy = core_time.engine_busy_share(seen, "generator", main_phase(seen.trial))
+    limit = thresholds.GENERATOR_BUSY_LIMIT
+    over = busy is not None and busy > limit
+    found = [f"generator {busy:.0%} busy, above {limit:.0%}"] if over else []
+    kept = traffic.schedule(seen.trial)
+    if kept and kept.intended > kept.opened:
+        found.append(f"{kept.intended - kept.opened} connections of the schedule not started")
+    return found
+
+
+def late_starts(seen: Readings) -> list[str]:
+    """Whether too many connections came too late, and then in bunches."""
+    kept = traffic.schedule(seen.trial)
+    if kept and kept.opened and kept.late / kept.opened > thresholds.LATE_LIMIT:
+        return [f"{kept.late / kept.opened:.1%} of connections started late by the schedule"]
+    return []
+
+
+def steadiness_of(seen: Readings) -> Steadiness | None:
+    """How steady the rate of a load trial was in its sustain window; None with too few readings.
+
+    Of a profile's connections that ended, of HTTP clients' requests by the server's own count.
+    """
+    window = seen.phases.get("sustain")
+    if window is None:
+        return None
+    match seen.trial.traffic:
+        case ConstantLoad():
+            return steadiness(completed_series(seen.samples("trex.counter"), window))
+        case HttpClients():
+            return steadiness(served_series(seen.samples("server.requests"), window))
+    return None
+
+
+def _suspended(trial: Trial) -> list[str]:
+    """Whether the machine slept during the trial; older trials do not say."""
+    asleep = trial.suspended_s or 0.0
+    if asleep <= thresholds.SUSPENDED_LIMIT_S:
+        return []
+    return [f"the machine was suspended for {asleep:.1f} s"]
+
+
+def _slowed(seen: Readings, server_cpus: Collection[int]) -> list[str]:
+    """Whether the server's cores were slowed too long for the rest of the trial to be its cost."""
+    slowed, found = slowed_share(seen, server_cpus), undisturbed(seen, server_cpus)
+    if slowed is None or slowed <= thresholds.SLOWED_LIMIT or (found and found.enough):
+        return []
+    least = thresholds.UNDISTURBED_LEAST_S
+    but = f", but for {found.seconds:.1f} s (wanted {least:.1f} s)" if found else ""
+    return [f"the server's cores were {slowed:.1%} slower than they can be{but}"]
+
+
+def _moved_limits(seen: Readings) -> list[str]:
+    """The limit of connection tracking is the whole machine's: any program may change it."""
+    limits = dict.fromkeys(s.value for s in seen.samples("conntrack.limit") if s.value is not None)
+    if len(limits) < 2:
+        return []
+    course = ", then ".join(f"{limit:,.0f}" for limit in limits)
+    return [f"nf_conntrack_max was {course}: another program set it in mid-trial"]
+
+
+def _of_profile(trial: Trial) -> list[str]:
+    """What went wrong with a profile's connections, and with reading them."""
+    found = []
+    if flows.failed(trial):
+        found.append(f"{flows.failed(trial)} connections failed")
+    if traffic.cut_flows(trial):
+        found.append(f"{traffic.cut_flows(trial)} flows had not ended when the drain was over")
+    if flows.retransmitted(trial):
+        found.append(f"{flows.retransmitted(trial)} segments retransmitted")
+    return found + _failed_collectors(trial)
+
+
+def _failed_collectors(trial: Trial) -> list[str]:
+    """Collectors that read in this trial and failed in it too: what they lack is unknown."""
+    read = {sample.metric for sample in trial.samples if sample.value is not None}
+    lost = {
+        sample.reason
+        for sample in trial.samples
+        if sample.value is None and not sample.labels and sample.metric in read
+    }
+    return [f"failed in mid-trial: {reason}" for reason in sorted(lost)]
+
+
+def _of_hold(load: HeldFlows) -> list[str]:
+    if load.held_flows is None:
+        return ["held flows were not counted"]
+    if load.held_flows == load.open_flows:
+        return []
+    return [f"{load.held_flows:g} flows held open, not {load.open_flows}"]
+
+
+def _of_rate(seen: Readings) -> list[str]:
+    rate, offered = flows.completed_rate(seen), seen.trial.offered_cps
+    if rate is None:
+        return ["connections of the sustain window were not counted"]
+    found = []
+    if abs(rate - offered) > thresholds.RATE_TOLERANCE * offered:
+        found.append(f"completed {rate:.0f} connections/s of {offered:.0f} offered")
+    return found + _wavered(seen, thresholds.VARIATION_LIMIT)
+
+
+def _wavered(seen: Readings, limit: float) -> list[str]:
+    steady = steadiness_of(seen)
+    if steady is None or steady.variation <= limit:
+        return []
+    return [f"the rate wavered by {steady.variation:.1%} from second to second"]
+
+
+def _of_clients(seen: Readings, server_cpus: Collection[int]) -> list[str]:
+    found = []
+    if flows.failed(seen.trial):
+        found.append(f"{flows.failed(seen.trial)} requests failed")
+    clients, server = busy_share(seen, load_cpus(seen, server_cpus)), busy_share(seen, server_cpus)
+    if clients is not None and server is not None and clients > FULL and server < NOT_FULL:
+        found.append(
+            f"the clients' cores were full ({clients:.0%}) and the server's were not "
+            f"({server:.0%}): a figure of the clients"
+        )
+    found += _wavered(seen, thresholds.CLOSED_LOOP_VARIATION_LIMIT)
+    overflows = seen.growth("tcp.counter", "sustain", counter="TcpExtListenOverflows")
+    if overflows:
+        found.append(f"the accept queue was full {overflows:.0f} times: SYNs were sent again")
+    told = traffic.http_counts(seen.trial)
+    if told and told.unsent:
+        found.append(f"{told.unsent} requests were due and not answered until the end")
+    return found
+
+
+def _carriers(trial: Trial) -> list[Carrier]:
+    """What carried the server's connections, and those of HTTP clients."""
+    clients = trial.load.carrier if isinstance(trial.load, HttpClients) else None
+    return [each for each in (trial.carrier, clients) if each]

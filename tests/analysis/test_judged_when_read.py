@@ -1,0 +1,116 @@
+"""Flags and windows are found when a run is read: those of old runs, and by changed rules, too."""
+
+import json
+import shutil
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from stackcost.analysis import steadiness, thresholds
+from stackcost.analysis.flags import flags_of, steadiness_of
+from stackcost.analysis.readings import Readings
+from stackcost.analysis.summary import Summary, TrialRow
+from stackcost.contracts.load import ConstantLoad
+from stackcost.contracts.trial import Trial
+from stackcost.contracts.window import Window
+from stackcost.report.stored import summary_of
+from stackcost.store import RunFolder, trial_lines
+from tests.analysis.stored_runs import BOTH, JUDGED
+from tests.analysis.trials import client_counters, counter, load_trial
+
+CPUS = (1,)
+
+
+def stored_lines(run: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (run / "trials.jsonl").read_bytes().splitlines()]
+
+
+@pytest.mark.parametrize("run", BOTH, ids=lambda run: run.name)
+def test_flags_of_an_old_run_are_those_that_it_stored(run: Path) -> None:
+    stored = stored_lines(run)
+    trials = RunFolder.open(run).trials()
+    assert len(trials) == len(stored) and any(line["flags"] for line in stored)
+    for trial, line in zip(trials, stored, strict=True):
+        seen = Readings(trial)
+        assert flags_of(seen, CPUS) == line["flags"], trial.number
+        steady = steadiness_of(seen)
+        assert (steady and steady._asdict()) == line["load"].get("steadiness"), trial.number
+        assert seen.warm_up_s == line["load"].get("warm_up_found_s"), trial.number
+
+
+@pytest.mark.parametrize("run", BOTH, ids=lambda run: run.name)
+def test_the_answer_of_an_old_run_is_that_of_its_time(run: Path) -> None:
+    then = Summary.model_validate_json((run / "summary.json").read_bytes())
+    now = summary_of(RunFolder.open(run))
+    assert now.servers == then.servers
+    assert now.factors == then.factors
+    assert [_as_then(row) for row in now.trials] == then.trials
+
+
+def test_a_changed_limit_applies_to_an_old_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    trials = [Readings(trial) for trial in RunFolder.open(JUDGED).trials()]
+
+    def stolen() -> list[int]:
+        flags = {seen.trial.number: " ".join(flags_of(seen, CPUS)) for seen in trials}
+        return [number for number, words in flags.items() if "stolen" in words]
+
+    before = stolen()
+    monkeypatch.setattr(thresholds, "STEAL_LIMIT", 1.0)
+    assert stolen() == []
+    monkeypatch.setattr(thresholds, "STEAL_LIMIT", 0.0)
+    assert len(stolen()) > len(before)
+
+
+def test_a_changed_rule_for_the_warm_up_moves_the_window(monkeypatch: pytest.MonkeyPatch) -> None:
+    trial = late_load()
+    found = Readings(trial)
+    assert found.warm_up_s == 4.0
+    assert found.phases["sustain"] == Window(104.0, 120.0)
+    assert found.phases["warm-up"] == Window(100.0, 104.0)
+    monkeypatch.setattr(steadiness, "NEGLIGIBLE", 2.0)  # any rate is as steady as any other
+    assert Readings(trial).warm_up_s == 0.0
+    assert Readings(trial).phases == trial.phases, "the window is never earlier than planned"
+
+
+def test_what_is_stored_is_what_was_seen() -> None:
+    trial = late_load()
+    assert isinstance(trial.load, ConstantLoad)
+    trial.load.client = client_counters(15_000, 15_000 * 33_000, tcps_conndrops=3)
+    assert flags_of(Readings(trial), CPUS)
+    line = trial_lines.encode(trial)
+    stored = json.loads(line)
+    assert "flags" not in stored and not {"warm_up_found_s", "steadiness"} & set(stored["load"])
+    assert stored["phases"]["sustain"] == {"start": 102.0, "end": 120.0}
+    assert trial_lines.decode(line).phases == trial.phases
+
+
+def test_a_run_that_went_on_holds_lines_of_two_formats(tmp_path: Path) -> None:
+    run = RunFolder.open(Path(shutil.copytree(JUDGED, tmp_path / "run")))
+    count, trial = run.count(), load_trial(number=99)
+    run.add_trial(trial)
+    formats = [line["format"] for line in stored_lines(run.path)]
+    assert formats == ["stackcost-trial/2"] * count + [trial_lines.FORMAT]
+    assert [len(run.stored().trials), run.stored().damaged] == [count + 1, []]
+
+
+def _as_then(row: TrialRow) -> TrialRow:
+    """Without what summaries of that time did not have."""
+    new = ("warm_up_s", "variation", "drift", "correlation")
+    return row.model_copy(update=dict.fromkeys(new))
+
+
+def late_load() -> Trial:
+    """A load planned to warm up for 2 s, of which the rate rises for 4 s and is even after."""
+    trial = load_trial(offered=1000)
+    assert isinstance(trial.load, ConstantLoad)
+    trial.phases = {"warm-up": Window(100.0, 102.0), "sustain": Window(102.0, 120.0)}
+    labels = {"engine": "generator", "side": "client", "counter": "tcps_closed"}
+    trial.samples = [each for each in trial.samples if each.labels != labels]
+    (first, *_) = counter("trex.counter", 0.0, labels)
+    total = 0.0
+    for second in range(21):
+        trial.samples.append(replace(first, time=100.0 + second, value=total))
+        total += min(1000.0, 200.0 * (second + 1))
+    return trial
