@@ -1,8 +1,8 @@
 """The reference pages of the site that are made from the code, each time the site is built.
 
 `commands.md` has every command of `stackcost` and every script, `experiment-file.md` every key of
-an experiment's YAML file. The files of these names in docs/ say so and hold their places; conf.py
-puts these pages there.
+an experiment's YAML file, `library.md` every table and column of `import stackcost`. The files of
+these names in docs/ say so and hold their places; conf.py puts these pages there.
 """
 
 import ast
@@ -16,15 +16,22 @@ from typing import Any
 import typer
 
 import harness.cli  # noqa: F401 (its import registers every command)
+import stackcost
 from harness.cli.application import app
 from harness.experiment.schema import Experiment
+from stackcost.frames.columns import TABLES
+from stackcost.frames.run import Run
 
 SCRIPTS = Path(__file__).resolve().parents[1] / "script"
 
 
 def pages() -> dict[str, str]:
     """Markdown of each page by its name without suffix."""
-    return {"commands": _commands_page(), "experiment-file": _experiment_page()}
+    return {
+        "commands": _commands_page(),
+        "experiment-file": _experiment_page(),
+        "library": _library_page(),
+    }
 
 
 def commands() -> dict[str, Any]:
@@ -91,6 +98,35 @@ def _experiment_page() -> str:
         "A file may also have a section `quick`. It has the same keys; what it says counts in"
         " place of the rest when a command is given `--quick`.\n\n" + "\n\n".join(sections) + "\n"
     )
+
+
+def _library_page() -> str:
+    parts = [
+        "# Python library\n\nThis page is made from the code."
+        " [Plot it yourself](plot-it-yourself.md) has examples.",
+        f"```text\nstackcost.open{inspect.signature(stackcost.open)}\n```\n\n"
+        f"{inspect.getdoc(stackcost.open)}",
+        f"## Run\n\n{inspect.getdoc(Run)}",
+    ]
+    parts += (_method(name) for name in ("samples", "columns"))
+    parts += (_table(name) for name in TABLES)
+    return "\n\n".join(parts) + "\n"
+
+
+def _method(name: str) -> str:
+    method = getattr(Run, name)
+    signature = str(inspect.signature(method)).replace("self, ", "")
+    return f"### {name}\n\n```text\nrun.{name}{signature}\n```\n\n{inspect.getdoc(method)}"
+
+
+def _table(name: str) -> str:
+    rows = ["| column | unit | definition |", "|---|---|---|"]
+    rows += (
+        f"| `{c}` | {_cell(a.unit)} | {_cell(a.definition)} |" for c, a in TABLES[name].items()
+    )
+    rows_of = f"run.{name}()" if name == "samples" else f"run.{name}"
+    about = inspect.getdoc(getattr(Run, name)) or ""
+    return "\n".join([f"## {name}\n\n`{rows_of}`: {about.splitlines()[0]}\n", *rows])
 
 
 def _sections(schema: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:

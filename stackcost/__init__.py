@@ -1,1 +1,29 @@
-"""The library of stackcost, which every other package may import and which imports none of them."""
+"""What a connection costs on a network stack: reading stored runs as tables.
+
+    import stackcost
+    run = stackcost.open("results/20260101T120000Z-compare")
+    run.costs.groupby(["system", "kind"])["us"].median()
+
+Importing this takes no time and touches nothing: pandas is imported once a run is opened. Nothing
+here starts a program, needs root, or executes code of a run. `stackcost.frames.run.Run` has all of
+it; every other part of stackcost is a package below this one.
+"""
+
+from os import PathLike
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from stackcost.frames.run import Run
+
+__all__ = ["open"]
+
+
+def open(*runs: str | PathLike[str]) -> "Run":
+    """Stored runs as tables; of several, each system is named with its run's number.
+
+    `runs`: folders, or names of folders in `results` below the current one. Without any, those that
+    `stackcost lab` was given. StackcostError when one is not there or cannot be read.
+    """
+    from stackcost.frames.run import Run
+
+    return Run.open(runs)

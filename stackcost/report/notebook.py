@@ -14,6 +14,7 @@ from tempfile import TemporaryDirectory
 import nbformat
 from jinja2 import Environment
 from markupsafe import Markup
+from traitlets.config import Config
 
 from stackcost.contracts.errors import StackcostError
 from stackcost.host.files import write_whole
@@ -109,7 +110,6 @@ def _join(names: Sequence[str]) -> nbformat.NotebookNode:
 def _execute(notebook: Path, executed: Path, runs: Sequence[Path], kept: Path) -> None:
     import papermill  # takes a second to import, and only reports need it
     from papermill.exceptions import PapermillExecutionError
-    from traitlets.config import Config
 
     try:
         with redirect_stderr(io.StringIO()):
@@ -120,13 +120,22 @@ def _execute(notebook: Path, executed: Path, runs: Sequence[Path], kept: Path) -
                 kernel_name="python3",
                 progress_bar=False,
                 cwd=SUITE,  # the kernel imports from where it runs, so not from a run's folder
-                config=Config(KernelManager={"transport": "ipc"}),  # nobody else can connect
+                config=_connection(notebook.parent),
             )
     except PapermillExecutionError as error:
         raise StackcostError(
             f"the notebook stopped with {error.ename}: {error.evalue}",
             f"its cells so far are in {kept}",
         ) from error
+
+
+def _connection(place: Path) -> Config:
+    """Sockets that nobody else can connect to, in a folder of ours.
+
+    By default they lie in the current folder, and a process that is killed leaves them there.
+    """
+    files = {"connection_file": str(place / "kernel.json"), "ip": str(place / "kernel")}
+    return Config(KernelManager={"transport": "ipc", **files})
 
 
 def _to_html(executed: Path, title: str, names: Sequence[str]) -> str:

@@ -4,7 +4,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 from stackcost.analysis.ceiling.summary import FORMAT as CEILINGS_FORMAT
 from stackcost.analysis.ceiling.summary import CeilingSummary
@@ -17,10 +17,11 @@ from stackcost.report.stored import MeasuredKind, kind_of
 from stackcost.store import Manifest, RunFolder
 from stackcost.store.formats import check_format
 
-FORMATS: dict[MeasuredKind, str] = {
-    "costs": COSTS_FORMAT,
-    "ceilings": CEILINGS_FORMAT,
-    "events": EVENTS_FORMAT,
+AnySummary: TypeAlias = Summary | CeilingSummary | EventSummary
+FORMS: dict[MeasuredKind, tuple[type[AnySummary], str]] = {
+    "costs": (Summary, COSTS_FORMAT),
+    "ceilings": (CeilingSummary, CEILINGS_FORMAT),
+    "events": (EventSummary, EVENTS_FORMAT),
 }
 NAMED = "STACKCOST_RUNS"  # environment: the folders that `stackcost lab` was given
 
@@ -80,6 +81,15 @@ class OpenedRuns:
         """Runs that HTTP clients loaded."""
         return [summary for summary in self.summaries if summary.has_tests]
 
+    def add(self, manifest: Manifest, summary: AnySummary) -> None:
+        """One more run, with its answer."""
+        if isinstance(summary, CeilingSummary):
+            self.ceilings.append(OpenedCeilings(manifest, summary))
+        elif isinstance(summary, EventSummary):
+            self.events.append(OpenedEvents(manifest, summary))
+        else:
+            self.costs.append(OpenedCosts(manifest, summary))
+
     def factors(self, name: Literal["cpu", "memory"]) -> list[Factor]:
         """All factors of this name of all runs."""
         return [each for summary in self.summaries for each in summary.factors if each.name == name]
@@ -108,31 +118,34 @@ def workers_in(manifest: Manifest) -> int:
     return int(experiment["nginx"].get("workers") or len(experiment["cores"]["server"]))
 
 
+def named_runs() -> list[Path]:
+    """The runs that `stackcost lab` was given; StackcostError when it was given none."""
+    found = [Path(path) for path in os.environ.get(NAMED, "").split(os.pathsep) if path]
+    if not found:
+        raise StackcostError("no run is named", "in the first cell: runs = ['../results/<run>']")
+    return found
+
+
 def open_runs(paths: Sequence[str | Path] = ()) -> OpenedRuns:
     """The runs in these folders, from their stored summaries; without any, those that the command
     which opened the notebooks was given. StackcostError when there is none, or none to be read.
     """
-    named = list(paths) or [path for path in os.environ.get(NAMED, "").split(os.pathsep) if path]
-    if not named:
-        raise StackcostError("no run is named", "in the first cell: runs = ['../results/<run>']")
     found = OpenedRuns()
-    for path in named:
+    for path in paths or named_runs():
         folder = RunFolder.open(Path(path))
-        manifest, stored = folder.manifest(), folder.summary()
-        kind = kind_of(manifest)
-        try:
-            check_format(stored.get("format"), FORMATS[kind], "it")
-            if kind == "ceilings":
-                summary = CeilingSummary.model_validate(stored)
-                found.ceilings.append(OpenedCeilings(manifest, summary))
-            elif kind == "events":
-                events = EventSummary.model_validate(stored)
-                found.events.append(OpenedEvents(manifest, events))
-            else:
-                found.costs.append(OpenedCosts(manifest, Summary.model_validate(stored)))
-        except (StackcostError, ValueError) as error:
-            raise StackcostError(
-                f"the summary of {folder.path} is of another version",
-                f"stackcost report {folder.path}",
-            ) from error
+        found.add(folder.manifest(), stored_summary(folder))
     return found
+
+
+def stored_summary(folder: RunFolder) -> AnySummary:
+    """A run's summary as it is stored, fresh or not; StackcostError when it cannot be read."""
+    kind, stored = kind_of(folder.manifest()), folder.summary()
+    form, wanted = FORMS[kind]
+    try:
+        check_format(stored.get("format"), wanted, "it")
+        return form.model_validate(stored)
+    except (StackcostError, ValueError) as error:
+        raise StackcostError(
+            f"the summary of {folder.path} is of another version",
+            f"stackcost report {folder.path}",
+        ) from error

@@ -6,13 +6,17 @@ that came through would run with the rights of whoever opened the notebook.
 
 import re
 from dataclasses import dataclass
+from math import isnan
+from numbers import Real
 
 from IPython.display import HTML, display
 from matplotlib.figure import Figure
+from pandas import DataFrame
 
 from stackcost.report.plain import cell_html, sentences_html
 from stackcost.report.plots import as_svg
 from stackcost.report.tables import TextTable
+from stackcost.report.words import number
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +29,7 @@ class Sentences:
         return sentences_html(self.data)
 
 
-def show(*things: str | TextTable | Figure | None) -> None:
+def show(*things: str | TextTable | DataFrame | Figure | None) -> None:
     """Text as sentences, a table as HTML, a figure as inline SVG; None, empty text and empty tables
     are left out, so that a cell may name what only some runs have. A table in which nothing is
     known is one sentence.
@@ -35,10 +39,24 @@ def show(*things: str | TextTable | Figure | None) -> None:
             display(Sentences(thing))  # type: ignore[no-untyped-call]
         elif isinstance(thing, Figure):
             display(HTML(as_svg(thing)))  # type: ignore[no-untyped-call]
+        elif isinstance(thing, DataFrame) and len(thing):
+            display(HTML(as_html(_text_table(thing))))  # type: ignore[no-untyped-call]
         elif isinstance(thing, TextTable) and thing.sentence:
             display(Sentences(thing.sentence))  # type: ignore[no-untyped-call]
         elif isinstance(thing, TextTable) and thing.rows:
             display(HTML(as_html(thing)))  # type: ignore[no-untyped-call]
+
+
+def _text_table(frame: DataFrame) -> TextTable:
+    """A table of pandas as text, without its index; unknown values say so."""
+
+    def words(value: object) -> str:
+        if isinstance(value, str | bool) or not isinstance(value, Real):
+            return str(value)
+        return number(None if isnan(value) else float(value))
+
+    rows = [tuple(map(words, row)) for row in frame.itertuples(index=False, name=None)]
+    return TextTable("", tuple(map(str, frame.columns)), rows)
 
 
 def _cell(text: str) -> str:

@@ -122,18 +122,20 @@ class RunFolder:
         names = [path.stem for path in (self.path / SAMPLES).glob("*.parquet")]
         return 1 + max((int(name) for name in names if name.isdecimal()), default=0)
 
-    def trials(self) -> list[Trial]:
-        """All stored trials in order, with their samples."""
-        return self.stored().trials
+    def trials(self, numbers: Collection[int] | None = None) -> list[Trial]:
+        """Stored trials in order, with their samples: those of some numbers, by default all."""
+        return self.stored(numbers).trials
 
-    def stored(self) -> StoredTrials:
-        """All stored trials with their samples, and what of them is damaged."""
+    def stored(self, numbers: Collection[int] | None = None) -> StoredTrials:
+        """The same, and what is damaged of the trials."""
         found = StoredTrials([], [])
         for number, line in enumerate(self._lines(), 1):
             try:
                 trial = trial_lines.decode(line)
             except ValueError as error:
                 found.damaged.append(f"line {number} of {TRIALS}: {error}")
+                continue
+            if numbers is not None and trial.number not in numbers:
                 continue
             try:
                 trial.samples = self._samples(trial.number)

@@ -6,6 +6,7 @@ from pydantic import BaseModel
 
 from harness.cli.entry import COMMANDS
 from harness.experiment.schema import Experiment
+from stackcost.frames.columns import TABLES
 from tests.docs.pages import DOCS, REPOSITORY, reference
 
 
@@ -62,3 +63,12 @@ def test_every_key_of_an_experiment_is_in_it_with_its_meaning() -> None:
 def test_each_generated_page_has_a_file_that_holds_its_place() -> None:
     for name in reference().pages():
         assert "script/docs" in (DOCS / f"{name}.md").read_text()
+
+
+def test_every_table_and_column_of_the_library_is_in_it_with_its_unit() -> None:
+    text = reference().pages()["library"]
+    for name, columns in TABLES.items():
+        section = text.partition(f"\n## {name}\n")[2].partition("\n## ")[0]
+        assert section.count("\n| `") == len(columns) > 5, name
+        for column, about in columns.items():
+            assert f"| `{column}` | {about.unit} |" in section, f"{name}.{column}"

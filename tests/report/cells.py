@@ -7,7 +7,8 @@ from typing import Any
 import nbformat
 import pytest
 
-from stackcost.report import opened
+import stackcost
+from stackcost.frames.run import Run
 from stackcost.report import show as showing
 from stackcost.report.notebook import NOTEBOOKS
 from stackcost.report.opened import OpenedRuns
@@ -24,7 +25,7 @@ def shown(name: str, runs: Sequence[Path] | OpenedRuns) -> list[str]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(showing, "display", lambda thing: outputs.append(thing.data))
         if isinstance(runs, OpenedRuns):
-            patch.setattr(opened, "open_runs", lambda _: runs)
+            patch.setattr(stackcost, "open", lambda *_: Run(runs, []))
         for cell in cells(name):
             if cell.cell_type == "code":
                 exec(compile(cell.source, f"{name}.ipynb", "exec"), space)

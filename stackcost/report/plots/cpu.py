@@ -38,59 +38,6 @@ def cost_by_system(servers: Sequence[ServerResult]) -> Figure:
     return figure
 
 
-def busy_by_kind(servers: Sequence[ServerResult]) -> Figure:
-    """Busy microseconds of the server's side per completed connection, stacked by kind."""
-    servers = [server for server in servers if server.quoted]
-    figure, axes_list = panels(len(servers), same_scale=True)
-    for axes, server in zip(axes_list, servers, strict=False):
-        kinds = list(dict.fromkeys(kind for level in server.levels for kind in level.server_cpu))
-        bars = {
-            kind: [_median(level.server_cpu.get(kind)) for level in server.levels] for kind in kinds
-        }
-        stack(axes, [level.load for level in server.levels], bars)
-        whiskers(axes, [level.server_cpu_total for level in server.levels])
-        axes.set_title(server.name, loc="left", fontsize=8)
-    for axes in axes_list:  # once all are drawn, as they share their scale
-        labels(axes, OFFERED, PER_CONNECTION)
-    key(figure, axes_list, backwards=True)
-    return figure
-
-
-def parts_by_system(servers: Sequence[ServerResult], part: str, shown: int = 7) -> Figure:
-    """`part`: "softirq" (by vector) or "threads", at each system's highest load; what is less than
-    the `shown` largest ones is summed.
-    """
-    tops = [(server.name, level) for server in servers if (level := server.quoted)]
-    figure, axes = lying(len(tops))
-    rows: list[dict[str, float]] = [
-        {name: _median(spread) for name, spread in getattr(level, part).items()}
-        for _, level in tops
-    ]
-    sums: dict[str, float] = {}
-    for row in rows:
-        for name, value in row.items():
-            sums[name] = sums.get(name, 0.0) + value
-    largest = sorted((name for name in sums if sums[name] > 0), key=lambda name: -sums[name])
-    bars = {name: [row.get(name, 0.0) for row in rows] for name in largest[:shown]}
-    if largest[shown:]:
-        bars["others"] = [sum(row.get(name, 0.0) for name in largest[shown:]) for row in rows]
-    stack(axes, [f"{name} at {level.load}" for name, level in tops], bars, lying=True)
-    axes.set_xlabel(f"{PER_CONNECTION}, medians")
-    key(figure, [axes])
-    return figure
-
-
-def cost_over_load(servers: Sequence[ServerResult]) -> Figure:
-    """Microseconds per connection over the offered load, one line for each system."""
-    figure, (axes,) = panels(1)
-    for server, look in zip(servers, looks(), strict=False):
-        points = [(level.offered_cps, level.server_cpu_total) for level in server.levels]
-        line(axes, server.name, points, look)
-    labels(axes, OFFERED, PER_CONNECTION)
-    key(figure, [axes])
-    return figure
-
-
 def cost_over_payload(servers: Sequence[ServerResult]) -> Figure | None:
     """Microseconds per connection over the response's length; None of a single length.
 

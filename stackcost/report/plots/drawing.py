@@ -7,6 +7,7 @@ from itertools import cycle
 from pathlib import Path
 from typing import Any
 
+import pandas
 from matplotlib import rc_context
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
@@ -166,6 +167,28 @@ def stack(
         axes.set_yticks(places, names, fontsize=8)
     else:
         axes.set_xticks(places, names)
+
+
+def bars(axes: Axes, table: pandas.DataFrame, lying: bool = False) -> None:
+    """A bar for each row of a table, of a part for each column; unknown parts are left out."""
+    names = [_named(each) for each in table.index]
+    stack(axes, names, {str(part): table[part].fillna(0.0).tolist() for part in table}, lying)
+
+
+def largest(table: pandas.DataFrame, shown: int = 7) -> pandas.DataFrame:
+    """The columns that have most in them, in that order, and the sum of all others."""
+    sums = table.sum()
+    order = sums[sums > 0].sort_values(ascending=False).index
+    rest = table[order[shown:]]
+    found = table[order[:shown]]
+    return found.assign(others=rest.sum(axis=1)) if rest.shape[1] else found
+
+
+def _named(row: object) -> str:
+    """The name of a bar: "nginx at 2,000" of a system and a load."""
+    parts = row if isinstance(row, tuple) else (row,)
+    words = (f"{part:,.0f}" if isinstance(part, float) else str(part) for part in parts)
+    return " at ".join(words)
 
 
 def whiskers(axes: Axes, totals: Sequence[Spread], lying: bool = False) -> None:

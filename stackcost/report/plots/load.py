@@ -42,32 +42,6 @@ def completed_against_offered(servers: Sequence[ServerResult]) -> Figure | None:
     return figure
 
 
-def latency_over_load(servers: Sequence[ServerResult]) -> Figure:
-    """Time to the response's last byte, from the intended start, over offered load."""
-    servers = [
-        server
-        for server in servers
-        if any("completion" in kinds for each in server.levels for kinds in each.latency.values())
-    ]
-    figure, axes_list = panels(len(servers), same_scale=True)
-    for axes, server in zip(axes_list, servers, strict=False):
-        for name, look in zip(("p50", "p99", "p99.9"), looks(), strict=False):
-            points = [
-                (level.offered_cps, percentiles["completion"][name])
-                for level in server.levels
-                for percentiles in level.latency.values()
-                if "completion" in percentiles
-            ]
-            line(axes, name, points, look)
-        if axes.containers:
-            axes.set_yscale("log")
-        plain_numbers(axes)
-        axes.set_title(server.name, loc="left", fontsize=8)
-        labels(axes, OFFERED, "us to the last byte")
-    key(figure, axes_list)
-    return figure
-
-
 def ceilings_found(ceilings: Sequence[Ceiling]) -> Figure:
     """The bounds of every search: a bar from the highest load held to the lowest one not held."""
     units = list(dict.fromkeys(ceiling.unit for ceiling in ceilings))

@@ -8,7 +8,6 @@ from stackcost.analysis.checks import ESTABLISHED
 from stackcost.analysis.spread import Spread
 from stackcost.analysis.summary import Memory, ServerResult
 from stackcost.report.plots.drawing import (
-    SERVER_COLOURS,
     bounds,
     key,
     labels,
@@ -37,33 +36,6 @@ def memory_by_system(servers: Sequence[ServerResult]) -> Figure:
     return figure
 
 
-def memory_over_flows(servers: Sequence[ServerResult]) -> Figure:
-    """Memory above its level without flows, over open flows; every round's reading is a point."""
-    with_memory = [server for server in servers if server.memory]
-    figure, axes_list = panels(len(with_memory))
-    for axes, server in zip(axes_list, with_memory, strict=False):
-        memory = server.memory
-        assert memory is not None
-        for colour, kind in zip(SERVER_COLOURS, memory.counted, strict=False):
-            slope, start = memory.per_flow[kind].median, memory.at_no_flow[kind].median
-            if slope is None or start is None:
-                continue
-            flows = [count for count, _ in memory.points[kind]]
-            above = [(size - start) / 2**20 for _, size in memory.points[kind]]
-            axes.plot(flows, above, "o", color=colour, markersize=4, alpha=0.7)
-            ends = [0.0, max(flows)]
-            axes.plot(
-                ends,
-                [slope * count / 2**20 for count in ends],
-                color=colour,
-                label=f"{kind}: {slope:,.0f} B",
-            )
-        axes.set_title(server.name, loc="left", fontsize=8)
-        axes.legend(frameon=False, fontsize=7, title="per flow", title_fontsize=7)
-        labels(axes, "open flows", "MiB above no flow")
-    return figure
-
-
 def memory_by_state(servers: Sequence[ServerResult]) -> Figure | None:
     """Bytes per flow by the flows' state; None where only established ones were held."""
     with_states = [server for server in servers if server.states]
@@ -81,32 +53,6 @@ def memory_by_state(servers: Sequence[ServerResult]) -> Figure | None:
         line(axes, server.name, points, look | {"linestyle": "none"})
     axes.set_xticks(range(len(states)), states)
     labels(axes, "state of the flows", PER_FLOW)
-    key(figure, [axes])
-    return figure
-
-
-def caches_by_system(servers: Sequence[ServerResult], shown: int = 7) -> Figure | None:
-    """The kernel's slab by cache, bytes per open flow; None where no cache grew."""
-    rows = [
-        (server.name, {name: _median(spread) for name, spread in server.memory.caches.items()})
-        for server in servers
-        if server.memory and any(_median(s) >= 1 for s in server.memory.caches.values())
-    ]
-    if not rows:
-        return None
-    figure, axes = lying(len(rows))
-    sums: dict[str, float] = {}
-    for _, caches in rows:
-        for name, value in caches.items():
-            sums[name] = sums.get(name, 0.0) + max(0.0, value)
-    largest = sorted((name for name in sums if sums[name] >= 1), key=lambda name: -sums[name])
-    bars = {
-        name: [max(0.0, caches.get(name, 0.0)) for _, caches in rows] for name in largest[:shown]
-    }
-    if largest[shown:]:
-        bars["others"] = [sum(max(0.0, c.get(n, 0.0)) for n in largest[shown:]) for _, c in rows]
-    stack(axes, [name for name, _ in rows], bars, lying=True)
-    axes.set_xlabel(f"{PER_FLOW}, medians")
     key(figure, [axes])
     return figure
 

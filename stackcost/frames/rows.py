@@ -1,0 +1,182 @@
+"""The rows of each table, from the answers and the samples of stored runs."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+from stackcost.analysis.ceiling.summary import CeilingSummary
+from stackcost.analysis.readings import Readings
+from stackcost.analysis.spread import Spread
+from stackcost.analysis.summary import Level, Memory, ServerResult, Summary, TrialRow
+from stackcost.contracts.trial import Trial
+
+Row = dict[str, Any]
+
+
+class _Value(NamedTuple):
+    """Of one round; None where it is unknown, and why."""
+
+    round: int | None
+    value: float | None
+    reason: str = ""
+
+
+def costs(summary: Summary) -> Iterator[Row]:
+    """CPU time of every kind in every round."""
+    for server, level, head in _levels(summary):
+        for part, kinds in _parts(level).items():
+            for kind, spread in kinds.items():
+                own = {**head, "quoted": level is server.quoted, "part": part, "kind": kind}
+                for each in _rounds(spread):
+                    yield {**own, "round": each.round, "us": each.value, "reason": each.reason}
+
+
+def memory(summary: Summary) -> Iterator[Row]:
+    """Slopes of every kind of memory, and of the slab's caches, in every round."""
+    for server, state, found in _memories(summary):
+        head = {"run": summary.run, "system": server.name, "state": state}
+        for kind, spread in found.per_flow.items():
+            bases = {
+                b.round: b.value for b in _rounds(found.at_no_flow.get(kind, Spread(unit="B")))
+            }
+            own = {**head, "part": "kind", "kind": kind, "counted": kind in found.counted}
+            for each in _rounds(spread):
+                yield {**own, **_slope(each), "at_no_flow": bases.get(each.round)}
+        for cache, spread in found.caches.items():
+            own = {**head, "part": "cache", "kind": cache, "counted": False}
+            for each in _rounds(spread):
+                yield {**own, **_slope(each), "at_no_flow": None}
+
+
+def memory_points(summary: Summary) -> Iterator[Row]:
+    """What was read at each number of open flows, all rounds."""
+    for server, state, found in _memories(summary):
+        head = {"run": summary.run, "system": server.name, "state": state}
+        for kind, points in found.points.items():
+            for flows, size in points:
+                yield {**head, "kind": kind, "open_flows": flows, "bytes": size}
+
+
+def latency(summary: Summary) -> Iterator[Row]:
+    """Percentiles of connection times in every round."""
+    for _, level, head in _levels(summary):
+        for group, kinds in level.latency.items():
+            for kind, percentiles in kinds.items():
+                for name, spread in percentiles.items():
+                    own = {**head, "group": group, "kind": kind, "percentile": name}
+                    for each in _rounds(spread):
+                        yield {**own, "round": each.round, "us": each.value, "reason": each.reason}
+
+
+def trials(summary: Summary) -> Iterator[Row]:
+    """Every trial, also those that are in no figure."""
+    return (_trial(summary.run, row) for row in summary.trials)
+
+
+def steps(summary: CeilingSummary) -> Iterator[Row]:
+    """Every trial of searches; what was lost counts as failed."""
+    for ceiling in summary.ceilings:
+        for row in ceiling.trace:
+            yield {
+                "run": summary.run,
+                "trial": row.number,
+                "round": ceiling.round,
+                "system": ceiling.server,
+                "part": "search",
+                "test": "",
+                "offered_cps": row.load if ceiling.of == "connections" else None,
+                "open_flows": row.load if ceiling.of == "flows" else None,
+                "completed": row.intended - row.lost,
+                "failed": row.lost,
+                "flags": "; ".join(row.flags),
+                "set_aside": "" if row.decisive else "another attempt at this load counts",
+            }
+
+
+def samples(run: str, system: str, trial: Trial, metrics: tuple[str, ...]) -> Iterator[Row]:
+    """What one trial read of some metrics; without any, of all."""
+    seen = Readings(trial)
+    first = min((window.start for window in seen.phases.values()), default=0.0)
+    for sample in seen.samples(*metrics) if metrics else trial.samples:
+        core = sample.labels.get("cpu", "")
+        yield {
+            "run": run,
+            "trial": trial.number,
+            "round": trial.round,
+            "system": system,
+            "phase": next(
+                (n for n, w in seen.phases.items() if w.start <= sample.time <= w.end), ""
+            ),
+            "seconds": sample.time - first,
+            "metric": sample.metric,
+            "core": int(core) if core.isascii() and core.isdecimal() else None,
+            "labels": sample.labels,
+            "value": sample.value,
+            "unit": sample.unit,
+            "kind": str(sample.kind),
+            "source": sample.source,
+            "reason": sample.reason,
+        }
+
+
+def _levels(summary: Summary) -> Iterator[tuple[ServerResult, Level, Row]]:
+    for server in summary.servers:
+        for level in server.levels:
+            head = {"run": summary.run, "system": server.name, "test": level.test}
+            yield server, level, {**head, "offered_cps": level.offered_cps}
+
+
+def _parts(level: Level) -> dict[str, Mapping[str, Spread]]:
+    return {
+        "time": level.server_cpu,
+        "softirq": level.softirq,
+        "thread": level.threads,
+        "beside polling": level.beside_polling,
+        "generator": level.generator_cpu,
+    }
+
+
+def _memories(summary: Summary) -> Iterator[tuple[ServerResult, str, Memory]]:
+    for server in summary.servers:
+        if server.memory:
+            yield server, "established", server.memory
+        yield from ((server, state, found) for state, found in server.states.items())
+
+
+def _slope(each: _Value) -> Row:
+    return {"round": each.round, "bytes_per_flow": each.value, "reason": each.reason}
+
+
+def _rounds(spread: Spread) -> Iterator[_Value]:
+    """Summaries of before rounds were written down have the values in their order."""
+    if not spread.values:
+        yield _Value(None, None, spread.reason)
+    rounds = spread.rounds or range(1, len(spread.values) + 1)
+    yield from (_Value(n, value) for n, value in zip(rounds, spread.values, strict=False))
+
+
+def _trial(run: str, row: TrialRow) -> Row:
+    flags = [flag for flag in row.flags if not flag.startswith("in no figure: ")]
+    return {
+        "run": run,
+        "trial": row.number,
+        "round": row.round,
+        "system": row.server,
+        "part": row.part,
+        "test": row.test,
+        "offered_cps": row.offered_cps,
+        "open_flows": row.open_flows,
+        "completed": row.completed,
+        "failed": row.failed,
+        "retransmitted": row.retransmitted,
+        "us": row.server_cpu_total,
+        "whole_us": row.whole_cpu_total,
+        "undisturbed_s": row.undisturbed,
+        "load_ns": row.load_time,
+        "call_ns": row.call_time,
+        "warm_up_s": row.warm_up_s,
+        "variation": row.variation,
+        "drift": row.drift,
+        "correlation": row.correlation,
+        "flags": "; ".join(flags),
+        "set_aside": row.set_aside,
+    }

@@ -1,0 +1,115 @@
+"""Stored runs, opened: their tables."""
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Self
+
+import pandas
+
+from stackcost.contracts.errors import StackcostError
+from stackcost.frames import rows
+from stackcost.frames.columns import TABLES, YES_OR_NO
+from stackcost.report.answer import current
+from stackcost.report.opened import OpenedRuns, named_runs, stored_summary
+from stackcost.store import RunFolder
+
+RESULTS = Path("results")
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One stored run, or several side by side, as tidy tables: one row for each value.
+
+    `opened`: the same runs' answers, which the report's sentences are made of. `folders`: where
+    they are. An unknown value is NaN, and `reason` says why. `columns` says what each column is.
+    """
+
+    opened: OpenedRuns
+    folders: Sequence[RunFolder]
+
+    @classmethod
+    def open(cls, runs: Sequence[str | PathLike[str]]) -> Self:
+        """As `stackcost.open`."""
+        folders = [RunFolder.open(_place(Path(each))) for each in runs or named_runs()]
+        opened = OpenedRuns()
+        for folder in folders:
+            # Of a run that is kept without its trials there is what was computed from them.
+            summary = current(folder) if folder.count() else stored_summary(folder)
+            opened.add(folder.manifest(), summary)
+        return cls(opened, folders)
+
+    @property
+    def costs(self) -> pandas.DataFrame:
+        """CPU time per connection by kind, softirq vector and thread, in each round."""
+        return _frame("costs", (row for s in self.opened.summaries for row in rows.costs(s)))
+
+    @property
+    def memory(self) -> pandas.DataFrame:
+        """Bytes per open flow by kind of memory and by slab cache, in each round."""
+        return _frame("memory", (row for s in self.opened.summaries for row in rows.memory(s)))
+
+    @property
+    def memory_points(self) -> pandas.DataFrame:
+        """Bytes at each number of open flows: what the slopes of `memory` go through."""
+        found = (row for s in self.opened.summaries for row in rows.memory_points(s))
+        return _frame("memory_points", found)
+
+    @property
+    def latency(self) -> pandas.DataFrame:
+        """Percentiles of the times of connections, in each round."""
+        return _frame("latency", (row for s in self.opened.summaries for row in rows.latency(s)))
+
+    @property
+    def trials(self) -> pandas.DataFrame:
+        """All trials, with their flags and with why one is in no figure."""
+        found = [row for s in self.opened.summaries for row in rows.trials(s)]
+        found += [row for run in self.opened.ceilings for row in rows.steps(run.summary)]
+        return _frame("trials", found)
+
+    def samples(self, *metrics: str, trials: Collection[int] | None = None) -> pandas.DataFrame:
+        """What was read in the trials, of some metrics ("cpu.exact_time"); without any, of all.
+
+        `trials`: their numbers, None for all. Reading all takes some seconds.
+        """
+        found: list[rows.Row] = []
+        several = len(self.opened.costs) > 1
+        numbers = {run.manifest.run: n for n, run in enumerate(self.opened.costs, 1)}
+        for folder in self.folders:
+            name = folder.manifest().run
+            before = f"run {numbers[name]}: " if several and name in numbers else ""
+            for trial in folder.trials(trials):
+                found += rows.samples(name, before + trial.server, trial, metrics)
+        return _frame("samples", found)
+
+    def columns(self, table: str = "") -> pandas.DataFrame:
+        """Unit and definition of each column of a table ("costs"), or of all tables."""
+        if table and table not in TABLES:
+            raise StackcostError(f"there is no table {table!r}", f"one of {', '.join(TABLES)}")
+        found = [
+            {"table": name, "column": column, **about._asdict()}
+            for name, columns in TABLES.items()
+            if table in ("", name)
+            for column, about in columns.items()
+        ]
+        return pandas.DataFrame(found)
+
+    def __repr__(self) -> str:
+        return f"<stackcost run {', '.join(folder.name for folder in self.folders)}>"
+
+
+def _frame(table: str, found: Iterable[rows.Row]) -> pandas.DataFrame:
+    frame = pandas.DataFrame(list(found), columns=list(TABLES[table]))
+    for name, column in TABLES[table].items():
+        if column.unit == YES_OR_NO:
+            frame[name] = frame[name].astype(bool)
+        elif column.unit:
+            known = frame[name].astype(float) if frame.empty else frame[name]
+            frame[name] = pandas.to_numeric(known)
+    return frame
+
+
+def _place(run: Path) -> Path:
+    """A run's folder by its path, or by its name in the results of the current folder."""
+    return RESULTS / run if not run.exists() and (RESULTS / run).is_dir() else run

@@ -1,0 +1,144 @@
+"""Stored runs as tables: what `import stackcost` gives to a notebook of one's own."""
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import stackcost
+from stackcost.contracts.errors import StackcostError
+from stackcost.frames.columns import TABLES
+from stackcost.frames.run import Run
+from tests.analysis.stored_runs import JUDGED, UNTYPED
+from tests.report.fixtures import COSTS, RUNS
+from tests.report.stored import store
+
+HEAVY = ("pandas", "numpy", "matplotlib", "pyarrow", "duckdb", "harness", "servers", "duts")
+
+
+@pytest.fixture(scope="module")
+def judged(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    return stackcost.open(shutil.copytree(JUDGED, tmp_path_factory.mktemp("runs") / "judged"))
+
+
+@pytest.fixture(scope="module")
+def summary() -> dict[str, object]:
+    return json.loads((JUDGED / "summary.json").read_bytes())  # type: ignore[no-any-return]
+
+
+def test_importing_is_light_and_opening_runs_nothing_of_the_harness(tmp_path: Path) -> None:
+    run = store(tmp_path, published=False)
+    told = f"""
+import sys, stackcost
+print([name for name in {HEAVY!r} if name in sys.modules])
+stackcost.open({str(run.path)!r}).costs
+print([name for name in ("harness", "servers", "duts", "subprocess.run") if name in sys.modules])
+"""
+    done = subprocess.run([sys.executable, "-c", told], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == ["[]", "[]"], done.stderr
+
+
+def test_every_column_of_every_table_has_unit_and_definition(judged: Run) -> None:
+    columns = judged.columns()
+    assert list(columns["table"].unique()) == list(TABLES)
+    assert columns["definition"].str.len().min() > 5 and columns["unit"].notna().all()
+    for table in TABLES:
+        frame = judged.samples(trials=[4]) if table == "samples" else getattr(judged, table)
+        assert list(frame.columns) == list(judged.columns(table)["column"]), table
+        assert len(frame), table
+    with pytest.raises(StackcostError, match="there is no table 'cost'"):
+        judged.columns("cost")
+
+
+def test_the_costs_are_those_of_the_report(judged: Run) -> None:
+    (at_load,) = {level.offered_cps for s in judged.opened.servers for level in s.levels}
+    time = judged.costs[judged.costs["part"] == "time"]
+    totals = time.groupby(["system", "round"])["us"].sum()
+    for server in judged.opened.servers:
+        (level,) = server.levels
+        wanted = dict(
+            zip(level.server_cpu_total.rounds, level.server_cpu_total.values, strict=True)
+        )
+        assert totals[server.name].to_dict() == pytest.approx(wanted)
+    assert set(time["offered_cps"]) == {at_load} and time["quoted"].all()
+
+
+def test_memory_and_its_points_lie_on_one_line(judged: Run) -> None:
+    memory = judged.memory
+    slab = memory[(memory["system"] == "nginx/kernel") & (memory["kind"] == "kernel slab")]
+    points = judged.memory_points
+    read = points[(points["system"] == "nginx/kernel") & (points["kind"] == "kernel slab")]
+    assert sorted(set(read["open_flows"])) == [0, 1000, 2000] and len(read) == 6
+    for _, line in slab.iterrows():
+        at_most = line["at_no_flow"] + 2000 * line["bytes_per_flow"]
+        assert at_most == pytest.approx(read["bytes"].max(), rel=0.05)
+    total = memory[memory["counted"]].groupby(["system", "round"])["bytes_per_flow"].sum()
+    for server in judged.opened.servers:
+        assert server.memory is not None
+        assert total[server.name].tolist() == pytest.approx(server.memory.total.values)
+
+
+def test_latency_has_every_percentile_of_every_round(judged: Run) -> None:
+    wide = judged.latency.pivot_table("us", ["system", "kind", "round"], "percentile")
+    assert set(wide.columns) == {"p50", "p90", "p99", "p99.9", "max"}
+    assert len(wide) == 2 * 3 * 2 and (wide["p50"] <= wide["max"]).all()
+
+
+def test_trials_have_their_flags_and_why_they_are_in_no_figure(judged: Run) -> None:
+    trials = judged.trials
+    assert trials["trial"].tolist() == list(range(1, 21))
+    aside = trials[trials["set_aside"] != ""]
+    assert aside["set_aside"].str.startswith("disturbed, repeated as trial").all() and len(aside)
+    assert not trials["flags"].str.contains("in no figure").any()
+    assert (trials["flags"] != "").sum() == 8
+
+
+def test_samples_are_cut_to_the_phases_that_figures_are_of(judged: Run) -> None:
+    samples = judged.samples("cpu.exact_time", trials=[5])
+    assert set(samples["metric"]) == {"cpu.exact_time"} and set(samples["trial"]) == {5}
+    assert sorted(samples["core"].unique()) == [0, 1]
+    sustain = samples[samples["phase"] == "sustain"]
+    own = sustain[sustain["core"] == 1]
+    length = own["seconds"].max() - own["seconds"].min()
+    assert length == pytest.approx(2.0, abs=0.2)
+    by_kind = own.groupby(own["labels"].str.get("kind"))["value"]
+    assert (by_kind.max() - by_kind.min()).sum() == pytest.approx(length, rel=0.02)
+    assert len(judged.samples(trials=[5])) > len(samples)
+
+
+def test_a_run_of_each_format_and_kind_opens() -> None:
+    assert len(stackcost.open(UNTYPED).trials) == 9
+    steps = stackcost.open(RUNS / "connections").trials
+    assert set(steps["part"]) == {"search"} and steps["offered_cps"].notna().all()
+    assert stackcost.open(RUNS / "events").costs.empty
+
+
+def test_of_several_runs_each_system_has_its_runs_number() -> None:
+    run = stackcost.open(*COSTS)
+    assert {name[:6] for name in run.costs["system"]} == {"run 1:", "run 2:"}
+    assert run.costs["run"].nunique() == 2
+
+
+def test_a_run_is_found_by_its_name_and_a_missing_one_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("STACKCOST_RUNS", raising=False)
+    shutil.copytree(RUNS / "stock", tmp_path / "results" / "mine")
+    assert len(stackcost.open("mine").costs)
+    with pytest.raises(StackcostError, match="absent is not a run's folder"):
+        stackcost.open("absent")
+    with pytest.raises(StackcostError, match="no run is named"):
+        stackcost.open()
+
+
+def test_an_answer_that_is_not_fresh_is_computed_from_the_trials(tmp_path: Path) -> None:
+    run = store(tmp_path, published=False)
+    assert not (run.path / "summary.json").exists()
+    costs = stackcost.open(run.path).costs
+    time = costs[costs["part"] == "time"]
+    assert time.groupby(["system", "offered_cps", "round"])["us"].sum().max() < 110
+    assert not (run.path / "summary.json").exists(), "it only reads"
