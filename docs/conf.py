@@ -25,6 +25,7 @@ pygments_style = "friendly"
 html_theme = "furo"
 html_title = "stackcost"
 html_static_path = ["site.css"]
+html_extra_path = ["sample-report.html"]  # as it is, beside the pages
 html_css_files = ["site.css"]
 html_show_sphinx = False
 html_show_copyright = False

@@ -58,10 +58,13 @@ def test_the_answer_fits_one_screen_and_long_has_every_table(
 def test_a_reason_is_told_once_with_the_number_of_its_trials() -> None:
     trials = compared(1)
     slower = "the server's cores were {} slower than they can be"
-    for trial, share in zip(trials, ("3.1%", "36.5%"), strict=False):
-        trial.flags.append(slower.format(share))
-    trials[2].flags.append("cut short")
-    said = printed(summarise(trials, CONTEXT))
+    flags = {1: slower.format("3.1%"), 2: slower.format("36.5%"), 3: "cut short"}
+    summary = summarise(trials, CONTEXT)
+    rows = [
+        row.model_copy(update={"flags": [flags[row.number]] if row.number in flags else []})
+        for row in summary.trials
+    ]
+    said = printed(summary.model_copy(update={"trials": rows}))
     assert f"2 of {len(trials)} trials: {slower.format('3.1%')} (trial 1, nginx/kernel)" in said
     assert f"1 of {len(trials)} trials: cut short" in said and "36.5%" not in said
 
