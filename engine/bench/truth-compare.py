@@ -20,7 +20,7 @@ from typing import Any
 from rich.console import Console
 from tools.machine import cpus
 
-from harness.comparison.runner import run_experiment
+from harness.comparison.turns import run_experiment
 from harness.experiment.load_file import load_experiment
 from harness.experiment.schema import Experiment
 from stackcost.analysis.comparison import Comparison, Design, compare

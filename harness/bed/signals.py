@@ -37,9 +37,23 @@ def ending_signals_raise() -> Iterator[None]:
 
 @contextmanager
 def ending_signals_held() -> Iterator[None]:
-    """Within it these signals wait: a second Ctrl-C must not cut the clean-up short."""
-    old = signal.pthread_sigmask(signal.SIG_BLOCK, ENDING_SIGNALS)
+    """Within it these signals wait: a second Ctrl-C must not cut the clean-up short.
+
+    The first that came is raised on exit. A mask would not do: the kernel gives a signal to any
+    thread that does not block it, such as those of libraries, and Python then handles it here.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    came: list[int] = []
+    old = {
+        number: signal.signal(number, lambda which, _: came.append(which))
+        for number in ENDING_SIGNALS
+    }
     try:
         yield
     finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, old)
+        for number, handler in old.items():
+            signal.signal(number, handler)
+        if came:
+            signal.raise_signal(came[0])

@@ -1,1 +1,1 @@
-"""What all runs share: their record, how a trial is stored, repeats, the order of turns."""
+"""One runner for every kind of run: folder, manifest, numbers, progress, repeats, interruption."""

@@ -38,8 +38,8 @@ def ceiling(
     results: Annotated[Path, typer.Option(help="folder that takes the run's")] = DEFAULT_RESULTS,
 ) -> None:
     """Find the highest load a server holds without loss (NDR) and with 0.5 % (PDR). Needs root."""
-    from harness.search.runner import run_ceilings
     from harness.search.targets import task_of
+    from harness.search.turns import run_ceilings
 
     console = make_console()
     task = task_of(systems, of, quick, width, most, repeat)

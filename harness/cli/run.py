@@ -24,7 +24,7 @@ def run(
     ] = None,
 ) -> None:
     """Run an experiment, print its answer, and render its report. Needs root."""
-    from harness.comparison.runner import resume_experiment, run_experiment
+    from harness.comparison.turns import resume_experiment, run_experiment
     from harness.experiment.load_file import load_experiment
     from stackcost.store import RunFolder
 

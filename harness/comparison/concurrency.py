@@ -1,33 +1,37 @@
 """The most connections at once with which a server still answers in time, as publications chose."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from typing import Any
 
 from harness.experiment.http_schema import Concurrency
+from stackcost.analysis.ceiling.ramp import rising
 
 
-def find_concurrency(limit: Concurrency, holds: Callable[[int], bool]) -> int:
+def find_concurrency(
+    limit: Concurrency, holds: Callable[[int], Generator[Any, Any, bool]]
+) -> Generator[Any, Any, int]:
     """The highest count for which `holds` said so; 1 when it never did.
 
     From the first count on doubled while they hold, else halved until one does.
 
-    `holds`: makes a trial with so many connections, and says whether its 99th percentile was
+    `holds`: asks for a trial with so many connections, and says whether its 99th percentile was
     below the limit and nothing failed.
     """
     held, failed = 0, 0
-    count = limit.first
-    while not failed:
-        if not holds(count):
+    for count in rising(limit.first, 2, limit.most):
+        if not (yield from holds(count)):
             failed = count
-        elif count == limit.most:
-            return count
-        else:
-            held, count = count, min(2 * count, limit.most)
+            break
+        held = count
+    if not failed:
+        return held
+    count = failed
     while not held:
         count //= 2
         if count <= 1:
             return 1
-        if holds(count):
+        if (yield from holds(count)):
             held = count
         else:
             failed = count
@@ -35,5 +39,8 @@ def find_concurrency(limit: Concurrency, holds: Callable[[int], bool]) -> int:
         middle = round(math.sqrt(held * failed))
         if middle in (held, failed):
             break
-        held, failed = (middle, failed) if holds(middle) else (held, middle)
+        if (yield from holds(middle)):
+            held = middle
+        else:
+            failed = middle
     return held

@@ -4,7 +4,6 @@ A B B A: every system once in a round, in the other direction in every second on
 meets all alike, and in no direction only the later ones.
 """
 
-import itertools
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
@@ -12,21 +11,21 @@ from harness.campaign.order import in_turn
 from harness.experiment.http_schema import HttpLoad
 from harness.experiment.matrix import Variant, variants
 from harness.experiment.schema import Experiment
+from harness.session.http_session import HTTP_SETUP_S
 from harness.session.load_trial import OVERHANG_S
+from harness.session.session import SETUP_S
 from harness.systems.registry import server_class
 from stackcost.contracts.load import ConstantLoad, FlowState, HeldFlows, HttpClients
 from stackcost.contracts.trial import Trial
 
 # Measured on a machine of two cores; they only serve the display of the time left.
-SETUP_S = 6.0
-HTTP_SETUP_S = 1.0  # no generator of ASTF profiles to start
 LOAD_EXTRA_S = 0.6
 HTTP_EXTRA_S = 0.3
 HOLD_EXTRA_S = 1.5
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class PlannedTurn:
     """One system's turn in one round: its trials, on a test bed of their own."""
 
     round: int
@@ -40,14 +39,12 @@ class Turn:
         return self.holds + self.loads
 
 
-def plan(experiment: Experiment, stored: Collection[Trial] = (), first: int = 1) -> list[Turn]:
+def plan(experiment: Experiment, stored: Collection[Trial] = ()) -> list[PlannedTurn]:
     """All turns in order, without what `stored` has of them already.
 
-    Trials are numbered in the order in which they run, from `first` or after the stored ones. Of
-    the trials that hold flows open a turn is repeated as a whole: their line belongs to one bed.
+    Of the trials that hold flows open a turn is repeated as a whole: their line belongs to one bed.
     """
     done = {identity(trial) for trial in stored if not trial.set_aside}
-    numbers = itertools.count(max([first, *(trial.number + 1 for trial in stored)]))
     turns = []
     for number in range(1, experiment.rounds + 1):
         for variant in in_turn(variants(experiment), number):
@@ -64,11 +61,9 @@ def plan(experiment: Experiment, stored: Collection[Trial] = (), first: int = 1)
             ] + _http_trials(variant.name, number, experiment.http)
             if all(identity(trial) in done for trial in holds):
                 holds = []
-            turn = Turn(
+            turn = PlannedTurn(
                 number, variant, holds, [trial for trial in loads if identity(trial) not in done]
             )
-            for trial in turn.trials:
-                trial.number = next(numbers)
             turns += [turn] if turn.trials else []
     return turns
 
@@ -107,16 +102,26 @@ def seconds_of(trial: Trial, experiment: Experiment) -> float:
         return 2 * opening + part.settle_s + part.read_s + (HOLD_EXTRA_S if opening else 0)
     if experiment.http:
         http = experiment.http
-        seconds = http.clients_run_s(http.sustain_s) + HTTP_EXTRA_S
-        if (search := http.concurrency) is not None:
-            doublings = max(1, (search.most // search.first).bit_length())
-            seconds += doublings * (http.clients_run_s(search.trial_s) + HTTP_EXTRA_S)
-        return seconds
+        return http_seconds(http, http.sustain_s) + concurrency_seconds(http)
     load = experiment.load
     return load.warm_up_s + load.sustain_s + OVERHANG_S + LOAD_EXTRA_S
 
 
-def planned_seconds(turns: Sequence[Turn], experiment: Experiment) -> float:
+def http_seconds(http: HttpLoad, sustain_s: float) -> float:
+    """About how long HTTP clients take for one trial."""
+    return http.clients_run_s(sustain_s) + HTTP_EXTRA_S
+
+
+def concurrency_seconds(http: HttpLoad) -> float:
+    """About how long it takes to find out how many connections there are at once; 0 where given."""
+    search = http.concurrency
+    if search is None:
+        return 0.0
+    doublings = max(1, (search.most // search.first).bit_length())
+    return doublings * http_seconds(http, search.trial_s)
+
+
+def planned_seconds(turns: Sequence[PlannedTurn], experiment: Experiment) -> float:
     """About how long these turns take, without the report."""
     return sum(
         setup_seconds(experiment) + sum(seconds_of(trial, experiment) for trial in turn.trials)

@@ -9,13 +9,13 @@ from rich.console import Console
 
 from duts.base import Dut
 from duts.tracking import TrackingDut
-from harness.comparison.runner import run_experiment
-from harness.device.runner import run_events
+from harness.comparison.turns import run_experiment
+from harness.device.turns import run_events
 from harness.experiment.load_file import load_experiment
 from harness.experiment.matrix import variants
 from harness.experiment.schema import Experiment
 from harness.experiment.section import Section
-from harness.search.runner import Task, run_ceilings
+from harness.search.turns import Task, run_ceilings
 from harness.systems.registry import DEVICES, SUFFIX, server_class, server_name
 from stackcost.analysis.ceiling.settings import Settings, settings_for
 from stackcost.contracts.dut_settings import DutSettings

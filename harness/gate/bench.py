@@ -1,32 +1,28 @@
-"""Measures trials, each on a test bed of its own."""
+"""Feeds the gate's trials, each on a test bed of its own."""
 
-import itertools
-import re
-from collections.abc import Collection, Iterator, Sequence
+import math
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol
 
 from rich.console import Console
 
-from harness.bed.local import check_root
-from harness.bed.signals import ending_signals_raise
-from harness.campaign.attempts import check_carrier, storing
+from harness.campaign.campaign import Campaign
 from harness.campaign.identity import profile_hashes
-from harness.campaign.recorded import record_session, recorded
+from harness.campaign.record import new_campaign
+from harness.campaign.turn import Purpose, Step, Steps, Turn
 from harness.experiment.matrix import Variant
 from harness.gate.trial import GateTrial, comparable, gate_trial
 from harness.search.trials import TIME_WAIT_S, reset_server
 from harness.session.load_trial import OVERHANG_S, offer_load, prepare_load
-from harness.session.progress import Progress
-from harness.session.session import Session, open_session
+from harness.session.session import SETUP_S, Session
 from harness.systems.registry import server_class
+from stackcost.analysis.ceiling.ramp import rising
 from stackcost.analysis.readings import Readings
-from stackcost.collect.machine import describe_machine
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.load import ConstantLoad
 from stackcost.contracts.trial import Trial
-from stackcost.store import Manifest, RunFolder
 
 WARM_UP_S = 1.0  # above the client's TIME_WAIT
 SUSTAIN_S = 5.0
@@ -40,8 +36,9 @@ STEP = 1.6
 # Of that most: it keeps up even while a neighbour of the machine slows its cores by a half, and no
 # work is lost on connections that are sent again and again.
 LOAD = 0.55
-SETUP_S = 6.0
 SEARCH = 0  # round of the trials that find the load
+JUDGED = Purpose(decides=True)
+FOR_LOAD = Purpose(decides=True, set_aside="a trial of the search for the load")
 
 
 class Bench(Protocol):
@@ -67,56 +64,46 @@ class Bench(Protocol):
 @contextmanager
 def open_bench(target: Variant, results: Path, command: list[str]) -> Iterator["LocalBench"]:
     """The bench of this machine. The caller holds the `RunLock`."""
-    check_root()
-    with ending_signals_raise():
-        run = RunFolder.create(results, "gate")
-        manifest = Manifest(
-            run=run.name,
-            command=command,
-            experiment=target.experiment.model_dump(mode="json"),
-            systems=[target.name],
-            machine=describe_machine(),
-            profile_hashes=profile_hashes(target.experiment),
-        )
-        with (
-            recorded(run, manifest, "see them with: stackcost show"),
-            Progress(0.0, Console(stderr=True)) as progress,
-        ):
-            yield LocalBench(target, run, manifest, progress)
-        if manifest.state == "interrupted":
-            raise KeyboardInterrupt  # it was recorded, and is for pytest, too
+    with new_campaign(
+        results,
+        "gate",
+        command,
+        Console(stderr=True),
+        "see them with: stackcost show",
+        experiment=target.experiment.model_dump(mode="json"),
+        systems=[target.name],
+        profile_hashes=profile_hashes(target.experiment),
+    ) as campaign:
+        yield LocalBench(target, campaign)
+    if campaign.manifest.state == "interrupted":
+        raise KeyboardInterrupt  # it was recorded, and is for pytest, too
 
 
 class LocalBench:
     """Trials on the test bed of this machine; all are stored as soon as they are over."""
 
-    def __init__(self, target: Variant, run: RunFolder, manifest: Manifest, progress: Progress):
+    def __init__(self, target: Variant, campaign: Campaign):
         self._target = target
-        self._run = run
-        self._manifest = manifest
-        self._progress = progress
-        self._numbers = itertools.count(1)
-        self._rounds = itertools.count(1)
+        self._campaign = campaign
         self._measured: list[int] = []
         self._found: list[GateTrial] = []
         self._lengths: list[float] = []
-        self._planned = 0.0
-        self._passed = 0.0
 
     @property
     def folder(self) -> str:
         """The run's folder."""
-        return str(self._run.path)
+        return str(self._campaign.folder.path)
 
     def setup(self) -> dict[str, Any]:
         """Machine, plan, profile and server, without what says nothing to a reader."""
-        machine = dict(self._manifest.machine)
+        manifest = self._campaign.manifest
+        machine = dict(manifest.machine)
         machine["kernel"] = {k: v for k, v in machine["kernel"].items() if k != "options"}
         return {
             "machine": machine,
-            "experiment": self._manifest.experiment,
-            "profiles": self._manifest.profile_hashes,
-            "server": self._manifest.servers.get(self._target.name, {}),
+            "experiment": manifest.experiment,
+            "profiles": manifest.profile_hashes,
+            "server": manifest.servers.get(self._target.name, {}),
         }
 
     def steady_load(self) -> float:
@@ -125,24 +112,20 @@ class LocalBench:
         That need not be what it completed last: far beyond its ceiling a server spends its time on
         connections that fail.
         """
-        with self._session("how much it takes") as session:
-            load, most = FIRST_LOAD, 0.0
-            while True:
-                _, found = self._trial(session, SEARCH, load, SEARCH_SUSTAIN_S)
-                most = max(most, found.completed_cps)
-                if not found.kept_up:
-                    return round(LOAD * most, -2)
-                load *= STEP
+        most: float = self._take("how much it takes", self._rising)
+        return round(LOAD * most, -2)
 
     def measure(self, offered_cps: float) -> GateTrial:
         """A trial on a fresh test bed."""
-        self._plan(SETUP_S)
-        number = next(self._rounds)
-        with self._session(f"round {number}") as session:
-            self._pass(SETUP_S)
-            sustain_s = next_sustain(self._found, self._lengths)
-            stored, found = self._trial(session, number, offered_cps, sustain_s)
-        self._measured.append(stored.number)
+        number, sustain_s = len(self._found) + 1, next_sustain(self._found, self._lengths)
+
+        def steps(session: Session) -> Steps[GateTrial]:
+            prepare_load(session)
+            stored, found = yield from self._trial(session, number, offered_cps, sustain_s)
+            self._measured.append(stored.number)
+            return found
+
+        found: GateTrial = self._take(f"round {number}", steps, _seconds_of_trial(sustain_s))
         self._found.append(found)
         self._lengths.append(sustain_s)
         return found
@@ -150,55 +133,61 @@ class LocalBench:
     def set_aside(self, which: Collection[int]) -> None:
         """Mark measured trials, counted from 0, as being in no figure."""
         numbers = [self._measured[each] for each in which]
-        self._run.set_aside(numbers, "disturbed, another was made instead")
+        self._campaign.set_aside(numbers, "disturbed, another was made instead")
 
-    @contextmanager
-    def _session(self, what: str) -> Iterator[Session]:
+    def _take(self, what: str, steps: Callable[[Session], Steps[Any]], seconds: float = 0.0) -> Any:
+        """A turn of the system; returns what its steps came to. `seconds`: of its trials."""
         name = self._target.name
-        folder = self._run.path / "logs" / re.sub(r"[^\w.-]+", "-", f"{what}-{name}")
-        with open_session(
-            server_class(self._target.server),
-            self._target.experiment,
-            folder,
-            f"{name}, {what}",
-            self._progress,
-        ) as session:
-            record_session(self._run, self._manifest, name, session)
-            prepare_load(session)
-            yield session
+        turn = Turn(
+            system=name,
+            kind=server_class(self._target.server),
+            experiment=self._target.experiment,
+            where=f"{name}, {what}",
+            logs=f"{what}-{name}",
+            steps=steps,
+            left_s=SETUP_S + seconds,
+        )
+        return self._campaign.take(turn)
+
+    def _rising(self, session: Session) -> Steps[float]:
+        """Connections/s, the most that it completed."""
+        prepare_load(session)
+        most = 0.0
+        for load in rising(FIRST_LOAD, STEP, math.inf):
+            _, found = yield from self._trial(session, SEARCH, load, SEARCH_SUSTAIN_S)
+            most = max(most, found.completed_cps)
+            if not found.kept_up:
+                break
+        return most
 
     def _trial(
         self, session: Session, number: int, offered_cps: float, sustain_s: float
-    ) -> tuple[Trial, GateTrial]:
+    ) -> Steps[tuple[Trial, GateTrial]]:
         """A trial as it is stored, and what is kept of it."""
-        load = ConstantLoad(offered_cps=offered_cps)
-        length = session.response_bytes
-        trial = Trial(self._target.name, next(self._numbers), number, load, length)
-        if number == SEARCH:
-            trial.set_aside = "a trial of the search for the load"
-        self._plan(_seconds_of_trial(sustain_s))
         times = {"warm_up_s": WARM_UP_S, "sustain_s": sustain_s, "drain_s": DRAIN_S}
-        session.say(f"{offered_cps:,.0f} connections/s")
-        with storing(self._run, session, trial):
-            offer_load(session, trial, session.experiment.load.model_copy(update=times))
-        check_carrier(trial)
-        reset_server(session)
-        self._pass(_seconds_of_trial(sustain_s))
+        part = session.experiment.load.model_copy(update=times)
+        load, length = ConstantLoad(offered_cps=offered_cps), session.response_bytes
+
+        def make(trial: Trial) -> None:
+            offer_load(session, trial, part)
+            reset_server(session)
+
+        seconds = _seconds_of_trial(sustain_s)
+        (trial,) = yield Step(
+            trial=Trial(self._target.name, 0, number, load, length),
+            make=make,
+            words=f"{offered_cps:,.0f} connections/s",
+            purpose=FOR_LOAD if number == SEARCH else JUDGED,
+            seconds=seconds,
+            left_s=seconds,
+        )
         found = gate_trial(Readings(trial), session.experiment.cores.server)
         if found is None:
             raise StackcostError(
-                f"{session.where}: the generator counted no connection of trial {trial.number}",
+                f"the generator counted no connection of trial {trial.number}",
                 f"see its log below {session.folder}",
             )
         return trial, found
-
-    def _plan(self, seconds: float) -> None:
-        self._planned += seconds
-        self._progress.expect(self._planned)
-
-    def _pass(self, seconds: float) -> None:
-        self._passed += seconds
-        self._progress.reach(self._passed)
 
 
 def _seconds_of_trial(sustain_s: float) -> float:

@@ -6,7 +6,7 @@ from typing import get_args
 
 from harness.experiment.load_file import load_experiment
 from harness.experiment.matrix import Variant, variants
-from harness.search.runner import Task
+from harness.search.turns import Task
 from harness.systems.registry import DEVICES, SHIPPED
 from stackcost.analysis.ceiling.settings import Settings, settings_for
 from stackcost.contracts.errors import StackcostError

@@ -26,6 +26,8 @@ from stackcost.contracts.server import Server
 from stackcost.contracts.stack import Stack
 from stackcost.stacks import stack_of
 
+HTTP_SETUP_S = 1.0  # until the first trial: there is no generator of ASTF profiles to start
+
 
 @dataclass(slots=True, kw_only=True)
 class HttpSession(ServerSession):

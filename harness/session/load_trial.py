@@ -22,11 +22,6 @@ OFTEN = ("cpu account", "core speed", "peer time")
 SLICE_S = 0.1
 
 
-def run_load_trial(session: Session, trial: Trial) -> None:
-    """Offer `trial.offered_cps` as the experiment's load part says."""
-    offer_load(session, trial, session.experiment.load)
-
-
 def offer_load(session: Session, trial: Trial, part: LoadPart) -> None:
     """Offer `trial.offered_cps` and fill in phases, samples, the generator's report.
 

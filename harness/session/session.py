@@ -27,6 +27,8 @@ from stackcost.trex.client import TrexClient
 from stackcost.trex.generator import Generator
 from stackcost.trex.trex_config import TrexConfig
 
+SETUP_S = 6.0  # until the first trial, on a machine of two cores; for the display of the time left
+
 
 @dataclass(slots=True, kw_only=True)
 class Session(ServerSession):

@@ -1,19 +1,11 @@
-"""The server of known cost in the very session that an experiment's servers run in."""
+"""What is measured to prove the figures: a server of known cost, and the loads on it."""
 
-import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
-
 from harness.experiment.schema import Experiment
-from harness.session.progress import Progress
-from harness.session.session import Session, open_session
 from harness.truth.known_memory import ChargedSockets
 from servers.known_cost import KnownCost
-from stackcost.collect.cpu_account import Detail
 from stackcost.contracts.collector import Collector
 
 PROFILES = Path(__file__).resolve().parents[2] / "trex_profiles"
@@ -57,23 +49,9 @@ def truth_experiment(**load: Any) -> Experiment:
     )
 
 
-class _KnownSockets(KnownCost):
+class KnownSockets(KnownCost):
     """The server of known cost, and what the kernel says that each of its sockets holds."""
 
     def own_collectors(self) -> list[Collector]:
+        """What is charged to its sockets."""
         return [ChargedSockets(self.namespace)]
-
-
-@contextmanager
-def known_cost_session(
-    experiment: Experiment, detail: Detail = Detail.SOFTIRQS
-) -> Iterator[tuple[Session, KnownCost]]:
-    """A session over the server of known cost, with the load's profile loaded."""
-    console = Console(quiet=True)
-    with (
-        tempfile.TemporaryDirectory(prefix="stackcost-") as folder,
-        Progress(1.0, console) as progress,
-        open_session(_KnownSockets, experiment, Path(folder), "proof", progress, detail) as session,
-    ):
-        assert isinstance(session.server, KnownCost)
-        yield session, session.server

@@ -10,7 +10,8 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from harness.session.load_trial import prepare_load, run_load_trial
+from harness.campaign.turn import Purpose, Step, Steps
+from harness.session.load_trial import offer_load, prepare_load
 from harness.session.session import Session
 from harness.truth.row import Row, row
 from harness.truth.rules import CHAIN_RULES, Sends, load_rules, packets, sending
@@ -37,41 +38,49 @@ class Made:
     sends: Sends
 
 
-def prove_known_cost(
+def known_cost_steps(
     session: Session, server: KnownCost, rounds: int, burns_us: Sequence[float] = BURNS_US
-) -> list[Row]:
+) -> Steps[list[Row]]:
     """A line for each burn and one for the rules, from `rounds` rounds of all trials in turn."""
     namespace = session.bed.server_namespace
     pairs: dict[str, list[tuple[float, float]]] = defaultdict(list)
     prepare_load(session)
     load_rules(namespace, 0)
-    bases = [_make(session, server)]
+    bases = [(yield from _made(session, server))]
     for _ in range(rounds):
         for burn_us in burns_us:
-            burn = _make(session, server, burn_us)
-            bases.append(_make(session, server))
+            burn = yield from _made(session, server, burn_us)
+            bases.append((yield from _made(session, server)))
             name = f"burn of {burn_us:g} us in user space: user time on the server's core"
             known, seen = (_more(burn, bases, kind) for kind in (BURNT, "user"))
             pairs[name].append((known, seen))
         load_rules(namespace, WALKS)
-        walked = _make(session, server)
+        walked = yield from _made(session, server)
         known = _walks_cost(walked, packets(namespace))
         load_rules(namespace, 0)
-        bases.append(_make(session, server))
+        bases.append((yield from _made(session, server)))
         name = f"{WALKS * CHAIN_RULES:,} nftables rules: softirq time on the server's core"
         pairs[name].append((known, _more(walked, bases, "softirq")))
     return [row(name, UNIT, *zip(*values, strict=True)) for name, values in pairs.items()]
 
 
-def _make(session: Session, server: KnownCost, burn_us: float = 0.0) -> Made:
+def _made(session: Session, server: KnownCost, burn_us: float = 0.0) -> Steps[Made]:
     """A load trial at the experiment's first level, in which each request burns so much."""
     server.set_burn(burn_us)
     first = server.request_number
-    load = ConstantLoad(offered_cps=session.experiment.load.offered_cps[0])
-    trial = Trial(server.name, 1, 1, load, session.response_bytes)
-    cores = session.experiment.cores.server
-    with sending(session.bed.server_namespace, cores[0]) as sends:
-        run_load_trial(session, trial)
+    part, cores = session.experiment.load, session.experiment.cores.server
+    load, sends = ConstantLoad(offered_cps=part.offered_cps[0]), Sends()
+
+    def make(trial: Trial) -> None:
+        with sending(session.bed.server_namespace, cores[0], sends):
+            offer_load(session, trial, part)
+
+    (trial,) = yield Step(
+        trial=Trial(server.name, 0, 1, load, session.response_bytes),
+        make=make,
+        words=f"a burn of {burn_us:g} us",
+        purpose=Purpose(),
+    )
     seen = Readings(trial)
     known: Cost = {
         BURNT: server.burnt(first, server.request_number),

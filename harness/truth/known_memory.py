@@ -8,7 +8,9 @@ one by itself (sock_diag); the suite reads the sum of the whole stack (/proc/net
 import re
 import time
 from collections import defaultdict
+from functools import partial
 
+from harness.campaign.turn import Purpose, Step, Steps
 from harness.session.hold_trial import run_hold_trial
 from harness.session.session import Session
 from harness.truth.row import Row, row
@@ -44,7 +46,7 @@ class ChargedSockets(Collector):
         return [CHARGED.sample(now, whole)]
 
 
-def prove_known_memory(session: Session, server: KnownCost, rounds: int) -> list[Row]:
+def known_memory_steps(session: Session, server: KnownCost, rounds: int) -> Steps[list[Row]]:
     """A line for the server's own memory and one for socket buffers, over `rounds` rounds."""
     plain_experiment = session.experiment
     workload = plain_experiment.workload.model_copy(update={"request_bytes": UNREAD_BYTES})
@@ -52,11 +54,11 @@ def prove_known_memory(session: Session, server: KnownCost, rounds: int) -> list
     pairs: dict[str, list[tuple[float, float]]] = defaultdict(list)
     for _ in range(rounds):
         server.hold(0)
-        plain, plain_charged = _slopes(session, server)
+        plain, plain_charged = yield from _slopes(session, server)
         server.hold(HOLD_BYTES, leave_unread=True)
         session.experiment = unread_experiment
         try:
-            full, full_charged = _slopes(session, server)
+            full, full_charged = yield from _slopes(session, server)
         finally:
             session.experiment = plain_experiment
         name = f"{HOLD_BYTES:,} bytes that the server allocates per flow: process"
@@ -68,13 +70,17 @@ def prove_known_memory(session: Session, server: KnownCost, rounds: int) -> list
     return [row(name, "B per flow", *zip(*values, strict=True)) for name, values in pairs.items()]
 
 
-def _slopes(session: Session, server: KnownCost) -> tuple[dict[str, Line], float]:
+def _slopes(session: Session, server: KnownCost) -> Steps[tuple[dict[str, Line], float]]:
     """The suite's lines through holds at all counts, and the slope of what sockets are charged."""
     holds = []
-    for number, count in enumerate(session.experiment.memory.open_flows, start=1):
+    for count in session.experiment.memory.open_flows:
         load = HeldFlows(open_flows=count)
-        trial = Trial(server.name, number, 1, load, session.response_bytes)
-        run_hold_trial(session, trial)
+        (trial,) = yield Step(
+            trial=Trial(server.name, 0, 1, load, session.response_bytes),
+            make=partial(run_hold_trial, session),
+            words=f"{count:,} flows held open",
+            purpose=Purpose(),
+        )
         holds.append(Readings(trial))
     charged = fit([(held_flows(seen), seen.level(CHARGED.name, HOLD) or 0.0) for seen in holds])
     assert charged is not None, "a slope needs two counts of flows"

@@ -31,6 +31,7 @@ from harness.truth.bed import truth_experiment
 from harness.truth.least_time import SEND_TO_SELF, SWITCH_TWICE, least_microseconds
 from harness.truth.row import Row, row
 from servers.nginx_kernel import NginxKernel
+from stackcost.analysis.ceiling.ramp import rising
 from stackcost.collect.core_speed import CoreSpeed
 from stackcost.collect.cpu_account import (
     INTERRUPT_COUNT,
@@ -155,19 +156,19 @@ def _at_ceiling(
     Full: the core had no idle time in it. After one that was not the load is raised: a neighbour
     that goes away leaves idle time at what was the ceiling, and with it more bookings.
     """
-    load, full = LOW_CPS, list[Piece]()
-    while load < MOST_CPS:
-        idle, since = _idle(cpu), time.monotonic()
-        piece = _piece(nginx, cpu)
-        if _idle(cpu) - idle < FULL_IDLE * (time.monotonic() - since):
+    full: list[Piece] = []
+    for load in rising(LOW_CPS, STEP, MOST_CPS):
+        client.update(load)
+        time.sleep(SETTLE_S)
+        while True:
+            idle, since = _idle(cpu), time.monotonic()
+            piece = _piece(nginx, cpu)
+            if _idle(cpu) - idle >= FULL_IDLE * (time.monotonic() - since):
+                break
             full.append(piece)
             if len(full) == rounds:
                 return load, _median(full)
-        else:
-            load *= STEP
-            client.update(load)
-            time.sleep(SETTLE_S)
-    raise StackcostError(f"core {cpu} has idle time at {load:,.0f} connections/s")
+    raise StackcostError(f"core {cpu} has idle time at {MOST_CPS:,.0f} connections/s")
 
 
 def _piece(nginx: NginxKernel, cpu: int) -> Piece:

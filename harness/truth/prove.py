@@ -1,9 +1,19 @@
 """The whole proof, line by line, on this machine."""
 
-from harness.truth.bed import known_cost_session, truth_experiment
-from harness.truth.known_cost import BURNS_US, prove_known_cost
-from harness.truth.known_memory import prove_known_memory
+import tempfile
+from functools import partial
+from pathlib import Path
+
+from rich.console import Console
+
+from harness.campaign.record import new_campaign
+from harness.campaign.turn import Steps, Turn
+from harness.session.session import Session, open_session
+from harness.truth.bed import KnownSockets, truth_experiment
+from harness.truth.known_cost import BURNS_US, known_cost_steps
+from harness.truth.known_memory import known_memory_steps
 from harness.truth.row import Row
+from servers.known_cost import KnownCost
 from stackcost.collect.cpu_account import Detail
 
 QUICK_BURNS_US = (100.0,)
@@ -13,10 +23,32 @@ def prove_known(rounds: int = 1, quick: bool = False) -> list[Row]:
     """Known cost and known memory, on one server in one session; `quick`: fewer burns.
 
     User time is told from system time at system calls: by ticks, as in a run, its share of a short
-    trial is too rough (docs/figures.md).
+    trial is too rough (docs/figures.md). The trials are of a run like any other, which is not kept.
+    KeyboardInterrupt when it was ended.
     """
     experiment = truth_experiment(sustain_s=1 if quick else 2)
-    with known_cost_session(experiment, detail=Detail.SYSTEM_CALLS) as (session, server):
+    rows: list[Row] = []
+
+    def steps(session: Session) -> Steps[None]:
+        assert isinstance(session.server, KnownCost)
         burns_us = QUICK_BURNS_US if quick else BURNS_US
-        costs = prove_known_cost(session, server, rounds, burns_us)
-        return costs + prove_known_memory(session, server, rounds)
+        rows.extend((yield from known_cost_steps(session, session.server, rounds, burns_us)))
+        rows.extend((yield from known_memory_steps(session, session.server, rounds)))
+
+    with tempfile.TemporaryDirectory(prefix="stackcost-") as folder:
+        plan = experiment.model_dump(mode="json")
+        quiet = Console(quiet=True)
+        with new_campaign(Path(folder), "proof", [], quiet, experiment=plan) as campaign:
+            turn = Turn(
+                system=KnownCost.name,
+                kind=KnownSockets,
+                experiment=experiment,
+                where="proof",
+                logs="proof",
+                steps=steps,
+                open=partial(open_session, detail=Detail.SYSTEM_CALLS),
+            )
+            campaign.take(turn)
+    if campaign.manifest.state == "interrupted":
+        raise KeyboardInterrupt
+    return rows

@@ -108,13 +108,12 @@ def _mean(values: Sequence[float]) -> float:
 
 
 @contextmanager
-def sending(namespace: str, cpu: int) -> Iterator[Sends]:
-    """A program on a core that sends a packet to itself every few ms; on exit, what that took."""
-    sends = Sends()
+def sending(namespace: str, cpu: int, sends: Sends) -> Iterator[None]:
+    """A program on a core sends a packet to itself every few ms; `sends` gets what that took."""
     command = [sys.executable, "-S", "-c", SENDER]
     process = run(namespace, command, [cpu], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     try:
-        yield sends
+        yield
     finally:
         said, _ = process.communicate(timeout=10)
         if process.returncode:

@@ -8,7 +8,7 @@ from duts.forwarding import Forwarding
 from harness.bed.network import existing_namespaces
 from harness.device.events import run_event
 from harness.device.mix_load import run_mix
-from harness.device.runner import load_of
+from harness.device.turns import load_of
 from stackcost.analysis.events.mix import mix_result
 from stackcost.analysis.events.summary import summarise_events
 from stackcost.contracts.event_settings import EventSettings

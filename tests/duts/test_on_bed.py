@@ -14,18 +14,17 @@ from duts.connection_limit import ConnectionLimit
 from duts.forwarding import Forwarding
 from duts.nat44 import Nat44
 from duts.nftables import Nftables
-from harness.search.measurer import Measurer
+from harness.search.steps import search_steps
 from harness.search.trials import WARM_UP_S, prepare
 from harness.session.load_trial import OVERHANG_S
 from harness.session.session import Session
 from harness.session.task import task_of
 from stackcost.analysis import device, flows
-from stackcost.analysis.ceiling.controller import search
 from stackcost.analysis.ceiling.gave_way import what_gave_way
 from stackcost.analysis.ceiling.settings import Goal, Settings
 from stackcost.analysis.ceiling.stored import Key
 from stackcost.analysis.readings import Readings
-from stackcost.store import RunFolder
+from tests.campaign.on_session import follow
 from tests.duts.bed import (
     DEVICE_CPUS,
     EXPERIMENT,
@@ -114,13 +113,12 @@ def test_a_limit_of_3_000_new_connections_a_second_is_the_ceiling(
         most_load=3_600.0,
         repeats=1,
     )
-    measurer = Measurer(RunFolder.create(tmp_path, "test"), session.progress)
     key = Key(session.server.name, "connections", 1)
-    prepare(session, "connections")
-    outcome = search(settings, partial(measurer.measure, session, key, settings))
+    steps = partial(search_steps, key=key, settings=settings)
+    (outcome, _), trials = follow(session, steps, tmp_path)
     per_trial = allowed + burst / (WARM_UP_S + 1.0 + OVERHANG_S)
     assert outcome.bounds[settings.goals[0]].throughput == pytest.approx(per_trial, rel=0.02)
-    lossy = [trial for trial in measurer.trials if trial.load.loss.lost > 100]
+    lossy = [trial for trial in trials if trial.load.loss.lost > 100]
     assert what_gave_way(Readings(lossy[0]), DEVICE_CPUS).cause == "in the device"
 
 

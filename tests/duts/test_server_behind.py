@@ -7,7 +7,7 @@ import pytest
 from duts.nat44 import Nat44
 from harness.bed.network import existing_namespaces
 from harness.device.events import run_event
-from harness.device.runner import load_of
+from harness.device.turns import load_of
 from stackcost.analysis import device, flows
 from stackcost.analysis.cpu import server_total
 from stackcost.analysis.events.summary import summarise_events

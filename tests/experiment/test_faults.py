@@ -16,7 +16,7 @@ import pytest
 from rich.console import Console
 
 from harness.bed.network import existing_namespaces
-from harness.comparison.runner import run_experiment
+from harness.comparison.turns import run_experiment
 from harness.experiment.load_file import load_experiment
 from harness.experiment.profile_load import NO_MEMORY
 from stackcost.analysis.flags import flags_of

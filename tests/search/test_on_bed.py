@@ -14,15 +14,13 @@ from harness.bed.lock import RunLock
 from harness.bed.signals import ending_signals_raise
 from harness.experiment.load_file import load_experiment
 from harness.experiment.schema import Experiment
-from harness.search.measurer import Measurer
-from harness.search.runner import DETAIL
+from harness.search.steps import DETAIL, search_steps
 from harness.search.trials import REQUESTS_PER_CONNECTION, WARM_UP_S, prepare, run_trial, step_of
 from harness.session.limits import open_connections
 from harness.session.load_trial import OVERHANG_S
 from harness.session.progress import Progress
 from harness.session.session import Session, open_session
 from servers.nginx_kernel import NginxKernel
-from stackcost.analysis.ceiling.controller import search
 from stackcost.analysis.ceiling.gave_way import what_gave_way
 from stackcost.analysis.ceiling.settings import Goal, Settings, settings_for
 from stackcost.analysis.ceiling.stored import Key
@@ -32,7 +30,7 @@ from stackcost.analysis.readings import Readings
 from stackcost.contracts.load import Of
 from stackcost.contracts.trial import Trial
 from stackcost.host.namespace import execute
-from stackcost.store import RunFolder
+from tests.campaign.on_session import follow
 from tests.search.simulated import plan_of
 
 COMPARE = Path(__file__).resolve().parents[2] / "experiments" / "compare.yaml"
@@ -70,12 +68,10 @@ def session_of(experiment: Experiment, folder: Path) -> Iterator[Session]:
 
 def find(session: Session, folder: Path, of: Of, settings: Settings) -> Ceiling:
     """A search as the command makes it, and what its summary says."""
-    measurer = Measurer(RunFolder.create(folder, "test"), session.progress)
     key = Key("nginx/kernel", of, 1)
-    prepare(session, of)
-    search(settings, partial(measurer.measure, session, key, settings))
+    _, trials = follow(session, partial(search_steps, key=key, settings=settings), folder)
     plan = plan_of(settings, of)
-    (found,) = summarise_ceilings(measurer.trials, "test", plan, "complete", {}).ceilings
+    (found,) = summarise_ceilings(trials, "test", plan, "complete", {}).ceilings
     return found
 
 

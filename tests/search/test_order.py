@@ -5,7 +5,7 @@ from pathlib import Path
 from harness.comparison.plan import plan
 from harness.experiment.load_file import load_experiment
 from harness.experiment.matrix import variants
-from harness.search.runner import Task
+from harness.search.turns import Task
 from stackcost.analysis.ceiling.settings import settings_for
 
 PLAN = Path(__file__).resolve().parents[2] / "experiments" / "difference.yaml"

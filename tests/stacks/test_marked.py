@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.campaign.attempts import check_carrier, storing
+from harness.campaign.storing import check_carrier, storing
 from stackcost.contracts.counts import Carrier
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.trial import Trial

@@ -3,10 +3,13 @@
 from collections.abc import Iterator
 
 import pytest
+from rich.console import Console
 
 from harness.session.kernel_states import half_open, time_wait, tracked
-from harness.session.session import Session
-from harness.truth.bed import known_cost_session, truth_experiment
+from harness.session.progress import Progress
+from harness.session.session import Session, open_session
+from harness.truth.bed import truth_experiment
+from servers.nginx_kernel import NginxKernel
 from stackcost.collect.slab import Slab
 from stackcost.host.namespace import execute
 
@@ -16,8 +19,12 @@ FLOWS = 300
 
 
 @pytest.fixture(scope="module")
-def session() -> Iterator[Session]:
-    with known_cost_session(truth_experiment()) as (made, _):
+def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
+    folder = tmp_path_factory.mktemp("logs")
+    with (
+        Progress(1.0, Console(quiet=True)) as progress,
+        open_session(NginxKernel, truth_experiment(), folder, "test", progress) as made,
+    ):
         yield made
 
 

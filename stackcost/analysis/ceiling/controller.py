@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from MLRsearch import Config, MultipleLossRatioSearch, SearchGoal
 from MLRsearch.trial_measurement import AbstractMeasurer, MeasurementResult
 
+from stackcost.analysis.ceiling.ramp import rising
 from stackcost.analysis.ceiling.settings import Goal, Settings
 
 HOPELESS = 0.1  # loss ratio from which on the doubling has gone far enough
@@ -81,11 +82,9 @@ def search(settings: Settings, measure: Measure) -> Outcome:
 
 def _double(settings: Settings, measure: Measure) -> float:
     """The first of doubling loads that loses a tenth or more, or the highest allowed."""
-    load = min(settings.first_load, settings.most_load)
-    while measure(load, settings.initial_trial_duration).loss_ratio < HOPELESS:
-        if load >= settings.most_load:
+    for load in rising(settings.first_load, 2.0, settings.most_load):
+        if measure(load, settings.initial_trial_duration).loss_ratio >= HOPELESS:
             break
-        load = min(2 * load, settings.most_load)
     return load
 
 

@@ -1,17 +1,14 @@
-"""How a run keeps its trials: each is stored whatever ended it, and made again when disturbed."""
+"""How a run keeps its trials: each is stored, whatever ended it."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TypeVar
 
 from harness.session.server_session import ServerSession
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.load import HeldFlows, HttpClients
 from stackcost.contracts.trial import CUT_SHORT, Trial
 from stackcost.store import RunFolder
-
-Made = TypeVar("Made")
 
 
 @contextmanager
@@ -62,15 +59,3 @@ def check_carrier(trial: Trial) -> None:
     """StackcostError when another stack carried the trial: for a search, and a gate, the end."""
     if trial.carrier and not trial.carrier.as_wanted:
         raise StackcostError(f"{trial.server}: {trial.set_aside}")
-
-
-def until_undisturbed(
-    measure: Callable[[int], Made], disturbed: Callable[[Made], object], repeats: int
-) -> list[Made]:
-    """A trial and its repeats in order, `repeats` at most; `measure` gets 0, or which repeat."""
-    attempts: list[Made] = []
-    for repeat in range(repeats + 1):
-        attempts.append(measure(repeat))
-        if not disturbed(attempts[-1]):
-            break
-    return attempts

@@ -1,0 +1,116 @@
+"""The record of a run: whatever ends it, its folder says how, and keeps its trials."""
+
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from harness.bed.local import check_root
+from harness.bed.lock import RunLock
+from harness.bed.signals import ending_signals_held, ending_signals_raise
+from harness.campaign.campaign import Campaign, next_number
+from harness.campaign.identity import check_resumable
+from harness.session.progress import Progress
+from stackcost.analysis.machines import differences
+from stackcost.collect.machine import describe_machine
+from stackcost.contracts.errors import StackcostError
+from stackcost.store import Manifest, RunFolder
+from stackcost.store.manifest import Resumption, utc_now
+
+SEE = "see them with: stackcost report"
+
+
+@contextmanager
+def new_campaign(
+    results: Path,
+    name: str,
+    command: list[str],
+    console: Console,
+    hint: str = SEE,
+    **about: Any,
+) -> Iterator[Campaign]:
+    """Hold this machine for a new run below `results`, and write down how it ended.
+
+    Ctrl-C, SIGTERM and SIGHUP end it in order: the body is left, the manifest says "interrupted",
+    and no exception leaves this. `hint`: what a person does with the trials of a run that
+    failed. Of a run that failed before its first trial nothing is kept. `about`: what else its
+    manifest says from the start. StackcostError without root, and when another run is going.
+    """
+    check_root()
+    with RunLock(), ending_signals_raise(), Progress(0.0, console) as progress:
+        machine = describe_machine()
+        folder = RunFolder.create(results, name)
+        manifest = Manifest(run=folder.name, command=command, machine=machine, **about)
+        campaign = Campaign(folder, manifest, progress)
+        with _recorded(campaign, hint):
+            yield campaign
+
+
+@contextmanager
+def resumed_campaign(
+    folder: RunFolder, command: list[str], console: Console, hint: str = SEE
+) -> Iterator[Campaign]:
+    """Go on with a run that was interrupted, failed or was killed; otherwise as `new_campaign`.
+
+    Its trials are numbered on. StackcostError when it is complete, or when it would not be the
+    same run: see harness/campaign/identity.py.
+    """
+    check_root()
+    with RunLock(), ending_signals_raise(), Progress(0.0, console) as progress:
+        manifest, machine = folder.manifest(), describe_machine()
+        check_resumable(manifest, machine)
+        stored = folder.trials()
+        resumption = Resumption(
+            command=command,
+            first_trial=next_number(folder, stored),
+            changed=differences(manifest.machine, machine),
+        )
+        manifest.resumed.append(resumption)
+        manifest.state, manifest.finished, manifest.failure = "running", None, ""
+        folder.reserve()
+        campaign = Campaign(folder, manifest, progress, stored)
+        with _recorded(campaign, hint):
+            yield campaign
+
+
+@contextmanager
+def _recorded(campaign: Campaign, hint: str) -> Iterator[None]:
+    """Write the manifest on entry, and on exit with how the run ended."""
+    folder, manifest = campaign.folder, campaign.manifest
+    folder.write_manifest(manifest)
+    try:
+        yield
+        manifest.state = "complete"
+    except KeyboardInterrupt:
+        manifest.state = "interrupted"
+    except StackcostError as error:
+        manifest.state, manifest.failure = "failed", error.what
+        raise _with_folder(error, folder, hint) from error
+    except BaseException as error:  # an error of ours
+        manifest.state, manifest.failure = "failed", repr(error)
+        raise
+    finally:
+        with ending_signals_held():  # a second Ctrl-C must not cut the record short
+            _finish(folder, manifest)
+
+
+def _with_folder(error: StackcostError, folder: RunFolder, hint: str) -> StackcostError:
+    """The error, and where the trials before it are."""
+    if not folder.count():
+        return error
+    kept = f"the trials before it are kept, {hint} {folder.path}"
+    return StackcostError(error.what, f"{error.mend}; {kept}" if error.mend else kept)
+
+
+def _finish(folder: RunFolder, manifest: Manifest) -> None:
+    if manifest.state == "failed" and not folder.count():
+        shutil.rmtree(folder.path)
+        return
+    folder.give_back_reserve()
+    manifest.finished = utc_now()
+    manifest.machine_after = describe_machine()
+    manifest.changed = differences(manifest.machine, manifest.machine_after)
+    folder.write_manifest(manifest)

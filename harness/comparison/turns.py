@@ -1,0 +1,201 @@
+"""Feeds the turns of an experiment: every system meets the same load, in turn, in rounds."""
+
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from harness.campaign.campaign import Campaign
+from harness.campaign.identity import experiment_hash, plan_of, profile_hashes
+from harness.campaign.record import new_campaign, resumed_campaign
+from harness.campaign.turn import FIGURE, Feed, Purpose, Step, Steps, Turn
+from harness.comparison.concurrency import find_concurrency
+from harness.comparison.plan import (
+    PlannedTurn,
+    concurrency_seconds,
+    http_seconds,
+    identity,
+    plan,
+    planned_seconds,
+    seconds_of,
+    setup_seconds,
+)
+from harness.experiment.matrix import variants
+from harness.experiment.schema import Experiment
+from harness.search.slowest import lowest_ceilings
+from harness.session.hold_trial import run_hold_trial
+from harness.session.http_session import HttpSession, open_http_session
+from harness.session.http_trial import run_http_trial
+from harness.session.load_trial import offer_load, prepare_load
+from harness.session.session import Session, open_session
+from harness.systems.registry import server_class
+from stackcost.analysis.flows import failed
+from stackcost.analysis.http import p99_us
+from stackcost.analysis.published import read_publication
+from stackcost.contracts.load import HeldFlows, HttpClients
+from stackcost.contracts.trial import Trial
+from stackcost.store import Manifest, RunFolder
+from stackcost.store.manifest import LoadsFound
+
+GO_ON = "go on with: stackcost run --resume"
+FOR_CONCURRENCY = Purpose(set_aside="a trial of the search for the concurrency")
+
+
+def run_experiment(
+    experiment: Experiment, name: str, results: Path, command: list[str], console: Console
+) -> RunFolder:
+    """Run all trials and store them under `results`; returns the run's folder.
+
+    StackcostError when a trial cannot be made. How it may end: `new_campaign`.
+    """
+    systems = variants(experiment)
+    with new_campaign(
+        results,
+        name,
+        command,
+        console,
+        GO_ON,
+        experiment=experiment.model_dump(mode="json"),
+        experiment_hash=experiment_hash(experiment),
+        profile_hashes=profile_hashes(experiment),
+        systems=[each.name for each in systems if not each.lacking],
+        publication=_publication(experiment.published),
+        not_measured={each.name: each.lacking for each in systems if each.lacking},
+    ) as campaign:
+        campaign.run(turns_of(experiment, campaign))
+    return campaign.folder
+
+
+def resume_experiment(run: RunFolder, command: list[str], console: Console) -> RunFolder:
+    """Run what an interrupted, failed or killed run is missing, in its folder.
+
+    StackcostError when its plan, a profile, or the machine is no longer what it was.
+    """
+    with resumed_campaign(run, command, console, GO_ON) as campaign:
+        experiment = plan_of(campaign.manifest)
+        turns = plan(at_loads(experiment, campaign.manifest), campaign.stored)
+        again = _run_again(turns, campaign.stored)
+        campaign.set_aside(again, "its turn was cut short, and run again")
+        campaign.run(turns_of(experiment, campaign))
+    return run
+
+
+def at_loads(experiment: Experiment, manifest: Manifest) -> Experiment:
+    """The plan with rates in it: where it has shares, those that were found when the run began.
+
+    Before they are found the shares themselves stand for as many rates.
+    """
+    if not experiment.load.offered_shares:
+        return experiment
+    found = manifest.loads_found
+    return experiment.offering(found.offered_cps if found else experiment.load.offered_shares)
+
+
+def turns_of(experiment: Experiment, campaign: Campaign) -> Feed[None]:
+    """Find the loads, where that has not been done, and run every turn that is not stored."""
+    if experiment.load.offered_shares and not campaign.manifest.loads_found:
+        after_s = planned_seconds(plan(at_loads(experiment, campaign.manifest)), experiment)
+        systems = [each for each in variants(experiment) if not each.lacking]
+        ceilings = yield from lowest_ceilings(systems, after_s)
+        rates = experiment.load.rates_of(min(ceilings.values()))
+        campaign.note_loads(LoadsFound(ceilings=ceilings, offered_cps=rates))
+    experiment = at_loads(experiment, campaign.manifest)
+    turns = plan(experiment, campaign.stored)
+    for at, turn in enumerate(turns):
+        kind, setup_s = server_class(turn.variant.server), setup_seconds(experiment)
+        left_s = planned_seconds(turns[at:], experiment)
+        http = turn.variant.experiment.http
+        yield Turn(
+            system=turn.variant.name,
+            kind=kind,
+            experiment=turn.variant.experiment,
+            where=f"round {turn.round} of {experiment.rounds}, {turn.variant.name}",
+            logs=f"{turn.round}-{turn.variant.name}",
+            steps=partial(_http_steps if http else _profile_steps, turn, left_s - setup_s),
+            open=open_http_session if http else open_session,
+            seconds=setup_s,
+            left_s=left_s,
+        )
+
+
+def _profile_steps(turn: PlannedTurn, left_s: float, session: Session) -> Steps[None]:
+    """Memory first, since load leaves a server and the kernel larger."""
+    for trial in turn.trials:
+        if turn.loads and trial is turn.loads[0]:
+            prepare_load(session)
+        trial.response_bytes = session.response_bytes
+        if isinstance(trial.load, HeldFlows):
+            make = partial(run_hold_trial, session)
+            words = f"{trial.load.open_flows:,} flows held open"
+        else:
+            make = partial(offer_load, session, part=session.experiment.load)
+            words = f"{trial.offered_cps:,.0f} connections/s"
+        seconds = seconds_of(trial, session.experiment)
+        yield Step(
+            trial=trial, make=make, words=words, purpose=FIGURE, seconds=seconds, left_s=left_s
+        )
+        left_s -= seconds
+
+
+def _http_steps(turn: PlannedTurn, left_s: float, session: HttpSession) -> Steps[None]:
+    """Each test, after the search for its concurrency where that is not given."""
+    http = session.http
+    for trial in turn.loads:
+        assert isinstance(trial.load, HttpClients)
+        connections = None
+        if http.concurrency:
+            connections = yield from _connections(session, trial, left_s)
+            left_s -= concurrency_seconds(http)
+        words, rate = trial.load.test, trial.load.offered_rps
+        seconds = http_seconds(http, http.sustain_s)
+        yield Step(
+            trial=trial,
+            make=partial(run_http_trial, session, connections=connections),
+            words=words + (f" at {rate:,.0f} requests/s" if rate else ""),
+            purpose=FIGURE,
+            seconds=seconds,
+            left_s=left_s,
+        )
+        left_s -= seconds
+
+
+def _connections(session: HttpSession, planned: Trial, left_s: float) -> Steps[int]:
+    """Connections of each client process, by trials that are kept and in no figure."""
+    http = session.http
+    limit = http.concurrency
+    assert limit is not None and isinstance(planned.load, HttpClients)
+    test, seconds = planned.load.test, http_seconds(http, limit.trial_s)
+    ends_s = left_s - concurrency_seconds(http)
+
+    def each(count: int) -> int:
+        return max(1, count // http.processes)
+
+    def holds(count: int) -> Steps[bool]:
+        nonlocal left_s
+        make = partial(run_http_trial, session, connections=each(count), sustain_s=limit.trial_s)
+        (trial,) = yield Step(
+            trial=planned,
+            make=make,
+            words=f"{test}: {count:,} connections at once?",
+            purpose=FOR_CONCURRENCY,
+            seconds=seconds,
+            left_s=left_s,
+        )
+        left_s = max(ends_s, left_s - seconds)
+        p99 = p99_us(trial)
+        return p99 is not None and p99 < limit.p99_below_ms * 1000 and not failed(trial)
+
+    return each((yield from find_concurrency(limit, holds)))
+
+
+def _publication(path: Path | None) -> dict[str, Any] | None:
+    """Others' figures, for the manifest."""
+    return read_publication(path).model_dump(mode="json") if path else None
+
+
+def _run_again(turns: Sequence[PlannedTurn], stored: Sequence[Trial]) -> list[int]:
+    """Numbers of stored trials of which a turn will make another."""
+    again = {identity(trial) for turn in turns for trial in turn.trials}
+    return [trial.number for trial in stored if identity(trial) in again]

@@ -1,0 +1,83 @@
+"""The trials of one search, which rest on each other: each load on what the ones before it lost."""
+
+from functools import partial
+
+from harness.campaign.turn import Purpose, Step, Steps
+from harness.search.expected import seconds_left
+from harness.search.trials import prepare, run_trial, seconds_of, step_of
+from harness.session.session import Session
+from stackcost.analysis.ceiling.controller import Counted, Outcome, OutOfTrials, search
+from stackcost.analysis.ceiling.settings import UNITS, Settings
+from stackcost.analysis.ceiling.stored import Key, counted, decisive
+from stackcost.collect.cpu_account import Detail
+from stackcost.contracts.trial import Trial
+
+# To book softirqs and interrupts, too, would lower the ceiling by another half of a percent.
+DETAIL = Detail.TASKS
+SoFar = list[tuple[float, Counted]]
+
+
+def search_steps(
+    session: Session, key: Key, settings: Settings, after_s: float = 0.0, set_aside: str = ""
+) -> Steps[tuple[Outcome, float]]:
+    """Search on a session; returns the bounds, and the highest load that was offered.
+
+    `after_s`: seconds of work that follow the search. `set_aside`: why its trials are in no figure.
+    """
+    prepare(session, key.of)
+    seconds = partial(seconds_of, key.of, open_cps=session.experiment.memory.open_cps)
+    so_far: SoFar = []
+    while True:
+        outcome, wanted = go_through(settings, so_far)
+        if wanted is None:
+            return outcome, max(load for load, _ in so_far)
+        left_s = seconds_left(settings, so_far, seconds) - seconds(*wanted)
+        purpose = Purpose(settings.repeats, decides=True, set_aside=set_aside)
+        attempts = yield search_step(session, key, *wanted, purpose, left_s + after_s)
+        so_far.append((wanted[0], counted(decisive(attempts))))
+
+
+def search_step(
+    session: Session,
+    key: Key,
+    load: float,
+    duration: float,
+    purpose: Purpose,
+    after_s: float = 0.0,
+    twin: bool = False,
+) -> Step:
+    """A trial of a search; `load` in the unit of what is searched for, `duration` in seconds.
+
+    `after_s`: seconds of work that follow it.
+    """
+    seconds = seconds_of(key.of, load, duration, session.experiment.memory.open_cps)
+    step = step_of(key.of, load, duration, twin=twin)
+    return Step(
+        trial=Trial(key.server, 0, key.round, step, session.response_bytes),
+        make=partial(run_trial, session),
+        words=f"{load:,.0f} {UNITS[key.of]} for {duration:g} s",
+        purpose=purpose,
+        seconds=seconds,
+        left_s=seconds + after_s,
+    )
+
+
+def go_through(settings: Settings, so_far: SoFar) -> tuple[Outcome, tuple[float, float] | None]:
+    """What is known after these loads and losses, and the load and duration that come next.
+
+    None when the search is over. MLRsearch calls a function for each trial and does not return in
+    between, so the search is gone through from its beginning. It is deterministic, and takes
+    milliseconds.
+    """
+    known = iter(so_far)
+    wanted: list[tuple[float, float]] = []
+
+    def measure(load: float, duration: float) -> Counted:
+        trial = next(known, None)
+        if trial is None:
+            wanted.append((load, duration))
+            raise OutOfTrials
+        return trial[1]
+
+    outcome = search(settings, measure)
+    return outcome, wanted[0] if wanted else None

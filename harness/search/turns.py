@@ -1,0 +1,139 @@
+"""Feeds the searches of a run: each ceiling of each target, in turn, in rounds."""
+
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+
+from rich.console import Console
+
+from harness.campaign.order import in_turn
+from harness.campaign.record import new_campaign
+from harness.campaign.turn import Feed, Purpose, Steps, Turn
+from harness.experiment.matrix import Variant
+from harness.search.expected import seconds_left
+from harness.search.steps import DETAIL, search_step, search_steps
+from harness.search.trials import prepare, seconds_of
+from harness.session.session import SETUP_S, Session, open_session
+from harness.systems.registry import server_class
+from stackcost.analysis.ceiling.ramp import rising
+from stackcost.analysis.ceiling.settings import Settings
+from stackcost.analysis.ceiling.stored import Key, counted, decisive
+from stackcost.contracts.load import Of
+from stackcost.store import RunFolder
+
+# Times the load at which the server lost something, until the twin loses something as well.
+TWIN_STEP, TWIN_MOST = 2.0, 4.0
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What a run searches for: each of `settings`' ceilings, of each target, `rounds` times."""
+
+    targets: tuple[Variant, ...]
+    settings: dict[Of, Settings]
+    rounds: int
+
+    def searches(self) -> list[tuple[Variant, Key]]:
+        """All in their order: of each ceiling the targets in turn, A B B A over the rounds."""
+        return [
+            (target, Key(target.name, of, number))
+            for number in range(1, self.rounds + 1)
+            for of in self.settings
+            for target in in_turn(self.targets, number)
+            if not target.lacking
+        ]
+
+    def describe(self) -> dict[str, object]:
+        """For the manifest, in the shape of an experiment with a part of its own."""
+        return self.targets[0].experiment.model_dump(mode="json") | {
+            "title": "Ceilings of " + ", ".join(target.name for target in self.targets),
+            "servers": [target.name for target in self.targets],
+            "ceiling": {
+                "settings": {of: s.model_dump(mode="json") for of, s in self.settings.items()},
+                "rounds": self.rounds,
+                "experiments": {
+                    target.name: target.experiment.model_dump(mode="json")
+                    for target in self.targets
+                },
+            },
+        }
+
+
+def run_ceilings(
+    task: Task, name: str, results: Path, command: list[str], console: Console
+) -> RunFolder:
+    """Do all searches and store their trials under `results`; returns the run's folder.
+
+    StackcostError when a trial cannot be made. How it may end: `new_campaign`.
+    """
+    with new_campaign(
+        results,
+        name,
+        command,
+        console,
+        experiment=task.describe(),
+        not_measured={each.name: each.lacking for each in task.targets if each.lacking},
+    ) as campaign:
+        campaign.run(turns_of(task))
+    return campaign.folder
+
+
+def turns_of(task: Task) -> Feed[None]:
+    """All searches in their order; a twin once, after the first."""
+    searches = task.searches()
+    seconds = [_seconds_of(task.settings[key.of], target, key) for target, key in searches]
+    for place, (target, key) in enumerate(searches):
+        settings, (search_s, twin_s) = task.settings[key.of], seconds[place]
+        after_s = sum(map(sum, seconds[place + 1 :]))
+        where = f"{key.round} of {task.rounds}, " if task.rounds > 1 else ""
+        turn = Turn(
+            system=target.name,
+            kind=server_class(target.server),
+            experiment=target.experiment,
+            where=f"{where}{key.of} of {target.name}",
+            logs=f"{key.round}-{target.name}-{key.of}-{target.server}",
+            steps=partial(search_steps, key=key, settings=settings, after_s=twin_s + after_s),
+            open=partial(open_session, detail=DETAIL),
+            left_s=search_s + twin_s + after_s,
+        )
+        outcome, highest = yield turn
+        if twin_s:
+            not_held = outcome.bounds[settings.goals[0]].upper or highest
+            twin = _twin_of(target)
+            yield replace(
+                turn,
+                system="",
+                kind=server_class(twin),
+                where=f"{turn.where} (twin)",
+                logs=f"{key.round}-{target.name}-{key.of}-{twin}",
+                steps=partial(
+                    _twin_steps, key=key, settings=settings, load=not_held, after_s=after_s
+                ),
+                left_s=twin_s + after_s,
+            )
+
+
+def _twin_steps(
+    session: Session, key: Key, settings: Settings, load: float, after_s: float
+) -> Steps[None]:
+    """Offer the load that the server did not hold, and more, to a peer over the same path."""
+    prepare(session, key.of)
+    purpose, duration = Purpose(settings.repeats, decides=True), settings.final_trial_duration
+    for offered in rising(load, TWIN_STEP, min(TWIN_MOST * load, settings.most_load)):
+        attempts = yield search_step(session, key, offered, duration, purpose, after_s, twin=True)
+        if counted(decisive(attempts)).lost:
+            break
+
+
+def _twin_of(target: Variant) -> str:
+    """The server that shows what the generator and the path can do without the target's work."""
+    return server_class(target.server).twin
+
+
+def _seconds_of(settings: Settings, target: Variant, key: Key) -> tuple[float, float]:
+    """About how long a search takes, and the twin's turn after it; 0 where there is none."""
+    seconds = partial(seconds_of, key.of, open_cps=target.experiment.memory.open_cps)
+    twin_s = 0.0
+    if key.round == 1 and _twin_of(target) != target.server:
+        twin_s = SETUP_S + 2 * seconds(settings.first_load, settings.final_trial_duration)
+    return SETUP_S + seconds_left(settings, (), seconds), twin_s

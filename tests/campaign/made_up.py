@@ -1,0 +1,114 @@
+"""A system that is made up, on no test bed, and the trials that it is given."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from harness.campaign.turn import FIGURE, Purpose, Step, Steps, Turn
+from harness.experiment.load_file import load_experiment
+from harness.experiment.schema import Experiment
+from harness.session.progress import Progress
+from servers.nginx_kernel import NginxKernel
+from stackcost.contracts.counts import Carrier
+from stackcost.contracts.load import ConstantLoad, Loss, SearchStep
+from stackcost.contracts.trial import Trial
+from tests.analysis.trials import add_other_program, load_trial
+
+COMPARE = Path(__file__).resolve().parents[2] / "experiments" / "compare.yaml"
+EXPERIMENT = load_experiment(COMPARE, quick=True).offering([1000.0])
+
+
+@dataclass
+class MadeUp:
+    """A session, its server and its stack. `carrier`: what is said of each trial."""
+
+    progress: Progress
+    log: list[str] = field(default_factory=list)
+    carrier: Carrier | None = None
+    experiment: Experiment = EXPERIMENT
+
+    def __post_init__(self) -> None:
+        self.server = self.stack = self
+
+    def say(self, what: str) -> None:
+        self.progress.say(what)
+
+    def look(self, when: str) -> None:
+        """Nothing carries it."""
+
+    def before_trial(self) -> dict[str, float]:
+        return {}
+
+    def proof(self, idle: bool) -> Carrier | None:
+        return self.carrier
+
+    def check_parts(self) -> None:
+        """All of it lives."""
+
+    def describe(self) -> dict[str, Any]:
+        return {"test_bed": {"links": 1}, "server": {"version": "1"}, "generator": {"cores": 1}}
+
+
+def quiet(trial: Trial) -> None:
+    """A trial to which nothing happened."""
+    _fill(trial, load_trial())
+
+
+def disturbed(trial: Trial) -> None:
+    """Another program had half of the server's core; a search lost something by it."""
+    model = load_trial()
+    add_other_program(model, 5.0)
+    _fill(trial, model)
+    if isinstance(trial.load, SearchStep):
+        trial.load.loss = Loss(1000, 20, {"not answered in time": 20}, ["other programs"])
+
+
+def _fill(trial: Trial, model: Trial) -> None:
+    trial.samples, trial.phases = model.samples, model.phases
+    assert isinstance(model.load, ConstantLoad) and isinstance(trial.traffic, ConstantLoad)
+    trial.traffic.client = model.load.client
+    trial.traffic.server_requests = model.load.server_requests
+    if isinstance(trial.load, SearchStep):
+        trial.load.loss = Loss(1000, 0, {})
+
+
+def planned(make: Callable[[Trial], None], purpose: Purpose = FIGURE) -> Step:
+    """A trial for a figure, or of a search where something is decided by it."""
+    offered = ConstantLoad(offered_cps=1000)
+    searched = SearchStep(of="connections", load=1000, duration_s=10, offered=offered)
+    load = searched if purpose.decides else offered
+    trial = Trial("nginx/kernel", 0, 1, load, 33_000)
+    return Step(trial=trial, make=make, words="1,000 connections/s", purpose=purpose, seconds=12)
+
+
+def turn(steps: Sequence[Step], seen: list[list[int]], **session: Any) -> Turn:
+    """A turn of these trials; `seen` gets the numbers of each trial and its repeats."""
+
+    def go(session: MadeUp) -> Steps[int]:
+        try:
+            for step in steps:
+                attempts = yield step
+                seen.append([trial.number for trial in attempts])
+        finally:
+            session.log.append("steps ended")
+        return len(steps)
+
+    @contextmanager
+    def opened(*place: Any) -> Iterator[MadeUp]:
+        made = MadeUp(place[-1], **session)
+        try:
+            yield made
+        finally:
+            made.log.append("bed undone")
+
+    return Turn(
+        system="nginx/kernel",
+        kind=NginxKernel,
+        experiment=EXPERIMENT,
+        where="round 1 of 1, nginx/kernel",
+        logs="1-nginx/kernel",
+        steps=go,
+        open=opened,
+    )

@@ -1,0 +1,30 @@
+"""Trials as a campaign makes them, on a session that is open already."""
+
+from collections.abc import Callable
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+from harness.campaign.campaign import Campaign
+from harness.campaign.turn import Steps, Turn
+from harness.session.server_session import ServerSession
+from stackcost.contracts.trial import Trial
+from stackcost.store import Manifest, RunFolder
+
+
+def follow(
+    session: ServerSession, steps: Callable[[Any], Steps[Any]], results: Path
+) -> tuple[Any, list[Trial]]:
+    """What the steps came to, and all trials that were made for them."""
+    folder = RunFolder.create(results, "test")
+    turn = Turn(
+        system="",
+        kind=type(session.server),
+        experiment=session.experiment,
+        where="test",
+        logs="test",
+        steps=steps,
+        open=lambda *_: nullcontext(session),
+    )
+    came_to = Campaign(folder, Manifest(run=folder.name), session.progress).take(turn)
+    return came_to, folder.trials()

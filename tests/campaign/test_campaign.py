@@ -1,0 +1,231 @@
+"""The one runner, fed with trials of a system that is made up; no test bed."""
+
+import io
+import os
+import signal
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from harness.bed import lock
+from harness.campaign import record
+from harness.campaign.identity import experiment_hash, profile_hashes
+from harness.campaign.record import new_campaign, resumed_campaign
+from harness.campaign.turn import Feed, Purpose
+from stackcost.contracts.counts import Carrier
+from stackcost.contracts.errors import StackcostError
+from stackcost.contracts.trial import Trial
+from stackcost.store import RunFolder
+from tests.campaign.made_up import EXPERIMENT, disturbed, planned, quiet, turn
+
+ABOUT = {
+    "experiment": EXPERIMENT.model_dump(mode="json"),
+    "experiment_hash": experiment_hash(EXPERIMENT),
+    "profile_hashes": profile_hashes(EXPERIMENT),
+}
+
+
+@pytest.fixture(autouse=True)
+def _nothing_of_the_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run that is made up needs no root, and does not keep the machine from a real one."""
+    monkeypatch.setattr(record, "check_root", lambda: None)
+    monkeypatch.setattr(lock, "state_folder", lambda: tmp_path)
+
+
+def going(results: Path, output: io.StringIO | None = None) -> Any:
+    console = Console(file=output or io.StringIO(), width=200)
+    return new_campaign(results, "test", ["test"], console, **ABOUT)
+
+
+def ending(how: Callable[[], None]) -> Callable[[Trial], None]:
+    """A trial that has read something when something happens to it."""
+
+    def make(trial: Trial) -> None:
+        quiet(trial)
+        how()
+
+    return make
+
+
+def test_trials_are_numbered_in_the_order_they_run_and_feeders_are_told(tmp_path: Path) -> None:
+    seen: list[list[int]] = []
+    told: list[int] = []
+
+    def feed() -> Feed[None]:
+        for trials in (2, 1, 0):
+            told.append((yield turn([planned(quiet)] * trials, seen)))
+
+    with going(tmp_path) as campaign:
+        campaign.run(feed())
+    assert (seen, told) == ([[1], [2], [3]], [2, 1, 0])
+    assert [trial.number for trial in campaign.folder.trials()] == [1, 2, 3]
+    manifest = campaign.folder.manifest()
+    assert manifest.state == "complete" and manifest.finished and manifest.machine_after
+    assert manifest.test_bed == {"nginx/kernel": {"links": 1}}
+    assert manifest.servers == {"nginx/kernel": {"version": "1"}, "generator": {"cores": 1}}
+    assert not (campaign.folder.path / "reserve").exists()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_run_that_is_interrupted_keeps_what_was_measured(tmp_path: Path, number: int) -> None:
+    log: list[str] = []
+    end = ending(lambda: os.kill(os.getpid(), number))
+    with going(tmp_path) as campaign:
+        campaign.take(turn([planned(quiet), planned(end), planned(quiet)], [], log=log))
+    whole, cut = campaign.folder.trials()
+    assert (whole.set_aside, cut.set_aside) == ("", "cut short") and cut.samples
+    assert campaign.folder.manifest().state == "interrupted"
+    assert log == ["steps ended", "bed undone"], "what a trial changed is put back on its bed"
+
+
+def test_a_second_ctrl_c_does_not_cut_the_record_short(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(KeyboardInterrupt), going(tmp_path) as campaign:
+        describe = record.describe_machine
+
+        def interrupted() -> Any:
+            os.kill(os.getpid(), signal.SIGINT)
+            return describe()
+
+        monkeypatch.setattr(record, "describe_machine", interrupted)
+        campaign.take(turn([planned(quiet)], []))
+        raise KeyboardInterrupt
+    manifest = campaign.folder.manifest()
+    assert manifest.state == "interrupted" and manifest.machine_after
+    assert not (campaign.folder.path / "reserve").exists()
+
+
+def interrupted_run(results: Path) -> RunFolder:
+    """Two trials, and a third that was cut short."""
+    with going(results) as campaign:
+        campaign.take(turn([planned(quiet)] * 2, []))
+        raise KeyboardInterrupt
+    return campaign.folder  # type: ignore[no-any-return]
+
+
+@pytest.mark.parametrize("lost", ["nothing", "a line", "samples"])
+def test_a_run_that_goes_on_numbers_its_trials_after_all_that_were_stored(
+    tmp_path: Path, lost: str
+) -> None:
+    folder, seen = interrupted_run(tmp_path), list[list[int]]()
+    if lost == "samples":
+        (folder.path / "samples/0002.parquet").unlink()
+    if lost == "a line":
+        lines = folder.path / "trials.jsonl"
+        lines.write_bytes(lines.read_bytes().splitlines(keepends=True)[0])
+    with resumed_campaign(folder, ["again"], Console(file=io.StringIO())) as campaign:
+        campaign.take(turn([planned(quiet)] * 2, seen))
+    assert seen == [[3], [4]]
+    manifest = folder.manifest()
+    assert manifest.state == "complete"
+    assert [(each.first_trial, each.command) for each in manifest.resumed] == [(3, ["again"])]
+
+
+def test_a_complete_run_does_not_go_on_and_stays_as_it_is(tmp_path: Path) -> None:
+    with going(tmp_path) as campaign:
+        campaign.take(turn([planned(quiet)], []))
+    before = campaign.folder.manifest()
+    with (
+        pytest.raises(StackcostError, match="is complete"),
+        resumed_campaign(campaign.folder, [], Console(file=io.StringIO())),
+    ):
+        pass
+    assert campaign.folder.manifest() == before
+
+
+def test_a_disturbed_trial_for_a_figure_is_made_once_more_and_counts_once(tmp_path: Path) -> None:
+    makes = iter([disturbed, quiet])
+    seen: list[list[int]] = []
+    output = io.StringIO()
+    with going(tmp_path, output) as campaign:
+        first = planned(lambda trial: next(makes)(trial))
+        campaign.take(turn([first, planned(quiet)], seen))
+    assert seen == [[1, 2], [3]]
+    aside = {trial.number: trial.set_aside for trial in campaign.folder.trials()}
+    assert aside == {1: "disturbed, repeated as trial 2", 2: "", 3: ""}
+    assert output.getvalue().count("again: it was disturbed") == 1
+
+
+def test_where_every_trial_is_disturbed_a_quarter_is_made_once_more(tmp_path: Path) -> None:
+    seen: list[list[int]] = []
+    with going(tmp_path) as campaign:
+        campaign.take(turn([planned(disturbed)] * 9, seen))
+    assert [len(numbers) for numbers in seen] == [2, 1, 1, 1, 2, 1, 1, 1, 2]
+    assert [number for numbers in seen for number in numbers] == list(range(1, 13))
+    trials = campaign.folder.trials()
+    assert sum(not trial.set_aside for trial in trials) == 9, "each trial of the plan counts once"
+
+
+def test_a_search_repeats_as_often_as_it_says_and_all_attempts_count(tmp_path: Path) -> None:
+    seen: list[list[int]] = []
+    purpose = Purpose(repeats=2, decides=True)
+    with going(tmp_path) as campaign:
+        campaign.take(turn([planned(disturbed, purpose), planned(quiet, purpose)], seen))
+    assert seen == [[1, 2, 3], [4]]
+    trials = campaign.folder.trials()
+    assert [trial.load.repeat for trial in trials] == [0, 1, 2, 0]  # type: ignore[union-attr]
+    assert {trial.set_aside for trial in trials} == {""}
+
+
+def test_trials_that_only_look_are_stored_with_the_reason_why_they_are_in_no_figure(
+    tmp_path: Path,
+) -> None:
+    with going(tmp_path) as campaign:
+        campaign.take(turn([planned(disturbed, Purpose(set_aside="a look"))], []))
+    (trial,) = campaign.folder.trials()
+    assert trial.set_aside == "a look"
+
+
+def test_what_another_stack_carried_ends_a_search_and_is_no_figure(tmp_path: Path) -> None:
+    fallen = Carrier("onload-balanced", "kernel", "no stack")
+    with going(tmp_path) as campaign:
+        campaign.take(turn([planned(quiet)], [], carrier=fallen))
+    said = "carried by the kernel's stack, not by onload-balanced: no stack"
+    assert campaign.folder.manifest().not_measured == {"nginx/kernel": said}
+    (trial,) = campaign.folder.trials()
+    assert trial.set_aside == said
+    with (
+        pytest.raises(StackcostError, match="not by onload-balanced: no stack"),
+        going(tmp_path) as campaign,
+    ):
+        campaign.take(turn([planned(quiet, Purpose(decides=True))], [], carrier=fallen))
+    assert campaign.folder.count() == 1
+
+
+def fail() -> None:
+    raise StackcostError("the generator ended", "see its log")
+
+
+def test_a_failure_says_where_it_was_and_where_the_trials_are(tmp_path: Path) -> None:
+    with pytest.raises(StackcostError) as failed, going(tmp_path) as campaign:
+        campaign.take(turn([planned(quiet), planned(ending(fail))], []))
+    assert failed.value.what == "round 1 of 1, nginx/kernel: the generator ended"
+    kept = f"the trials before it are kept, see them with: stackcost report {campaign.folder.path}"
+    assert failed.value.mend == f"see its log; {kept}"
+    manifest = campaign.folder.manifest()
+    assert (manifest.state, manifest.failure) == ("failed", failed.value.what)
+
+
+def test_a_run_that_fails_before_its_first_trial_leaves_no_folder(tmp_path: Path) -> None:
+    results = tmp_path / "results"
+    with pytest.raises(StackcostError), going(results):
+        fail()
+    assert list(results.iterdir()) == []
+
+
+def test_the_time_left_is_what_the_feeder_says_and_grows_with_a_repeat(tmp_path: Path) -> None:
+    output = io.StringIO()
+    with going(tmp_path, output) as campaign:
+        first = replace(planned(disturbed), left_s=24.0)
+        campaign.take(turn([first, replace(planned(quiet), left_s=12.0)], []))
+    said = [line.partition(" left]")[0].rpartition("about ")[2] for line in lines_of(output)]
+    assert said == ["0:24", "0:24", "0:12"], "the repeat takes as long as the trial did"
+
+
+def lines_of(output: io.StringIO) -> list[str]:
+    return [line for line in output.getvalue().splitlines() if "connections/s" in line]
