@@ -1,0 +1,132 @@
+"""What each kind of run feeds to the campaign, and what it makes of how its turns came out."""
+
+import io
+import math
+from itertools import islice
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from harness.campaign.campaign import Campaign
+from harness.comparison import turns as comparison
+from harness.device import turns as device
+from harness.experiment.load_file import load_experiment
+from harness.experiment.matrix import variants
+from harness.search import turns as ceilings
+from harness.search.slowest import lowest_ceilings
+from harness.search.steps import SoFar, go_through
+from harness.session.http_session import open_http_session
+from harness.session.progress import Progress
+from harness.systems.registry import server_class
+from stackcost.analysis.ceiling.controller import Bounds, Outcome, search
+from stackcost.analysis.ceiling.ramp import rising
+from stackcost.analysis.ceiling.settings import settings_for
+from stackcost.contracts.event_settings import EventSettings
+from stackcost.store import Manifest, RunFolder
+from tests.campaign.made_up import COMPARE
+from tests.search.simulated import Simulated
+
+EXPERIMENTS = COMPARE.parent
+
+
+@pytest.fixture
+def campaign(tmp_path: Path) -> Campaign:
+    folder = RunFolder.create(tmp_path, "test")
+    progress = Progress(0.0, Console(file=io.StringIO()))
+    return Campaign(folder, Manifest(run=folder.name), progress)
+
+
+def test_an_experiment_whose_loads_are_shares_first_finds_what_the_slowest_holds(
+    campaign: Campaign,
+) -> None:
+    experiment = load_experiment(COMPARE, quick=True)
+    feed = comparison.turns_of(experiment, campaign)
+    asked = [next(feed), feed.send(4000.0)]
+    assert [turn.where for turn in asked] == ["what nginx/kernel holds", "what astf-peer holds"]
+    assert asked[0].left_s > asked[1].left_s, "the plan's own turns follow"
+    rest = [feed.send(3600.0), *feed]
+    found, rates = campaign.folder.manifest().loads_found, experiment.load.rates_of(3600.0)
+    assert found is not None and found.offered_cps == rates
+    assert {tuple(turn.experiment.load.offered_cps) for turn in rest} == {tuple(rates)}
+
+
+def test_rounds_go_in_one_direction_and_the_other_and_the_time_left_falls(
+    campaign: Campaign,
+) -> None:
+    experiment = load_experiment(COMPARE, quick=True).offering([1000.0])
+    turns = list(comparison.turns_of(experiment, campaign))
+    order = ["nginx/kernel", "astf-peer", "astf-peer", "nginx/kernel"]
+    assert [turn.system for turn in turns] == order
+    assert [turn.where.partition(",")[0] for turn in turns] == [
+        *["round 1 of 2"] * 2,
+        *["round 2 of 2"] * 2,
+    ]
+    left = [turn.left_s for turn in turns]
+    assert left == sorted(left, reverse=True) and left[-1] > turns[-1].seconds
+
+
+def test_http_clients_get_a_session_of_their_own_kind(campaign: Campaign) -> None:
+    (first, *_) = comparison.turns_of(
+        load_experiment(EXPERIMENTS / "nginx_cookbook.yaml"), campaign
+    )
+    assert first.open is open_http_session
+
+
+def test_a_system_that_holds_nothing_ends_the_search_for_loads() -> None:
+    systems = variants(load_experiment(COMPARE, quick=True))
+    feed = lowest_ceilings(systems, after_s=0.0)
+    next(feed)
+    with pytest.raises(Exception, match="holds no load of which the loads could be shares"):
+        feed.send(None)
+
+
+def test_a_search_is_followed_by_its_twin_from_the_load_that_was_not_held() -> None:
+    (nginx, peer) = variants(load_experiment(COMPARE, quick=True))
+    settings = settings_for("connections", quick=True)
+    feed = ceilings.turns_of(ceilings.Task((nginx, peer), {"connections": settings}, 1))
+    first = next(feed)
+    found = Outcome({goal: Bounds(upper=5000.0) for goal in settings.goals})
+    twin = feed.send((found, 9000.0))
+    assert (first.system, twin.system) == ("nginx/kernel", "")
+    assert twin.kind is server_class("astf-peer") and twin.where.endswith("(twin)")
+    assert twin.steps.keywords["load"] == 5000.0  # type: ignore[attr-defined]
+    last = feed.send(None)
+    assert last.system == "astf-peer"
+    with pytest.raises(StopIteration):
+        feed.send((found, 9000.0))  # the peer is its own twin
+
+
+@pytest.mark.parametrize("seed", [1, 4])
+def test_a_search_fed_step_by_step_tries_the_loads_of_one_that_is_gone_through(seed: int) -> None:
+    settings = settings_for("connections")
+    whole = Simulated(7_400, noise=0.01, hiccup=0.3, seed=seed)
+    outcome = search(settings, whole.measure)
+    fed, so_far = Simulated(7_400, noise=0.01, hiccup=0.3, seed=seed), SoFar()
+    found, wanted = go_through(settings, so_far)
+    while wanted is not None:
+        so_far.append((wanted[0], fed.measure(*wanted)))
+        found, wanted = go_through(settings, so_far)
+    assert found == outcome
+    assert [trial.load for trial in fed.trials] == [trial.load for trial in whole.trials]
+
+
+def test_each_event_has_a_bed_of_its_own_and_only_an_exhaustion_a_small_table() -> None:
+    pattern = load_experiment(EXPERIMENTS / "dut.yaml", quick=True)
+    experiment = pattern.model_copy(update={"servers": ["dut/nat44"]})
+    settings = EventSettings()
+    turns = list(device.turns_of(experiment, ["mix", "half_open", "cut"], settings))
+    assert [(turn.system, turn.bed) for turn in turns] == [
+        ("dut/nat44", event) for event in ("mix", "half_open", "cut")
+    ]
+    usual = experiment.dut.tracked_limit
+    limits = [turn.experiment.dut.tracked_limit for turn in turns]
+    assert limits == [usual, settings.of_exhausted()["tracked_limit"], usual]
+    left = [turn.left_s for turn in turns]
+    assert left == sorted(left, reverse=True)
+
+
+def test_a_ramp_ends_with_the_most() -> None:
+    assert list(rising(64, 2, 300)) == [64, 128, 256, 300]
+    assert list(rising(64, 2, 64)) == list(rising(100, 2, 64)) == [64]
+    assert list(islice(rising(2000.0, 1.5, math.inf), 3)) == [2000.0, 3000.0, 4500.0]
