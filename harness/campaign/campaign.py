@@ -1,7 +1,7 @@
 """Runs what a feeder asks for: it numbers, makes, repeats and stores trials, and shows progress."""
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from contextlib import closing
 from typing import Any
 
@@ -75,10 +75,6 @@ class Campaign:
             raise StackcostError(f"{turn.where}: {error.what}", error.mend) from error
         return came_to
 
-    def set_aside(self, trials: Collection[int], reason: str) -> None:
-        """Mark stored trials, by number, as being in no figure."""
-        self.folder.set_aside(trials, reason)
-
     def note_loads(self, loads: LoadsFound) -> None:
         """Write down which loads the plan's shares have become."""
         self.manifest.loads_found = loads
@@ -112,7 +108,7 @@ class Campaign:
         self._repeats.count(attempts, purpose)
         if len(attempts) > 1 and not purpose.decides:
             earlier = [trial.number for trial in attempts[:-1]]
-            self.set_aside(earlier, f"disturbed, repeated as trial {attempts[-1].number}")
+            self.folder.set_aside(earlier, f"disturbed, repeated as trial {attempts[-1].number}")
         return attempts
 
     def _record(self, turn: Turn, session: ServerSession) -> None:

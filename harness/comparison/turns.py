@@ -77,7 +77,7 @@ def resume_experiment(run: RunFolder, command: list[str], console: Console) -> R
         experiment = plan_of(campaign.manifest)
         turns = plan(at_loads(experiment, campaign.manifest), campaign.stored)
         again = _run_again(turns, campaign.stored)
-        campaign.set_aside(again, "its turn was cut short, and run again")
+        run.set_aside(again, "its turn was cut short, and run again")
         campaign.run(turns_of(experiment, campaign))
     return run
 

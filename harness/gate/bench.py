@@ -133,7 +133,7 @@ class LocalBench:
     def set_aside(self, which: Collection[int]) -> None:
         """Mark measured trials, counted from 0, as being in no figure."""
         numbers = [self._measured[each] for each in which]
-        self._campaign.set_aside(numbers, "disturbed, another was made instead")
+        self._campaign.folder.set_aside(numbers, "disturbed, another was made instead")
 
     def _take(self, what: str, steps: Callable[[Session], Steps[Any]], seconds: float = 0.0) -> Any:
         """A turn of the system; returns what its steps came to. `seconds`: of its trials."""

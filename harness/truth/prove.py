@@ -27,28 +27,28 @@ def prove_known(rounds: int = 1, quick: bool = False) -> list[Row]:
     KeyboardInterrupt when it was ended.
     """
     experiment = truth_experiment(sustain_s=1 if quick else 2)
-    rows: list[Row] = []
 
-    def steps(session: Session) -> Steps[None]:
+    def steps(session: Session) -> Steps[list[Row]]:
         assert isinstance(session.server, KnownCost)
         burns_us = QUICK_BURNS_US if quick else BURNS_US
-        rows.extend((yield from known_cost_steps(session, session.server, rounds, burns_us)))
-        rows.extend((yield from known_memory_steps(session, session.server, rounds)))
+        costs = yield from known_cost_steps(session, session.server, rounds, burns_us)
+        return costs + (yield from known_memory_steps(session, session.server, rounds))
 
-    with tempfile.TemporaryDirectory(prefix="stackcost-") as folder:
-        plan = experiment.model_dump(mode="json")
-        quiet = Console(quiet=True)
-        with new_campaign(Path(folder), "proof", [], quiet, experiment=plan) as campaign:
-            turn = Turn(
-                system=KnownCost.name,
-                kind=KnownSockets,
-                experiment=experiment,
-                where="proof",
-                logs="proof",
-                steps=steps,
-                open=partial(open_session, detail=Detail.SYSTEM_CALLS),
-            )
-            campaign.take(turn)
+    turn = Turn(
+        system=KnownCost.name,
+        kind=KnownSockets,
+        experiment=experiment,
+        where="proof",
+        logs="proof",
+        steps=steps,
+        open=partial(open_session, detail=Detail.SYSTEM_CALLS),
+    )
+    plan = experiment.model_dump(mode="json")
+    with (
+        tempfile.TemporaryDirectory(prefix="stackcost-") as folder,
+        new_campaign(Path(folder), "proof", [], Console(quiet=True), experiment=plan) as campaign,
+    ):
+        rows: list[Row] = campaign.take(turn)
     if campaign.manifest.state == "interrupted":
         raise KeyboardInterrupt
     return rows

@@ -6,10 +6,12 @@ from importlib.metadata import entry_points
 from pathlib import Path
 
 import pytest
+import scipy.stats  # noqa: F401
 
 import harness.bed.lock as lock
 
-# Here, so that they are imported once: what is imported in a run inside of this process is undone.
+# Here, as is scipy, so that they are imported once: what is imported in a run inside of this process
+# is undone, and a part of numpy cannot be imported again.
 import harness.gate.gate
 import harness.gate.here
 import harness.gate.target  # noqa: F401
