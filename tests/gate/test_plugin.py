@@ -10,8 +10,8 @@ import scipy.stats  # noqa: F401
 
 import harness.bed.lock as lock
 
-# Here, as is scipy, so that they are imported once: what is imported in a run inside of this process
-# is undone, and a part of numpy cannot be imported again.
+# Here, as is scipy, so that they are imported once: what is imported in a run inside of this
+# process is undone, and a part of numpy cannot be imported again.
 import harness.gate.gate
 import harness.gate.here
 import harness.gate.target  # noqa: F401
