@@ -37,20 +37,15 @@ def run_hold_trial(session: Session, trial: Trial) -> None:
                 end_time_wait(session)
         else:
             with tracked(session) if state == "tracked" else nullcontext():
-                _hold_established(session, trial, load)
+                if count:
+                    _open_flows(session, count)
+                _read_held(session, trial, load, lambda: _open_now(session))
+                if count:
+                    patience_s = _hold_seconds(session, count) + session.experiment.load.drain_s
+                    load.cut_flows = end_traffic(session, patience_s)
+                    session.read_generator(load)
     finally:
         trial.samples = session.trial_samples()
-
-
-def _hold_established(session: Session, trial: Trial, load: HeldFlows) -> None:
-    count = load.open_flows
-    if count:
-        _open_flows(session, count)
-    _read_held(session, trial, load, lambda: _open_now(session))
-    if count:
-        patience_s = _hold_seconds(session, count) + session.experiment.load.drain_s
-        load.cut_flows = end_traffic(session, patience_s)
-        session.read_generator(load)
 
 
 def _read_held(session: Session, trial: Trial, load: HeldFlows, held: Callable[[], float]) -> None:
