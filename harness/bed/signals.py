@@ -39,21 +39,22 @@ def ending_signals_raise() -> Iterator[None]:
 def ending_signals_held() -> Iterator[None]:
     """Within it these signals wait: a second Ctrl-C must not cut the clean-up short.
 
-    The first that came is raised on exit. A mask would not do: the kernel gives a signal to any
-    thread that does not block it, such as those of libraries, and Python then handles it here.
+    The mask is for this thread and for programs that are started meanwhile. It does not do alone:
+    the kernel gives a signal to any thread that does not block it, such as a library's, and Python
+    then handles it here. The first that came is raised on exit.
     """
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
     came: list[int] = []
-    old = {
+    is_main = threading.current_thread() is threading.main_thread()
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, ENDING_SIGNALS)
+    handlers = {
         number: signal.signal(number, lambda which, _: came.append(which))
-        for number in ENDING_SIGNALS
+        for number in (ENDING_SIGNALS if is_main else ())
     }
     try:
         yield
     finally:
-        for number, handler in old.items():
+        for number, handler in handlers.items():
             signal.signal(number, handler)
         if came:
             signal.raise_signal(came[0])
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
