@@ -1,51 +1,89 @@
 """Installs the Python packages and the `stackcost` command, and builds the engine with Meson.
 
-Metadata is in pyproject.toml; this file holds what a declaration cannot say: the engine
-is built beside the Python packages, so that one `pip install` gives the whole suite.
+Metadata is in pyproject.toml; this file holds what a declaration cannot say: the engine is built
+with the Python packages, so that one `pip install` gives the whole suite. An editable install uses
+build/engine, which is built for this machine. A wheel takes an engine of its own, for any machine.
 `python setup.py build_engine` builds the engine alone.
 """
 
+import platform
 import shutil
 import subprocess
 from pathlib import Path
 from typing import ClassVar
 
 from setuptools import Command, setup
+from setuptools.command.bdist_wheel import bdist_wheel
 from setuptools.command.build_py import build_py
 
 ROOT = Path(__file__).resolve().parent
 ENGINE_BUILD = ROOT / "build" / "engine"
+PORTABLE_BUILD = ROOT / "build" / "portable"
 
 
 class BuildEngine(Command):
-    """Configure engine/ once into build/engine and build it; with nothing to do, a second."""
+    """Configure engine/ once and build it; with nothing to do, a second."""
 
     description = "build the engine (Meson and Ninja)"
-    user_options: ClassVar[list[tuple[str, str | None, str]]] = []
+    user_options: ClassVar[list[tuple[str, str | None, str]]] = [
+        ("portable", None, "for other machines too, in build/portable")
+    ]
+    boolean_options: ClassVar[list[str]] = ["portable"]
 
     def initialize_options(self) -> None:
-        """No options."""
+        """By default the engine is for this machine."""
+        self.portable = False
 
     def finalize_options(self) -> None:
-        """No options."""
+        """Nothing follows from the options."""
 
     def run(self) -> None:
         """Build; a missing Meson or a failing compiler ends the install with its message."""
         if shutil.which("meson") is None or shutil.which("ninja") is None:
             raise SystemExit("meson or ninja is missing, they build the engine: script/bootstrap")
-        if not (ENGINE_BUILD / "build.ninja").exists():
-            setup_command = ["meson", "setup", "--buildtype=release"]
-            subprocess.run([*setup_command, str(ENGINE_BUILD), str(ROOT / "engine")], check=True)
-        subprocess.run(["ninja", "-C", str(ENGINE_BUILD), "--quiet", "astf-engine"], check=True)
+        if self.portable and platform.machine() != "x86_64":
+            raise SystemExit("packages are for x86_64 only; elsewhere use a checkout")
+        folder = PORTABLE_BUILD if self.portable else ENGINE_BUILD
+        if not (folder / "build.ninja").exists():
+            portable = f"-Dportable={str(self.portable).lower()}"
+            setup_command = ["meson", "setup", "--buildtype=release", portable]
+            subprocess.run([*setup_command, str(folder), str(ROOT / "engine")], check=True)
+        subprocess.run(["ninja", "-C", str(folder), "--quiet", "astf-engine"], check=True)
 
 
 class BuildWithEngine(build_py):
-    """`build_py`, which every kind of install runs, preceded by the engine's build."""
+    """`build_py`, which every kind of install runs, with the engine."""
 
     def run(self) -> None:
-        """Build the engine, then the Python packages."""
+        """Build the engine, then the Python packages; a wheel's get the engine as a file."""
+        command = self.get_finalized_command("build_engine")
+        assert isinstance(command, BuildEngine)
+        command.portable = not self.editable_mode
         self.run_command("build_engine")
         super().run()
+        if not self.editable_mode:
+            packed = Path(self.build_lib, "stackcost", "files", "astf-engine")
+            built = PORTABLE_BUILD / "astf-engine"
+            subprocess.run(["strip", "-o", str(packed), str(built)], check=True)
 
 
-setup(cmdclass={"build_engine": BuildEngine, "build_py": BuildWithEngine})
+class PlatformWheel(bdist_wheel):
+    """A wheel for any Python 3 on one platform: it has a program in it, but no extension module."""
+
+    def finalize_options(self) -> None:
+        """Setuptools takes for pure what has no extension module."""
+        super().finalize_options()
+        self.root_is_pure = False
+
+    def get_tag(self) -> tuple[str, str, str]:
+        """The platform's tag alone matters."""
+        return "py3", "none", super().get_tag()[2]
+
+
+setup(
+    cmdclass={
+        "build_engine": BuildEngine,
+        "build_py": BuildWithEngine,
+        "bdist_wheel": PlatformWheel,
+    }
+)

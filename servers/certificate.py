@@ -12,7 +12,7 @@ CERTIFICATE_FILE, KEY_FILE = "certificate.pem", "key.pem"
 
 def make_certificate(folder: Path, name: str) -> None:
     """Write a self-signed certificate for `name` and its key, good for some days, into `folder`."""
-    openssl = find_program("openssl", "install it: apt-get install openssl")
+    openssl = find_program("openssl")
     done = subprocess.run(
         [
             *(openssl, "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "7"),

@@ -99,11 +99,9 @@ def conclude(run: "RunFolder", console: Console) -> None:
         console.print(f"interrupted before the first trial; nothing was measured\n{run.path}")
         raise typer.Exit(INTERRUPTED)
     answer(run, console)
-    for line in (
-        f"every table: stackcost show --long {run.path}",
-        f"report: {run.path / 'report.html'}",
-        str(run.path),
-    ):
+    page = run.path / "report.html"
+    rendered = [f"report: {page}"] if page.exists() else []
+    for line in (f"every table: stackcost show --long {run.path}", *rendered, str(run.path)):
         console.print(line, soft_wrap=True, highlight=False)
     if interrupted:
         raise typer.Exit(INTERRUPTED)

@@ -50,21 +50,28 @@ def dut(
     }
     chosen = {name: value for name, value in settings.items() if value is not None}
     folders = standard_set(kind, quick, chosen, results, sys.argv, console)
-    page = _report(folders, console)
-    console.print(f"report: {page}", soft_wrap=True, highlight=False)
+    if page := _report(folders, console):
+        console.print(f"report: {page}", soft_wrap=True, highlight=False)
     if folders[-1].manifest().state == "interrupted":
         raise typer.Exit(INTERRUPTED)
 
 
-def _report(folders: "Sequence[RunFolder]", console: Console) -> Path:
-    """Compute each run's answer, print the events' sentences, and render one page of all."""
+def _report(folders: "Sequence[RunFolder]", console: Console) -> Path | None:
+    """Compute each run's answer, print the events' sentences, and render one page of all.
+
+    None, and the console tells why, where no page can be rendered.
+    """
     from stackcost.analysis.events.summary import EventSummary
     from stackcost.report.answer import summarise_again
     from stackcost.report.device import print_events
-    from stackcost.report.notebook import render
+    from stackcost.report.extra import can_render
 
     for folder in folders:
         summary = summarise_again(folder)
         if isinstance(summary, EventSummary):
             print_events(summary, console)
+    if not can_render(console):
+        return None
+    from stackcost.report.notebook import render
+
     return render([folder.path for folder in folders], folders[-1].path / "report.html")

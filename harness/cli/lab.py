@@ -20,12 +20,14 @@ def lab(
     port: Annotated[int, typer.Option(help="on 127.0.0.1", min=1, max=65535)] = 8888,
 ) -> None:
     """Open JupyterLab on the notebooks, with these runs. Ends with Ctrl-C."""
-    from stackcost.report.notebook import NOTEBOOKS, SUITE
+    from stackcost.files import IMPORTED_FROM, NOTEBOOKS
+    from stackcost.report import extra
     from stackcost.report.opened import NAMED, open_runs
 
+    extra.require()
     open_runs(runs)  # so that what cannot be read is told here, and not in a notebook
     paths = [str(run.resolve()) for run in runs]
-    found = os.pathsep.join(filter(None, [str(SUITE), os.environ.get("PYTHONPATH", "")]))
+    found = os.pathsep.join(filter(None, [str(IMPORTED_FROM), os.environ.get("PYTHONPATH", "")]))
     command = [sys.executable, "-P", "-m", "jupyterlab", "--ServerApp.ip=127.0.0.1"]
     command += [f"--ServerApp.port={port}", f"--ServerApp.root_dir={NOTEBOOKS}"]
     if os.geteuid() == 0:

@@ -26,9 +26,12 @@ def report(
 
     Of one run: its tables, summary.json, and report.html in its folder.
     """
+    from stackcost.report import extra
     from stackcost.report.answer import answer, summarise_again
-    from stackcost.report.notebook import render
     from stackcost.store import RunFolder
+
+    extra.require()
+    from stackcost.report.notebook import render
 
     console = make_console()
     folders = [RunFolder.open(run) for run in runs]

@@ -12,7 +12,8 @@ from harness.cli.application import DEFAULT_RESULTS, app, conclude, make_console
 @app.command()
 def run(
     experiment: Annotated[
-        Path | None, typer.Argument(help="YAML file, such as experiments/compare.yaml")
+        Path | None,
+        typer.Argument(help="YAML file, or the suite's own by name: compare"),
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="fewer, shorter trials")] = False,
     share_cores: Annotated[
@@ -25,7 +26,7 @@ def run(
 ) -> None:
     """Run an experiment, print its answer, and render its report. Needs root."""
     from harness.comparison.turns import resume_experiment, run_experiment
-    from harness.experiment.load_file import load_experiment
+    from harness.experiment.load_file import experiment_file, load_experiment
     from stackcost.store import RunFolder
 
     if (experiment is None) == (resume is None):
@@ -34,6 +35,7 @@ def run(
     if resume:
         folder = resume_experiment(RunFolder.open(resume), sys.argv, console)
     elif experiment:
-        plan = load_experiment(experiment, quick, share_cores)
-        folder = run_experiment(plan, experiment.stem, results, sys.argv, console)
+        file = experiment_file(experiment)
+        plan = load_experiment(file, quick, share_cores)
+        folder = run_experiment(plan, file.stem, results, sys.argv, console)
     conclude(folder, console)

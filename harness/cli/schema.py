@@ -1,16 +1,14 @@
 """Writes the published JSON schemas to docs/schema: python -m harness.cli.schema."""
 
 import json
-from pathlib import Path
 
 from pydantic import BaseModel
 
 from harness.experiment.schema import Experiment
 from stackcost.analysis.ceiling.summary import CeilingSummary
 from stackcost.analysis.summary import Summary
+from stackcost.files import SCHEMAS
 from stackcost.store.manifest import Manifest
-
-FOLDER = Path(__file__).resolve().parents[2] / "docs" / "schema"
 
 
 def schemas() -> dict[str, str]:
@@ -28,6 +26,6 @@ def schemas() -> dict[str, str]:
 
 
 if __name__ == "__main__":
-    FOLDER.mkdir(parents=True, exist_ok=True)
+    SCHEMAS.mkdir(parents=True, exist_ok=True)
     for file, text in schemas().items():
-        (FOLDER / file).write_text(text)
+        (SCHEMAS / file).write_text(text)

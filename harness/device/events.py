@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Callable, Sequence
-from pathlib import Path
 
 from harness.bed.network import remove_namespace
 from harness.session.load_trial import end_traffic
@@ -16,9 +15,10 @@ from stackcost.contracts.load import Course, DeviceEvent
 from stackcost.contracts.sample import Sample
 from stackcost.contracts.trial import Trial
 from stackcost.contracts.window import Window
+from stackcost.files import PROFILES
 from stackcost.host.namespace import execute
 
-PROFILE = Path(__file__).resolve().parents[2] / "trex_profiles" / "state_exhaustion.py"
+PROFILE = PROFILES / "state_exhaustion.py"
 EVERY_S = 0.5
 STEADY_S = 10.0
 MESSAGE_BYTES = 100  # of the profile's own answers

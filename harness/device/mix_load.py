@@ -1,7 +1,6 @@
 """Offers mixed traffic in rising steps."""
 
 import time
-from pathlib import Path
 
 from harness.session.load_trial import end_traffic
 from harness.session.path import count_frames, frames_since
@@ -14,9 +13,10 @@ from stackcost.contracts.load import MixedLoad, MixStep
 from stackcost.contracts.sample import Sample
 from stackcost.contracts.trial import Trial
 from stackcost.contracts.window import Window
+from stackcost.files import PROFILES
 from stackcost.trex.client import ONLY
 
-PROFILE = Path(__file__).resolve().parents[2] / "trex_profiles" / "enterprise_mix.py"
+PROFILE = PROFILES / "enterprise_mix.py"
 SETTLE_S = 0.5  # from a change of the load to its step
 SPARE_S = 3.0  # the traffic goes on after the last step, so that its end is read under load
 

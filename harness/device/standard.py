@@ -22,9 +22,10 @@ from stackcost.contracts.dut_settings import DutSettings
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.event_settings import EXHAUSTING, QUICK, Event, EventSettings
 from stackcost.contracts.load import Of
+from stackcost.files import EXPERIMENTS
 from stackcost.store import RunFolder
 
-PATTERN = Path(__file__).resolve().parents[2] / "experiments" / "dut.yaml"
+PATTERN = EXPERIMENTS / "dut.yaml"
 FORWARDING, WIRE = "dut/forwarding", "dut/wire"
 BELOW_LIMIT = (0.25, 0.5, 0.8)  # of the new connections that a device lets through
 QUICK_FLOWS = 16_000  # never held more in a quick search

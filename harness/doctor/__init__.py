@@ -35,6 +35,7 @@ def checks() -> list[Check]:
         programs.check_trex_client(),
         programs.check_nginx(),
         programs.check_tools(),
+        programs.check_reports(),
         programs.check_onload(),
     ]
 
@@ -65,5 +66,5 @@ def main() -> int:
     if lacking:
         console.print(f"The main comparison cannot run here: mend {', '.join(lacking)} first.")
         return 1
-    console.print("The main comparison can run here: script/compare")
+    console.print("The main comparison can run here: stackcost run compare")
     return 0

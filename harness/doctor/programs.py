@@ -2,37 +2,44 @@
 
 import importlib.metadata
 import os
+import subprocess
+from pathlib import Path
 
 from harness.doctor.check import Check, State
 from servers.nginx_kernel.configuration import find_build
 from stackcost.contracts.errors import StackcostError
+from stackcost.host.debian import FILES, LIBRARIES, PROGRAMS, install_command
 from stackcost.host.namespace import find_program
+from stackcost.report import extra as reports
 from stackcost.stacks.onload import Installation
 from stackcost.trex.generator import engine_path, trex_home
 
-BOOTSTRAP = "script/bootstrap"
-TOOLS = (
-    "ip",
-    "ethtool",
-    "sysctl",
-    "taskset",
-    "clang",
-    "nft",
-    "wrk",
-    "ab",
-    "h2load",
-    "openssl",
-    "curl",
-)
-
 
 def check_engine() -> Check:
-    """The engine, built; with TREX_HOME set nothing needs it."""
+    """The engine, and the libraries that it asks for; with TREX_HOME set nothing needs it."""
     needed = "TREX_HOME" not in os.environ
     try:
-        return Check("astf-engine", State.OK, str(engine_path()), needed=needed)
+        path = engine_path()
     except StackcostError as error:
         return Check("astf-engine", State.MISSING, error.what, "no load", error.mend, needed=needed)
+    absent = missing_libraries(path)
+    if not absent:
+        return Check("astf-engine", State.OK, str(path), needed=needed)
+    return Check(
+        "astf-engine",
+        State.MISSING,
+        f"{path} does not find {', '.join(absent)}",
+        "no load",
+        install_command(LIBRARIES[name] for name in absent if name in LIBRARIES),
+        needed=needed,
+    )
+
+
+def missing_libraries(program: Path) -> list[str]:
+    """Shared libraries that a program asks for and the loader does not find."""
+    done = subprocess.run(["ldd", str(program)], capture_output=True, text=True)
+    lines = [line.partition("=>") for line in done.stdout.splitlines()]
+    return [name.strip() for name, _, found in lines if found.strip() == "not found"]
 
 
 def check_trex() -> Check:
@@ -54,7 +61,7 @@ def check_trex_client() -> Check:
             State.MISSING,
             "not installed",
             "no load",
-            BOOTSTRAP,
+            "pip install lbr-trex-client",
             needed=True,
         )
     return Check("lbr-trex-client", State.OK, version, needed=True)
@@ -70,17 +77,36 @@ def check_nginx() -> Check:
 
 
 def check_tools() -> Check:
-    """Small programs that the test bed and the tests use."""
-    absent = []
-    for name in TOOLS:
+    """Programs and headers that the test bed and systems under test use."""
+    absent = {}
+    for name, package in PROGRAMS.items():
         try:
             find_program(name)
         except StackcostError:
-            absent.append(name)
+            absent[name] = package
+    absent |= {path: package for path, package in FILES.items() if not Path(path).exists()}
     if not absent:
-        return Check("tools", State.OK, ", ".join(TOOLS))
+        return Check("tools", State.OK, ", ".join(PROGRAMS))
     return Check(
-        "tools", State.MISSING, f"without {', '.join(absent)}", "parts will fail", BOOTSTRAP
+        "tools",
+        State.MISSING,
+        f"without {', '.join(absent)}",
+        "parts will fail",
+        install_command(absent.values()),
+    )
+
+
+def check_reports() -> Check:
+    """What renders a report and opens notebooks, which measuring does not need."""
+    absent = reports.missing()
+    if not absent:
+        return Check("reports", State.OK, "notebooks can be executed")
+    return Check(
+        "reports",
+        State.LIMITED,
+        f"without {', '.join(absent)}",
+        "a run prints its answer, and there is no report.html and no lab",
+        reports.INSTALL,
     )
 
 

@@ -10,9 +10,26 @@ from harness.experiment.schema import Experiment
 from harness.experiment.shares import SHARED
 from harness.systems.registry import server_class
 from stackcost.contracts.errors import StackcostError
+from stackcost.files import EXPERIMENTS
 from stackcost.host.yaml_file import read_yaml
 
 Location = tuple[int | str, ...]
+
+
+def experiment_file(named: Path) -> Path:
+    """The file that is named: a path, or one of the suite's own experiments by its bare name.
+
+    A file of the reader's comes first. StackcostError, with the names there are, for neither.
+    """
+    if named.is_file():
+        return named
+    own = EXPERIMENTS / f"{named}.yaml"
+    if named.name == str(named) and own.is_file():
+        return own
+    names = ", ".join(sorted(path.stem for path in EXPERIMENTS.glob("*.yaml")))
+    raise StackcostError(
+        f"there is no experiment file {named}", f"give a file's path, or one of: {names}"
+    )
 
 
 def load_experiment(path: Path, quick: bool = False, share_cores: bool = False) -> Experiment:

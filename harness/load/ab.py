@@ -24,7 +24,6 @@ class ApacheBench(Program):
     """ab, which keeps going when a connection fails."""
 
     name = "ab"
-    package = "apache2-utils"
     latency = "from opening the connection; a closed loop; by whole percentiles"
 
     def command(self, ask: Ask, folder: Path) -> list[str]:

@@ -66,7 +66,7 @@ class Clients:
         self._cpu_times: list[tuple[float, float]] = []
 
     def __enter__(self) -> Self:
-        find_program(self.program.name, f"install it: apt-get install {self.program.package}")
+        find_program(self.program.name)
         try:
             for at, ask in enumerate(self._asks):
                 self._processes.append(self._start(at, ask))

@@ -33,7 +33,6 @@ class H2load(Program):
     """h2load with one thread. At a rate on new connections it opens one for each request."""
 
     name = "h2load"
-    package = "nghttp2-client"
     latency = (
         "from the intended start, where it keeps to a rate; else from sending the request; all its "
         "connections send at once, so that at a low rate a time is that of a burst of so many"

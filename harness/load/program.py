@@ -58,10 +58,9 @@ class Told:
 
 
 class Program(ABC):
-    """One client program. `package`: Debian's. `latency`: what its times are, in words."""
+    """One client program. `latency`: what its times are, in words."""
 
     name: ClassVar[str]
-    package: ClassVar[str]
     latency: ClassVar[str]
 
     @abstractmethod

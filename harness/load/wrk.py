@@ -22,7 +22,6 @@ class Wrk(Program):
     """wrk with one thread."""
 
     name = "wrk"
-    package = "wrk"
     latency = "from writing the request; a closed loop"
 
     def command(self, ask: Ask, folder: Path) -> list[str]:

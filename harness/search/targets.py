@@ -4,15 +4,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import get_args
 
-from harness.experiment.load_file import load_experiment
+from harness.experiment.load_file import experiment_file, load_experiment
 from harness.experiment.matrix import Variant, variants
 from harness.search.turns import Task
 from harness.systems.registry import DEVICES, SHIPPED
 from stackcost.analysis.ceiling.settings import Settings, settings_for
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.load import Of
-
-EXPERIMENTS = Path(__file__).resolve().parents[2] / "experiments"
+from stackcost.files import EXPERIMENTS
 
 
 def task_of(
@@ -43,12 +42,13 @@ def _targets(system: str) -> list[Variant]:
         usual = "dut.yaml" if system in DEVICES else "compare.yaml"
         chosen = {"servers": [system]}
         return variants(load_experiment(EXPERIMENTS / usual).model_copy(update=chosen))
-    if not Path(system).is_file():
+    try:
+        file = experiment_file(Path(system))
+    except StackcostError as error:
         raise StackcostError(
-            f"{system} is neither an experiment file nor one of {', '.join(SHIPPED)}",
-            "stackcost ceiling nginx/kernel",
-        )
-    return variants(load_experiment(Path(system)))
+            f"{error.what}, nor a server of the suite: {', '.join(SHIPPED)}", error.mend
+        ) from None
+    return variants(load_experiment(file))
 
 
 def _ceiling(word: str) -> Of:

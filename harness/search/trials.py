@@ -5,7 +5,6 @@ docs/figures.md defines loss for each of the three ceilings.
 
 import time
 from collections.abc import Mapping
-from pathlib import Path
 
 from harness.session.limits import end_connections, open_connections, read_limits
 from harness.session.load_trial import OVERHANG_S, end_traffic, offer_load
@@ -18,9 +17,10 @@ from stackcost.collect.engine import SCHEDULE_METHOD
 from stackcost.contracts.load import ConstantLoad, HeldFlows, Loss, Of, SearchStep
 from stackcost.contracts.trial import Trial
 from stackcost.contracts.window import Window
+from stackcost.files import PROFILES
 from stackcost.host.patience import patient
 
-KEEPALIVE_PROFILE = Path(__file__).resolve().parents[2] / "trex_profiles" / "http_keepalive.py"
+KEEPALIVE_PROFILE = PROFILES / "http_keepalive.py"
 REQUESTS_PER_CONNECTION = 20
 TIME_WAIT_S = 0.5  # the client's: a connection counts as ended only after it
 # From the end of the load until what has not been answered is lost.

@@ -7,8 +7,8 @@ from harness.experiment.schema import Experiment
 from harness.truth.known_memory import ChargedSockets
 from servers.known_cost import KnownCost
 from stackcost.contracts.collector import Collector
+from stackcost.files import PROFILES
 
-PROFILES = Path(__file__).resolve().parents[2] / "trex_profiles"
 RESPONSE_BYTES = 1000
 
 

@@ -23,7 +23,6 @@ from stackcost.host.namespace import find_program
 HERE = Path(__file__).parent
 FIRST_BACKEND_PORT = 1050
 FEWEST_BACKENDS = 2  # else there is nothing to balance
-INSTALL = "install it: apt-get install haproxy"
 
 
 class HAProxyFarm(HttpFront):
@@ -54,7 +53,7 @@ class HAProxyFarm(HttpFront):
 
     def command(self) -> list[str]:
         """In the foreground, without a master process."""
-        return [find_program("haproxy", INSTALL), "-db", "-f", "haproxy.cfg"]
+        return [find_program("haproxy"), "-db", "-f", "haproxy.cfg"]
 
     def write_files(self) -> None:
         """Its configuration; the content is the farm's."""

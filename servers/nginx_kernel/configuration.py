@@ -8,7 +8,6 @@ from pathlib import Path
 from servers.template import render_template
 from stackcost.host.namespace import find_program
 
-INSTALL = "install it: apt-get install nginx-light"
 PROXYING_MODULES = ("proxy", "fastcgi", "uwsgi", "scgi")
 Directives = Mapping[str, Mapping[str, str]]  # values by name, by context: main, events, http
 
@@ -24,7 +23,7 @@ class Build:
 
 def find_build() -> Build:
     """Ask the installed nginx what it is; StackcostError when there is none."""
-    path = find_program("nginx", INSTALL)
+    path = find_program("nginx")
     said = subprocess.run([path, "-V"], capture_output=True, text=True).stderr
     version = said.partition("\n")[0].removeprefix("nginx version: ")
     modules = (name for name in PROXYING_MODULES if f"--without-http_{name}_module" not in said)

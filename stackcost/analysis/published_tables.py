@@ -11,7 +11,7 @@ from typing import Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 from ruamel.yaml import YAML
 
-FOLDER = Path(__file__).resolve().parents[2] / "published"
+from stackcost.files import PUBLISHED
 
 Cell = float | str | None
 # What a table measures, so that a run of our own can be told to be of the same shape.
@@ -91,6 +91,6 @@ def read_document(path: Path) -> Document:
     return Document.model_validate(YAML(typ="safe").load(path.read_text()))
 
 
-def documents(folder: Path = FOLDER) -> dict[str, Document]:
+def documents(folder: Path = PUBLISHED) -> dict[str, Document]:
     """All publications, by the name of their file."""
     return {path.stem: read_document(path) for path in sorted(folder.glob("*.yaml"))}

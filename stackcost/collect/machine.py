@@ -15,6 +15,7 @@ from typing import Any
 
 from stackcost.collect import kernel
 from stackcost.collect.slab import merged_caches
+from stackcost.files import DEBIAN_PACKAGES
 from stackcost.host.cores import online_cpus
 
 CPU = Path("/sys/devices/system/cpu")
@@ -40,7 +41,6 @@ SYSCTLS = (
     "kernel.sched_rt_runtime_us",
     "vm.nr_hugepages",
 )
-PACKAGE_LIST = REPOSITORY / "debian-packages.txt"  # what script/bootstrap installs
 BROUGHT_PACKAGES = ("nginx", "libbpf1", "libc6")  # what figures depend on and those bring
 PYTHON_PACKAGES = ("lbr-trex-client", "pyroute2", "psutil", "pyarrow", "duckdb", "numpy", "scipy")
 
@@ -132,9 +132,9 @@ def _describe_debian_packages() -> dict[str, Any]:
     """Versions by name; None for one that is not installed. None for all, with the reason, where
     they cannot be known.
     """
-    listed = _read(PACKAGE_LIST)
+    listed = _read(DEBIAN_PACKAGES)
     if listed is None:
-        return {"versions": None, "reason": f"there is no {PACKAGE_LIST}"}
+        return {"versions": None, "reason": f"there is no {DEBIAN_PACKAGES}"}
     names = [*listed.split(), *BROUGHT_PACKAGES]
     command = ["dpkg-query", "-W", "-f=${Package} ${db:Status-Status} ${Version}\\n", *names]
     try:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from stackcost.contracts.errors import StackcostError
+from stackcost.host.debian import FILES, install_command
 from stackcost.host.namespace import find_program
 from stackcost.host.patience import patient
 
@@ -30,10 +31,13 @@ def compile_bpf(source: Path, defines: Sequence[str] = ()) -> bytes:
         try:
             subprocess.run(command, check=True, capture_output=True, text=True)
         except FileNotFoundError as error:
-            raise StackcostError("clang is missing, it compiles BPF", "script/bootstrap") from error
+            raise StackcostError(
+                "clang is missing, it compiles BPF", install_command(["clang"])
+            ) from error
         except subprocess.CalledProcessError as error:
             first = error.stderr.strip().splitlines()[0]
             raise StackcostError(
-                f"clang does not compile {source.name}: {first}", "script/bootstrap"
+                f"clang does not compile {source.name}: {first}",
+                install_command(["clang", *FILES.values()]),
             ) from error
         return image.read_bytes()

@@ -17,6 +17,7 @@ from typing import Any
 import psutil
 
 from stackcost.contracts.errors import StackcostError
+from stackcost.host.debian import PROGRAMS, install_command
 from stackcost.host.patience import on_a_slow_host, patient
 
 NAMESPACE_FOLDER = Path("/run/netns")
@@ -134,9 +135,13 @@ def _enter(namespace: str) -> list[str]:
     return [find_program("ip"), "netns", "exec", namespace]
 
 
-def find_program(name: str, mend: str = "script/bootstrap installs what is missing") -> str:
-    """Absolute path of a program; Debian keeps some in /usr/sbin, which a PATH may lack."""
+def find_program(name: str) -> str:
+    """Absolute path of a program; Debian keeps some in /usr/sbin, which a PATH may lack.
+
+    StackcostError when it is not installed, with the command that installs it where that is known.
+    """
     path = shutil.which(name) or shutil.which(name, path="/usr/sbin:/sbin:/usr/local/sbin")
     if path is None:
-        raise StackcostError(f"{name} is not installed", mend)
+        known = PROGRAMS.get(name)
+        raise StackcostError(f"{name} is not installed", install_command([known]) if known else "")
     return os.path.abspath(path)

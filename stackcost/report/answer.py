@@ -5,6 +5,7 @@ from rich.console import Console
 from stackcost.analysis.ceiling.summary import CeilingSummary
 from stackcost.analysis.summary import Summary
 from stackcost.report.ceiling import ceilings_of, print_ceilings
+from stackcost.report.extra import can_render
 from stackcost.report.fresh import AnySummary, basis_of, stored_answer
 from stackcost.report.progress import say
 from stackcost.report.stored import kind_of, summary_of
@@ -17,13 +18,14 @@ def answer(run: RunFolder, console: Console) -> AnySummary:
     """Write summary.json and report.html into the run's folder, and print the answer.
 
     Needs nothing but the folder, so it works again on any stored run, also on one cut short.
-    StackcostError when it holds no trial.
+    StackcostError when it holds no trial. Without the extra `notebooks` there is no report.html.
     """
-    from stackcost.report.notebook import render
-
     summary = summarise_again(run)
     print_answer(summary, console)
-    render([run.path], run.path / "report.html")
+    if can_render(console):
+        from stackcost.report.notebook import render
+
+        render([run.path], run.path / "report.html")
     return summary
 
 

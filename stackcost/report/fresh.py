@@ -22,7 +22,11 @@ if TYPE_CHECKING:
 
 AnySummary: TypeAlias = "Summary | CeilingSummary | EventSummary"
 SUITE = Path(__file__).resolve().parents[2]
-PROGRAM = ("stackcost/**/*.py", "published/*.yaml")  # the library needs nothing else of ours
+# What reads a run needs nothing else of ours, and stands so in a checkout and in a wheel.
+PROGRAM = (
+    *("stackcost/*.py", "stackcost/files/published/*.yaml"),
+    *(f"stackcost/{part}/**/*.py" for part in ("contracts", "host", "store", "analysis", "report")),
+)
 
 
 def basis_of(run: RunFolder) -> str:

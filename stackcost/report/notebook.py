@@ -17,14 +17,13 @@ from markupsafe import Markup
 from traitlets.config import Config
 
 from stackcost.contracts.errors import StackcostError
+from stackcost.files import IMPORTED_FROM, NOTEBOOKS
 from stackcost.host.files import write_whole
 from stackcost.report.disk_cache import is_cache
 from stackcost.report.opened import OpenedRuns, open_runs
 from stackcost.report.past_ceiling import at_rates
 from stackcost.report.progress import say
 
-SUITE = Path(__file__).resolve().parents[2]
-NOTEBOOKS = SUITE / "notebooks"
 PAGE = Path(__file__).with_name("page.html.j2")
 HEAD = """from stackcost.report.opened import open_runs
 from stackcost.report.show import show
@@ -85,7 +84,7 @@ def question(name: str) -> str:
 def _read(name: str) -> nbformat.NotebookNode:
     path = NOTEBOOKS / f"{name}.ipynb"
     if not path.is_file():
-        raise StackcostError(f"the notebook {path} is missing", "git checkout notebooks")
+        raise StackcostError(f"the notebook {path} is missing", "install the suite again")
     return nbformat.read(path, as_version=4)  # type: ignore[no-any-return, no-untyped-call]
 
 
@@ -119,7 +118,7 @@ def _execute(notebook: Path, executed: Path, runs: Sequence[Path], kept: Path) -
                 parameters={"runs": [str(run.resolve()) for run in runs]},
                 kernel_name="python3",
                 progress_bar=False,
-                cwd=SUITE,  # the kernel imports from where it runs, so not from a run's folder
+                cwd=IMPORTED_FROM,  # the kernel imports from where it runs: not from a run's folder
                 config=_connection(notebook.parent),
             )
     except PapermillExecutionError as error:

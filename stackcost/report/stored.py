@@ -11,11 +11,11 @@ from pydantic import BaseModel, ValidationError
 
 from stackcost.analysis.head import State
 from stackcost.analysis.published import Publication, Recomputed, read_publication, recompute
-from stackcost.analysis.published_tables import FOLDER as PUBLISHED
 from stackcost.analysis.summary import PUBLISHED_TCP, Summary
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.system_names import pairs
 from stackcost.contracts.tuning import Change
+from stackcost.files import PUBLISHED
 from stackcost.store import Manifest, RunFolder
 from stackcost.store.folder import StoredTrials
 from stackcost.store.reading import first_fault

@@ -2,7 +2,6 @@
 
 import os
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,6 +11,7 @@ from typing import Any, Self
 import psutil
 
 from stackcost.contracts.errors import StackcostError
+from stackcost.files import ENGINE
 from stackcost.host.liveness import check_family
 from stackcost.host.namespace import end_group
 from stackcost.host.patience import on_a_slow_host, patient
@@ -19,7 +19,6 @@ from stackcost.trex.listening import listens
 from stackcost.trex.process import Spawn, last_lines, spawn_here
 from stackcost.trex.trex_config import TrexConfig
 
-REPOSITORY = Path(__file__).resolve().parents[2]
 START_LIMIT = 60.0  # seconds; TRex resolves gateways and waits for links before it listens
 END_PATIENCE = 10.0  # seconds between asking it to end and making it
 POLL = 0.02
@@ -43,13 +42,11 @@ def trex_home() -> Path | None:
 
 
 def engine_path() -> Path:
-    """astf-engine: by STACKCOST_ENGINE, beside this Python, or as built in the repository."""
+    """astf-engine: by STACKCOST_ENGINE, else the suite's own, of a wheel or as built here."""
     named = os.environ.get("STACKCOST_ENGINE")
-    beside = [Path(sys.executable).with_name("astf-engine")]
-    built = [REPOSITORY / "build" / "engine" / "astf-engine"]
-    for path in [Path(named)] if named else beside + built:
-        if path.is_file():
-            return path.resolve()
+    path = Path(named) if named else ENGINE
+    if path.is_file():
+        return path.resolve()
     raise StackcostError(
         f"STACKCOST_ENGINE is {named}, which is no file" if named else "astf-engine is not built",
         "script/bootstrap builds build/engine/astf-engine",

@@ -25,7 +25,11 @@ def test_help_says_what_there_is() -> None:
 @pytest.mark.parametrize(
     ("arguments", "cause", "mend"),
     [
-        (("run", "no.yaml"), "cannot read the experiment no.yaml: No such file", "ls experiments/"),
+        (
+            ("run", "no.yaml"),
+            "there is no experiment file no.yaml",
+            "or one of: cdn_cache, compare,",
+        ),
         (("report", "experiments"), "experiments is not a run's folder", "list the runs: ls"),
     ],
 )

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.experiment.load_file import load_experiment
+from harness.experiment.load_file import experiment_file, load_experiment
 from harness.experiment.schema import Experiment
 from stackcost.contracts.errors import StackcostError
 
@@ -116,3 +116,16 @@ def test_the_client_network_holds_every_client() -> None:
     wide = workload.model_copy(update={"clients": "16.0.0.250-16.0.1.9"})
     assert str(wide.client_network) == "16.0.0.0/23"
     assert Experiment.model_fields["workload"].is_required()
+
+
+def test_an_experiment_of_the_suite_has_a_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert experiment_file(Path("compare")).resolve() == COMPARE
+    Path("compare").write_text("")
+    assert experiment_file(Path("compare")) == Path("compare"), "the reader's own file comes first"
+    for named in ("nosuch", "folder/compare", str(tmp_path / "compare.yaml")):
+        with pytest.raises(StackcostError) as told:
+            experiment_file(Path(named))
+        assert named in told.value.what and " compare, difference, " in told.value.mend

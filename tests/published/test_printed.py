@@ -7,7 +7,8 @@ import pytest
 
 from harness.tuning import tier_of
 from stackcost.analysis.published import Fact, read_publication
-from stackcost.analysis.published_tables import FOLDER, documents
+from stackcost.analysis.published_tables import documents
+from stackcost.files import PUBLISHED
 from stackcost.stacks.onload.profile import profile_of
 from tests.published.documents import (
     FACTS,
@@ -42,7 +43,7 @@ def test_every_value_of_every_table_is_as_it_is_printed(name: str) -> None:
 
 def test_what_is_computed_with_is_as_it_is_printed() -> None:
     wanted = found("trex_nginx")
-    publication = read_publication(FOLDER / "trex_nginx.yaml")
+    publication = read_publication(PUBLISHED / "trex_nginx.yaml")
     assert publication.cpu.top == wanted["top"]
     facts = {"clock_hz": publication.clock_hz}
     for part in ("cpu", "memory"):

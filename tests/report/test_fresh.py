@@ -99,7 +99,7 @@ def test_so_is_another_version_of_the_program(
     run: RunFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for part in ("stackcost", "published"):
-        shutil.copytree(fresh.SUITE / part, tmp_path / "suite" / part)
+        shutil.copytree(fresh.SUITE / part, tmp_path / "suite" / part, symlinks=True)
     monkeypatch.setattr(fresh, "SUITE", tmp_path / "suite")
     assert stored_answer(run) is not None
     changed = tmp_path / "suite/stackcost/analysis/cpu.py"

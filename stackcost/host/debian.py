@@ -1,0 +1,38 @@
+"""Debian's packages that a run needs, by the programs and libraries that they bring.
+
+All of them stand in debian-packages.txt or come with one that does; those that only a build of the
+engine needs are not here.
+"""
+
+from collections.abc import Iterable
+
+PROGRAMS = {
+    "ip": "iproute2",
+    "ethtool": "ethtool",
+    "sysctl": "procps",
+    "taskset": "util-linux",
+    "cc": "gcc",
+    "clang": "clang",
+    "nft": "nftables",
+    "nginx": "nginx-light",
+    "haproxy": "haproxy",
+    "tayga": "tayga",
+    "wrk": "wrk",
+    "ab": "apache2-utils",
+    "h2load": "nghttp2-client",
+    "openssl": "openssl",
+    "curl": "curl",
+}
+# Libraries of astf-engine as a package has it; everything else is in the program itself.
+LIBRARIES = {"libzmq.so.5": "libzmq5", "libpcap.so.0.8": "libpcap0.8"}
+# Headers, and the library, that BPF programs and C programs of the suite are made with.
+FILES = {
+    "/usr/include/stdio.h": "libc6-dev",
+    "/usr/include/bpf/bpf_helpers.h": "libbpf-dev",
+}
+PACKAGES = sorted({*PROGRAMS.values(), *LIBRARIES.values(), *FILES.values()})
+
+
+def install_command(packages: Iterable[str]) -> str:
+    """The command that installs them."""
+    return f"apt-get install {' '.join(sorted(set(packages)))}"
