@@ -1,7 +1,5 @@
 """A program on the kernel's stack that answers HTTP: started, probed, counted, stopped."""
 
-import subprocess
-import time
 from abc import abstractmethod
 from typing import Any, Self
 
@@ -9,10 +7,8 @@ from servers.probe import Response, ask, ensure_port_free, fit_body
 from stackcost.contracts.endpoint import Endpoint
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.server import Server, Task
-from stackcost.host.namespace import end_group
-from stackcost.host.patience import on_a_slow_host, patient
+from stackcost.host.program import Program
 
-START_PATIENCE_S = 10.0
 STOP_PATIENCE_S = 5.0
 
 
@@ -29,7 +25,7 @@ class HttpProgram(Server):
         self.task = task
         self.body_bytes = task.response_bytes
         self.log = endpoint.folder / "error.log"
-        self._process: subprocess.Popen[bytes] | None = None
+        self._program = Program(self.name, self.log)
         self._own_requests = 0
 
     @classmethod
@@ -89,9 +85,8 @@ class HttpProgram(Server):
 
     def processes(self) -> dict[str, int]:
         """The one that was started; a server with more adds them."""
-        if self._process is None or self._process.poll() is not None:
-            return {}
-        return {"worker-0": self._process.pid}
+        number = self._program.process_id
+        return {"worker-0": number} if number is not None and self._program.runs else {}
 
     def describe(self) -> dict[str, Any]:
         """What ran; a server adds its version and configuration."""
@@ -104,9 +99,7 @@ class HttpProgram(Server):
 
     def stop(self) -> None:
         """End it; configuration and log stay in the folder."""
-        if self._process is not None:
-            end_group(self._process, STOP_PATIENCE_S)
-            self._process = None
+        self._program.end(STOP_PATIENCE_S)
         self._own_requests = 0
 
     def begin(self) -> None:
@@ -115,9 +108,9 @@ class HttpProgram(Server):
         where.folder.mkdir(parents=True, exist_ok=True)
         ensure_port_free(where.namespace, where.address, where.port)
         self.write_files()
-        with self.log.open("wb") as log:
-            self._process = where.run(self.command(), cwd=where.folder, stdout=log, stderr=log)
-        self._wait_until_up(self._process)
+        self._program.start(where.run, self.command(), cwd=where.folder)
+        if not self._program.comes_up(self._answers):
+            raise self._program.fault()
 
     def _serve(self, body_bytes: int) -> int:
         self.stop()
@@ -135,19 +128,12 @@ class HttpProgram(Server):
             )
         return response
 
-    def _wait_until_up(self, process: subprocess.Popen[bytes]) -> None:
-        deadline = time.monotonic() + patient(START_PATIENCE_S)
-        while process.poll() is None and time.monotonic() < deadline:
-            try:
-                self._ask()
-                return
-            except StackcostError as error:
-                refused = isinstance(error.__cause__, ConnectionRefusedError)
-                if not refused:
-                    raise
-                time.sleep(0.02)
-        said = " ".join(self.log.read_text(errors="replace").split()[-40:])
-        how, mend = "did not listen", f"see {self.log}; {on_a_slow_host()}"
-        if process.poll() is not None:
-            how, mend = f"ended with {process.returncode}", f"see {self.log}"
-        raise StackcostError(f"{self.name} {how}: {said or 'it said nothing'}", mend)
+    def _answers(self) -> bool:
+        """Whether it answers a request; StackcostError when it answers something else than 200."""
+        try:
+            self._ask()
+        except StackcostError as error:
+            if isinstance(error.__cause__, ConnectionRefusedError):
+                return False
+            raise
+        return True

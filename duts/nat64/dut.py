@@ -1,7 +1,5 @@
 """NAT64 by tayga, a program behind a TUN interface of the router (RFC 7915, RFC 6052)."""
 
-import subprocess
-import time
 from typing import Any
 
 from duts.base import Dut
@@ -16,8 +14,8 @@ from stackcost.contracts.endpoint import Endpoint
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.server import Task
 from stackcost.contracts.wiring import DUT_CLIENT_INTERFACE, DUT_SERVER_INTERFACE
-from stackcost.host.namespace import end_group, run
-from stackcost.host.patience import patient
+from stackcost.host.namespace import spawner
+from stackcost.host.program import Program
 
 INTERFACE = "sc-nat64"
 POOL = "10.64.0.0/16"
@@ -27,9 +25,7 @@ ipv4-addr {OWN_ADDRESS}
 prefix {SERVER_PREFIX}/96
 dynamic-pool {POOL}
 """
-START_PATIENCE_S = 5.0
 STOP_PATIENCE_S = 2.0
-POLL_S = 0.05
 
 
 class Nat64(Dut):
@@ -45,7 +41,7 @@ class Nat64(Dut):
     def __init__(self, endpoint: Endpoint, task: Task):
         super().__init__(endpoint, task)
         self.log = endpoint.folder / "tayga.log"
-        self._process: subprocess.Popen[bytes] | None = None
+        self._program = Program("tayga", self.log)
 
     @classmethod
     def sides(cls, version: IpVersion) -> tuple[IpVersion, IpVersion]:
@@ -80,8 +76,8 @@ class Nat64(Dut):
 
     def processes(self) -> dict[str, int]:
         """The program beside the threads that poll the links."""
-        translator = {"translator": self._process.pid} if self._process else {}
-        return super().processes() | translator
+        number = self._program.process_id
+        return super().processes() | ({} if number is None else {"translator": number})
 
     def describe(self) -> dict[str, Any]:
         """As any device, and the program's configuration."""
@@ -90,9 +86,7 @@ class Nat64(Dut):
     def stop(self) -> None:
         """End the program; its interface goes with it."""
         super().stop()
-        if self._process is not None:
-            end_group(self._process, STOP_PATIENCE_S)
-            self._process = None
+        self._program.end(STOP_PATIENCE_S)
 
     def _begin(self) -> None:
         where = self.endpoint
@@ -100,19 +94,15 @@ class Nat64(Dut):
         file = where.folder / "tayga.conf"
         file.write_text(f"{CONFIGURATION}data-dir {where.folder}\n")
         command = ["tayga", "-d", "--config", str(file)]
-        with self.log.open("wb") as log:
-            self._process = run(
-                where.namespace, command, where.cpus, cwd=where.folder, stdout=log, stderr=log
-            )
+        self._program.start(spawner(where.namespace, where.cpus), command, cwd=where.folder)
 
     def _wait_until_up(self) -> None:
-        assert self._process is not None
-        deadline = time.monotonic() + patient(START_PATIENCE_S)
-        while f" {INTERFACE}:" not in self.execute("ip", "-oneline", "link"):
-            if self._process.poll() is not None or time.monotonic() > deadline:
-                words = self.log.read_text(errors="replace").strip().splitlines() or ["no word"]
-                raise StackcostError(
-                    f"tayga made no interface {INTERFACE}: {words[-1]}",
-                    "it needs /dev/net/tun (modprobe tun)",
-                )
-            time.sleep(POLL_S)
+        if not self._program.comes_up(self._has_interface):
+            words = self._program.said().strip().splitlines() or ["no word"]
+            raise StackcostError(
+                f"tayga made no interface {INTERFACE}: {words[-1]}",
+                "it needs /dev/net/tun (modprobe tun)",
+            )
+
+    def _has_interface(self) -> bool:
+        return f" {INTERFACE}:" in self.execute("ip", "-oneline", "link")

@@ -8,6 +8,7 @@ from typing import ClassVar, Self
 
 from stackcost.contracts.errors import StackcostError
 from stackcost.host.state import state_folder
+from stackcost.host.waiting import reached
 
 POLL_S = 0.5
 
@@ -48,11 +49,7 @@ def _take(patience_s: float) -> int:
     """Lock the file and write who holds it; returns the descriptor that keeps the lock."""
     path = state_folder() / "lock"
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
-    deadline = time.monotonic() + patience_s
-    while not _locked(descriptor):
-        if time.monotonic() < deadline:
-            time.sleep(POLL_S)
-            continue
+    if not reached(lambda: _locked(descriptor), patience_s, POLL_S):
         holder = os.read(descriptor, 200).decode(errors="replace").strip()
         os.close(descriptor)
         raise StackcostError(

@@ -3,7 +3,6 @@
 import os
 import resource
 import subprocess
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +18,7 @@ from stackcost.contracts.stack import Stack
 from stackcost.host.kernel_stack import Kernel
 from stackcost.host.namespace import end_group, find_program
 from stackcost.host.patience import patient
+from stackcost.host.waiting import reached
 
 PATIENCE_S = 15.0  # for answers that are still under way when the time is over
 SPARE_FILES = 100
@@ -103,9 +103,19 @@ class Clients:
     def wait(self) -> list[Told]:
         """What each told once all have come to their end; StackcostError when one does not."""
         longest = max(ask.seconds for ask in self._asks)
-        deadline = time.monotonic() + longest + patient(PATIENCE_S)
-        for at, process in enumerate(self._processes):
-            self._reap(at, process, deadline)
+        left = set(range(len(self._processes)))
+
+        def ended() -> bool:
+            left.difference_update([at for at in left if self._reaped(at)])
+            return not left
+
+        if not reached(ended, longest + patient(PATIENCE_S)):
+            self.end()
+            late = min(left)
+            raise StackcostError(
+                f"{self.program.name}, client {late}, did not end in its time",
+                f"see {self._place(late)}",
+            )
         return [self._read(at, ask) for at, ask in enumerate(self._asks)]
 
     def cpu_seconds(self) -> SecondsByMode:
@@ -147,23 +157,17 @@ class Clients:
                 stderr=subprocess.STDOUT,
             )
 
-    def _reap(self, at: int, process: subprocess.Popen[Any], deadline: float) -> None:
-        while True:
-            try:
-                ended, status, used = os.wait4(process.pid, os.WNOHANG)
-            except ChildProcessError as error:
-                raise StackcostError(f"{self.program.name}, client {at}, is gone") from error
-            if ended:
-                break
-            if time.monotonic() > deadline:
-                self.end()
-                raise StackcostError(
-                    f"{self.program.name}, client {at}, did not end in its time",
-                    f"see {self._place(at)}",
-                )
-            time.sleep(0.01)
-        process.returncode = os.waitstatus_to_exitcode(status)
-        self._cpu_times.append((used.ru_utime, used.ru_stime))
+    def _reaped(self, at: int) -> bool:
+        """Whether this one has ended; what it used is kept then."""
+        process = self._processes[at]
+        try:
+            ended, status, used = os.wait4(process.pid, os.WNOHANG)
+        except ChildProcessError as error:
+            raise StackcostError(f"{self.program.name}, client {at}, is gone") from error
+        if ended:
+            process.returncode = os.waitstatus_to_exitcode(status)
+            self._cpu_times.append((used.ru_utime, used.ru_stime))
+        return bool(ended)
 
     def _read(self, at: int, ask: Ask) -> Told:
         printed, status = self._printed(at), self._processes[at].returncode

@@ -3,7 +3,6 @@
 docs/figures.md defines loss for each of the three ceilings.
 """
 
-import time
 from collections.abc import Mapping
 
 from harness.session.limits import end_connections, open_connections, read_limits
@@ -19,6 +18,7 @@ from stackcost.contracts.trial import Trial
 from stackcost.contracts.window import Window
 from stackcost.files import PROFILES
 from stackcost.host.patience import patient
+from stackcost.host.waiting import reached
 
 KEEPALIVE_PROFILE = PROFILES / "http_keepalive.py"
 REQUESTS_PER_CONNECTION = 20
@@ -178,10 +178,14 @@ def reset_server(session: Session) -> None:
     it keeps idle ones, and run out of files some trials later.
     """
     session.server.reset()
-    deadline = time.monotonic() + patient(RESET_PATIENCE_S)
-    while open_connections(session) and time.monotonic() < deadline:
+
+    def ended() -> bool:
+        if not open_connections(session):
+            return True
         end_connections(session)
-        time.sleep(POLL_S)
+        return False
+
+    reached(ended, patient(RESET_PATIENCE_S), POLL_S)
 
 
 def _tunables(session: Session, extra: Mapping[str, float]) -> dict[str, object]:

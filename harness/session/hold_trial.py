@@ -1,6 +1,5 @@
 """One memory trial: open a number of flows, hold them, read memory, let them close."""
 
-import time
 from collections.abc import Callable
 from contextlib import nullcontext
 
@@ -12,6 +11,7 @@ from stackcost.contracts.load import HeldFlows
 from stackcost.contracts.trial import Trial
 from stackcost.contracts.window import Window
 from stackcost.host.patience import patient
+from stackcost.host.waiting import reached
 
 READINGS = 4  # at least, inside the hold; their median counts
 OPEN_PATIENCE_S = 10.0  # for the last flows to open, beyond what the rate needs
@@ -68,14 +68,11 @@ def _open_flows(session: Session, count: int) -> None:
     session.client.load_profile(part.profile, session.tunables() | hold)
     session.client.start(mult=1)
     session.progress.pause(count / part.open_cps)
-    deadline = time.monotonic() + patient(OPEN_PATIENCE_S)
-    while _open_now(session) < count:
-        if time.monotonic() > deadline:
-            raise StackcostError(
-                f"{_open_now(session):,.0f} of {count:,} flows opened at {part.open_cps:g}/s",
-                "lower memory.open_cps or memory.open_flows of the experiment",
-            )
-        time.sleep(POLL_S)
+    if not reached(lambda: _open_now(session) >= count, patient(OPEN_PATIENCE_S), POLL_S):
+        raise StackcostError(
+            f"{_open_now(session):,.0f} of {count:,} flows opened at {part.open_cps:g}/s",
+            "lower memory.open_cps or memory.open_flows of the experiment",
+        )
 
 
 def _open_now(session: Session) -> float:

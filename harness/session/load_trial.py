@@ -11,6 +11,7 @@ from stackcost.collect.latency import latency_between, read_latency
 from stackcost.contracts.load import ConstantLoad
 from stackcost.contracts.trial import Trial
 from stackcost.contracts.window import Window
+from stackcost.host.waiting import reached
 
 # The offered load goes on for so long after the sustain window, so that its last edge is read
 # under load. Reading takes some tens of milliseconds.
@@ -66,15 +67,11 @@ def end_traffic(session: Session, patience_s: float) -> int:
 
     A server offered more than it can do leaves some hanging: a result, no reason to give up.
     """
-    deadline = time.monotonic() + patience_s
-    while session.client.is_traffic_active():
-        left = deadline - time.monotonic()
-        if left <= 0:
-            open_flows = int(session.client.stats()["traffic"]["client"].get("m_active_flows", 0))
-            session.client.stop()
-            return open_flows
-        time.sleep(min(POLL_S, left))
-    return 0
+    if reached(lambda: not session.client.is_traffic_active(), patience_s, POLL_S):
+        return 0
+    open_flows = int(session.client.stats()["traffic"]["client"].get("m_active_flows", 0))
+    session.client.stop()
+    return open_flows
 
 
 def prepare_load(session: Session) -> None:

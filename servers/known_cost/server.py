@@ -3,8 +3,6 @@
 import ctypes
 import mmap
 import os
-import subprocess
-import time
 from pathlib import Path
 from statistics import median
 from typing import Any, Self
@@ -14,12 +12,11 @@ from stackcost.contracts.endpoint import Endpoint
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.server import Server, Task
 from stackcost.host.compiler import compile_program
-from stackcost.host.namespace import end_group, run
-from stackcost.host.patience import patient
+from stackcost.host.namespace import spawner
+from stackcost.host.program import Program
 
 SOURCE = Path(__file__).with_name("known_cost.c")
 BURNS = 65_536
-START_PATIENCE_S = 5.0
 PRIORITY = 1  # as the kernel threads that receive for it
 PROBE_LOOPS = 100_000
 PROBES = 20
@@ -50,7 +47,7 @@ class KnownCost(Server):
         self._endpoint = endpoint
         self._response_bytes = response_bytes
         self._request = request
-        self._process: subprocess.Popen[bytes] | None = None
+        self._program = Program(self.name, endpoint.folder / "error.log")
         self._control: Control | None = None
         self._own_requests = 0
         self._loops_per_us = 0.0
@@ -71,16 +68,14 @@ class KnownCost(Server):
         self._control = self._map_control(where.folder / "control")
         arguments = [where.address, str(where.port), str(where.folder / "control")]
         try:
-            with (where.folder / "error.log").open("wb") as log:
-                self._process = run(
-                    where.namespace,
-                    [str(program), *arguments, str(self._response_bytes)],
-                    where.cpus,
-                    stderr=log,
-                )
+            command = [str(program), *arguments, str(self._response_bytes)]
+            self._program.start(spawner(where.namespace, where.cpus), command)
             # Other programs must not preempt it: what they leave of the caches is no known cost.
-            os.sched_setscheduler(self._process.pid, os.SCHED_FIFO, os.sched_param(PRIORITY))
-            self._wait_until_up()
+            number = self._program.process_id
+            assert number is not None
+            os.sched_setscheduler(number, os.SCHED_FIFO, os.sched_param(PRIORITY))
+            if not self._program.comes_up(self._answers):
+                raise self._program.fault()
             self._calibrate()
         except BaseException:
             self.stop()
@@ -119,8 +114,8 @@ class KnownCost(Server):
 
     def processes(self) -> dict[str, int]:
         """The one process."""
-        alive = self._process is not None and self._process.poll() is None
-        return {"worker-0": self._process.pid} if self._process and alive else {}
+        number = self._program.process_id
+        return {"worker-0": number} if number is not None and self._program.runs else {}
 
     def requests_served(self) -> int | None:
         """Requests answered since start, less those made here."""
@@ -142,9 +137,7 @@ class KnownCost(Server):
 
     def stop(self) -> None:
         """End it; may be called at any time, more than once."""
-        if self._process is not None:
-            end_group(self._process)
-            self._process = None
+        self._program.end()
         self._own_requests = 0
 
     def _set(self) -> Control:
@@ -157,18 +150,13 @@ class KnownCost(Server):
         with path.open("r+b") as file:
             return Control.from_buffer(mmap.mmap(file.fileno(), ctypes.sizeof(Control)))
 
-    def _wait_until_up(self) -> None:
-        assert self._process is not None
-        deadline = time.monotonic() + patient(START_PATIENCE_S)
-        while self._process.poll() is None and time.monotonic() < deadline:
-            try:
-                self.check_health()
-                return
-            except StackcostError:
-                self._own_requests -= 1
-                time.sleep(0.02)
-        said = (self._endpoint.folder / "error.log").read_text(errors="replace").strip()
-        raise StackcostError(f"{self.name} did not start: {said or 'no answer'}")
+    def _answers(self) -> bool:
+        try:
+            self.check_health()
+        except StackcostError:
+            self._own_requests -= 1
+            return False
+        return True
 
     def _calibrate(self) -> None:
         self._set().loops = PROBE_LOOPS

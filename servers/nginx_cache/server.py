@@ -4,9 +4,7 @@ Origin and generator run beside the load. Each length that is asked for stands f
 most are in the cache from the start, the others are fetched when they are first drawn.
 """
 
-import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -26,15 +24,14 @@ from stackcost.contracts.endpoint import Endpoint
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.server import Task
 from stackcost.host import bulky
-from stackcost.host.namespace import end_group, run
-from stackcost.host.patience import patient
+from stackcost.host.namespace import spawner
+from stackcost.host.program import Program
 
 OBJECTS = 500  # of each length; nginx draws by whole hundredths of a percent
 FILLED = 0.95  # of them, before the first trial
 GENERATOR_PORT, ORIGIN_PORT = 8888, 8080
 HERE = Path(__file__).parent
 GENERATOR = HERE / "generator.py"
-PATIENCE_S = 10.0
 
 
 class NginxCache(HttpFront):
@@ -45,7 +42,7 @@ class NginxCache(HttpFront):
 
     def __init__(self, endpoint: Endpoint, task: Task):
         super().__init__(endpoint, task)
-        self._generator: subprocess.Popen[bytes] | None = None
+        self._generator = Program("the origin's generator", endpoint.folder / "generator.log")
         self._origin = NginxBeside(
             self.upstream, endpoint.folder / "origin", self._origin_configuration(), ORIGIN_PORT
         )
@@ -60,7 +57,7 @@ class NginxCache(HttpFront):
         """Origin and generator."""
         found = {
             "origin": self._origin.process_id,
-            "generator": self._generator.pid if self._generator else None,
+            "generator": self._generator.process_id,
         }
         return {role: process for role, process in found.items() if process}
 
@@ -126,9 +123,7 @@ class NginxCache(HttpFront):
         """The cache with its files, then what is behind it."""
         super().stop()
         self._origin.stop()
-        if self._generator is not None:
-            end_group(self._generator)
-            self._generator = None
+        self._generator.end()
         bulky.remove()
 
     def _misses(self) -> int:
@@ -141,21 +136,19 @@ class NginxCache(HttpFront):
     def _start_generator(self) -> None:
         host = self.upstream
         ensure_port_free(host.namespace, host.address, GENERATOR_PORT)
-        folder = self.endpoint.folder
-        folder.mkdir(parents=True, exist_ok=True)
+        self.endpoint.folder.mkdir(parents=True, exist_ok=True)
         command = [sys.executable, str(GENERATOR), host.address, str(GENERATOR_PORT)]
-        with (folder / "generator.log").open("wb") as log:
-            self._generator = run(host.namespace, command, host.cpus, stdout=log, stderr=log)
-        deadline = time.monotonic() + patient(PATIENCE_S)
+        self._generator.start(spawner(host.namespace, host.cpus), command)
+        if not self._generator.comes_up(self._generator_answers):
+            raise self._generator.fault()
+
+    def _generator_answers(self) -> bool:
         request = b"GET /1.bin HTTP/1.1\r\n\r\n"
-        while True:
-            try:
-                ask(host.namespace, host.address, GENERATOR_PORT, request)
-                return
-            except StackcostError:
-                if self._generator.poll() is not None or time.monotonic() > deadline:
-                    raise
-                time.sleep(0.05)
+        try:
+            ask(self.upstream.namespace, self.upstream.address, GENERATOR_PORT, request)
+        except StackcostError:
+            return False
+        return True
 
     def _fill(self) -> None:
         """Ask for the first objects of each length, each by its number."""

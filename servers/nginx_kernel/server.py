@@ -1,8 +1,6 @@
 """nginx in a namespace of its own on the kernel's stack: started, probed, counted, stopped."""
 
 import shutil
-import subprocess
-import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Self
@@ -17,8 +15,7 @@ from servers.probe import Response, ask, ensure_port_free, fit_body
 from stackcost.contracts.endpoint import Endpoint
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.server import Server, Task
-from stackcost.host.namespace import end_group
-from stackcost.host.patience import on_a_slow_host, patient
+from stackcost.host.program import Program
 
 DEFAULT_REQUEST = b"GET / HTTP/1.1\r\nHost: 48.0.0.1\r\n\r\n"
 START_PATIENCE_S = 10.0
@@ -77,7 +74,7 @@ class NginxKernel(Server):
         self._tls_port = tls_port
         if self._files:
             self._body_bytes = min(self._files.values())
-        self._process: subprocess.Popen[bytes] | None = None
+        self._program = Program("nginx", self._log_path)
         self._own_requests = 0
         self._build = find_build()
 
@@ -116,10 +113,9 @@ class NginxKernel(Server):
         ensure_port_free(where.namespace, where.address, where.port)
         try:
             self._write_files()
-            with self._log_path.open("wb") as log:
-                folder = self._endpoint.folder
-                self._process = where.run(self._command(), cwd=folder, stdout=log, stderr=log)
-            self._wait_until_up()
+            self._program.start(where.run, self._command(), cwd=where.folder)
+            if not self._program.comes_up(self._answers):
+                raise self._explain()
             self.check_health()
         except BaseException:
             self.stop()
@@ -176,11 +172,12 @@ class NginxKernel(Server):
 
     def processes(self) -> dict[str, int]:
         """The master and its workers, in the order they were started."""
-        if self._process is None or self._process.poll() is not None:
+        master = self._program.process_id
+        if master is None or not self._program.runs:
             return {}
-        workers = sorted(child.pid for child in psutil.Process(self._process.pid).children())
+        workers = sorted(child.pid for child in psutil.Process(master).children())
         return {
-            "master": self._process.pid,
+            "master": master,
             **{f"worker-{i}": worker for i, worker in enumerate(workers)},
         }
 
@@ -203,9 +200,7 @@ class NginxKernel(Server):
 
     def stop(self) -> None:
         """End nginx; its configuration and log stay in the folder."""
-        if self._process is not None:
-            end_group(self._process, STOP_PATIENCE_S)
-            self._process = None
+        self._program.end(STOP_PATIENCE_S)
         for name in (STATUS_SOCKET, "nginx.pid"):
             (self._endpoint.folder / name).unlink(missing_ok=True)
         for name in ("temporary", "www"):
@@ -275,27 +270,19 @@ class NginxKernel(Server):
             "http": usual | dict(self._directives.get("http", {})),
         }
 
-    def _wait_until_up(self) -> None:
-        """Until it answers on its status socket, where no other server can be mistaken for it."""
-        assert self._process is not None
-        deadline = time.monotonic() + patient(START_PATIENCE_S)
-        while self._process.poll() is None and time.monotonic() < deadline:
-            try:
-                self.status()
-                return
-            except (OSError, ValueError):
-                time.sleep(0.02)
-        raise self._explain()
+    def _answers(self) -> bool:
+        """On its status socket, where no other server can be mistaken for it."""
+        try:
+            self.status()
+        except (OSError, ValueError):
+            return False
+        return True
 
     def _explain(self) -> StackcostError:
-        """Why it is not up, in the words of its error output."""
-        assert self._process is not None
-        said = self._log_path.read_text(errors="replace").splitlines()
-        fatal = [line.partition("[emerg] ")[2] for line in said if "[emerg]" in line]
-        cause = fatal[0].partition(": ")[2] or fatal[0] if fatal else " ".join(said[-2:])
-        if self._process.poll() is None:
-            return StackcostError(
-                f"nginx did not answer within {patient(START_PATIENCE_S):g} s",
-                f"see {self._log_path}; {on_a_slow_host()}",
-            )
+        """Why it is not up: what it calls an emergency in its output, else as any program."""
+        fatal = [line for line in self._program.said().splitlines() if "[emerg]" in line]
+        if not fatal:
+            return self._program.fault()
+        words = fatal[0].partition("[emerg] ")[2]
+        cause = words.partition(": ")[2] or words
         return StackcostError(f"nginx did not start: {cause}", f"see {self._log_path}")

@@ -29,6 +29,15 @@ def read_status(folder: Path) -> Status:
     return parse_status(answer.decode())
 
 
+def answers(folder: Path) -> bool:
+    """Whether the nginx that runs in `folder` tells its status."""
+    try:
+        read_status(folder)
+    except (OSError, ValueError):
+        return False
+    return True
+
+
 def parse_status(text: str) -> Status:
     """Read the module's text; ValueError when it is none (ngx_http_stub_status_module)."""
     counts = re.search(r"\n *(\d+) (\d+) (\d+) *\n", text)

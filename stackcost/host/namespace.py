@@ -9,7 +9,6 @@ import os
 import shutil
 import signal
 import subprocess
-import time
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -19,6 +18,7 @@ import psutil
 from stackcost.contracts.errors import StackcostError
 from stackcost.host.debian import PROGRAMS, install_command
 from stackcost.host.patience import on_a_slow_host, patient
+from stackcost.host.waiting import reached
 
 NAMESPACE_FOLDER = Path("/run/netns")
 END_PATIENCE_S = 3.0
@@ -106,11 +106,8 @@ def end_group(process: subprocess.Popen[Any], patience: float = END_PATIENCE_S) 
     A child that outlived its parent is ended as well: the group has the parent's number.
     """
     for number, wait in ((signal.SIGTERM, patience), (signal.SIGKILL, END_PATIENCE_S)):
-        alive = _signal_group(process, number)
-        deadline = time.monotonic() + wait
-        while alive and time.monotonic() < deadline:
-            time.sleep(0.01)
-            alive = _signal_group(process, 0)
+        if _signal_group(process, number) and reached(lambda: not _signal_group(process, 0), wait):
+            return
 
 
 def _signal_group(process: subprocess.Popen[Any], number: int) -> bool:

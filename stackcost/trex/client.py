@@ -19,6 +19,7 @@ from typing import IO, Any, Self
 from stackcost.contracts.errors import StackcostError
 from stackcost.host.liveness import check_lives
 from stackcost.host.patience import on_a_slow_host, patient
+from stackcost.host.waiting import reached
 from stackcost.trex.process import Spawn, last_lines, spawn_here
 
 CALL_LIMIT = 30.0  # seconds; the client itself gives up on a silent server before
@@ -143,11 +144,8 @@ class TrexClient:
 
         StackcostError when that takes more than `timeout` seconds; the traffic then goes on.
         """
-        deadline = time.monotonic() + timeout
-        while self.is_traffic_active():
-            if time.monotonic() > deadline:
-                raise StackcostError(f"the traffic did not end within {timeout:g} s")
-            time.sleep(POLL)
+        if not reached(lambda: not self.is_traffic_active(), timeout, POLL):
+            raise StackcostError(f"the traffic did not end within {timeout:g} s")
 
     def stats(self) -> dict[str, Any]:
         """The client's get_stats(): "global", "traffic" (client and server), "latency", and ports.

@@ -2,7 +2,6 @@
 
 import os
 import subprocess
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,13 +14,13 @@ from stackcost.files import ENGINE
 from stackcost.host.liveness import check_family
 from stackcost.host.namespace import end_group
 from stackcost.host.patience import on_a_slow_host, patient
+from stackcost.host.waiting import reached
 from stackcost.trex.listening import listens
 from stackcost.trex.process import Spawn, last_lines, spawn_here
 from stackcost.trex.trex_config import TrexConfig
 
 START_LIMIT = 60.0  # seconds; TRex resolves gateways and waits for links before it listens
 END_PATIENCE = 10.0  # seconds between asking it to end and making it
-POLL = 0.02
 
 
 def trex_home() -> Path | None:
@@ -157,13 +156,15 @@ class Generator:
         }
 
     def _wait_until_ready(self) -> None:
-        deadline = time.monotonic() + patient(START_LIMIT)
-        while not listens(self.process_id, self.config.rpc_port):
+        if not reached(self._listens, patient(START_LIMIT)):
+            raise StackcostError(
+                f"{self.config.name} did not listen on RPC port {self.config.rpc_port} within "
+                f"{patient(START_LIMIT):g} s; it printed: {last_lines(self._log) or 'nothing'}",
+                on_a_slow_host(),
+            )
+
+    def _listens(self) -> bool:
+        there = listens(self.process_id, self.config.rpc_port)
+        if not there:
             self.check()
-            if time.monotonic() > deadline:
-                raise StackcostError(
-                    f"{self.config.name} did not listen on RPC port {self.config.rpc_port} within "
-                    f"{patient(START_LIMIT):g} s; it printed: {last_lines(self._log) or 'nothing'}",
-                    on_a_slow_host(),
-                )
-            time.sleep(POLL)
+        return there

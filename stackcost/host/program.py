@@ -1,0 +1,80 @@
+"""A program that a part of the bed depends on: started, waited for, asked how it is, ended."""
+
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from stackcost.contracts.errors import StackcostError
+from stackcost.host.namespace import END_PATIENCE_S, end_group
+from stackcost.host.patience import on_a_slow_host, patient
+from stackcost.host.waiting import reached
+
+START_LIMIT_S = 10.0
+WORDS = 40  # of the end of what it printed, in an error
+
+
+class Program:
+    """One program with all that it starts itself; it may be started again once it was ended.
+
+    `name` is for errors. `log` gets all that it prints, each time anew.
+    """
+
+    def __init__(self, name: str, log: Path):
+        self.name = name
+        self.log = log
+        self._process: subprocess.Popen[Any] | None = None
+
+    def start(
+        self, spawn: Callable[..., "subprocess.Popen[Any]"], command: list[str], **options: Any
+    ) -> None:
+        """Start it. `spawn` puts it in its place; it gets the command and Popen's `options`."""
+        with self.log.open("wb") as output:
+            self._process = spawn(command, stdout=output, stderr=output, **options)
+
+    @property
+    def process_id(self) -> int | None:
+        """Once it was started, until it was ended here; it may have ended by itself."""
+        return self._process.pid if self._process else None
+
+    @property
+    def status(self) -> int | None:
+        """What it ended with by itself; None while it runs, or when it was not started."""
+        return self._process.poll() if self._process else None
+
+    @property
+    def runs(self) -> bool:
+        """Whether it was started and has not ended."""
+        return self._process is not None and self._process.poll() is None
+
+    def comes_up(self, answers: Callable[[], bool], limit_s: float = START_LIMIT_S) -> bool:
+        """Wait until `answers`; False when it ended before, or the limit was over."""
+        up = False
+
+        def settled() -> bool:
+            nonlocal up
+            ended = not self.runs
+            up = not ended and answers()
+            return up or ended
+
+        reached(settled, patient(limit_s))
+        return up
+
+    def fault(self) -> StackcostError:
+        """Why it did not come up: that it ended, or did not answer, and its own last words."""
+        said = " ".join(self.said().split()[-WORDS:]) or "it printed nothing"
+        if (status := self.status) is not None:
+            return StackcostError(f"{self.name} ended with {status}: {said}", f"see {self.log}")
+        return StackcostError(
+            f"{self.name} did not answer: {said}", f"see {self.log}; {on_a_slow_host()}"
+        )
+
+    def said(self) -> str:
+        """All that it printed so far."""
+        return self.log.read_text(errors="replace") if self.log.exists() else ""
+
+    def end(self, patience_s: float = END_PATIENCE_S) -> None:
+        """End it with all its children; may be called at any time, more than once."""
+        if self._process is not None:
+            end_group(self._process, patience_s)
+            self._process = None

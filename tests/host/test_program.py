@@ -1,0 +1,49 @@
+"""A program that the bed depends on: up, not up, ended by itself, ended with all it started."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import psutil
+
+from stackcost.host.program import Program
+
+WAITS = "import subprocess, sys; subprocess.Popen(['sleep', '300']); print('up', flush=True); "
+
+
+def started(folder: Path, code: str) -> Program:
+    made = Program("server", folder / "log")
+
+    def spawn(command: list[str], **options: object) -> "subprocess.Popen[bytes]":
+        return subprocess.Popen(command, start_new_session=True, **options)  # type: ignore[call-overload, no-any-return]
+
+    made.start(spawn, [sys.executable, "-c", code])
+    return made
+
+
+def test_it_is_up_when_it_answers_and_ends_with_what_it_started(tmp_path: Path) -> None:
+    program = started(tmp_path, WAITS + "sys.stdin.read(); import time; time.sleep(300)")
+    assert program.comes_up(lambda: "up" in program.said(), 60)
+    assert program.runs and program.status is None and program.process_id
+    family = psutil.Process(program.process_id).children()
+    assert family
+    program.end()
+    program.end()
+    assert not program.runs and program.process_id is None
+    assert not any(each.is_running() and each.status() != "zombie" for each in family)
+
+
+def test_one_that_ends_before_it_answers_is_told_with_its_last_words(tmp_path: Path) -> None:
+    program = started(tmp_path, "import sys; sys.exit('no such device')")
+    assert not program.comes_up(lambda: False, 60)
+    told = program.fault()
+    assert told.what == "server ended with 1: no such device" and str(program.log) in told.mend
+    program.end()
+
+
+def test_one_that_does_not_answer_is_told_with_what_to_change(tmp_path: Path) -> None:
+    program = started(tmp_path, "import time; time.sleep(300)")
+    assert not program.comes_up(lambda: False, 0.1)
+    told = program.fault()
+    program.end()
+    assert told.what == "server did not answer: it printed nothing" and "patience" in told.mend
