@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import h11
 from pyroute2 import netns
 
 from stackcost.contracts.errors import StackcostError
@@ -17,24 +18,15 @@ TIMEOUT_S = 5.0
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """One HTTP response as it came: `head` up to and with the empty line, and `body`."""
+    """One HTTP response. `length`: bytes of headers and body, which the client's TCP receives."""
 
-    head: bytes
+    status: int
+    length: int
     body: bytes
-
-    @property
-    def length(self) -> int:
-        """Bytes of headers and body: what the client's TCP receives."""
-        return len(self.head) + len(self.body)
-
-    @property
-    def status(self) -> int:
-        """The status code of the first line."""
-        return int(self.head.split(maxsplit=2)[1])
 
 
 def ask(namespace: str, address: str, port: int, request: bytes) -> Response:
-    """Send `request` and read the one response that its Content-Length bounds.
+    """Send `request` and read the one response to it, to the end that HTTP gives it.
 
     StackcostError, naming address and port, when nothing or something else than HTTP answers.
     """
@@ -49,10 +41,10 @@ def ask_each(
         with netns.create_socket(namespace, socket.AF_INET, socket.SOCK_STREAM) as connection:
             connection.settimeout(patient(TIMEOUT_S))
             connection.connect((address, port))
+            client = _Client(connection)
             for request in requests:
-                connection.sendall(request)
-                yield _read(connection)
-    except (OSError, ValueError) as error:
+                yield client.ask(request)
+    except (OSError, ValueError, h11.ProtocolError) as error:
         raise StackcostError(
             f"no HTTP answer from {address}:{port} in {namespace}: {error}"
         ) from error
@@ -117,24 +109,36 @@ def ensure_port_free(namespace: str, address: str, port: int) -> None:
             ) from error
 
 
-def _read(connection: socket.socket) -> Response:
-    data = b""
-    while b"\r\n\r\n" not in data:
-        data += _receive(connection)
-    head, _, body = data.partition(b"\r\n\r\n")
-    fields = dict(line.lower().split(b":", 1) for line in head.split(b"\r\n")[1:])
-    if b"content-length" not in fields:
-        raise ValueError("the response has no Content-Length")
-    length = int(fields[b"content-length"])
-    while len(body) < length:
-        body += _receive(connection)
-    if len(body) > length:
-        raise ValueError(f"{len(body) - length} bytes came after the response")
-    return Response(head + b"\r\n\r\n", body)
+class _Client:
+    """One client's end of HTTP/1.1 (h11), which reads what answers requests that are sent raw."""
 
+    def __init__(self, connection: socket.socket):
+        self._connection = connection
+        self._http = h11.Connection(h11.CLIENT)
 
-def _receive(connection: socket.socket) -> bytes:
-    part = connection.recv(1 << 16)
-    if not part:
-        raise ValueError("the connection was closed in mid-response")
-    return part
+    def ask(self, request: bytes) -> Response:
+        """Send the request, and read its response to the end and no further."""
+        if self._http.their_state is h11.DONE:
+            self._http.start_next_cycle()
+        # For what h11 keeps of both sides; the server gets the caller's own bytes.
+        self._http.send(h11.Request(method="GET", target="/", headers=[("Host", "server")]))
+        self._http.send(h11.EndOfMessage())
+        self._connection.sendall(request)
+        received, status, body = 0, 0, b""
+        while True:
+            event = self._http.next_event()
+            if event is h11.NEED_DATA:
+                part = self._connection.recv(1 << 16)
+                if not part and not received:
+                    raise ValueError("the connection was closed without a response")
+                received += len(part)
+                self._http.receive_data(part)
+            elif isinstance(event, h11.Response):
+                status = event.status_code
+            elif isinstance(event, h11.Data):
+                body += event.data
+            elif isinstance(event, h11.EndOfMessage):
+                break
+        if beyond := len(self._http.trailing_data[0]):
+            raise ValueError(f"{beyond} bytes came after the response")
+        return Response(status, received, body)
