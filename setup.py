@@ -12,13 +12,13 @@ import subprocess
 from pathlib import Path
 from typing import ClassVar
 
-from setuptools import Command, setup
+from setuptools import Command, Distribution, setup
 from setuptools.command.bdist_wheel import bdist_wheel
 from setuptools.command.build_py import build_py
 
 ROOT = Path(__file__).resolve().parent
 ENGINE_BUILD = ROOT / "build" / "engine"
-PORTABLE_BUILD = ROOT / "build" / "portable"
+PORTABLE_BUILD = ROOT / "build" / "package"
 
 
 class BuildEngine(Command):
@@ -26,7 +26,7 @@ class BuildEngine(Command):
 
     description = "build the engine (Meson and Ninja)"
     user_options: ClassVar[list[tuple[str, str | None, str]]] = [
-        ("portable", None, "for other machines too, in build/portable")
+        ("portable", None, "for other machines too, in build/package")
     ]
     boolean_options: ClassVar[list[str]] = ["portable"]
 
@@ -70,20 +70,24 @@ class BuildWithEngine(build_py):
 class PlatformWheel(bdist_wheel):
     """A wheel for any Python 3 on one platform: it has a program in it, but no extension module."""
 
-    def finalize_options(self) -> None:
-        """Setuptools takes for pure what has no extension module."""
-        super().finalize_options()
-        self.root_is_pure = False
-
     def get_tag(self) -> tuple[str, str, str]:
         """The platform's tag alone matters."""
         return "py3", "none", super().get_tag()[2]
 
 
+class Suite(Distribution):
+    """What is for one platform, though setuptools sees nothing that it compiles."""
+
+    def has_ext_modules(self) -> bool:
+        """Decides on the platform's tag, and on where the packages go."""
+        return True
+
+
 setup(
+    distclass=Suite,
     cmdclass={
         "build_engine": BuildEngine,
         "build_py": BuildWithEngine,
         "bdist_wheel": PlatformWheel,
-    }
+    },
 )

@@ -1,0 +1,100 @@
+"""What a package declares fits what the repository has; script/check-package tries a built one."""
+
+import ast
+import re
+import subprocess
+import sys
+import tomllib
+from fnmatch import fnmatch
+from importlib.metadata import packages_distributions
+from pathlib import Path
+
+import pytest
+
+from stackcost import files
+from stackcost.host.debian import PACKAGES
+
+REPOSITORY = Path(__file__).parents[2]
+PROJECT = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())
+SUITE = ("stackcost", "harness", "servers", "duts")
+FILES = ("experiments", "notebooks", "pcaps", "published", "trex_profiles")
+
+
+def tracked(*folders: str) -> list[str]:
+    command = ["git", "ls-files", "-co", "--exclude-standard", "--", *folders]
+    listed = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=True)
+    return [name for name in listed.stdout.split("\n") if name and (REPOSITORY / name).is_file()]
+
+
+def test_every_file_of_the_suite_is_packed() -> None:
+    patterns = PROJECT["tool"]["setuptools"]["package-data"]
+    beside = [name for name in tracked(*SUITE) if not name.startswith("stackcost/files/")]
+    for name in beside:
+        packed = any(Path(name).match(pattern) for pattern in [*patterns["*"], "*.py"])
+        assert packed, f"{name} would not be in a wheel"
+    for name in [*tracked(*FILES), *tracked("docs/schema"), "debian-packages.txt"]:
+        inside = name.removeprefix("docs/")
+        packed = any(fnmatch(inside, pattern) for pattern in patterns["stackcost.files"])
+        assert packed, f"{name} would not be in a wheel"
+        assert (files.FOLDER / inside).samefile(REPOSITORY / name)
+
+
+def test_every_package_that_is_imported_is_asked_for() -> None:
+    """By name: what another package brings may be gone with its next version.
+
+    All but `trex`, which lbr-trex-client has in a folder of its own.
+    """
+    project = PROJECT["project"]
+    asked = [*project["dependencies"], *project["optional-dependencies"]["notebooks"], "pytest"]
+    known = {re.split(r"[=<>]", each)[0].lower() for each in asked}
+    distributions = packages_distributions()
+    faults = set()
+    for name in tracked(*SUITE):
+        if not name.endswith(".py") or name.startswith("stackcost/files/"):
+            continue
+        for node in ast.walk(ast.parse((REPOSITORY / name).read_text())):
+            found = [each.name for each in node.names] if isinstance(node, ast.Import) else []
+            if isinstance(node, ast.ImportFrom) and node.module and not node.level:
+                found = [node.module]
+            for package in {each.partition(".")[0] for each in found} - {*SUITE, "trex"}:
+                brings = {each.lower().replace("_", "-") for each in distributions.get(package, [])}
+                if package not in sys.stdlib_module_names and not brings & known:
+                    faults.add(f"{name} imports {package}")
+    assert not faults
+
+
+def test_measuring_needs_no_notebooks_and_every_extra_is_locked() -> None:
+    project = PROJECT["project"]
+    asked = " ".join(project["dependencies"])
+    for heavy in ("jupyterlab", "matplotlib", "papermill", "nbconvert", "pytest", "sphinx"):
+        assert heavy not in asked
+    assert set(project["optional-dependencies"]) == set(PROJECT["tool"]["uv"]["pip"]["extra"])
+
+
+def test_a_container_has_the_packages_that_the_doctor_asks_for() -> None:
+    recipe = (REPOSITORY / "Containerfile").read_text()
+    (listed,) = re.findall(r"--no-install-recommends \\\n(.*?)&&", recipe, re.DOTALL)
+    assert sorted(listed.replace("\\", "").split()) == sorted(
+        [*PACKAGES, "python3", "python3-venv"]
+    )
+    (base,) = re.findall(r"^ARG BASE=(.*)$", recipe, re.MULTILINE)
+    assert "/" not in base and "." not in base, "a registry is the builder's to name"
+
+
+def test_what_a_run_needs_is_what_bootstrap_installs() -> None:
+    """Or comes with it: build-essential brings gcc, development packages bring their libraries."""
+    brought = {"gcc", "libc6-dev", "util-linux", "libzmq5", "libpcap0.8"}
+    assert set(PACKAGES) - brought <= set(files.DEBIAN_PACKAGES.read_text().split())
+
+
+@pytest.mark.parametrize("script", ["package", "check-package", "release", "bootstrap"])
+def test_scripts_are_sound(script: str) -> None:
+    path = REPOSITORY / "script" / script
+    done = subprocess.run(["bash", "-n", str(path)], capture_output=True, text=True)
+    assert done.returncode == 0 and path.stat().st_mode & 0o100, done.stderr
+
+
+def test_a_release_has_something_to_tell() -> None:
+    changes = (REPOSITORY / "CHANGELOG.md").read_text()
+    version = PROJECT["project"]["version"]
+    assert "## Next\n" in changes or f"## {version}\n" in changes
