@@ -8,6 +8,7 @@ from typing import Any
 
 from engine.soak.bed import Bed, End
 from stackcost.contracts.errors import StackcostError
+from stackcost.host.waiting import reached
 
 MIXED = Path(__file__).with_name("profile.py")
 HOLD = Path(__file__).resolve().parents[2] / "trex_profiles" / "http_hold.py"
@@ -127,14 +128,17 @@ def run(bed: Bed, plan: Round, chance: random.Random) -> dict[str, int]:
 
 def leaks(end: End, idle: dict[str, int]) -> dict[str, int]:
     """What is still held when all runs are over, beyond `idle`, after some patience."""
-    deadline = time.monotonic() + SETTLE_S
-    while True:
+    beyond: dict[str, int] = {}
+
+    def none_left() -> bool:
+        nonlocal beyond
         end.generator.check()
         held = end.held()
         beyond = {name: count - idle[name] for name, count in held.items() if count > idle[name]}
-        if not beyond or time.monotonic() > deadline:
-            return beyond
-        time.sleep(0.05)
+        return not beyond
+
+    reached(none_left, SETTLE_S, 0.05)
+    return beyond
 
 
 def _network(chance: random.Random, direction: str) -> dict[str, Any]:

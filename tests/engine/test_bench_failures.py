@@ -1,12 +1,12 @@
 """Why the engine's flows failed, as a row of the benchmark tells it."""
 
 import socket
-import time
 from contextlib import ExitStack
 from types import ModuleType
 
 import pytest
 
+from stackcost.host.waiting import reached
 from tests.trex.conftest import REPOSITORY
 
 NO_FAILURE = {
@@ -50,7 +50,4 @@ def test_a_full_accept_queue_is_counted(failures: ModuleType) -> None:
             client = stack.enter_context(socket.socket())
             client.setblocking(False)
             client.connect_ex(listener.getsockname())
-        deadline = time.monotonic() + 10
-        while overflows.count() == before and time.monotonic() < deadline:
-            time.sleep(0.05)
-        assert overflows.count() > before
+        assert reached(lambda: overflows.count() > before, 10)

@@ -6,7 +6,6 @@ Each run is gone on with after each kill: what it had is kept, and nothing else 
 import os
 import signal
 import subprocess
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,6 +15,7 @@ import pytest
 
 from harness.bed.network import existing_namespaces
 from stackcost.host.namespace import processes_inside
+from stackcost.host.waiting import reached
 from stackcost.store import RunFolder
 from tests.experiment.command import REPOSITORY, STACKCOST, read_until, run_folder, start
 
@@ -58,13 +58,12 @@ def in_its_second_test(arguments: list[str]) -> Iterator["subprocess.Popen[str]"
 
 
 def wait_for(run: "subprocess.Popen[str]", name: str) -> list[psutil.Process]:
-    deadline = time.monotonic() + 30
-    while time.monotonic() < deadline:
+    def named() -> list[psutil.Process]:
         children = psutil.Process(run.pid).children(recursive=True)
-        if found := [each for each in children if each.name() == name]:
-            return found
-        time.sleep(0.02)
-    pytest.fail(f"{name} never ran")
+        return [each for each in children if each.name() == name]
+
+    assert reached(named, 30), f"{name} never ran"
+    return named()
 
 
 @pytest.fixture

@@ -1,12 +1,12 @@
 """What the engine answers beyond TRex, over its in-memory wire."""
 
-import time
 from collections.abc import Iterator
 
 import pytest
 from hdrh.histogram import HdrHistogram
 
 from stackcost.contracts.errors import StackcostError
+from stackcost.host.waiting import reached
 from stackcost.trex.client import TrexClient
 from stackcost.trex.generator import Generator
 from tests.trex.conftest import PROFILES, client_of
@@ -70,13 +70,13 @@ def test_held_flows_are_replaced_as_they_close(client: TrexClient) -> None:
     client.load_profile(PROFILES / "http_program.py", {"cps": 0.01, "response_bytes": 1000})
     client.start(1)
     client.call("stackcost_hold_flows", {"profile_id": "_", "flows": 300})
-    deadline = time.monotonic() + PATIENCE_S
-    while True:
-        held = client.call("stackcost_get_held_flows", {"profile_id": "_"})
-        if held["open"] >= 300 and held["opened"] > 600:
-            break
-        assert time.monotonic() < deadline, held
-        time.sleep(0.05)
+    held: dict[str, int] = {}
+
+    def replaced() -> bool:
+        held.update(client.call("stackcost_get_held_flows", {"profile_id": "_"}))
+        return held["open"] >= 300 and held["opened"] > 600
+
+    assert reached(replaced, PATIENCE_S, 0.05), held
     assert held["wanted"] == 300 and held["refused"] == 0
     client.stop()
     with pytest.raises(StackcostError, match="Invalid state"):

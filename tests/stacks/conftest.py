@@ -3,7 +3,6 @@
 import json
 import shutil
 import subprocess
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,6 +12,7 @@ from harness.bed import lock
 from stackcost.contracts.place import Place
 from stackcost.host import namespace
 from stackcost.host import state as testbed_state
+from stackcost.host.waiting import reached
 from stackcost.stacks.onload import Installation, Onload, profile_of
 
 STANDIN = Path(__file__).parent / "standin.py"
@@ -66,11 +66,8 @@ class Machine:
         with (stack.place.folder / "error.log").open("wb") as log:
             process = stack.run(["sleep", "60"], stdout=log, stderr=log)
         self.started.append(process)
-        deadline = time.monotonic() + 30
-        while process.poll() is None and time.monotonic() < deadline:
-            if Path(f"/proc/{process.pid}/comm").read_text().strip() == "sleep":
-                break
-            time.sleep(0.01)
+        name = Path(f"/proc/{process.pid}/comm")
+        reached(lambda: process.poll() is not None or name.read_text().strip() == "sleep", 30)
         return {"worker-0": process.pid}
 
 

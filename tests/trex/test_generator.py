@@ -5,12 +5,12 @@ import signal
 import subprocess
 import sys
 import textwrap
-import time
 from pathlib import Path
 
 import pytest
 
 from stackcost.contracts.errors import StackcostError
+from stackcost.host.waiting import reached
 from stackcost.trex import generator
 from stackcost.trex.generator import Generator, engine_path, trex_home
 from stackcost.trex.listening import listens
@@ -84,10 +84,7 @@ def test_death_of_the_harness_ends_it(tmp_path: Path, monkeypatch: pytest.Monkey
     assert alive(started)
     harness.send_signal(signal.SIGKILL)
     harness.communicate()
-    deadline = time.monotonic() + 5
-    while alive(started) and time.monotonic() < deadline:
-        time.sleep(0.01)
-    assert not alive(started)
+    assert reached(lambda: not alive(started), 5)
 
 
 LISTENER = """
