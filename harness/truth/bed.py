@@ -1,6 +1,5 @@
 """What is measured to prove the figures: a server of known cost, and the loads on it."""
 
-from pathlib import Path
 from typing import Any
 
 from harness.experiment.schema import Experiment
