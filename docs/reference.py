@@ -15,12 +15,12 @@ from typing import Any
 
 import typer
 
-import harness.cli  # noqa: F401 (its import registers every command)
 import stackcost
-from harness.cli.application import app
-from harness.experiment.schema import Experiment
+import stackcost.harness.cli
 from stackcost.frames.columns import TABLES
 from stackcost.frames.run import Run
+from stackcost.harness.cli.application import app
+from stackcost.harness.experiment.schema import Experiment
 
 SCRIPTS = Path(__file__).resolve().parents[1] / "script"
 

@@ -9,8 +9,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
-from duts.hop import HOPS
-from servers.nginx_kernel import NginxKernel
 from stackcost.collect.tracking import Tracking
 from stackcost.contracts.addresses import (
     CLIENT_ADDRESS,
@@ -30,10 +28,12 @@ from stackcost.contracts.wiring import (
     THROUGH_ROUTER,
     Wiring,
 )
+from stackcost.duts.hop import HOPS
 from stackcost.host.kernel_stack import Kernel
 from stackcost.host.link import hardware_address
 from stackcost.host.namespace import execute
 from stackcost.host.steering import poll_threads
+from stackcost.servers.nginx_kernel import NginxKernel
 
 FORWARDING = {4: "net.ipv4.ip_forward", 6: "net.ipv6.conf.all.forwarding"}
 

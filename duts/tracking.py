@@ -1,7 +1,7 @@
 """What devices that track connections have in common: their table's limit, and forgetting it."""
 
-from duts.base import Dut
 from stackcost.contracts.errors import StackcostError
+from stackcost.duts.base import Dut
 from stackcost.host import host_sysctl
 from stackcost.host.tracked import forget_tracked
 

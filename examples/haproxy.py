@@ -5,9 +5,9 @@ import re
 import subprocess
 from typing import Any
 
-from servers.probe import ask_socket
-from servers.program import HttpProgram
 from stackcost.host.namespace import find_program
+from stackcost.servers.probe import ask_socket
+from stackcost.servers.program import HttpProgram
 
 SMALLEST_BUFFER = 16_384  # HAProxy's own default; a response has to fit into one
 SPARE = 2_048  # of it, for headers on their way through

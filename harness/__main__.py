@@ -1,5 +1,5 @@
-"""`python -m harness` is `stackcost` from a checkout that is not installed."""
+"""`python -m stackcost.harness` is `stackcost` from a checkout that is not installed."""
 
-from harness.cli import main
+from stackcost.harness.cli import main
 
 main()

@@ -4,13 +4,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from servers.memory_files import with_memory_files
-from servers.nginx_kernel.configuration import find_build
-from servers.nginx_kernel.status import answers, read_status
-from servers.probe import ensure_port_free
 from stackcost.contracts.endpoint import Host
 from stackcost.host.namespace import execute, spawner
 from stackcost.host.program import Program
+from stackcost.servers.memory_files import with_memory_files
+from stackcost.servers.nginx_kernel.configuration import find_build
+from stackcost.servers.nginx_kernel.status import answers, read_status
+from stackcost.servers.probe import ensure_port_free
 
 
 @dataclass(slots=True)

@@ -3,10 +3,10 @@
 from abc import abstractmethod
 from typing import ClassVar
 
-from servers.beside import ensure_address
-from servers.program import HttpProgram
 from stackcost.contracts.endpoint import Host
 from stackcost.contracts.errors import StackcostError
+from stackcost.servers.beside import ensure_address
+from stackcost.servers.program import HttpProgram
 
 
 class HttpFront(HttpProgram):

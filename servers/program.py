@@ -3,11 +3,11 @@
 from abc import abstractmethod
 from typing import Any, Self
 
-from servers.probe import Response, ask, ensure_port_free, fit_body
 from stackcost.contracts.endpoint import Endpoint
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.server import Server, Task
 from stackcost.host.program import Program
+from stackcost.servers.probe import Response, ask, ensure_port_free, fit_body
 
 STOP_PATIENCE_S = 5.0
 
@@ -44,7 +44,7 @@ class HttpProgram(Server):
     def requests_counted(self) -> int | None:
         """Requests since start by its own count, all of them; None when it keeps none.
 
-        Asked in a way that moves no TCP counter: see `servers.probe.ask_socket`.
+        Asked in a way that moves no TCP counter: see `stackcost.servers.probe.ask_socket`.
         """
         return None
 

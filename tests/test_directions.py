@@ -41,12 +41,12 @@ def test_the_order_names_no_folder_that_is_not_there(
 @pytest.mark.parametrize(
     "back",
     [
-        "from harness.cli import show",
-        "import harness.cli.show",
-        "def later():\n    from harness.cli.show import figures",
-        "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import harness.cli.show",
-        "import importlib\nimportlib.import_module('harness.cli.show')",
-        "import subprocess, sys\nsubprocess.run([sys.executable, '-m', 'harness.cli.show'])",
+        "from stackcost.harness.cli import show",
+        "import stackcost.harness.cli.show",
+        "def later():\n    from stackcost.harness.cli.show import figures",
+        "import typing\nif typing.TYPE_CHECKING:\n    import stackcost.harness.cli.show",
+        "import importlib\nimportlib.import_module('stackcost.harness.cli.show')",
+        "import subprocess\nsubprocess.run(['python3', '-m', 'stackcost.harness.cli.show'])",
     ],
 )
 def test_an_import_that_leads_back_is_found_wherever_it_stands(
@@ -56,7 +56,7 @@ def test_an_import_that_leads_back_is_found_wherever_it_stands(
     lay(tmp_path, "harness/cli/show.py", "import stackcost.store.folder")
     modules = structure["read"](tmp_path)
     folders = [["harness/cli", "stackcost/store"]]
-    files = [["harness.cli.show", "stackcost.store.folder"]]
+    files = [["stackcost.harness.cli.show", "stackcost.store.folder"]]
     assert structure["circles"](structure["of_folders"](modules)) == folders
     assert structure["circles"](structure["of_files"](modules)) == files
     said = "stackcost/store must not import harness/cli"
@@ -71,6 +71,16 @@ def test_a_relative_import_is_an_import(structure: dict[str, Any], tmp_path: Pat
     found = structure["of_files"](structure["read"](tmp_path))
     assert found["stackcost.store"] == {"stackcost.store.folder", "stackcost.report.words"}
     assert found["stackcost.store.folder"] == {"stackcost.report"}
+
+
+@pytest.mark.parametrize("package", ["harness", "servers", "duts"])
+@pytest.mark.parametrize("line", ["import {}.own", "from {} import own", "from {}.own import it"])
+def test_an_import_that_no_wheel_has_is_told(
+    structure: dict[str, Any], tmp_path: Path, package: str, line: str
+) -> None:
+    lay(tmp_path, "harness/cli/show.py", line.format(package))
+    (said,) = structure["against"](structure["read"](tmp_path))
+    assert said == f"stackcost.harness.cli.show imports {package}, which is stackcost.{package}"
 
 
 def test_a_new_folder_needs_a_place_in_the_order(structure: dict[str, Any], tmp_path: Path) -> None:

@@ -6,9 +6,9 @@ import sys
 
 import pytest
 
-from harness import doctor
-from harness.doctor import kernel
-from harness.doctor.check import State
+from stackcost.harness import doctor
+from stackcost.harness.doctor import kernel
+from stackcost.harness.doctor.check import State
 
 
 def test_every_shortcoming_is_explained() -> None:
@@ -48,7 +48,7 @@ def test_cpu_accounting_is_judged_by_the_kernels_options(
 def test_without_root_the_verdict_is_no() -> None:
     if os.geteuid() != 0:
         pytest.skip("shows what happens when root is given up")
-    script = "import sys; from harness import doctor; sys.exit(doctor.main())"
+    script = "import sys; from stackcost.harness import doctor; sys.exit(doctor.main())"
     done = subprocess.run(
         ["setpriv", "--reuid=65534", "--clear-groups", sys.executable, "-c", script],
         capture_output=True,

@@ -1,3 +1,3 @@
 """A bridge: frames are switched, not routed."""
 
-from duts.bridge.dut import Bridge as Bridge
+from stackcost.duts.bridge.dut import Bridge as Bridge

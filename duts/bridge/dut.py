@@ -2,9 +2,9 @@
 
 import json
 
-from duts.base import Dut
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.wiring import THROUGH_BRIDGE
+from stackcost.duts.base import Dut
 
 BRIDGE = "sc-bridge0"
 

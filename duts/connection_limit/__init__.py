@@ -1,3 +1,3 @@
 """A firewall that limits new connections a second, and open ones of each client."""
 
-from duts.connection_limit.dut import ConnectionLimit as ConnectionLimit
+from stackcost.duts.connection_limit.dut import ConnectionLimit as ConnectionLimit

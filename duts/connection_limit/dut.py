@@ -1,6 +1,6 @@
 """nftables' limit of new connections (token bucket) and ct count of open ones."""
 
-from duts.tracking import TrackingDut
+from stackcost.duts.tracking import TrackingDut
 
 BURST_S = 0.01  # of the allowed rate; a bucket lets so much through at once after a pause
 LEAST_BURST = 5  # connections; nftables' own default

@@ -1,6 +1,6 @@
 """A Linux router and nothing else; connections are not tracked."""
 
-from duts.base import Dut
+from stackcost.duts.base import Dut
 
 
 class Forwarding(Dut):

@@ -1,7 +1,7 @@
 """Source NAT by nftables."""
 
-from duts.tracking import TrackingDut
 from stackcost.contracts.addresses import CLIENT_NETWORK
+from stackcost.duts.tracking import TrackingDut
 
 TRANSLATED_NETWORK = "10.0.0.0/8"  # same host part, so that each client has an address of its own
 RULESET = """table ip stackcost {{

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from duts.base import Dut
 from stackcost.contracts.addresses import (
     CLIENT_ADDRESS,
     CLIENT_PREFIX,
@@ -14,6 +13,7 @@ from stackcost.contracts.endpoint import Endpoint
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.server import Task
 from stackcost.contracts.wiring import DUT_CLIENT_INTERFACE, DUT_SERVER_INTERFACE
+from stackcost.duts.base import Dut
 from stackcost.host.namespace import spawner
 from stackcost.host.program import Program
 

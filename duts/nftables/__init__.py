@@ -1,3 +1,3 @@
 """A stateful firewall with a linear list of rules."""
 
-from duts.nftables.dut import Nftables as Nftables
+from stackcost.duts.nftables.dut import Nftables as Nftables

@@ -1,6 +1,6 @@
 """nftables as a stateful firewall: clients may open connections, nobody else."""
 
-from duts.tracking import TrackingDut
+from stackcost.duts.tracking import TrackingDut
 
 TRACKED = "ct state established,related accept"
 NOBODY = {4: "ip saddr 203.0.113.1", 6: "ip6 saddr 2001:db8::1"}

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from duts.base import Dut
 from stackcost.contracts.wiring import BACK_TO_BACK
+from stackcost.duts.base import Dut
 
 
 class Wire(Dut):

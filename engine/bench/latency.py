@@ -21,13 +21,6 @@ from hdrh.histogram import HdrHistogram
 from tools.engine import PROFILES, driven
 from tools.figures import Figure, Measured, number, report, say
 
-from harness.bed.client_addresses import FIRST_USER, client_addresses
-from harness.bed.local import LocalTestbed
-from harness.load import Addresses, Ask, Clients, Told, program
-from harness.load.h2load import CONNECTED
-from harness.load.h2load import FIRST_BYTE as FIRST_BYTE_MEAN
-from harness.load.program import REQUEST
-from servers.nginx_kernel import NginxKernel
 from stackcost.collect.latency import read_latency
 from stackcost.contracts.addresses import (
     CLIENT_ADDRESS,
@@ -38,7 +31,14 @@ from stackcost.contracts.addresses import (
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.latency import KINDS
 from stackcost.contracts.wiring import Port
+from stackcost.harness.bed.client_addresses import FIRST_USER, client_addresses
+from stackcost.harness.bed.local import LocalTestbed
+from stackcost.harness.load import Addresses, Ask, Clients, Told, program
+from stackcost.harness.load.h2load import CONNECTED
+from stackcost.harness.load.h2load import FIRST_BYTE as FIRST_BYTE_MEAN
+from stackcost.harness.load.program import REQUEST
 from stackcost.host.namespace import spawner
+from stackcost.servers.nginx_kernel import NginxKernel
 from stackcost.trex.trex_config import TrexConfig
 
 URL = f"http://{SERVICE_ADDRESS}:80"

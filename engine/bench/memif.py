@@ -18,12 +18,12 @@ from tools.engine import (
 from tools.figures import Figure, Measured, Reference, number, report, say
 from tools.machine import cpus
 
-from harness.bed import hugepages
-from harness.bed.leftovers import undo_and_tell
-from harness.bed.lock import RunLock
-from harness.bed.signals import ending_signals_raise
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.wiring import Port
+from stackcost.harness.bed import hugepages
+from stackcost.harness.bed.leftovers import undo_and_tell
+from stackcost.harness.bed.lock import RunLock
+from stackcost.harness.bed.signals import ending_signals_raise
 from stackcost.trex.trex_config import TrexConfig
 
 PROFILE = "one_byte.py"

@@ -20,13 +20,13 @@ from typing import Any
 from rich.console import Console
 from tools.machine import cpus
 
-from harness.comparison.turns import run_experiment
-from harness.experiment.load_file import load_experiment
-from harness.experiment.schema import Experiment
 from stackcost.analysis.comparison import Comparison, Design, compare
 from stackcost.analysis.summary import TrialRow
 from stackcost.analysis.system_series import Measured, cost_series, measured
 from stackcost.analysis.thresholds import RATE
+from stackcost.harness.comparison.turns import run_experiment
+from stackcost.harness.experiment.load_file import load_experiment
+from stackcost.harness.experiment.schema import Experiment
 from stackcost.report.stored import summary_of
 
 REPOSITORY = Path(__file__).resolve().parents[2]

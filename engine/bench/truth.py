@@ -6,9 +6,9 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from harness.truth.overhead import OVERHEAD_TOLERANCE, prove_overhead
-from harness.truth.prove import prove_known
-from harness.truth.row import TOLERANCE, Row
+from stackcost.harness.truth.overhead import OVERHEAD_TOLERANCE, prove_overhead
+from stackcost.harness.truth.prove import prove_known
+from stackcost.harness.truth.row import TOLERANCE, Row
 
 
 def run(trials: int) -> dict[str, Any]:

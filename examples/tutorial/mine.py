@@ -3,7 +3,7 @@
 import sys
 from pathlib import Path
 
-from servers.program import HttpProgram
+from stackcost.servers.program import HttpProgram
 
 
 class MyServer(HttpProgram):

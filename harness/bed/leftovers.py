@@ -6,10 +6,10 @@ from functools import partial
 
 import psutil
 
-from harness.bed import hugepages
-from harness.bed.lock import RunLock
-from harness.bed.network import existing_namespaces, remove_namespace
 from stackcost.contracts.errors import StackcostError
+from stackcost.harness.bed import hugepages
+from stackcost.harness.bed.lock import RunLock
+from stackcost.harness.bed.network import existing_namespaces, remove_namespace
 from stackcost.host import bulky, host_sysctl
 from stackcost.host.namespace import end_processes, processes_inside
 from stackcost.host.state import damaged_records

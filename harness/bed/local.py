@@ -8,11 +8,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple, Self
 
-from harness.bed import hugepages, network
-from harness.bed.idle import awake
-from harness.bed.leftovers import undo_and_tell
-from harness.bed.lock import RunLock
-from harness.bed.signals import ending_signals_held, ending_signals_raise
 from stackcost.contracts.addresses import CLIENT_NETWORK, LOAD_ADDRESS, SERVICE_ADDRESS
 from stackcost.contracts.endpoint import Endpoint, Host
 from stackcost.contracts.errors import StackcostError
@@ -26,6 +21,11 @@ from stackcost.contracts.wiring import (
     TO_SERVER,
     Wiring,
 )
+from stackcost.harness.bed import hugepages, network
+from stackcost.harness.bed.idle import awake
+from stackcost.harness.bed.leftovers import undo_and_tell
+from stackcost.harness.bed.lock import RunLock
+from stackcost.harness.bed.signals import ending_signals_held, ending_signals_raise
 from stackcost.host import namespace
 from stackcost.host.cores import allowed_cores, harness_on
 from stackcost.host.kernel_stack import Kernel

@@ -5,14 +5,14 @@ from collections.abc import Sequence
 from contextlib import closing
 from typing import Any
 
-from harness.campaign.repeats import Repeats
-from harness.campaign.storing import check_carrier, storing
-from harness.campaign.turn import Feed, Step, Turn
-from harness.session.progress import Progress
-from harness.session.server_session import ServerSession
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.load import SearchStep
 from stackcost.contracts.trial import Trial
+from stackcost.harness.campaign.repeats import Repeats
+from stackcost.harness.campaign.storing import check_carrier, storing
+from stackcost.harness.campaign.turn import Feed, Step, Turn
+from stackcost.harness.session.progress import Progress
+from stackcost.harness.session.server_session import ServerSession
 from stackcost.store import Manifest, RunFolder
 from stackcost.store.manifest import LoadsFound
 

@@ -8,10 +8,10 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from harness.experiment.schema import Experiment
-from harness.systems.registry import SUFFIX
 from stackcost.analysis.machines import differences
 from stackcost.contracts.errors import StackcostError
+from stackcost.harness.experiment.schema import Experiment
+from stackcost.harness.systems.registry import SUFFIX
 from stackcost.store import Manifest
 
 # Figures from before and after a change of one of these cannot stand in one table.

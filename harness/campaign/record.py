@@ -8,15 +8,15 @@ from typing import Any
 
 from rich.console import Console
 
-from harness.bed.local import check_root
-from harness.bed.lock import RunLock
-from harness.bed.signals import ending_signals_held, ending_signals_raise
-from harness.campaign.campaign import Campaign, next_number
-from harness.campaign.identity import check_resumable
-from harness.session.progress import Progress
 from stackcost.analysis.machines import differences
 from stackcost.collect.machine import describe_machine
 from stackcost.contracts.errors import StackcostError
+from stackcost.harness.bed.local import check_root
+from stackcost.harness.bed.lock import RunLock
+from stackcost.harness.bed.signals import ending_signals_held, ending_signals_raise
+from stackcost.harness.campaign.campaign import Campaign, next_number
+from stackcost.harness.campaign.identity import check_resumable
+from stackcost.harness.session.progress import Progress
 from stackcost.store import Manifest, RunFolder
 from stackcost.store.manifest import Resumption, utc_now
 

@@ -5,12 +5,12 @@ Everything else that is said of a trial is said when the run is read.
 
 from collections.abc import Collection, Sequence
 
-from harness.campaign.turn import Purpose
 from stackcost.analysis.ceiling.stored import needs_repeat
 from stackcost.analysis.flags import disturbances
 from stackcost.analysis.readings import Readings
 from stackcost.contracts.load import SearchStep
 from stackcost.contracts.trial import Trial
+from stackcost.harness.campaign.turn import Purpose
 
 # Of the trials for figures so far, how many more are made at most: a machine that disturbs all of
 # them is not mended by repeating, and the run has to end in its time.

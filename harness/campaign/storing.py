@@ -4,10 +4,10 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from harness.session.server_session import ServerSession
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.load import HeldFlows, HttpClients
 from stackcost.contracts.trial import CUT_SHORT, Trial
+from stackcost.harness.session.server_session import ServerSession
 from stackcost.store import RunFolder
 
 

@@ -9,10 +9,10 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, TypeAlias, TypeVar
 
-from harness.experiment.schema import Experiment
-from harness.session.session import SETUP_S, open_session
 from stackcost.contracts.server import Server
 from stackcost.contracts.trial import Trial
+from stackcost.harness.experiment.schema import Experiment
+from stackcost.harness.session.session import SETUP_S, open_session
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,5 @@
 """The command line: one file for each command, found by being in this folder."""
 
-from harness.cli.entry import main
+from stackcost.harness.cli.entry import main
 
 __all__ = ["main"]

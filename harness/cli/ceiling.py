@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from harness.cli.application import DEFAULT_RESULTS, app, conclude, make_console
+from stackcost.harness.cli.application import DEFAULT_RESULTS, app, conclude, make_console
 
 
 @app.command()
@@ -38,8 +38,8 @@ def ceiling(
     results: Annotated[Path, typer.Option(help="folder that takes the run's")] = DEFAULT_RESULTS,
 ) -> None:
     """Find the highest load a server holds without loss (NDR) and with 0.5 % (PDR). Needs root."""
-    from harness.search.targets import task_of
-    from harness.search.turns import run_ceilings
+    from stackcost.harness.search.targets import task_of
+    from stackcost.harness.search.turns import run_ceilings
 
     console = make_console()
     task = task_of(systems, of, quick, width, most, repeat)

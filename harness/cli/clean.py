@@ -2,7 +2,7 @@
 
 import typer
 
-from harness.cli.application import app
+from stackcost.harness.cli.application import app
 
 
 @app.command()
@@ -11,8 +11,8 @@ def clean() -> None:
 
     Ends with 1 when something could not be undone.
     """
-    from harness.bed.leftovers import undo_all
-    from harness.bed.local import check_root
+    from stackcost.harness.bed.leftovers import undo_all
+    from stackcost.harness.bed.local import check_root
 
     check_root()
     steps = undo_all()

@@ -2,12 +2,12 @@
 
 import typer
 
-from harness.cli.application import app
+from stackcost.harness.cli.application import app
 
 
 @app.command()
 def doctor() -> None:
     """Say what this machine can and cannot do, and how to mend it."""
-    from harness.doctor import main
+    from stackcost.harness.doctor import main
 
     raise typer.Exit(main())

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
-from harness.cli.application import DEFAULT_RESULTS, INTERRUPTED, app, make_console
 from stackcost.contracts.dut_settings import Behind
+from stackcost.harness.cli.application import DEFAULT_RESULTS, INTERRUPTED, app, make_console
 
 if TYPE_CHECKING:
     from stackcost.store import RunFolder
@@ -39,7 +39,7 @@ def dut(
     results: Annotated[Path, typer.Option(help="folder that takes the runs'")] = DEFAULT_RESULTS,
 ) -> None:
     """Stress a device under test: costs, ceilings, exhausted state, a cut link. Needs root."""
-    from harness.device.standard import standard_set
+    from stackcost.harness.device.standard import standard_set
 
     console = make_console()
     settings = {

@@ -2,9 +2,22 @@
 
 import sys
 
-from harness.cli import ceiling, clean, diff, doctor, dut, export, lab, ls, report, run, show, trend
-from harness.cli.application import INTERRUPTED, app
 from stackcost.contracts.errors import StackcostError
+from stackcost.harness.cli import (
+    ceiling,
+    clean,
+    diff,
+    doctor,
+    dut,
+    export,
+    lab,
+    ls,
+    report,
+    run,
+    show,
+    trend,
+)
+from stackcost.harness.cli.application import INTERRUPTED, app
 from stackcost.report.plain import visible
 
 COMMANDS = (ceiling, clean, diff, doctor, dut, export, lab, ls, report, run, show, trend)

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from harness.cli.application import app, reading
+from stackcost.harness.cli.application import app, reading
 
 
 class Format(StrEnum):

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from harness.cli.application import app, reading
+from stackcost.harness.cli.application import app, reading
 
 
 @app.command()

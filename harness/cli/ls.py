@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from harness.cli.application import DEFAULT_RESULTS, app, make_console, reading
+from stackcost.harness.cli.application import DEFAULT_RESULTS, app, make_console, reading
 
 
 @app.command()

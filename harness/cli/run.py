@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from harness.cli.application import DEFAULT_RESULTS, app, conclude, make_console
+from stackcost.harness.cli.application import DEFAULT_RESULTS, app, conclude, make_console
 
 
 @app.command()
@@ -25,8 +25,8 @@ def run(
     ] = None,
 ) -> None:
     """Run an experiment, print its answer, and render its report. Needs root."""
-    from harness.comparison.turns import resume_experiment, run_experiment
-    from harness.experiment.load_file import experiment_file, load_experiment
+    from stackcost.harness.comparison.turns import resume_experiment, run_experiment
+    from stackcost.harness.experiment.load_file import experiment_file, load_experiment
     from stackcost.store import RunFolder
 
     if (experiment is None) == (resume is None):

@@ -1,13 +1,13 @@
-"""Writes the published JSON schemas to docs/schema: python -m harness.cli.schema."""
+"""Writes the published JSON schemas to docs/schema: python -m stackcost.harness.cli.schema."""
 
 import json
 
 from pydantic import BaseModel
 
-from harness.experiment.schema import Experiment
 from stackcost.analysis.ceiling.summary import CeilingSummary
 from stackcost.analysis.summary import Summary
 from stackcost.files import SCHEMAS
+from stackcost.harness.experiment.schema import Experiment
 from stackcost.store.manifest import Manifest
 
 

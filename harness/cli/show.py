@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from harness.cli.application import app, make_console, reading
+from stackcost.harness.cli.application import app, make_console, reading
 
 
 @app.command()

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from harness.cli.application import app, make_console, reading
+from stackcost.harness.cli.application import app, make_console, reading
 
 DEFAULT_HISTORY = Path("stackcost-gate/history.jsonl")
 
@@ -21,9 +21,9 @@ def trend(
     as_json: Annotated[bool, typer.Option("--json", help="as JSON")] = False,
 ) -> None:
     """Show where the ceilings that the pytest gate measured have changed."""
-    from harness.gate.history import read_history
-    from harness.gate.trend import trend as trend_of
-    from harness.gate.trend_report import trend_plot, trend_table
+    from stackcost.harness.gate.history import read_history
+    from stackcost.harness.gate.trend import trend as trend_of
+    from stackcost.harness.gate.trend_report import trend_plot, trend_table
     from stackcost.report.plots import save
     from stackcost.report.terminal import draw
 

@@ -4,8 +4,8 @@ import math
 from collections.abc import Callable, Generator
 from typing import Any
 
-from harness.experiment.http_schema import Concurrency
 from stackcost.analysis.ceiling.ramp import rising
+from stackcost.harness.experiment.http_schema import Concurrency
 
 
 def find_concurrency(

@@ -7,16 +7,16 @@ meets all alike, and in no direction only the later ones.
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from harness.campaign.order import in_turn
-from harness.experiment.http_schema import HttpLoad
-from harness.experiment.matrix import Variant, variants
-from harness.experiment.schema import Experiment
-from harness.session.http_session import HTTP_SETUP_S
-from harness.session.load_trial import OVERHANG_S
-from harness.session.session import SETUP_S
-from harness.systems.registry import server_class
 from stackcost.contracts.load import ConstantLoad, FlowState, HeldFlows, HttpClients
 from stackcost.contracts.trial import Trial
+from stackcost.harness.campaign.order import in_turn
+from stackcost.harness.experiment.http_schema import HttpLoad
+from stackcost.harness.experiment.matrix import Variant, variants
+from stackcost.harness.experiment.schema import Experiment
+from stackcost.harness.session.http_session import HTTP_SETUP_S
+from stackcost.harness.session.load_trial import OVERHANG_S
+from stackcost.harness.session.session import SETUP_S
+from stackcost.harness.systems.registry import server_class
 
 # Measured on a machine of two cores; they only serve the display of the time left.
 LOAD_EXTRA_S = 0.6

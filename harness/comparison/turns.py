@@ -7,12 +7,17 @@ from typing import Any
 
 from rich.console import Console
 
-from harness.campaign.campaign import Campaign
-from harness.campaign.identity import experiment_hash, plan_of, profile_hashes
-from harness.campaign.record import new_campaign, resumed_campaign
-from harness.campaign.turn import FIGURE, Feed, Purpose, Step, Steps, Turn
-from harness.comparison.concurrency import find_concurrency
-from harness.comparison.plan import (
+from stackcost.analysis.flows import failed
+from stackcost.analysis.http import p99_us
+from stackcost.analysis.published import read_publication
+from stackcost.contracts.load import HeldFlows, HttpClients
+from stackcost.contracts.trial import Trial
+from stackcost.harness.campaign.campaign import Campaign
+from stackcost.harness.campaign.identity import experiment_hash, plan_of, profile_hashes
+from stackcost.harness.campaign.record import new_campaign, resumed_campaign
+from stackcost.harness.campaign.turn import FIGURE, Feed, Purpose, Step, Steps, Turn
+from stackcost.harness.comparison.concurrency import find_concurrency
+from stackcost.harness.comparison.plan import (
     PlannedTurn,
     concurrency_seconds,
     http_seconds,
@@ -22,20 +27,15 @@ from harness.comparison.plan import (
     seconds_of,
     setup_seconds,
 )
-from harness.experiment.matrix import variants
-from harness.experiment.schema import Experiment
-from harness.search.slowest import lowest_ceilings
-from harness.session.hold_trial import run_hold_trial
-from harness.session.http_session import HttpSession, open_http_session
-from harness.session.http_trial import run_http_trial
-from harness.session.load_trial import offer_load, prepare_load
-from harness.session.session import Session, open_session
-from harness.systems.registry import server_class
-from stackcost.analysis.flows import failed
-from stackcost.analysis.http import p99_us
-from stackcost.analysis.published import read_publication
-from stackcost.contracts.load import HeldFlows, HttpClients
-from stackcost.contracts.trial import Trial
+from stackcost.harness.experiment.matrix import variants
+from stackcost.harness.experiment.schema import Experiment
+from stackcost.harness.search.slowest import lowest_ceilings
+from stackcost.harness.session.hold_trial import run_hold_trial
+from stackcost.harness.session.http_session import HttpSession, open_http_session
+from stackcost.harness.session.http_trial import run_http_trial
+from stackcost.harness.session.load_trial import offer_load, prepare_load
+from stackcost.harness.session.session import Session, open_session
+from stackcost.harness.systems.registry import server_class
 from stackcost.store import Manifest, RunFolder
 from stackcost.store.manifest import LoadsFound
 

@@ -3,11 +3,6 @@
 import time
 from collections.abc import Callable, Sequence
 
-from harness.bed.network import remove_namespace
-from harness.session.load_trial import end_traffic
-from harness.session.path import count_frames, frames_since
-from harness.session.session import Session
-from harness.session.task import prefixes_of
 from stackcost.collect.groups import Groups
 from stackcost.collect.latency import Latency
 from stackcost.contracts.event_settings import EXHAUSTING, EventSettings, Happening
@@ -16,6 +11,11 @@ from stackcost.contracts.sample import Sample
 from stackcost.contracts.trial import Trial
 from stackcost.contracts.window import Window
 from stackcost.files import PROFILES
+from stackcost.harness.bed.network import remove_namespace
+from stackcost.harness.session.load_trial import end_traffic
+from stackcost.harness.session.path import count_frames, frames_since
+from stackcost.harness.session.session import Session
+from stackcost.harness.session.task import prefixes_of
 from stackcost.host.namespace import execute
 
 PROFILE = PROFILES / "state_exhaustion.py"

@@ -2,10 +2,6 @@
 
 import time
 
-from harness.session.load_trial import end_traffic
-from harness.session.path import count_frames, frames_since
-from harness.session.session import Session
-from harness.session.task import prefixes_of
 from stackcost.analysis.events.mix import half_of, steps_of
 from stackcost.collect.groups import Groups
 from stackcost.contracts.event_settings import LAST_FLOWS_S, EventSettings
@@ -14,6 +10,10 @@ from stackcost.contracts.sample import Sample
 from stackcost.contracts.trial import Trial
 from stackcost.contracts.window import Window
 from stackcost.files import PROFILES
+from stackcost.harness.session.load_trial import end_traffic
+from stackcost.harness.session.path import count_frames, frames_since
+from stackcost.harness.session.session import Session
+from stackcost.harness.session.task import prefixes_of
 from stackcost.trex.client import ONLY
 
 PROFILE = PROFILES / "enterprise_mix.py"

@@ -7,22 +7,22 @@ from typing import Any
 from pydantic import ValidationError
 from rich.console import Console
 
-from duts.base import Dut
-from duts.tracking import TrackingDut
-from harness.comparison.turns import run_experiment
-from harness.device.turns import run_events
-from harness.experiment.load_file import load_experiment
-from harness.experiment.matrix import variants
-from harness.experiment.schema import Experiment
-from harness.experiment.section import Section
-from harness.search.turns import Task, run_ceilings
-from harness.systems.registry import DEVICES, SUFFIX, server_class, server_name
 from stackcost.analysis.ceiling.settings import Settings, settings_for
 from stackcost.contracts.dut_settings import DutSettings
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.event_settings import EXHAUSTING, QUICK, Event, EventSettings
 from stackcost.contracts.load import Of
+from stackcost.duts.base import Dut
+from stackcost.duts.tracking import TrackingDut
 from stackcost.files import EXPERIMENTS
+from stackcost.harness.comparison.turns import run_experiment
+from stackcost.harness.device.turns import run_events
+from stackcost.harness.experiment.load_file import load_experiment
+from stackcost.harness.experiment.matrix import variants
+from stackcost.harness.experiment.schema import Experiment
+from stackcost.harness.experiment.section import Section
+from stackcost.harness.search.turns import Task, run_ceilings
+from stackcost.harness.systems.registry import DEVICES, SUFFIX, server_class, server_name
 from stackcost.store import RunFolder
 
 PATTERN = EXPERIMENTS / "dut.yaml"

@@ -6,16 +6,16 @@ from pathlib import Path
 
 from rich.console import Console
 
-from harness.campaign.record import new_campaign
-from harness.campaign.turn import Feed, Purpose, Step, Steps, Turn
-from harness.device.events import run_event
-from harness.device.mix_load import run_mix
-from harness.experiment.schema import Experiment
-from harness.session.session import SETUP_S, Session
-from harness.systems.registry import server_class, server_name
 from stackcost.contracts.event_settings import EXHAUSTING, FORMAT, Event, EventSettings
 from stackcost.contracts.load import DeviceEvent, MixedLoad
 from stackcost.contracts.trial import Trial
+from stackcost.harness.campaign.record import new_campaign
+from stackcost.harness.campaign.turn import Feed, Purpose, Step, Steps, Turn
+from stackcost.harness.device.events import run_event
+from stackcost.harness.device.mix_load import run_mix
+from stackcost.harness.experiment.schema import Experiment
+from stackcost.harness.session.session import SETUP_S, Session
+from stackcost.harness.systems.registry import server_class, server_name
 from stackcost.store import RunFolder
 
 

@@ -4,8 +4,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from harness.doctor import kernel, machine, programs
-from harness.doctor.check import Check, State
+from stackcost.harness.doctor import kernel, machine, programs
+from stackcost.harness.doctor.check import Check, State
 
 COLOURS = {State.OK: "green", State.LIMITED: "yellow", State.MISSING: "red"}
 

@@ -8,9 +8,9 @@ import socket
 import subprocess
 from pathlib import Path
 
-from harness.doctor.check import Check, State
 from stackcost.collect.cpu_account import CpuAccount
 from stackcost.contracts.errors import StackcostError
+from stackcost.harness.doctor.check import Check, State
 
 AF_XDP = 44  # include/linux/socket.h; Python has no name for it
 ROOT = "run it as root: sudo stackcost doctor"

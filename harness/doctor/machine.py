@@ -5,8 +5,8 @@ from pathlib import Path
 
 import psutil
 
-from harness.bed.hugepages import PAGE_BYTES, PAGES, USUAL_COUNT
-from harness.doctor.check import Check, State
+from stackcost.harness.bed.hugepages import PAGE_BYTES, PAGES, USUAL_COUNT
+from stackcost.harness.doctor.check import Check, State
 
 CPU = Path("/sys/devices/system/cpu")
 NETWORK = Path("/sys/class/net")

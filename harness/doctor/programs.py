@@ -5,12 +5,12 @@ import os
 import subprocess
 from pathlib import Path
 
-from harness.doctor.check import Check, State
-from servers.nginx_kernel.configuration import find_build
 from stackcost.contracts.errors import StackcostError
+from stackcost.harness.doctor.check import Check, State
 from stackcost.host.debian import FILES, LIBRARIES, PROGRAMS, install_command
 from stackcost.host.namespace import find_program
 from stackcost.report import extra as reports
+from stackcost.servers.nginx_kernel.configuration import find_build
 from stackcost.stacks.onload import Installation
 from stackcost.trex.generator import engine_path, trex_home
 

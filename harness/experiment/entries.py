@@ -5,9 +5,9 @@ from typing import Annotated
 
 from pydantic import AfterValidator, ValidationInfo, WithJsonSchema
 
-from harness.systems import registry
-from harness.tuning import tier_of
 from stackcost.contracts.errors import StackcostError
+from stackcost.harness.systems import registry
+from stackcost.harness.tuning import tier_of
 
 
 def _absolute(name: str, suffix: str, info: ValidationInfo) -> str:

@@ -5,8 +5,8 @@ from typing import Annotated, Literal, Self
 
 from pydantic import BeforeValidator, Field, field_validator, model_validator
 
-from harness.experiment.section import Rate, Seconds, Section, StackName
 from stackcost.contracts.stack import KERNEL
+from stackcost.harness.experiment.section import Rate, Seconds, Section, StackName
 
 # The clients go on for so long after the sustain window: reading its last edge takes some tens of
 # milliseconds, on a busy machine more.

@@ -5,12 +5,12 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from harness.experiment.profile_load import NO_PROFILE
-from harness.experiment.schema import Experiment
-from harness.experiment.shares import SHARED
-from harness.systems.registry import server_class
 from stackcost.contracts.errors import StackcostError
 from stackcost.files import EXPERIMENTS
+from stackcost.harness.experiment.profile_load import NO_PROFILE
+from stackcost.harness.experiment.schema import Experiment
+from stackcost.harness.experiment.shares import SHARED
+from stackcost.harness.systems.registry import server_class
 from stackcost.host.yaml_file import read_yaml
 
 Location = tuple[int | str, ...]

@@ -3,11 +3,11 @@
 import itertools
 from dataclasses import dataclass
 
-from harness.experiment.schema import Experiment, Matrix
-from harness.systems.registry import server_class, server_name
-from harness.tuning import tier_lacks, tier_of
 from stackcost.contracts.stack import KERNEL
 from stackcost.contracts.system_names import cores_part, length_part, workers_part
+from stackcost.harness.experiment.schema import Experiment, Matrix
+from stackcost.harness.systems.registry import server_class, server_name
+from stackcost.harness.tuning import tier_lacks, tier_of
 from stackcost.stacks import on_stack, stack_lacks
 
 

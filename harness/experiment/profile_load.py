@@ -5,9 +5,9 @@ from typing import Annotated
 
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
-from harness.experiment.entries import Once
-from harness.experiment.section import Rate, Seconds, Section
 from stackcost.contracts.load import FlowState
+from stackcost.harness.experiment.entries import Once
+from stackcost.harness.experiment.section import Rate, Seconds, Section
 
 Share = Annotated[float, Field(gt=0, lt=1)]
 

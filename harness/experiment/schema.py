@@ -9,16 +9,16 @@ from typing import Annotated, Literal
 
 from pydantic import Field, field_validator, model_validator
 
-from harness.experiment.entries import Once, ServerName, TierName
-from harness.experiment.http_schema import HttpLoad
-from harness.experiment.profile_load import NO_LOAD, NO_MEMORY, LoadPart, MemoryPart
-from harness.experiment.section import Core, Section, StackName
-from harness.experiment.shares import resolve_auto
-from harness.systems import registry
-from harness.tuning import tier_of
 from stackcost.contracts.dut_settings import DutSettings
 from stackcost.contracts.stack import KERNEL
 from stackcost.contracts.system_names import cores_part, length_part, workers_part
+from stackcost.harness.experiment.entries import Once, ServerName, TierName
+from stackcost.harness.experiment.http_schema import HttpLoad
+from stackcost.harness.experiment.profile_load import NO_LOAD, NO_MEMORY, LoadPart, MemoryPart
+from stackcost.harness.experiment.section import Core, Section, StackName
+from stackcost.harness.experiment.shares import resolve_auto
+from stackcost.harness.systems import registry
+from stackcost.harness.tuning import tier_of
 from stackcost.stacks import on_stack
 
 Workers = Annotated[int, Field(ge=1, le=1024)]

@@ -7,9 +7,9 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from harness.gate.fingerprint import Fingerprint, key
-from harness.gate.trial import GateTrial
 from stackcost.contracts.errors import StackcostError
+from stackcost.harness.gate.fingerprint import Fingerprint, key
+from stackcost.harness.gate.trial import GateTrial
 from stackcost.host.files import write_whole
 from stackcost.store.manifest import utc_now
 

@@ -8,21 +8,21 @@ from typing import Any, Protocol
 
 from rich.console import Console
 
-from harness.campaign.campaign import Campaign
-from harness.campaign.identity import profile_hashes
-from harness.campaign.record import new_campaign
-from harness.campaign.turn import Purpose, Step, Steps, Turn
-from harness.experiment.matrix import Variant
-from harness.gate.trial import GateTrial, comparable, gate_trial
-from harness.search.trials import TIME_WAIT_S, reset_server
-from harness.session.load_trial import OVERHANG_S, offer_load, prepare_load
-from harness.session.session import SETUP_S, Session
-from harness.systems.registry import server_class
 from stackcost.analysis.ceiling.ramp import rising
 from stackcost.analysis.readings import Readings
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.load import ConstantLoad
 from stackcost.contracts.trial import Trial
+from stackcost.harness.campaign.campaign import Campaign
+from stackcost.harness.campaign.identity import profile_hashes
+from stackcost.harness.campaign.record import new_campaign
+from stackcost.harness.campaign.turn import Purpose, Step, Steps, Turn
+from stackcost.harness.experiment.matrix import Variant
+from stackcost.harness.gate.trial import GateTrial, comparable, gate_trial
+from stackcost.harness.search.trials import TIME_WAIT_S, reset_server
+from stackcost.harness.session.load_trial import OVERHANG_S, offer_load, prepare_load
+from stackcost.harness.session.session import SETUP_S, Session
+from stackcost.harness.systems.registry import server_class
 
 WARM_UP_S = 1.0  # above the client's TIME_WAIT
 SUSTAIN_S = 5.0

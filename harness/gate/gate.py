@@ -10,22 +10,22 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
-from harness.bed.lock import RunLock
-from harness.experiment.matrix import Variant
-from harness.gate.baseline import (
+from stackcost.analysis.thresholds import RATE
+from stackcost.harness.bed.lock import RunLock
+from stackcost.harness.experiment.matrix import Variant
+from stackcost.harness.gate.baseline import (
     Baseline,
     baseline_path,
     of_other_machines,
     read_baseline,
     write_baseline,
 )
-from harness.gate.bench import Bench
-from harness.gate.fingerprint import fingerprint, in_words, key
-from harness.gate.history import HISTORY, Entry, append
-from harness.gate.trial import GateTrial, comparable, judged, left_out
-from harness.gate.verdict import Verdict, against_baseline, against_ceiling
-from harness.gate.words import baseline_sentence, explain, sentence
-from stackcost.analysis.thresholds import RATE
+from stackcost.harness.gate.bench import Bench
+from stackcost.harness.gate.fingerprint import fingerprint, in_words, key
+from stackcost.harness.gate.history import HISTORY, Entry, append
+from stackcost.harness.gate.trial import GateTrial, comparable, judged, left_out
+from stackcost.harness.gate.verdict import Verdict, against_baseline, against_ceiling
+from stackcost.harness.gate.words import baseline_sentence, explain, sentence
 
 Outcome = Literal["holds", "below", "cannot tell", "no baseline", "baseline written"]
 LOCK_PATIENCE_S = 3600.0  # other tests, in other processes, measure first

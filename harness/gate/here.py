@@ -5,9 +5,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from harness.experiment.matrix import Variant
-from harness.gate.bench import Bench, open_bench
 from stackcost.collect.machine import describe_machine
+from stackcost.harness.experiment.matrix import Variant
+from stackcost.harness.gate.bench import Bench, open_bench
 
 
 class Here:

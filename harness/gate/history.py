@@ -6,8 +6,8 @@ from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from harness.gate.trial import GateTrial
 from stackcost.contracts.errors import StackcostError
+from stackcost.harness.gate.trial import GateTrial
 from stackcost.store.manifest import utc_now
 
 HISTORY = "history.jsonl"

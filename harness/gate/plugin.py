@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, TypeVar
 import pytest
 
 if TYPE_CHECKING:
-    from harness.gate.gate import Gate, Place, Result
+    from stackcost.harness.gate.gate import Gate, Place, Result
 
 FOLDER = "stackcost-gate"  # below pytest's root: baselines and the history, to be committed
 FIXTURE = "cps_ceiling"
@@ -107,7 +107,7 @@ class Ceiling:
 @pytest.fixture(scope="session")
 def stackcost_place(request: pytest.FixtureRequest) -> "Place":
     """Where is measured: this machine. Whoever measures elsewhere overrides this fixture."""
-    from harness.gate.here import Here
+    from stackcost.harness.gate.here import Here
 
     return Here(request.config.rootpath / "results", sys.argv)
 
@@ -118,8 +118,8 @@ def cps_ceiling(request: pytest.FixtureRequest, stackcost_place: "Place") -> Cal
 
     The file is relative to pytest's root; `system` names one of several, as `stackcost show` does.
     """
-    from harness.gate.gate import FULL, QUICK, Gate
-    from harness.gate.target import target_of
+    from stackcost.harness.gate.gate import FULL, QUICK, Gate
+    from stackcost.harness.gate.target import target_of
 
     config = request.config
 

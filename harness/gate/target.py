@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from harness.experiment.load_file import load_experiment
-from harness.experiment.matrix import Variant, variants
 from stackcost.contracts.errors import StackcostError
+from stackcost.harness.experiment.load_file import load_experiment
+from stackcost.harness.experiment.matrix import Variant, variants
 
 
 def target_of(path: Path, system: str = "") -> Variant:

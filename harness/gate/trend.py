@@ -13,10 +13,10 @@ from statistics import median
 from jumpavg import classify
 from pydantic import BaseModel, ConfigDict
 
-from harness.gate.history import Entry
-from harness.gate.verdict import UNIT
 from stackcost.analysis.comparison import Comparison, Design, ratio_of
 from stackcost.analysis.series import Series
+from stackcost.harness.gate.history import Entry
+from stackcost.harness.gate.verdict import UNIT
 
 
 class Group(BaseModel):

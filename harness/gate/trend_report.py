@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from matplotlib.figure import Figure
 
-from harness.gate.trend import Trend
+from stackcost.harness.gate.trend import Trend
 from stackcost.report.plots import SERVER_COLOURS, WIDTH
 from stackcost.report.tables import TextTable
 from stackcost.report.words import change_of, number

@@ -11,12 +11,12 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from harness.gate.trial import GateTrial, foreign_share, judged, slowed_share
 from stackcost.analysis.comparison import Comparison, Design, compare
 from stackcost.analysis.same_host import HostPart
 from stackcost.analysis.series import Observed, Series
 from stackcost.analysis.spread import Spread, spread
 from stackcost.analysis.thresholds import GATE_FOREIGN_LIMIT, GATE_SLOWED_EXCUSE
+from stackcost.harness.gate.trial import GateTrial, foreign_share, judged, slowed_share
 
 UNIT = "connections/s"
 

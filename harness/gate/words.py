@@ -5,12 +5,12 @@ from collections.abc import Mapping, Sequence
 from statistics import median
 from typing import Any
 
-from harness.gate.baseline import Baseline
-from harness.gate.trial import GateTrial, foreign_share, judged
-from harness.gate.verdict import UNIT, Verdict
 from stackcost.analysis.machines import differences
 from stackcost.analysis.same_host import HostPart
 from stackcost.analysis.spread import Spread, spread
+from stackcost.harness.gate.baseline import Baseline
+from stackcost.harness.gate.trial import GateTrial, foreign_share, judged
+from stackcost.harness.gate.verdict import UNIT, Verdict
 from stackcost.report.words import UNKNOWN, change, with_range
 
 PLOT_WIDTH = 48  # characters

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import numpy as np
 
-from harness.load.program import CONNECTION, Ask, Program, Told, required
-from harness.load.times import Times
+from stackcost.harness.load.program import CONNECTION, Ask, Program, Told, required
+from stackcost.harness.load.times import Times
 
 PERCENTILES = "percentiles.csv"
 MOST_PER_SECOND = 200_000  # it wants to know a number of requests, and keeps room for each

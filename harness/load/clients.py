@@ -9,12 +9,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from harness.load.program import Ask, Program, Told
-from harness.load.times import encoded
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.load import HttpCounts, SecondsByMode
 from stackcost.contracts.place import Place
 from stackcost.contracts.stack import Stack
+from stackcost.harness.load.program import Ask, Program, Told
+from stackcost.harness.load.times import encoded
 from stackcost.host.kernel_stack import Kernel
 from stackcost.host.namespace import end_group, find_program
 from stackcost.host.patience import patient

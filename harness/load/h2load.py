@@ -14,8 +14,8 @@ from pathlib import Path
 import numpy as np
 import pandas
 
-from harness.load.program import INTENDED, REQUEST, Ask, Program, Told, required
-from harness.load.times import Times
+from stackcost.harness.load.program import INTENDED, REQUEST, Ask, Program, Told, required
+from stackcost.harness.load.times import Times
 
 LOG = "requests.tsv"
 EVENTS = CONNECTED, FIRST_BYTE = "connect", "1st byte"

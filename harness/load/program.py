@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar
 
-from harness.load.times import Times
+from stackcost.harness.load.times import Times
 
 # How a program's own times begin and end differs; these words say which is which.
 REQUEST = "request"  # from writing the request, on a connection that is open, to the last byte

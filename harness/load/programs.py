@@ -1,10 +1,10 @@
 """Which client programs there are, by name."""
 
-from harness.load.ab import ApacheBench
-from harness.load.h2load import H2load
-from harness.load.program import Program
-from harness.load.wrk import Wrk
 from stackcost.contracts.errors import StackcostError
+from stackcost.harness.load.ab import ApacheBench
+from stackcost.harness.load.h2load import H2load
+from stackcost.harness.load.program import Program
+from stackcost.harness.load.wrk import Wrk
 
 
 def program(name: str) -> Program:

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import numpy as np
 
-from harness.load.program import REQUEST, Ask, Program, Told, required
-from harness.load.times import Times
+from stackcost.harness.load.program import REQUEST, Ask, Program, Told, required
+from stackcost.harness.load.times import Times
 
 SCRIPT = Path(__file__).with_name("wrk.lua")
 COUNTS = re.compile(r"^stackcost (\d+) (\d+) (\d+) (.*)$", re.MULTILINE)

@@ -7,17 +7,17 @@ most that the next is asked for: only the lowest ceiling matters.
 from collections.abc import Sequence
 from functools import partial
 
-from harness.campaign.turn import Feed, Steps, Turn
-from harness.experiment.matrix import Variant
-from harness.search.expected import seconds_left
-from harness.search.steps import DETAIL, search_steps
-from harness.search.trials import seconds_of
-from harness.session.session import SETUP_S, Session, open_session
-from harness.systems.registry import server_class
 from stackcost.analysis.ceiling.controller import Outcome
 from stackcost.analysis.ceiling.settings import Goal, Settings
 from stackcost.analysis.ceiling.stored import Key
 from stackcost.contracts.errors import StackcostError
+from stackcost.harness.campaign.turn import Feed, Steps, Turn
+from stackcost.harness.experiment.matrix import Variant
+from stackcost.harness.search.expected import seconds_left
+from stackcost.harness.search.steps import DETAIL, search_steps
+from stackcost.harness.search.trials import seconds_of
+from stackcost.harness.session.session import SETUP_S, Session, open_session
+from stackcost.harness.systems.registry import server_class
 
 BEFORE_THE_FIRST_ROUND = 0
 SET_ASIDE = "a trial of the search for the loads"

@@ -2,15 +2,15 @@
 
 from functools import partial
 
-from harness.campaign.turn import Purpose, Step, Steps
-from harness.search.expected import seconds_left
-from harness.search.trials import prepare, run_trial, seconds_of, step_of
-from harness.session.session import Session
 from stackcost.analysis.ceiling.controller import Counted, Outcome, OutOfTrials, search
 from stackcost.analysis.ceiling.settings import UNITS, Settings
 from stackcost.analysis.ceiling.stored import Key, counted, decisive
 from stackcost.collect.cpu_account import Detail
 from stackcost.contracts.trial import Trial
+from stackcost.harness.campaign.turn import Purpose, Step, Steps
+from stackcost.harness.search.expected import seconds_left
+from stackcost.harness.search.trials import prepare, run_trial, seconds_of, step_of
+from stackcost.harness.session.session import Session
 
 # To book softirqs and interrupts, too, would lower the ceiling by another half of a percent.
 DETAIL = Detail.TASKS

@@ -4,14 +4,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import get_args
 
-from harness.experiment.load_file import experiment_file, load_experiment
-from harness.experiment.matrix import Variant, variants
-from harness.search.turns import Task
-from harness.systems.registry import DEVICES, SHIPPED
 from stackcost.analysis.ceiling.settings import Settings, settings_for
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.load import Of
 from stackcost.files import EXPERIMENTS
+from stackcost.harness.experiment.load_file import experiment_file, load_experiment
+from stackcost.harness.experiment.matrix import Variant, variants
+from stackcost.harness.search.turns import Task
+from stackcost.harness.systems.registry import DEVICES, SHIPPED
 
 
 def task_of(

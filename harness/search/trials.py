@@ -5,10 +5,6 @@ docs/figures.md defines loss for each of the three ceilings.
 
 from collections.abc import Mapping
 
-from harness.session.limits import end_connections, open_connections, read_limits
-from harness.session.load_trial import OVERHANG_S, end_traffic, offer_load
-from harness.session.path import count_frames, frames_since
-from harness.session.session import Session
 from stackcost.analysis import flows
 from stackcost.analysis.flags import disturbances
 from stackcost.analysis.readings import Readings
@@ -17,6 +13,10 @@ from stackcost.contracts.load import ConstantLoad, HeldFlows, Loss, Of, SearchSt
 from stackcost.contracts.trial import Trial
 from stackcost.contracts.window import Window
 from stackcost.files import PROFILES
+from stackcost.harness.session.limits import end_connections, open_connections, read_limits
+from stackcost.harness.session.load_trial import OVERHANG_S, end_traffic, offer_load
+from stackcost.harness.session.path import count_frames, frames_since
+from stackcost.harness.session.session import Session
 from stackcost.host.patience import patient
 from stackcost.host.waiting import reached
 

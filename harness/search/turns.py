@@ -6,19 +6,19 @@ from pathlib import Path
 
 from rich.console import Console
 
-from harness.campaign.order import in_turn
-from harness.campaign.record import new_campaign
-from harness.campaign.turn import Feed, Purpose, Steps, Turn
-from harness.experiment.matrix import Variant
-from harness.search.expected import seconds_left
-from harness.search.steps import DETAIL, search_step, search_steps
-from harness.search.trials import prepare, seconds_of
-from harness.session.session import SETUP_S, Session, open_session
-from harness.systems.registry import server_class
 from stackcost.analysis.ceiling.ramp import rising
 from stackcost.analysis.ceiling.settings import Settings
 from stackcost.analysis.ceiling.stored import Key, counted, decisive
 from stackcost.contracts.load import Of
+from stackcost.harness.campaign.order import in_turn
+from stackcost.harness.campaign.record import new_campaign
+from stackcost.harness.campaign.turn import Feed, Purpose, Steps, Turn
+from stackcost.harness.experiment.matrix import Variant
+from stackcost.harness.search.expected import seconds_left
+from stackcost.harness.search.steps import DETAIL, search_step, search_steps
+from stackcost.harness.search.trials import prepare, seconds_of
+from stackcost.harness.session.session import SETUP_S, Session, open_session
+from stackcost.harness.systems.registry import server_class
 from stackcost.store import RunFolder
 
 # Times the load at which the server lost something, until the twin loses something as well.

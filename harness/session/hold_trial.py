@@ -3,13 +3,13 @@
 from collections.abc import Callable
 from contextlib import nullcontext
 
-from harness.session.kernel_states import end_time_wait, half_open, time_wait, tracked
-from harness.session.load_trial import end_traffic
-from harness.session.session import Session
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.load import HeldFlows
 from stackcost.contracts.trial import Trial
 from stackcost.contracts.window import Window
+from stackcost.harness.session.kernel_states import end_time_wait, half_open, time_wait, tracked
+from stackcost.harness.session.load_trial import end_traffic
+from stackcost.harness.session.session import Session
 from stackcost.host.patience import patient
 from stackcost.host.waiting import reached
 

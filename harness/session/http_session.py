@@ -6,24 +6,24 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from harness.bed.client_addresses import FIRST_USER, addresses_of, client_addresses
-from harness.bed.local import LocalTestbed
-from harness.experiment.http_schema import HttpLoad
-from harness.experiment.schema import Experiment
-from harness.load import Addresses, Clients
-from harness.session.progress import Progress
-from harness.session.server_session import (
-    SAMPLE_INTERVAL_S,
-    ServerSession,
-    machine_collectors,
-    standing_server,
-)
 from stackcost.collect.sampler import Sampler
 from stackcost.collect.served import Served
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.place import Place
 from stackcost.contracts.server import Server
 from stackcost.contracts.stack import Stack
+from stackcost.harness.bed.client_addresses import FIRST_USER, addresses_of, client_addresses
+from stackcost.harness.bed.local import LocalTestbed
+from stackcost.harness.experiment.http_schema import HttpLoad
+from stackcost.harness.experiment.schema import Experiment
+from stackcost.harness.load import Addresses, Clients
+from stackcost.harness.session.progress import Progress
+from stackcost.harness.session.server_session import (
+    SAMPLE_INTERVAL_S,
+    ServerSession,
+    machine_collectors,
+    standing_server,
+)
 from stackcost.stacks import stack_of
 
 HTTP_SETUP_S = 1.0  # until the first trial: there is no generator of ASTF profiles to start

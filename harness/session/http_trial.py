@@ -2,14 +2,14 @@
 
 from pathlib import Path
 
-from harness.experiment.http_schema import HttpTest, path_of
-from harness.load import Ask, Clients, program
-from harness.load.clients import counts_of, latency_of
-from harness.session.http_session import HttpSession
-from harness.session.task import TLS_PORT
 from stackcost.contracts.load import HttpClients, HttpSettings
 from stackcost.contracts.trial import Trial
 from stackcost.contracts.window import Window
+from stackcost.harness.experiment.http_schema import HttpTest, path_of
+from stackcost.harness.load import Ask, Clients, program
+from stackcost.harness.load.clients import counts_of, latency_of
+from stackcost.harness.session.http_session import HttpSession
+from stackcost.harness.session.task import TLS_PORT
 
 
 def run_http_trial(

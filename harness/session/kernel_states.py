@@ -15,8 +15,8 @@ from contextlib import contextmanager
 
 from pyroute2 import IPRoute, netns
 
-from harness.session.session import Session
 from stackcost.contracts.errors import StackcostError
+from stackcost.harness.session.session import Session
 from stackcost.host.namespace import execute, run
 from stackcost.host.patience import patient
 from stackcost.host.waiting import reached

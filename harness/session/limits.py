@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 import psutil
 
-from harness.session.session import Session
 from stackcost.contracts.counts import Limits, Usage
+from stackcost.harness.session.session import Session
 from stackcost.host.namespace import execute
 
 

@@ -3,14 +3,14 @@
 import math
 import time
 
-from harness.experiment.profile_load import LoadPart
-from harness.session.limits import read_limits
-from harness.session.path import count_frames, frames_since
-from harness.session.session import Session
 from stackcost.collect.latency import latency_between, read_latency
 from stackcost.contracts.load import ConstantLoad
 from stackcost.contracts.trial import Trial
 from stackcost.contracts.window import Window
+from stackcost.harness.experiment.profile_load import LoadPart
+from stackcost.harness.session.limits import read_limits
+from stackcost.harness.session.path import count_frames, frames_since
+from stackcost.harness.session.session import Session
 from stackcost.host.waiting import reached
 
 # The offered load goes on for so long after the sustain window, so that its last edge is read

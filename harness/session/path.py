@@ -2,9 +2,9 @@
 
 from typing import TypeAlias
 
-from harness.session.session import Session
 from stackcost.contracts.counts import Direction, FramesPassed
 from stackcost.contracts.wiring import End
+from stackcost.harness.session.session import Session
 from stackcost.host.namespace import execute
 
 Frames: TypeAlias = dict[Direction, FramesPassed]

@@ -8,12 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from harness.bed import hugepages
-from harness.bed.local import LocalTestbed
-from harness.experiment.schema import Experiment
-from harness.session.progress import Progress
-from harness.session.task import task_of
-from harness.tuning import Tuning
 from stackcost.collect.core_speed import CoreSpeed
 from stackcost.collect.cpu import CpuTime
 from stackcost.collect.cpu_account import CpuAccount, Detail
@@ -29,6 +23,12 @@ from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.sample import Sample
 from stackcost.contracts.server import Server
 from stackcost.contracts.stack import KERNEL, Stack, When
+from stackcost.harness.bed import hugepages
+from stackcost.harness.bed.local import LocalTestbed
+from stackcost.harness.experiment.schema import Experiment
+from stackcost.harness.session.progress import Progress
+from stackcost.harness.session.task import task_of
+from stackcost.harness.tuning import Tuning
 from stackcost.host.liveness import check_lives
 from stackcost.host.patience import patience
 from stackcost.host.steering import ReceiveWork

@@ -6,15 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from harness.experiment.schema import Experiment
-from harness.session.progress import Progress
-from harness.session.server_session import (
-    SAMPLE_INTERVAL_S,
-    ServerSession,
-    machine_collectors,
-    standing_server,
-)
-from harness.session.task import tunables_of
 from stackcost.collect.cpu_account import Detail
 from stackcost.collect.engine import SCHEDULE_METHOD, Engine, engine_time
 from stackcost.collect.latency import Latency
@@ -22,6 +13,15 @@ from stackcost.collect.sampler import Sampler
 from stackcost.contracts.counts import Schedule
 from stackcost.contracts.load import ProfileTraffic
 from stackcost.contracts.server import Server
+from stackcost.harness.experiment.schema import Experiment
+from stackcost.harness.session.progress import Progress
+from stackcost.harness.session.server_session import (
+    SAMPLE_INTERVAL_S,
+    ServerSession,
+    machine_collectors,
+    standing_server,
+)
+from stackcost.harness.session.task import tunables_of
 from stackcost.host.namespace import spawner
 from stackcost.trex.client import TrexClient
 from stackcost.trex.generator import Generator

@@ -2,12 +2,12 @@
 
 from typing import Any
 
-from harness.experiment.profile_load import NO_PROFILE
-from harness.experiment.schema import Experiment, Workload
-from harness.tuning import tier_of
-from servers.astf_peer.request import first_request
 from stackcost.contracts.addresses import CLIENT_PREFIX, SERVER_PREFIX, IpVersion
 from stackcost.contracts.server import Server, Task
+from stackcost.harness.experiment.profile_load import NO_PROFILE
+from stackcost.harness.experiment.schema import Experiment, Workload
+from stackcost.harness.tuning import tier_of
+from stackcost.servers.astf_peer.request import first_request
 from stackcost.trex.client import TrexClient
 
 TLS_PORT = 443

@@ -15,19 +15,19 @@ from stackcost.contracts.server import Server
 
 SUFFIX = ".py"
 DEVICES = {
-    "dut/wire": ("duts.wire", "Wire"),
-    "dut/forwarding": ("duts.forwarding", "Forwarding"),
-    "dut/nftables": ("duts.nftables", "Nftables"),
-    "dut/nat44": ("duts.nat44", "Nat44"),
-    "dut/nat64": ("duts.nat64", "Nat64"),
-    "dut/connection_limit": ("duts.connection_limit", "ConnectionLimit"),
-    "dut/bridge": ("duts.bridge", "Bridge"),
+    "dut/wire": ("stackcost.duts.wire", "Wire"),
+    "dut/forwarding": ("stackcost.duts.forwarding", "Forwarding"),
+    "dut/nftables": ("stackcost.duts.nftables", "Nftables"),
+    "dut/nat44": ("stackcost.duts.nat44", "Nat44"),
+    "dut/nat64": ("stackcost.duts.nat64", "Nat64"),
+    "dut/connection_limit": ("stackcost.duts.connection_limit", "ConnectionLimit"),
+    "dut/bridge": ("stackcost.duts.bridge", "Bridge"),
 }
 SHIPPED = {
-    "nginx/kernel": ("servers.nginx_kernel", "NginxKernel"),
-    "haproxy/kernel": ("servers.haproxy", "HAProxyFarm"),
-    "nginx-cache/kernel": ("servers.nginx_cache", "NginxCache"),
-    "astf-peer": ("servers.astf_peer", "AstfPeer"),
+    "nginx/kernel": ("stackcost.servers.nginx_kernel", "NginxKernel"),
+    "haproxy/kernel": ("stackcost.servers.haproxy", "HAProxyFarm"),
+    "nginx-cache/kernel": ("stackcost.servers.nginx_cache", "NginxCache"),
+    "astf-peer": ("stackcost.servers.astf_peer", "AstfPeer"),
     **DEVICES,
 }
 
@@ -81,7 +81,8 @@ def _class_in(path: Path) -> type[Server]:
         said = ", ".join(each.__name__ for each in found) or "none"
         raise StackcostError(
             f"{path} has to have one class of a server, it has {said}",
-            "derive it from servers.program.HttpProgram or stackcost.contracts.server.Server",
+            "derive it from HttpProgram (stackcost.servers.program) or Server "
+            "(stackcost.contracts.server)",
         )
     if missing := sorted(getattr(found[0], "__abstractmethods__", ())):
         raise StackcostError(

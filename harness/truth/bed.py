@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from harness.experiment.schema import Experiment
-from harness.truth.known_memory import ChargedSockets
-from servers.known_cost import KnownCost
 from stackcost.contracts.collector import Collector
 from stackcost.files import PROFILES
+from stackcost.harness.experiment.schema import Experiment
+from stackcost.harness.truth.known_memory import ChargedSockets
+from stackcost.servers.known_cost import KnownCost
 
 RESPONSE_BYTES = 1000
 

@@ -2,26 +2,26 @@
 
 Each is seen as the difference to trials without it, the one before and the one after, as the
 connection itself costs too, and on a shared machine by the minute more or less. Both are timed
-while they go on: a burn by the server, the rules by a program beside it (harness.truth.rules),
-which runs in all of these trials, so that what it takes itself is in none of the differences.
+while they go on: a burn by the server, the rules by a program beside it (the module rules), which
+runs in all of these trials, so that what it takes itself is in none of the differences.
 """
 
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from harness.campaign.turn import Purpose, Step, Steps
-from harness.session.load_trial import offer_load, prepare_load
-from harness.session.session import Session
-from harness.truth.row import Row, row
-from harness.truth.rules import CHAIN_RULES, Sends, load_rules, packets, sending
-from servers.known_cost import KnownCost
 from stackcost.analysis import cpu
 from stackcost.analysis.core_time import Cost
 from stackcost.analysis.flows import completed, completed_in
 from stackcost.analysis.readings import Readings
 from stackcost.contracts.load import ConstantLoad
 from stackcost.contracts.trial import Trial
+from stackcost.harness.campaign.turn import Purpose, Step, Steps
+from stackcost.harness.session.load_trial import offer_load, prepare_load
+from stackcost.harness.session.session import Session
+from stackcost.harness.truth.row import Row, row
+from stackcost.harness.truth.rules import CHAIN_RULES, Sends, load_rules, packets, sending
+from stackcost.servers.known_cost import KnownCost
 
 BURNS_US = (20.0, 100.0)
 WALKS = 400

@@ -10,18 +10,18 @@ import time
 from collections import defaultdict
 from functools import partial
 
-from harness.campaign.turn import Purpose, Step, Steps
-from harness.session.hold_trial import run_hold_trial
-from harness.session.session import Session
-from harness.truth.row import Row, row
-from servers.known_cost import KnownCost
 from stackcost.analysis.memory import HOLD, Line, fit, held_flows, lines
 from stackcost.analysis.readings import Readings
 from stackcost.contracts.collector import Collector
 from stackcost.contracts.load import HeldFlows
 from stackcost.contracts.sample import Kind, Metric, Sample
 from stackcost.contracts.trial import Trial
+from stackcost.harness.campaign.turn import Purpose, Step, Steps
+from stackcost.harness.session.hold_trial import run_hold_trial
+from stackcost.harness.session.session import Session
+from stackcost.harness.truth.row import Row, row
 from stackcost.host.namespace import execute
+from stackcost.servers.known_cost import KnownCost
 
 HOLD_BYTES = 8192
 UNREAD_BYTES = 20_000

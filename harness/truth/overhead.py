@@ -25,12 +25,6 @@ from pathlib import Path
 from statistics import median
 from typing import NamedTuple
 
-from harness.bed.local import LocalTestbed
-from harness.session.task import tunables_of
-from harness.truth.bed import truth_experiment
-from harness.truth.least_time import SEND_TO_SELF, SWITCH_TWICE, least_microseconds
-from harness.truth.row import Row, row
-from servers.nginx_kernel import NginxKernel
 from stackcost.analysis.ceiling.ramp import rising
 from stackcost.collect.core_speed import CoreSpeed
 from stackcost.collect.cpu_account import (
@@ -44,7 +38,13 @@ from stackcost.collect.cpu_account import (
 from stackcost.contracts.addresses import LOAD_ADDRESS, SERVER_ADDRESS
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.wiring import Port
+from stackcost.harness.bed.local import LocalTestbed
+from stackcost.harness.session.task import tunables_of
+from stackcost.harness.truth.bed import truth_experiment
+from stackcost.harness.truth.least_time import SEND_TO_SELF, SWITCH_TWICE, least_microseconds
+from stackcost.harness.truth.row import Row, row
 from stackcost.host.namespace import spawner
+from stackcost.servers.nginx_kernel import NginxKernel
 from stackcost.trex.client import TrexClient
 from stackcost.trex.generator import Generator
 from stackcost.trex.trex_config import TrexConfig

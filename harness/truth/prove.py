@@ -6,15 +6,15 @@ from pathlib import Path
 
 from rich.console import Console
 
-from harness.campaign.record import new_campaign
-from harness.campaign.turn import Steps, Turn
-from harness.session.session import Session, open_session
-from harness.truth.bed import KnownSockets, truth_experiment
-from harness.truth.known_cost import BURNS_US, known_cost_steps
-from harness.truth.known_memory import known_memory_steps
-from harness.truth.row import Row
-from servers.known_cost import KnownCost
 from stackcost.collect.cpu_account import Detail
+from stackcost.harness.campaign.record import new_campaign
+from stackcost.harness.campaign.turn import Steps, Turn
+from stackcost.harness.session.session import Session, open_session
+from stackcost.harness.truth.bed import KnownSockets, truth_experiment
+from stackcost.harness.truth.known_cost import BURNS_US, known_cost_steps
+from stackcost.harness.truth.known_memory import known_memory_steps
+from stackcost.harness.truth.row import Row
+from stackcost.servers.known_cost import KnownCost
 
 QUICK_BURNS_US = (100.0,)
 

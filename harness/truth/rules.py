@@ -16,9 +16,9 @@ from contextlib import contextmanager
 from statistics import mean, median
 from typing import NamedTuple
 
-from harness.truth.least_time import TO_SELF
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.window import Window
+from stackcost.harness.truth.least_time import TO_SELF
 from stackcost.host.namespace import execute, run
 
 TABLE = "stackcost"

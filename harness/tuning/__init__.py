@@ -3,7 +3,7 @@
 Each tier is a file in `tiers/`, with the source of every setting.
 """
 
-from harness.tuning.tier import tier_lacks, tier_names, tier_of
-from harness.tuning.tune import Tuning
+from stackcost.harness.tuning.tier import tier_lacks, tier_names, tier_of
+from stackcost.harness.tuning.tune import Tuning
 
 __all__ = ["Tuning", "tier_lacks", "tier_names", "tier_of"]

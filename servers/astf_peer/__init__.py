@@ -1,3 +1,3 @@
 """A second ASTF server, which only answers: the user-space peer."""
 
-from servers.astf_peer.server import AstfPeer as AstfPeer
+from stackcost.servers.astf_peer.server import AstfPeer as AstfPeer

@@ -5,8 +5,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Self
 
-from servers.astf_peer.request import first_request
-from servers.probe import ask
 from stackcost.collect.engine import Engine, engine_time
 from stackcost.contracts.addresses import LOAD_ADDRESS, SERVER_ADDRESS
 from stackcost.contracts.collector import Collector
@@ -17,6 +15,8 @@ from stackcost.contracts.wiring import LOAD_NAMESPACE, Port
 from stackcost.host.kernel_client import kernel_client
 from stackcost.host.namespace import spawner
 from stackcost.host.steering import ReceiveWork, Steering, steer_receive
+from stackcost.servers.astf_peer.request import first_request
+from stackcost.servers.probe import ask
 from stackcost.trex.client import TrexClient
 from stackcost.trex.generator import Generator
 from stackcost.trex.trex_config import TrexConfig

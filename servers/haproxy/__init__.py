@@ -1,5 +1,5 @@
 """HAProxy between clients and a farm of nginx."""
 
-from servers.haproxy.server import HAProxyFarm
+from stackcost.servers.haproxy.server import HAProxyFarm
 
 __all__ = ["HAProxyFarm"]

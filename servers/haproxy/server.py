@@ -11,14 +11,14 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-from servers.beside import NginxBeside
-from servers.front import HttpFront
-from servers.nginx_kernel.configuration import find_build
-from servers.probe import ask_socket
-from servers.template import render_template
 from stackcost.contracts.endpoint import Endpoint
 from stackcost.contracts.server import Task
 from stackcost.host.namespace import find_program
+from stackcost.servers.beside import NginxBeside
+from stackcost.servers.front import HttpFront
+from stackcost.servers.nginx_kernel.configuration import find_build
+from stackcost.servers.probe import ask_socket
+from stackcost.servers.template import render_template
 
 HERE = Path(__file__).parent
 FIRST_BACKEND_PORT = 1050

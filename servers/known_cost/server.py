@@ -7,13 +7,13 @@ from pathlib import Path
 from statistics import median
 from typing import Any, Self
 
-from servers.probe import ask, ensure_port_free
 from stackcost.contracts.endpoint import Endpoint
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.server import Server, Task
 from stackcost.host.compiler import compile_program
 from stackcost.host.namespace import spawner
 from stackcost.host.program import Program
+from stackcost.servers.probe import ask, ensure_port_free
 
 SOURCE = Path(__file__).with_name("known_cost.c")
 BURNS = 65_536

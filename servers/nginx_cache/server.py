@@ -10,14 +10,6 @@ from typing import Any
 
 import psutil
 
-from servers.beside import NginxBeside
-from servers.front import HttpFront
-from servers.nginx_cache.figures import CacheFigures
-from servers.nginx_cache.page_cache import drop, resident_bytes
-from servers.nginx_kernel.configuration import affinity_masks, find_build
-from servers.nginx_kernel.status import read_status
-from servers.probe import ask, ask_each, ensure_port_free
-from servers.template import render_template
 from stackcost.collect.blocked import BlockedTime
 from stackcost.contracts.collector import Collector
 from stackcost.contracts.endpoint import Endpoint
@@ -26,6 +18,14 @@ from stackcost.contracts.server import Task
 from stackcost.host import bulky
 from stackcost.host.namespace import spawner
 from stackcost.host.program import Program
+from stackcost.servers.beside import NginxBeside
+from stackcost.servers.front import HttpFront
+from stackcost.servers.nginx_cache.figures import CacheFigures
+from stackcost.servers.nginx_cache.page_cache import drop, resident_bytes
+from stackcost.servers.nginx_kernel.configuration import affinity_masks, find_build
+from stackcost.servers.nginx_kernel.status import read_status
+from stackcost.servers.probe import ask, ask_each, ensure_port_free
+from stackcost.servers.template import render_template
 
 OBJECTS = 500  # of each length; nginx draws by whole hundredths of a percent
 FILLED = 0.95  # of them, before the first trial

@@ -1,3 +1,3 @@
 """nginx on the kernel's TCP."""
 
-from servers.nginx_kernel.server import NginxKernel as NginxKernel
+from stackcost.servers.nginx_kernel.server import NginxKernel as NginxKernel

@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from servers.template import render_template
 from stackcost.host.namespace import find_program
+from stackcost.servers.template import render_template
 
 PROXYING_MODULES = ("proxy", "fastcgi", "uwsgi", "scgi")
 Directives = Mapping[str, Mapping[str, str]]  # values by name, by context: main, events, http

@@ -7,15 +7,20 @@ from typing import Any, Self
 
 import psutil
 
-from servers.certificate import KEY, make_certificate
-from servers.memory_files import with_memory_files
-from servers.nginx_kernel.configuration import Directives, affinity_masks, find_build, render
-from servers.nginx_kernel.status import STATUS_SOCKET, Status, read_status
-from servers.probe import Response, ask, ensure_port_free, fit_body
 from stackcost.contracts.endpoint import Endpoint
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.server import Server, Task
 from stackcost.host.program import Program
+from stackcost.servers.certificate import KEY, make_certificate
+from stackcost.servers.memory_files import with_memory_files
+from stackcost.servers.nginx_kernel.configuration import (
+    Directives,
+    affinity_masks,
+    find_build,
+    render,
+)
+from stackcost.servers.nginx_kernel.status import STATUS_SOCKET, Status, read_status
+from stackcost.servers.probe import Response, ask, ensure_port_free, fit_body
 
 DEFAULT_REQUEST = b"GET / HTTP/1.1\r\nHost: 48.0.0.1\r\n\r\n"
 START_PATIENCE_S = 10.0

@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from servers.probe import ask_socket
+from stackcost.servers.probe import ask_socket
 
 STATUS_SOCKET = "status.sock"
 

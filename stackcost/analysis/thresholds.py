@@ -62,7 +62,7 @@ RATE_TOLERANCE = 0.05
 # Of NET_RX time that has to be on the server's cores.
 RECEIVE_SHARE = 0.95
 
-# --- What a gate excuses (harness.gate) ---
+# --- What a gate excuses (stackcost.harness.gate) ---
 
 # Of the server's cores, taken by other programs. A gate sets such a trial aside, and excuses a
 # server that is below the baseline in trials of which the median one is such.

@@ -5,11 +5,11 @@ from dataclasses import replace
 
 import pytest
 
-from harness.gate.trial import gate_trial
-from harness.gate.verdict import against_baseline
 from stackcost.analysis.readings import Readings
 from stackcost.analysis.summarise import summarise
 from stackcost.contracts.trial import Trial
+from stackcost.harness.gate.trial import gate_trial
+from stackcost.harness.gate.verdict import against_baseline
 from stackcost.report.difference import Side, difference
 from stackcost.store import Manifest
 from tests.analysis.runs import CONTEXT

@@ -11,16 +11,16 @@ from pathlib import Path
 
 import pytest
 
-from harness.bed import hugepages, network
-from harness.bed.idle import DEVICE
-from harness.bed.leftovers import undo_all
-from harness.bed.local import LocalTestbed
 from stackcost.contracts.errors import StackcostError
+from stackcost.harness.bed import hugepages, network
+from stackcost.harness.bed.idle import DEVICE
+from stackcost.harness.bed.leftovers import undo_all
+from stackcost.harness.bed.local import LocalTestbed
 from stackcost.host.namespace import execute, processes_inside
 
 HOLD = """
 import sys, time
-from harness.bed.local import LocalTestbed
+from stackcost.harness.bed.local import LocalTestbed
 with LocalTestbed(wanted_hugepages=int(sys.argv[1])) as bed:
     bed.run(bed.server_namespace, ["sleep", "1000"], bed.cpus.server)
     print("made", flush=True)
@@ -220,7 +220,7 @@ def test_impossible_cores_are_refused(
 def test_without_root_it_says_so(tmp_path: Path) -> None:
     if os.geteuid() != 0:
         pytest.skip("shows what happens when root is given up")
-    script = "from harness.bed import local; local.check_root()"
+    script = "from stackcost.harness.bed import local; local.check_root()"
     done = subprocess.run(
         ["setpriv", "--reuid=65534", "--clear-groups", sys.executable, "-c", script],
         capture_output=True,

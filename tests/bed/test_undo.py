@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-import harness.cli.clean  # noqa: F401, registers the command
-from harness.bed import hugepages, leftovers, lock, network
-from harness.bed.leftovers import undo_all
-from harness.bed.local import LocalTestbed
-from harness.cli.application import app
+import stackcost.harness.cli.clean  # noqa: F401, registers the command
 from stackcost.contracts.errors import StackcostError
+from stackcost.harness.bed import hugepages, leftovers, lock, network
+from stackcost.harness.bed.leftovers import undo_all
+from stackcost.harness.bed.local import LocalTestbed
+from stackcost.harness.cli.application import app
 from stackcost.host import bulky, host_sysctl
 from stackcost.host import state as testbed_state
 

@@ -6,14 +6,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from harness.campaign.turn import FIGURE, Purpose, Step, Steps, Turn
-from harness.experiment.load_file import load_experiment
-from harness.experiment.schema import Experiment
-from harness.session.progress import Progress
-from servers.nginx_kernel import NginxKernel
 from stackcost.contracts.counts import Carrier
 from stackcost.contracts.load import ConstantLoad, Loss, SearchStep
 from stackcost.contracts.trial import Trial
+from stackcost.harness.campaign.turn import FIGURE, Purpose, Step, Steps, Turn
+from stackcost.harness.experiment.load_file import load_experiment
+from stackcost.harness.experiment.schema import Experiment
+from stackcost.harness.session.progress import Progress
+from stackcost.servers.nginx_kernel import NginxKernel
 from tests.analysis.trials import add_other_program, load_trial
 
 COMPARE = Path(__file__).resolve().parents[2] / "experiments" / "compare.yaml"

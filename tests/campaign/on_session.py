@@ -5,10 +5,10 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
-from harness.campaign.campaign import Campaign
-from harness.campaign.turn import Steps, Turn
-from harness.session.server_session import ServerSession
 from stackcost.contracts.trial import Trial
+from stackcost.harness.campaign.campaign import Campaign
+from stackcost.harness.campaign.turn import Steps, Turn
+from stackcost.harness.session.server_session import ServerSession
 from stackcost.store import Manifest, RunFolder
 
 

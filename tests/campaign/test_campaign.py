@@ -11,14 +11,14 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from harness.bed import lock
-from harness.campaign import record
-from harness.campaign.identity import experiment_hash, profile_hashes
-from harness.campaign.record import new_campaign, resumed_campaign
-from harness.campaign.turn import Feed, Purpose
 from stackcost.contracts.counts import Carrier
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.trial import Trial
+from stackcost.harness.bed import lock
+from stackcost.harness.campaign import record
+from stackcost.harness.campaign.identity import experiment_hash, profile_hashes
+from stackcost.harness.campaign.record import new_campaign, resumed_campaign
+from stackcost.harness.campaign.turn import Feed, Purpose
 from stackcost.store import RunFolder
 from tests.campaign.made_up import EXPERIMENT, disturbed, planned, quiet, turn
 

@@ -8,21 +8,21 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from harness.campaign.campaign import Campaign
-from harness.comparison import turns as comparison
-from harness.device import turns as device
-from harness.experiment.load_file import load_experiment
-from harness.experiment.matrix import variants
-from harness.search import turns as ceilings
-from harness.search.slowest import lowest_ceilings
-from harness.search.steps import SoFar, go_through
-from harness.session.http_session import open_http_session
-from harness.session.progress import Progress
-from harness.systems.registry import server_class
 from stackcost.analysis.ceiling.controller import Bounds, Outcome, search
 from stackcost.analysis.ceiling.ramp import rising
 from stackcost.analysis.ceiling.settings import settings_for
 from stackcost.contracts.event_settings import EventSettings
+from stackcost.harness.campaign.campaign import Campaign
+from stackcost.harness.comparison import turns as comparison
+from stackcost.harness.device import turns as device
+from stackcost.harness.experiment.load_file import load_experiment
+from stackcost.harness.experiment.matrix import variants
+from stackcost.harness.search import turns as ceilings
+from stackcost.harness.search.slowest import lowest_ceilings
+from stackcost.harness.search.steps import SoFar, go_through
+from stackcost.harness.session.http_session import open_http_session
+from stackcost.harness.session.progress import Progress
+from stackcost.harness.systems.registry import server_class
 from stackcost.store import Manifest, RunFolder
 from tests.campaign.made_up import COMPARE
 from tests.search.simulated import Simulated

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from harness.truth.least_time import SWITCH_TWICE
 from stackcost.analysis.cpu_time import cpu_seconds, seconds_by_process
 from stackcost.collect.cpu import CpuTime
 from stackcost.collect.cpu_account import NOT_BOOKED, SOFTIRQS, CpuAccount, Detail
 from stackcost.collect.sampler import Sampler
 from stackcost.contracts.sample import Sample
 from stackcost.contracts.window import Window
+from stackcost.harness.truth.least_time import SWITCH_TWICE
 from stackcost.host.cores import online_cpus
 from tests.collect.load import BURN, CALL, SEND, finish, grown, start
 

@@ -3,7 +3,6 @@
 import re
 from pathlib import Path
 
-from servers.nginx_cache.figures import CacheFigures
 from stackcost.collect import (
     blocked,
     core_speed,
@@ -20,6 +19,7 @@ from stackcost.collect import (
     tracking,
 )
 from stackcost.contracts.sample import Metric
+from stackcost.servers.nginx_cache.figures import CacheFigures
 
 COLLECTORS = (
     blocked.BlockedTime,

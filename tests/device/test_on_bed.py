@@ -4,15 +4,15 @@ from pathlib import Path
 
 import pytest
 
-from duts.forwarding import Forwarding
-from harness.bed.network import existing_namespaces
-from harness.device.events import run_event
-from harness.device.mix_load import run_mix
-from harness.device.turns import load_of
 from stackcost.analysis.events.mix import mix_result
 from stackcost.analysis.events.summary import summarise_events
 from stackcost.contracts.event_settings import EventSettings
 from stackcost.contracts.trial import Trial
+from stackcost.duts.forwarding import Forwarding
+from stackcost.harness.bed.network import existing_namespaces
+from stackcost.harness.device.events import run_event
+from stackcost.harness.device.mix_load import run_mix
+from stackcost.harness.device.turns import load_of
 from tests.duts.bed import EXPERIMENT, session_of
 
 pytestmark = pytest.mark.bed

@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 
-from harness.device.standard import events_for, experiment_of
 from stackcost.analysis.events.summary import EventResult, summarise_events
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.event_settings import EventSettings
@@ -12,6 +11,7 @@ from stackcost.contracts.load import Course, DeviceEvent
 from stackcost.contracts.sample import Kind, Sample
 from stackcost.contracts.trial import Trial
 from stackcost.contracts.window import Window
+from stackcost.harness.device.standard import events_for, experiment_of
 from stackcost.report.device import events_of, sentences
 from stackcost.store import Manifest, RunFolder
 

@@ -4,9 +4,9 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from harness.cli.entry import COMMANDS
-from harness.experiment.schema import Experiment
 from stackcost.frames.columns import TABLES
+from stackcost.harness.cli.entry import COMMANDS
+from stackcost.harness.experiment.schema import Experiment
 from tests.docs.pages import DOCS, REPOSITORY, reference
 
 

@@ -7,20 +7,20 @@ from pathlib import Path
 
 from rich.console import Console
 
-from duts.base import Dut
-from harness.bed.lock import RunLock
-from harness.bed.signals import ending_signals_raise
-from harness.experiment.load_file import load_experiment
-from harness.experiment.schema import Experiment
-from harness.search.trials import WARM_UP_S, prepare, reset_server, run_trial, step_of
-from harness.session.load_trial import offer_load
-from harness.session.progress import Progress
-from harness.session.session import Session, open_session
 from stackcost.analysis import core_time, cpu
 from stackcost.analysis.readings import Readings
 from stackcost.contracts.load import ConstantLoad, Of
 from stackcost.contracts.trial import Trial
 from stackcost.contracts.wiring import DUT_CLIENT_INTERFACE, DUT_NAMESPACE, DUT_SERVER_INTERFACE
+from stackcost.duts.base import Dut
+from stackcost.harness.bed.lock import RunLock
+from stackcost.harness.bed.signals import ending_signals_raise
+from stackcost.harness.experiment.load_file import load_experiment
+from stackcost.harness.experiment.schema import Experiment
+from stackcost.harness.search.trials import WARM_UP_S, prepare, reset_server, run_trial, step_of
+from stackcost.harness.session.load_trial import offer_load
+from stackcost.harness.session.progress import Progress
+from stackcost.harness.session.session import Session, open_session
 
 EXPERIMENT = load_experiment(Path(__file__).resolve().parents[2] / "experiments" / "dut.yaml", True)
 DEVICE_CPUS = EXPERIMENT.cores.server

@@ -5,19 +5,19 @@ from pathlib import Path
 
 import pytest
 
-from duts.base import Dut
-from duts.bridge import Bridge
-from duts.forwarding import Forwarding
-from duts.nat44 import Nat44
-from duts.nat64 import Nat64
-from duts.nftables import Nftables
-from harness.device.standard import experiment_of
-from harness.session.session import Session
-from harness.session.task import task_of
 from stackcost.analysis import device, flows
 from stackcost.contracts.addresses import ipv6_of
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.trial import Trial
+from stackcost.duts.base import Dut
+from stackcost.duts.bridge import Bridge
+from stackcost.duts.forwarding import Forwarding
+from stackcost.duts.nat44 import Nat44
+from stackcost.duts.nat64 import Nat64
+from stackcost.duts.nftables import Nftables
+from stackcost.harness.device.standard import experiment_of
+from stackcost.harness.session.session import Session
+from stackcost.harness.session.task import task_of
 from tests.duts.bed import EXPERIMENT, load_trial, session_of
 
 DUT = EXPERIMENT.dut.model_copy(update={"ip_version": 6})

@@ -9,21 +9,21 @@ from typing import Any
 import pytest
 from scipy.stats import linregress
 
-from duts.base import Dut
-from duts.connection_limit import ConnectionLimit
-from duts.forwarding import Forwarding
-from duts.nat44 import Nat44
-from duts.nftables import Nftables
-from harness.search.steps import search_steps
-from harness.search.trials import WARM_UP_S, prepare
-from harness.session.load_trial import OVERHANG_S
-from harness.session.session import Session
-from harness.session.task import task_of
 from stackcost.analysis import device, flows
 from stackcost.analysis.ceiling.gave_way import what_gave_way
 from stackcost.analysis.ceiling.settings import Goal, Settings
 from stackcost.analysis.ceiling.stored import Key
 from stackcost.analysis.readings import Readings
+from stackcost.duts.base import Dut
+from stackcost.duts.connection_limit import ConnectionLimit
+from stackcost.duts.forwarding import Forwarding
+from stackcost.duts.nat44 import Nat44
+from stackcost.duts.nftables import Nftables
+from stackcost.harness.search.steps import search_steps
+from stackcost.harness.search.trials import WARM_UP_S, prepare
+from stackcost.harness.session.load_trial import OVERHANG_S
+from stackcost.harness.session.session import Session
+from stackcost.harness.session.task import task_of
 from tests.campaign.on_session import follow
 from tests.duts.bed import (
     DEVICE_CPUS,

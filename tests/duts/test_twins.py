@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from duts.base import Dut
-from duts.bridge import Bridge
-from duts.forwarding import Forwarding
-from duts.wire import Wire
 from stackcost.analysis import device, flows
+from stackcost.duts.base import Dut
+from stackcost.duts.bridge import Bridge
+from stackcost.duts.forwarding import Forwarding
+from stackcost.duts.wire import Wire
 from tests.duts.bed import load_trial, session_of
 
 pytestmark = pytest.mark.bed

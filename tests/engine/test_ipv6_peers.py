@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from engine.interop.bed import engine_on
-from harness.bed.local import LocalTestbed
+from stackcost.harness.bed.local import LocalTestbed
 from stackcost.host.namespace import execute
 from stackcost.trex.client import TrexClient
 

@@ -15,11 +15,11 @@ from engine.interop.bed import (
     engine_on,
     host_behind_router,
 )
-from harness.bed.local import LocalTestbed
-from servers.nginx_kernel import NginxKernel
 from stackcost.contracts.endpoint import Endpoint
 from stackcost.contracts.place import Place
+from stackcost.harness.bed.local import LocalTestbed
 from stackcost.host.kernel_stack import Kernel
+from stackcost.servers.nginx_kernel import NginxKernel
 from stackcost.trex.client import TrexClient
 
 pytestmark = pytest.mark.bed

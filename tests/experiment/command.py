@@ -9,7 +9,7 @@ import pytest
 from stackcost.store import RunFolder
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-STACKCOST = [sys.executable, "-m", "harness"]
+STACKCOST = [sys.executable, "-m", "stackcost.harness"]
 
 
 def short_compare(folder: Path, quick: str) -> Path:

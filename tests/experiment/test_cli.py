@@ -10,7 +10,7 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 
 
 def stackcost(*arguments: str) -> "subprocess.CompletedProcess[str]":
-    program = "from harness.cli import main; main()"
+    program = "from stackcost.harness.cli import main; main()"
     return subprocess.run(
         [sys.executable, "-c", program, *arguments], cwd=REPOSITORY, capture_output=True, text=True
     )

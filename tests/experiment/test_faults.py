@@ -15,14 +15,14 @@ import psutil
 import pytest
 from rich.console import Console
 
-from harness.bed.network import existing_namespaces
-from harness.comparison.turns import run_experiment
-from harness.experiment.load_file import load_experiment
-from harness.experiment.profile_load import NO_MEMORY
 from stackcost.analysis.flags import flags_of
 from stackcost.analysis.readings import Readings
 from stackcost.contracts.load import HeldFlows
 from stackcost.contracts.trial import Trial
+from stackcost.harness.bed.network import existing_namespaces
+from stackcost.harness.comparison.turns import run_experiment
+from stackcost.harness.experiment.load_file import load_experiment
+from stackcost.harness.experiment.profile_load import NO_MEMORY
 from stackcost.report.stored import summary_of
 from stackcost.report.story import of_trials
 from stackcost.report.tables import trial_table

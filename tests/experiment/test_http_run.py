@@ -13,7 +13,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from harness.bed.network import existing_namespaces
+from stackcost.harness.bed.network import existing_namespaces
 from stackcost.host.namespace import processes_inside
 from stackcost.host.waiting import reached
 from stackcost.store import RunFolder

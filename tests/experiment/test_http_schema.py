@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from harness.comparison.plan import plan
-from harness.experiment.load_file import load_experiment
-from harness.experiment.matrix import variants
-from harness.experiment.shares import doublings, resolve_auto
 from stackcost.contracts.errors import StackcostError
+from stackcost.harness.comparison.plan import plan
+from stackcost.harness.experiment.load_file import load_experiment
+from stackcost.harness.experiment.matrix import variants
+from stackcost.harness.experiment.shares import doublings, resolve_auto
 from stackcost.host.cores import allowed_cores, harness_on
 
 EXPERIMENTS = Path(__file__).resolve().parents[2] / "experiments"
@@ -28,7 +28,9 @@ def test_doublings_end_with_all() -> None:
 
 
 def test_auto_is_what_the_machine_has(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("harness.experiment.shares.allowed_cores", lambda: list(range(12)))
+    monkeypatch.setattr(
+        "stackcost.harness.experiment.shares.allowed_cores", lambda: list(range(12))
+    )
     found = resolve_auto(
         {
             "cores": "auto",

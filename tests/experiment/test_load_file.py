@@ -2,9 +2,9 @@ from pathlib import Path
 
 import pytest
 
-from harness.experiment.load_file import experiment_file, load_experiment
-from harness.experiment.schema import Experiment
 from stackcost.contracts.errors import StackcostError
+from stackcost.harness.experiment.load_file import experiment_file, load_experiment
+from stackcost.harness.experiment.schema import Experiment
 
 COMPARE = Path(__file__).resolve().parents[2] / "experiments" / "compare.yaml"
 

@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from harness.experiment import matrix
-from harness.experiment.load_file import load_experiment
-from harness.experiment.matrix import variants
-from harness.experiment.schema import Experiment
 from stackcost.contracts.system_names import fits, pairs
+from stackcost.harness.experiment import matrix
+from stackcost.harness.experiment.load_file import load_experiment
+from stackcost.harness.experiment.matrix import variants
+from stackcost.harness.experiment.schema import Experiment
 
 EXPERIMENTS = Path(__file__).resolve().parents[2] / "experiments"
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from harness.bed.network import existing_namespaces
 from stackcost.contracts.load import HeldFlows
+from stackcost.harness.bed.network import existing_namespaces
 from tests.experiment.command import (
     REPOSITORY,
     STACKCOST,

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from harness.comparison.turns import resume_experiment, run_experiment
-from harness.experiment.load_file import load_experiment
-from harness.search.slowest import SET_ASIDE
+from stackcost.harness.comparison.turns import resume_experiment, run_experiment
+from stackcost.harness.experiment.load_file import load_experiment
+from stackcost.harness.search.slowest import SET_ASIDE
 from stackcost.report.stored import summary_of
 from tests.experiment.command import short_compare
 

@@ -11,14 +11,14 @@ import pytest
 from rich.console import Console
 from scapy.all import TCP, Ether
 
-from harness.bed.lock import RunLock
-from harness.bed.signals import ending_signals_raise
-from harness.experiment.load_file import load_experiment
-from harness.session.load_trial import prepare_load
-from harness.session.progress import Progress
-from harness.session.session import Session, open_session
-from harness.systems.registry import server_class
 from stackcost.collect.latency import read_latency
+from stackcost.harness.bed.lock import RunLock
+from stackcost.harness.bed.signals import ending_signals_raise
+from stackcost.harness.experiment.load_file import load_experiment
+from stackcost.harness.session.load_trial import prepare_load
+from stackcost.harness.session.progress import Progress
+from stackcost.harness.session.session import Session, open_session
+from stackcost.harness.systems.registry import server_class
 
 COMPARE = Path(__file__).resolve().parents[2] / "experiments" / "compare.yaml"
 # Three segments of 1,448 bytes and a small one. A window of 2 lets the third out alone, so that the

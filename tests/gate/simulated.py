@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from harness.experiment.matrix import Variant
-from harness.gate.trial import GateTrial
+from stackcost.harness.experiment.matrix import Variant
+from stackcost.harness.gate.trial import GateTrial
 
 CPU = {"user": 10.0, "system": 40.0, "irq": 5.0, "softirq": 60.0}
 

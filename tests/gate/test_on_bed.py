@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from harness.bed.lock import RunLock
-from harness.bed.network import existing_namespaces
-from harness.gate.bench import open_bench
-from harness.gate.target import target_of
+from stackcost.harness.bed.lock import RunLock
+from stackcost.harness.bed.network import existing_namespaces
+from stackcost.harness.gate.bench import open_bench
+from stackcost.harness.gate.target import target_of
 from stackcost.report.stored import summary_of
 from stackcost.store import RunFolder
 

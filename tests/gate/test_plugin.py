@@ -8,17 +8,17 @@ from pathlib import Path
 import pytest
 import scipy.stats  # noqa: F401
 
-import harness.bed.lock as lock
+import stackcost.harness.bed.lock as lock
 
 # Here, as is scipy, so that they are imported once: what is imported in a run inside of this
 # process is undone, and a part of numpy cannot be imported again.
-import harness.gate.gate
-import harness.gate.here
-import harness.gate.target  # noqa: F401
+import stackcost.harness.gate.gate
+import stackcost.harness.gate.here
+import stackcost.harness.gate.target  # noqa: F401
 import tests.gate.simulated  # noqa: F401
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-MODULE = "harness.gate.plugin"
+MODULE = "stackcost.harness.gate.plugin"
 INSTALLED = any(point.value == MODULE for point in entry_points(group="pytest11"))
 PLUGIN = () if INSTALLED else ("-p", MODULE)
 TEST = """
@@ -28,7 +28,7 @@ def test_front_end(cps_ceiling):
 PLACE = """
 import pytest
 from pathlib import Path
-import harness.bed.lock as lock
+import stackcost.harness.bed.lock as lock
 from tests.gate.simulated import Simulated
 
 lock.state_folder = lambda: Path({folder!r})

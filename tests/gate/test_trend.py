@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from harness.cli.application import app
-from harness.cli.entry import COMMANDS
-from harness.gate.history import Entry, append, read_history
-from harness.gate.trend import trend
 from stackcost.contracts.errors import StackcostError
+from stackcost.harness.cli.application import app
+from stackcost.harness.cli.entry import COMMANDS
+from stackcost.harness.gate.history import Entry, append, read_history
+from stackcost.harness.gate.trend import trend
 from tests.gate.simulated import Simulated
 
 

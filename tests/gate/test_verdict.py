@@ -8,10 +8,10 @@ from statistics import median
 
 import pytest
 
-from harness.gate.gate import FULL, measure_until_told
-from harness.gate.trial import GateTrial, Whole, left_out
-from harness.gate.verdict import against_baseline, against_ceiling
 from stackcost.analysis.thresholds import RATE
+from stackcost.harness.gate.gate import FULL, measure_until_told
+from stackcost.harness.gate.trial import GateTrial, Whole, left_out
+from stackcost.harness.gate.verdict import against_baseline, against_ceiling
 from tests.gate.simulated import Simulated
 
 LOAD = 10_000.0

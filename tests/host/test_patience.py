@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from harness.experiment.schema import Experiment
-from harness.session.progress import Progress
-from harness.session.server_session import standing_server
-from harness.truth.bed import truth_experiment
-from servers import probe
-from servers.nginx_kernel import NginxKernel
 from stackcost.contracts.errors import StackcostError
+from stackcost.harness.experiment.schema import Experiment
+from stackcost.harness.session.progress import Progress
+from stackcost.harness.session.server_session import standing_server
+from stackcost.harness.truth.bed import truth_experiment
 from stackcost.host.patience import patience, patient
+from stackcost.servers import probe
+from stackcost.servers.nginx_kernel import NginxKernel
 from stackcost.trex import client as client_module
 from stackcost.trex.client import TrexClient
 

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from harness.experiment.load_file import load_experiment
-from harness.tuning import tier_of
 from stackcost.contracts.errors import StackcostError
+from stackcost.harness.experiment.load_file import load_experiment
+from stackcost.harness.tuning import tier_of
 from stackcost.host.yaml_file import DEEPEST, read_yaml
 
 COMPARE = (Path(__file__).parents[2] / "experiments" / "compare.yaml").read_text()

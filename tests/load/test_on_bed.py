@@ -8,15 +8,15 @@ from pathlib import Path
 import pytest
 from hdrh.histogram import HdrHistogram
 
-from harness.bed.client_addresses import FIRST_USER, addresses_of, client_addresses
-from harness.bed.local import LocalTestbed
-from harness.bed.network import SERVER_NAMESPACE
-from harness.load import Addresses, Ask, Clients, program
-from harness.load.clients import counts_of, latency_of
-from servers.nginx_kernel import NginxKernel
 from stackcost.contracts.addresses import SERVICE_ADDRESS
 from stackcost.contracts.errors import StackcostError
+from stackcost.harness.bed.client_addresses import FIRST_USER, addresses_of, client_addresses
+from stackcost.harness.bed.local import LocalTestbed
+from stackcost.harness.bed.network import SERVER_NAMESPACE
+from stackcost.harness.load import Addresses, Ask, Clients, program
+from stackcost.harness.load.clients import counts_of, latency_of
 from stackcost.host.namespace import execute
+from stackcost.servers.nginx_kernel import NginxKernel
 
 FILES = {"/0.bin": 0, "/1000.bin": 1000, "/30000.bin": 30_000}
 OWN = addresses_of("16.0.0.1-16.0.0.3", 2)

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from hdrh.histogram import HdrHistogram
 
-from harness.load.ab import ApacheBench
-from harness.load.clients import counts_of, latency_of
-from harness.load.h2load import H2load
-from harness.load.program import INTENDED, REQUEST, Ask, Told
-from harness.load.times import Times, encoded
-from harness.load.wrk import Wrk
+from stackcost.harness.load.ab import ApacheBench
+from stackcost.harness.load.clients import counts_of, latency_of
+from stackcost.harness.load.h2load import H2load
+from stackcost.harness.load.program import INTENDED, REQUEST, Ask, Told
+from stackcost.harness.load.times import Times, encoded
+from stackcost.harness.load.wrk import Wrk
 
 ASK = Ask("http://48.0.0.1:80", ("/1000.bin",), connections=50, kept=False, seconds=3)
 SUMMARY = """

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from harness.tuning import tier_of
 from stackcost.analysis.published import Fact, read_publication
 from stackcost.analysis.published_tables import documents
 from stackcost.files import PUBLISHED
+from stackcost.harness.tuning import tier_of
 from stackcost.stacks.onload.profile import profile_of
 from tests.published.documents import (
     FACTS,

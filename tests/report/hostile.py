@@ -9,7 +9,7 @@ from tests.report.stored import store
 
 # Modules that reading imports, templates and settings that libraries look for where they run.
 IN_WAIT = (
-    "harness/__init__.py",
+    "stackcost/__init__.py",
     "pandas.py",
     "matplotlib.py",
     "sitecustomize.py",

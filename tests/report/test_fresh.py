@@ -19,7 +19,7 @@ from tests.report.stored import store
 HEAVY = ("duckdb", "pandas", "matplotlib", "nbconvert", "papermill", "scipy.stats")
 SHOW = f"""
 import sys
-from harness.cli.entry import main
+from stackcost.harness.cli.entry import main
 sys.argv = ["stackcost", "show", *sys.argv[1:]]
 try:
     main()

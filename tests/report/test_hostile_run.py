@@ -27,7 +27,7 @@ def watch(event, arguments):
         words = [str(word) for word in arguments[1] or ()]
         if "ipykernel_launcher" not in words:
             told.add(f"started {arguments[0]} {words}")
-import harness.cli.entry as entry
+import stackcost.harness.cli.entry as entry
 from typer.testing import CliRunner
 sys.addaudithook(watch)
 for words in (
@@ -42,7 +42,7 @@ for words in (
     print(words[0], done.exit_code, repr(done.exception))
 for line in sorted(told):
     print(line)
-for name in ("harness.systems.registry", "stackcost.trex.trex_api"):
+for name in ("stackcost.harness.systems.registry", "stackcost.trex.trex_api"):
     if name in sys.modules:
         print("imported", name)
 """
@@ -77,7 +77,7 @@ def test_lab_executes_nothing_of_a_run(tmp_path: Path) -> None:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     lab = subprocess.Popen(
-        [sys.executable, "-P", "-m", "harness", "lab", ".", "--port", str(port)],
+        [sys.executable, "-P", "-m", "stackcost.harness", "lab", ".", "--port", str(port)],
         cwd=run.path,
         env=ENVIRONMENT,
         stdout=subprocess.DEVNULL,
@@ -102,18 +102,18 @@ def _listens(port: int) -> bool:
 
 # What reading has no way to: code that runs other people's files, or changes the machine.
 CLOSED = (
-    "servers",
-    "duts",
+    "stackcost.servers",
+    "stackcost.duts",
     "stackcost.collect",
     "stackcost.stacks",
     "stackcost.trex",
-    "harness.bed",
-    "harness.load",
-    "harness.session",
-    "harness.systems",
-    "harness.tuning",
+    "stackcost.harness.bed",
+    "stackcost.harness.load",
+    "stackcost.harness.session",
+    "stackcost.harness.systems",
+    "stackcost.harness.tuning",
 )
-STARTS = {"harness.cli.lab": {"subprocess"}, "stackcost.report.notebook": {"papermill"}}
+STARTS = {"stackcost.harness.cli.lab": {"subprocess"}, "stackcost.report.notebook": {"papermill"}}
 LOADERS = {
     "importlib",
     "importlib.util",
@@ -127,7 +127,7 @@ LOADERS = {
 
 @pytest.mark.parametrize("command", ["report", "show", "export", "diff", "ls", "trend", "lab"])
 def test_a_command_that_reads_has_no_way_to_what_loads_code(command: str) -> None:
-    ways = _reached(f"harness.cli.{command}")
+    ways = _reached(f"stackcost.harness.cli.{command}")
     for module, way in ways.items():
         assert not f"{module}.".startswith(tuple(f"{name}." for name in CLOSED)), way
         used = _imports(module) & LOADERS
@@ -142,7 +142,7 @@ def _reached(root: str) -> dict[str, str]:
     while left:
         module = left.pop()
         names = _imports(module)
-        packages = {name.rpartition(".")[0] for name in names} - {"harness.cli"}
+        packages = {name.rpartition(".")[0] for name in names} - {"stackcost.harness.cli"}
         for name in names | packages:
             if name and name not in ways and _path(name):
                 ways[name] = f"{ways[module]} > {name}"

@@ -8,10 +8,10 @@ import pandas
 import pytest
 from typer.testing import CliRunner, Result
 
-from harness.cli.application import app
-from harness.cli.entry import COMMANDS
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.load import ConstantLoad
+from stackcost.harness.cli.application import app
+from stackcost.harness.cli.entry import COMMANDS
 from stackcost.store import RunFolder
 from tests.analysis.runs import compared
 from tests.report.stored import store

@@ -10,17 +10,6 @@ import psutil
 import pytest
 from rich.console import Console
 
-from harness.bed.lock import RunLock
-from harness.bed.signals import ending_signals_raise
-from harness.experiment.load_file import load_experiment
-from harness.experiment.schema import Experiment
-from harness.search.steps import DETAIL, search_steps
-from harness.search.trials import REQUESTS_PER_CONNECTION, WARM_UP_S, prepare, run_trial, step_of
-from harness.session.limits import open_connections
-from harness.session.load_trial import OVERHANG_S
-from harness.session.progress import Progress
-from harness.session.session import Session, open_session
-from servers.nginx_kernel import NginxKernel
 from stackcost.analysis.ceiling.gave_way import what_gave_way
 from stackcost.analysis.ceiling.settings import Goal, Settings, settings_for
 from stackcost.analysis.ceiling.stored import Key
@@ -29,7 +18,24 @@ from stackcost.analysis.ceiling.summary import Ceiling
 from stackcost.analysis.readings import Readings
 from stackcost.contracts.load import Of
 from stackcost.contracts.trial import Trial
+from stackcost.harness.bed.lock import RunLock
+from stackcost.harness.bed.signals import ending_signals_raise
+from stackcost.harness.experiment.load_file import load_experiment
+from stackcost.harness.experiment.schema import Experiment
+from stackcost.harness.search.steps import DETAIL, search_steps
+from stackcost.harness.search.trials import (
+    REQUESTS_PER_CONNECTION,
+    WARM_UP_S,
+    prepare,
+    run_trial,
+    step_of,
+)
+from stackcost.harness.session.limits import open_connections
+from stackcost.harness.session.load_trial import OVERHANG_S
+from stackcost.harness.session.progress import Progress
+from stackcost.harness.session.session import Session, open_session
 from stackcost.host.namespace import execute
+from stackcost.servers.nginx_kernel import NginxKernel
 from tests.campaign.on_session import follow
 from tests.search.simulated import plan_of
 

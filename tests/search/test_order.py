@@ -2,11 +2,11 @@
 
 from pathlib import Path
 
-from harness.comparison.plan import plan
-from harness.experiment.load_file import load_experiment
-from harness.experiment.matrix import variants
-from harness.search.turns import Task
 from stackcost.analysis.ceiling.settings import settings_for
+from stackcost.harness.comparison.plan import plan
+from stackcost.harness.experiment.load_file import load_experiment
+from stackcost.harness.experiment.matrix import variants
+from stackcost.harness.search.turns import Task
 
 PLAN = Path(__file__).resolve().parents[2] / "experiments" / "difference.yaml"
 

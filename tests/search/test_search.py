@@ -2,13 +2,13 @@
 
 import pytest
 
-from harness.search.expected import seconds_left
 from stackcost.analysis.ceiling.controller import search
 from stackcost.analysis.ceiling.settings import settings_for
 from stackcost.analysis.ceiling.stored import attempts_of, counted, search_again, step_of
 from stackcost.analysis.ceiling.summarise import summarise_ceilings
 from stackcost.analysis.ceiling.summary import Ceiling
 from stackcost.contracts.load import Of
+from stackcost.harness.search.expected import seconds_left
 from tests.search.simulated import Simulated, cut_after, plan_of
 
 

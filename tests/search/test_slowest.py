@@ -2,8 +2,8 @@
 
 import pytest
 
-from harness.search.slowest import SHORTEST, expected_seconds, held_of, within
 from stackcost.analysis.ceiling.controller import search
+from stackcost.harness.search.slowest import SHORTEST, expected_seconds, held_of, within
 from tests.search.simulated import Simulated
 
 

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from harness.bed.local import LocalTestbed
-from servers.astf_peer import AstfPeer
 from stackcost.contracts.errors import StackcostError
+from stackcost.harness.bed.local import LocalTestbed
 from stackcost.host.kernel_client import kernel_client
 from stackcost.host.namespace import execute, processes_inside
+from stackcost.servers.astf_peer import AstfPeer
 from tests.servers.conftest import started
 
 pytestmark = pytest.mark.bed

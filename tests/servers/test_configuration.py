@@ -3,7 +3,7 @@
 import jinja2
 import pytest
 
-from servers.nginx_kernel.configuration import Build, affinity_masks, render
+from stackcost.servers.nginx_kernel.configuration import Build, affinity_masks, render
 
 BUILD = Build("/usr/sbin/nginx", "nginx/1.22.1", ("proxy",))
 SETTINGS = {

@@ -6,15 +6,15 @@ from pathlib import Path
 import psutil
 import pytest
 
-from harness.bed.local import LocalTestbed
-from harness.experiment.load_file import load_experiment
-from harness.experiment.matrix import variants
-from harness.session.task import task_of
-from servers.haproxy import HAProxyFarm
-from servers.probe import ask
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.server import Task
+from stackcost.harness.bed.local import LocalTestbed
+from stackcost.harness.experiment.load_file import load_experiment
+from stackcost.harness.experiment.matrix import variants
+from stackcost.harness.session.task import task_of
 from stackcost.host.namespace import processes_inside
+from stackcost.servers.haproxy import HAProxyFarm
+from stackcost.servers.probe import ask
 from tests.servers.conftest import started
 
 EXPERIMENT = Path(__file__).resolve().parents[2] / "experiments" / "haproxy_cookbook.yaml"
@@ -59,7 +59,8 @@ def test_every_row_of_the_cookbook_is_there_and_says_what_it_lacks(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(
-        "harness.experiment.matrix.stack_lacks", lambda name: "" if name == "kernel" else "a part"
+        "stackcost.harness.experiment.matrix.stack_lacks",
+        lambda name: "" if name == "kernel" else "a part",
     )
     rows = variants(COOKBOOK)
     names = [each.name.partition(":")[0] for each in rows]

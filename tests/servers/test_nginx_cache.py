@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from harness.bed.local import LocalTestbed
-from harness.experiment.load_file import load_experiment
-from harness.experiment.matrix import variants
-from harness.session.task import task_of
-from harness.tuning import tier_lacks, tier_of
-from servers.nginx_cache import NginxCache, server
-from servers.probe import ask
+from stackcost.harness.bed.local import LocalTestbed
+from stackcost.harness.experiment.load_file import load_experiment
+from stackcost.harness.experiment.matrix import variants
+from stackcost.harness.session.task import task_of
+from stackcost.harness.tuning import tier_lacks, tier_of
 from stackcost.host.namespace import processes_inside
+from stackcost.servers.nginx_cache import NginxCache, server
+from stackcost.servers.probe import ask
 from tests.servers.conftest import started
 
 EXPERIMENT = Path(__file__).resolve().parents[2] / "experiments" / "cdn_cache.yaml"
@@ -55,12 +55,12 @@ def test_objects_are_filled_cold_and_counted(
 def test_hardware_queues_are_a_row_that_says_what_is_missing(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("harness.tuning.tier.glob.glob", lambda pattern: [])
-    monkeypatch.setattr("harness.tuning.tier._nginx_says", lambda: "--with-threads")
+    monkeypatch.setattr("stackcost.harness.tuning.tier.glob.glob", lambda pattern: [])
+    monkeypatch.setattr("stackcost.harness.tuning.tier._nginx_says", lambda: "--with-threads")
     lacking = {each.name: each.lacking for each in variants(EXPERIMENT_READ)}
     assert lacking["nginx-cache/kernel:aio-off"] == lacking["nginx-cache/kernel:aio-threads"] == ""
     told = lacking["nginx-cache/kernel:aio-dlb"]
     assert "/dev/dlb* (there is none)" in told and "nginx -V does not say so" in told
-    monkeypatch.setattr("harness.tuning.tier.glob.glob", lambda pattern: ["/dev/dlb0"])
-    monkeypatch.setattr("harness.tuning.tier._nginx_says", lambda: "--with-dlb")
+    monkeypatch.setattr("stackcost.harness.tuning.tier.glob.glob", lambda pattern: ["/dev/dlb0"])
+    monkeypatch.setattr("stackcost.harness.tuning.tier._nginx_says", lambda: "--with-dlb")
     assert tier_lacks(tier_of("aio-dlb"), 1) == ""

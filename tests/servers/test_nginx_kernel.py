@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from harness.bed.local import LocalTestbed
-from harness.tuning import tier_of
-from servers.nginx_kernel import NginxKernel
 from stackcost.contracts.errors import StackcostError
+from stackcost.harness.bed.local import LocalTestbed
+from stackcost.harness.tuning import tier_of
 from stackcost.host.namespace import execute, processes_inside
+from stackcost.servers.nginx_kernel import NginxKernel
 from tests.servers.conftest import started
 
 pytestmark = pytest.mark.bed

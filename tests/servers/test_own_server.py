@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from harness.bed.lock import RunLock
-from harness.bed.network import existing_namespaces
-from harness.gate.bench import open_bench
-from harness.gate.target import target_of
 from stackcost.analysis.checks import checks
 from stackcost.analysis.readings import Readings
+from stackcost.harness.bed.lock import RunLock
+from stackcost.harness.bed.network import existing_namespaces
+from stackcost.harness.gate.bench import open_bench
+from stackcost.harness.gate.target import target_of
 from stackcost.report.stored import summary_of
 from stackcost.store import RunFolder
 from tests.experiment.command import REPOSITORY, run_folder, start

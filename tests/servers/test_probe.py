@@ -9,8 +9,8 @@ from contextlib import contextmanager
 import pytest
 from pyroute2 import netns
 
-from servers.probe import ask, ask_each
 from stackcost.contracts.errors import StackcostError
+from stackcost.servers.probe import ask, ask_each
 
 PLAIN = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"
 CHUNKED = b"HTTP/1.1 404 No\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n"

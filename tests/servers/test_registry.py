@@ -5,18 +5,18 @@ from pathlib import Path
 
 import pytest
 
-from duts.base import Dut
-from harness.campaign.identity import profile_hashes
-from harness.experiment.load_file import load_experiment
-from harness.experiment.matrix import variants
-from harness.systems.registry import DEVICES, SHIPPED, server_class
-from servers.probe import fit_body
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.server import Server
+from stackcost.duts.base import Dut
+from stackcost.harness.campaign.identity import profile_hashes
+from stackcost.harness.experiment.load_file import load_experiment
+from stackcost.harness.experiment.matrix import variants
+from stackcost.harness.systems.registry import DEVICES, SHIPPED, server_class
+from stackcost.servers.probe import fit_body
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "haproxy.yaml"
 WHOLE = """
-from servers.program import HttpProgram
+from stackcost.servers.program import HttpProgram
 
 class Mine(HttpProgram):
     def command(self):
@@ -50,7 +50,7 @@ def test_a_file_is_found_and_called_by_its_own_name(tmp_path: Path) -> None:
         ("x = 1\n", "one class of a server, it has none"),
         (WHOLE + "class Other(Mine):\n    pass\n", "it has Mine, Other"),
         (WHOLE.replace("write_files", "write_none"), "Mine lacks write_files"),
-        ("from servers.nginx_kernel import NginxKernel\n", "it has none"),
+        ("from stackcost.servers.nginx_kernel import NginxKernel\n", "it has none"),
     ],
 )
 def test_what_is_wrong_in_a_file_is_told(tmp_path: Path, text: str, told: str) -> None:

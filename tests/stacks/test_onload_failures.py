@@ -4,9 +4,9 @@ import re
 
 import pytest
 
-from harness.bed import leftovers
 from stackcost.contracts.counts import Carrier
 from stackcost.contracts.errors import StackcostError
+from stackcost.harness.bed import leftovers
 from stackcost.stacks.onload import interface
 from tests.stacks.conftest import Machine
 

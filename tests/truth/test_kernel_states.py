@@ -5,13 +5,13 @@ from collections.abc import Iterator
 import pytest
 from rich.console import Console
 
-from harness.session.kernel_states import half_open, time_wait, tracked
-from harness.session.progress import Progress
-from harness.session.session import Session, open_session
-from harness.truth.bed import truth_experiment
-from servers.nginx_kernel import NginxKernel
 from stackcost.collect.slab import Slab
+from stackcost.harness.session.kernel_states import half_open, time_wait, tracked
+from stackcost.harness.session.progress import Progress
+from stackcost.harness.session.session import Session, open_session
+from stackcost.harness.truth.bed import truth_experiment
 from stackcost.host.namespace import execute
+from stackcost.servers.nginx_kernel import NginxKernel
 
 pytestmark = pytest.mark.bed
 

@@ -6,8 +6,8 @@ wrong kind, on the wrong core or counted twice is off by everything.
 
 import pytest
 
-from harness.truth.prove import prove_known
-from harness.truth.row import Row
+from stackcost.harness.truth.prove import prove_known
+from stackcost.harness.truth.row import Row
 
 pytestmark = pytest.mark.bed
 

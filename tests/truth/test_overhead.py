@@ -2,7 +2,13 @@
 
 import pytest
 
-from harness.truth.overhead import OVERHEAD_TOLERANCE, Added, Bookings, Piece, overhead_row
+from stackcost.harness.truth.overhead import (
+    OVERHEAD_TOLERANCE,
+    Added,
+    Bookings,
+    Piece,
+    overhead_row,
+)
 
 LOW = Piece(cost=200, bookings=Bookings(switches=10, interruptions=4))
 TASKS = Bookings(switches=0.2, interruptions=0)

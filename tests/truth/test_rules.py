@@ -2,8 +2,8 @@
 
 import pytest
 
-from harness.truth.rules import Send, Sends
 from stackcost.contracts.window import Window
+from stackcost.harness.truth.rules import Send, Sends
 
 WINDOW = Window(10.0, 20.0)
 

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from harness.bed.local import LocalTestbed
-from harness.tuning import Tuning, tier_lacks, tier_names, tier_of
-from harness.tuning.tune import ALLOWED, CONGESTION_CONTROL
 from stackcost.contracts.errors import StackcostError
+from stackcost.harness.bed.local import LocalTestbed
+from stackcost.harness.tuning import Tuning, tier_lacks, tier_names, tier_of
+from stackcost.harness.tuning.tune import ALLOWED, CONGESTION_CONTROL
 from stackcost.host import host_sysctl
 from stackcost.host.namespace import execute
 from stackcost.host.steering import ReceiveWork, steer_receive
@@ -20,8 +20,8 @@ from stackcost.host.steering import ReceiveWork, steer_receive
 BUSY_POLL = "net.core.busy_poll"
 LEAVE_IT_SET = """
 import os, signal
-from harness.bed.local import LocalTestbed
-from harness.tuning import Tuning, tier_of
+from stackcost.harness.bed.local import LocalTestbed
+from stackcost.harness.tuning import Tuning, tier_of
 with LocalTestbed(wanted_hugepages=0) as bed, Tuning(tier_of("busy-polling"), bed.server_namespace):
     os.kill(os.getpid(), signal.SIGKILL)
 """
