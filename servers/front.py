@@ -5,7 +5,7 @@ from typing import ClassVar
 
 from stackcost.contracts.endpoint import Host
 from stackcost.contracts.errors import StackcostError
-from stackcost.servers.beside import ensure_address
+from stackcost.servers.backend import ensure_address
 from stackcost.servers.program import HttpProgram
 
 

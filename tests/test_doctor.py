@@ -17,7 +17,7 @@ def test_every_shortcoming_is_explained() -> None:
     for check in found:
         assert check.found
         if check.state is State.MISSING:
-            assert check.meaning and check.mend, check.name
+            assert check.meaning and check.hint, check.name
 
 
 def test_looking_leaves_nothing_behind() -> None:
@@ -55,4 +55,4 @@ def test_without_root_the_verdict_is_no() -> None:
         text=True,
     )
     assert done.returncode == 1 and "sudo stackcost doctor" in done.stdout, done.stderr
-    assert "mend root" in done.stdout
+    assert "fix root" in done.stdout

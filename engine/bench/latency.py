@@ -33,7 +33,7 @@ from stackcost.contracts.latency import KINDS
 from stackcost.contracts.wiring import Port
 from stackcost.harness.bed.client_addresses import FIRST_USER, client_addresses
 from stackcost.harness.bed.local import LocalTestbed
-from stackcost.harness.load import Addresses, Ask, Clients, Told, program
+from stackcost.harness.load import Addresses, Clients, LoadRequest, LoadResult, program
 from stackcost.harness.load.h2load import CONNECTED
 from stackcost.harness.load.h2load import FIRST_BYTE as FIRST_BYTE_MEAN
 from stackcost.harness.load.program import REQUEST
@@ -116,9 +116,9 @@ def _ask_by_h2load(bed: LocalTestbed, nginx: NginxKernel, row: Row) -> None:
     row.add(h2load_slow=stalled.times[REQUEST].share_above(SLOW_US))
 
 
-def _told(bed: LocalTestbed, name: str, connections: int, rate: float | None = None) -> Told:
+def _told(bed: LocalTestbed, name: str, connections: int, rate: float | None = None) -> LoadResult:
     """One client on the kernel's stack, a new connection for each request; none may fail."""
-    ask = Ask(URL, ("/",), connections, kept=False, seconds=SECONDS, rate=rate)
+    ask = LoadRequest(URL, ("/",), connections, kept=False, seconds=SECONDS, rate=rate)
     addresses = Addresses(FIRST_USER, (CLIENT_ADDRESS,))
     with tempfile.TemporaryDirectory() as folder:
         place = bed.load_namespace, bed.cpus.load, addresses, Path(folder)

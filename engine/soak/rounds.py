@@ -74,7 +74,7 @@ def impair(bed: Bed, chance: random.Random) -> None:
                 set_impairment(end, port, direction, settings)
 
 
-def mend(bed: Bed) -> None:
+def restore(bed: Bed) -> None:
     """Good networks again."""
     for end in bed.ends:
         for port in end.ports:
@@ -112,7 +112,7 @@ def run(bed: Bed, plan: Round, chance: random.Random) -> dict[str, int]:
     impair(bed, chance)
     time.sleep(plan.seconds / 2)
     if plan.ending == "drained":
-        mend(bed)
+        restore(bed)
     if plan.ending == "stopped":
         client.stop()
     else:
@@ -120,7 +120,7 @@ def run(bed: Bed, plan: Round, chance: random.Random) -> dict[str, int]:
     counters = _counters(bed)
     if bed.serves is not bed.opens:
         bed.serves.client.stop()
-    mend(bed)
+    restore(bed)
     for end in bed.ends:
         _check_payload(end)
     return counters

@@ -17,7 +17,7 @@ class Reservation:
     """What was asked for and what there is: counts of pages of 2 MB.
 
     `reason` is empty when `free` covers `wanted`. Otherwise it says what is missing and how to
-    mend it; the engine then runs on ordinary pages, which costs it TLB misses.
+    fix it; the engine then runs on ordinary pages, which costs it TLB misses.
     """
 
     wanted: int

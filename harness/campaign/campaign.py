@@ -72,7 +72,7 @@ class Campaign:
                             break
                         attempts = self._make(session, step)
         except StackcostError as error:
-            raise StackcostError(f"{turn.where}: {error.what}", error.mend) from error
+            raise StackcostError(f"{turn.where}: {error.what}", error.hint) from error
         return came_to
 
     def note_loads(self, loads: LoadsFound) -> None:

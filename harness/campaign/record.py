@@ -102,7 +102,7 @@ def _with_folder(error: StackcostError, folder: RunFolder, hint: str) -> Stackco
     if not folder.count():
         return error
     kept = f"the trials before it are kept, {hint} {folder.path}"
-    return StackcostError(error.what, f"{error.mend}; {kept}" if error.mend else kept)
+    return StackcostError(error.what, f"{error.hint}; {kept}" if error.hint else kept)
 
 
 def _finish(folder: RunFolder, manifest: Manifest) -> None:

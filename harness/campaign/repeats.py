@@ -13,7 +13,7 @@ from stackcost.contracts.trial import Trial
 from stackcost.harness.campaign.turn import Purpose
 
 # Of the trials for figures so far, how many more are made at most: a machine that disturbs all of
-# them is not mended by repeating, and the run has to end in its time.
+# them gets no better by repeating, and the run has to end in its time.
 REPEATED_SHARE = 0.25
 
 
@@ -24,7 +24,7 @@ class Repeats:
         self._trials = self._repeats = 0
 
     def wanted(self, attempts: Sequence[Trial], purpose: Purpose, cpus: Collection[int]) -> bool:
-        """Whether a trial is made once more. `attempts`: so far, in order; `cpus`: the server's."""
+        """Whether a trial is measured again. `attempts`: so far, in order; `cpus`: the server's."""
         if len(attempts) > purpose.repeats or not (purpose.decides or self._affordable()):
             return False
         return _disturbed(attempts[-1], cpus)

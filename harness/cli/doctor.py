@@ -7,7 +7,7 @@ from stackcost.harness.cli.application import app
 
 @app.command()
 def doctor() -> None:
-    """Say what this machine can and cannot do, and how to mend it."""
+    """Say what this machine can and cannot do, and how to fix it."""
     from stackcost.harness.doctor import main
 
     raise typer.Exit(main())

@@ -29,8 +29,8 @@ def main() -> None:
         app()
     except StackcostError as error:
         print(visible(f"stackcost: {error.what}"), file=sys.stderr)
-        if error.mend:
-            print(visible(f"mend: {error.mend}"), file=sys.stderr)
+        if error.hint:
+            print(visible(f"hint: {error.hint}"), file=sys.stderr)
         sys.exit(1)
     except KeyboardInterrupt:
         sys.exit(INTERRUPTED)

@@ -1,4 +1,4 @@
-"""What this machine can and cannot do for the suite, and how to mend it."""
+"""What this machine can and cannot do for the suite, and how to fix it."""
 
 from rich.console import Console
 from rich.markup import escape
@@ -41,17 +41,17 @@ def checks() -> list[Check]:
 
 
 def table(found: list[Check]) -> Table:
-    """The findings as a table; what follows from one, and its mend, stand below it."""
+    """The findings as a table; what follows from one, and its hint, stand below it."""
     result = Table(title="stackcost doctor", title_justify="left", show_lines=False)
     result.add_column("check", no_wrap=True)
     result.add_column("state", no_wrap=True)
-    result.add_column("what was found, what it means, how to mend it")
+    result.add_column("what was found, what it means, how to fix it")
     for check in found:
         lines = [escape(check.found)]
         if check.meaning:
             lines.append(f"[dim]means:[/dim] {escape(check.meaning)}")
-        if check.mend:
-            lines.append(f"[dim]mend:[/dim] {escape(check.mend)}")
+        if check.hint:
+            lines.append(f"[dim]hint:[/dim] {escape(check.hint)}")
         colour = COLOURS[check.state]
         result.add_row(check.name, f"[{colour}]{check.state}[/{colour}]", "\n".join(lines))
     return result
@@ -64,7 +64,7 @@ def main() -> int:
     console.print(table(found))
     lacking = [check.name for check in found if check.needed and check.state is State.MISSING]
     if lacking:
-        console.print(f"The main comparison cannot run here: mend {', '.join(lacking)} first.")
+        console.print(f"The main comparison cannot run here; fix {', '.join(lacking)} first.")
         return 1
     console.print("The main comparison can run here: stackcost run compare")
     return 0

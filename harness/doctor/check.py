@@ -16,7 +16,7 @@ class State(StrEnum):
 class Check:
     """What was looked at, what was found, and what follows from it.
 
-    `meaning` says what the finding changes, `mend` how to change it; both may be empty when all
+    `meaning` says what the finding changes, `hint` how to change it; both may be empty when all
     is well. `needed`: the main comparison cannot run without it.
     """
 
@@ -24,5 +24,5 @@ class Check:
     state: State
     found: str
     meaning: str = ""
-    mend: str = ""
+    hint: str = ""
     needed: bool = False

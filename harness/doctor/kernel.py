@@ -134,7 +134,7 @@ def check_exact_cpu_time() -> Check:
             State.MISSING,
             error.what,
             "CPU by kind comes from /proc/stat alone",
-            error.mend,
+            error.hint,
         )
     finally:
         account.stop()

@@ -21,7 +21,7 @@ def check_engine() -> Check:
     try:
         path = engine_path()
     except StackcostError as error:
-        return Check("astf-engine", State.MISSING, error.what, "no load", error.mend, needed=needed)
+        return Check("astf-engine", State.MISSING, error.what, "no load", error.hint, needed=needed)
     absent = missing_libraries(path)
     if not absent:
         return Check("astf-engine", State.OK, str(path), needed=needed)
@@ -47,7 +47,7 @@ def check_trex() -> Check:
     try:
         home = trex_home()
     except StackcostError as error:
-        return Check("TREX_HOME", State.MISSING, error.what, "no load", error.mend, needed=True)
+        return Check("TREX_HOME", State.MISSING, error.what, "no load", error.hint, needed=True)
     return Check("TREX_HOME", State.OK, str(home) if home else "not set: astf-engine is used")
 
 
@@ -72,7 +72,7 @@ def check_nginx() -> Check:
     try:
         build = find_build()
     except StackcostError as error:
-        return Check("nginx", State.MISSING, error.what, "no nginx row", error.mend, needed=True)
+        return Check("nginx", State.MISSING, error.what, "no nginx row", error.hint, needed=True)
     return Check("nginx", State.OK, build.version, needed=True)
 
 
@@ -111,7 +111,7 @@ def check_reports() -> Check:
 
 
 def check_onload() -> Check:
-    """Onload's parts, each looked for; all that is missing is told, the first to mend first."""
+    """Onload's parts, each looked for; all that is missing is told, the first to fix first."""
     missing = Installation().missing()
     if not missing:
         return Check("Onload", State.OK, "its programs and modules are there")
@@ -120,5 +120,5 @@ def check_onload() -> Check:
         State.MISSING,
         "\n".join(f"lacks {each.part}: {each.established}" for each in missing),
         "rows on Onload are not measured, and the results say why",
-        "; then ".join(dict.fromkeys(each.mend for each in missing)),
+        "; then ".join(dict.fromkeys(each.hint for each in missing)),
     )

@@ -106,7 +106,7 @@ def _with_profiles(path: Path, experiment: Experiment) -> Experiment:
         try:
             server_class(server)
         except StackcostError as error:
-            raise StackcostError(f"{path}: servers.{at}: {error.what}", error.mend) from error
+            raise StackcostError(f"{path}: servers.{at}: {error.what}", error.hint) from error
     if experiment.published:
         parts["published"] = (path.parent / experiment.published).resolve()
         if not parts["published"].is_file():

@@ -53,13 +53,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def _or_fail(do: "Callable[[], Made]") -> "Made":
-    """What `do` returns; what the user can mend fails the test with that alone, without a trace."""
+    """What `do` returns; what the user can fix fails the test with that alone, without a trace."""
     from stackcost.contracts.errors import StackcostError
 
     try:
         return do()
     except StackcostError as error:
-        told = f"{error.what}\nmend: {error.mend or 'see above'}"
+        told = f"{error.what}\nhint: {error.hint or 'see above'}"
     pytest.fail(told, pytrace=False)
 
 

@@ -166,7 +166,7 @@ def foreign_share(trials: Sequence[GateTrial]) -> float:
     return median([trial.foreign or 0.0 for trial in trials])
 
 
-def slowed_share(trials: Sequence[GateTrial]) -> float:
+def slowed_share_of_trials(trials: Sequence[GateTrial]) -> float:
     """Median over the trials of how much slower the server's cores were than they can be."""
     return median([trial.slowed or 0.0 for trial in trials])
 

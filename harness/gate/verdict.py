@@ -12,11 +12,11 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict
 
 from stackcost.analysis.comparison import Comparison, Design, compare
-from stackcost.analysis.same_host import HostPart
+from stackcost.analysis.host_noise import HostNoise
 from stackcost.analysis.series import Observed, Series
 from stackcost.analysis.spread import Spread, spread
 from stackcost.analysis.thresholds import GATE_FOREIGN_LIMIT, GATE_SLOWED_EXCUSE
-from stackcost.harness.gate.trial import GateTrial, foreign_share, judged, slowed_share
+from stackcost.harness.gate.trial import GateTrial, foreign_share, judged, slowed_share_of_trials
 
 UNIT = "connections/s"
 
@@ -45,7 +45,7 @@ class Verdict(BaseModel):
     p: float | None
     rate: float
     why: str = ""
-    host: HostPart | None = None
+    host: HostNoise | None = None
 
 
 def against_baseline(
@@ -130,7 +130,7 @@ def _excused(verdict: Verdict, now: Sequence[GateTrial], reason: str) -> Verdict
 
 def _faults(now: Sequence[GateTrial]) -> str:
     """What the machine did to the median trial; empty when that is within the limits."""
-    taken, slowed = foreign_share(now), slowed_share(now)
+    taken, slowed = foreign_share(now), slowed_share_of_trials(now)
     found = []
     if taken > GATE_FOREIGN_LIMIT:
         found.append(

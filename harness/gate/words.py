@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from statistics import median
 from typing import Any
 
+from stackcost.analysis.host_noise import HostNoise
 from stackcost.analysis.machines import differences
-from stackcost.analysis.same_host import HostPart
 from stackcost.analysis.spread import Spread, spread
 from stackcost.harness.gate.baseline import Baseline
 from stackcost.harness.gate.trial import GateTrial, foreign_share, judged
@@ -81,16 +81,16 @@ def explain(
     return "\n".join([*lines, "", f"Every reading: {folder}"])
 
 
-def host_lines(host: HostPart | None) -> list[str]:
+def host_lines(host: HostNoise | None) -> list[str]:
     """What of the host was different from the baseline's, and is taken off."""
     if host is None:
         return []
     parts = {"A load from memory": host.loads, "A system call": host.calls}
     return [
         f"{name} took {part.slower:+.1%} against the baseline; this server's connections feel "
-        f"{part.felt:.0%} of it, which the connections/s above are free of."
+        f"{part.sensitivity:.0%} of it, which the connections/s above are free of."
         for name, part in parts.items()
-        if part.felt
+        if part.sensitivity
     ]
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from stackcost.harness.load.program import CONNECTION, Ask, Program, Told, required
+from stackcost.harness.load.program import CONNECTION, LoadRequest, LoadResult, Program, required
 from stackcost.harness.load.times import Times
 
 PERCENTILES = "percentiles.csv"
@@ -26,21 +26,21 @@ class ApacheBench(Program):
     name = "ab"
     latency = "from opening the connection; a closed loop; by whole percentiles"
 
-    def command(self, ask: Ask, folder: Path) -> list[str]:
+    def command(self, request: LoadRequest, folder: Path) -> list[str]:
         """-n stands after -t, which would set it to 50,000."""
-        kept = ["-k"] if ask.kept else []
+        kept = ["-k"] if request.kept else []
         return [
-            *("ab", "-q", "-r", "-d", "-S", "-s", "10", *kept, "-c", str(ask.connections)),
-            *("-t", str(ask.seconds), "-n", str(ask.seconds * MOST_PER_SECOND)),
-            *("-e", str(folder / PERCENTILES), ask.url + ask.paths[0]),
+            *("ab", "-q", "-r", "-d", "-S", "-s", "10", *kept, "-c", str(request.connections)),
+            *("-t", str(request.seconds), "-n", str(request.seconds * MOST_PER_SECOND)),
+            *("-e", str(folder / PERCENTILES), request.url + request.paths[0]),
         ]
 
-    def read(self, ask: Ask, folder: Path, printed: str) -> Told:
+    def read(self, request: LoadRequest, folder: Path, printed: str) -> LoadResult:
         """Counts from its output, times from its file."""
         requests = int(required(COMPLETE, printed)[1])
         failed = _failed(printed)
         times = _read_percentiles(folder / PERCENTILES, requests)
-        return Told(
+        return LoadResult(
             seconds=float(required(TAKEN, printed)[1]),
             requests=max(0, requests - sum(failed.values())),
             received=int(required(TRANSFERRED, printed)[1]),

@@ -13,7 +13,7 @@ from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.load import HttpCounts, SecondsByMode
 from stackcost.contracts.place import Place
 from stackcost.contracts.stack import Stack
-from stackcost.harness.load.program import Ask, Program, Told
+from stackcost.harness.load.program import LoadRequest, LoadResult, Program
 from stackcost.harness.load.times import encoded
 from stackcost.host.kernel_stack import Kernel
 from stackcost.host.namespace import end_group, find_program
@@ -49,7 +49,7 @@ class Clients:
     def __init__(
         self,
         program: Program,
-        asks: Sequence[Ask],
+        requests: Sequence[LoadRequest],
         namespace: str,
         cpus: Sequence[int],
         addresses: Addresses,
@@ -57,7 +57,7 @@ class Clients:
         stack: Stack | None = None,
     ):
         self.program = program
-        self._asks = asks
+        self._requests = requests
         self._cpus = cpus
         self._addresses = addresses
         self._folder = folder
@@ -68,8 +68,8 @@ class Clients:
     def __enter__(self) -> Self:
         find_program(self.program.name)
         try:
-            for at, ask in enumerate(self._asks):
-                self._processes.append(self._start(at, ask))
+            for at, request in enumerate(self._requests):
+                self._processes.append(self._start(at, request))
         except BaseException:
             self.end()
             raise
@@ -100,9 +100,9 @@ class Clients:
                 )
         return all(status is None for status in ended)
 
-    def wait(self) -> list[Told]:
+    def wait(self) -> list[LoadResult]:
         """What each told once all have come to their end; StackcostError when one does not."""
-        longest = max(ask.seconds for ask in self._asks)
+        longest = max(request.seconds for request in self._requests)
         left = set(range(len(self._processes)))
 
         def ended() -> bool:
@@ -116,7 +116,7 @@ class Clients:
                 f"{self.program.name}, client {late}, did not end in its time",
                 f"see {self._place(late)}",
             )
-        return [self._read(at, ask) for at, ask in enumerate(self._asks)]
+        return [self._read(at, request) for at, request in enumerate(self._requests)]
 
     def cpu_seconds(self) -> SecondsByMode:
         """User and system time of all that have come to their end, as the kernel accounts it."""
@@ -129,17 +129,17 @@ class Clients:
             if process.returncode is None:
                 end_group(process)
 
-    def _start(self, at: int, ask: Ask) -> subprocess.Popen[Any]:
+    def _start(self, at: int, request: LoadRequest) -> subprocess.Popen[Any]:
         folder = self._place(at)
         folder.mkdir(parents=True, exist_ok=True)
-        command = self.program.command(ask, folder)
-        files = ask.connections + SPARE_FILES
+        command = self.program.command(request, folder)
+        files = request.connections + SPARE_FILES
         # All that is allowed: at a rate new connections may pile up.
         most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
         if most < files:
             raise StackcostError(
-                f"a client with {ask.connections:,} connections needs {files:,} open files, and "
-                f"this machine allows {most:,}",
+                f"a client with {request.connections:,} connections needs {files:,} open files, "
+                f"and this machine allows {most:,}",
                 "raise the hard limit (ulimit -Hn), or give fewer connections to more processes",
             )
         rights = "+dac_override"  # the user number is for the address alone: files are as root's
@@ -169,12 +169,12 @@ class Clients:
             self._cpu_times.append((used.ru_utime, used.ru_stime))
         return bool(ended)
 
-    def _read(self, at: int, ask: Ask) -> Told:
+    def _read(self, at: int, request: LoadRequest) -> LoadResult:
         printed, status = self._printed(at), self._processes[at].returncode
         try:
             if status < 0:
                 raise ValueError(f"it was ended by signal {-status}")
-            return self.program.read(ask, self._place(at), printed)
+            return self.program.read(request, self._place(at), printed)
         except (ValueError, OSError) as error:
             raise StackcostError(
                 f"{self.program.name}, client {at}, ended with status {status} and no result: "
@@ -199,23 +199,26 @@ def _status(process: subprocess.Popen[Any]) -> int | None:
     return ended.si_status if ended.si_code == os.CLD_EXITED else -ended.si_status
 
 
-def counts_of(told: Sequence[Told], latency_means: str, cpu_seconds: SecondsByMode) -> HttpCounts:
+def counts_of(
+    results: Sequence[LoadResult], latency_means: str, cpu_seconds: SecondsByMode
+) -> HttpCounts:
     """The sum over all processes, for a trial's record."""
-    causes = dict.fromkeys(cause for each in told for cause in each.failed)
+    causes = dict.fromkeys(cause for each in results for cause in each.failed)
     return HttpCounts(
-        requests=sum(each.requests for each in told),
-        rate=sum(each.rate for each in told),
-        bits_per_second=sum(8 * each.received / each.seconds for each in told if each.seconds),
-        failed={cause: sum(each.failed.get(cause, 0) for each in told) for cause in causes},
-        unsent=sum(each.unsent for each in told),
+        requests=sum(each.requests for each in results),
+        rate=sum(each.rate for each in results),
+        bits_per_second=sum(8 * each.received / each.seconds for each in results if each.seconds),
+        failed={cause: sum(each.failed.get(cause, 0) for each in results) for cause in causes},
+        unsent=sum(each.unsent for each in results),
         latency_means=latency_means,
         cpu_seconds=cpu_seconds,
     )
 
 
-def latency_of(told: Sequence[Told]) -> dict[str, str]:
+def latency_of(results: Sequence[LoadResult]) -> dict[str, str]:
     """Times of the requests of all processes as an encoded histogram, by what they begin with."""
-    kinds = dict.fromkeys(kind for each in told for kind in each.times)
+    kinds = dict.fromkeys(kind for each in results for kind in each.times)
     return {
-        kind: encoded([each.times[kind] for each in told if kind in each.times]) for kind in kinds
+        kind: encoded([each.times[kind] for each in results if kind in each.times])
+        for kind in kinds
     }

@@ -14,7 +14,14 @@ from pathlib import Path
 import numpy as np
 import pandas
 
-from stackcost.harness.load.program import INTENDED, REQUEST, Ask, Program, Told, required
+from stackcost.harness.load.program import (
+    INTENDED,
+    REQUEST,
+    LoadRequest,
+    LoadResult,
+    Program,
+    required,
+)
 from stackcost.harness.load.times import Times
 
 LOG = "requests.tsv"
@@ -38,21 +45,22 @@ class H2load(Program):
         "connections send at once, so that at a low rate a time is that of a burst of so many"
     )
 
-    def command(self, ask: Ask, folder: Path) -> list[str]:
+    def command(self, request: LoadRequest, folder: Path) -> list[str]:
         """One URL for each path; connections ask for them in turn."""
-        urls = [ask.url + path for path in ask.paths]
+        urls = [request.url + path for path in request.paths]
         common = ["h2load", "--h1", "-t1", f"--log-file={folder / LOG}"]
-        if ask.kept:
-            rate = [] if ask.rate is None else [f"--rps={ask.rate / ask.connections:.6f}"]
-            return [*common, f"-c{ask.connections}", f"-D{ask.seconds}", *rate, *urls]
-        if ask.rate is None:
+        if request.kept:
+            each = None if request.rate is None else request.rate / request.connections
+            rate = [] if each is None else [f"--rps={each:.6f}"]
+            return [*common, f"-c{request.connections}", f"-D{request.seconds}", *rate, *urls]
+        if request.rate is None:
             raise ValueError("h2load without a rate keeps its connections: use wrk or ab")
-        each, period_ms = _burst(ask.rate)
-        count = round(ask.rate * ask.seconds)
+        each, period_ms = _burst(request.rate)
+        count = round(request.rate * request.seconds)
         period = f"--rate-period={period_ms}ms"
         return [*common, f"-n{count}", f"-c{count}", f"-r{each}", period, *urls]
 
-    def read(self, ask: Ask, folder: Path, printed: str) -> Told:
+    def read(self, request: LoadRequest, folder: Path, printed: str) -> LoadResult:
         """Counts from its output, times from its log: start in us, status, duration in us."""
         traffic, status = required(TRAFFIC, printed), required(STATUS, printed)
         log = pandas.read_csv(
@@ -60,11 +68,11 @@ class H2load(Program):
         ).sort_values("start", kind="stable")
         good = log[log.status.between(200, 299)]
         failed = _failed(printed) | {"status": sum(int(status[at]) for at in (2, 3, 4))}
-        times, unsent = _times(good, ask)
+        times, unsent = _times(good, request)
         ends = good.start + good.took
-        seconds = (ends.max() - good.start.min()) / 1e6 if len(good) else float(ask.seconds)
-        return Told(
-            seconds=max(seconds, float(ask.seconds)),
+        seconds = (ends.max() - good.start.min()) / 1e6 if len(good) else float(request.seconds)
+        return LoadResult(
+            seconds=max(seconds, float(request.seconds)),
             requests=int(status[1]),
             received=int(traffic[1]),
             failed={cause: number for cause, number in failed.items() if number},
@@ -86,17 +94,18 @@ def _burst(rate: float) -> tuple[int, int]:
     return max(1, round(rate * LONGEST_PERIOD_MS / 1000)), LONGEST_PERIOD_MS
 
 
-def _times(log: pandas.DataFrame, ask: Ask) -> tuple[dict[str, Times], int]:
+def _times(log: pandas.DataFrame, request: LoadRequest) -> tuple[dict[str, Times], int]:
     """Times after the warm-up, and how many requests were due until the end and not answered."""
     if not len(log):
-        return {}, round((ask.rate or 0) * ask.seconds)
+        return {}, round((request.rate or 0) * request.seconds)
     start, took = log.start.to_numpy(), log.took.to_numpy()
     since = start - start[0]
-    warm_us, end_us = ask.warm_up_s * 1e6, ask.seconds * 1e6
+    warm_us, end_us = request.warm_up_s * 1e6, request.seconds * 1e6
     told = {REQUEST: Times.of(took[since >= warm_us])}
-    if ask.rate is None:
+    if request.rate is None:
         return told, 0
-    intended = np.arange(max(len(start), round(ask.rate * ask.seconds))) / ask.rate * 1e6
+    due = max(len(start), round(request.rate * request.seconds))
+    intended = np.arange(due) / request.rate * 1e6
     late = np.maximum(0, since - intended[: len(since)])
     never = np.maximum(0, end_us - intended[len(since) :])
     waited = np.concatenate([late + took, never])

@@ -15,7 +15,7 @@ INTENDED = "completion"  # from the intended start by the schedule to the last b
 
 
 @dataclass(frozen=True, slots=True)
-class Ask:
+class LoadRequest:
     """What one client process does.
 
     `url`: scheme, address and port. `paths`: asked for in turn. `kept`: whether connections are
@@ -34,7 +34,7 @@ class Ask:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class LoadResult:
     """What one client process counted over `seconds`.
 
     `requests` that were answered well, `failed` by cause, `received` bytes with headers where the
@@ -64,11 +64,11 @@ class Program(ABC):
     latency: ClassVar[str]
 
     @abstractmethod
-    def command(self, ask: Ask, folder: Path) -> list[str]:
+    def command(self, request: LoadRequest, folder: Path) -> list[str]:
         """Its command line; `folder` is its own, for its files."""
 
     @abstractmethod
-    def read(self, ask: Ask, folder: Path, printed: str) -> Told:
+    def read(self, request: LoadRequest, folder: Path, printed: str) -> LoadResult:
         """From what it printed and left in `folder`; ValueError when that is not its usual."""
 
 

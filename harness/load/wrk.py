@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from stackcost.harness.load.program import REQUEST, Ask, Program, Told, required
+from stackcost.harness.load.program import REQUEST, LoadRequest, LoadResult, Program, required
 from stackcost.harness.load.times import Times
 
 SCRIPT = Path(__file__).with_name("wrk.lua")
@@ -24,23 +24,24 @@ class Wrk(Program):
     name = "wrk"
     latency = "from writing the request; a closed loop"
 
-    def command(self, ask: Ask, folder: Path) -> list[str]:
+    def command(self, request: LoadRequest, folder: Path) -> list[str]:
         """With a script that prints counts instead of text."""
-        close = [] if ask.kept else ["-H", "Connection: close"]
-        several = [f"STACKCOST_PATHS={' '.join(ask.paths)}"] if len(ask.paths) > 1 else []
+        close = [] if request.kept else ["-H", "Connection: close"]
+        several = [f"STACKCOST_PATHS={' '.join(request.paths)}"] if len(request.paths) > 1 else []
         return [
             *(["env", *several] if several else []),
-            *("wrk", "-t1", f"-c{ask.connections}", f"-d{ask.seconds}s", "--timeout", "10s"),
-            *("-s", str(SCRIPT), *close, ask.url + ask.paths[0]),
+            *("wrk", "-t1", f"-c{request.connections}", f"-d{request.seconds}s"),
+            *("--timeout", "10s"),
+            *("-s", str(SCRIPT), *close, request.url + request.paths[0]),
         ]
 
-    def read(self, ask: Ask, folder: Path, printed: str) -> Told:
+    def read(self, request: LoadRequest, folder: Path, printed: str) -> LoadResult:
         """All of it is on its output."""
         counts = required(COUNTS, printed)
         duration, requests, received = (int(counts[at]) for at in (1, 2, 3))
         failed = {cause: int(n) for cause, n in (w.split("=") for w in counts[4].split())}
         rows = np.array(TIMES.findall(printed), dtype=np.int64).reshape(-1, 2)
-        return Told(
+        return LoadResult(
             seconds=duration / 1e6,
             requests=requests - failed["status"],
             received=received,

@@ -46,7 +46,7 @@ def _targets(system: str) -> list[Variant]:
         file = experiment_file(Path(system))
     except StackcostError as error:
         raise StackcostError(
-            f"{error.what}, nor a server of the suite: {', '.join(SHIPPED)}", error.mend
+            f"{error.what}, nor a server of the suite: {', '.join(SHIPPED)}", error.hint
         ) from None
     return variants(load_experiment(file))
 

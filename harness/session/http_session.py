@@ -22,7 +22,7 @@ from stackcost.harness.session.server_session import (
     SAMPLE_INTERVAL_S,
     ServerSession,
     machine_collectors,
-    standing_server,
+    running_server,
 )
 from stackcost.stacks import stack_of
 
@@ -70,7 +70,7 @@ def open_http_session(
         )
     own = addresses_of(workload.clients, http.processes)
     with (
-        standing_server(kind, experiment, folder, where, progress, wanted_hugepages=0) as standing,
+        running_server(kind, experiment, folder, where, progress, wanted_hugepages=0) as standing,
         client_addresses(own, str(workload.server)),
         _ready(http, standing.bed, folder) as clients_stack,
     ):

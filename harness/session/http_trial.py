@@ -6,7 +6,7 @@ from stackcost.contracts.load import HttpClients, HttpSettings
 from stackcost.contracts.trial import Trial
 from stackcost.contracts.window import Window
 from stackcost.harness.experiment.http_schema import HttpTest, path_of
-from stackcost.harness.load import Ask, Clients, program
+from stackcost.harness.load import Clients, LoadRequest, program
 from stackcost.harness.load.clients import counts_of, latency_of
 from stackcost.harness.session.http_session import HttpSession
 from stackcost.harness.session.task import TLS_PORT
@@ -30,7 +30,7 @@ def run_http_trial(
     test = http.test(load.test)
     connections = connections or http.connections_of(test)
     sustain_s = sustain_s or http.sustain_s
-    asks = asks_of(session, test, load.offered_rps, connections, sustain_s)
+    requests = asks_of(session, test, load.offered_rps, connections, sustain_s)
     load.settings = HttpSettings(
         program=http.program_of(test),
         processes=http.processes,
@@ -49,7 +49,9 @@ def run_http_trial(
     session.begin_trial()
     try:
         carrier.prove("before", {})
-        with Clients(used, asks, namespace, cpus, session.addresses, folder, carrier) as clients:
+        with Clients(
+            used, requests, namespace, cpus, session.addresses, folder, carrier
+        ) as clients:
             load.processes = clients.process_ids
             _sustain(session, trial, load, clients, sustain_s)
             told = clients.wait()
@@ -67,11 +69,11 @@ def asks_of(
     rate: float | None,
     connections: int,
     sustain_s: float,
-) -> list[Ask]:
+) -> list[LoadRequest]:
     """What each client process does; a rate is shared out evenly."""
     http, workload = session.http, session.experiment.workload
     port = TLS_PORT if test.tls else workload.port
-    ask = Ask(
+    request = LoadRequest(
         url=f"{'https' if test.tls else 'http'}://{workload.server}:{port}",
         paths=tuple(map(path_of, test.body_bytes)),
         connections=connections,
@@ -80,7 +82,7 @@ def asks_of(
         warm_up_s=http.warm_up_s,
         rate=None if rate is None else rate / http.processes,
     )
-    return [ask] * http.processes
+    return [request] * http.processes
 
 
 def _sustain(

@@ -100,7 +100,7 @@ class ServerSession:
         }
 
 
-class Standing(NamedTuple):
+class RunningServer(NamedTuple):
     """A server that stands, and what it stands on."""
 
     bed: LocalTestbed
@@ -110,14 +110,14 @@ class Standing(NamedTuple):
 
 
 @contextmanager
-def standing_server(
+def running_server(
     kind: type[Server],
     experiment: Experiment,
     folder: Path,
     where: str,
     progress: Progress,
     wanted_hugepages: int = hugepages.USUAL_COUNT,
-) -> Iterator[Standing]:
+) -> Iterator[RunningServer]:
     """Test bed up, tier set, stack ready, server up and healthy; all undone on exit.
 
     `folder` takes the configuration and logs of the server.
@@ -158,7 +158,7 @@ def standing_server(
         try:
             stack.prepare()
             start_on(stack, server)
-            yield Standing(bed, tuning, stack, server)
+            yield RunningServer(bed, tuning, stack, server)
         finally:
             server.stop()
             stack.release()

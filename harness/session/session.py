@@ -19,7 +19,7 @@ from stackcost.harness.session.server_session import (
     SAMPLE_INTERVAL_S,
     ServerSession,
     machine_collectors,
-    standing_server,
+    running_server,
 )
 from stackcost.harness.session.task import tunables_of
 from stackcost.host.namespace import spawner
@@ -77,7 +77,7 @@ def open_session(
     `folder` takes the configuration and logs of the server and the generator.
     `detail`: how finely CPU time is booked.
     """
-    with standing_server(kind, experiment, folder, where, progress) as standing:
+    with running_server(kind, experiment, folder, where, progress) as standing:
         bed, tuning, stack, server = standing
         length = server.response_length()
         progress.say(f"{where}: healthy, a response has {length:,} bytes; generator")

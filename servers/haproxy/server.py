@@ -14,7 +14,7 @@ from typing import Any
 from stackcost.contracts.endpoint import Endpoint
 from stackcost.contracts.server import Task
 from stackcost.host.namespace import find_program
-from stackcost.servers.beside import NginxBeside
+from stackcost.servers.backend import NginxBackend
 from stackcost.servers.front import HttpFront
 from stackcost.servers.nginx_kernel.configuration import find_build
 from stackcost.servers.probe import ask_socket
@@ -87,7 +87,7 @@ class HAProxyFarm(HttpFront):
         for backend in self._backends:
             backend.stop()
 
-    def _backend(self, port: int) -> NginxBeside:
+    def _backend(self, port: int) -> NginxBackend:
         connections = self.task.worker_connections
         most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
         text = render_template(
@@ -99,7 +99,7 @@ class HAProxyFarm(HttpFront):
             proxying_modules=find_build().proxying_modules,
         )
         folder = self.endpoint.folder / f"backend-{port}"
-        return NginxBeside(self.upstream, folder, text, port, self.task.files)
+        return NginxBackend(self.upstream, folder, text, port, self.task.files)
 
     def _configuration(self) -> str:
         cpus = self.endpoint.cpus

@@ -18,7 +18,7 @@ from stackcost.contracts.server import Task
 from stackcost.host import bulky
 from stackcost.host.namespace import spawner
 from stackcost.host.program import Program
-from stackcost.servers.beside import NginxBeside
+from stackcost.servers.backend import NginxBackend
 from stackcost.servers.front import HttpFront
 from stackcost.servers.nginx_cache.figures import CacheFigures
 from stackcost.servers.nginx_cache.page_cache import drop, resident_bytes
@@ -43,7 +43,7 @@ class NginxCache(HttpFront):
     def __init__(self, endpoint: Endpoint, task: Task):
         super().__init__(endpoint, task)
         self._generator = Program("the origin's generator", endpoint.folder / "generator.log")
-        self._origin = NginxBeside(
+        self._origin = NginxBackend(
             self.upstream, endpoint.folder / "origin", self._origin_configuration(), ORIGIN_PORT
         )
         self._asked_origin = 0

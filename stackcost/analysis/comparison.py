@@ -2,7 +2,7 @@
 
 Factors, `stackcost diff`, gates, the trend and the gains of HTTP tests all ask `compare`. Where the
 turns of a round were paired, rounds that only one side has are set aside. What neighbours on the
-host added is taken off (`stackcost.analysis.same_host`). Over several loads a turn is the mean of
+host added is taken off (`stackcost.analysis.host_noise`). Over several loads a turn is the mean of
 how far its trials are from the middle of both sides (`stackcost.analysis.turns`). Size, direction,
 interval and verdict come from the same ranks (`stackcost.analysis.ranks`).
 
@@ -26,7 +26,7 @@ from typing import Literal, NamedTuple
 from pydantic import BaseModel, ConfigDict
 
 from stackcost.analysis import ranks, significance
-from stackcost.analysis.same_host import HostPart
+from stackcost.analysis.host_noise import HostNoise
 from stackcost.analysis.series import Series
 from stackcost.analysis.spread import Spread, spread
 from stackcost.analysis.thresholds import RATE
@@ -96,7 +96,7 @@ class Comparison(BaseModel):
     ] = "not judged"
     reason: str = ""
     set_aside: list[str] = []
-    host: HostPart | None = None
+    host: HostNoise | None = None
 
     @property
     def differs(self) -> bool:

@@ -17,7 +17,7 @@ EFFICIENCY = 108 / 125
 # approximation is as good.
 EXACT_UP_TO = 60
 
-# --- What neighbours on the host add (same_host, slowed, undisturbed) ---
+# --- What neighbours on the host add (host_noise, slowed, undisturbed) ---
 
 # Known work takes up to 1 % longer than its least on a core that nothing disturbs. A slice of time
 # in which it took this much longer was slowed.
@@ -26,7 +26,7 @@ SLOWED_LIMIT = 0.02
 UNDISTURBED_LEAST_S = 1.0
 # What loads from memory, and system calls, take longer, times this, is the most that a server
 # feels.
-MOST_FELT = (1.5, 3.0)
+HIGHEST_SENSITIVITY = (1.5, 3.0)
 # Logarithm. What loads and calls took in a trial counts as at most this far from the other trials:
 # something else went on there.
 MOST_APART = 0.4

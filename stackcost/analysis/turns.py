@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from stackcost.analysis.same_host import HostPart, without_host
+from stackcost.analysis.host_noise import HostNoise, without_host
 from stackcost.analysis.series import Observed, Series
 
 NO_ROUND = "no round in which both were measured"
@@ -27,7 +27,7 @@ class Turns(NamedTuple):
     b: Mapping[int, float]
     unit: str
     set_aside: list[str]
-    host: HostPart | None = None
+    host: HostNoise | None = None
     reason: str = ""
 
 
@@ -77,7 +77,7 @@ def _pairs(at: AtLoads) -> tuple[AtLoads, list[str]]:
 
 def _values(
     used: AtLoads, alike: bool, is_rate: bool
-) -> tuple[dict[float, tuple[dict[int, float], dict[int, float]]], HostPart | None]:
+) -> tuple[dict[float, tuple[dict[int, float], dict[int, float]]], HostNoise | None]:
     """Of both sides at each load, by round."""
     one, other = ([list(pair[side].values()) for pair in used.values()] for side in (0, 1))
     host = None

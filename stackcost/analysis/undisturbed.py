@@ -3,7 +3,7 @@
 A neighbour on the host comes and goes within a second, so that hardly a trial is free of it, but
 many slices of a tenth of a second are. They are chosen by the time of a piece of known work, never
 by what the server took. What neighbours on other cores take of the caches and of the memory that
-all share stays in them; how long a load from there takes tells how much that is (`same_host`).
+all share stays in them; how long a load from there takes tells how much that is (`host_noise`).
 """
 
 from collections.abc import Collection, Sequence

@@ -5,7 +5,7 @@ thread of one physical core. The neighbour makes it slower by up to a half, for 
 minute, and no counter of the kernel says so: nothing was stolen. A trial in that time
 measures the neighbour. So does one in which neighbours take more of the caches and the memory
 bandwidth that all cores of the host share. All works take 0.2 % of a core, by the account of CPU
-time (harness/truth/overhead.py).
+time (harness/selfcheck/overhead.py).
 """
 
 import ctypes

@@ -90,7 +90,7 @@ class TaskKey(ctypes.Structure):
     _fields_ = [("cpu", ctypes.c_uint32), ("thread", ctypes.c_uint32)]
 
 
-class Task(ctypes.Structure):
+class TaskTime(ctypes.Structure):
     """struct Task of cpu_account.bpf.c."""
 
     _fields_ = [
@@ -104,7 +104,7 @@ class Task(ctypes.Structure):
 class Slot(ctypes.Structure):
     """One of struct Recent of cpu_account.bpf.c; a reading finds its time in the table of tasks."""
 
-    _fields_ = [("task", Task), ("thread", ctypes.c_uint32)]
+    _fields_ = [("task", TaskTime), ("thread", ctypes.c_uint32)]
 
 
 class Account(ctypes.Structure):
@@ -207,11 +207,11 @@ class CpuAccount(Collector):
                 command=task.command.decode(errors="replace"),
                 kind=kind,
             )
-            for key, task in self._programs.read_hash("tasks", TaskKey, Task, MAX_TASKS)
+            for key, task in self._programs.read_hash("tasks", TaskKey, TaskTime, MAX_TASKS)
             for kind, spent in self._by_mode(task).items()
         ]
 
-    def _by_mode(self, times: Account | Task) -> dict[str, int]:
+    def _by_mode(self, times: Account | TaskTime) -> dict[str, int]:
         if self._detail is Detail.SYSTEM_CALLS:
             return {"user": times.user, "system": times.system}
         return {"task": times.user + times.system}

@@ -2,13 +2,13 @@
 
 
 class StackcostError(Exception):
-    """Something the user can mend.
+    """Something the user can fix.
 
-    `what` names the cause, `mend` the command or change that fixes it. The command line prints
+    `what` names the cause, `hint` the command or change that fixes it. The command line prints
     both and exits with 1; nothing else may reach a user as a traceback.
     """
 
-    def __init__(self, what: str, mend: str = ""):
-        super().__init__(what if not mend else f"{what}; {mend}")
+    def __init__(self, what: str, hint: str = ""):
+        super().__init__(what if not hint else f"{what}; {hint}")
         self.what = what
-        self.mend = mend
+        self.hint = hint

@@ -132,16 +132,16 @@ def _enter(namespace: str) -> list[str]:
     return [find_program("ip"), "netns", "exec", namespace]
 
 
-def find_program(name: str, mend: str = "") -> str:
+def find_program(name: str, hint: str = "") -> str:
     """Absolute path of a program; Debian keeps some in /usr/sbin, which a PATH may lack.
 
-    StackcostError when it is not installed, with the command that installs it; `mend` is for a
+    StackcostError when it is not installed, with the command that installs it; `hint` is for a
     program that the suite does not know.
     """
     path = shutil.which(name) or shutil.which(name, path="/usr/sbin:/sbin:/usr/local/sbin")
     if path is None:
         known = PROGRAMS.get(name)
         raise StackcostError(
-            f"{name} is not installed", install_command([known]) if known else mend
+            f"{name} is not installed", install_command([known]) if known else hint
         )
     return os.path.abspath(path)

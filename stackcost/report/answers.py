@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 from stackcost.analysis.published import Recomputed
 from stackcost.analysis.summary import Factor
-from stackcost.report.beside import Beside
 from stackcost.report.difference import Difference, sentence
 from stackcost.report.http import KINDS, Curve, Tls, reached, series
 from stackcost.report.opened import OpenedRuns
+from stackcost.report.published_match import PublishedMatch
 from stackcost.report.words import number, with_interval, with_range
 
 NAMED = 2  # so many factors are told one by one; of more, the smallest and the largest
@@ -130,7 +130,7 @@ def published_answer(published: Recomputed, factors: Sequence[Factor]) -> str:
     return f"**{text}.**"
 
 
-def beside_answer(found: Sequence[Beside]) -> str:
+def published_match_answer(found: Sequence[PublishedMatch]) -> str:
     """Of how many tables there is a figure of ours, and each reason once where there is none."""
     ours = [each for each in found if each.value is not None]
     lines = [

@@ -124,8 +124,9 @@ def _words(found: Comparison) -> list[str]:
             "what neighbours on the host added was taken off, from B by "
             f"{host.taken_off:+.1%} more than from A (known to {host.unsure:.1%}): loads from "
             f"memory that all cores share took {host.loads.slower:+.1%} in B, system calls "
-            f"{host.calls.slower:+.1%}, of which {host.loads.felt:.2f} and {host.calls.felt:.2f} "
-            "are felt"
+            f"{host.calls.slower:+.1%}, of which {host.loads.sensitivity:.2f} and "
+            f"{host.calls.sensitivity:.2f} "
+            "added to the cost"
         )
     return [f"{found.figure} at {found.at}: {'; '.join(words)}"] if words else []
 

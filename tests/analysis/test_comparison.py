@@ -164,8 +164,8 @@ def slowed(costs: Sequence[float], calls: Sequence[float]) -> Series:
 
 
 def test_a_difference_that_may_be_the_corrections_error_cannot_be_told() -> None:
-    """Calls hardly vary within A and within B, so that it is known but roughly what is felt of
-    them. Where they take a third longer in B, so is how much of B's cost is its own.
+    """Calls hardly vary within A and within B, so it is known but roughly how sensitive connections
+    are to them. Where they take a third longer in B, so is how much of B's cost is its own.
     """
     scatter = [0.99, 0.99, 1.01, 1.01] * 3  # apart from that of the calls
     calls = [0.996, 1.004] * 6

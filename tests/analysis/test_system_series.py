@@ -110,7 +110,7 @@ def test_at_a_single_load_it_is_the_cost_itself() -> None:
 def test_what_neighbours_added_to_whole_trials_is_taken_off() -> None:
     calls = [1.0, 1.1, 1.2, 1.3]
     found = cost(side([100] * 4, call_times=calls), side([110] * 4, call_times=calls[::-1]))
-    assert found.host and found.host.calls.felt == pytest.approx(1)
+    assert found.host and found.host.calls.sensitivity == pytest.approx(1)
     assert found.a.values == pytest.approx([1] * 4)
     assert found.b.values == pytest.approx([1.1] * 4)
 
@@ -153,7 +153,7 @@ def test_what_slower_memory_added_is_taken_off_where_the_loads_of_all_trials_are
     usual, slow = [200.0, 210, 220, 230], [260.0, 270, 280, 290]
     a, b = (side([load / 2 for load in loads], loads) for loads in (usual, slow))
     found = cost(a, b)
-    assert found.host and found.host.loads.felt == pytest.approx(1.0)
+    assert found.host and found.host.loads.sensitivity == pytest.approx(1.0)
     assert found.b.values == pytest.approx([1, 1, 1, 1])
     blind = side([load / 2 for load in slow])
     assert cost(a, blind).host is None

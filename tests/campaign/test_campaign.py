@@ -206,7 +206,7 @@ def test_a_failure_says_where_it_was_and_where_the_trials_are(tmp_path: Path) ->
         campaign.take(turn([planned(quiet), planned(ending(fail))], []))
     assert failed.value.what == "round 1 of 1, nginx/kernel: the generator ended"
     kept = f"the trials before it are kept, see them with: stackcost report {campaign.folder.path}"
-    assert failed.value.mend == f"see its log; {kept}"
+    assert failed.value.hint == f"see its log; {kept}"
     manifest = campaign.folder.manifest()
     assert (manifest.state, manifest.failure) == ("failed", failed.value.what)
 

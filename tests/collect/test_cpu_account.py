@@ -12,7 +12,7 @@ from stackcost.collect.cpu_account import NOT_BOOKED, SOFTIRQS, CpuAccount, Deta
 from stackcost.collect.sampler import Sampler
 from stackcost.contracts.sample import Sample
 from stackcost.contracts.window import Window
-from stackcost.harness.truth.least_time import SWITCH_TWICE
+from stackcost.harness.selfcheck.least_time import SWITCH_TWICE
 from stackcost.host.cores import online_cpus
 from tests.collect.load import BURN, CALL, SEND, finish, grown, start
 

@@ -10,7 +10,7 @@ import pytest
 from scipy.stats import linregress
 
 from stackcost.analysis import device, flows
-from stackcost.analysis.ceiling.gave_way import what_gave_way
+from stackcost.analysis.ceiling.bottleneck import find_bottleneck
 from stackcost.analysis.ceiling.settings import Goal, Settings
 from stackcost.analysis.ceiling.stored import Key
 from stackcost.analysis.readings import Readings
@@ -93,7 +93,7 @@ def test_a_table_of_10_000_connections_is_found_to_hold_as_many(
         become(Nftables, tracked_limit=262_144)
     assert Readings(trial).level("conntrack.limit", "hold") == 10_000
     assert trial.traffic.held_flows == pytest.approx(10_000, rel=0.01)
-    found = what_gave_way(Readings(trial), DEVICE_CPUS)
+    found = find_bottleneck(Readings(trial), DEVICE_CPUS)
     assert found.cause == "connection tracking", found.sentence
     assert device.tracking_events(Readings(trial))["drop"] > 0
 
@@ -119,7 +119,7 @@ def test_a_limit_of_3_000_new_connections_a_second_is_the_ceiling(
     per_trial = allowed + burst / (WARM_UP_S + 1.0 + OVERHANG_S)
     assert outcome.bounds[settings.goals[0]].throughput == pytest.approx(per_trial, rel=0.02)
     lossy = [trial for trial in trials if trial.load.loss.lost > 100]
-    assert what_gave_way(Readings(lossy[0]), DEVICE_CPUS).cause == "in the device"
+    assert find_bottleneck(Readings(lossy[0]), DEVICE_CPUS).cause == "in the device"
 
 
 def test_frames_that_a_device_drops_are_located_in_it(session: Session, become: Become) -> None:

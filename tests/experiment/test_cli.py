@@ -23,7 +23,7 @@ def test_help_says_what_there_is() -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "cause", "mend"),
+    ("arguments", "cause", "hint"),
     [
         (
             ("run", "no.yaml"),
@@ -33,13 +33,13 @@ def test_help_says_what_there_is() -> None:
         (("report", "experiments"), "experiments is not a run's folder", "list the runs: ls"),
     ],
 )
-def test_an_error_is_one_message_with_its_mend(
-    arguments: tuple[str, ...], cause: str, mend: str
+def test_an_error_is_one_message_with_its_hint(
+    arguments: tuple[str, ...], cause: str, hint: str
 ) -> None:
     done = stackcost(*arguments)
     first, second = done.stderr.splitlines()
     assert done.returncode == 1 and done.stdout == ""
-    assert first.startswith(f"stackcost: {cause}") and mend in second
+    assert first.startswith(f"stackcost: {cause}") and hint in second
 
 
 def test_a_wrong_command_line_is_told_apart_by_its_exit_code() -> None:

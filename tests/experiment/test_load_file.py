@@ -128,4 +128,4 @@ def test_an_experiment_of_the_suite_has_a_name(
     for named in ("nosuch", "folder/compare", str(tmp_path / "compare.yaml")):
         with pytest.raises(StackcostError) as told:
             experiment_file(Path(named))
-        assert named in told.value.what and " compare, difference, " in told.value.mend
+        assert named in told.value.what and " compare, difference, " in told.value.hint

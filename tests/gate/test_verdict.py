@@ -72,11 +72,11 @@ def test_nor_are_those_on_a_test_bed_that_was_slowed_from_end_to_end() -> None:
     assert len(found.seen.values) == 6 and found.outcome == "holds"
 
 
-def beside_memory(cps: float, loads_ns: list[float], felt: float = 0.0) -> list[GateTrial]:
+def beside_memory(cps: float, loads_ns: list[float], sensitivity: float = 0.0) -> list[GateTrial]:
     """Trials of a server of whose connections slower loads make each dearer, with some noise."""
     return [
         GateTrial(
-            cps=cps * (load / 250) ** -felt * (1 + 0.01 * (at % 3 - 1)),
+            cps=cps * (load / 250) ** -sensitivity * (1 + 0.01 * (at % 3 - 1)),
             completed_cps=5000,
             offered_cps=5000,
             cpu={},
@@ -88,11 +88,11 @@ def beside_memory(cps: float, loads_ns: list[float], felt: float = 0.0) -> list[
 
 def test_slower_memory_is_not_a_slower_server_and_a_slower_server_is_found_beside_it() -> None:
     usual, slow, fast = ([at + 7.0 * n for n in range(14)] for at in (230, 290, 190))
-    before = beside_memory(10_000, usual, felt=0.8)
-    as_before = against_baseline(before, beside_memory(10_000, slow, felt=0.8), 0.05, RATE)
-    slower = against_baseline(before, beside_memory(9000, fast, felt=0.8), 0.05, RATE)
+    before = beside_memory(10_000, usual, sensitivity=0.8)
+    as_before = against_baseline(before, beside_memory(10_000, slow, sensitivity=0.8), 0.05, RATE)
+    slower = against_baseline(before, beside_memory(9000, fast, sensitivity=0.8), 0.05, RATE)
     assert (as_before.outcome, slower.outcome) == ("holds", "below")
-    assert as_before.host and as_before.host.loads.felt == pytest.approx(0.8, abs=0.1)
+    assert as_before.host and as_before.host.loads.sensitivity == pytest.approx(0.8, abs=0.1)
     assert slower.host and slower.host.loads.slower < 0
 
 
@@ -121,7 +121,7 @@ def test_whole_trials_are_compared_and_slices_where_the_baseline_lacks_them() ->
     now = slowed_by_calls(7000, [2400.0 + 50 * n for n in range(10)])
     found = against_baseline(before, now, 0.05, RATE)
     assert found.outcome == "below" and found.ratio == pytest.approx(7000 / 8000)
-    assert found.host and found.host.calls.felt == pytest.approx(1)
+    assert found.host and found.host.calls.sensitivity == pytest.approx(1)
     assert found.wanted.median == pytest.approx(median(trial.cps for trial in before))
     older = [GateTrial(**trial.model_dump(exclude={"whole"})) for trial in before]
     by_slices = against_baseline(older, now, 0.05, RATE)

@@ -10,9 +10,9 @@ from rich.console import Console
 
 from stackcost.contracts.errors import StackcostError
 from stackcost.harness.experiment.schema import Experiment
+from stackcost.harness.selfcheck.bed import selfcheck_experiment
 from stackcost.harness.session.progress import Progress
-from stackcost.harness.session.server_session import standing_server
-from stackcost.harness.truth.bed import truth_experiment
+from stackcost.harness.session.server_session import running_server
 from stackcost.host.patience import patience, patient
 from stackcost.servers import probe
 from stackcost.servers.nginx_kernel import NginxKernel
@@ -23,7 +23,7 @@ ANSWER = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
 
 
 def experiment(**changed: object) -> Experiment:
-    return Experiment.model_validate(truth_experiment().model_dump() | changed)
+    return Experiment.model_validate(selfcheck_experiment().model_dump() | changed)
 
 
 @pytest.mark.parametrize("factor", [0.5, 101, "long"])
@@ -50,7 +50,7 @@ def test_a_call_to_the_generator_gets_longer_and_the_error_names_the_setting(
         client = TrexClient(rpc_port=mute.getsockname()[1])
         with client, pytest.raises(StackcostError, match=r"did not finish in 2.5 s") as error:
             client.connect()
-    assert "patience: 10" in error.value.mend
+    assert "patience: 10" in error.value.hint
 
 
 def test_trexs_own_client_waits_longer_too(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -91,7 +91,7 @@ def test_an_experiments_patience_holds_while_its_server_stands(tmp_path: Path) -
     slow = experiment(patience=7)
     with (
         Progress(0.0, Console()) as progress,
-        standing_server(NginxKernel, slow, tmp_path, "here", progress),
+        running_server(NginxKernel, slow, tmp_path, "here", progress),
     ):
         assert patient(1) == 7
     assert patient(1) == 1

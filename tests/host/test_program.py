@@ -37,7 +37,7 @@ def test_one_that_ends_before_it_answers_is_told_with_its_last_words(tmp_path: P
     program = started(tmp_path, "import sys; sys.exit('no such device')")
     assert not program.comes_up(lambda: False, 60)
     told = program.fault()
-    assert told.what == "server ended with 1: no such device" and str(program.log) in told.mend
+    assert told.what == "server ended with 1: no such device" and str(program.log) in told.hint
     program.end()
 
 
@@ -46,4 +46,4 @@ def test_one_that_does_not_answer_is_told_with_what_to_change(tmp_path: Path) ->
     assert not program.comes_up(lambda: False, 0.1)
     told = program.fault()
     program.end()
-    assert told.what == "server did not answer: it printed nothing" and "patience" in told.mend
+    assert told.what == "server did not answer: it printed nothing" and "patience" in told.hint

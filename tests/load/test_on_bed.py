@@ -13,7 +13,7 @@ from stackcost.contracts.errors import StackcostError
 from stackcost.harness.bed.client_addresses import FIRST_USER, addresses_of, client_addresses
 from stackcost.harness.bed.local import LocalTestbed
 from stackcost.harness.bed.network import SERVER_NAMESPACE
-from stackcost.harness.load import Addresses, Ask, Clients, program
+from stackcost.harness.load import Addresses, Clients, LoadRequest, program
 from stackcost.harness.load.clients import counts_of, latency_of
 from stackcost.host.namespace import execute
 from stackcost.servers.nginx_kernel import NginxKernel
@@ -44,9 +44,11 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[LocalTest
             nginx.stop()
 
 
-def clients(bed: LocalTestbed, name: str, ask: Ask, folder: Path) -> Clients:
+def clients(bed: LocalTestbed, name: str, request: LoadRequest, folder: Path) -> Clients:
     addresses = Addresses(FIRST_USER, OWN)
-    return Clients(program(name), [ask, ask], bed.load_namespace, bed.cpus.load, addresses, folder)
+    return Clients(
+        program(name), [request, request], bed.load_namespace, bed.cpus.load, addresses, folder
+    )
 
 
 @pytest.mark.parametrize(
@@ -70,9 +72,9 @@ def test_what_clients_count_is_what_the_server_served(
     rate: float | None,
 ) -> None:
     bed, nginx = served
-    ask = Ask(url, ("/1000.bin",), connections=4, kept=kept, seconds=1, rate=rate)
+    request = LoadRequest(url, ("/1000.bin",), connections=4, kept=kept, seconds=1, rate=rate)
     before = nginx.requests_served()
-    with clients(bed, name, ask, tmp_path) as going:
+    with clients(bed, name, request, tmp_path) as going:
         told = going.wait()
         spent = going.cpu_seconds()
     after = nginx.requests_served()
@@ -92,8 +94,8 @@ def test_each_process_has_its_own_address(
     served: tuple[LocalTestbed, NginxKernel], tmp_path: Path
 ) -> None:
     bed, _ = served
-    ask = Ask(PLAIN, ("/0.bin",), connections=2, kept=False, seconds=1)
-    with clients(bed, "wrk", ask, tmp_path) as going:
+    request = LoadRequest(PLAIN, ("/0.bin",), connections=2, kept=False, seconds=1)
+    with clients(bed, "wrk", request, tmp_path) as going:
         going.wait()
     ended = execute(SERVER_NAMESPACE, ["ss", "-Hnt", "state", "time-wait"])
     peers = {line.split()[-1].rpartition(":")[0] for line in ended.splitlines()}
@@ -107,8 +109,8 @@ def test_several_paths_are_asked_for_in_turn(
     bed, _ = served
     rate = 600.0 if name == "h2load" else None
     paths = ("/1000.bin", "/30000.bin")
-    ask = Ask(PLAIN, paths, connections=2, kept=True, seconds=1, rate=rate)
-    with clients(bed, name, ask, tmp_path) as going:
+    request = LoadRequest(PLAIN, paths, connections=2, kept=True, seconds=1, rate=rate)
+    with clients(bed, name, request, tmp_path) as going:
         together = counts_of(going.wait(), "", going.cpu_seconds())
     mean = together.bits_per_second / 8 / together.rate
     assert mean == pytest.approx((1000 + 30_000) / 2, rel=0.1)
@@ -118,8 +120,8 @@ def test_a_client_that_is_killed_is_named_and_the_others_end(
     served: tuple[LocalTestbed, NginxKernel], tmp_path: Path
 ) -> None:
     bed, _ = served
-    ask = Ask(PLAIN, ("/0.bin",), connections=2, kept=True, seconds=20)
-    with clients(bed, "wrk", ask, tmp_path) as going:
+    request = LoadRequest(PLAIN, ("/0.bin",), connections=2, kept=True, seconds=20)
+    with clients(bed, "wrk", request, tmp_path) as going:
         first, second = going.process_ids
         assert going.all_run()
 

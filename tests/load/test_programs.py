@@ -9,11 +9,11 @@ from hdrh.histogram import HdrHistogram
 from stackcost.harness.load.ab import ApacheBench
 from stackcost.harness.load.clients import counts_of, latency_of
 from stackcost.harness.load.h2load import H2load
-from stackcost.harness.load.program import INTENDED, REQUEST, Ask, Told
+from stackcost.harness.load.program import INTENDED, REQUEST, LoadRequest, LoadResult
 from stackcost.harness.load.times import Times, encoded
 from stackcost.harness.load.wrk import Wrk
 
-ASK = Ask("http://48.0.0.1:80", ("/1000.bin",), connections=50, kept=False, seconds=3)
+ASK = LoadRequest("http://48.0.0.1:80", ("/1000.bin",), connections=50, kept=False, seconds=3)
 SUMMARY = """
 requests: {n} total, {n} started, {n} done, {n} succeeded, 0 failed, 0 errored, 0 timeout
 status codes: {n} 2xx, 0 3xx, 0 4xx, 0 5xx
@@ -61,11 +61,11 @@ def test_ab_percentiles_stand_for_as_many_requests(tmp_path: Path) -> None:
     assert histogram.get_value_at_percentile(99.5) == pytest.approx(50_000, rel=0.02)
 
 
-def at_rate(tmp_path: Path, starts_us: list[int], took_us: int, rate: float) -> Told:
+def at_rate(tmp_path: Path, starts_us: list[int], took_us: int, rate: float) -> LoadResult:
     lines = (f"{1_700_000_000_000_000 + start}\t200\t{took_us}\n" for start in starts_us)
     (tmp_path / "requests.tsv").write_text("".join(lines))
-    ask = Ask(ASK.url, ASK.paths, 1, kept=True, seconds=2, rate=rate)
-    return H2load().read(ask, tmp_path, SUMMARY.format(n=len(starts_us)))
+    request = LoadRequest(ASK.url, ASK.paths, 1, kept=True, seconds=2, rate=rate)
+    return H2load().read(request, tmp_path, SUMMARY.format(n=len(starts_us)))
 
 
 def test_a_request_sent_late_has_waited_since_its_intended_start(tmp_path: Path) -> None:
@@ -86,8 +86,8 @@ def test_what_was_due_and_never_answered_has_waited_until_the_end(tmp_path: Path
 
 @pytest.mark.parametrize("rate", [333, 1000, 1500, 7777, 20_000])
 def test_connections_are_opened_in_bursts_of_whole_milliseconds(tmp_path: Path, rate: int) -> None:
-    ask = Ask(ASK.url, ASK.paths, 1, kept=False, seconds=2, rate=rate)
-    command = H2load().command(ask, tmp_path)
+    request = LoadRequest(ASK.url, ASK.paths, 1, kept=False, seconds=2, rate=rate)
+    command = H2load().command(request, tmp_path)
     each, count, period = (
         int(next(o for o in command if o.startswith(name)).removeprefix(name).removesuffix("ms"))
         for name in ("-r", "-n", "--rate-period=")
@@ -97,8 +97,10 @@ def test_connections_are_opened_in_bursts_of_whole_milliseconds(tmp_path: Path, 
 
 
 def test_several_clients_are_summed_and_their_times_merged() -> None:
-    fast = Told(2.0, 200, 2000, {}, {REQUEST: Times(np.array([100]), np.array([200]))})
-    slow = Told(2.0, 100, 1000, {"read": 1}, {REQUEST: Times(np.array([900]), np.array([100]))})
+    fast = LoadResult(2.0, 200, 2000, {}, {REQUEST: Times(np.array([100]), np.array([200]))})
+    slow = LoadResult(
+        2.0, 100, 1000, {"read": 1}, {REQUEST: Times(np.array([900]), np.array([100]))}
+    )
     together = counts_of([fast, slow], "", {})
     assert (together.rate, together.requests, together.failed) == (150, 300, {"read": 1})
     assert together.bits_per_second == 12_000

@@ -75,7 +75,7 @@ def test_costs_at_different_loads_are_not_compared_and_that_is_said(tmp_path: Pa
 def test_a_system_that_is_not_there_is_named_with_those_that_are(run: RunFolder) -> None:
     with pytest.raises(StackcostError, match="no system 'other'") as caught:
         stackcost("diff", f"{run.path}#other", str(run.path))
-    assert "nginx/kernel" in caught.value.mend
+    assert "nginx/kernel" in caught.value.hint
 
 
 @pytest.mark.parametrize("form", ["csv", "parquet", "json"])

@@ -10,7 +10,7 @@ import psutil
 import pytest
 from rich.console import Console
 
-from stackcost.analysis.ceiling.gave_way import what_gave_way
+from stackcost.analysis.ceiling.bottleneck import find_bottleneck
 from stackcost.analysis.ceiling.settings import Goal, Settings, settings_for
 from stackcost.analysis.ceiling.stored import Key
 from stackcost.analysis.ceiling.summarise import summarise_ceilings
@@ -99,7 +99,7 @@ def test_new_connections_limited_on_the_way_are_found_at_their_limit(tmp_path: P
     (rate,) = found.rates
     per_trial = ALLOWED_CPS + BURST / (WARM_UP_S + 1.0 + OVERHANG_S)
     assert rate.value == pytest.approx(per_trial, rel=0.02), found.sentence
-    assert found.gave_way is not None and found.gave_way.cause == "on the way", found.sentence
+    assert found.bottleneck is not None and found.bottleneck.cause == "on the way", found.sentence
 
 
 def one_trial(session: Session, of: Of, load: float) -> Trial:
@@ -130,7 +130,7 @@ def test_each_ceilings_trials_count_what_was_served_and_find_what_was_not(tmp_pa
         few = one_trial(session, "flows", 600)
         # Those that wait in the accept queue are open, and are served when others have closed.
         assert 0 < few.load.loss.lost < 400
-        found = what_gave_way(Readings(few), (1,))
+        found = find_bottleneck(Readings(few), (1,))
         assert found.cause == "open files", found.sentence
         assert "of 300 allowed" in found.sentence
 
@@ -140,6 +140,6 @@ def test_each_ceilings_trials_count_what_was_served_and_find_what_was_not(tmp_pa
         prepare(session, "connections")
         crowded = one_trial(session, "connections", 3_000)
         assert crowded.load.loss.lost > 0
-        found = what_gave_way(Readings(crowded), (1,))
+        found = find_bottleneck(Readings(crowded), (1,))
         words = [sign.words for sign in found.evidence if sign.cause == "accept queue"]
         assert words and words[0].endswith("times (it has room for 1)"), found.sentence

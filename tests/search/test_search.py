@@ -49,14 +49,14 @@ def test_open_flows_are_a_count_however_long_they_are_held() -> None:
 def test_a_generator_that_was_the_limit_is_said() -> None:
     found = ceiling_of(Simulated(20_000, generator=5_000))
     assert found.rates[0].value == pytest.approx(5_000, rel=0.01)
-    assert found.gave_way is not None and found.gave_way.cause == "generator"
+    assert found.bottleneck is not None and found.bottleneck.cause == "generator"
     assert "NDR at least" in found.sentence
     assert "The true ceiling may be higher: the generator was the limit" in found.sentence
 
 
 def test_a_limit_set_by_hand_is_said() -> None:
     found = ceiling_of(Simulated(20_000), most=6_000)
-    assert found.rates[0].value == 6_000 and found.gave_way is None
+    assert found.rates[0].value == 6_000 and found.bottleneck is None
     assert "no more than 6,000 was to be offered" in found.at_least
     assert max(row.load for row in found.trace) == 6_000
 

@@ -56,4 +56,4 @@ def test_what_is_missing_is_told_part_by_part(
     (tmp_path / "proc/modules").touch()
     (tmp_path / "sys/module/onload").mkdir(parents=True)
     *_, last = Installation(tmp_path).missing()
-    assert last.part == "/dev/onload" and "reload" in last.mend
+    assert last.part == "/dev/onload" and "reload" in last.hint

@@ -69,7 +69,7 @@ def test_no_interface_registered(machine: Machine) -> None:
 
 def test_no_free_virtual_interface(machine: Machine) -> None:
     told = refused(machine, "no virtual interface")
-    assert "no virtual interface was free" in told.what and "-z kill" in told.mend
+    assert "no virtual interface was free" in told.what and "-z kill" in told.hint
     (started,) = machine.calls("onload")
     assert started[-1] == "0", "with EF_NO_FAIL=1 it would have run on the kernel in silence"
 

@@ -192,7 +192,7 @@ def test_a_summary_that_cannot_be_read_is_computed_again(run: Path, summary: byt
     (run / "summary.json").write_bytes(summary)
     with pytest.raises(StackcostError) as caught:
         open_runs([run])
-    assert f"stackcost report {run}" in caught.value.mend
+    assert f"stackcost report {run}" in caught.value.hint
 
 
 @pytest.mark.parametrize(

@@ -156,7 +156,7 @@ def test_a_full_disk_is_named_and_what_was_stored_stays(small_disk: Path) -> Non
     run.add_trial(trial(1))
     with pytest.raises(StackcostError, match=r"no space left .* it needs [\d,]+ bytes") as caught:
         run.add_trial(trial(2, samples=200_000))
-    assert "df -h" in caught.value.mend
+    assert "df -h" in caught.value.hint
     assert run.trials() == [trial(1)]
     assert not list(run.path.rglob(".*"))
 
@@ -174,7 +174,7 @@ def test_a_disk_that_fails_is_named_and_what_was_stored_stays(
         disk.setattr(os, "fsync", broken)
         with pytest.raises(StackcostError, match="input/output error") as caught:
             run.add_trial(trial(2))
-    assert "dmesg" in caught.value.mend
+    assert "dmesg" in caught.value.hint
     assert run.trials() == [trial(1)]
     run.add_trial(trial(2))
     assert run.trials() == [trial(1), trial(2)]

@@ -17,7 +17,7 @@ namespace engine {
 using PortMask = uint32_t;
 inline constexpr uint32_t kMostPorts = std::numeric_limits<PortMask>::digits;
 
-/// A configuration that cannot be used: what is wrong and how to mend it.
+/// A configuration that cannot be used: what is wrong and how to fix it.
 struct ConfigError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };

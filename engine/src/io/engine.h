@@ -78,7 +78,7 @@ struct PortDrops {
 
 class Engine {
  public:
-  /// Opens the ports and starts the data threads. Throws ConfigError with cause and mend.
+  /// Opens the ports and starts the data threads. Throws ConfigError with cause and hint.
   explicit Engine(const EngineConfig& config);
   ~Engine();
 

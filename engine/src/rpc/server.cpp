@@ -29,7 +29,7 @@ void bind_socket(zmq::socket_t& socket, const std::string& address, uint16_t por
   try {
     socket.bind(endpoint);
   } catch (const zmq::error_t& error) {
-    const std::string mend =
+    const std::string hint =
         error.num() == EADDRINUSE
             ? fmt::format(
                   "end the program that uses it (ss -ltnp 'sport = :{}' names it) or "
@@ -38,7 +38,7 @@ void bind_socket(zmq::socket_t& socket, const std::string& address, uint16_t por
             : fmt::format("choose an address of this machine with --bind, and a port with {}",
                           option);
     throw ConfigError(
-        fmt::format("cannot listen for {} on {}: {}; {}", purpose, endpoint, error.what(), mend));
+        fmt::format("cannot listen for {} on {}: {}; {}", purpose, endpoint, error.what(), hint));
   }
 }
 

@@ -12,7 +12,7 @@ namespace engine {
 /// Serves TRex's JSON-RPC to ASTF clients and drives the engine on their behalf, on one thread.
 class RpcServer {
  public:
-  /// Binds both sockets. Throws ConfigError naming address, port and mend. `engine` outlives this.
+  /// Binds both sockets. Throws ConfigError naming address, port and hint. `engine` outlives this.
   RpcServer(Engine& engine, const EngineConfig& config);
   ~RpcServer();
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from stackcost.analysis.ceiling.gave_way import GaveWay
+from stackcost.analysis.ceiling.bottleneck import Bottleneck
 from stackcost.analysis.ceiling.summary import Rate, TwinTrial
 
 
@@ -12,7 +12,7 @@ def ceiling_sentence(
     rates: Sequence[Rate],
     complete: bool,
     at_least: str,
-    gave_way: GaveWay | None,
+    bottleneck: Bottleneck | None,
 ) -> str:
     """How much a server holds, what of it is uncertain, and what gave way first."""
     found = "; ".join(_rate(rate, unit, bool(at_least)) for rate in rates)
@@ -21,8 +21,8 @@ def ceiling_sentence(
         text += " The search was cut short: these are the bounds until then."
     if at_least:
         text += f" The true ceiling may be higher: {at_least}."
-    if gave_way:
-        text += f" What gave way first (trial {gave_way.trial}): {gave_way.sentence}."
+    if bottleneck:
+        text += f" What gave way first (trial {bottleneck.trial}): {bottleneck.sentence}."
     return text
 
 

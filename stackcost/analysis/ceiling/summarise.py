@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from stackcost.analysis.ceiling.bottleneck import Bottleneck, find_bottleneck
 from stackcost.analysis.ceiling.controller import Outcome
-from stackcost.analysis.ceiling.gave_way import GaveWay, what_gave_way
 from stackcost.analysis.ceiling.repeated import repeatability
 from stackcost.analysis.ceiling.sentences import ceiling_sentence, twin_sentence
 from stackcost.analysis.ceiling.settings import UNITS, Settings
@@ -77,7 +77,7 @@ def _ceiling(
     key: Key, trials: Sequence[Trial], settings: Settings, server_cpus: Sequence[int]
 ) -> Ceiling:
     outcome = search_again(trials, settings)
-    gave_way = _gave_way(trials, outcome, server_cpus)
+    bottleneck = _bottleneck(trials, outcome, server_cpus)
     rates = [
         Rate(
             name=goal.name,
@@ -89,7 +89,7 @@ def _ceiling(
         for goal, bounds in outcome.bounds.items()
     ]
     twin = _twin(trials, key.of)
-    at_least = _why_at_least(rates, outcome.complete, gave_way, twin, settings)
+    at_least = _why_at_least(rates, outcome.complete, bottleneck, twin, settings)
     ends = [window for trial in trials for window in trial.phases.values()]
     return Ceiling(
         server=key.server,
@@ -100,19 +100,19 @@ def _ceiling(
         settings=settings,
         rates=rates,
         at_least=at_least,
-        gave_way=gave_way,
+        bottleneck=bottleneck,
         twin=twin,
         sentence=ceiling_sentence(
-            key.server, UNITS[key.of], rates, outcome.complete, at_least, gave_way
+            key.server, UNITS[key.of], rates, outcome.complete, at_least, bottleneck
         ),
         seconds=max(w.end for w in ends) - min(w.start for w in ends) if ends else 0.0,
         trace=[row for attempts in attempts_of(trials) for row in _rows(attempts, server_cpus)],
     )
 
 
-def _gave_way(
+def _bottleneck(
     trials: Sequence[Trial], outcome: Outcome, server_cpus: Sequence[int]
-) -> GaveWay | None:
+) -> Bottleneck | None:
     """From the lowest load above the no drop rate that lost something; None when none did."""
     uppers = [bounds.upper for bounds in outcome.bounds.values() if bounds.upper is not None]
     lossy = [
@@ -124,7 +124,7 @@ def _gave_way(
     if not lossy:
         return None
     first = min(lossy, key=lambda trial: (step_of(trial).load, -counted(trial).loss_ratio))
-    return what_gave_way(Readings(first), server_cpus, loss_of(first).disturbed)
+    return find_bottleneck(Readings(first), server_cpus, loss_of(first).disturbed)
 
 
 def _twin(trials: Sequence[Trial], of: Of) -> Twin | None:
@@ -147,20 +147,20 @@ def _twin(trials: Sequence[Trial], of: Of) -> Twin | None:
 def _why_at_least(
     rates: Sequence[Rate],
     complete: bool,
-    gave_way: GaveWay | None,
+    bottleneck: Bottleneck | None,
     twin: Twin | None,
     settings: Settings,
 ) -> str:
     """Why the server may hold more than was found; empty when it cannot."""
     if complete and rates[0].lower is not None and rates[0].upper is None:
         return f"no more than {settings.most_load:,.0f} was to be offered"
-    if gave_way and gave_way.cause == "generator":
+    if bottleneck and bottleneck.cause == "generator":
         return "the generator was the limit"
     upper = rates[0].upper
     if twin and upper and (twin.carried is None or twin.carried < upper):
         return "the twin lost some of the same load, so the generator or the wire was the limit"
-    if gave_way and gave_way.disturbed:
-        return f"trial {gave_way.trial} was disturbed: {'; '.join(gave_way.disturbed)}"
+    if bottleneck and bottleneck.disturbed:
+        return f"trial {bottleneck.trial} was disturbed: {'; '.join(bottleneck.disturbed)}"
     return ""
 
 

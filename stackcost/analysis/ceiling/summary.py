@@ -5,9 +5,9 @@ Its JSON schema is `CeilingSummary.model_json_schema()`, in docs/schema/ceiling.
 
 from typing import Literal
 
-from pydantic import Field
+from pydantic import AliasChoices, Field
 
-from stackcost.analysis.ceiling.gave_way import GaveWay
+from stackcost.analysis.ceiling.bottleneck import Bottleneck
 from stackcost.analysis.ceiling.settings import Settings
 from stackcost.analysis.head import Head, Part
 from stackcost.analysis.spread import Spread
@@ -86,7 +86,7 @@ class Ceiling(Part):
     settings: Settings
     rates: list[Rate]
     at_least: str
-    gave_way: GaveWay | None
+    bottleneck: Bottleneck | None = Field(validation_alias=AliasChoices("bottleneck", "gave_way"))
     twin: Twin | None
     sentence: str
     seconds: float

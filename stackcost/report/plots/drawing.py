@@ -99,7 +99,7 @@ def lying(rows: int) -> tuple[Figure, Axes]:
 
 
 def labels(axes: Axes, below: str, beside: str) -> None:
-    """Names and units of both axes; the vertical one begins at nought."""
+    """Names and units of both axes; the vertical one begins at zero."""
     axes.set_xlabel(below)
     axes.set_ylabel(beside)
     if axes.get_yscale() == "linear":

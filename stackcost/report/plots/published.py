@@ -7,14 +7,14 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from stackcost.analysis.published_tables import PublishedTable
-from stackcost.report.beside import Beside
 from stackcost.report.plots.drawing import key, labels, looks, panels, plain_numbers
+from stackcost.report.published_match import PublishedMatch
 
 TITLE_WIDTH = 30  # characters
 TICKS = 4  # of numbers in the millions, beside each other
 
 
-def redrawn(tables: Sequence[PublishedTable], ours: Sequence[Beside] = ()) -> Figure:
+def redrawn(tables: Sequence[PublishedTable], ours: Sequence[PublishedMatch] = ()) -> Figure:
     """A panel for each table, a line for each of its columns; `ours` in black, with its bounds."""
     drawn = [table for table in tables if table.shape]
     figure, axes_list = panels(len(drawn), height=2.5)

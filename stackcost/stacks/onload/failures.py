@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """`signs`: words that all stand in one line. `what` it is, and what `mend`s it."""
+    """`signs`: words that all stand in one line. `what` it is, and the `hint` that fixes it."""
 
     signs: tuple[str, ...]
     what: str
-    mend: str
+    hint: str
 
 
 FAILURES = (

@@ -17,7 +17,7 @@ class Missing:
 
     part: str
     established: str
-    mend: str
+    hint: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class Installation:
         return self.root / "sys/module/sfc_resource/parameters/enable_af_xdp_flow_filters"
 
     def missing(self) -> list[Missing]:
-        """Every part that this machine lacks, the first one to mend first."""
+        """Every part that this machine lacks, the first to fix first."""
         return [*self._modules(), *self._programs(), *self._driver()]
 
     def lacks(self) -> str:
@@ -59,7 +59,7 @@ class Installation:
     def check(self) -> None:
         """StackcostError naming what is missing and the first thing to do about it."""
         if found := self.missing():
-            raise StackcostError(self.lacks(), found[0].mend)
+            raise StackcostError(self.lacks(), found[0].hint)
 
     def _modules(self) -> list[Missing]:
         if self.module.exists() or (self.root / "proc/modules").exists():
@@ -87,8 +87,8 @@ class Installation:
         if self.module.exists():
             if self.device.exists():
                 return []
-            mend = "onload_tool reload --onload-only"
-            return [Missing("/dev/onload", "its module is loaded, the device is not there", mend)]
+            hint = "onload_tool reload --onload-only"
+            return [Missing("/dev/onload", "its module is loaded, the device is not there", hint)]
         try:
             tried = subprocess.run(
                 [find_program("modprobe"), "--dry-run", "onload"], capture_output=True, text=True

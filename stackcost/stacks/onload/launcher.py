@@ -106,7 +106,7 @@ class Onload(Stack):
         failure = find_failure([*self._new_in_log(), *self._words(), str(error)])
         if failure is None:
             return error
-        return StackcostError(f"{self.name}: {failure.what} ({error.what})", failure.mend)
+        return StackcostError(f"{self.name}: {failure.what} ({error.what})", failure.hint)
 
     def release(self) -> None:
         """Unload the modules when an interface was registered: until then it cannot be deleted."""

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.window import Window
-from stackcost.harness.truth.least_time import TO_SELF
+from stackcost.harness.selfcheck.least_time import TO_SELF
 from stackcost.host.namespace import execute, run
 
 TABLE = "stackcost"

@@ -48,7 +48,7 @@ nginx:
 
 def run(trials: int) -> dict[str, Any]:
     """`trials`: pools of turns, one after the other; 40 minutes each."""
-    with tempfile.TemporaryDirectory(prefix="stackcost-truth-") as made:
+    with tempfile.TemporaryDirectory(prefix="stackcost-selfcheck-") as made:
         folder = Path(made)
         bare, many = (_tier(folder, f"rules-{n}", n) for n in (0, CALIBRATION_RULES))
         added = _compared(*_measured(folder, [bare, many], CALIBRATION_TURNS)).ratio or 1.0
@@ -155,6 +155,6 @@ def _measured(folder: Path, tiers: list[Path], turns: int) -> list[Measured]:
     }
     experiment = Experiment.model_validate(plan)
     console = Console(stderr=True)
-    stored = run_experiment(experiment, "truth", folder / "results", [], console)
+    stored = run_experiment(experiment, "selfcheck", folder / "results", [], console)
     summary = summary_of(stored)
     return [measured(summary, server.name) for server in summary.servers]

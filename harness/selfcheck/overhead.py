@@ -39,10 +39,10 @@ from stackcost.contracts.addresses import LOAD_ADDRESS, SERVER_ADDRESS
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.wiring import Port
 from stackcost.harness.bed.local import LocalTestbed
+from stackcost.harness.selfcheck.bed import selfcheck_experiment
+from stackcost.harness.selfcheck.least_time import SEND_TO_SELF, SWITCH_TWICE, least_microseconds
+from stackcost.harness.selfcheck.row import Row, row
 from stackcost.harness.session.task import tunables_of
-from stackcost.harness.truth.bed import truth_experiment
-from stackcost.harness.truth.least_time import SEND_TO_SELF, SWITCH_TWICE, least_microseconds
-from stackcost.harness.truth.row import Row, row
 from stackcost.host.namespace import spawner
 from stackcost.servers.nginx_kernel import NginxKernel
 from stackcost.trex.client import TrexClient
@@ -242,7 +242,7 @@ def _least(namespace: str, cpu: int) -> Bookings:
 @contextmanager
 def _loaded_nginx(bed: LocalTestbed, folder: Path) -> Iterator[tuple[NginxKernel, TrexClient]]:
     """nginx under the low load, past its warm-up, and what offers it."""
-    workload = truth_experiment().workload
+    workload = selfcheck_experiment().workload
     nginx = NginxKernel(bed.endpoint(folder), body_bytes=workload.response_bytes)
     spawn = spawner(bed.load_namespace, bed.cpus.load)
     ports = (Port(bed.load_interface, LOAD_ADDRESS, SERVER_ADDRESS), Port("dummy"))
@@ -253,7 +253,7 @@ def _loaded_nginx(bed: LocalTestbed, folder: Path) -> Iterator[tuple[NginxKernel
             client.connect()
             client.reset()
             bed.steer()
-            profile = truth_experiment().load.profile
+            profile = selfcheck_experiment().load.profile
             client.load_profile(profile, tunables_of(workload, nginx.response_length()))
             client.start(mult=LOW_CPS)
             time.sleep(WARM_UP_S)

@@ -17,7 +17,7 @@ EXPERIMENTS = {
 }
 
 
-class Beside(BaseModel):
+class PublishedMatch(BaseModel):
     """One figure of ours for `table`, in the table's unit; `value` None with the `reason`.
 
     `low`, `high`: the bounds of the search, or the range of a test's rounds. `x`: on the table's
@@ -35,22 +35,22 @@ class Beside(BaseModel):
     reason: str = ""
 
 
-def beside(document: Document, runs: OpenedRuns) -> list[Beside]:
+def matches(document: Document, runs: OpenedRuns) -> list[PublishedMatch]:
     """For every table with a shape: what these runs measured of it, or one entry that says why
     there is nothing.
 
     A figure joins a table that is of the same system, over the kernel's stack and without TLS,
     measures the same, and has the same axis.
     """
-    found: list[Beside] = []
+    found: list[PublishedMatch] = []
     for table in document.tables:
         if table.shape:
             ours = _searched(document, table, runs) + _tested(document, table, runs)
-            found += ours or [Beside(table=table.name, reason=_why(document, table))]
+            found += ours or [PublishedMatch(table=table.name, reason=_why(document, table))]
     return found
 
 
-def _tested(document: Document, table: PublishedTable, runs: OpenedRuns) -> list[Beside]:
+def _tested(document: Document, table: PublishedTable, runs: OpenedRuns) -> list[PublishedMatch]:
     """What HTTP clients reached."""
     return [
         each
@@ -64,7 +64,7 @@ def _tested(document: Document, table: PublishedTable, runs: OpenedRuns) -> list
     ]
 
 
-def _points(table: PublishedTable, run: OpenedCosts, one: Curve, name: str) -> list[Beside]:
+def _points(table: PublishedTable, run: OpenedCosts, one: Curve, name: str) -> list[PublishedMatch]:
     """One system's figures of a test, by what the table's rows count."""
     found = []
     for count, level in one.points[name].items():
@@ -76,7 +76,7 @@ def _points(table: PublishedTable, run: OpenedCosts, one: Curve, name: str) -> l
         x = _place(table, run, one, count)
         if x is not None:
             found.append(
-                Beside(
+                PublishedMatch(
                     table=table.name,
                     what=f"{name}, {one.name}, {one.at(count)}, run {run.summary.run}",
                     x=x,
@@ -98,13 +98,13 @@ def _place(table: PublishedTable, run: OpenedCosts, one: Curve, count: int) -> f
     return count if varied else workers_in(run.manifest)
 
 
-def _searched(document: Document, table: PublishedTable, runs: OpenedRuns) -> list[Beside]:
+def _searched(document: Document, table: PublishedTable, runs: OpenedRuns) -> list[PublishedMatch]:
     """Ceilings that were searched for."""
     wanted = SEARCHED.get(table.shape or "")
     if table.x != WORKERS:
         return []
     return [
-        Beside(
+        PublishedMatch(
             table=table.name,
             what=f"{ceiling.server}, NDR, {run.response_bytes:,} bytes, run {run.summary.run}",
             x=workers_in(run.manifest),

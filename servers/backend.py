@@ -14,7 +14,7 @@ from stackcost.servers.probe import ensure_port_free
 
 
 @dataclass(slots=True)
-class NginxBeside:
+class NginxBackend:
     """One nginx with a configuration of the caller's, which has its status on `status.sock`.
 
     `port`: what it listens on at the host's address. `files`: length by path of what it serves from

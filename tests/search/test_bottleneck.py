@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from stackcost.analysis.ceiling.gave_way import GaveWay, what_gave_way
+from stackcost.analysis.ceiling.bottleneck import Bottleneck, find_bottleneck
 from stackcost.analysis.readings import Readings
 from stackcost.contracts.counts import Limits, Usage
 from stackcost.contracts.sample import Sample
@@ -35,8 +35,8 @@ def is_of(sample: Sample, metric: str, cpu: str) -> bool:
     return sample.metric == metric and sample.labels["cpu"] == cpu
 
 
-def answer(trial: Trial) -> GaveWay:
-    return what_gave_way(Readings(trial), (1,))
+def answer(trial: Trial) -> Bottleneck:
+    return find_bottleneck(Readings(trial), (1,))
 
 
 def tcp(name: str, number: float) -> list[Any]:

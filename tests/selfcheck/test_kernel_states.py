@@ -6,10 +6,10 @@ import pytest
 from rich.console import Console
 
 from stackcost.collect.slab import Slab
+from stackcost.harness.selfcheck.bed import selfcheck_experiment
 from stackcost.harness.session.kernel_states import half_open, time_wait, tracked
 from stackcost.harness.session.progress import Progress
 from stackcost.harness.session.session import Session, open_session
-from stackcost.harness.truth.bed import truth_experiment
 from stackcost.host.namespace import execute
 from stackcost.servers.nginx_kernel import NginxKernel
 
@@ -23,7 +23,7 @@ def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
     folder = tmp_path_factory.mktemp("logs")
     with (
         Progress(1.0, Console(quiet=True)) as progress,
-        open_session(NginxKernel, truth_experiment(), folder, "test", progress) as made,
+        open_session(NginxKernel, selfcheck_experiment(), folder, "test", progress) as made,
     ):
         yield made
 

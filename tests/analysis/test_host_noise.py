@@ -6,21 +6,22 @@ from statistics import median
 
 import pytest
 
-from stackcost.analysis.same_host import without_host
+from stackcost.analysis.host_noise import without_host
 from stackcost.analysis.series import Observed
-from stackcost.analysis.thresholds import MOST_FELT
+from stackcost.analysis.thresholds import HIGHEST_SENSITIVITY
 
 
 def trials(
     number: int,
     cost: float,
     usual: float = 250e-9,
-    felt: float = 0.8,
+    sensitivity: float = 0.8,
     seed: int = 1,
     noise: float = 0.02,
     slowed: float = 0.0,
 ) -> list[Observed]:
-    """Of a server of whose connections a load that is twice as long makes each 2 ** felt dearer.
+    """Of a server of whose connections a load that is twice as long makes each 2 ** sensitivity
+    dearer.
 
     Calls take up to `slowed` longer than usual, and connections by a fifth more than that.
     """
@@ -28,7 +29,7 @@ def trials(
     made = []
     for _ in range(number):
         load, call = usual * drawn.uniform(0.9, 1.3), 1 + slowed * drawn.random()
-        least = cost * (load / 250e-9) ** felt * drawn.gauss(1, noise)
+        least = cost * (load / 250e-9) ** sensitivity * drawn.gauss(1, noise)
         made.append(Observed(least, load, 2e-6 * call, least * call**1.2))
     return made
 
@@ -42,7 +43,7 @@ def test_what_a_server_feels_is_found_within_the_groups_and_taken_off() -> None:
     first, second = trials(14, 100), trials(14, 110, usual=300e-9, seed=2)
     (before,), (after,), part = without_host([first], [second])
     assert part
-    assert part.loads.felt == pytest.approx(0.8, abs=0.15)
+    assert part.loads.sensitivity == pytest.approx(0.8, abs=0.15)
     assert part.loads.slower == pytest.approx(0.2, abs=0.1)
     assert median(after) / median(before) == pytest.approx(1.1, abs=0.03), "its own part stays"
     assert median(before) == pytest.approx(median(t.value for t in first)), "as tables have it"
@@ -51,7 +52,9 @@ def test_what_a_server_feels_is_found_within_the_groups_and_taken_off() -> None:
 def test_what_neighbours_of_the_cores_added_is_taken_off_and_the_server_s_own_part_stays() -> None:
     quiet, slowed = trials(20, 100, slowed=0.1), trials(20, 105, seed=2, slowed=0.5)
     (before,), (after,), part = without_host([quiet], [slowed])
-    assert part and part.calls.felt == pytest.approx(1.2, abs=0.1) and part.calls.slower > 0.1
+    assert (
+        part and part.calls.sensitivity == pytest.approx(1.2, abs=0.1) and part.calls.slower > 0.1
+    )
     assert median(after) / median(before) == pytest.approx(1.05, abs=0.02)
     seen = whole(slowed) / whole(quiet)
     assert seen > 1.15 and part.taken_off == pytest.approx(seen / 1.05 - 1, abs=0.05)
@@ -67,7 +70,7 @@ def test_of_a_rate_it_is_taken_off_the_other_way() -> None:
         without_host(*([s] for s in rates), is_rate=True),
     )
     assert found.part and costs.part
-    assert found.part.calls.felt == pytest.approx(costs.part.calls.felt)
+    assert found.part.calls.sensitivity == pytest.approx(costs.part.calls.sensitivity)
     assert found.second[0] == pytest.approx([1 / cost for cost in costs.second[0]], rel=0.01)
 
 
@@ -75,16 +78,16 @@ def test_a_trial_in_which_memory_stood_still_does_not_set_the_slope() -> None:
     first, second = trials(12, 100), trials(12, 100, seed=2)
     first[5] = first[5]._replace(load_time=20 * (first[5].load_time or 0.0))
     part = without_host([first], [second]).part
-    assert part and part.loads.felt > 0.25, "0.03 with its loads as they were"
+    assert part and part.loads.sensitivity > 0.25, "0.03 with its loads as they were"
 
 
 def test_what_memory_does_not_explain_is_left_alone() -> None:
-    unmoved = trials(14, 100, felt=0.0, noise=0.0)
-    faster = trials(14, 100, felt=-1.0)  # dearer with faster memory: by chance alone
-    far = trials(14, 100, felt=4.0)
-    for group, wanted in ((unmoved, 0.0), (faster, 0.0), (far, MOST_FELT[0])):
+    unmoved = trials(14, 100, sensitivity=0.0, noise=0.0)
+    faster = trials(14, 100, sensitivity=-1.0)  # dearer with faster memory: by chance alone
+    far = trials(14, 100, sensitivity=4.0)
+    for group, wanted in ((unmoved, 0.0), (faster, 0.0), (far, HIGHEST_SENSITIVITY[0])):
         part = without_host([group], [group]).part
-        assert part and part.loads.felt == pytest.approx(wanted, abs=1e-9)
+        assert part and part.loads.sensitivity == pytest.approx(wanted, abs=1e-9)
         assert math.isclose(part.loads.slower, 0.0) and math.isclose(part.unsure, 0.0)
 
 
@@ -95,10 +98,10 @@ def test_free_slices_are_compared_where_whole_trials_cannot_be_corrected() -> No
     assert few.part is None and few.first == [[trial.value for trial in before[:3]]]
     now[3] = now[3]._replace(load_time=None)
     part = without_host([before], [now]).part
-    assert part and part.loads.felt == part.loads.slower == 0.0 and part.calls.felt
+    assert part and part.loads.sensitivity == part.loads.slower == 0.0 and part.calls.sensitivity
     now[3] = now[3]._replace(load_time=250e-9, call_time=None)
     by_loads = without_host([before], [now]).part
-    assert by_loads and by_loads.calls.felt == 0.0 and by_loads.loads.felt
+    assert by_loads and by_loads.calls.sensitivity == 0.0 and by_loads.loads.sensitivity
     now[3] = now[3]._replace(load_time=None)
     nothing = without_host([before], [now])
     assert nothing.part is None and nothing.second == [[trial.value for trial in now]]
@@ -108,5 +111,5 @@ def test_over_several_loads_one_slope_is_found_and_each_stays_at_its_own_cost() 
     first = [trials(4, cost, seed=at) for at, cost in enumerate((300, 150), start=1)]
     second = [trials(4, cost, usual=300e-9, seed=at) for at, cost in enumerate((300, 150), start=5)]
     _, (dear, cheap), part = without_host(first, second)
-    assert part and part.loads.felt == pytest.approx(0.8, abs=0.2)
+    assert part and part.loads.sensitivity == pytest.approx(0.8, abs=0.2)
     assert median(dear) / median(cheap) == pytest.approx(2, rel=0.05)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from stackcost.harness.truth.overhead import (
+from stackcost.harness.selfcheck.overhead import (
     OVERHEAD_TOLERANCE,
     Added,
     Bookings,

@@ -10,7 +10,7 @@ difference of two is nowhere in it.
 Where system calls were timed in all trials, the figures of whole trials are compared, each
 corrected by what its calls and loads took. Else the figures are those of the slices of time that
 neighbours left free, corrected by loads alone where those are known. With too few trials to know
-what is felt, the figures of the free slices are compared as they are. So are those of two sides
+the sensitivity, the figures of the free slices are compared as they are. So are those of two sides
 that feel the host differently, as the kernel's stack and one that polls: their ratio is another one
 on a slow host, and only the free slices tell what it is on a host without neighbours.
 """
@@ -20,40 +20,40 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field
 
 from stackcost.analysis.series import Observed
-from stackcost.analysis.thresholds import LEAST_FREE, MOST_APART, MOST_FELT
+from stackcost.analysis.thresholds import HIGHEST_SENSITIVITY, LEAST_FREE, MOST_APART
 
 Group = Sequence[Observed]  # trials of one system at one load
 Values = list[list[float]]  # a figure for each trial of each group
 
 
-class Felt(BaseModel):
+class Sensitivity(BaseModel):
     """`slower`: by how much longer something took on the second side, mean over the groups, less 1.
-    `felt`: the part of it by which connections get dearer.
+    `sensitivity`: the part of it by which connections get dearer.
     """
 
     model_config = ConfigDict(frozen=True)
 
     slower: float
-    felt: float
+    sensitivity: float = Field(validation_alias=AliasChoices("sensitivity", "felt"))
 
     @property
     def logarithm(self) -> float:
         """Of what it makes of a connection's cost."""
-        return self.felt * math.log1p(self.slower)
+        return self.sensitivity * math.log1p(self.slower)
 
 
-class HostPart(BaseModel):
+class HostNoise(BaseModel):
     """What was taken off from the costs of two sides. `unsure`: by how much the second side may be
-    off as a whole, as what is felt is known to its standard error only.
+    off as a whole, as the sensitivity is known to its standard error only.
     """
 
     model_config = ConfigDict(frozen=True)
 
-    loads: Felt
-    calls: Felt
+    loads: Sensitivity
+    calls: Sensitivity
     unsure: float
 
     @property
@@ -67,7 +67,7 @@ class Cleared(NamedTuple):
 
     first: Values
     second: Values
-    part: HostPart | None
+    part: HostNoise | None
 
 
 def without_host(first: Sequence[Group], second: Sequence[Group], is_rate: bool = False) -> Cleared:
@@ -105,7 +105,7 @@ def _basis(side: Sequence[Group], *sides: Sequence[Group]) -> list[list[Observed
 
 def _host_part(
     first: Sequence[Group], second: Sequence[Group], costs: int
-) -> tuple[HostPart, tuple[Values, Values]] | None:
+) -> tuple[HostNoise, tuple[Values, Values]] | None:
     """What is in figures for their host, and both sides' figures without it. What was not read in
     all trials is taken to have been the same in them. None where nothing was, or where the trials
     are too few.
@@ -124,17 +124,18 @@ def _host_part(
         np.column_stack(parts) for parts in zip(*(each or same for each in found), strict=True)
     ]
     seen = [np.log([each.value for each in group]) for group in groups]
-    felt, errors = _felt(conditions, [costs * group for group in seen], free)
+    sensitivity, errors = _sensitivities(conditions, [costs * group for group in seen], free)
     middles = np.array([np.median(part, axis=0) for part in conditions])
     slower = (middles[len(first) :] - middles[: len(first)]).mean(axis=0)
     values = [
-        np.exp(group - costs * (part @ felt)).tolist()
+        np.exp(group - costs * (part @ sensitivity)).tolist()
         for group, part in zip(seen, conditions, strict=True)
     ]
     loads, calls = (
-        Felt(slower=math.expm1(of), felt=float(by)) for of, by in zip(slower, felt, strict=True)
+        Sensitivity(slower=math.expm1(of), sensitivity=float(by))
+        for of, by in zip(slower, sensitivity, strict=True)
     )
-    part = HostPart(loads=loads, calls=calls, unsure=math.sqrt(slower @ errors @ slower))
+    part = HostNoise(loads=loads, calls=calls, unsure=math.sqrt(slower @ errors @ slower))
     return part, (values[: len(first)], values[len(first) :])
 
 
@@ -153,7 +154,7 @@ def _apart(groups: Sequence[Sequence[float | None]], loads: int) -> list[np.ndar
     ]
 
 
-def _felt(
+def _sensitivities(
     conditions: list[np.ndarray], costs: list[np.ndarray], free: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """Slopes of one plane through all groups, each about its own mean, and their covariance.
@@ -165,8 +166,9 @@ def _felt(
     x = np.concatenate([part - part.mean(axis=0) for part in conditions])
     y = np.concatenate([part - part.mean() for part in costs])
     moved = np.ptp(x, axis=0) > 0
-    felt = np.zeros(len(MOST_FELT))
+    highest = np.array(HIGHEST_SENSITIVITY)
+    found = np.zeros(len(highest))
     if moved.any():
-        felt[moved] = lsq_linear(x[:, moved], y, (0.0, np.array(MOST_FELT)[moved]), method="bvls").x
-    left = y - x @ felt
-    return felt, np.linalg.pinv(x.T @ x) * (left @ left / free)
+        found[moved] = lsq_linear(x[:, moved], y, (0.0, highest[moved]), method="bvls").x
+    left = y - x @ found
+    return found, np.linalg.pinv(x.T @ x) * (left @ left / free)

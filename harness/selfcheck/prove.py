@@ -9,12 +9,12 @@ from rich.console import Console
 from stackcost.collect.cpu_account import Detail
 from stackcost.harness.campaign.record import new_campaign
 from stackcost.harness.campaign.turn import Steps, Turn
+from stackcost.harness.selfcheck.bed import KnownSockets, selfcheck_experiment
+from stackcost.harness.selfcheck.known_cost import BURNS_US, known_cost_steps
+from stackcost.harness.selfcheck.known_memory import known_memory_steps
+from stackcost.harness.selfcheck.row import Row
 from stackcost.harness.session.session import Session, open_session
-from stackcost.harness.truth.bed import KnownSockets, truth_experiment
-from stackcost.harness.truth.known_cost import BURNS_US, known_cost_steps
-from stackcost.harness.truth.known_memory import known_memory_steps
-from stackcost.harness.truth.row import Row
-from stackcost.servers.known_cost import KnownCost
+from stackcost.servers.calibration_server import CalibrationServer
 
 QUICK_BURNS_US = (100.0,)
 
@@ -26,16 +26,16 @@ def prove_known(rounds: int = 1, quick: bool = False) -> list[Row]:
     trial is too rough (docs/figures.md). The trials are of a run like any other, which is not kept.
     KeyboardInterrupt when it was ended.
     """
-    experiment = truth_experiment(sustain_s=1 if quick else 2)
+    experiment = selfcheck_experiment(sustain_s=1 if quick else 2)
 
     def steps(session: Session) -> Steps[list[Row]]:
-        assert isinstance(session.server, KnownCost)
+        assert isinstance(session.server, CalibrationServer)
         burns_us = QUICK_BURNS_US if quick else BURNS_US
         costs = yield from known_cost_steps(session, session.server, rounds, burns_us)
         return costs + (yield from known_memory_steps(session, session.server, rounds))
 
     turn = Turn(
-        system=KnownCost.name,
+        system=CalibrationServer.name,
         kind=KnownSockets,
         experiment=experiment,
         where="proof",

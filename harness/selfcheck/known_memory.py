@@ -17,11 +17,11 @@ from stackcost.contracts.load import HeldFlows
 from stackcost.contracts.sample import Kind, Metric, Sample
 from stackcost.contracts.trial import Trial
 from stackcost.harness.campaign.turn import Purpose, Step, Steps
+from stackcost.harness.selfcheck.row import Row, row
 from stackcost.harness.session.hold_trial import run_hold_trial
 from stackcost.harness.session.session import Session
-from stackcost.harness.truth.row import Row, row
 from stackcost.host.namespace import execute
-from stackcost.servers.known_cost import KnownCost
+from stackcost.servers.calibration_server import CalibrationServer
 
 HOLD_BYTES = 8192
 UNREAD_BYTES = 20_000
@@ -46,7 +46,9 @@ class ChargedSockets(Collector):
         return [CHARGED.sample(now, whole)]
 
 
-def known_memory_steps(session: Session, server: KnownCost, rounds: int) -> Steps[list[Row]]:
+def known_memory_steps(
+    session: Session, server: CalibrationServer, rounds: int
+) -> Steps[list[Row]]:
     """A line for the server's own memory and one for socket buffers, over `rounds` rounds."""
     plain_experiment = session.experiment
     workload = plain_experiment.workload.model_copy(update={"request_bytes": UNREAD_BYTES})
@@ -70,7 +72,7 @@ def known_memory_steps(session: Session, server: KnownCost, rounds: int) -> Step
     return [row(name, "B per flow", *zip(*values, strict=True)) for name, values in pairs.items()]
 
 
-def _slopes(session: Session, server: KnownCost) -> Steps[tuple[dict[str, Line], float]]:
+def _slopes(session: Session, server: CalibrationServer) -> Steps[tuple[dict[str, Line], float]]:
     """The suite's lines through holds at all counts, and the slope of what sockets are charged."""
     holds = []
     for count in session.experiment.memory.open_flows:

@@ -5,13 +5,13 @@ from typing import Any
 from stackcost.contracts.collector import Collector
 from stackcost.files import PROFILES
 from stackcost.harness.experiment.schema import Experiment
-from stackcost.harness.truth.known_memory import ChargedSockets
-from stackcost.servers.known_cost import KnownCost
+from stackcost.harness.selfcheck.known_memory import ChargedSockets
+from stackcost.servers.calibration_server import CalibrationServer
 
 RESPONSE_BYTES = 1000
 
 
-def truth_experiment(**load: Any) -> Experiment:
+def selfcheck_experiment(**load: Any) -> Experiment:
     """One server on core 1, the generator on core 0; `load` overrides the load part."""
     return Experiment.model_validate(
         {
@@ -48,7 +48,7 @@ def truth_experiment(**load: Any) -> Experiment:
     )
 
 
-class KnownSockets(KnownCost):
+class KnownSockets(CalibrationServer):
     """The server of known cost, and what the kernel says that each of its sockets holds."""
 
     def own_collectors(self) -> list[Collector]:

@@ -15,7 +15,7 @@ from stackcost.host.namespace import spawner
 from stackcost.host.program import Program
 from stackcost.servers.probe import ask, ensure_port_free
 
-SOURCE = Path(__file__).with_name("known_cost.c")
+SOURCE = Path(__file__).with_name("calibration_server.c")
 BURNS = 65_536
 PRIORITY = 1  # as the kernel threads that receive for it
 PROBE_LOOPS = 100_000
@@ -23,7 +23,7 @@ PROBES = 20
 
 
 class Control(ctypes.Structure):
-    """struct Control of known_cost.c."""
+    """struct Control of calibration_server.c."""
 
     _fields_ = [
         ("loops", ctypes.c_uint64),
@@ -34,7 +34,7 @@ class Control(ctypes.Structure):
     ]
 
 
-class KnownCost(Server):
+class CalibrationServer(Server):
     """Answers each request with `response_bytes`, after a burn of `set_burn`; one process.
 
     `hold`: bytes of its own that it allocates and fills for each connection from then on.

@@ -1,4 +1,4 @@
-"""Known cost and memory through the whole of the suite, quickly; `script/bench truth` is exact.
+"""Known cost and memory through the whole of the suite, quickly; `script/bench selfcheck` is exact.
 
 The tolerance is wider than that proof's, as other programs may share the machine; a figure in the
 wrong kind, on the wrong core or counted twice is off by everything.
@@ -6,8 +6,8 @@ wrong kind, on the wrong core or counted twice is off by everything.
 
 import pytest
 
-from stackcost.harness.truth.prove import prove_known
-from stackcost.harness.truth.row import Row
+from stackcost.harness.selfcheck.prove import prove_known
+from stackcost.harness.selfcheck.row import Row
 
 pytestmark = pytest.mark.bed
 

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from stackcost.analysis.published_tables import documents
-from stackcost.report.beside import Beside, beside
 from stackcost.report.opened import OpenedCosts, OpenedRuns
+from stackcost.report.published_match import PublishedMatch, matches
 from stackcost.store import Manifest
 from tests.analysis.http_trials import asked, summary
 
@@ -16,7 +16,7 @@ BITS = 8e9  # per second
 
 def joined(
     document: str, server: str, measures: str, body: int, offered: float = 0.0
-) -> dict[str, Beside]:
+) -> dict[str, PublishedMatch]:
     """Our figures beside a document's tables, by table, after a run of one HTTP test."""
     trial = asked("wrk", 50, "made", offered, ANSWERED)
     trial.server = server
@@ -25,7 +25,7 @@ def joined(
     made: dict[str, Any] = {"nginx": {"workers": 4}, "cores": {"server": [1, 2]}}
     manifest = Manifest(run="made", state="complete", experiment=made, machine={})
     runs = OpenedRuns(costs=[OpenedCosts(manifest, summary(trial))])
-    found = beside(documents()[document], runs)
+    found = matches(documents()[document], runs)
     return {each.table: each for each in found if each.value is not None}
 
 
@@ -71,6 +71,6 @@ def test_workers_that_vary_are_the_axis() -> None:
 def test_every_table_without_ours_says_what_measures_it() -> None:
     for name in ("nginx_cookbook", "haproxy_cookbook"):
         document = documents()[name]
-        found = beside(document, OpenedRuns())
+        found = matches(document, OpenedRuns())
         assert [each.table for each in found] == [table.name for table in document.tables]
         assert all("stackcost run experiments/" in each.reason for each in found)

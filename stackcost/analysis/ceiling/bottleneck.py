@@ -51,7 +51,7 @@ class Evidence(BaseModel):
     words: str
 
 
-class GaveWay(BaseModel):
+class Bottleneck(BaseModel):
     """The answer: `cause`, the trial it was seen in, a sentence, and all signs in order.
 
     `disturbed`: what the generator or the machine did to that trial.
@@ -66,16 +66,16 @@ class GaveWay(BaseModel):
     disturbed: list[str]
 
 
-def what_gave_way(
+def find_bottleneck(
     seen: Readings, server_cpus: Collection[int], disturbed: Sequence[str] = ()
-) -> GaveWay:
+) -> Bottleneck:
     """Read the signs of a trial that lost something."""
     signs = list(_signs(seen, server_cpus))
     if not signs:
         words = "nothing that is measured here was at its limit"
         signs = [Evidence(cause="unknown", words=words)]
     sentence = signs[0].words + "".join(f"; {sign.words}" for sign in signs[1:])
-    return GaveWay(
+    return Bottleneck(
         cause=signs[0].cause,
         trial=seen.trial.number,
         sentence=sentence,
