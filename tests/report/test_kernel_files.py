@@ -8,8 +8,8 @@ import time
 from pathlib import Path
 
 from stackcost.report.answer import summarise_again
-from stackcost.report.notebook import SUITE
 from tests.report.stored import store
+from tests.trex.conftest import REPOSITORY
 
 RENDER = """
 import sys
@@ -47,4 +47,4 @@ def _sockets(folder: Path) -> list[Path]:
 
 def _strewn(here: Path) -> list[Path]:
     """Where the command was started, or the notebooks are executed."""
-    return [path for folder in (here, SUITE) for path in folder.iterdir() if path.is_socket()]
+    return [path for folder in (here, REPOSITORY) for path in folder.iterdir() if path.is_socket()]
