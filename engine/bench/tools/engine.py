@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from stackcost.contracts.errors import StackcostError
+from stackcost.files import PROFILES
 from stackcost.trex.client import TrexClient
-from stackcost.trex.generator import REPOSITORY, Generator
+from stackcost.trex.generator import Generator
 from stackcost.trex.process import Spawn, spawn_here
 from stackcost.trex.trex_config import TrexConfig
 
-PROFILES = REPOSITORY / "trex_profiles"
 RPC_PORTS = (14501, 14500)  # apart from a generator that may be in use beside
 
 OVERLOAD_CPS = 4_000_000  # offered: more than a core can open, so it opens as fast as it can
