@@ -63,7 +63,7 @@ class CalibrationServer(Server):
         where = self._endpoint
         where.folder.mkdir(parents=True, exist_ok=True)
         ensure_port_free(where.namespace, where.address, where.port)
-        program = where.folder / "known_cost"
+        program = where.folder / "calibration_server"
         compile_program(SOURCE, program)
         self._control = self._map_control(where.folder / "control")
         arguments = [where.address, str(where.port), str(where.folder / "control")]

@@ -15,9 +15,12 @@ COMPILE_PATIENCE_S = 60
 
 
 def compile_program(source: Path, program: Path) -> None:
-    """Make a program of one C file; subprocess.CalledProcessError when the compiler refuses it."""
+    """Make a program of one C file; StackcostError when the compiler refuses it."""
     command = [find_program("cc"), "-O2", "-o", str(program), str(source)]
-    subprocess.run(command, check=True, timeout=patient(COMPILE_PATIENCE_S))
+    limit = patient(COMPILE_PATIENCE_S)
+    made = subprocess.run(command, capture_output=True, text=True, timeout=limit)
+    if made.returncode != 0:
+        raise StackcostError(f"cc does not compile {source.name}: {_first_error(made.stderr)}")
 
 
 def compile_bpf(source: Path, defines: Sequence[str] = ()) -> bytes:
@@ -35,9 +38,14 @@ def compile_bpf(source: Path, defines: Sequence[str] = ()) -> bytes:
                 "clang is missing, it compiles BPF", install_command(["clang"])
             ) from error
         except subprocess.CalledProcessError as error:
-            first = error.stderr.strip().splitlines()[0]
             raise StackcostError(
-                f"clang does not compile {source.name}: {first}",
+                f"clang does not compile {source.name}: {_first_error(error.stderr)}",
                 install_command(["clang", *FILES.values()]),
             ) from error
         return image.read_bytes()
+
+
+def _first_error(said: str) -> str:
+    """The first line of a compiler's output that names an error, or its first line."""
+    lines = said.strip().splitlines() or ["it said nothing"]
+    return next((line for line in lines if "error" in line), lines[0])

@@ -1,8 +1,9 @@
 // An HTTP server whose cost is known: it burns a set amount of user time for each request and holds a
 // set amount of memory for each connection. For proving that the suite's figures are true.
 //
-// Usage: known_cost ADDRESS PORT CONTROL RESPONSE_BYTES. CONTROL is a file that holds `struct Control`,
-// shared with the harness, which changes the cost between two trials and reads what was burnt.
+// Usage: calibration_server ADDRESS PORT CONTROL RESPONSE_BYTES. CONTROL is a file that holds
+// `struct Control`, shared with the harness, which changes the cost between two trials and reads
+// what was burnt.
 //
 // A burn is a chain of dependent multiplications. Its length in time is measured around each one by
 // this thread's own CPU clock, which no time in other programs is in; softirqs that ran on top of

@@ -1,0 +1,26 @@
+"""Each C source that the package compiles on the user's machine is there and compiles."""
+
+from pathlib import Path
+
+import pytest
+
+from stackcost.collect import core_speed
+from stackcost.contracts.errors import StackcostError
+from stackcost.host.compiler import compile_program
+from stackcost.servers.calibration_server import server as calibration_server
+
+
+@pytest.mark.parametrize("source", [core_speed.SOURCE, calibration_server.SOURCE])
+def test_a_source_of_the_package_compiles(source: Path, tmp_path: Path) -> None:
+    program = tmp_path / source.stem
+    compile_program(source, program)
+    assert program.stat().st_mode & 0o111
+
+
+def test_a_source_that_does_not_compile_is_named_with_what_is_wrong(tmp_path: Path) -> None:
+    source = tmp_path / "broken.c"
+    source.write_text("int main(void) { return nothing_declared; }\n")
+    with pytest.raises(StackcostError, match=r"broken\.c: .*nothing_declared"):
+        compile_program(source, tmp_path / "broken")
+    with pytest.raises(StackcostError, match=r"missing\.c"):
+        compile_program(tmp_path / "missing.c", tmp_path / "missing")
