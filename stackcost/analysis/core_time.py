@@ -68,11 +68,12 @@ def foreign_share(seen: Readings, cpus: Collection[int], phase: str = "sustain")
     window = seen.phases[phase]
     known = {sample.labels["process"] for sample in seen.samples("process.cpu_time")}
     known |= set(map(str, traffic.bed_processes(seen.trial)))
-    samples = seen.samples("task.time")
     foreign = sum(
         spent
         for cpu in cpus
-        for (process, command), spent in seconds_by_process(samples, window, cpu).items()
+        for (process, command), spent in seconds_by_process(
+            _of_cpu(seen, "task.time", cpu), window, cpu
+        ).items()
         if str(process) not in known and not command.startswith((POLL_THREAD, SOFTIRQ_THREAD))
     )
     return foreign / (window.length * len(cpus))
@@ -145,7 +146,12 @@ def core_seconds(seen: Readings, cpu: int, phase: str) -> CpuSeconds | None:
     window = seen.phases.get(phase)
     if window is None:
         return None
-    return cpu_seconds(seen.samples("cpu.exact_time", "cpu.time"), window, cpu)
+    samples = [*_of_cpu(seen, "cpu.exact_time", cpu), *_of_cpu(seen, "cpu.time", cpu)]
+    return cpu_seconds(samples, window, cpu)
+
+
+def _of_cpu(seen: Readings, metric: str, cpu: int) -> list[Sample]:
+    return [sample for series in seen.series(metric, cpu=str(cpu)) for sample in series]
 
 
 def receive_share(seen: Readings, cpus: Collection[int], phase: str = "sustain") -> float | None:

@@ -8,9 +8,9 @@ seconds 0.6 % of the task time when p is 0.2.
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from stackcost.analysis.window import growth
+from stackcost.analysis.window import growth, known_values
 from stackcost.contracts.sample import Sample
 from stackcost.contracts.window import Window
 
@@ -62,16 +62,15 @@ def seconds_by_process(
     """
     series: dict[tuple[str, ...], list[Sample]] = defaultdict(list)
     for sample in samples:
-        if sample.metric == "task.time" and sample.labels.get("cpu") == str(cpu):
-            series[tuple(sample.labels[name] for name in ("process", "thread", "kind"))].append(
-                sample
-            )
+        labels = sample.labels
+        if sample.metric == "task.time" and labels.get("cpu") == str(cpu):
+            series[labels["process"], labels["thread"], labels["kind"]].append(sample)
     found: dict[tuple[int, str], float] = defaultdict(float)
     for readings in series.values():
         if readings[0].time > window.start:
-            readings.insert(0, replace(readings[0], time=window.start, value=0.0))
+            readings.insert(0, readings[0]._replace(time=window.start, value=0.0))
         key = int(readings[-1].labels["process"]), readings[-1].labels["command"]
-        found[key] += growth(readings, window) or 0.0
+        found[key] += growth(known_values(readings), window) or 0.0
     return {process: seconds for process, seconds in found.items() if seconds > 0}
 
 
@@ -79,7 +78,8 @@ def _growth(
     samples: Sequence[Sample], window: Window, metric: str, cpu: int, kind: str
 ) -> float | None:
     labels = {"cpu": str(cpu), "kind": kind}
-    return growth((s for s in samples if s.metric == metric and s.labels == labels), window)
+    series = (s for s in samples if s.metric == metric and s.labels == labels)
+    return growth(known_values(series), window)
 
 
 def _share(part: float | None, rest: float | None) -> float | None:

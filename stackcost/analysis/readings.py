@@ -6,7 +6,7 @@ series is cut at the edges of a window is said in `stackcost.analysis.window`.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator
 from typing import Any, TypeVar
 
 from stackcost.analysis import window as cutting
@@ -18,7 +18,7 @@ from stackcost.contracts.window import Window
 
 Labels = tuple[tuple[str, str], ...]
 Found = TypeVar("Found")
-Cut = Callable[[Sequence[Sample], Window], float | None]
+Cut = Callable[[cutting.Known, Window], float | None]
 
 
 class Readings:
@@ -32,12 +32,7 @@ class Readings:
     def __init__(self, trial: Trial):
         self.trial = trial
         self._found: dict[Hashable, Any] = {}
-        self._metrics: dict[str, dict[Labels, list[Sample]]] = defaultdict(
-            lambda: defaultdict(list)
-        )
-        for sample in trial.samples:
-            labels = tuple(sorted(sample.labels.items()))
-            self._metrics[sample.metric][labels].append(sample)
+        self._metrics = _by_series(trial.samples)
         self.phases, self.warm_up_s = dict(trial.phases), None
         if isinstance(trial.traffic, ConstantLoad):
             counters = self.samples("trex.counter")
@@ -67,7 +62,7 @@ class Readings:
         found: dict[str, float] = defaultdict(float)
         for labels, samples in self._matching(metric, wanted):
             cut = cutting.growth if samples[0].kind is Kind.COUNTER else cutting.level
-            value = self._cut(samples, phase, cut)
+            value = self._cut(metric, labels, phase, cut)
             if value is not None:
                 found[dict(labels).get(label, "")] += value
         return dict(found)
@@ -86,13 +81,20 @@ class Readings:
         return next((reason for reason in reasons if reason), "")
 
     def _sum(self, metric: str, phase: str, cut: Cut, wanted: dict[str, str]) -> float | None:
-        values = [self._cut(samples, phase, cut) for _, samples in self._matching(metric, wanted)]
+        series = self._matching(metric, wanted)
+        values = [self._cut(metric, labels, phase, cut) for labels, _ in series]
         known = [value for value in values if value is not None]
         return sum(known) if known else None
 
-    def _cut(self, samples: list[Sample], phase: str, cut: Cut) -> float | None:
+    def _cut(self, metric: str, labels: Labels, phase: str, cut: Cut) -> float | None:
         window = self.phases.get(phase)
-        return cut(samples, window) if window else None
+        if window is None:
+            return None
+        known = self.once(
+            ("known values", metric, labels),
+            lambda: cutting.known_values(self._metrics[metric][labels]),
+        )
+        return cut(known, window)
 
     def _matching(
         self, metric: str, wanted: dict[str, str]
@@ -100,3 +102,17 @@ class Readings:
         for labels, samples in self._metrics.get(metric, {}).items():
             if wanted.items() <= dict(labels).items():
                 yield labels, samples
+
+
+def _by_series(samples: list[Sample]) -> dict[str, dict[Labels, list[Sample]]]:
+    """The samples of each metric and each of its sets of labels, in order of reading.
+
+    The samples of a stored trial share the dicts of their labels, and are sorted by these first.
+    """
+    shared: dict[tuple[str, int], list[Sample]] = defaultdict(list)
+    for sample in samples:
+        shared[sample.metric, id(sample.labels)].append(sample)
+    found: dict[str, dict[Labels, list[Sample]]] = defaultdict(lambda: defaultdict(list))
+    for (metric, _), part in shared.items():
+        found[metric][tuple(sorted(part[0].labels.items()))] += part
+    return found

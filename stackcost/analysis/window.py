@@ -6,7 +6,7 @@ start or stop before its end by a little, the missing part is taken to be as the
 """
 
 from bisect import bisect_left
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from statistics import median
 
@@ -18,14 +18,22 @@ COVERED = 0.95  # share of a window that readings must span
 # microsecond when a reading interrupts a booking.
 RESET = 0.99
 
+Known = Sequence[tuple[float, float]]
 
-def growth(series: Iterable[Sample], window: Window) -> float | None:
+
+def known_values(series: Iterable[Sample]) -> Known:
+    """Time and value of each known sample of one metric with the same labels, sorted by time.
+
+    `series`: the samples, in any order.
+    """
+    return sorted((sample.time, sample.value) for sample in series if sample.value is not None)
+
+
+def growth(known: Known, window: Window) -> float | None:
     """By how much a counter grew inside the window.
 
-    `series`: samples of one metric with the same labels, in any order. None when the readings do
-    not span the window, and when the counter was reset.
+    None when the readings do not span the window, and when the counter was reset.
     """
-    known = _known(series)
     if len(known) < 2 or any(after < RESET * before for (_, before), (_, after) in pairwise(known)):
         return None
     start, end = max(window.start, known[0][0]), min(window.end, known[-1][0])
@@ -34,17 +42,13 @@ def growth(series: Iterable[Sample], window: Window) -> float | None:
     return (_value_at(known, end) - _value_at(known, start)) * window.length / (end - start)
 
 
-def level(series: Iterable[Sample], window: Window) -> float | None:
+def level(known: Known, window: Window) -> float | None:
     """Median of a gauge inside the window; None when it was not read there."""
-    inside = [value for time, value in _known(series) if window.start <= time <= window.end]
+    inside = [value for time, value in known if window.start <= time <= window.end]
     return median(inside) if inside else None
 
 
-def _known(series: Iterable[Sample]) -> list[tuple[float, float]]:
-    return sorted((sample.time, sample.value) for sample in series if sample.value is not None)
-
-
-def _value_at(known: list[tuple[float, float]], moment: float) -> float:
+def _value_at(known: Known, moment: float) -> float:
     """The counter at a moment from its first reading to its last."""
     after = max(bisect_left(known, (moment,)), 1)
     (time_before, before), (time_after, value_after) = known[after - 1], known[after]

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 
 class Kind(StrEnum):
@@ -11,9 +12,10 @@ class Kind(StrEnum):
     GAUGE = "gauge"  # a level: a window's figure is its median
 
 
-@dataclass(frozen=True, slots=True)
-class Sample:
+class Sample(NamedTuple):
     """One value of one metric at one moment.
+
+    A named tuple, as a trial has ten thousand of them, and one is made in half the time.
 
     `time`: seconds of CLOCK_MONOTONIC, at which the value was read.
     `metric`: dotted name, such as "cpu.time"; its definition stands in docs/figures.md.

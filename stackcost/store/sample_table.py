@@ -1,8 +1,10 @@
 """Samples as one long Parquet table: a row for each value, the same columns for every metric."""
 
-from itertools import pairwise, starmap
-from typing import Any
+from itertools import starmap
+from typing import Any, NamedTuple
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -28,6 +30,14 @@ SCHEMA = pa.schema(
 OF_A_SAMPLE = ("time", "metric", "labels", "value", "unit", "kind", "source", "reason")
 LONGEST_REASON = 200  # characters
 KINDS = {str(kind): kind for kind in Kind}
+Numbers = npt.NDArray[np.int32]
+
+
+class Coded(NamedTuple):
+    """A column of text by its different words: the number of the word in each row."""
+
+    words: npt.NDArray[np.object_]
+    numbers: Numbers
 
 
 def encode(run: str, trial: Trial) -> bytes:
@@ -53,13 +63,17 @@ def encode(run: str, trial: Trial) -> bytes:
 
 
 def decode(content: bytes) -> list[Sample]:
-    """The samples of a file, as they were recorded; ValueError says why there are none."""
+    """The samples of a file, as they were recorded; ValueError says why there are none.
+
+    Samples with the same labels share one dict of them: a trial reads each series many times.
+    """
     if not content:
         raise ValueError("it is empty")
     try:
-        table = pq.ParquetFile(pa.BufferReader(content)).read(columns=list(OF_A_SAMPLE))
+        file = pq.ParquetFile(pa.BufferReader(content))
+        table = file.read(columns=list(OF_A_SAMPLE)).combine_chunks()
         columns: dict[str, list[Any]] = {
-            name: _maps(table.column(name)) if name == "labels" else table.column(name).to_pylist()
+            name: (_maps if name == "labels" else _values)(table.column(name))
             for name in OF_A_SAMPLE
         }
         columns["kind"] = [KINDS[kind] for kind in columns["kind"]]
@@ -77,13 +91,48 @@ def is_whole(content: bytes) -> bool:
         return False
 
 
+def _values(column: pa.ChunkedArray) -> list[Any]:
+    """Text by a dictionary: a few different words stand in many rows."""
+    if not pa.types.is_string(column.type):
+        return column.to_pylist()  # type: ignore[no-any-return]
+    coded = [_codes(chunk) for chunk in column.chunks]
+    return [word for part in coded for word in part.words[part.numbers].tolist()]
+
+
+def _codes(array: pa.Array) -> Coded:
+    coded = array.dictionary_encode()
+    words = np.array(coded.dictionary.to_pylist(), dtype=object)
+    return Coded(words, coded.indices.to_numpy())
+
+
 def _maps(column: pa.ChunkedArray) -> list[dict[str, str]]:
     """By whole arrays: pyarrow's own way to dicts takes most of the time of reading a run."""
     maps: list[dict[str, str]] = []
     for chunk in column.chunks:
-        keys, items = chunk.keys.to_pylist(), chunk.items.to_pylist()
-        edges = chunk.offsets.to_pylist()
-        maps += [dict(zip(keys[a:b], items[a:b], strict=True)) for a, b in pairwise(edges)]
+        maps += _maps_of(chunk.offsets.to_numpy(), _codes(chunk.keys), _codes(chunk.items))
+    return maps
+
+
+def _maps_of(offsets: Numbers, keys: Coded, items: Coded) -> list[dict[str, str]]:
+    """The map of each row: from `offsets[row]` on its keys and items, each as a word's number."""
+    sizes = np.diff(offsets)
+    maps: list[dict[str, str]] = [{}] * len(sizes)
+    for size in np.unique(sizes):
+        rows = np.flatnonzero(sizes == size)
+        places = offsets[rows, None] + np.arange(size)
+        first, which = np.zeros(1, dtype=np.int64), np.zeros(len(rows), dtype=np.int64)
+        for column in (*keys.numbers[places].T, *items.numbers[places].T):
+            together = which * (len(keys.words) + len(items.words)) + column
+            _, first, which = np.unique(together, return_index=True, return_inverse=True)
+        known = [
+            {
+                keys.words[keys.numbers[place]]: items.words[items.numbers[place]]
+                for place in places[row].tolist()
+            }
+            for row in first.tolist()
+        ]
+        for row, number in zip(rows.tolist(), which.tolist(), strict=True):
+            maps[row] = known[number]
     return maps
 
 

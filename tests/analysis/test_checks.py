@@ -48,7 +48,7 @@ def test_a_busy_generator_is_flagged() -> None:
     trial = load_trial()
     for index, sample in enumerate(trial.samples):
         if sample.metric == "engine.busy_time":
-            trial.samples[index] = replace(sample, value=(sample.value or 0) * 2.2)
+            trial.samples[index] = sample._replace(value=(sample.value or 0) * 2.2)
     assert flags_of(Readings(trial), (1,)) == ["generator 88% busy, above 80%"]
 
 
@@ -138,7 +138,7 @@ def test_an_account_that_lost_time_does_not_close() -> None:
     trial = load_trial()
     for index, sample in enumerate(trial.samples):
         if sample.metric == "cpu.exact_time" and sample.labels == {"cpu": "1", "kind": "idle"}:
-            trial.samples[index] = replace(sample, value=(sample.value or 0) * 0.95)
+            trial.samples[index] = sample._replace(value=(sample.value or 0) * 0.95)
     closing = by_name(trial)["user"]
     assert closing.holds is False and "(97.75%)" in closing.seen
 
@@ -153,7 +153,7 @@ def test_a_collector_that_fails_in_mid_trial_is_flagged_and_its_figures_are_unkn
     edge = SUSTAIN.end
     last = [s for s in trial.samples if s.metric == "cpu.exact_time" and s.time >= edge]
     trial.samples = [sample for sample in trial.samples if sample not in last]
-    trial.samples += [replace(last[0], value=None, labels={}, reason="cpu account: it broke")]
+    trial.samples += [last[0]._replace(value=None, labels={}, reason="cpu account: it broke")]
     seen = Readings(trial)
     assert flags_of(seen, (1,)) == ["failed in mid-trial: cpu account: it broke"]
     assert cpu.server_cost(seen, [1])["softirq"] is None

@@ -1,5 +1,3 @@
-from dataclasses import replace
-
 import pytest
 
 from stackcost.analysis import core_time, cpu, flows
@@ -139,7 +137,7 @@ def test_failed_connections_are_not_completed_ones() -> None:
 def test_counters_of_the_peer_are_not_the_generators() -> None:
     trial = load_trial(completed=1000)
     peers = [
-        replace(s, labels={**s.labels, "engine": "peer"})
+        s._replace(labels={**s.labels, "engine": "peer"})
         for s in trial.samples
         if s.metric == "trex.counter"
     ]

@@ -2,7 +2,6 @@
 
 import json
 import shutil
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -111,6 +110,6 @@ def late_load() -> Trial:
     (first, *_) = counter("trex.counter", 0.0, labels)
     total = 0.0
     for second in range(21):
-        trial.samples.append(replace(first, time=100.0 + second, value=total))
+        trial.samples.append(first._replace(time=100.0 + second, value=total))
         total += min(1000.0, 200.0 * (second + 1))
     return trial

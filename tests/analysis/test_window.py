@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stackcost.analysis.cpu_time import cpu_seconds
-from stackcost.analysis.window import growth, level
+from stackcost.analysis.window import growth, known_values, level
 from stackcost.contracts.sample import Kind, Metric, Sample
 from stackcost.contracts.window import Window
 
@@ -29,26 +29,30 @@ def test_a_steady_counter_grows_by_its_rate_wherever_it_is_read(
 ) -> None:
     times = [WINDOW.start - before, *inside, WINDOW.end + after]
     series = counted(*((time, 7 + rate * (time - 90)) for time in reversed(times)))
-    assert growth(series, WINDOW) == pytest.approx(rate * WINDOW.length, rel=1e-6, abs=1e-6)
+    assert growth(known_values(series), WINDOW) == pytest.approx(
+        rate * WINDOW.length, rel=1e-6, abs=1e-6
+    )
 
 
 def test_readings_at_the_edges_are_taken_as_they_are() -> None:
     series = counted((99, 1), (100, 10), (105, 900), (110, 1000), (111, 9999))
-    assert growth(series, WINDOW) == 990
+    assert growth(known_values(series), WINDOW) == 990
 
 
 def test_a_reading_milliseconds_inside_stands_for_the_edge() -> None:
     series = counted((100.01, 0), (109.99, 998))
-    assert growth(series, WINDOW) == pytest.approx(1000)
+    assert growth(known_values(series), WINDOW) == pytest.approx(1000)
 
 
 def test_two_readings_close_to_each_other_do_not_decide_the_rest() -> None:
     series = counted((100, 0), (109.899, 1000), (109.9, 1010))
-    assert growth(series, WINDOW) == pytest.approx(1010, rel=0.02)
+    assert growth(known_values(series), WINDOW) == pytest.approx(1010, rel=0.02)
 
 
 def test_a_fall_by_a_rounding_is_no_reset() -> None:
-    assert growth(counted((100, 5), (105, 8.000001), (110, 8.0)), WINDOW) == pytest.approx(3)
+    assert growth(
+        known_values(counted((100, 5), (105, 8.000001), (110, 8.0))), WINDOW
+    ) == pytest.approx(3)
 
 
 @pytest.mark.parametrize(
@@ -63,18 +67,18 @@ def test_a_fall_by_a_rounding_is_no_reset() -> None:
     ids=["never read", "read once", "begins late", "ends early", "was reset"],
 )
 def test_growth_that_was_not_seen_whole_is_unknown(series: list[Sample]) -> None:
-    assert growth(series, WINDOW) is None
+    assert growth(known_values(series), WINDOW) is None
 
 
 def test_unknown_readings_are_passed_over() -> None:
     series = [*counted((100, 1), (110, 5)), COUNT.unknown(105, "its source was away")]
-    assert growth(series, WINDOW) == 4
+    assert growth(known_values(series), WINDOW) == 4
 
 
 def test_a_level_is_the_median_inside_the_window() -> None:
     series = [LEVEL.sample(t, v) for t, v in ((90, 1e9), (101, 5), (102, 7), (103, 100), (111, 0))]
-    assert level(series, WINDOW) == 7
-    assert level(series[:1], WINDOW) is None
+    assert level(known_values(series), WINDOW) == 7
+    assert level(known_values(series[:1]), WINDOW) is None
 
 
 def account(cpu: int, kinds: dict[str, float], ticks: dict[str, float]) -> list[Sample]:

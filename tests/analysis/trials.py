@@ -2,7 +2,6 @@
 
 import itertools
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 
 from stackcost.contracts.load import ConstantLoad, HeldFlows
 from stackcost.contracts.sample import Kind, Sample
@@ -162,4 +161,4 @@ def add_other_program(trial: Trial, seconds: float) -> None:
         shift = shifts.get(sample.labels.get("kind", ""), 0.0)
         if sample.metric == "cpu.exact_time" and sample.labels["cpu"] == "1" and sample.time >= END:
             assert sample.value is not None
-            trial.samples[place] = replace(sample, value=sample.value + shift)
+            trial.samples[place] = sample._replace(value=sample.value + shift)

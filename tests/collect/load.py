@@ -4,7 +4,7 @@ import subprocess
 import sys
 from collections.abc import Sequence
 
-from stackcost.analysis.window import growth
+from stackcost.analysis.window import growth, known_values
 from stackcost.contracts.sample import Sample
 from stackcost.contracts.window import Window
 
@@ -49,6 +49,6 @@ def grown(samples: Sequence[Sample], window: Window, metric: str, **labels: str)
     """Growth of the one series that has the labels."""
     series = [s for s in samples if s.metric == metric and labels.items() <= s.labels.items()]
     assert len({tuple(s.labels.items()) for s in series}) == 1
-    found = growth(series, window)
+    found = growth(known_values(series), window)
     assert found is not None
     return found

@@ -68,7 +68,7 @@ def _attacking(trial: Trial) -> Trial:
         for name in ("command", "cache"):
             if name in labels:
                 labels[name] = ATTACK
-        found.samples[at] = replace(sample, labels=labels, source=ATTACK)
+        found.samples[at] = sample._replace(labels=labels, source=ATTACK)
     vector = {"cpu": "1", "vector": ATTACK}
     found.samples += counter("softirq.time", 0.1, vector)
     why = {"cpu": "1", "process": "7", "thread": "7"}

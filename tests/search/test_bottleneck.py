@@ -1,6 +1,5 @@
 """What gave way, from trials whose readings show one fault each."""
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -125,7 +124,7 @@ def test_memory_pressure_is_named() -> None:
 def test_a_busy_generator_comes_first() -> None:
     trial = search_trial(FULL)
     trial.samples = [
-        replace(sample, value=(sample.value or 0) * 2.2)
+        sample._replace(value=(sample.value or 0) * 2.2)
         if sample.metric == "engine.busy_time"
         else sample
         for sample in trial.samples
