@@ -45,7 +45,7 @@ class BuildEngine(Command):
             raise SystemExit("packages are for x86_64 only; elsewhere use a checkout")
         folder = PORTABLE_BUILD if self.portable else ENGINE_BUILD
         if not (folder / "build.ninja").exists():
-            portable = f"-Dportable={str(self.portable).lower()}"
+            portable = f"-Dportable={str(bool(self.portable)).lower()}"  # the option sets 1
             setup_command = ["meson", "setup", "--buildtype=release", portable]
             subprocess.run([*setup_command, str(folder), str(ROOT / "engine")], check=True)
         subprocess.run(["ninja", "-C", str(folder), "--quiet", "astf-engine"], check=True)

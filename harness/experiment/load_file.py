@@ -6,7 +6,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from stackcost.contracts.errors import StackcostError
-from stackcost.files import EXPERIMENTS
+from stackcost.files import EXPERIMENTS, PROFILES, PUBLISHED
 from stackcost.harness.experiment.profile_load import NO_PROFILE
 from stackcost.harness.experiment.schema import Experiment
 from stackcost.harness.experiment.shares import SHARED
@@ -37,7 +37,7 @@ def load_experiment(path: Path, quick: bool = False, share_cores: bool = False) 
 
     `share_cores`: clients and server both get every core, whatever the file says.
     Both forms are checked whichever is wanted, so a fault in one does not wait for its day.
-    Profile paths are relative to the file. Raises StackcostError naming file and line.
+    Paths in it are relative to the file. Raises StackcostError naming file and line.
     """
     document = read_yaml(path, "the experiment", "rt")
     if share_cores and isinstance(document, dict):
@@ -108,15 +108,28 @@ def _with_profiles(path: Path, experiment: Experiment) -> Experiment:
         except StackcostError as error:
             raise StackcostError(f"{path}: servers.{at}: {error.what}", error.hint) from error
     if experiment.published:
-        parts["published"] = (path.parent / experiment.published).resolve()
-        if not parts["published"].is_file():
-            raise StackcostError(f"{path}: published: there is no file {parts['published']}")
+        parts["published"] = _named(path, "published", experiment.published, PUBLISHED)
     for name in ("load", "memory"):
         part = getattr(experiment, name)
         if part.profile == NO_PROFILE:
             continue
-        profile = (path.parent / part.profile).resolve()
-        if not profile.is_file():
-            raise StackcostError(f"{path}: {name}.profile: there is no file {profile}")
+        profile = _named(path, f"{name}.profile", part.profile, PROFILES)
         parts[name] = part.model_copy(update={"profile": profile})
     return experiment.model_copy(update=parts)
+
+
+def _named(path: Path, key: str, named: Path, suite: Path) -> Path:
+    """The file that a key names: its path from the experiment's file, or the suite's by bare name.
+
+    A file of the reader's comes first. An installed suite is in no place that one could write down.
+    """
+    found = (path.parent / named).resolve()
+    if not found.is_file() and named.name == str(named):
+        found = (suite / named).resolve()
+    if not found.is_file():
+        names = ", ".join(sorted(each.name for each in suite.iterdir() if each.is_file()))
+        raise StackcostError(
+            f"{path}: {key}: there is no file {(path.parent / named).resolve()}",
+            f"give a path from the experiment's file, or one of the suite's: {names}",
+        )
+    return found

@@ -19,7 +19,9 @@ class LoadPart(Section):
     which a short search finds before the first round.
     """
 
-    profile: Path = Field(description="ASTF profile of one connection")
+    profile: Path = Field(
+        description="ASTF profile of one connection: your file, or the suite's by name"
+    )
     offered_cps: list[Rate] = Field(default=[], description="rates in connections per second")
     offered_shares: list[Share] = Field(
         default=[], description="rates as shares of what the slowest system holds"
@@ -46,7 +48,9 @@ class LoadPart(Section):
 class MemoryPart(Section):
     """Connections held open: memory is read at every count, and its slope is the cost of one."""
 
-    profile: Path = Field(description="ASTF profile that holds connections open")
+    profile: Path = Field(
+        description="ASTF profile that holds connections open: your file, or the suite's by name"
+    )
     open_flows: list[Annotated[int, Field(ge=0)]] = Field(
         description="how many connections are held open; two counts or more, ascending"
     )

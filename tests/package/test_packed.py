@@ -1,7 +1,9 @@
 """What a package declares fits what the repository has; script/check-package tries a built one."""
 
 import ast
+import os
 import re
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -17,7 +19,7 @@ from stackcost.host.debian import PACKAGES
 REPOSITORY = Path(__file__).parents[2]
 PROJECT = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())
 SUITE = ("stackcost", "harness", "servers", "duts")
-FILES = ("experiments", "notebooks", "pcaps", "published", "trex_profiles")
+FILES = ("examples", "experiments", "notebooks", "pcaps", "published", "trex_profiles")
 
 
 def tracked(*folders: str) -> list[str]:
@@ -92,6 +94,42 @@ def test_scripts_are_sound(script: str) -> None:
     path = REPOSITORY / "script" / script
     done = subprocess.run(["bash", "-n", str(path)], capture_output=True, text=True)
     assert done.returncode == 0 and path.stat().st_mode & 0o100, done.stderr
+
+
+@pytest.mark.parametrize(("option", "portable"), [("--portable", "true"), ("--quiet", "false")])
+def test_the_engine_alone_is_built_for_other_machines_too(
+    option: str, portable: str, tmp_path: Path
+) -> None:
+    """Meson takes true and false, and an option of a command line sets 1."""
+    for name in ("meson", "ninja"):
+        program = tmp_path / name
+        program.write_text(f'#!/bin/sh\necho {name} "$@" >>{tmp_path}/said\n')
+        program.chmod(0o755)
+    shutil.copy(REPOSITORY / "setup.py", tmp_path)
+    command = [sys.executable, "setup.py", "build_engine", option]
+    path = f"{tmp_path}:{os.environ['PATH']}"
+    subprocess.run(command, cwd=tmp_path, env=os.environ | {"PATH": path}, check=True)
+    said = (tmp_path / "said").read_text()
+    assert said.startswith(f"meson setup --buildtype=release -Dportable={portable} ")
+
+
+def test_the_check_of_a_package_succeeds_and_leaves_nothing(tmp_path: Path) -> None:
+    """Its steps take minutes and a test bed; here each of them is nothing."""
+    script = (REPOSITORY / "script/check-package").read_text()
+    body = script.partition("\nmain() {\n")[2].partition("\n}\n")[0]
+    steps = re.findall(r"^  (\w+)(?: \"\$.*)?$", body, re.MULTILINE)
+    assert len(steps) > 4
+    replaced = " ".join(f"{step}() {{ :; }};" for step in steps)
+    command = f". script/check-package; {replaced} main README.md"
+    done = subprocess.run(
+        ["bash", "-c", command],
+        cwd=REPOSITORY,
+        env=os.environ | {"TMPDIR": str(tmp_path)},
+        capture_output=True,
+        text=True,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_release_has_something_to_tell() -> None:

@@ -1,6 +1,7 @@
 """Reading a stored run executes nothing of it, and writes nothing outside of it."""
 
 import ast
+import json
 import os
 import socket
 import subprocess
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from stackcost.files import NOTEBOOKS
 from stackcost.report.answer import computed
 from tests.report.hostile import hostile_run, lay_links
 
@@ -69,17 +71,21 @@ def test_no_command_that_reads_executes_or_starts_what_a_run_names(tmp_path: Pat
     assert victim.read_text() == "as it was"
 
 
-def test_lab_executes_nothing_of_a_run(tmp_path: Path) -> None:
+def test_lab_executes_nothing_of_a_run_and_opens_copies_of_the_notebooks(tmp_path: Path) -> None:
     marker = tmp_path / "executed"
     run = hostile_run(tmp_path / "results", marker)
     run.write_summary(computed(run))
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
+    home, runtime = tmp_path / "home", tmp_path / "runtime"
+    changed = home / "stackcost-notebooks" / "trust.ipynb"
+    changed.parent.mkdir(parents=True)
+    changed.write_text("the reader's")
     lab = subprocess.Popen(
         [sys.executable, "-P", "-m", "stackcost.harness", "lab", ".", "--port", str(port)],
         cwd=run.path,
-        env=ENVIRONMENT,
+        env=ENVIRONMENT | {"HOME": str(home), "JUPYTER_RUNTIME_DIR": str(runtime)},
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         start_new_session=True,
@@ -89,10 +95,16 @@ def test_lab_executes_nothing_of_a_run(tmp_path: Path) -> None:
         while not _listens(port) and lab.poll() is None and time.monotonic() < deadline:
             time.sleep(0.2)
         assert _listens(port)
+        (served,) = runtime.glob("jpserver-*.json")
+        assert json.loads(served.read_text())["root_dir"] == str(changed.parent)
     finally:
         os.killpg(lab.pid, 15)
         lab.wait()
     assert not marker.exists()
+    copies = {copy.name: copy.read_bytes() for copy in changed.parent.iterdir()}
+    assert copies.pop("trust.ipynb") == b"the reader's"
+    suite = {path.name: path.read_bytes() for path in NOTEBOOKS.glob("*.ipynb")}
+    assert copies == {name: content for name, content in suite.items() if name != "trust.ipynb"}
 
 
 def _listens(port: int) -> bool:
