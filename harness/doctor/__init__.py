@@ -45,7 +45,7 @@ def table(found: list[Check]) -> Table:
     result = Table(title="stackcost doctor", title_justify="left", show_lines=False)
     result.add_column("check", no_wrap=True)
     result.add_column("state", no_wrap=True)
-    result.add_column("what was found, what it means, how to fix it")
+    result.add_column("what was found, what it means, how to fix it", overflow="fold")
     for check in found:
         lines = [escape(check.found)]
         if check.meaning:

@@ -72,7 +72,7 @@ def render(runs: Sequence[Path], page: Path) -> Path:
             if done.exists():
                 write_whole(executed, done.read_bytes())
         title = ", ".join(run.name for run in runs)
-        write_whole(page, _to_html(done, title, names).encode())
+        write_whole(page, _to_html(done, title).encode())
     return page
 
 
@@ -89,13 +89,19 @@ def _read(name: str) -> nbformat.NotebookNode:
 
 
 def _join(names: Sequence[str]) -> nbformat.NotebookNode:
-    """One notebook of many: a single cell of parameters, and an anchor before each of them.
+    """One notebook of many: a single cell of parameters, what it is about, links to the questions
+    that follow, and an anchor before each of them.
 
     Its cells are the suite's own: what a run says comes through `show` alone.
     """
     whole = _read(names[0])
     first = [cell for cell in whole.cells if "parameters" in cell.metadata.get("tags", [])]
-    cells = [*first, nbformat.v4.new_code_cell(HEAD)]  # type: ignore[no-untyped-call]
+    contents = "\n".join(f"1. [{question(name)}](#{name})" for name in names)
+    cells = [
+        *first,
+        nbformat.v4.new_code_cell(HEAD),  # type: ignore[no-untyped-call]
+        nbformat.v4.new_markdown_cell(contents),  # type: ignore[no-untyped-call]
+    ]
     for name in names:
         anchor = f'<a id="{name}"></a>'
         cells.append(nbformat.v4.new_markdown_cell(anchor))  # type: ignore[no-untyped-call]
@@ -137,7 +143,7 @@ def _connection(place: Path) -> Config:
     return Config(KernelManager={"transport": "ipc", **files})
 
 
-def _to_html(executed: Path, title: str, names: Sequence[str]) -> str:
+def _to_html(executed: Path, title: str) -> str:
     """The notebook's text and outputs, without its code, in a page of our own.
 
     nbconvert's full page brings scripts that it loads from a network; its "basic" body has none.
@@ -153,5 +159,4 @@ def _to_html(executed: Path, title: str, names: Sequence[str]) -> str:
     )
     body, _ = exporter.from_filename(str(executed))
     template = Environment(autoescape=True).from_string(PAGE.read_text())
-    contents = [(name, question(name)) for name in names]
-    return template.render(title=f"stackcost {title}", contents=contents, body=Markup(body))
+    return template.render(title=f"stackcost {title}", body=Markup(body))

@@ -59,19 +59,22 @@ def _text_table(frame: DataFrame) -> TextTable:
     return TextTable("", tuple(map(str, frame.columns)), rows)
 
 
-def _cell(text: str) -> str:
-    """A cell's text; a range is not broken at its hyphen."""
-    return re.sub(
-        r"\(?\d[\d.,]*-\d[\d.,]*\)?", r'<span class="whole">\g<0></span>', cell_html(text)
+RANGE, NAME = r"\(?\d[\d.,]*-\d[\d.,]*\)?", r"[^\s/-]+[-/]\S+"
+
+
+def _cells(row: tuple[str, ...]) -> str:
+    """A row's cells; a range, and a name in the first, are not broken at a hyphen or a slash."""
+    whole = r'<span class="whole">\g<0></span>'
+    texts = (
+        re.sub(RANGE if place else NAME, whole, cell_html(cell)) for place, cell in enumerate(row)
     )
+    return "".join(f"<td>{text}</td>" for text in texts)
 
 
 def as_html(table: TextTable) -> str:
     """A table with its title as caption; every cell is text, never markup."""
     head = "".join(f"<th>{cell_html(column)}</th>" for column in table.columns)
-    rows = "".join(
-        "<tr>" + "".join(f"<td>{_cell(cell)}</td>" for cell in row) + "</tr>" for row in table.rows
-    )
+    rows = "".join(f"<tr>{_cells(row)}</tr>" for row in table.rows)
     caption = f"<caption>{cell_html(table.title)}</caption>"
     style = 'style="text-align:left"'
     body = f"<thead><tr {style}>{head}</tr></thead><tbody>{rows}</tbody>"

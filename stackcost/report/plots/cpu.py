@@ -83,7 +83,7 @@ def cost_over_workers(servers: Sequence[ServerResult]) -> Figure | None:
 def cores_by_kind(servers: Sequence[ServerResult]) -> Figure:
     """What each core's time went to, at every load; median of the rounds."""
     servers = [server for server in servers if any(level.cores for level in server.levels)]
-    figure, axes_list = panels(len(servers))
+    figure, axes_list = panels(len(servers), same_scale=True)
     for axes, server in zip(axes_list, servers, strict=False):
         places = [
             (f"{core}\n{level.load}", shares)

@@ -7,6 +7,7 @@ from itertools import cycle
 from pathlib import Path
 from typing import Any
 
+import numpy
 import pandas
 from matplotlib import rc_context
 from matplotlib.artist import Artist
@@ -34,6 +35,7 @@ KIND_COLOURS = {
 }
 OTHER_COLOUR = "#999999"
 WIDTH, HEIGHT = 8.0, 3.6  # inches
+TICK_SIZE, LABEL_SIZE = 8.5, 9.0  # points; a report shows a figure as wide as its text
 ACROSS = 3  # panels beside each other
 LONG_AXIS = 1000  # times as much at its end as at its start
 
@@ -83,25 +85,41 @@ def panels(
     axes = list(figure.subplots(down, across, squeeze=False, sharey=same_scale).flat)
     for each in axes:
         each.spines[["top", "right"]].set_visible(False)
+        _size(each)
     for unused in axes[count:]:
         unused.set_visible(False)
     return figure, axes[:count]
 
 
-def lying(rows: int) -> tuple[Figure, Axes]:
-    """A figure for so many rows of horizontal bars or intervals, the first one on top."""
-    figure = Figure(figsize=(WIDTH, 1.1 + 0.34 * max(1, rows)), layout="constrained")
+def lying(rows: int, lines: int = 1) -> tuple[Figure, Axes]:
+    """A figure for so many rows of horizontal bars or intervals, the first one on top; a row's name
+    has so many `lines`.
+    """
+    height = 1.1 + (0.18 + 0.16 * lines) * max(1, rows)
+    figure = Figure(figsize=(WIDTH, height), layout="constrained")
     axes = figure.subplots()
     axes.spines[["top", "right", "left"]].set_visible(False)
     axes.tick_params(axis="y", length=0)
     axes.set_ylim(max(1, rows) - 0.4, -0.6)
+    _size(axes)
     return figure, axes
 
 
+def _size(axes: Axes) -> None:
+    axes.tick_params(labelsize=TICK_SIZE)
+    axes.xaxis.label.set_fontsize(LABEL_SIZE)
+    axes.yaxis.label.set_fontsize(LABEL_SIZE)
+
+
 def labels(axes: Axes, below: str, beside: str) -> None:
-    """Names and units of both axes; the vertical one begins at zero."""
+    """Names and units of both axes; the vertical one begins at zero. Axes on which nothing was
+    drawn say so, and have no numbers.
+    """
     axes.set_xlabel(below)
     axes.set_ylabel(beside)
+    if not axes.patches and not any(numpy.size(drawn.get_xdata()) for drawn in axes.lines):
+        axes.text(0.5, 0.5, "not known", transform=axes.transAxes, ha="center")
+        axes.tick_params(labelleft=False, labelbottom=False, length=0)
     if axes.get_yscale() == "linear":
         axes.set_ylim(bottom=min(0.0, axes.get_ylim()[0]))
 

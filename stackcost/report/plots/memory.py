@@ -28,7 +28,12 @@ def memory_by_system(servers: Sequence[ServerResult]) -> Figure:
     known = [(server.name, server.memory) for server in servers if server.memory]
     figure, axes = lying(len(known))
     kinds = list(dict.fromkeys(kind for _, memory in known for kind in memory.counted))
-    bars = {kind: [_median(memory.per_flow.get(kind)) for _, memory in known] for kind in kinds}
+    bars = {
+        kind: [
+            _median(memory.per_flow[kind]) if kind in memory.counted else 0.0 for _, memory in known
+        ]
+        for kind in kinds
+    }
     stack(axes, [name for name, _ in known], bars, lying=True)
     whiskers(axes, [memory.total for _, memory in known], lying=True)
     axes.set_xlabel(f"{PER_FLOW}, slope and {INTERVAL}")

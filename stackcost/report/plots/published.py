@@ -10,7 +10,7 @@ from stackcost.analysis.published_tables import PublishedTable
 from stackcost.report.plots.drawing import key, labels, looks, panels, plain_numbers
 from stackcost.report.published_match import PublishedMatch
 
-TITLE_WIDTH = 30  # characters
+TITLE_WIDTH = 24  # characters
 TICKS = 4  # of numbers in the millions, beside each other
 
 

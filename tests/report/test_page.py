@@ -1,0 +1,86 @@
+"""How a report looks in a browser, as far as a test can tell: nothing is cut off or squeezed."""
+
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.container import BarContainer
+
+from stackcost.analysis.spread import spread
+from stackcost.analysis.summary import Factor, Memory, ServerResult
+from stackcost.report.notebook import _join, question
+from stackcost.report.plots.drawing import labels, panels
+from stackcost.report.plots.factors import factor_intervals
+from stackcost.report.plots.memory import memory_by_system
+from stackcost.report.show import as_html
+from stackcost.report.tables import TextTable
+
+
+def test_a_factor_of_long_names_leaves_room_for_what_is_drawn() -> None:
+    factor = Factor(
+        name="cpu",
+        ratio=spread([2.5, 2.6, 2.7], "1"),
+        above_cost=spread([111.0], "us"),
+        below_cost=spread([42.5], "us"),
+        at="3,600 connections/s, 76% of what nginx/kernel holds, 4 of its trials flagged",
+        above="nginx/kernel",
+        below="astf-peer",
+    )
+    figure = factor_intervals([factor])
+    assert figure
+    FigureCanvasAgg(figure).draw()
+    (axes,) = figure.axes
+    assert axes.get_window_extent().width > figure.bbox.width / 2
+    for text in (axes.xaxis.label, *axes.get_yticklabels()):
+        seen = text.get_window_extent()
+        assert seen.x0 >= 0 and seen.x1 <= figure.bbox.width, text.get_text()
+
+
+def memory(counted: str, total: float) -> Memory:
+    per_flow = {kind: spread([each], "B") for kind, each in (("slab", 4225.0), ("pools", 196.0))}
+    return Memory(
+        per_flow=per_flow,
+        at_no_flow={},
+        counted=[counted],
+        total=spread([total], "B"),
+        straightness={},
+        caches={},
+        points={},
+    )
+
+
+def test_a_bar_of_memory_is_as_long_as_its_total() -> None:
+    """What is read but not charged to a system, as the slab to a user-space peer, is not drawn."""
+    servers = [
+        ServerResult.model_construct(name="kernel", memory=memory("slab", 4225.0)),
+        ServerResult.model_construct(name="peer", memory=memory("pools", 196.0)),
+    ]
+    (axes,) = memory_by_system(servers).axes
+    drawn = [0.0, 0.0]
+    for container in axes.containers:
+        assert isinstance(container, BarContainer)
+        for row, bar in enumerate(container):
+            drawn[row] += bar.get_width()
+    assert drawn == [4225.0, 196.0]
+
+
+def test_axes_without_a_known_value_say_so() -> None:
+    _, (known, unknown) = panels(2, same_scale=True)
+    known.plot([1, 2], [3, 4])
+    unknown.plot([], [])
+    for axes in (known, unknown):
+        labels(axes, "offered connections/s", "us to the last byte")
+    assert [text.get_text() for text in unknown.texts] == ["not known"] and not known.texts
+    assert known.yaxis.get_tick_params()["labelleft"]
+
+
+def test_a_long_name_takes_several_lines_and_a_short_one_is_not_broken() -> None:
+    html = as_html(TextTable("title", ("of", "is"), [("nginx/kernel if sent", "2 (1-3)")]))
+    whole = '<span class="whole">'
+    assert f"<td>{whole}nginx/kernel</span> if sent</td>" in html
+    assert f"<td>2 {whole}(1-3)</span></td>" in html
+
+
+def test_what_a_report_is_about_stands_before_the_links_to_its_questions() -> None:
+    names = ["cpu_cost", "trust"]
+    sources = [cell.source for cell in _join(names).cells]
+    (head,) = (at for at, source in enumerate(sources) if "head(open_runs(runs))" in source)
+    links = "\n".join(f"1. [{question(name)}](#{name})" for name in names)
+    assert sources[head + 1] == links
