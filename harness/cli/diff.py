@@ -18,7 +18,7 @@ def diff(
 ) -> None:
     """Say whether two runs, or two systems of one run, differ, and by how much."""
     from stackcost.report.difference import Side, difference, difference_table, sentence
-    from stackcost.report.terminal import draw
+    from stackcost.report.terminal_table import draw
 
     found = difference(Side.of(a), Side.of(b, run_of=a))
     if as_json:

@@ -17,7 +17,7 @@ def ls(
 ) -> None:
     """List the runs in a folder."""
     from stackcost.report.listing import list_runs, listing_table
-    from stackcost.report.terminal import draw
+    from stackcost.report.terminal_table import draw
 
     runs = list_runs(results)
     if as_json:

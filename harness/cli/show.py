@@ -27,7 +27,7 @@ def show(
     from stackcost.report.published import published_table
     from stackcost.report.stored import remarks
     from stackcost.report.tables import tuning_table
-    from stackcost.report.terminal import draw
+    from stackcost.report.terminal_table import draw
     from stackcost.store import RunFolder
 
     folder = RunFolder.open(run)

@@ -25,7 +25,7 @@ def trend(
     from stackcost.harness.gate.trend import trend as trend_of
     from stackcost.harness.gate.trend_report import trend_plot, trend_table
     from stackcost.report.plots import save
-    from stackcost.report.terminal import draw
+    from stackcost.report.terminal_table import draw
 
     found = trend_of(read_history(history))
     if plot:

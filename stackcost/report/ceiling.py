@@ -7,7 +7,7 @@ from rich.console import Console
 from stackcost.analysis.ceiling.summary import Ceiling, CeilingSummary, TraceRow
 from stackcost.report.stored import describe_setting, state_of, trials_of
 from stackcost.report.tables import TextTable
-from stackcost.report.terminal import draw
+from stackcost.report.terminal_table import draw
 from stackcost.report.words import number
 from stackcost.store import RunFolder
 

@@ -1,8 +1,8 @@
 """The answer on a terminal; in a file or pipe the same tables as plain text."""
 
+import textwrap
+
 from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from stackcost.analysis.summary import Summary
 from stackcost.report import disk_cache, past_ceiling
@@ -27,6 +27,7 @@ from stackcost.report.tables import (
     short_memory_table,
     unknown_factors,
 )
+from stackcost.report.terminal_table import draw
 
 SHOWN_TRIALS = 6  # of each sort; the report has all
 
@@ -53,7 +54,9 @@ def print_screen(summary: Summary, console: Console) -> None:
     for system, why in summary.not_measured.items():
         _print_line(f"not measured: {system}: {why}", console)
     for line in doubts(summary):
-        console.print(line, style="yellow" if line[0] == " " else "", highlight=False, markup=False)
+        style = "yellow" if line[0] == " " else ""
+        told = textwrap.fill(line, console.width, subsequent_indent="    ")
+        console.print(told, style=style, highlight=False, markup=False)
 
 
 def print_long(summary: Summary, console: Console) -> None:
@@ -89,16 +92,6 @@ def _print_table(text: TextTable, console: Console) -> None:
 
 def _print_line(line: str, console: Console) -> None:
     console.print(line, highlight=False, markup=False)
-
-
-def draw(text: TextTable) -> Table:
-    """A table for the terminal; the first column names the row, and stays in one line."""
-    table = Table(title=Text(text.title), title_justify="left")
-    for index, column in enumerate(text.columns):
-        table.add_column(Text(column), no_wrap=index == 0, overflow="fold")
-    for row in text.rows:
-        table.add_row(*map(Text, row))
-    return table
 
 
 def _print_trials(summary: Summary, console: Console) -> None:

@@ -24,7 +24,7 @@ def short_factor_table(summary: Summary) -> TextTable:
     judged = any(verdict not in ("", CANNOT_TELL) for verdict in verdicts)
     return TextTable(
         "How many times the cost: median (95 % interval; of fewer than 6 rounds their range)",
-        ("cost of", "", "at", "first", "second", "times", *(["verdict"] * judged)),
+        ("cost of", "first : second", "at", "first", "second", "times", *(["verdict"] * judged)),
         [
             (
                 "CPU, us" if found.name == "cpu" else "memory, bytes",
@@ -84,6 +84,8 @@ def short_cost_table(summary: Summary) -> TextTable:
             )
             for server, level in shown
         ],
+        named=2,
+        reason=next((level.server_cpu_total.reason for _, level in shown), ""),
     )
 
 
