@@ -19,6 +19,7 @@ extensions = ["myst_parser"]
 myst_heading_anchors = 3  # a link to a heading is checked, and is written as on a code host
 myst_enable_extensions = ["colon_fence"]
 exclude_patterns = ["schema"]
+smartquotes_action = "q"  # quotes alone: -- begins an option
 highlight_language = "none"  # most indented blocks are a terminal's text
 pygments_style = "friendly"
 

@@ -75,10 +75,11 @@ def _command(name: str, command: Any) -> str:
     context: Any = command.make_context(f"stackcost {name}", [], resilient_parsing=True)
     usage = command.get_usage(context).removeprefix("Usage: ")
     text = f"## stackcost {name}\n\n{inspect.cleandoc(command.help)}\n\n```text\n{usage}\n```"
-    records = [parameter.get_help_record(context) for parameter in command.params]
-    if not records:
+    records = itertools.chain(*command.records(context).values())
+    own = [(form, meaning) for form, meaning in records if form != "--help"]
+    if not own:
         return text
-    rows = [f"| `{_cell(form)}` | {_cell(meaning)} |" for form, meaning in records]
+    rows = [f"| `{_code(form)}` | {_cell(meaning)} |" for form, meaning in own]
     return "\n".join([f"{text}\n", "| argument or option | meaning |", "|---|---|", *rows])
 
 
@@ -206,5 +207,9 @@ def _scalar(value: dict[str, Any]) -> str:
 
 
 def _cell(text: str) -> str:
-    """Text of a table's cell: no line break, and no bar that would end it."""
+    """Text of a table's cell: no line break, no bar that would end it, and no tag of HTML."""
+    return _code(text).replace("<", "&lt;")
+
+
+def _code(text: str) -> str:
     return re.sub(r"\s+", " ", text).replace("|", "\\|")

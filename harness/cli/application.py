@@ -1,6 +1,7 @@
 """What commands share: the application they register with, where they print, how a run ends."""
 
 import functools
+import re
 import traceback
 from collections.abc import Callable
 from pathlib import Path
@@ -25,6 +26,32 @@ USES = {
 }
 
 
+class Command(typer.core.TyperCommand):
+    """A command whose --help names arguments as people write them: RUN, and not {RUN} <Path>."""
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        """What follows the command's name in the line of its usage."""
+        return [re.sub(r"[{}]", "", piece) for piece in super().collect_usage_pieces(ctx)]
+
+    def records(self, ctx: Any) -> dict[str, list[tuple[str, str]]]:
+        """Arguments and options: how each is written, and what it means."""
+        found: dict[str, list[tuple[str, str]]] = {"Arguments": [], "Options": []}
+        for parameter in self.get_params(ctx):
+            if record := parameter.get_help_record(ctx):
+                form, meaning = record
+                is_option = form.startswith("-")
+                form = form if is_option else form.partition(" <")[0]
+                found["Options" if is_option else "Arguments"].append((form, meaning))
+        return found
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write a section for each sort."""
+        for title, records in self.records(ctx).items():
+            if records:
+                with formatter.section(title):
+                    formatter.write_dl(records)
+
+
 class CommandsByUse(typer.core.TyperGroup):
     """A group whose --help lists its commands by use."""
 
@@ -44,12 +71,15 @@ class CommandsByUse(typer.core.TyperGroup):
 app = typer.Typer(
     name="stackcost",
     cls=CommandsByUse,
-    help="What a connection costs, in CPU and memory, on any network stack.",
+    help="What a connection costs, in CPU and memory, on any network stack."
+    " Begin with: stackcost doctor, then stackcost run compare --quick",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
+    context_settings={"max_content_width": 100},
 )
+command = functools.partial(app.command, cls=Command)  # registers a command
 INTERRUPTED = 130  # what a shell says of a command ended by Ctrl-C
 FILE_WIDTH = 160  # columns
 DEFAULT_RESULTS = Path("results")

@@ -2,10 +2,10 @@
 
 import typer
 
-from stackcost.harness.cli.application import app
+from stackcost.harness.cli.application import command
 
 
-@app.command()
+@command()
 def clean() -> None:
     """Remove what a killed run left on this machine: processes, namespaces, settings.
 

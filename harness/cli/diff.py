@@ -5,14 +5,18 @@ from typing import Annotated
 
 import typer
 
-from stackcost.harness.cli.application import app, make_console, reading
+from stackcost.harness.cli.application import command, make_console, reading
 
 
-@app.command()
+@command()
 @reading
 def diff(
-    a: Annotated[str, typer.Argument(help="a run's folder, or RUN#SYSTEM for one system of it")],
-    b: Annotated[str, typer.Argument(help="the same; #SYSTEM alone is of the same run as A")],
+    a: Annotated[
+        str, typer.Argument(metavar="A", help="a run's folder, or RUN#SYSTEM for one system of it")
+    ],
+    b: Annotated[
+        str, typer.Argument(metavar="B", help="the same; #SYSTEM alone is of the same run as A")
+    ],
     everything: Annotated[bool, typer.Option("--all", help="also figures without verdict")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="the whole answer as JSON")] = False,
 ) -> None:

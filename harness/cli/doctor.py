@@ -2,10 +2,10 @@
 
 import typer
 
-from stackcost.harness.cli.application import app
+from stackcost.harness.cli.application import command
 
 
-@app.command()
+@command()
 def doctor() -> None:
     """Say what this machine can and cannot do, and how to fix it."""
     from stackcost.harness.doctor import main

@@ -9,34 +9,41 @@ import typer
 from rich.console import Console
 
 from stackcost.contracts.dut_settings import Behind
-from stackcost.harness.cli.application import DEFAULT_RESULTS, INTERRUPTED, app, make_console
+from stackcost.harness.cli.application import DEFAULT_RESULTS, INTERRUPTED, command, make_console
 
 if TYPE_CHECKING:
     from stackcost.store import RunFolder
 
 
-@app.command()
+@command()
 def dut(
     kind: Annotated[
         str,
         typer.Argument(
-            help="forwarding, nftables, nat44, nat64, connection_limit, bridge, or a file"
+            metavar="KIND",
+            help="forwarding, nftables, nat44, nat64, connection_limit, bridge, or a file",
         ),
     ],
     quick: Annotated[bool, typer.Option("--quick", help="fewer, shorter trials")] = False,
     rules: Annotated[
-        int | None, typer.Option(help="nftables: rules of its linear list", min=0)
+        int | None, typer.Option(metavar="N", help="nftables: rules in its linear list", min=0)
     ] = None,
     new_per_second: Annotated[
-        int | None, typer.Option(help="connection_limit: new connections let through", min=1)
+        int | None,
+        typer.Option(
+            metavar="N", help="connection_limit: new connections per second let through", min=1
+        ),
     ] = None,
     server: Annotated[
         Behind, typer.Option(help="what answers behind it: engine, or nginx on the kernel's stack")
     ] = "engine",
     ip_version: Annotated[
-        int | None, typer.Option(help="4, or 6 for IPv6 on both sides", min=4, max=6)
+        int | None,
+        typer.Option(metavar="VERSION", help="4, or 6 for IPv6 on both sides", min=4, max=6),
     ] = None,
-    results: Annotated[Path, typer.Option(help="folder that takes the runs'")] = DEFAULT_RESULTS,
+    results: Annotated[
+        Path, typer.Option(metavar="FOLDER", help="where the folders of the runs are made")
+    ] = DEFAULT_RESULTS,
 ) -> None:
     """Stress a device under test: costs, ceilings, exhausted state, a cut link. Needs root."""
     from stackcost.harness.device.standard import standard_set

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from stackcost.harness.cli.application import app, reading
+from stackcost.harness.cli.application import command, reading
 
 
 class Format(StrEnum):
@@ -17,12 +17,16 @@ class Format(StrEnum):
     JSON = "json"
 
 
-@app.command()
+@command()
 @reading
 def export(
-    run: Annotated[Path, typer.Argument(help="a run's folder, such as results/<time>-compare")],
+    run: Annotated[
+        Path, typer.Argument(metavar="RUN", help="a run's folder, such as results/<time>-compare")
+    ],
     form: Annotated[Format, typer.Option("--format", help="csv, parquet or json")] = Format.CSV,
-    out: Annotated[Path | None, typer.Option(help="file; without it the terminal")] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="file; without it the terminal")
+    ] = None,
 ) -> None:
     """Write a run's figures as one long table, each with unit, definition and source."""
     import sys

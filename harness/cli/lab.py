@@ -8,19 +8,21 @@ from typing import Annotated
 
 import typer
 
-from stackcost.harness.cli.application import app, reading
+from stackcost.harness.cli.application import command, reading
 from stackcost.host.files import write_whole
 
 COPIES = "stackcost-notebooks"  # at home: in the current folder somebody else may have put some
 
 
-@app.command()
+@command()
 @reading
 def lab(
     runs: Annotated[
-        list[Path], typer.Argument(metavar="RUN...", help="runs' folders that the notebooks read")
+        list[Path], typer.Argument(metavar="RUN", help="runs' folders that the notebooks read")
     ],
-    port: Annotated[int, typer.Option(help="on 127.0.0.1", min=1, max=65535)] = 8888,
+    port: Annotated[
+        int, typer.Option(metavar="PORT", help="on 127.0.0.1", min=1, max=65535)
+    ] = 8888,
 ) -> None:
     """Open JupyterLab on your copies of the notebooks, with these runs. Ends with Ctrl-C.
 

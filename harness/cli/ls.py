@@ -6,13 +6,15 @@ from typing import Annotated
 
 import typer
 
-from stackcost.harness.cli.application import DEFAULT_RESULTS, app, make_console, reading
+from stackcost.harness.cli.application import DEFAULT_RESULTS, command, make_console, reading
 
 
-@app.command()
+@command()
 @reading
 def ls(
-    results: Annotated[Path, typer.Argument(help="folder of runs")] = DEFAULT_RESULTS,
+    results: Annotated[
+        Path, typer.Argument(metavar="RESULTS", help="folder of runs")
+    ] = DEFAULT_RESULTS,
     as_json: Annotated[bool, typer.Option("--json", help="as JSON")] = False,
 ) -> None:
     """List the runs in a folder."""

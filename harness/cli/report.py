@@ -5,21 +5,23 @@ from typing import Annotated
 
 import typer
 
-from stackcost.harness.cli.application import app, make_console, reading
+from stackcost.harness.cli.application import command, make_console, reading
 
 PAGE = "report.html"
 
 
-@app.command()
+@command()
 @reading
 def report(
     runs: Annotated[
         list[Path],
-        typer.Argument(metavar="RUN...", help="runs' folders, such as results/<time>-compare"),
+        typer.Argument(metavar="RUN", help="runs' folders, such as results/<time>-compare"),
     ],
     out: Annotated[
         Path | None,
-        typer.Option(help=f"the page to write; of several runs by default {PAGE} here"),
+        typer.Option(
+            metavar="FILE", help=f"the page to write; of several runs by default {PAGE} here"
+        ),
     ] = None,
 ) -> None:
     """Compute stored runs' answers again, and render one page of all that can be sent.

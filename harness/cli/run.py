@@ -6,22 +6,29 @@ from typing import Annotated
 
 import typer
 
-from stackcost.harness.cli.application import DEFAULT_RESULTS, app, conclude, make_console
+from stackcost.harness.cli.application import DEFAULT_RESULTS, command, conclude, make_console
 
 
-@app.command()
+@command()
 def run(
     experiment: Annotated[
         Path | None,
-        typer.Argument(help="YAML file, or the suite's own by name: compare"),
+        typer.Argument(
+            metavar="EXPERIMENT", help="a YAML file, or one of the suite's by name, such as compare"
+        ),
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="fewer, shorter trials")] = False,
     share_cores: Annotated[
-        bool, typer.Option("--share-cores", help="HTTP clients and server both get every core")
+        bool, typer.Option("--share-cores", help="HTTP clients and server share all cores")
     ] = False,
-    results: Annotated[Path, typer.Option(help="folder that takes the run's")] = DEFAULT_RESULTS,
+    results: Annotated[
+        Path, typer.Option(metavar="FOLDER", help="where the folder of the run is made")
+    ] = DEFAULT_RESULTS,
     resume: Annotated[
-        Path | None, typer.Option(help="instead of a file: a run's folder, to run what it lacks")
+        Path | None,
+        typer.Option(
+            metavar="RUN", help="instead of EXPERIMENT: a run's folder, to measure what it lacks"
+        ),
     ] = None,
 ) -> None:
     """Run an experiment, print its answer, and render its report. Needs root."""

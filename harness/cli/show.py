@@ -6,13 +6,15 @@ from typing import Annotated
 
 import typer
 
-from stackcost.harness.cli.application import app, make_console, reading
+from stackcost.harness.cli.application import command, make_console, reading
 
 
-@app.command()
+@command()
 @reading
 def show(
-    run: Annotated[Path, typer.Argument(help="a run's folder, such as results/<time>-compare")],
+    run: Annotated[
+        Path, typer.Argument(metavar="RUN", help="a run's folder, such as results/<time>-compare")
+    ],
     long: Annotated[
         bool, typer.Option("--long", help="every load, latency, kind of memory, and setting")
     ] = False,

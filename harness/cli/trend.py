@@ -6,18 +6,21 @@ from typing import Annotated
 
 import typer
 
-from stackcost.harness.cli.application import app, make_console, reading
+from stackcost.harness.cli.application import command, make_console, reading
 
 DEFAULT_HISTORY = Path("stackcost-gate/history.jsonl")
 
 
-@app.command()
+@command()
 @reading
 def trend(
     history: Annotated[
-        Path, typer.Argument(help="what tests with the fixture cps_ceiling wrote")
+        Path,
+        typer.Argument(metavar="HISTORY", help="what tests with the fixture cps_ceiling wrote"),
     ] = DEFAULT_HISTORY,
-    plot: Annotated[Path | None, typer.Option(help="also draw it: an SVG, PNG or PDF file")] = None,
+    plot: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="also draw it: an SVG, PNG or PDF file")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="as JSON")] = False,
 ) -> None:
     """Show where the ceilings that the pytest gate measured have changed."""

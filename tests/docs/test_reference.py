@@ -1,5 +1,6 @@
 """The reference that is made from the code has all of it."""
 
+import re
 from typing import Any
 
 from pydantic import BaseModel
@@ -21,6 +22,15 @@ def test_every_command_and_option_is_in_it() -> None:
         assert section.count("\n| `") == len(command.params), name
         for option in (opt for each in command.params for opt in each.opts if opt[0] == "-"):
             assert f"| `{option}" in section, f"{name} {option}"
+
+
+def test_it_and_the_help_are_written_for_people() -> None:
+    text = reference().pages()["commands"]
+    assert "results/&lt;time>-compare" in text, "a browser takes <time> for a tag"
+    assert "\nstackcost report [OPTIONS] RUN...\n" in text
+    for name, command in reference().commands().items():
+        said = command.get_help(command.make_context(name, [], resilient_parsing=True))
+        assert not re.search(r"list\[|[{}]|<Path>|<path>|<str>| range>|[a-z]\.\.\.", said), said
 
 
 def test_every_script_is_in_it_with_its_usage() -> None:
