@@ -151,7 +151,8 @@ def running_server(
         endpoint = dataclasses.replace(bed.endpoint(folder / "server"), cpus=program_cpus)
         workers = task.workers or len(program_cpus)
         stack = stack_of(
-            experiment.nginx.stack if kind.kernel_stack else KERNEL, endpoint.place(workers)
+            experiment.nginx.stack if kind.kernel_stack else KERNEL,
+            endpoint.place(workers, task.open_flows),
         )
         server = kind.make(dataclasses.replace(endpoint, stack=stack), task)
         progress.say(f"{where}: server")

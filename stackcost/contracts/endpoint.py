@@ -44,10 +44,11 @@ class Endpoint:
     stack: Stack
     upstream: Host | None = None
 
-    def place(self, workers: int = 1) -> Place:
-        """The same for a stack; `workers`: processes or threads of the program."""
+    def place(self, workers: int = 1, flows: int = 0) -> Place:
+        """The same for a stack; `workers`, `flows`: see `Place`."""
         listens = self.address, self.port
-        return Place(self.namespace, self.interface, self.cpus, self.folder, listens, workers)
+        where = self.namespace, self.interface, self.cpus, self.folder
+        return Place(*where, listens, workers, flows)
 
     def run(self, command: Sequence[str], **options: Any) -> subprocess.Popen[Any]:
         """Start a program here on its stack; `options` go to subprocess.Popen."""

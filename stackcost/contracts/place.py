@@ -9,7 +9,8 @@ class Place:
     """Where a program runs: namespace, the interface it uses there, its cores, its folder.
 
     `listens`: address and port that a server listens on; None for clients. `workers`: a server's
-    processes or threads, or the number of client processes.
+    processes or threads, or the number of client processes. `flows`: the most that will be open at
+    once by plan.
     """
 
     namespace: str
@@ -18,3 +19,4 @@ class Place:
     folder: Path
     listens: tuple[str, int] | None = None
     workers: int = 1
+    flows: int = 0

@@ -7,6 +7,7 @@ Installed under many names in front of PATH; $STANDIN is its folder: `case` name
 
 import json
 import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -14,6 +15,22 @@ HOME = Path(os.environ["STANDIN"])
 ROOT = HOME / "root"
 CASE = (HOME / "case").read_text()
 MODULE = ROOT / "sys/module/onload"
+# As the launcher, a shell script, reads a profile: the first to set a value wins, a fragment reads
+# what was set before it, and divides by the size of the cluster.
+LAUNCHER = """
+onload_set() { eval test -n "\\"\\$$1\\"" || { eval "$1='$2'"; export "$1"; }; }
+onload_import() {
+  case $1 in
+  throughput)
+    onload_set EF_MAX_ENDPOINTS 1000000
+    onload_set EF_SOCKET_CACHE_MAX $((EF_MAX_ENDPOINTS / 4))
+    onload_set EF_MAX_PACKETS $((5760000 / EF_CLUSTER_SIZE)) ;;
+  wan-traffic) onload_set EF_ENDPOINT_PACKET_RESERVE 3 ;;
+  esac
+}
+. "$0"
+exec env -0
+"""
 COUNTERS = ("rx_evs", "tx_evs", "ul_accepts", "sock_wakes_rx_os", "no_match_pass_to_kernel_tcp")
 
 
@@ -57,12 +74,16 @@ def onload(arguments: list[str]) -> None:
         "flow filters on": ("listen() to 48.0.0.1:80 failed (95: Operation not supported)", 1),
         "cluster": ("bind() to 48.0.0.1:80 failed (95: Operation not supported)", 1),
         "no profile": ("onload: ERROR: Cannot find profile 'throughput'", 3),
-        "no cluster size": ("/usr/libexec/onload: arithmetic expression: division by 0", 2),
     }
     if CASE == "no virtual interface":
         (HOME / "dmesg").write_text("[onload] Failed to allocate stack (rc=-16)\n")
     if CASE in words:
         say(*words[CASE])
+    environment = settled(arguments[1])
+    if "EF_CLUSTER_IGNORE" in environment:
+        print("EF_CLUSTER_IGNORE is deprecated use EF_CLUSTER_SIZE instead", file=sys.stderr)
+    if CASE == "closed connections":
+        keep_closed(int(environment.get("EF_SOCKET_CACHE_MAX", 0)))
     proc = ROOT / f"proc/{os.getpid()}"
     (proc / "fd").mkdir(parents=True)
     (proc / "net").mkdir()
@@ -78,7 +99,24 @@ def onload(arguments: list[str]) -> None:
     (proc / "fd/6").symlink_to("/dev/onload")  # held open after a fall-back, too
     if CASE != "no control plane":
         (HOME / "stack").write_text(str(os.getpid()))
-    os.execvp(program[0], program)
+    os.execvpe(program[0], program, environment)
+
+
+def settled(profile: str) -> dict[str, str]:
+    """The program's environment, with what the profile sets."""
+    done = subprocess.run(["sh", "-c", LAUNCHER, profile], capture_output=True, text=True)
+    if done.returncode:
+        say(done.stderr, done.returncode)
+    return dict(line.split("=", 1) for line in done.stdout.split("\0") if line)
+
+
+def keep_closed(number: int) -> None:
+    """Keep as many descriptors as closed sockets fit into the cache; the program has them, too."""
+    for _ in range(number):
+        try:
+            os.set_inheritable(os.open(os.devnull, os.O_RDONLY), True)
+        except OSError as error:
+            say(f"accept4() failed ({error.errno}: {error.strerror})", 1)
 
 
 def onload_stackdump(arguments: list[str]) -> None:

@@ -44,7 +44,8 @@ def test_by_af_xdp_every_profile_fits_one_queue_and_says_what_was_changed(name: 
     settled = settle(profile_of(name), 4, af_xdp=True)
     values = settled.values
     assert int(values["EF_MAX_PACKETS"]) <= 32768 and int(values["EF_MAX_ENDPOINTS"]) <= 65536
-    assert values["EF_CLUSTER_IGNORE"] == "1" and values.get("EF_CLUSTER_SIZE") != "0"
+    assert values["EF_CLUSTER_SIZE"] == "0" and "EF_CLUSTER_IGNORE" not in values
+    assert "EF_SOCKET_CACHE_MAX" not in values.keys() - profile_of(name).settings.keys()
     assert "EF_SCALABLE_FILTERS" not in values
     for each in settled.adjusted:
         assert each.reason and each.published != each.used
@@ -53,8 +54,11 @@ def test_by_af_xdp_every_profile_fits_one_queue_and_says_what_was_changed(name: 
 
 def test_fragments_come_after_what_they_must_not_change() -> None:
     lines = settle(profile_of("balanced"), 1, af_xdp=True).text().splitlines()
-    assert lines[-2:] == ["onload_import throughput", "onload_import wan-traffic"]
-    assert "onload_set EF_MAX_PACKETS 32768" in lines
+    imports = lines.index("onload_import throughput")
+    assert lines[imports + 1] == "onload_import wan-traffic"
+    assert "onload_set EF_MAX_PACKETS 32768" in lines[:imports]
+    assert lines[imports - 1] == "EF_CLUSTER_SIZE=1", "throughput divides by it"
+    assert lines[-1] == "onload_set EF_CLUSTER_SIZE 0"
 
 
 def test_a_server_is_called_by_its_stack() -> None:

@@ -1,6 +1,7 @@
 """Programs on Onload: prepared in the order that works, started, proved, and released."""
 
 import os
+import resource
 import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -55,21 +56,31 @@ class Onload(Stack):
         namespace, interface = self.place.namespace, self.place.interface
         load_modules(self._installation)
         self._af_xdp = is_af_xdp(namespace, interface)
+        settled = settle(self._profile, self.place.workers, self._af_xdp)
+        files = resource.getrlimit(resource.RLIMIT_NOFILE)
+        self._settings = settled.within_files(*files, self.place.flows)
+        self._check_room()
         if self._af_xdp:
             self._check_one_stack()
             register(self._installation, namespace, interface)
-        self._settings = settle(self._profile, self.place.workers, self._af_xdp)
         end_orphans(namespace)
 
     def run(
         self, command: Sequence[str], cpus: Sequence[int] = (), **options: Any
     ) -> subprocess.Popen[Any]:
-        """Start it by `onload`, which becomes the program, with the profile's file beside it."""
+        """Start it by `onload`, which becomes the program, with the profile's file beside it.
+
+        Its limit of open files is higher by the closed sockets that Onload keeps, so that it has
+        as many for its connections as on the kernel's stack.
+        """
         profile = self._write_profile(Path(options.get("cwd") or "."))
         self._log_before = set(kernel_log())
         environment = dict(options.pop("env", os.environ)) | {"EF_NO_FAIL": "0"}
         program = find_program(command[0])
-        started = ["onload", "-p", profile, program, *command[1:]]
+        onload = [find_program("onload"), "-p", profile, program, *command[1:]]
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        files = min(hard, soft + self._settings.cached_sockets)
+        started = ["prlimit", f"--nofile={files}:{hard}", *onload]
         return run(
             self.place.namespace, started, cpus or self.place.cpus, env=environment, **options
         )
@@ -122,6 +133,15 @@ class Onload(Stack):
             raise StackcostError(
                 "Onload carries nothing over loopback, it would go through the kernel",
                 "put client and server into namespaces of their own, joined by a link",
+            )
+
+    def _check_room(self) -> None:
+        room, wanted = self._settings.room(), self.place.flows
+        if wanted > room.flows:
+            raise StackcostError(
+                f"{self.name} is to hold {wanted:,} open flows, and has room for at most "
+                f"{room.flows:,} ({room.by})",
+                "lower memory.open_flows of the experiment",
             )
 
     def _write_profile(self, current: Path) -> str:

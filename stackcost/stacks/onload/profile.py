@@ -17,6 +17,9 @@ from stackcost.contracts.errors import StackcostError
 HERE = Path(__file__).parent
 FOLDER = HERE / "profiles"
 WORKERS = "workers"
+CLUSTER_SIZE = "EF_CLUSTER_SIZE"
+LEAST_FILES = 1024  # that a program has for its connections: the usual soft limit
+SPARE_FILES = 200  # a program's logs and the like, and Onload's own
 
 
 class Profile(BaseModel):
@@ -61,6 +64,14 @@ class Adjustment:
 
 
 @dataclass(frozen=True, slots=True)
+class Room:
+    """For how many flows there is room at once, at most, and the settings that say so."""
+
+    flows: int
+    by: str
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """A profile as one program gets it: every value settled, and what was changed of it."""
 
@@ -69,10 +80,62 @@ class Settings:
     adjusted: list[Adjustment]
 
     def text(self) -> str:
-        """As a file of Onload's. Fragments come last, as the first to set a value wins."""
-        lines = [f"# {self.profile.title}"]
-        lines += [f"onload_set {name} {value}" for name, value in self.values.items()]
-        return "\n".join([*lines, *(f"onload_import {name}" for name in self.profile.imports), ""])
+        """As a file of Onload's. Fragments come last, as the first to set a value wins.
+
+        A cluster of 0 (none) has to come after them: they divide by its size.
+        """
+        sets = {name: f"onload_set {name} {value}" for name, value in self.values.items()}
+        imports = [f"onload_import {name}" for name in self.profile.imports]
+        if imports and self.values.get(CLUSTER_SIZE) == "0":
+            none = sets.pop(CLUSTER_SIZE)
+            imports = [f"{CLUSTER_SIZE}=1", *imports, f"unset {CLUSTER_SIZE}", none]
+        return "\n".join([f"# {self.profile.title}", *sets.values(), *imports, ""])
+
+    @property
+    def cached_sockets(self) -> int:
+        """Closed sockets that are kept at most, each with a descriptor of its program."""
+        return self._number("EF_SOCKET_CACHE_MAX")
+
+    def within_files(self, soft: int, hard: int, flows: int) -> "Settings":
+        """With a cache of closed sockets whose descriptors fit beside the connections'.
+
+        `soft`, `hard`: the limits of open files (RLIMIT_NOFILE). Connections have what the soft
+        one gives them without a cache, which may be more than `flows` need.
+        """
+        most = max(0, hard - min(soft, max(LEAST_FILES, flows + SPARE_FILES)))
+        before, name = self.cached_sockets, "EF_SOCKET_CACHE_MAX"
+        if before <= most:
+            return self
+        reason = f"cached sockets keep descriptors, and the hard limit of open files is {hard}"
+        values = self.values | {name: str(most)}
+        adjusted = [each for each in self.adjusted if each.name != name]
+        adjusted.append(Adjustment(name, str(before), str(most), reason))
+        return Settings(self.profile, values, adjusted)
+
+    def room(self) -> Room:
+        """By endpoints, and by packets that are reserved for each.
+
+        Onload accepts a connection only while what it reserved for others stays below three
+        quarters of its packets (src/lib/transport/ip/tcp_synrecv.c, netif_init.c).
+        """
+        stacks = max(1, self._number(CLUSTER_SIZE))
+        found = [Room(stacks * self._number("EF_MAX_ENDPOINTS"), "EF_MAX_ENDPOINTS")]
+        packets, reserve = map(self._number, ("EF_MAX_PACKETS", "EF_ENDPOINT_PACKET_RESERVE"))
+        if reserve:
+            words = f"EF_ENDPOINT_PACKET_RESERVE {reserve}, EF_MAX_PACKETS {packets}"
+            found.append(Room(stacks * (packets * 3 // 4 // reserve), words))
+        return min(found, key=lambda room: room.flows)
+
+    def _number(self, name: str) -> int:
+        """A variable's value, be it set here, in a fragment, or nowhere."""
+        known = _own_values()
+        for table in (self.values, *(known["fragments"].get(n, {}) for n in self.profile.imports)):
+            if name in table:
+                value, _, by = str(table[name]).partition("/")
+                number = int(value) if value.isdigit() else self._number(value)
+                divisor = int(by) if by.isdigit() else self._number(by) if by else 1
+                return number // max(1, divisor)
+        return int(known["defaults"][name])
 
     def describe(self) -> dict[str, Any]:
         """For the manifest."""
@@ -81,6 +144,8 @@ class Settings:
             "title": self.profile.title,
             "source": self.profile.source,
             "settings": self.values,
+            "most_flows": self.room().flows,
+            "cached_sockets": self.cached_sockets,
             "imports": self.profile.imports,
             "adjusted": [asdict(each) for each in self.adjusted],
         }
@@ -133,6 +198,12 @@ def settle(profile: Profile, workers: int, af_xdp: bool) -> Settings:
         if after is not None:
             values[rule.name] = after
     return Settings(profile, values, adjusted)
+
+
+@cache
+def _own_values() -> dict[str, Any]:
+    """fragments.yaml, which says how to read it."""
+    return dict(YAML(typ="safe").load((HERE / "fragments.yaml").read_text()))
 
 
 def _rules() -> str:
