@@ -70,6 +70,11 @@ class Machine:
         reached(lambda: process.poll() is not None or name.read_text().strip() == "sleep", 30)
         return {"worker-0": process.pid}
 
+    def end(self) -> None:
+        """End all programs that were started."""
+        while self.started:
+            namespace.end_group(self.started.pop())
+
 
 @pytest.fixture
 def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Machine]:
@@ -87,5 +92,4 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Machine
         monkeypatch.setattr(module, "state_folder", lambda: state)
     made = Machine(tmp_path)
     yield made
-    for process in made.started:
-        namespace.end_group(process)
+    made.end()

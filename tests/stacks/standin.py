@@ -98,7 +98,8 @@ def onload(arguments: list[str]) -> None:
     (proc / "fd/5").symlink_to(carried)
     (proc / "fd/6").symlink_to("/dev/onload")  # held open after a fall-back, too
     if CASE != "no control plane":
-        (HOME / "stack").write_text(str(os.getpid()))
+        with (HOME / "stack").open("a") as stack:
+            stack.write(f"{os.getpid()}\n")
     os.execvpe(program[0], program, environment)
 
 
@@ -119,15 +120,27 @@ def keep_closed(number: int) -> None:
             say(f"accept4() failed ({error.errno}: {error.strerror})", 1)
 
 
+def stacks() -> list[str]:
+    """Process ids of programs that have a stack and live."""
+    told = (HOME / "stack").read_text().split() if (HOME / "stack").exists() else []
+    return [number for number in told if is_alive(number)]
+
+
+def is_alive(number: str) -> bool:
+    try:
+        return Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
 def onload_stackdump(arguments: list[str]) -> None:
-    stack = HOME / "stack"
-    if arguments == ["-z", "kill"]:
-        stack.unlink(missing_ok=True)
-    elif arguments == ["-z", "stacks"]:
-        say("#stack-id stack-name      pids\n" + ("1  <zombie>  -" if CASE == "orphan" else ""))
-    elif arguments == ["stacks"] and stack.exists():
-        say(f"#stack-id stack-name      pids\n0         -               {stack.read_text()}")
-    elif arguments == ["filters"] and stack.exists():
+    table = "#stack-id stack-name      pids\n"
+    if arguments == ["-z", "stacks"]:
+        say(table + ("1  <zombie>  -" if CASE == "orphan" else ""))
+    elif arguments == ["stacks"]:
+        rows = [f"{at}         -               {number}" for at, number in enumerate(stacks())]
+        say(table + "\n".join(rows))
+    elif arguments == ["filters"] and stacks():
         say("0:2047 TCP 48.0.0.1:80 0.0.0.0:0 lport_prenat=0 ACCELERATED (wild)")
 
 
@@ -137,9 +150,8 @@ def onload_mibdump(arguments: list[str]) -> None:
 
 
 def onload_tool(arguments: list[str]) -> None:
-    if CASE == "modules in use":
+    if CASE == "modules in use" or stacks():
         say("onload: module is in use", 1)
-    (HOME / "stack").unlink(missing_ok=True)
     MODULE.rmdir()
 
 

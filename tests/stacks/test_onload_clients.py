@@ -3,6 +3,7 @@
 import pytest
 
 from stackcost.contracts.errors import StackcostError
+from stackcost.stacks.onload import interface
 from tests.stacks.conftest import Machine
 
 
@@ -41,3 +42,32 @@ def test_a_folder_that_onload_would_take_for_two_profiles_is_told(machine: Machi
     with pytest.raises(StackcostError, match="stand between profiles"):
         stack.run(["sleep", "1"])
     assert not machine.calls("onload")
+
+
+def test_clients_that_end_leave_the_modules_to_the_server(machine: Machine) -> None:
+    """Both are on Onload: modules that one lets go of are the other's, and cannot be unloaded."""
+    server, clients = (
+        machine.onload(),
+        machine.onload("wrk", link="sc-load0", listens=None, workers=1),
+    )
+    server.prepare()
+    machine.start(server)
+    clients.prepare()
+    clients.release()
+    clients.release()
+    assert not machine.calls("onload_tool") and machine.installation.module.exists()
+    assert interface.registered() == [["stackcost-server", "sc-server0"]]
+    machine.end()
+    server.release()
+    assert len(machine.calls("onload_tool")) == 1 and not interface.registered()
+    assert not machine.installation.module.exists()
+
+
+def test_a_refused_interface_of_clients_leaves_the_modules_to_the_server(machine: Machine) -> None:
+    server = machine.onload()
+    server.prepare()
+    machine.start(server)
+    machine.play("no abilities")
+    with pytest.raises(StackcostError, match="nic_flags are 0"):
+        machine.onload("wrk", link="sc-load0", listens=None, workers=1).prepare()
+    assert not machine.calls("onload_tool") and machine.installation.module.exists()

@@ -37,6 +37,7 @@ def refused(machine: Machine, case: str) -> StackcostError:
 
 def test_all_is_done_in_the_order_that_works(machine: Machine) -> None:
     assert looked_at(machine, **WORKING).carried == "onload-balanced"
+    machine.end()
     machine.onload().release()
     steps = ("modprobe", "register", "onload_mibdump", "onload", "onload_stackdump", "onload_tool")
     done = [" ".join(call) for call in machine.calls(*steps) if call[:1] != ["--dry-run"]]

@@ -1,4 +1,4 @@
-"""What a program on Onload runs with: its descriptors, its environment, the flows it has room for."""
+"""What a program on Onload runs with: descriptors, environment, room for flows."""
 
 import resource
 from collections.abc import Iterator

@@ -55,7 +55,7 @@ def register(installation: Installation, namespace: str, interface: str) -> None
     REGISTERED.write([*registered(), [namespace, interface]])
     execute(namespace, ["tee", str(installation.register)], stdin=f"{interface}\n")
     if not _nic_flags(namespace, interface):
-        release(installation)
+        let_go(installation, namespace, interface)
         raise StackcostError(
             f"Onload registered {interface} without any ability (nic_flags are 0); a program on it "
             "would panic the kernel, so none was started",
@@ -67,6 +67,21 @@ def end_orphans(namespace: str) -> None:
     """Free stacks that killed programs left: each keeps its virtual interface."""
     if "<zombie>" in execute(namespace, ["onload_stackdump", "-z", "stacks"]):
         execute(namespace, ["onload_stackdump", "-z", "kill"])
+
+
+def let_go(installation: Installation, namespace: str, interface: str) -> None:
+    """No program of ours uses this interface any more; the last one to be let go unloads.
+
+    Modules serve all interfaces alike, so one that others still use stays registered in the kernel.
+    It is safe to forget: as long as another is written down, nothing is deleted before `release`.
+    """
+    others = [each for each in registered() if each != [namespace, interface]]
+    if len(others) == len(registered()):
+        return
+    if others:
+        REGISTERED.write(others)
+    else:
+        release(installation)
 
 
 def release(installation: Installation) -> str | None:

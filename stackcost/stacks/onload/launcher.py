@@ -19,9 +19,9 @@ from stackcost.stacks.onload.installation import Installation
 from stackcost.stacks.onload.interface import (
     end_orphans,
     is_af_xdp,
+    let_go,
     load_modules,
     register,
-    release,
 )
 from stackcost.stacks.onload.observe import Seen, kernel_log, look
 from stackcost.stacks.onload.profile import Profile, settle
@@ -120,8 +120,8 @@ class Onload(Stack):
         return StackcostError(f"{self.name}: {failure.what} ({error.what})", failure.hint)
 
     def release(self) -> None:
-        """Unload the modules when an interface was registered: until then it cannot be deleted."""
-        release(self._installation)
+        """Let go of the interface when it was registered; the last one unloads the modules."""
+        let_go(self._installation, self.place.namespace, self.place.interface)
 
     def describe(self) -> dict[str, Any]:
         """The profile with its adjustments, and how the interface is reached."""
