@@ -15,7 +15,7 @@ def diff(
         str, typer.Argument(metavar="A", help="a run's folder, or RUN#SYSTEM for one system of it")
     ],
     b: Annotated[
-        str, typer.Argument(metavar="B", help="the same; #SYSTEM alone is of the same run as A")
+        str, typer.Argument(metavar="B", help="as A; #SYSTEM alone names a system of A's run")
     ],
     everything: Annotated[bool, typer.Option("--all", help="also figures without verdict")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="the whole answer as JSON")] = False,

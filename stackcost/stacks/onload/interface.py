@@ -75,9 +75,10 @@ def let_go(installation: Installation, namespace: str, interface: str) -> None:
     Modules serve all interfaces alike, so one that others still use stays registered in the kernel.
     It is safe to forget: as long as another is written down, nothing is deleted before `release`.
     """
-    others = [each for each in registered() if each != [namespace, interface]]
-    if len(others) == len(registered()):
+    known = registered()
+    if [namespace, interface] not in known:
         return
+    others = [each for each in known if each != [namespace, interface]]
     if others:
         REGISTERED.write(others)
     else:
