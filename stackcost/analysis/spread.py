@@ -94,3 +94,12 @@ def interval(candidates: Sequence[float] | np.ndarray, chances: np.ndarray) -> I
     return Interval(
         float(ordered[rank]), float(ordered[-1 - rank]), max(0.0, float(1 - left_out[rank]))
     )
+
+
+def bounds(spread: Spread) -> tuple[float, float] | None:
+    """The interval to show: the range where none states its coverage; None of an unknown."""
+    if spread.median is None or spread.minimum is None or spread.maximum is None:
+        return None
+    if spread.low is not None and spread.high is not None and spread.coverage is not None:
+        return spread.low, spread.high
+    return spread.minimum, spread.maximum

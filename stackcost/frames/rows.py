@@ -12,7 +12,7 @@ from stackcost.contracts.trial import Trial
 Row = dict[str, Any]
 
 
-class _Value(NamedTuple):
+class Value(NamedTuple):
     """Of one round; None where it is unknown, and why."""
 
     round: int | None
@@ -22,11 +22,11 @@ class _Value(NamedTuple):
 
 def costs(summary: Summary) -> Iterator[Row]:
     """CPU time of every kind in every round."""
-    for server, level, head in _levels(summary):
+    for server, level, head in levels(summary):
         for part, kinds in _parts(level).items():
             for kind, spread in kinds.items():
                 own = {**head, "quoted": level is server.quoted, "part": part, "kind": kind}
-                for each in _rounds(spread):
+                for each in rounds(spread):
                     yield {**own, "round": each.round, "us": each.value, "reason": each.reason}
 
 
@@ -35,15 +35,13 @@ def memory(summary: Summary) -> Iterator[Row]:
     for server, state, found in _memories(summary):
         head = {"run": summary.run, "system": server.name, "state": state}
         for kind, spread in found.per_flow.items():
-            bases = {
-                b.round: b.value for b in _rounds(found.at_no_flow.get(kind, Spread(unit="B")))
-            }
+            bases = {b.round: b.value for b in rounds(found.at_no_flow.get(kind, Spread(unit="B")))}
             own = {**head, "part": "kind", "kind": kind, "counted": kind in found.counted}
-            for each in _rounds(spread):
+            for each in rounds(spread):
                 yield {**own, **_slope(each), "at_no_flow": bases.get(each.round)}
         for cache, spread in found.caches.items():
             own = {**head, "part": "cache", "kind": cache, "counted": False}
-            for each in _rounds(spread):
+            for each in rounds(spread):
                 yield {**own, **_slope(each), "at_no_flow": None}
 
 
@@ -58,12 +56,12 @@ def memory_points(summary: Summary) -> Iterator[Row]:
 
 def latency(summary: Summary) -> Iterator[Row]:
     """Percentiles of connection times in every round."""
-    for _, level, head in _levels(summary):
+    for _, level, head in levels(summary):
         for group, kinds in level.latency.items():
             for kind, percentiles in kinds.items():
                 for name, spread in percentiles.items():
                     own = {**head, "group": group, "kind": kind, "percentile": name}
-                    for each in _rounds(spread):
+                    for each in rounds(spread):
                         yield {**own, "round": each.round, "us": each.value, "reason": each.reason}
 
 
@@ -118,7 +116,8 @@ def samples(run: str, system: str, trial: Trial, metrics: tuple[str, ...]) -> It
         }
 
 
-def _levels(summary: Summary) -> Iterator[tuple[ServerResult, Level, Row]]:
+def levels(summary: Summary) -> Iterator[tuple[ServerResult, Level, Row]]:
+    """Each load of each system, and the first columns of its rows."""
     for server in summary.servers:
         for level in server.levels:
             head = {"run": summary.run, "system": server.name, "test": level.test}
@@ -142,16 +141,16 @@ def _memories(summary: Summary) -> Iterator[tuple[ServerResult, str, Memory]]:
         yield from ((server, state, found) for state, found in server.states.items())
 
 
-def _slope(each: _Value) -> Row:
+def _slope(each: Value) -> Row:
     return {"round": each.round, "bytes_per_flow": each.value, "reason": each.reason}
 
 
-def _rounds(spread: Spread) -> Iterator[_Value]:
+def rounds(spread: Spread) -> Iterator[Value]:
     """Summaries of before rounds were written down have the values in their order."""
     if not spread.values:
-        yield _Value(None, None, spread.reason)
+        yield Value(None, None, spread.reason)
     rounds = spread.rounds or range(1, len(spread.values) + 1)
-    yield from (_Value(n, value) for n, value in zip(rounds, spread.values, strict=False))
+    yield from (Value(n, value) for n, value in zip(rounds, spread.values, strict=False))
 
 
 def _trial(run: str, row: TrialRow) -> Row:

@@ -2,23 +2,29 @@
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from os import PathLike
 from pathlib import Path
 from typing import Self
 
 import pandas
 
+from stackcost.analysis.published import Recomputed, read_publication, recompute
+from stackcost.analysis.published_tables import Document, documents
 from stackcost.contracts.errors import StackcostError
-from stackcost.frames import rows
+from stackcost.files import PUBLISHED
+from stackcost.frames import compared_rows, device_rows, load_rows, rows
 from stackcost.frames.columns import TABLES, YES_OR_NO
 from stackcost.report.answer import current
+from stackcost.report.difference import Difference, differences_from_first
 from stackcost.report.opened import OpenedRuns, named_runs, stored_summary
+from stackcost.report.published_match import matches
 from stackcost.store import RunFolder
 
 RESULTS = Path("results")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Run:
     """One stored run, or several side by side, as tidy tables: one row for each value.
 
@@ -67,6 +73,87 @@ class Run:
         found = [row for s in self.opened.summaries for row in rows.trials(s)]
         found += [row for run in self.opened.ceilings for row in rows.steps(run.summary)]
         return _frame("trials", found)
+
+    @property
+    def loads(self) -> pandas.DataFrame:
+        """Other figures of each load, such as what completed and how busy cores were, by round."""
+        return _frame("loads", (row for s in self.opened.summaries for row in load_rows.loads(s)))
+
+    @property
+    def tests(self) -> pandas.DataFrame:
+        """What HTTP clients reached in each test, over workers or cores, in each round."""
+        return _frame("tests", (row for s in self.opened.tested for row in load_rows.tests(s)))
+
+    @property
+    def checks(self) -> pandas.DataFrame:
+        """What was compared in each trial, and whether it agreed; criteria of RFC 9411."""
+        return _frame("checks", (row for s in self.opened.summaries for row in load_rows.checks(s)))
+
+    @property
+    def factors(self) -> pandas.DataFrame:
+        """How many times what one system costs another one does, in each round and in all."""
+        found = (row for s in self.opened.summaries for row in compared_rows.factors(s))
+        return _frame("factors", found)
+
+    @property
+    def comparisons(self) -> pandas.DataFrame:
+        """The first run against each other one: every figure that both have."""
+        found = (row for each in self.differences for row in compared_rows.comparisons(each))
+        return _frame("comparisons", found)
+
+    @cached_property
+    def differences(self) -> Sequence[Difference]:
+        """What `comparisons` and the report's sentences about them are made of."""
+        return differences_from_first(self.opened)
+
+    @property
+    def events(self) -> pandas.DataFrame:
+        """What happened to a device under test, and what that did to connections."""
+        found = (row for each in self.opened.events for row in device_rows.events(each.summary))
+        return _frame("events", found)
+
+    @property
+    def event_series(self) -> pandas.DataFrame:
+        """Rates and levels over time in each event."""
+        opened = self.opened.events
+        found = (row for each in opened for row in device_rows.event_series(each.summary))
+        return _frame("event_series", found)
+
+    @property
+    def mixes(self) -> pandas.DataFrame:
+        """Which application of mixed traffic was whole at which load."""
+        found = (row for each in self.opened.events for row in device_rows.mixes(each.summary))
+        return _frame("mixes", found)
+
+    @cached_property
+    def documents(self) -> Sequence[Document]:
+        """The publications, with their tables as they are printed."""
+        return list(documents().values())
+
+    @property
+    def published(self) -> pandas.DataFrame:
+        """Every number of the publications' tables that stands over a number."""
+        return _frame("published", compared_rows.published(self.documents))
+
+    @property
+    def published_matches(self) -> pandas.DataFrame:
+        """What was measured here for each published measurement, or why nothing was."""
+        found = (
+            row
+            for document in self.documents
+            for row in compared_rows.published_matches(document, matches(document, self.opened))
+        )
+        return _frame("published_matches", found)
+
+    @property
+    def published_steps(self) -> pandas.DataFrame:
+        """The TRex comparison's factors, from the claim to what its own raw data leave."""
+        return _frame("published_steps", compared_rows.published_steps(self.recomputed))
+
+    @cached_property
+    def recomputed(self) -> Recomputed:
+        """The TRex comparison, recomputed from its own raw data."""
+        return recompute(read_publication(PUBLISHED / "trex_nginx.yaml"))
 
     def samples(self, *metrics: str, trials: Collection[int] | None = None) -> pandas.DataFrame:
         """What was read in the trials, of some metrics ("cpu.exact_time"); without any, of all.

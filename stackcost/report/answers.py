@@ -70,6 +70,10 @@ def tls_answer(pairs: Sequence[Tls]) -> str:
     lines = []
     for pair in pairs:
         if pair.rate.median is None:
+            lines.append(
+                f"{pair.system}: how many times fewer connections {pair.over_tls.load} has than "
+                f"{pair.plain.load} is not known: {pair.rate.reason}."
+            )
             continue
         shares = [(share, kind) for kind in KINDS if (share := pair.share(kind)) is not None]
         told = ", ".join(f"{kind} {share:.0%}" for share, kind in sorted(shares, reverse=True))

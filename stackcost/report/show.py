@@ -40,15 +40,15 @@ def show(*things: str | TextTable | DataFrame | Figure | None) -> None:
         elif isinstance(thing, Figure):
             display(HTML(as_svg(thing)))  # type: ignore[no-untyped-call]
         elif isinstance(thing, DataFrame) and len(thing):
-            display(HTML(as_html(_text_table(thing))))  # type: ignore[no-untyped-call]
+            display(HTML(as_html(titled("", thing))))  # type: ignore[no-untyped-call]
         elif isinstance(thing, TextTable) and thing.sentence:
             display(Sentences(thing.sentence))  # type: ignore[no-untyped-call]
         elif isinstance(thing, TextTable) and thing.rows:
             display(HTML(as_html(thing)))  # type: ignore[no-untyped-call]
 
 
-def _text_table(frame: DataFrame) -> TextTable:
-    """A table of pandas as text, without its index; unknown values say so."""
+def titled(title: str, frame: DataFrame) -> TextTable:
+    """A table of pandas as text under a title, without its index; unknown values are "n/a"."""
 
     def words(value: object) -> str:
         if isinstance(value, str | bool) or not isinstance(value, Real):
@@ -56,7 +56,7 @@ def _text_table(frame: DataFrame) -> TextTable:
         return number(None if isnan(value) else float(value))
 
     rows = [tuple(map(words, row)) for row in frame.itertuples(index=False, name=None)]
-    return TextTable("", tuple(map(str, frame.columns)), rows)
+    return TextTable(title, tuple(map(str, frame.columns)), rows)
 
 
 RANGE, NAME = r"\(?\d[\d.,]*-\d[\d.,]*\)?", r"[^\s/-]+[-/]\S+"

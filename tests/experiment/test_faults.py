@@ -25,7 +25,6 @@ from stackcost.harness.experiment.load_file import load_experiment
 from stackcost.harness.experiment.profile_load import NO_MEMORY
 from stackcost.report.stored import summary_of
 from stackcost.report.story import of_trials
-from stackcost.report.tables import trial_table
 from stackcost.store import RunFolder
 from tests.experiment.command import read_until, run_folder, short_compare, start
 
@@ -169,8 +168,8 @@ def test_a_disturbed_trial_is_made_once_more_and_is_in_no_figure(
     )
     summary = summary_of(folder)
     assert len(summary.servers[0].levels[0].completed_cps.values) == 1
-    row = next(row for row in trial_table(summary).rows if row[0] == str(first.number))
-    assert row[-1].endswith(f"in no figure: {first.set_aside}")
+    row = next(row for row in summary.trials if row.number == first.number)
+    assert row.flags[-1] == f"in no figure: {first.set_aside}"
     assert "more in no figure" in of_trials(summary)
 
 

@@ -9,11 +9,15 @@ from pathlib import Path
 import pytest
 
 import stackcost
+from stackcost.analysis.events.mix import MixResult, Step
+from stackcost.analysis.events.summary import EventSummary
 from stackcost.contracts.errors import StackcostError
 from stackcost.frames.columns import TABLES
 from stackcost.frames.run import Run
+from stackcost.report.opened import OpenedRuns
+from stackcost.store import Manifest
 from tests.analysis.stored_runs import JUDGED, UNTYPED
-from tests.report.fixtures import COSTS, RUNS
+from tests.report.fixtures import ALL, COSTS, RUNS
 from tests.report.stored import store
 
 HEAVY = ("pandas", "numpy", "matplotlib", "pyarrow", "duckdb", "harness", "servers", "duts")
@@ -45,10 +49,11 @@ def test_every_column_of_every_table_has_unit_and_definition(judged: Run) -> Non
     columns = judged.columns()
     assert list(columns["table"].unique()) == list(TABLES)
     assert columns["definition"].str.len().min() > 5 and columns["unit"].notna().all()
+    runs = stackcost.open(*ALL)
     for table in TABLES:
-        frame = judged.samples(trials=[4]) if table == "samples" else getattr(judged, table)
+        frame = judged.samples(trials=[4]) if table == "samples" else getattr(runs, table)
         assert list(frame.columns) == list(judged.columns(table)["column"]), table
-        assert len(frame), table
+        assert len(frame) or table == "mixes", table
     with pytest.raises(StackcostError, match="there is no table 'cost'"):
         judged.columns("cost")
 
@@ -142,3 +147,104 @@ def test_an_answer_that_is_not_fresh_is_computed_from_the_trials(tmp_path: Path)
     time = costs[costs["part"] == "time"]
     assert time.groupby(["system", "offered_cps", "round"])["us"].sum().max() < 110
     assert not (run.path / "summary.json").exists(), "it only reads"
+
+
+def test_loads_have_what_completed_and_the_sum_of_the_costs(judged: Run) -> None:
+    loads = judged.loads
+    for server in judged.opened.servers:
+        (level,) = server.levels
+        own = loads[loads["system"] == server.name].groupby("figure")["value"]
+        for figure, spread in (
+            ("completed", level.completed_cps),
+            ("server CPU", level.server_cpu_total),
+            ("generator busy", level.generator_busy),
+        ):
+            assert own.get_group(figure).tolist() == pytest.approx(spread.values), figure
+    assert loads["quoted"].all() and set(loads["past_ceiling"]) == {""}
+
+
+def test_an_unknown_figure_of_a_load_is_nan_with_its_reason() -> None:
+    loads = stackcost.open(RUNS / "stock").loads
+    unknown = loads[loads["value"].isna()]
+    assert len(unknown) and (unknown["reason"] != "").all()
+    assert (loads.dropna(subset="value")["reason"] == "").all()
+
+
+def test_tests_of_http_clients_are_over_workers_in_the_publications_units() -> None:
+    tests = stackcost.open(RUNS / "with_clients").tests
+    assert set(tests["counted"]) == {"worker processes"} and set(tests["count"]) == {1, 2}
+    units = tests.groupby("figure")["unit"].unique().str[0].to_dict()
+    assert units["connections"] == "connections/s" and units["throughput"] == "Gb/s"
+    assert set(tests[tests["tls"]]["test"]) == {"tps-tls"}
+    assert tests["value"].notna().all() and (tests["round"] >= 1).all()
+
+
+def test_checks_of_trials_and_criteria_over_all_rounds_are_apart(judged: Run) -> None:
+    checks = judged.checks
+    wanted = [check for s in judged.opened.summaries for t in s.trials for check in t.checks]
+    of_trials = checks.dropna(subset="trial")
+    assert (of_trials["holds"] == "yes").sum() == sum(check.holds is True for check in wanted)
+    assert len(of_trials) == len(wanted)
+    criteria = checks[checks["trial"].isna()]
+    levels = [level for server in judged.opened.servers for level in server.levels]
+    assert len(criteria) == sum(len(level.acceptance) for level in levels) > 0
+    assert (checks[checks["holds"] == "unknown"]["reason"] != "").all()
+
+
+def test_a_factor_has_every_round_and_the_ratio_of_all(judged: Run) -> None:
+    factors = judged.factors
+    (found, *_) = judged.opened.factors("cpu")
+    own = factors[factors["factor"] == "cpu"]
+    assert own["ratio"].tolist() == pytest.approx(found.ratio.values)
+    assert set(own["median"]) == {found.ratio.median}
+    assert (own["low"] <= own["median"]).all() and (own["median"] <= own["high"]).all()
+
+
+def test_runs_are_compared_with_the_first_by_the_answer_of_diff() -> None:
+    run = stackcost.open(*COSTS)
+    (answer,) = run.differences
+    found = run.comparisons
+    assert found["figure"].tolist() == [each.figure for each in answer.comparisons]
+    judged = [each for each in answer.comparisons if each.verdict != "not judged"]
+    assert found["judged"].sum() == len(judged) == 4
+    assert found[found["judged"]]["ratio"].tolist() == [each.ratio for each in judged]
+
+
+def test_an_event_has_its_figures_and_its_series() -> None:
+    run = stackcost.open(RUNS / "events")
+    events, series = run.events, run.event_series
+    assert events["event"].tolist() == ["exhaustion", "cut"]
+    assert events["recovered_s"].isna().all() and events["lost_inside"].notna().sum() == 1
+    for each in events.itertuples():
+        own = series[series["event"] == each.event]
+        assert (own["at_s"] == each.at_s).all() and own["series"].nunique() >= 5
+        assert own["seconds"].min() < each.at_s < own["seconds"].max()
+
+
+def test_a_step_of_mixed_traffic_has_a_row_for_each_application() -> None:
+    whole = {"web": 1.0, "dns": None}
+    step = Step(flows_per_second=100, started=99, table_full=False, whole=whole)
+    mix = MixResult(server="dut/nftables", steps=[step], first=None, sentence="")
+    summary = EventSummary(
+        run="mix", title="", state="complete", machine={}, mixes=[mix], events=[]
+    )
+    opened = OpenedRuns()
+    opened.add(Manifest(run="mix"), summary)
+    mixes = Run(opened, []).mixes
+    assert mixes[["step", "asked", "begun", "application"]].values.tolist() == [
+        [1, 100, 99, "web"],
+        [1, 100, 99, "dns"],
+    ]
+    assert mixes["whole"].isna().tolist() == [False, True]
+
+
+def test_published_numbers_and_what_was_measured_of_the_same_shape() -> None:
+    run = stackcost.open(*ALL)
+    printed, here = run.published, run.published_matches
+    shaped = printed[printed["shape"] != ""].groupby(["document", "table"]).ngroups
+    assert here.groupby(["document", "table"]).ngroups == shaped
+    assert (here["value"].isna() == (here["reason"] != "")).all()
+    known = here.dropna(subset="value")
+    assert (known["low"] <= known["value"]).all() and (known["value"] <= known["high"]).all()
+    steps = run.published_steps
+    assert steps[(steps["factor"] == "cpu") & (steps["unit"] == "1")]["value"].iloc[0] == 80

@@ -24,6 +24,7 @@ def test_past_the_ceiling_the_answer_comes_first_and_the_plot_next() -> None:
 
 
 def test_a_cache_says_how_long_its_event_loop_was_blocked() -> None:
-    answer, table = shown("disk_cache", opened(summary(cached())))
+    answer, plot, table = shown("disk_cache", opened(summary(cached())))
     assert re.match(r"\*\*Time for which the event loop was blocked. mix: .* 3.00%", answer)
+    assert "<svg" in plot and "event loop blocked" in plot
     assert "not measured: it lacks a device" in table

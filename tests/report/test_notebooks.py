@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from stackcost.analysis.published_tables import Document, PublishedTable, documents
+from stackcost.frames.columns import TABLES
 from stackcost.report.notebook import NOTEBOOKS, fitting, question, render
 from stackcost.report.opened import open_runs
 from tests.report.cells import cells
@@ -82,6 +83,14 @@ def test_the_notebooks_are_these_and_hold_no_outputs() -> None:
         assert question(name).endswith("?"), "each begins with its question"
         for cell in cells(name):
             assert not cell.get("outputs") and cell.get("execution_count") is None
+
+
+@pytest.mark.parametrize("name", NAMES + OF_HTTP_CLIENTS)
+def test_each_notebook_computes_from_the_tables_of_the_library(name: str) -> None:
+    """So that a reader can change what is drawn; a plot is made in a cell."""
+    code = "\n".join(cell.source for cell in cells(name) if cell.cell_type == "code")
+    tables = set(re.findall(r"\brun\.([a-z_]+)", code)) & set(TABLES)
+    assert tables and "plots.key(" in code
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -10,8 +10,8 @@ from stackcost.report.plots.cpu import (
     cost_over_payload,
     cost_over_workers,
 )
-from stackcost.report.plots.differences import ratios
 from stackcost.report.plots.drawing import (
+    OTHER_COLOUR,
     SERVER_COLOURS,
     WIDTH,
     as_svg,
@@ -21,46 +21,45 @@ from stackcost.report.plots.drawing import (
     largest,
     looks,
     lying,
+    medians,
+    over_each_other,
     panels,
     plain_numbers,
     save,
+    title,
+    whiskers,
 )
-from stackcost.report.plots.factors import factor_intervals, factor_steps
-from stackcost.report.plots.http import tests_over_axis, tls_by_kind
-from stackcost.report.plots.load import ceilings_found, completed_against_offered
+from stackcost.report.plots.factors import factor_intervals
+from stackcost.report.plots.load import ceilings_found
 from stackcost.report.plots.memory import (
     memory_by_state,
     memory_by_system,
 )
-from stackcost.report.plots.past_ceiling import latency_at_rates
-from stackcost.report.plots.published import redrawn
 
 __all__ = [
+    "OTHER_COLOUR",
     "SERVER_COLOURS",
     "WIDTH",
     "as_svg",
     "bars",
     "ceilings_found",
-    "completed_against_offered",
     "cores_by_kind",
     "cost_by_system",
     "cost_over_payload",
     "cost_over_workers",
     "factor_intervals",
-    "factor_steps",
     "key",
     "labels",
     "largest",
-    "latency_at_rates",
     "looks",
     "lying",
+    "medians",
     "memory_by_state",
     "memory_by_system",
+    "over_each_other",
     "panels",
     "plain_numbers",
-    "ratios",
-    "redrawn",
     "save",
-    "tests_over_axis",
-    "tls_by_kind",
+    "title",
+    "whiskers",
 ]

@@ -3,6 +3,7 @@
 import io
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from itertools import cycle
 from pathlib import Path
 from typing import Any
@@ -12,11 +13,12 @@ import pandas
 from matplotlib import rc_context
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
+from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-from stackcost.analysis.spread import Spread
+from stackcost.analysis.spread import Spread, bounds, spread
 from stackcost.report.plain import visible
 
 SERVER_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
@@ -34,25 +36,34 @@ KIND_COLOURS = {
     "idle": "#E8E8E8",
 }
 OTHER_COLOUR = "#999999"
-WIDTH, HEIGHT = 8.0, 3.6  # inches
+WIDTH, HEIGHT, LOW_HEIGHT = 8.0, 3.6, 1.7  # inches
 TICK_SIZE, LABEL_SIZE = 8.5, 9.0  # points; a report shows a figure as wide as its text
 ACROSS = 3  # panels beside each other
+MARGIN = 0.04  # of an axis, above its highest mark
 LONG_AXIS = 1000  # times as much at its end as at its start
 
 
 def as_svg(figure: Figure) -> str:
-    """A figure as an SVG element; its text stays text, so it can be searched and copied."""
+    """A figure as an SVG element; its text stays text, so it can be searched and copied.
+
+    `Figure.savefig` would draw the figure twice, the first time for its layout alone.
+    """
     drawing = io.StringIO()
-    save(figure, drawing, form="svg")
+    with _plain_text(figure):
+        FigureCanvasSVG(figure).print_svg(drawing)
     text = visible(drawing.getvalue())
     return text[text.index("<svg") :]
 
 
-def save(figure: Figure, to: Path | io.StringIO, form: str | None = None) -> None:
-    """Write a figure; a `$` or a command of TeX in a stored name is text.
+def save(figure: Figure, to: Path) -> None:
+    """Write a figure in the format of the file's name: .svg, .png or .pdf."""
+    with _plain_text(figure):
+        figure.savefig(to)
 
-    `form`: "svg", "png" or "pdf"; by default as the file's name ends.
-    """
+
+@contextmanager
+def _plain_text(figure: Figure) -> Iterator[None]:
+    """A `$` or a command of TeX in a stored name is text."""
     for text in figure.findobj(Text):
         text.set_parse_math(False)
         text.set_usetex(False)
@@ -67,19 +78,19 @@ def save(figure: Figure, to: Path | io.StringIO, form: str | None = None) -> Non
             }
         ),
     ):
-        # What it says of long names and of signs that its font lacks would stand on the page.
+        # Warnings about long names and missing signs of a font would stand on the page.
         warnings.simplefilter("ignore", UserWarning)
-        figure.savefig(to, format=form)
+        yield
 
 
 def panels(
-    count: int, same_scale: bool = False, height: float = HEIGHT
+    count: int, same_scale: bool = False, height: float = HEIGHT, across: int = ACROSS
 ) -> tuple[Figure, list[Axes]]:
-    """A figure of so many axes, at least one, in rows of three (four: of two); `height` of each row
-    in inches.
+    """A figure of so many axes, at least one, in rows of `across` (four: of two); `height` of each
+    row in inches.
     """
     count = max(1, count)
-    across = 2 if count == 2 * 2 else min(count, ACROSS)
+    across = 2 if across == ACROSS and count == 2 * 2 else min(count, across)
     down = -(-count // across)
     figure = Figure(figsize=(WIDTH, height * down), layout="constrained")
     axes = list(figure.subplots(down, across, squeeze=False, sharey=same_scale).flat)
@@ -89,6 +100,17 @@ def panels(
     for unused in axes[count:]:
         unused.set_visible(False)
     return figure, axes[:count]
+
+
+def over_each_other(count: int) -> tuple[Figure, list[Axes]]:
+    """A figure of so many low axes, at least one, that share what is along them, such as time."""
+    count = max(1, count)
+    figure = Figure(figsize=(WIDTH, LOW_HEIGHT * count), layout="constrained")
+    every = list(figure.subplots(count, sharex=True, squeeze=False)[:, 0])
+    for axes in every:
+        axes.spines[["top", "right"]].set_visible(False)
+        _size(axes)
+    return figure, every
 
 
 def lying(rows: int, lines: int = 1) -> tuple[Figure, Axes]:
@@ -111,6 +133,13 @@ def _size(axes: Axes) -> None:
     axes.yaxis.label.set_fontsize(LABEL_SIZE)
 
 
+def title(axes: Axes, text: str) -> None:
+    """The name of a panel, at its upper left. A given height spares a search for a free one, which
+    takes a quarter of the time of a figure with many panels.
+    """
+    axes.set_title(text, loc="left", fontsize=8, y=1.0)
+
+
 def labels(axes: Axes, below: str, beside: str) -> None:
     """Names and units of both axes; the vertical one begins at zero. Axes on which nothing was
     drawn say so, and have no numbers.
@@ -120,8 +149,9 @@ def labels(axes: Axes, below: str, beside: str) -> None:
     if not axes.patches and not any(numpy.size(drawn.get_xdata()) for drawn in axes.lines):
         axes.text(0.5, 0.5, "not known", transform=axes.transAxes, ha="center")
         axes.tick_params(labelleft=False, labelbottom=False, length=0)
-    if axes.get_yscale() == "linear":
-        axes.set_ylim(bottom=min(0.0, axes.get_ylim()[0]))
+    low, high = axes.get_ylim()
+    if axes.get_yscale() == "linear" and low > 0:
+        axes.set_ylim(0.0, high + MARGIN * high)
 
 
 def plain_numbers(axes: Axes) -> None:
@@ -140,15 +170,6 @@ def looks() -> Iterator[dict[str, Any]]:
     return ({"color": c, "marker": m} for c, m in zip(cycle(SERVER_COLOURS), cycle(MARKERS)))
 
 
-def bounds(spread: Spread) -> tuple[float, float] | None:
-    """The interval to draw: the range where none states its coverage; None of an unknown."""
-    if spread.median is None or spread.minimum is None or spread.maximum is None:
-        return None
-    if spread.low is not None and spread.high is not None and spread.coverage is not None:
-        return spread.low, spread.high
-    return spread.minimum, spread.maximum
-
-
 def line(
     axes: Axes, name: str, points: Sequence[tuple[float, Spread]], look: Mapping[str, Any]
 ) -> None:
@@ -165,6 +186,14 @@ def line(
             linewidth=1.3,
             **look,
         )
+
+
+def medians(axes: Axes, table: pandas.DataFrame, x: str, y: str, label: str, **look: Any) -> None:
+    """Medians of a table's column `y` over its column `x`, each with its interval, joined."""
+    known = table.dropna(subset=[y])
+    places = sorted(known[x].unique().tolist())
+    points = [(at, spread(known.loc[known[x] == at, y].tolist(), "")) for at in places]
+    line(axes, label, points, look)
 
 
 def stack(

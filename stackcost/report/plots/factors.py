@@ -5,14 +5,12 @@ from collections.abc import Sequence
 
 from matplotlib.figure import Figure
 
-from stackcost.analysis.published import Recomputed
+from stackcost.analysis.spread import bounds
 from stackcost.analysis.summary import Factor
 from stackcost.report.plots.drawing import (
     OTHER_COLOUR,
     SERVER_COLOURS,
-    bounds,
     lying,
-    plain_numbers,
 )
 from stackcost.report.words import INTERVAL, pair
 
@@ -42,35 +40,4 @@ def factor_intervals(factors: Sequence[Factor]) -> Figure | None:
     axes.axvline(1, color="#BBBBBB", linewidth=1)
     axes.set_xlim(left=0)
     axes.set_xlabel(f"times the cost, median and {INTERVAL}", loc="right")
-    return figure
-
-
-def factor_steps(published: Recomputed, factors: Sequence[Factor]) -> Figure:
-    """Both published factors from the claim to their raw data, and those measured here below."""
-    factors = [factor for factor in factors if factor.ratio.median is not None]
-    rows = [
-        (f"{step.of}: {step.what.split(':')[0]}", step.value, None)
-        for step in published.steps
-        if step.unit == "1"
-    ]
-    figure, axes = lying(len(rows) + len(factors))
-    names: list[str] = []
-    for place, (name, value, _) in enumerate(rows):
-        names.append(name if len(name) < 70 else f"{name[:67]}...")
-        colour = SERVER_COLOURS[0] if name.startswith("cpu") else SERVER_COLOURS[1]
-        axes.barh(place, value, color=colour, height=0.6)
-        axes.annotate(f"{value:,.0f}x", (value, place), textcoords="offset points", xytext=(4, 0),
-                      va="center", fontsize=8)  # fmt: skip
-    for place, factor in enumerate(factors, len(rows)):
-        names.append(f"{factor.name}, measured here: {pair(factor.above, factor.below)}")
-        found = bounds(factor.ratio)
-        if found and factor.ratio.median:
-            axes.plot(found, [place, place], color="black", linewidth=2)
-            axes.plot(factor.ratio.median, place, "D", color="black", markersize=5)
-            axes.annotate(f"{factor.ratio.median:,.1f}x", (found[1], place), va="center",
-                          textcoords="offset points", xytext=(6, 0), fontsize=8)  # fmt: skip
-    axes.set_xscale("log")
-    plain_numbers(axes)
-    axes.set_yticks(range(len(names)), names, fontsize=8)
-    axes.set_xlabel("times the cost of the user-space stack (logarithmic)")
     return figure

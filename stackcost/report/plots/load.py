@@ -5,41 +5,12 @@ from collections.abc import Sequence
 from matplotlib.figure import Figure
 
 from stackcost.analysis.ceiling.summary import Ceiling
-from stackcost.analysis.summary import ServerResult
-from stackcost.report.plots.cpu import OFFERED
 from stackcost.report.plots.drawing import (
     SERVER_COLOURS,
     key,
-    labels,
-    line,
-    looks,
     panels,
     plain_numbers,
 )
-
-
-def completed_against_offered(servers: Sequence[ServerResult]) -> Figure | None:
-    """Completed connections per second over offered ones; on the diagonal nothing is lost.
-
-    None without any system that a generator offered connections by a schedule.
-    """
-    if not servers:
-        return None
-    figure, (axes,) = panels(1)
-    offered = [level.offered_cps for server in servers for level in server.levels]
-    if offered:
-        ends = [0.0, max(offered)]
-        axes.plot(ends, ends, color="#BBBBBB", linewidth=1, zorder=0, label="all complete")
-    for server, look in zip(servers, looks(), strict=False):
-        line(
-            axes,
-            server.name,
-            [(level.offered_cps, level.completed_cps) for level in server.levels],
-            look | {"linestyle": "none"},
-        )
-    labels(axes, OFFERED, "completed connections/s")
-    key(figure, [axes])
-    return figure
 
 
 def ceilings_found(ceilings: Sequence[Ceiling]) -> Figure:

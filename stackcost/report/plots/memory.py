@@ -5,10 +5,9 @@ from collections.abc import Sequence
 from matplotlib.figure import Figure
 
 from stackcost.analysis.checks import ESTABLISHED
-from stackcost.analysis.spread import Spread
+from stackcost.analysis.spread import Spread, bounds
 from stackcost.analysis.summary import Memory, ServerResult
 from stackcost.report.plots.drawing import (
-    bounds,
     key,
     labels,
     line,

@@ -11,10 +11,8 @@ from stackcost.report.tables.short import (
 )
 from stackcost.report.tables.text_table import TextTable
 from stackcost.report.tables.trust import (
-    check_table,
     definition_table,
     machine_table,
-    trial_table,
     tuning_table,
 )
 
@@ -22,7 +20,6 @@ __all__ = [
     "TextTable",
     "breakdown_table",
     "cache_table",
-    "check_table",
     "cost_table",
     "definition_table",
     "factor_table",
@@ -34,7 +31,6 @@ __all__ = [
     "short_cost_table",
     "short_factor_table",
     "short_memory_table",
-    "trial_table",
     "tuning_table",
     "unknown_factors",
 ]

@@ -1,63 +1,11 @@
-"""What a run's figures rest on: its trials, checks, machine, settings and definitions."""
+"""What a run's figures rest on: its machine, settings and definitions."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from stackcost.analysis.summary import Summary
 from stackcost.report.tables.text_table import TextTable
-from stackcost.report.words import UNKNOWN, number
-
-
-def trial_table(summary: Summary) -> TextTable:
-    """Every trial that was run, with its reasons for distrust."""
-    return TextTable(
-        "Every trial",
-        ("no.", "round", "server", "what", "completed", "failed", "sent again", "us/conn", "flags"),
-        [
-            (
-                str(trial.number),
-                str(trial.round),
-                trial.server,
-                trial.test or f"{number(trial.offered_cps)}/s"
-                if trial.part == "load"
-                else f"{number(trial.open_flows)} open",
-                number(trial.completed),
-                number(trial.failed),
-                number(trial.retransmitted),
-                "" if trial.part == "memory" else number(trial.server_cpu_total),
-                "; ".join(trial.flags),
-            )
-            for trial in summary.trials
-        ],
-    )
-
-
-def check_table(summary: Summary) -> TextTable:
-    """Every comparison that was made: in how many trials it held, and the worst that was seen."""
-    rows: list[tuple[str, ...]] = []
-    names = dict.fromkeys(check.name for trial in summary.trials for check in trial.checks)
-    for server in summary.servers:
-        for name in names:
-            own = [
-                check
-                for trial in summary.trials
-                if trial.server == server.name
-                for check in trial.checks
-                if check.name == name
-            ]
-            known = [check for check in own if check.holds is not None]
-            worst = min(
-                own, key=lambda check: (check.holds is None, bool(check.holds)), default=None
-            )
-            if worst:
-                held = sum(bool(check.holds) for check in known)
-                told = f"{held} of {len(known)}" if known else f"{UNKNOWN}: {worst.reason}"
-                rows.append((server.name, name, told, worst.wanted, worst.seen))
-    return TextTable(
-        "Checks on the run's own data",
-        ("server", "check", "holds in", "wanted", "seen (first, or first that failed)"),
-        rows,
-    )
+from stackcost.report.words import UNKNOWN
 
 
 def tuning_table(summary: Summary) -> TextTable:

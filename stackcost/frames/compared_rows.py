@@ -1,0 +1,107 @@
+"""The rows of tables that compare: systems of a run, runs, and publications with what is here."""
+
+from collections.abc import Iterator, Sequence
+
+from stackcost.analysis.published import Recomputed
+from stackcost.analysis.published_tables import Document
+from stackcost.analysis.spread import bounds
+from stackcost.analysis.summary import Summary
+from stackcost.analysis.system_series import is_judged
+from stackcost.frames.rows import Row, rounds
+from stackcost.report.difference import Difference
+from stackcost.report.published_match import PublishedMatch
+
+
+def factors(summary: Summary) -> Iterator[Row]:
+    """Each factor in every round, beside its ratio over all rounds."""
+    for found in summary.factors:
+        low, high = bounds(found.ratio) or (None, None)
+        for each in rounds(found.ratio):
+            yield {
+                "run": summary.run,
+                "factor": found.name,
+                "above": found.above,
+                "below": found.below,
+                "at": found.at,
+                "above_cost": found.above_cost.median,
+                "below_cost": found.below_cost.median,
+                "round": each.round,
+                "ratio": each.value,
+                "median": found.ratio.median,
+                "low": low,
+                "high": high,
+                "reason": each.reason,
+            }
+
+
+def comparisons(found: Difference) -> Iterator[Row]:
+    """Every figure that two runs have in common."""
+    for each in found.comparisons:
+        yield {
+            "a": found.a,
+            "b": found.b,
+            "figure": each.figure,
+            "at": each.at,
+            "judged": is_judged(each.figure) and each.verdict != "not judged",
+            "a_median": each.a.median,
+            "b_median": each.b.median,
+            "unit": each.unit,
+            "ratio": each.ratio,
+            "low": each.low,
+            "high": each.high,
+            "coverage": each.coverage,
+            "effect": each.effect,
+            "p": each.p_corrected,
+            "verdict": each.verdict,
+            "different": each.differs,
+            "reason": each.reason,
+        }
+
+
+def published(documents: Sequence[Document]) -> Iterator[Row]:
+    """Every printed number of every publication's tables that stands over a number."""
+    for document in documents:
+        for table in document.tables:
+            for column in table.columns:
+                for x, value in table.points(column):
+                    yield {
+                        "document": document.title,
+                        "table": table.name,
+                        "title": table.title,
+                        "shape": table.shape or "",
+                        "column": column,
+                        "x_name": table.x,
+                        "x": x,
+                        "value": value,
+                        "unit": table.unit,
+                        "better": table.better or "",
+                    }
+
+
+def published_matches(document: Document, found: Sequence[PublishedMatch]) -> Iterator[Row]:
+    """What was measured here for a publication's tables."""
+    for each in found:
+        known = each.value is not None
+        yield {
+            "document": document.title,
+            "table": each.table,
+            "what": each.what,
+            "x": each.x,
+            "value": each.value,
+            "low": each.low if known else None,
+            "high": each.high if known else None,
+            "reason": each.reason,
+        }
+
+
+def published_steps(recomputed: Recomputed) -> Iterator[Row]:
+    """A published factor from its claim to what its own raw data leave."""
+    for number, step in enumerate(recomputed.steps, 1):
+        yield {
+            "factor": step.of,
+            "step": number,
+            "what": step.what,
+            "value": step.value,
+            "unit": step.unit,
+            "source": step.source,
+        }

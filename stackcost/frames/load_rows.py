@@ -1,0 +1,96 @@
+"""The rows of tables about loads: figures of each load, HTTP tests, and checks."""
+
+from collections.abc import Iterator
+
+from stackcost.analysis.checks import Check
+from stackcost.analysis.spread import Spread
+from stackcost.analysis.summary import Level, Summary
+from stackcost.frames.rows import Row, levels, rounds
+from stackcost.report.http import series
+
+
+def loads(summary: Summary) -> Iterator[Row]:
+    """Every scalar figure of every load in every round."""
+    for server, level, head in levels(summary):
+        head |= {"quoted": level is server.quoted, "past_ceiling": level.past_ceiling}
+        for name, spread in _figures(level).items():
+            for each in rounds(spread):
+                yield {
+                    **head,
+                    "figure": name,
+                    "round": each.round,
+                    "value": each.value,
+                    "unit": spread.unit,
+                    "reason": each.reason,
+                }
+
+
+def _figures(level: Level) -> dict[str, Spread]:
+    found = {
+        "completed": level.completed_cps,
+        "server CPU": level.server_cpu_total,
+        "generator busy": level.generator_busy,
+        "undisturbed": level.undisturbed,
+        "load from memory": level.load_time,
+    }
+    if http := level.http:
+        found |= {
+            "rate": http.rate,
+            "bandwidth": http.bandwidth,
+            "failed": http.failed,
+            "unsent": http.unsent,
+            "connections open": http.concurrency,
+            "clients busy": http.clients_busy,
+            "server busy": http.server_busy,
+        }
+    if level.process_memory:
+        found["process memory"] = level.process_memory
+    if cache := level.cache:
+        found |= {"hits": cache.hit_ratio, "from disk": cache.disk_share}
+        found |= {f"{part} blocked": spread for part, spread in cache.blocked.items()}
+    return found
+
+
+def tests(summary: Summary) -> Iterator[Row]:
+    """What HTTP clients reached in every test and round, in the shape of the publications."""
+    for one in series(summary):
+        for system, points in one.points.items():
+            for count, level in sorted(points.items()):
+                value = one.value(level)
+                for each in rounds(value):
+                    yield {
+                        "run": summary.run,
+                        "system": system,
+                        "count": count,
+                        "counted": one.x,
+                        "test": one.test,
+                        "offered_cps": one.offered,
+                        "figure": one.what,
+                        "tls": bool(level.http and level.http.tls),
+                        "round": each.round,
+                        "value": each.value,
+                        "unit": one.unit,
+                        "reason": each.reason,
+                    }
+
+
+def checks(summary: Summary) -> Iterator[Row]:
+    """Every check of every trial, then the criteria of RFC 9411 of every load."""
+    for trial in summary.trials:
+        head = {"run": summary.run, "trial": trial.number, "system": trial.server}
+        for check in trial.checks:
+            yield {**head, "offered_cps": trial.offered_cps, **_check(check)}
+    for _, level, head in levels(summary):
+        del head["test"]
+        for check in level.acceptance:
+            yield {**head, "trial": None, **_check(check)}
+
+
+def _check(check: Check) -> Row:
+    return {
+        "check": check.name,
+        "holds": "unknown" if check.holds is None else "yes" if check.holds else "no",
+        "wanted": check.wanted,
+        "seen": check.seen,
+        "reason": check.reason,
+    }
