@@ -7,7 +7,7 @@ from rich.console import Console
 from stackcost.contracts.errors import StackcostError
 
 # What the suite calls itself; the extra `notebooks` of pyproject.toml brings all of it.
-PACKAGES = ("matplotlib", "papermill", "nbconvert", "ipykernel", "jupyterlab")
+PACKAGES = ("matplotlib", "nbclient", "nbconvert", "ipykernel", "jupyterlab")
 INSTALL = "pip install 'stackcost[notebooks]'"
 
 

@@ -4,14 +4,11 @@ The file needs nothing else: figures are inline SVG, and no script or font comes
 All notebooks are executed as one, in one kernel: that is one start of Python, not six.
 """
 
-import io
 import warnings
 from collections.abc import Sequence
-from contextlib import redirect_stderr
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-import nbformat
 from jinja2 import Environment
 from markupsafe import Markup
 from traitlets.config import Config
@@ -19,10 +16,19 @@ from traitlets.config import Config
 from stackcost.contracts.errors import StackcostError
 from stackcost.files import IMPORTED_FROM, NOTEBOOKS
 from stackcost.host.files import write_whole
+from stackcost.host.modules import hidden
 from stackcost.report.disk_cache import is_cache
 from stackcost.report.opened import OpenedRuns, open_runs
 from stackcost.report.past_ceiling import at_rates
 from stackcost.report.progress import say
+
+# jsonschema, which nbformat imports, compiles 38 grammars of this package at once when it finds it.
+# That takes 5 s, and no notebook needs them.
+with hidden("rfc3987_syntax"):
+    import nbformat
+    from nbclient import NotebookClient
+    from nbclient.exceptions import CellExecutionError
+    from nbconvert import HTMLExporter
 
 PAGE = Path(__file__).with_name("page.html.j2")
 HEAD = """from stackcost.report.opened import open_runs
@@ -61,18 +67,15 @@ def render(runs: Sequence[Path], page: Path) -> Path:
     names = fitting(open_runs(runs))
     executed = page.with_suffix(".ipynb")
     say(f"executes the notebooks for {page}: {', '.join(names)}")
-    with warnings.catch_warnings(), TemporaryDirectory(prefix="stackcost-") as place:
+    notebook = _join(names, runs)
+    with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        # Not beside the page: what is executed must not lie where others may have put a file.
-        joined, done = Path(place, "joined.ipynb"), Path(place, "executed.ipynb")
-        nbformat.write(_join(names), joined)
         try:
-            _execute(joined, done, runs, executed)
+            _execute(notebook, executed)
         finally:
-            if done.exists():
-                write_whole(executed, done.read_bytes())
+            write_whole(executed, nbformat.writes(notebook).encode())  # type: ignore[no-untyped-call]
         title = ", ".join(run.name for run in runs)
-        write_whole(page, _to_html(done, title).encode())
+        write_whole(page, _to_html(notebook, title).encode())
     return page
 
 
@@ -88,17 +91,17 @@ def _read(name: str) -> nbformat.NotebookNode:
     return nbformat.read(path, as_version=4)  # type: ignore[no-any-return, no-untyped-call]
 
 
-def _join(names: Sequence[str]) -> nbformat.NotebookNode:
-    """One notebook of many: a single cell of parameters, what it is about, links to the questions
+def _join(names: Sequence[str], runs: Sequence[Path]) -> nbformat.NotebookNode:
+    """One notebook of many: a cell that names the runs, what they are about, links to the questions
     that follow, and an anchor before each of them.
 
     Its cells are the suite's own: what a run says comes through `show` alone.
     """
     whole = _read(names[0])
-    first = [cell for cell in whole.cells if "parameters" in cell.metadata.get("tags", [])]
+    parameters = f"runs = {[str(run.resolve()) for run in runs]}"
     contents = "\n".join(f"1. [{question(name)}](#{name})" for name in names)
     cells = [
-        *first,
+        nbformat.v4.new_code_cell(parameters),  # type: ignore[no-untyped-call]
         nbformat.v4.new_code_cell(HEAD),  # type: ignore[no-untyped-call]
         nbformat.v4.new_markdown_cell(contents),  # type: ignore[no-untyped-call]
     ]
@@ -112,26 +115,23 @@ def _join(names: Sequence[str]) -> nbformat.NotebookNode:
     return whole
 
 
-def _execute(notebook: Path, executed: Path, runs: Sequence[Path], kept: Path) -> None:
-    import papermill  # takes a second to import, and only reports need it
-    from papermill.exceptions import PapermillExecutionError
-
-    try:
-        with redirect_stderr(io.StringIO()):
-            papermill.execute_notebook(
-                notebook,
-                executed,
-                parameters={"runs": [str(run.resolve()) for run in runs]},
-                kernel_name="python3",
-                progress_bar=False,
-                cwd=IMPORTED_FROM,  # the kernel imports from where it runs: not from a run's folder
-                config=_connection(notebook.parent),
-            )
-    except PapermillExecutionError as error:
-        raise StackcostError(
-            f"the notebook stopped with {error.ename}: {error.evalue}",
-            f"its cells so far are in {kept}",
-        ) from error
+def _execute(notebook: nbformat.NotebookNode, kept: Path) -> None:
+    """Fill in the outputs of the cells, up to one that fails."""
+    with TemporaryDirectory(prefix="stackcost-") as place:
+        client = NotebookClient(
+            notebook,
+            kernel_name="python3",
+            config=_connection(Path(place)),
+            # The kernel imports from where it runs: not from a run's folder.
+            resources={"metadata": {"path": str(IMPORTED_FROM)}},
+        )
+        try:
+            client.execute()
+        except CellExecutionError as error:
+            raise StackcostError(
+                f"the notebook stopped with {error.ename}: {error.evalue}",
+                f"its cells so far are in {kept}",
+            ) from error
 
 
 def _connection(place: Path) -> Config:
@@ -143,13 +143,11 @@ def _connection(place: Path) -> Config:
     return Config(KernelManager={"transport": "ipc", **files})
 
 
-def _to_html(executed: Path, title: str) -> str:
+def _to_html(executed: nbformat.NotebookNode, title: str) -> str:
     """The notebook's text and outputs, without its code, in a page of our own.
 
     nbconvert's full page brings scripts that it loads from a network; its "basic" body has none.
     """
-    from nbconvert import HTMLExporter
-
     exporter = HTMLExporter(
         template_name="basic",
         exclude_input=True,
@@ -157,6 +155,6 @@ def _to_html(executed: Path, title: str) -> str:
         exclude_output_prompt=True,
         extra_template_basedirs=[],  # by default the folder in which the command was started
     )
-    body, _ = exporter.from_filename(str(executed))
+    body, _ = exporter.from_notebook_node(executed)
     template = Environment(autoescape=True).from_string(PAGE.read_text())
     return template.render(title=f"stackcost {title}", body=Markup(body))

@@ -68,7 +68,7 @@ def test_every_package_that_is_imported_is_asked_for() -> None:
 def test_measuring_needs_no_notebooks_and_every_extra_is_locked() -> None:
     project = PROJECT["project"]
     asked = " ".join(project["dependencies"])
-    for heavy in ("jupyterlab", "matplotlib", "papermill", "nbconvert", "pytest", "sphinx"):
+    for heavy in ("jupyterlab", "matplotlib", "nbclient", "nbconvert", "pytest", "sphinx"):
         assert heavy not in asked
     assert set(project["optional-dependencies"]) == set(PROJECT["tool"]["uv"]["pip"]["extra"])
 

@@ -16,7 +16,7 @@ from stackcost.store import RunFolder
 from tests.report.fixtures import ALL
 from tests.report.stored import store
 
-HEAVY = ("duckdb", "pandas", "matplotlib", "nbconvert", "papermill", "scipy.stats")
+HEAVY = ("duckdb", "pandas", "matplotlib", "nbconvert", "nbclient", "scipy.stats")
 SHOW = f"""
 import sys
 from stackcost.harness.cli.entry import main
@@ -112,3 +112,9 @@ def test_a_stored_answer_that_cannot_be_read_is_computed(run: RunFolder) -> None
     for damaged in ("", "[]", json.dumps({"basis": basis_of(run)})):
         path.write_text(damaged)
         assert stored_answer(run) is None, damaged
+
+
+def test_notebooks_are_read_without_grammars_that_take_seconds_to_compile() -> None:
+    pytest.importorskip("rfc3987_syntax")
+    loaded = "import stackcost.report.notebook, sys; print('rfc3987_syntax' in sys.modules)"
+    assert subprocess.check_output([sys.executable, "-c", loaded], text=True) == "False\n"

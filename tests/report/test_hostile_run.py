@@ -125,7 +125,7 @@ CLOSED = (
     "stackcost.harness.systems",
     "stackcost.harness.tuning",
 )
-STARTS = {"stackcost.harness.cli.lab": {"subprocess"}, "stackcost.report.notebook": {"papermill"}}
+STARTS = {"stackcost.harness.cli.lab": {"subprocess"}, "stackcost.report.notebook": {"nbclient"}}
 LOADERS = {
     "importlib",
     "importlib.util",
@@ -133,7 +133,7 @@ LOADERS = {
     "runpy",
     "pickle",
     "subprocess",
-    "papermill",
+    "nbclient",
 }
 
 

@@ -183,3 +183,10 @@ def test_the_report_is_one_file_that_needs_no_network(tmp_path: Path) -> None:
         assert name in page.ids and f'href="#{name}"' in file.read_text()
         assert question(name) in file.read_text()
     assert "Traceback" not in file.read_text()
+
+
+def test_a_comparison_of_costs_draws_only_the_publication_that_it_redoes() -> None:
+    *_, others = texts = shown("published_vs_measured", tuple(COSTS))
+    titles = {text.strip("# \n") for text in texts if text.startswith("### ")}
+    assert titles == {documents()["trex_nginx"].title}
+    assert all(each.title in others for each in documents().values() if each.title not in titles)
