@@ -1,4 +1,4 @@
-"""HAProxy that answers by itself: the example of docs/adding-a-server.md."""
+"""HAProxy that answers from memory: the example of docs/adding-a-server.md."""
 
 import csv
 import re
@@ -10,19 +10,19 @@ from stackcost.servers.probe import ask_socket
 from stackcost.servers.program import HttpProgram
 
 SMALLEST_BUFFER = 16_384  # HAProxy's own default; a response has to fit into one
-SPARE = 2_048  # of it, for headers on their way through
+SPARE = 2_048  # bytes of the buffer for the headers
 
 
 class HAProxy(HttpProgram):
     """One process with a thread for each worker; every request is answered from memory."""
 
     def command(self) -> list[str]:
-        """In the foreground, without a master process."""
+        """The command that runs it in the foreground, without a master process."""
         program = find_program("haproxy", "install it: apt-get install haproxy")
         return [program, "-db", "-f", "haproxy.cfg"]
 
     def write_files(self) -> None:
-        """Its configuration and the body."""
+        """Write the configuration and the body."""
         (self.endpoint.folder / "body").write_bytes(b"x" * self.body_bytes)
         (self.endpoint.folder / "haproxy.cfg").write_text(self._configuration())
 
@@ -33,7 +33,7 @@ class HAProxy(HttpProgram):
         return next(int(row["req_tot"]) for row in rows if row["pxname"] == "web")
 
     def describe(self) -> dict[str, Any]:
-        """With version and configuration."""
+        """Adds the version and the configuration."""
         said = subprocess.run([self.command()[0], "-v"], capture_output=True, text=True).stdout
         version = re.search(r"version (\S+)", said)
         return super().describe() | {
@@ -46,7 +46,7 @@ class HAProxy(HttpProgram):
         return f"""global
     nbthread {self.workers}
     maxconn {room}
-    no strict-limits # two files for each of maxconn would be asked for; it needs one
+    no strict-limits # it would ask for two files for each connection; it needs one
     tune.bufsize {max(SMALLEST_BUFFER, self.task.response_bytes + SPARE)}
     stats socket unix@admin.sock
 defaults

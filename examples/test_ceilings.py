@@ -1,4 +1,4 @@
-"""Ceilings of a front end, kept by pytest: copy it beside your experiments. See docs/gate.md."""
+"""Tests of a front end's ceilings. Copy this file to your experiments. See docs/gate.md."""
 
 
 def test_front_end_is_not_below_its_baseline(cps_ceiling):

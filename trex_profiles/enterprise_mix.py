@@ -1,10 +1,11 @@
-"""Mixed traffic of an enterprise's edge, an application for each template group, from captures.
+"""Mixed traffic of an enterprise network, from captures. Each application is a template group.
 
-Flows a second at multiplier 1 are those of the SFR mix as TRex ships it (its
-scripts/avl/sfr_delay_10_1g.yaml, cps): web is its browsing, GETs and POSTs, mail its exchange, POP
-and SMTP, db its Oracle, rtp its RTP, video and SIP calls, idle its Citrix sessions. They are scaled
-down to `cps` flows a second in all. The mix is older than TLS everywhere: `tls_share` moves that
-share of the web to TLS. What one flow of each does, pcaps/make_enterprise.py says.
+The ratios of flows per second are those of the SFR mix that TRex ships
+(scripts/avl/sfr_delay_10_1g.yaml, cps). web is its browsing, GETs and POSTs; mail its exchange, POP
+and SMTP; db its Oracle; rtp its RTP, video and SIP calls; idle its Citrix sessions. All together
+are scaled to `cps` flows per second at multiplier 1. The mix is from a time with little TLS:
+`tls_share` moves that share of the web flows to TLS. pcaps/make_enterprise.py says what one flow of
+each application does.
 """
 
 import argparse
@@ -28,12 +29,12 @@ IDLE_PORT = 5222
 
 
 def capture_of(name):
-    """One of the captures that pcaps/make_enterprise.py writes."""
+    """The path of a capture that pcaps/make_enterprise.py writes."""
     return "../pcaps/enterprise_%s.pcap" % name
 
 
 def staying(addresses, cps, seconds):
-    """The capture of the idle session, whose client stays for a while before it closes."""
+    """The capture of the idle session; its client waits `seconds` before it closes."""
     client = ASTFProgram(file=capture_of("idle"), side="c")
     client.delay(int(seconds * 1e6))
     server = ASTFProgram(file=capture_of("idle"), side="s")
@@ -50,7 +51,7 @@ def staying(addresses, cps, seconds):
 
 
 def over_ipv6(tuning, args):
-    """Over IPv6 when there are prefixes: the last bits of each address are its IPv4 one."""
+    """Use IPv6 if there are prefixes: the last 32 bits of each address are the IPv4 address."""
     if args.client_prefix:
         tuning.ipv6.enable = 1
         tuning.ipv6.src_msb = args.client_prefix
@@ -58,7 +59,7 @@ def over_ipv6(tuning, args):
 
 
 class EnterpriseMix:
-    """One capture for each application; the server's port is the capture's."""
+    """One capture for each application. The server's port is the port in the capture."""
 
     def create_profile(self, args):
         addresses = ASTFIPGen(
@@ -92,15 +93,19 @@ class EnterpriseMix:
             description="Argparser for {}".format(os.path.basename(__file__)),
             formatter_class=argparse.ArgumentDefaultsHelpFormatter,
         )
-        parser.add_argument("--cps", type=float, default=1, help="flows a second, all together")
-        parser.add_argument("--tls_share", type=float, default=0.0, help="of the web, 0 to 1")
-        parser.add_argument("--idle_seconds", type=float, default=10, help="an idle session stays")
+        parser.add_argument("--cps", type=float, default=1, help="flows per second, all together")
+        parser.add_argument(
+            "--tls_share", type=float, default=0.0, help="share of web flows that use TLS, 0 to 1"
+        )
+        parser.add_argument(
+            "--idle_seconds", type=float, default=10, help="duration of an idle session"
+        )
         parser.add_argument("--clients", default="16.0.0.1-16.0.0.200", help="client addresses")
         parser.add_argument(
-            "--client_prefix", default="", help="IPv6 instead: of 96 bits, before these addresses"
+            "--client_prefix", default="", help="IPv6 prefix (96 bits) for these addresses"
         )
         parser.add_argument("--servers", default="48.0.0.1-48.0.0.4", help="server addresses")
-        parser.add_argument("--server_prefix", default="", help="the same of the servers")
+        parser.add_argument("--server_prefix", default="", help="IPv6 prefix for the servers")
         return self.create_profile(parser.parse_args(tunables))
 
 

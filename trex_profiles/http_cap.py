@@ -1,8 +1,8 @@
 """One HTTP request and response per TCP connection, taken from a capture.
 
-pcaps/http_32k.pcap holds a 100-byte request and a response of 32,000 bytes, headers included.
-Sizes follow from the capture, so this form fits a server that sends exactly that, such as an ASTF
-peer; http_program.py is the same traffic with sizes as tunables.
+pcaps/http_32k.pcap has a request of 100 bytes and a response of 32,000 bytes, headers included. The
+sizes are those of the capture, so the server must send exactly these bytes, as an ASTF peer does.
+http_program.py is the same traffic with sizes as tunables.
 """
 
 import argparse
@@ -10,16 +10,17 @@ import os
 
 from trex.astf.api import *
 
-TWO_SEGMENTS = 2 * 1448  # bytes of payload: of an MSS of 1460, timestamps take 12
+TWO_SEGMENTS = 2 * 1448  # bytes of payload: the MSS is 1460, and timestamps take 12
 
 
 def tcp_settings(published):
-    """TCP of both sides: as servers are set today, or as in the published test bed.
+    """TCP settings of both sides: today's usual ones, or those of the published test bed.
 
-    Today: an initial window of 10 segments (RFC 6928), small segments sent at once (TCP_NODELAY),
-    and an ACK for every second segment at the latest (RFC 5681, 4.2), of which TRex counts the
-    bytes. Published: a window of 2; the last, small segment of a response waits until all before it
-    is acknowledged (Nagle), and that ACK waits for up to 100 ms (delayed ACK).
+    Today: the initial window has 10 segments (RFC 6928), small segments are sent at once
+    (TCP_NODELAY), and at least every second segment is acknowledged (RFC 5681, 4.2; TRex counts
+    its bytes). Published: the initial window has 2 segments. The last, small segment of a response
+    waits until all segments before it are acknowledged (Nagle), and that ACK waits for up to 100 ms
+    (delayed ACK).
     """
     tuning = ASTFGlobalInfo()
     tuning.tcp.delay_ack_msec = 100
@@ -33,7 +34,7 @@ def tcp_settings(published):
 
 
 class HttpCapture:
-    """One capture; client addresses in turn, each connection from a new source port."""
+    """One capture. Client addresses take turns; each connection has a new source port."""
 
     def create_profile(self, args):
         addresses = ASTFIPGen(
@@ -67,7 +68,7 @@ class HttpCapture:
             "--tcp",
             choices=("today", "published"),
             default="today",
-            help="settings of both sides: as servers have them now, or as the published test bed",
+            help="settings of both sides: today's usual ones, or those of the published test bed",
         )
         return self.create_profile(parser.parse_args(tunables))
 

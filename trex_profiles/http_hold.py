@@ -1,11 +1,11 @@
-"""A fixed number of HTTP connections, each held open after its response, for figures per open flow.
+"""A fixed number of HTTP connections that stay open after the response, to measure an open flow.
 
-Exactly `flows` connections are opened, `cps` a second, and no more. Each asks, takes the whole
-response and stays idle for `hold_seconds`; then the client closes and the server answers, so both
-sides end clean. All of them are open together from flows / cps seconds after the start until
-hold_seconds after the start: read in between. The traffic ends by itself when the last has closed.
-Stopping it earlier cuts the flows without a word to the server, which then holds them until its own
-time limit; a real server must keep an idle connection for longer than hold_seconds.
+The client opens exactly `flows` connections, `cps` per second. Each sends a request, receives the
+whole response and stays idle for `hold_seconds`. Then the client closes and the server answers, so
+no flow is left on either side. All flows are open from flows / cps seconds after the start until
+hold_seconds after the start: read memory in this time. The traffic ends by itself when the last
+flow has closed. If you stop it earlier, the flows are cut without a FIN, and the server holds them
+until its own time limit. A real server must keep an idle connection for longer than hold_seconds.
 """
 
 import argparse
@@ -13,15 +13,15 @@ import os
 
 from trex.astf.api import *
 
-TWO_SEGMENTS = 2 * 1448  # bytes of payload: of an MSS of 1460, timestamps take 12
+TWO_SEGMENTS = 2 * 1448  # bytes of payload: the MSS is 1460, and timestamps take 12
 
-# Seconds of silence before TRex probes an idle flow: RFC 1122 4.2.3.6's two hours, so that held
+# Idle seconds before TRex sends a keepalive probe: two hours, as RFC 1122 4.2.3.6 says, so held
 # flows send nothing. TRex's own default of 5 s would keep both stacks busy.
 IDLE_BEFORE_PROBE = 7200
 
 
 def request_of(size):
-    """A GET of exactly `size` bytes; the User-Agent takes up what is left over."""
+    """A GET of exactly `size` bytes; the User-Agent fills the rest."""
     start = b"GET / HTTP/1.1\r\nHost: 48.0.0.1\r\nUser-Agent: "
     end = b"\r\n\r\n"
     spare = size - len(start) - len(end)
@@ -43,7 +43,7 @@ def response_head_of(size):
 
 
 def over_ipv6(tuning, args):
-    """Over IPv6 when there are prefixes: the last bits of each address are its IPv4 one."""
+    """Use IPv6 if there are prefixes: the last 32 bits of each address are the IPv4 address."""
     if args.client_prefix:
         tuning.ipv6.enable = 1
         tuning.ipv6.src_msb = args.client_prefix
@@ -51,12 +51,13 @@ def over_ipv6(tuning, args):
 
 
 def tcp_settings(published):
-    """TCP of both sides: as servers are set today, or as in the published test bed.
+    """TCP settings of both sides: today's usual ones, or those of the published test bed.
 
-    Today: an initial window of 10 segments (RFC 6928), small segments sent at once (TCP_NODELAY),
-    and an ACK for every second segment at the latest (RFC 5681, 4.2), of which TRex counts the
-    bytes. Published: a window of 2; the last, small segment of a response waits until all before it
-    is acknowledged (Nagle), and that ACK waits for up to 100 ms (delayed ACK).
+    Today: the initial window has 10 segments (RFC 6928), small segments are sent at once
+    (TCP_NODELAY), and at least every second segment is acknowledged (RFC 5681, 4.2; TRex counts
+    its bytes). Published: the initial window has 2 segments. The last, small segment of a response
+    waits until all segments before it are acknowledged (Nagle), and that ACK waits for up to 100 ms
+    (delayed ACK).
     """
     tuning = ASTFGlobalInfo()
     tuning.tcp.delay_ack_msec = 100
@@ -70,7 +71,7 @@ def tcp_settings(published):
 
 
 class HttpHold:
-    """One template with a limit; the server waits for the client to close."""
+    """One template with a limit. The server waits until the client closes."""
 
     def create_profile(self, args):
         if args.hold_seconds <= args.flows / args.cps:
@@ -130,15 +131,15 @@ class HttpHold:
             "--response_bytes",
             type=int,
             default=32000,
-            help="whole response, headers and body; against a real server what it really sends",
+            help="whole response, headers and body; for a real server, its real length",
         )
         parser.add_argument("--port", type=int, default=80, help="server's TCP port")
         parser.add_argument("--clients", default="16.0.0.1-16.0.0.200", help="client addresses")
         parser.add_argument(
-            "--client_prefix", default="", help="IPv6 instead: of 96 bits, before these addresses"
+            "--client_prefix", default="", help="IPv6 prefix (96 bits) for these addresses"
         )
         parser.add_argument("--servers", default="48.0.0.1-48.0.0.1", help="server addresses")
-        parser.add_argument("--server_prefix", default="", help="the same of the servers")
+        parser.add_argument("--server_prefix", default="", help="IPv6 prefix for the servers")
         parser.add_argument(
             "--cps", type=float, default=500, help="connections opened per second at multiplier 1"
         )
@@ -146,7 +147,7 @@ class HttpHold:
             "--tcp",
             choices=("today", "published"),
             default="today",
-            help="settings of both sides: as servers have them now, or as the published test bed",
+            help="settings of both sides: today's usual ones, or those of the published test bed",
         )
         return self.create_profile(parser.parse_args(tunables))
 

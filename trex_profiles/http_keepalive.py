@@ -1,8 +1,8 @@
-"""Several HTTP requests, one after the other, on each TCP connection that is kept open for them.
+"""Several HTTP requests, one after the other, on each TCP connection.
 
-The client asks, takes the whole response, and asks again, `requests` times in all; then it closes.
-A new connection starts by the schedule whether or not earlier ones have ended, so requests are
-offered at connections per second x requests.
+The client sends a request and receives the whole response, `requests` times; then it closes. New
+connections start by the schedule, whether or not earlier ones have ended. So the offered requests
+per second are connections per second x requests.
 """
 
 import argparse
@@ -10,11 +10,11 @@ import os
 
 from trex.astf.api import *
 
-TWO_SEGMENTS = 2 * 1448  # bytes of payload: of an MSS of 1460, timestamps take 12
+TWO_SEGMENTS = 2 * 1448  # bytes of payload: the MSS is 1460, and timestamps take 12
 
 
 def request_of(size):
-    """A GET of exactly `size` bytes; the User-Agent takes up what is left over."""
+    """A GET of exactly `size` bytes; the User-Agent fills the rest."""
     start = b"GET / HTTP/1.1\r\nHost: 48.0.0.1\r\nUser-Agent: "
     end = b"\r\n\r\n"
     spare = size - len(start) - len(end)
@@ -36,12 +36,13 @@ def response_head_of(size):
 
 
 def tcp_settings(published):
-    """TCP of both sides: as servers are set today, or as in the published test bed.
+    """TCP settings of both sides: today's usual ones, or those of the published test bed.
 
-    Today: an initial window of 10 segments (RFC 6928), small segments sent at once (TCP_NODELAY),
-    and an ACK for every second segment at the latest (RFC 5681, 4.2), of which TRex counts the
-    bytes. Published: a window of 2; the last, small segment of a response waits until all before it
-    is acknowledged (Nagle), and that ACK waits for up to 100 ms (delayed ACK).
+    Today: the initial window has 10 segments (RFC 6928), small segments are sent at once
+    (TCP_NODELAY), and at least every second segment is acknowledged (RFC 5681, 4.2; TRex counts
+    its bytes). Published: the initial window has 2 segments. The last, small segment of a response
+    waits until all segments before it are acknowledged (Nagle), and that ACK waits for up to 100 ms
+    (delayed ACK).
     """
     tuning = ASTFGlobalInfo()
     tuning.tcp.delay_ack_msec = 100
@@ -55,7 +56,7 @@ def tcp_settings(published):
 
 
 class HttpKeepalive:
-    """One template whose programs go round a loop, once for each request."""
+    """One template whose programs have a loop with one request in each pass."""
 
     def create_profile(self, args):
         request = request_of(args.request_bytes)

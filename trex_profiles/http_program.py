@@ -1,8 +1,9 @@
 """One HTTP request and response per TCP connection, written as program commands.
 
-The client asks, takes the whole response and closes first, as in the published capture of TRex
-against NGINX: the request is HTTP/1.1 without `Connection: close`, so the server waits and
-TIME_WAIT stays on the client. At its defaults it is the same traffic as http_cap.py.
+The client sends a request, receives the whole response and closes first, as in the published
+capture of TRex against NGINX. The request is HTTP/1.1 without `Connection: close`, so the server
+does not close, and TIME_WAIT is on the client. With the default tunables the traffic is that of
+http_cap.py.
 """
 
 import argparse
@@ -10,11 +11,11 @@ import os
 
 from trex.astf.api import *
 
-TWO_SEGMENTS = 2 * 1448  # bytes of payload: of an MSS of 1460, timestamps take 12
+TWO_SEGMENTS = 2 * 1448  # bytes of payload: the MSS is 1460, and timestamps take 12
 
 
 def request_of(size):
-    """A GET of exactly `size` bytes; the User-Agent takes up what is left over."""
+    """A GET of exactly `size` bytes; the User-Agent fills the rest."""
     start = b"GET / HTTP/1.1\r\nHost: 48.0.0.1\r\nUser-Agent: "
     end = b"\r\n\r\n"
     spare = size - len(start) - len(end)
@@ -36,7 +37,7 @@ def response_head_of(size):
 
 
 def over_ipv6(tuning, args):
-    """Over IPv6 when there are prefixes: the last bits of each address are its IPv4 one."""
+    """Use IPv6 if there are prefixes: the last 32 bits of each address are the IPv4 address."""
     if args.client_prefix:
         tuning.ipv6.enable = 1
         tuning.ipv6.src_msb = args.client_prefix
@@ -44,12 +45,13 @@ def over_ipv6(tuning, args):
 
 
 def tcp_settings(published):
-    """TCP of both sides: as servers are set today, or as in the published test bed.
+    """TCP settings of both sides: today's usual ones, or those of the published test bed.
 
-    Today: an initial window of 10 segments (RFC 6928), small segments sent at once (TCP_NODELAY),
-    and an ACK for every second segment at the latest (RFC 5681, 4.2), of which TRex counts the
-    bytes. Published: a window of 2; the last, small segment of a response waits until all before it
-    is acknowledged (Nagle), and that ACK waits for up to 100 ms (delayed ACK).
+    Today: the initial window has 10 segments (RFC 6928), small segments are sent at once
+    (TCP_NODELAY), and at least every second segment is acknowledged (RFC 5681, 4.2; TRex counts
+    its bytes). Published: the initial window has 2 segments. The last, small segment of a response
+    waits until all segments before it are acknowledged (Nagle), and that ACK waits for up to 100 ms
+    (delayed ACK).
     """
     tuning = ASTFGlobalInfo()
     tuning.tcp.delay_ack_msec = 100
@@ -63,7 +65,7 @@ def tcp_settings(published):
 
 
 class HttpProgram:
-    """One template; client addresses in turn, each connection from a new source port."""
+    """One template. Client addresses take turns; each connection has a new source port."""
 
     def create_profile(self, args):
         request = request_of(args.request_bytes)
@@ -109,15 +111,15 @@ class HttpProgram:
             "--response_bytes",
             type=int,
             default=32000,
-            help="whole response, headers and body; against a real server what it really sends",
+            help="whole response, headers and body; for a real server, its real length",
         )
         parser.add_argument("--port", type=int, default=80, help="server's TCP port")
         parser.add_argument("--clients", default="16.0.0.1-16.0.0.200", help="client addresses")
         parser.add_argument(
-            "--client_prefix", default="", help="IPv6 instead: of 96 bits, before these addresses"
+            "--client_prefix", default="", help="IPv6 prefix (96 bits) for these addresses"
         )
         parser.add_argument("--servers", default="48.0.0.1-48.0.0.1", help="server addresses")
-        parser.add_argument("--server_prefix", default="", help="the same of the servers")
+        parser.add_argument("--server_prefix", default="", help="IPv6 prefix for the servers")
         parser.add_argument(
             "--cps", type=float, default=1, help="connections per second at multiplier 1"
         )
@@ -125,7 +127,7 @@ class HttpProgram:
             "--tcp",
             choices=("today", "published"),
             default="today",
-            help="settings of both sides: as servers have them now, or as the published test bed",
+            help="settings of both sides: today's usual ones, or those of the published test bed",
         )
         return self.create_profile(parser.parse_args(tunables))
 

@@ -1,6 +1,6 @@
-"""One byte each way per TCP connection: what a generator's connection itself costs.
+"""One byte in each direction per TCP connection: the cost of the generator's own connection.
 
-The smallest exchange there is, as dperf's with a payload of one byte.
+This is the smallest possible exchange; dperf has the same with a payload of one byte.
 """
 
 import argparse
@@ -10,7 +10,7 @@ from trex.astf.api import *
 
 
 class OneByte:
-    """One template; the client asks with a byte, takes a byte and closes first."""
+    """One template. The client sends a byte, receives a byte and closes first."""
 
     def create_profile(self, args):
         client = ASTFProgram()

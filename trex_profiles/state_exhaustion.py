@@ -1,15 +1,17 @@
-"""Connections that fill a device's table, or work on beside those that do, or are new.
+"""Traffic for a full connection table: the connections that fill it, and others at the same time.
 
-One template group, `group`, of four. `established`: connections that ask and are answered every
-`pause_seconds`, for `seconds`. `flood`: connections that are opened, answered once, and then stay
-open for `hold_seconds`. `half_open`: connections whose SYNs nobody answers, sent again until
-`hold_seconds` are over. `probe`: short connections at a steady rate, which show when new ones get
-through. Run them beside each other, each under an identifier of its own: in one profile TRex
-would give the rate of a group that has reached its limit to the others. `half_open` has to be
-started last, as TRex takes what is done with a SYN for no template from the profile added last.
+`group` chooses one of four template groups. `established`: connections that exchange a request and
+a response every `pause_seconds`, for `seconds`. `flood`: connections that are opened, answered
+once, and then stay open for `hold_seconds`. `half_open`: connections whose SYNs get no answer and
+are sent again for `hold_seconds`. `probe`: short connections at a steady rate, which show when new
+connections get through.
 
-With `response_bytes` a client asks in HTTP for so many, headers included, of a server at `port`
-that is not TRex's.
+Run the groups at the same time, each with its own profile identifier. In one profile, TRex would
+give the rate of a group that has reached its limit to the other groups. Start `half_open` last,
+because the profile that was added last decides what TRex does with a SYN without a template.
+
+With `response_bytes` a client sends HTTP requests to a real server at `port`; the response has this
+many bytes, headers included.
 """
 
 import argparse
@@ -19,13 +21,13 @@ from trex.astf.api import *
 
 MESSAGE = b"x" * 100
 GET = b"GET / HTTP/1.1\r\nHost: 48.0.0.1\r\nUser-Agent: " + b"x" * 52 + b"\r\n\r\n"
-NOBODY = "48.255.0."  # addresses of the server's templates that no client asks, one for each group
+NOBODY = "48.255.0."  # server templates' addresses that no client uses, one for each group
 PORTS = {"established": 8001, "flood": 8002, "probe": 8003, "half_open": 8004}
-IDLE_BEFORE_PROBE = 7200  # seconds of silence before TRex probes a flow, as RFC 1122 4.2.3.6 asks
+IDLE_BEFORE_PROBE = 7200  # idle seconds before a keepalive probe, as RFC 1122 4.2.3.6 says
 
 
 def asks(times=1, pause_us=0, hold_us=0, response_bytes=0):
-    """A client that asks so many times, with a pause before each further time."""
+    """A client that sends `times` requests, with a pause between them."""
     client = ASTFProgram()
     if times > 1:
         client.set_var("left", times)
@@ -42,7 +44,7 @@ def asks(times=1, pause_us=0, hold_us=0, response_bytes=0):
 
 
 def answers(times=1):
-    """A server that answers so many times, and lets the client close."""
+    """A server that answers `times` requests, and lets the client close."""
     server = ASTFProgram()
     if times > 1:
         server.set_var("left", times)
@@ -56,7 +58,7 @@ def answers(times=1):
 
 
 def over_ipv6(tuning, args):
-    """Over IPv6 when there are prefixes: the last bits of each address are its IPv4 one."""
+    """Use IPv6 if there are prefixes: the last 32 bits of each address are the IPv4 address."""
     if args.client_prefix:
         tuning.ipv6.enable = 1
         tuning.ipv6.src_msb = args.client_prefix
@@ -64,7 +66,7 @@ def over_ipv6(tuning, args):
 
 
 class StateExhaustion:
-    """Rates are per second at multiplier 1."""
+    """One of the four groups. Rates are per second at multiplier 1."""
 
     def create_profile(self, args):
         addresses = ASTFIPGen(
@@ -84,7 +86,7 @@ class StateExhaustion:
             "half_open": (asks(), answers()),
             "probe": (asks(response_bytes=length), answers()),
         }[args.group]
-        # No limit argument at all where there is none: TRex takes it as a number.
+        # Without a limit the argument is left out, because TRex needs a number.
         limited = {"limit": args.flows} if args.flows else {}
         port, association = PORTS[args.group], {}
         unanswered = args.group == "half_open"
@@ -115,26 +117,33 @@ class StateExhaustion:
             description="Argparser for {}".format(os.path.basename(__file__)),
             formatter_class=argparse.ArgumentDefaultsHelpFormatter,
         )
-        parser.add_argument("--group", choices=sorted(PORTS), default="probe", help="which of them")
         parser.add_argument(
-            "--flows", type=int, default=0, help="no more than these; 0: any number"
+            "--group", choices=sorted(PORTS), default="probe", help="the group to run"
         )
-        parser.add_argument("--cps", type=float, default=50, help="connections opened a second")
-        parser.add_argument("--pause_seconds", type=float, default=0.25, help="between requests")
+        parser.add_argument("--flows", type=int, default=0, help="limit of flows; 0: no limit")
+        parser.add_argument("--cps", type=float, default=50, help="connections opened per second")
         parser.add_argument(
-            "--seconds", type=float, default=20, help="the established work for so long"
+            "--pause_seconds", type=float, default=0.25, help="pause between requests"
         )
-        parser.add_argument("--hold_seconds", type=float, default=6, help="of each of the flood")
         parser.add_argument(
-            "--response_bytes", type=int, default=0, help="of HTTP; 0: TRex is the server"
+            "--seconds", type=float, default=20, help="duration of established flows"
         )
-        parser.add_argument("--port", type=int, default=80, help="the HTTP server's")
+        parser.add_argument(
+            "--hold_seconds", type=float, default=6, help="hold time of a flow of the flood"
+        )
+        parser.add_argument(
+            "--response_bytes",
+            type=int,
+            default=0,
+            help="whole HTTP response; 0: TRex is the server",
+        )
+        parser.add_argument("--port", type=int, default=80, help="port of the HTTP server")
         parser.add_argument("--clients", default="16.0.0.1-16.0.0.200", help="client addresses")
         parser.add_argument(
-            "--client_prefix", default="", help="IPv6 instead: of 96 bits, before these addresses"
+            "--client_prefix", default="", help="IPv6 prefix (96 bits) for these addresses"
         )
         parser.add_argument("--servers", default="48.0.0.1-48.0.0.1", help="server addresses")
-        parser.add_argument("--server_prefix", default="", help="the same of the servers")
+        parser.add_argument("--server_prefix", default="", help="IPv6 prefix for the servers")
         return self.create_profile(parser.parse_args(tunables))
 
 

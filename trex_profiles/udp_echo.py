@@ -7,7 +7,7 @@ from trex.astf.api import *
 
 
 class UdpEcho:
-    """One template; a flow ends when the client has its echo."""
+    """One template. A flow ends when the client has received its echo."""
 
     def create_profile(self, args):
         payload = b"x" * args.payload_bytes

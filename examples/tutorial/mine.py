@@ -1,4 +1,4 @@
-"""My server as a system under test; the suite calls it "mine", as this file is called."""
+"""My server as a system under test. The suite calls it "mine", the name of this file."""
 
 import sys
 from pathlib import Path
