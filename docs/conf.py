@@ -1,7 +1,7 @@
 """How Sphinx makes the site of these pages; script/docs runs it.
 
-The pages are Markdown as on a code host. Nothing in the site is loaded from another host, and it
-can be opened from a folder: the search index is a script and no request.
+The pages are Markdown, written as for a code host. The site loads nothing from another host. It can
+be opened from a folder, because the search index is a script and not a request.
 """
 
 import sys
@@ -19,14 +19,14 @@ extensions = ["myst_parser"]
 myst_heading_anchors = 3  # a link to a heading is checked, and is written as on a code host
 myst_enable_extensions = ["colon_fence"]
 exclude_patterns = ["schema"]
-smartquotes_action = "q"  # quotes alone: -- begins an option
-highlight_language = "none"  # most indented blocks are a terminal's text
+smartquotes_action = "q"  # quotes only, because -- begins an option
+highlight_language = "none"  # most indented blocks are text of a terminal
 pygments_style = "friendly"
 
 html_theme = "furo"
 html_title = "stackcost"
 html_static_path = ["site.css"]
-html_extra_path = ["sample-report.html"]  # as it is, beside the pages
+html_extra_path = ["sample-report.html"]  # copied without a change, next to the pages
 html_css_files = ["site.css"]
 html_show_sphinx = False
 html_show_copyright = False
@@ -34,7 +34,7 @@ html_copy_source = False
 
 
 def _generated(app: Sphinx, page: str, source: list[str]) -> None:
-    """The generated text of a page in place of the file that holds its place."""
+    """Replace the source of a generated page by the generated text."""
     source[0] = reference.pages().get(page, source[0])
 
 

@@ -2,7 +2,7 @@
 
 `commands.md` has every command of `stackcost` and every script, `experiment-file.md` every key of
 an experiment's YAML file, `library.md` every table and column of `import stackcost`. The files of
-these names in docs/ say so and hold their places; conf.py puts these pages there.
+these names in docs/ are placeholders; conf.py replaces their text by these pages.
 """
 
 import ast
@@ -42,7 +42,7 @@ def commands() -> dict[str, Any]:
 
 
 def scripts() -> dict[str, str]:
-    """What each script says of itself at its head, by the script's path."""
+    """The comment or docstring at the beginning of each script, by the script's path."""
     found = {}
     for path in sorted(SCRIPTS.iterdir()):
         if path.is_file() and not path.suffix:
@@ -97,8 +97,8 @@ def _experiment_page() -> str:
         " `published/` are also found by their bare names."
         " [experiment.schema.json](schema/experiment.schema.json) is the same as a JSON schema,"
         " for editors that complete and check YAML.\n\n"
-        "A file may also have a section `quick`. It has the same keys; what it says counts in"
-        " place of the rest when a command is given `--quick`.\n\n" + "\n\n".join(sections) + "\n"
+        "A file may also have a section `quick` with the same keys. With `--quick`, its values"
+        " replace the others.\n\n" + "\n\n".join(sections) + "\n"
     )
 
 
@@ -140,7 +140,7 @@ def _sections(schema: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
 def _below(
     section: dict[str, Any], schema: dict[str, Any], path: str
 ) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Each section below this one, with its heading; `path` is what leads to this one."""
+    """Each section below `section`, with its heading; `path`: the keys that lead to `section`."""
     for key, value in section["properties"].items():
         for name in _references(value):
             below = schema["$defs"][name]
@@ -150,7 +150,7 @@ def _below(
 
 
 def _references(value: Any) -> Iterator[str]:
-    """Names of the definitions that a value's schema refers to."""
+    """Names of the definitions that the schema of a value refers to."""
     if isinstance(value, dict):
         if "$ref" in value:
             yield value["$ref"].rpartition("/")[2]
@@ -174,7 +174,7 @@ def _keys(section: dict[str, Any], schema: dict[str, Any]) -> str:
 
 
 def _default(default: Any) -> str:
-    """As it is written in the file; empty where leaving the key out is all that is meant."""
+    """The default as it is written in the file; empty if it only means that the key is left out."""
     if default in (None, [], "."):
         return ""
     if isinstance(default, list):
@@ -183,7 +183,7 @@ def _default(default: Any) -> str:
 
 
 def _form(value: dict[str, Any]) -> str:
-    """What may stand there, in words."""
+    """The values that are allowed, in words."""
     if "enum" in value:
         return ", ".join(f"`{each}`" for each in value["enum"])
     if "const" in value:
@@ -207,7 +207,7 @@ def _scalar(value: dict[str, Any]) -> str:
 
 
 def _cell(text: str) -> str:
-    """Text of a table's cell: no line break, no bar that would end it, and no tag of HTML."""
+    """Text for a table's cell: without line breaks, without a bar that ends it, without HTML."""
     return _code(text).replace("<", "&lt;")
 
 
