@@ -27,7 +27,7 @@ class HAProxy(HttpProgram):
         (self.endpoint.folder / "haproxy.cfg").write_text(self._configuration())
 
     def requests_counted(self) -> int | None:
-        """req_tot of the frontend, from the UNIX socket: no TCP counter moves."""
+        """The frontend's req_tot, read from the UNIX socket, so no TCP counter changes."""
         text = ask_socket(self.endpoint.folder / "admin.sock", b"show stat\n").decode()
         rows = csv.DictReader(text.removeprefix("# ").splitlines())
         return next(int(row["req_tot"]) for row in rows if row["pxname"] == "web")
