@@ -21,7 +21,7 @@ from stackcost.contracts.addresses import (
 from stackcost.contracts.collector import Collector
 from stackcost.contracts.endpoint import Endpoint
 from stackcost.contracts.errors import StackcostError
-from stackcost.contracts.server import Server, Task
+from stackcost.contracts.server import Server, ServerSettings
 from stackcost.contracts.wiring import (
     DUT_CLIENT_INTERFACE,
     DUT_SERVER_INTERFACE,
@@ -42,7 +42,7 @@ class Dut(Server):
     """A Linux router without a rule; kinds add to it what makes them what they are.
 
     `endpoint.namespace`: the device's. A kind overrides `ruleset`, or `configure` when it is no
-    router. `task.dut`: what the experiment sets of it. `ip_versions`: those that it takes.
+    router. `settings.dut`: what the experiment sets of it. `ip_versions`: those that it takes.
     """
 
     kernel_stack = False
@@ -50,24 +50,24 @@ class Dut(Server):
     twin = "dut/wire"
     ip_versions: ClassVar[tuple[IpVersion, ...]] = (4, 6)
 
-    def __init__(self, endpoint: Endpoint, task: Task):
+    def __init__(self, endpoint: Endpoint, settings: ServerSettings):
         self.endpoint = endpoint
-        self.task = task
-        self.ip_version = task.dut.ip_version
-        self.wired = self.wiring_for(task)
-        self.behind = server_behind(endpoint, task) if self.wired.server else None
+        self.settings = settings
+        self.ip_version = settings.dut.ip_version
+        self.wired = self.wiring_for(settings)
+        self.behind = server_behind(endpoint, settings) if self.wired.server else None
 
     @classmethod
-    def make(cls, endpoint: Endpoint, task: Task) -> Self:
+    def make(cls, endpoint: Endpoint, settings: ServerSettings) -> Self:
         """The device for an experiment; not configured yet."""
-        return cls(endpoint, task)
+        return cls(endpoint, settings)
 
     @classmethod
-    def wiring_for(cls, task: Task) -> Wiring:
+    def wiring_for(cls, settings: ServerSettings) -> Wiring:
         """That of its kind, with a server's end when a real one stands behind the device."""
-        cls.check_takes(task.dut.ip_version)
-        wiring = cls.wiring.over(cls.sides(task.dut.ip_version))
-        return wiring if task.dut.server == "engine" else wiring.with_server()
+        cls.check_takes(settings.dut.ip_version)
+        wiring = cls.wiring.over(cls.sides(settings.dut.ip_version))
+        return wiring if settings.dut.server == "engine" else wiring.with_server()
 
     @classmethod
     def check_takes(cls, version: IpVersion) -> None:
@@ -151,7 +151,7 @@ class Dut(Server):
 
     def response_length(self) -> int:
         """As probed from the server behind it; the generator sends what the experiment asks."""
-        return self.behind.response_length() if self.behind else self.task.response_bytes
+        return self.behind.response_length() if self.behind else self.settings.response_bytes
 
     def requests_served(self) -> int | None:
         """By the own account of the server behind it; None of the generator."""
@@ -180,7 +180,7 @@ class Dut(Server):
         return {
             "name": self.name,
             "cpus": list(self.endpoint.cpus),
-            "settings": self.task.dut.model_dump(mode="json"),
+            "settings": self.settings.dut.model_dump(mode="json"),
             "ruleset": self.ruleset(),
             "routes": self.execute("ip", f"-{self.ip_version}", "route").splitlines(),
             "behind": self.behind.describe() if self.behind else None,
@@ -204,7 +204,7 @@ class Dut(Server):
         self.execute("sysctl", "-q", "-w", f"{name}={value}")
 
 
-def server_behind(endpoint: Endpoint, task: Task) -> NginxKernel:
+def server_behind(endpoint: Endpoint, settings: ServerSettings) -> NginxKernel:
     """nginx with the device's service address; its cores are the generator's, not the device's."""
     host = endpoint.upstream
     assert host is not None  # every test bed has one
@@ -217,4 +217,4 @@ def server_behind(endpoint: Endpoint, task: Task) -> NginxKernel:
         upstream=None,
     )
     on_kernel = replace(behind, stack=Kernel(behind.place()))
-    return NginxKernel.make(on_kernel, replace(task, workers=None))
+    return NginxKernel.make(on_kernel, replace(settings, workers=None))

@@ -22,11 +22,11 @@ class TrackingDut(Dut):
                 f"{self.name} tracks connections, and this kernel does not",
                 "modprobe nf_conntrack; it needs CONFIG_NF_CONNTRACK",
             )
-        if self.task.dut.tracked_limit is not None:
-            self._limit_table(self.task.dut.tracked_limit)
-        if self.task.dut.dead_timeout_s is not None:  # these are the namespace's own
+        if self.settings.dut.tracked_limit is not None:
+            self._limit_table(self.settings.dut.tracked_limit)
+        if self.settings.dut.dead_timeout_s is not None:  # these are the namespace's own
             for name in DEAD_TIMEOUTS:
-                self.set_sysctl(name, str(self.task.dut.dead_timeout_s))
+                self.set_sysctl(name, str(self.settings.dut.dead_timeout_s))
 
     def _limit_table(self, entries: int) -> None:
         host_sysctl.write(TABLE_LIMIT, str(entries))

@@ -16,7 +16,7 @@ class HttpFront(HttpProgram):
 
     def start(self) -> None:
         """What is behind it first; StackcostError with the words of what does not start."""
-        if not self.task.files:
+        if not self.settings.files:
             raise StackcostError(
                 f"{self.name} has its {self.behind} where the load of profiles has its port",
                 "give the experiment a load of HTTP clients (http) instead of profiles",
@@ -36,7 +36,7 @@ class HttpFront(HttpProgram):
 
     def check_health(self) -> None:
         """One request through it must bring a whole file."""
-        wanted, seen = min(self.task.files.values()), len(self._ask().body)
+        wanted, seen = min(self.settings.files.values()), len(self._ask().body)
         if seen != wanted:
             raise StackcostError(
                 f"{self.name} answered with a body of {seen} bytes, not {wanted}", f"see {self.log}"

@@ -5,7 +5,7 @@ from typing import Any, Self
 
 from stackcost.contracts.endpoint import Endpoint
 from stackcost.contracts.errors import StackcostError
-from stackcost.contracts.server import Server, Task
+from stackcost.contracts.server import Server, ServerSettings
 from stackcost.host.program import Program
 from stackcost.servers.probe import Response, ask, ensure_port_free, fit_body
 
@@ -15,23 +15,23 @@ STOP_PATIENCE_S = 5.0
 class HttpProgram(Server):
     """What most servers have in common; a server of one's own derives from it.
 
-    `endpoint`: where it runs. `task`: what it is asked for. `log`: its output, in its folder.
+    `endpoint`: where it runs. `settings`: what it is asked for. `log`: its output, in its folder.
     `body_bytes`: length of the body to serve; found at start, where it is started with several,
     until the whole response has the length that is asked for.
     """
 
-    def __init__(self, endpoint: Endpoint, task: Task):
+    def __init__(self, endpoint: Endpoint, settings: ServerSettings):
         self.endpoint = endpoint
-        self.task = task
-        self.body_bytes = task.response_bytes
+        self.settings = settings
+        self.body_bytes = settings.response_bytes
         self.log = endpoint.folder / "error.log"
         self._program = Program(self.name, self.log)
         self._own_requests = 0
 
     @classmethod
-    def make(cls, endpoint: Endpoint, task: Task) -> Self:
+    def make(cls, endpoint: Endpoint, settings: ServerSettings) -> Self:
         """As it is made by hand."""
-        return cls(endpoint, task)
+        return cls(endpoint, settings)
 
     @abstractmethod
     def command(self) -> list[str]:
@@ -51,12 +51,12 @@ class HttpProgram(Server):
     @property
     def workers(self) -> int:
         """As many as the experiment says, or one for each core."""
-        return self.task.workers or len(self.endpoint.cpus)
+        return self.settings.workers or len(self.endpoint.cpus)
 
     def start(self) -> None:
         """Start it and wait until it answers; StackcostError with its own words if it does not."""
         try:
-            fit_body(self.task.response_bytes, self._serve)
+            fit_body(self.settings.response_bytes, self._serve)
             self.check_health()
         except BaseException:
             self.stop()
@@ -65,9 +65,9 @@ class HttpProgram(Server):
     def check_health(self) -> None:
         """One request must bring the whole response."""
         length = self.response_length()
-        if length != self.task.response_bytes:
+        if length != self.settings.response_bytes:
             raise StackcostError(
-                f"{self.name} answered with {length} bytes, not {self.task.response_bytes}",
+                f"{self.name} answered with {length} bytes, not {self.settings.response_bytes}",
                 f"see {self.log}",
             )
 
@@ -120,7 +120,7 @@ class HttpProgram(Server):
 
     def _ask(self) -> Response:
         where = self.endpoint
-        response = ask(where.namespace, where.address, where.port, self.task.request)
+        response = ask(where.namespace, where.address, where.port, self.settings.request)
         self._own_requests += 1
         if response.status != 200:
             raise StackcostError(

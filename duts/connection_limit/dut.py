@@ -27,7 +27,7 @@ class ConnectionLimit(TrackingDut):
 
     def ruleset(self) -> str:
         """Both limits are on new connections, behind which come only established ones."""
-        settings, limits = self.task.dut, []
+        settings, limits = self.settings.dut, []
         family = "ip" if self.ip_version == 4 else "ip6"
         if rate := settings.new_per_second:
             burst = max(LEAST_BURST, round(rate * BURST_S))

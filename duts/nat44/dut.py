@@ -26,4 +26,4 @@ class Nat44(TrackingDut):
             "masquerade": "masquerade",
             "static": f"snat ip prefix to ip saddr map {prefixes}",
         }
-        return RULESET.format(translation=translation[self.task.dut.nat])
+        return RULESET.format(translation=translation[self.settings.dut.nat])

@@ -11,7 +11,7 @@ from stackcost.contracts.addresses import (
 )
 from stackcost.contracts.endpoint import Endpoint
 from stackcost.contracts.errors import StackcostError
-from stackcost.contracts.server import Task
+from stackcost.contracts.server import ServerSettings
 from stackcost.contracts.wiring import DUT_CLIENT_INTERFACE, DUT_SERVER_INTERFACE
 from stackcost.duts.base import Dut
 from stackcost.host.namespace import spawner
@@ -38,8 +38,8 @@ class Nat64(Dut):
     name = "dut/nat64"
     ip_versions = (6,)
 
-    def __init__(self, endpoint: Endpoint, task: Task):
-        super().__init__(endpoint, task)
+    def __init__(self, endpoint: Endpoint, settings: ServerSettings):
+        super().__init__(endpoint, settings)
         self.log = endpoint.folder / "tayga.log"
         self._program = Program("tayga", self.log)
 

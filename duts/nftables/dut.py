@@ -20,7 +20,7 @@ class Nftables(TrackingDut):
 
     def ruleset(self) -> str:
         """The list matches an address of documentation (RFC 5737, 3849), which no client has."""
-        settings, source = self.task.dut, NOBODY[self.ip_version]
+        settings, source = self.settings.dut, NOBODY[self.ip_version]
         linear = [f"{source} tcp dport {1 + n % 65535} drop" for n in range(settings.rules)]
         rules = [TRACKED, *linear] if settings.established_first else [*linear, TRACKED]
         rules.append('iifname "sc-dut0" ct state new accept')

@@ -14,8 +14,8 @@ from stackcost.files import PROFILES
 from stackcost.harness.bed.network import remove_namespace
 from stackcost.harness.session.load_trial import end_traffic
 from stackcost.harness.session.path import count_frames, frames_since
+from stackcost.harness.session.server_settings import prefixes_of
 from stackcost.harness.session.session import Session
-from stackcost.harness.session.task import prefixes_of
 from stackcost.host.namespace import execute
 
 PROFILE = PROFILES / "state_exhaustion.py"

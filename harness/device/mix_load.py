@@ -12,8 +12,8 @@ from stackcost.contracts.window import Window
 from stackcost.files import PROFILES
 from stackcost.harness.session.load_trial import end_traffic
 from stackcost.harness.session.path import count_frames, frames_since
+from stackcost.harness.session.server_settings import prefixes_of
 from stackcost.harness.session.session import Session
-from stackcost.harness.session.task import prefixes_of
 from stackcost.trex.client import ONLY
 
 PROFILE = PROFILES / "enterprise_mix.py"

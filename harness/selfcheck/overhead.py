@@ -42,7 +42,7 @@ from stackcost.harness.bed.local import LocalTestbed
 from stackcost.harness.selfcheck.bed import selfcheck_experiment
 from stackcost.harness.selfcheck.least_time import SEND_TO_SELF, SWITCH_TWICE, least_microseconds
 from stackcost.harness.selfcheck.row import Row, row
-from stackcost.harness.session.task import tunables_of
+from stackcost.harness.session.server_settings import tunables_of
 from stackcost.host.namespace import spawner
 from stackcost.servers.nginx_kernel import NginxKernel
 from stackcost.trex.client import TrexClient

@@ -9,7 +9,7 @@ from stackcost.harness.experiment.http_schema import HttpTest, path_of
 from stackcost.harness.load import Clients, LoadRequest, program
 from stackcost.harness.load.clients import counts_of, latency_of
 from stackcost.harness.session.http_session import HttpSession
-from stackcost.harness.session.task import TLS_PORT
+from stackcost.harness.session.server_settings import TLS_PORT
 
 
 def run_http_trial(

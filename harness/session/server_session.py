@@ -27,7 +27,7 @@ from stackcost.harness.bed import hugepages
 from stackcost.harness.bed.local import LocalTestbed
 from stackcost.harness.experiment.schema import Experiment
 from stackcost.harness.session.progress import Progress
-from stackcost.harness.session.task import task_of
+from stackcost.harness.session.server_settings import server_settings
 from stackcost.harness.tuning import Tuning
 from stackcost.host.liveness import check_lives
 from stackcost.host.patience import patience
@@ -126,8 +126,8 @@ def running_server(
     cores = experiment.cores
     progress.say(f"{where}: test bed")
     workload = experiment.workload
-    task = task_of(experiment, kind)
-    tier, wiring = task.tier, kind.wiring_for(task)
+    settings = server_settings(experiment, kind)
+    tier, wiring = settings.tier, kind.wiring_for(settings)
     receive_cpus, program_cpus = tier.receive.share(cores.server)
     bed_of_tier = LocalTestbed(
         cores.load,
@@ -149,12 +149,12 @@ def running_server(
         Tuning(tier, bed.server_namespace) as tuning,
     ):
         endpoint = dataclasses.replace(bed.endpoint(folder / "server"), cpus=program_cpus)
-        workers = task.workers or len(program_cpus)
+        workers = settings.workers or len(program_cpus)
         stack = stack_of(
             experiment.nginx.stack if kind.kernel_stack else KERNEL,
-            endpoint.place(workers, task.open_flows),
+            endpoint.place(workers, settings.open_flows),
         )
-        server = kind.make(dataclasses.replace(endpoint, stack=stack), task)
+        server = kind.make(dataclasses.replace(endpoint, stack=stack), settings)
         progress.say(f"{where}: server")
         try:
             stack.prepare()

@@ -21,7 +21,7 @@ from stackcost.harness.session.server_session import (
     machine_collectors,
     running_server,
 )
-from stackcost.harness.session.task import tunables_of
+from stackcost.harness.session.server_settings import tunables_of
 from stackcost.host.namespace import spawner
 from stackcost.trex.client import TrexClient
 from stackcost.trex.generator import Generator

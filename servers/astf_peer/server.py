@@ -10,7 +10,7 @@ from stackcost.contracts.addresses import LOAD_ADDRESS, SERVER_ADDRESS
 from stackcost.contracts.collector import Collector
 from stackcost.contracts.endpoint import Endpoint
 from stackcost.contracts.errors import StackcostError
-from stackcost.contracts.server import Server, Task
+from stackcost.contracts.server import Server, ServerSettings
 from stackcost.contracts.wiring import LOAD_NAMESPACE, Port
 from stackcost.host.kernel_client import kernel_client
 from stackcost.host.namespace import spawner
@@ -47,9 +47,9 @@ class AstfPeer(Server):
         self._probes = 0
 
     @classmethod
-    def make(cls, endpoint: Endpoint, task: Task) -> Self:
+    def make(cls, endpoint: Endpoint, settings: ServerSettings) -> Self:
         """The peer of an experiment's load."""
-        return cls(endpoint, task.profile, task.tunables)
+        return cls(endpoint, settings.profile, settings.tunables)
 
     @property
     def client(self) -> TrexClient:

@@ -9,7 +9,7 @@ from typing import Any, Self
 
 from stackcost.contracts.endpoint import Endpoint
 from stackcost.contracts.errors import StackcostError
-from stackcost.contracts.server import Server, Task
+from stackcost.contracts.server import Server, ServerSettings
 from stackcost.host.compiler import compile_program
 from stackcost.host.namespace import spawner
 from stackcost.host.program import Program
@@ -53,9 +53,9 @@ class CalibrationServer(Server):
         self._loops_per_us = 0.0
 
     @classmethod
-    def make(cls, endpoint: Endpoint, task: Task) -> Self:
+    def make(cls, endpoint: Endpoint, settings: ServerSettings) -> Self:
         """For an experiment, with nothing burnt or held yet."""
-        return cls(endpoint, task.response_bytes)
+        return cls(endpoint, settings.response_bytes)
 
     def start(self) -> None:
         """Compile, start, wait until it answers, and find how many loops a microsecond has."""

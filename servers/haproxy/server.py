@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from stackcost.contracts.endpoint import Endpoint
-from stackcost.contracts.server import Task
+from stackcost.contracts.server import ServerSettings
 from stackcost.host.namespace import find_program
 from stackcost.servers.backend import NginxBackend
 from stackcost.servers.front import HttpFront
@@ -31,8 +31,8 @@ class HAProxyFarm(HttpFront):
     name = "haproxy/kernel"
     behind = "backends"
 
-    def __init__(self, endpoint: Endpoint, task: Task):
-        super().__init__(endpoint, task)
+    def __init__(self, endpoint: Endpoint, settings: ServerSettings):
+        super().__init__(endpoint, settings)
         self._backends = [
             self._backend(FIRST_BACKEND_PORT + at)
             for at in range(max(FEWEST_BACKENDS, self.workers))
@@ -88,7 +88,7 @@ class HAProxyFarm(HttpFront):
             backend.stop()
 
     def _backend(self, port: int) -> NginxBackend:
-        connections = self.task.worker_connections
+        connections = self.settings.worker_connections
         most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
         text = render_template(
             HERE / "backend.conf.j2",
@@ -99,13 +99,13 @@ class HAProxyFarm(HttpFront):
             proxying_modules=find_build().proxying_modules,
         )
         folder = self.endpoint.folder / f"backend-{port}"
-        return NginxBackend(self.upstream, folder, text, port, self.task.files)
+        return NginxBackend(self.upstream, folder, text, port, self.settings.files)
 
     def _configuration(self) -> str:
         cpus = self.endpoint.cpus
         return render_template(
             HERE / "haproxy.cfg.j2",
-            room=self.task.worker_connections * self.workers,
+            room=self.settings.worker_connections * self.workers,
             workers=self.workers,
             cpus=[cpus[at % len(cpus)] for at in range(self.workers)],
             address=self.endpoint.address,

@@ -14,7 +14,7 @@ from stackcost.collect.blocked import BlockedTime
 from stackcost.contracts.collector import Collector
 from stackcost.contracts.endpoint import Endpoint
 from stackcost.contracts.errors import StackcostError
-from stackcost.contracts.server import Task
+from stackcost.contracts.server import ServerSettings
 from stackcost.host import bulky
 from stackcost.host.namespace import spawner
 from stackcost.host.program import Program
@@ -40,8 +40,8 @@ class NginxCache(HttpFront):
     name = "nginx-cache/kernel"
     behind = "origin"
 
-    def __init__(self, endpoint: Endpoint, task: Task):
-        super().__init__(endpoint, task)
+    def __init__(self, endpoint: Endpoint, settings: ServerSettings):
+        super().__init__(endpoint, settings)
         self._generator = Program("the origin's generator", endpoint.folder / "generator.log")
         self._origin = NginxBackend(
             self.upstream, endpoint.folder / "origin", self._origin_configuration(), ORIGIN_PORT
@@ -152,7 +152,7 @@ class NginxCache(HttpFront):
 
     def _fill(self) -> None:
         """Ask for the first objects of each length, each by its number."""
-        wanted = [(path, n) for path in self.task.files for n in range(int(OBJECTS * FILLED))]
+        wanted = [(path, n) for path in self.settings.files for n in range(int(OBJECTS * FILLED))]
         where = self.endpoint
         requests = (
             f"GET {path} HTTP/1.1\r\nHost: cache\r\nX-Object: {number}\r\n\r\n".encode()
@@ -173,13 +173,13 @@ class NginxCache(HttpFront):
         )
 
     def _configuration(self) -> str:
-        directives = self.task.tier.directives()
+        directives = self.settings.tier.directives()
         usual = {"sendfile": "on", "keepalive_timeout": "75s", "keepalive_requests": "1000000"}
         return render_template(
             HERE / "cache.conf.j2",
             workers=self.workers,
             affinity_masks=affinity_masks(self.workers, self.endpoint.cpus),
-            worker_connections=self.task.worker_connections,
+            worker_connections=self.settings.worker_connections,
             directives={
                 "main": directives.get("main", {}),
                 "events": directives.get("events", {}),

@@ -9,7 +9,7 @@ import psutil
 
 from stackcost.contracts.endpoint import Endpoint
 from stackcost.contracts.errors import StackcostError
-from stackcost.contracts.server import Server, Task
+from stackcost.contracts.server import Server, ServerSettings
 from stackcost.host.program import Program
 from stackcost.servers.certificate import KEY, make_certificate
 from stackcost.servers.memory_files import with_memory_files
@@ -84,19 +84,19 @@ class NginxKernel(Server):
         self._build = find_build()
 
     @classmethod
-    def make(cls, endpoint: Endpoint, task: Task) -> Self:
+    def make(cls, endpoint: Endpoint, settings: ServerSettings) -> Self:
         """nginx for an experiment."""
         return cls(
             endpoint,
-            response_bytes=None if task.files else task.response_bytes,
-            open_flows=task.open_flows,
-            workers=task.workers,
-            worker_connections=task.worker_connections,
-            directives=task.tier.directives(),
-            request=task.request,
-            backlog=task.backlog,
-            files=task.files,
-            tls_port=task.tls_port,
+            response_bytes=None if settings.files else settings.response_bytes,
+            open_flows=settings.open_flows,
+            workers=settings.workers,
+            worker_connections=settings.worker_connections,
+            directives=settings.tier.directives(),
+            request=settings.request,
+            backlog=settings.backlog,
+            files=settings.files,
+            tls_port=settings.tls_port,
         )
 
     def start(self) -> None:

@@ -15,20 +15,21 @@ from stackcost.contracts.wiring import TO_SERVER, Wiring
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
-    """What an experiment asks a server to do.
+class ServerSettings:
+    """How an experiment wants a server to be set up.
 
-    `response_bytes`: length of every response, headers and body. `request`: the very bytes that the
-    load will send, as headers of a response may depend on them; empty for a server that speaks
-    frames itself. `open_flows`: the most connections that will be held open at once. `workers`:
-    processes or threads that serve, None for one on each core. `worker_connections`: for how many
-    connections each has to have room. `tier`: the tuning; sysctls and receive work are set by the
-    harness. `profile`, `tunables`: the load's ASTF profile, for a server that runs one itself.
-    `backlog`: length of the accept queue, None for the server's own default; the kernel cuts it to
-    net.core.somaxconn. `files`: for HTTP clients, the length of the body by path; each is in
-    memory, and `request` asks for the shortest. Empty: one response whatever is asked for.
-    `tls_port`: where the same is served over TLS by a certificate of its own, every handshake a
-    full one; None: nowhere. `dut`: for a device under test.
+    `response_bytes`: length of every response, headers and body. `request`: the exact bytes that
+    the load will send, because the headers of a response may depend on them; empty for a server
+    that sends and receives frames itself. `open_flows`: the highest number of connections that are
+    held open at once. `workers`: serving processes or threads; None: one per core.
+    `worker_connections`: the number of connections that each worker must be able to hold. `tier`:
+    the tuning tier; the harness sets its sysctls and the receive steering. `profile`, `tunables`:
+    the ASTF profile of the load, for a server that runs a profile itself. `backlog`: length of the
+    accept queue; None: the server's default. The kernel limits it to net.core.somaxconn. `files`:
+    for HTTP clients, the length of the body by path. All files are in memory, and `request` asks
+    for the shortest one. Empty: the server sends the same response to every request. `tls_port`:
+    the port that serves the same over TLS, with the server's own certificate and a full handshake
+    for every connection; None: no TLS. `dut`: settings of a device under test.
     """
 
     response_bytes: int
@@ -65,11 +66,11 @@ class Server(ABC):
 
     @classmethod
     @abstractmethod
-    def make(cls, endpoint: Endpoint, task: Task) -> Self:
+    def make(cls, endpoint: Endpoint, settings: ServerSettings) -> Self:
         """The server for an experiment, not started."""
 
     @classmethod
-    def wiring_for(cls, task: Task) -> Wiring:
+    def wiring_for(cls, settings: ServerSettings) -> Wiring:
         """The test bed it stands in for what it is asked to do."""
         return cls.wiring
 

@@ -16,8 +16,8 @@ from stackcost.duts.nat44 import Nat44
 from stackcost.duts.nat64 import Nat64
 from stackcost.duts.nftables import Nftables
 from stackcost.harness.device.standard import experiment_of
+from stackcost.harness.session.server_settings import server_settings
 from stackcost.harness.session.session import Session
-from stackcost.harness.session.task import task_of
 from tests.duts.bed import EXPERIMENT, load_trial, session_of
 
 DUT = EXPERIMENT.dut.model_copy(update={"ip_version": 6})
@@ -50,7 +50,7 @@ def check_whole(trial: Trial) -> float:
 def test_a_router_and_a_firewall_forward_ipv6(tmp_path: Path) -> None:
     with session_of(Forwarding, tmp_path, IPV6) as session:
         for kind in (Forwarding, Nftables):
-            session.server = kind(session.bed.endpoint(tmp_path), task_of(IPV6, kind))
+            session.server = kind(session.bed.endpoint(tmp_path), server_settings(IPV6, kind))
             session.server.start()
             before = forwarded(session)
             trial = load_trial(session, 500, 0.5).trial
@@ -76,9 +76,9 @@ def test_ipv6_clients_reach_ipv4_servers_through_nat64(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("kind", "version"), [(Nat44, 6), (Nat64, 4)])
 def test_a_version_that_a_device_does_not_take_is_refused(kind: type[Dut], version: int) -> None:
     dut = EXPERIMENT.dut.model_copy(update={"ip_version": version})
-    task = dataclasses.replace(task_of(EXPERIMENT, Bridge), dut=dut)
+    settings = dataclasses.replace(server_settings(EXPERIMENT, Bridge), dut=dut)
     with pytest.raises(StackcostError, match=f"{kind.name} takes no IPv{version}; dut.ip_version"):
-        kind.wiring_for(task)
+        kind.wiring_for(settings)
 
 
 def test_the_standard_set_asks_a_device_for_the_version_that_it_takes() -> None:

@@ -22,8 +22,8 @@ from stackcost.duts.nftables import Nftables
 from stackcost.harness.search.steps import search_steps
 from stackcost.harness.search.trials import WARM_UP_S, prepare
 from stackcost.harness.session.load_trial import OVERHANG_S
+from stackcost.harness.session.server_settings import server_settings
 from stackcost.harness.session.session import Session
-from stackcost.harness.session.task import task_of
 from tests.campaign.on_session import follow
 from tests.duts.bed import (
     DEVICE_CPUS,
@@ -72,8 +72,8 @@ def become(session: Session) -> Become:
 
     def change(kind: type[Dut], **settings: Any) -> Dut:
         dut = EXPERIMENT.dut.model_copy(update=settings)
-        task = dataclasses.replace(task_of(EXPERIMENT, kind), dut=dut)
-        made = kind(session.bed.endpoint(session.folder), task)
+        settings = dataclasses.replace(server_settings(EXPERIMENT, kind), dut=dut)
+        made = kind(session.bed.endpoint(session.folder), settings)
         made.start()
         made.reset()
         session.server = made

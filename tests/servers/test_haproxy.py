@@ -7,11 +7,11 @@ import psutil
 import pytest
 
 from stackcost.contracts.errors import StackcostError
-from stackcost.contracts.server import Task
+from stackcost.contracts.server import ServerSettings
 from stackcost.harness.bed.local import LocalTestbed
 from stackcost.harness.experiment.load_file import load_experiment
 from stackcost.harness.experiment.matrix import variants
-from stackcost.harness.session.task import task_of
+from stackcost.harness.session.server_settings import server_settings
 from stackcost.host.namespace import processes_inside
 from stackcost.servers.haproxy import HAProxyFarm
 from stackcost.servers.probe import ask
@@ -23,14 +23,14 @@ EXPERIMENT = Path(__file__).resolve().parents[2] / "experiments" / "haproxy_cook
 COOKBOOK = load_experiment(EXPERIMENT)  # before a bed narrows the cores that `auto` sees
 
 
-def task(workers: int) -> Task:
-    return dataclasses.replace(task_of(COOKBOOK, HAProxyFarm), workers=workers)
+def settings(workers: int) -> ServerSettings:
+    return dataclasses.replace(server_settings(COOKBOOK, HAProxyFarm), workers=workers)
 
 
 @pytest.mark.bed
 def test_requests_are_spread_over_the_farm_and_counted(bed: LocalTestbed, tmp_path: Path) -> None:
     endpoint = bed.endpoint(tmp_path / "server")
-    with started(HAProxyFarm(endpoint, task(workers=2))) as server:
+    with started(HAProxyFarm(endpoint, settings(workers=2))) as server:
         for length in (0, 1024, 10240) * 2:
             request = f"GET /{length}.bin HTTP/1.1\r\nHost: farm\r\n\r\n".encode()
             response = ask(endpoint.namespace, endpoint.address, endpoint.port, request)
@@ -47,9 +47,9 @@ def test_requests_are_spread_over_the_farm_and_counted(bed: LocalTestbed, tmp_pa
 
 @pytest.mark.bed
 def test_a_port_of_the_farm_that_is_taken_is_told(bed: LocalTestbed, tmp_path: Path) -> None:
-    first = HAProxyFarm(bed.endpoint(tmp_path / "first"), task(workers=1))
+    first = HAProxyFarm(bed.endpoint(tmp_path / "first"), settings(workers=1))
     second = HAProxyFarm(
-        dataclasses.replace(bed.endpoint(tmp_path / "second"), port=8080), task(workers=1)
+        dataclasses.replace(bed.endpoint(tmp_path / "second"), port=8080), settings(workers=1)
     )
     with started(first), pytest.raises(StackcostError, match="1050"), started(second):
         pass

@@ -8,7 +8,7 @@ import pytest
 from stackcost.harness.bed.local import LocalTestbed
 from stackcost.harness.experiment.load_file import load_experiment
 from stackcost.harness.experiment.matrix import variants
-from stackcost.harness.session.task import task_of
+from stackcost.harness.session.server_settings import server_settings
 from stackcost.harness.tuning import tier_lacks, tier_of
 from stackcost.host.namespace import processes_inside
 from stackcost.servers.nginx_cache import NginxCache, server
@@ -27,10 +27,10 @@ def test_objects_are_filled_cold_and_counted(
     monkeypatch.setattr(server, "OBJECTS", OBJECTS)
     monkeypatch.setattr(server, "FILLED", FILLED)
     endpoint = bed.endpoint(tmp_path / "server")
-    task = dataclasses.replace(
-        task_of(EXPERIMENT_READ, NginxCache), tier=tier_of("aio-threads"), workers=1
+    settings = dataclasses.replace(
+        server_settings(EXPERIMENT_READ, NginxCache), tier=tier_of("aio-threads"), workers=1
     )
-    cache = NginxCache(endpoint, task)
+    cache = NginxCache(endpoint, settings)
 
     def fetch(path: str, number: int) -> bytes:
         request = f"GET {path} HTTP/1.1\r\nHost: cache\r\nX-Object: {number}\r\n\r\n"
@@ -39,7 +39,7 @@ def test_objects_are_filled_cold_and_counted(
     with started(cache):
         state = cache.before_trial()
         assert state["page_cache_bytes"] == 0
-        assert state["cached_bytes"] > OBJECTS * FILLED * sum(task.files.values())
+        assert state["cached_bytes"] > OBJECTS * FILLED * sum(settings.files.values())
         misses = cache._misses()
         assert len(fetch("/100000.bin", 3)) == 100_000 and cache._misses() == misses
         assert fetch("/100000.bin", 3) != fetch("/100000.bin", 4), "objects are different ones"

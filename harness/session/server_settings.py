@@ -3,7 +3,7 @@
 from typing import Any
 
 from stackcost.contracts.addresses import CLIENT_PREFIX, SERVER_PREFIX, IpVersion
-from stackcost.contracts.server import Server, Task
+from stackcost.contracts.server import Server, ServerSettings
 from stackcost.harness.experiment.profile_load import NO_PROFILE
 from stackcost.harness.experiment.schema import Experiment, Workload
 from stackcost.harness.tuning import tier_of
@@ -38,13 +38,13 @@ def prefixes_of(ip_version: IpVersion) -> dict[str, str]:
     return {"client_prefix": CLIENT_PREFIX, "server_prefix": SERVER_PREFIX}
 
 
-def task_of(experiment: Experiment, kind: type[Server]) -> Task:
+def server_settings(experiment: Experiment, kind: type[Server]) -> ServerSettings:
     """What it is for a server of this kind; what tunes the kernel says nothing to one beside it."""
     workload, nginx, http = experiment.workload, experiment.nginx, experiment.http
     by_kernel = kind.kernel_stack or experiment.dut.server == "nginx"
     if http:
         shortest = min(http.files, key=lambda path: http.files[path])
-        return Task(
+        return ServerSettings(
             response_bytes=workload.response_bytes,
             request=f"GET {shortest} HTTP/1.1\r\nHost: {workload.server}\r\n\r\n".encode(),
             open_flows=http.most_connections,
@@ -57,7 +57,7 @@ def task_of(experiment: Experiment, kind: type[Server]) -> Task:
             files=http.files,
             tls_port=TLS_PORT if http.tls else None,
         )
-    return Task(
+    return ServerSettings(
         response_bytes=workload.response_bytes,
         request=_request_of(experiment) if by_kernel else b"",
         open_flows=max(experiment.memory.open_flows, default=0),
