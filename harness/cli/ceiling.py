@@ -48,10 +48,10 @@ def ceiling(
     ] = DEFAULT_RESULTS,
 ) -> None:
     """Find the highest load a server holds without loss (NDR) and with 0.5 % (PDR). Needs root."""
-    from stackcost.harness.search.targets import task_of
+    from stackcost.harness.search.targets import ceiling_plan
     from stackcost.harness.search.turns import run_ceilings
 
     console = make_console()
-    task = task_of(systems, of, quick, width, most, repeat)
-    folder = run_ceilings(task, "ceiling", results, sys.argv, console)
+    plan = ceiling_plan(systems, of, quick, width, most, repeat)
+    folder = run_ceilings(plan, "ceiling", results, sys.argv, console)
     conclude(folder, console)

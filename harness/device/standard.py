@@ -21,7 +21,7 @@ from stackcost.harness.experiment.load_file import load_experiment
 from stackcost.harness.experiment.matrix import variants
 from stackcost.harness.experiment.schema import Experiment
 from stackcost.harness.experiment.section import Section
-from stackcost.harness.search.turns import Task, run_ceilings
+from stackcost.harness.search.turns import CeilingPlan, run_ceilings
 from stackcost.harness.systems.registry import DEVICES, SUFFIX, server_class, server_name
 from stackcost.store import RunFolder
 
@@ -119,7 +119,9 @@ def _runs(
     yield run_experiment(experiment, "dut-cost", results, command, console)
     ceilings: tuple[Of, ...] = ("connections", "flows") if tracks else ("connections",)
     searches = {of: _search(of, quick) for of in ceilings}
-    yield run_ceilings(Task((target,), searches, 1), "dut-ceiling", results, command, console)
+    yield run_ceilings(
+        CeilingPlan((target,), searches, 1), "dut-ceiling", results, command, console
+    )
     events, left_out = events_for(alone, tracks)
     wanted = QUICK if quick else EventSettings()
     yield run_events(alone, events, wanted, results, command, console, left_out)

@@ -10,18 +10,18 @@ from stackcost.contracts.load import Of
 from stackcost.files import EXPERIMENTS
 from stackcost.harness.experiment.load_file import experiment_file, load_experiment
 from stackcost.harness.experiment.matrix import Variant, variants
-from stackcost.harness.search.turns import Task
+from stackcost.harness.search.turns import CeilingPlan
 from stackcost.harness.systems.registry import DEVICES, SHIPPED
 
 
-def task_of(
+def ceiling_plan(
     systems: Sequence[str],
     ceilings: Sequence[str],
     quick: bool = False,
     width: float | None = None,
     most: float | None = None,
     rounds: int = 1,
-) -> Task:
+) -> CeilingPlan:
     """The searches that are asked for; StackcostError for a word that names none."""
     targets = [target for system in dict.fromkeys(systems) for target in _targets(system)]
     found = [target.name for target in targets]
@@ -34,7 +34,7 @@ def task_of(
     settings: dict[Of, Settings] = {
         of: settings_for(of, quick, width, most) for of in map(_ceiling, ceilings)
     }
-    return Task(tuple(targets), settings, rounds)
+    return CeilingPlan(tuple(targets), settings, rounds)
 
 
 def _targets(system: str) -> list[Variant]:

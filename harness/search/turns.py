@@ -26,7 +26,7 @@ TWIN_STEP, TWIN_MOST = 2.0, 4.0
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
+class CeilingPlan:
     """What a run searches for: each of `settings`' ceilings, of each target, `rounds` times."""
 
     targets: tuple[Variant, ...]
@@ -60,7 +60,7 @@ class Task:
 
 
 def run_ceilings(
-    task: Task, name: str, results: Path, command: list[str], console: Console
+    plan: CeilingPlan, name: str, results: Path, command: list[str], console: Console
 ) -> RunFolder:
     """Do all searches and store their trials under `results`; returns the run's folder.
 
@@ -71,21 +71,21 @@ def run_ceilings(
         name,
         command,
         console,
-        experiment=task.describe(),
-        not_measured={each.name: each.lacking for each in task.targets if each.lacking},
+        experiment=plan.describe(),
+        not_measured={each.name: each.lacking for each in plan.targets if each.lacking},
     ) as campaign:
-        campaign.run(turns_of(task))
+        campaign.run(turns_of(plan))
     return campaign.folder
 
 
-def turns_of(task: Task) -> Feed[None]:
+def turns_of(plan: CeilingPlan) -> Feed[None]:
     """All searches in their order; a twin once, after the first."""
-    searches = task.searches()
-    seconds = [_seconds_of(task.settings[key.of], target, key) for target, key in searches]
+    searches = plan.searches()
+    seconds = [_seconds_of(plan.settings[key.of], target, key) for target, key in searches]
     for place, (target, key) in enumerate(searches):
-        settings, (search_s, twin_s) = task.settings[key.of], seconds[place]
+        settings, (search_s, twin_s) = plan.settings[key.of], seconds[place]
         after_s = sum(map(sum, seconds[place + 1 :]))
-        where = f"{key.round} of {task.rounds}, " if task.rounds > 1 else ""
+        where = f"{key.round} of {plan.rounds}, " if plan.rounds > 1 else ""
         turn = Turn(
             system=target.name,
             kind=server_class(target.server),
