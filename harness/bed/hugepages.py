@@ -4,7 +4,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from stackcost.host.state import StateFile
-from stackcost.host.undo import Step, undo
+from stackcost.host.undo import UndoStep, undo
 
 PAGES = Path("/sys/kernel/mm/hugepages/hugepages-2048kB")
 PAGE_BYTES = 2 << 20
@@ -46,7 +46,7 @@ def reserve(wanted: int) -> Reservation:
     )
 
 
-def restore() -> list[Step]:
+def restore() -> list[UndoStep]:
     """Put back the setting from before `reserve`, if it was changed.
 
     It stays recorded until the kernel was seen to have it.
@@ -57,7 +57,7 @@ def restore() -> list[Step]:
     return steps
 
 
-def _restore(old: int) -> Step:
+def _restore(old: int) -> UndoStep:
     return undo(
         f"set the number of hugepages back to {old}",
         lambda: _write_count(old),

@@ -13,15 +13,15 @@ from stackcost.harness.bed.network import existing_namespaces, remove_namespace
 from stackcost.host import bulky, host_sysctl
 from stackcost.host.namespace import end_processes, processes_inside
 from stackcost.host.state import damaged_records
-from stackcost.host.undo import Step, undo
+from stackcost.host.undo import UndoStep, undo
 from stackcost.stacks.onload.installation import Installation
 from stackcost.stacks.onload.interface import registered, release
 
 IN_THE_WAY = "a test bed cannot be made beside it"
-_told: set[Step] = set()
+_told: set[UndoStep] = set()
 
 
-def undo_all() -> list[Step]:
+def undo_all() -> list[UndoStep]:
     """End the programs inside our namespaces, let go of what Onload has, then remove these, then
     restore the settings of the whole machine, and remove bulky folders.
 
@@ -33,7 +33,7 @@ def undo_all() -> list[Step]:
         return [*_part("namespaces", _undo_network), *undo_settings()]
 
 
-def undo_settings() -> list[Step]:
+def undo_settings() -> list[UndoStep]:
     """Put back what is the whole machine's, the last that was changed first.
 
     A tier may set vm.nr_hugepages too, over what the bed had reserved before it.
@@ -46,7 +46,7 @@ def undo_settings() -> list[Step]:
     ]
 
 
-def undo_and_tell() -> list[Step]:
+def undo_and_tell() -> list[UndoStep]:
     """`undo_all`; returns what is not done, and says it on standard error once in this process."""
     left = [step for step in undo_all() if not step.done]
     for step in left:
@@ -56,15 +56,15 @@ def undo_and_tell() -> list[Step]:
     return left
 
 
-def _part(name: str, steps: Callable[[], list[Step]]) -> list[Step]:
+def _part(name: str, steps: Callable[[], list[UndoStep]]) -> list[UndoStep]:
     """The steps of one kind; what they are may itself not be known, as when a disk fails."""
     try:
         return steps()
     except Exception as error:
-        return [Step(f"undo what a run did to {name}", str(error), "nobody knows what is left")]
+        return [UndoStep(f"undo what a run did to {name}", str(error), "nobody knows what is left")]
 
 
-def _undo_network() -> list[Step]:
+def _undo_network() -> list[UndoStep]:
     names = existing_namespaces()
     before = [_end_programs(name) for name in names if processes_inside(name)]
     if interfaces := ", ".join(interface for _, interface in registered()):
@@ -81,7 +81,7 @@ def _undo_network() -> list[Step]:
     return before + [_remove_namespace(name, first) for name in names]
 
 
-def _end_programs(namespace: str) -> Step:
+def _end_programs(namespace: str) -> UndoStep:
     programs = processes_inside(namespace)
 
     def left() -> str:
@@ -96,7 +96,7 @@ def _end_programs(namespace: str) -> Step:
     )
 
 
-def _remove_namespace(name: str, first: str) -> Step:
+def _remove_namespace(name: str, first: str) -> UndoStep:
     """`first`: what has to be done before, in words; empty when nothing."""
 
     def remove() -> None:

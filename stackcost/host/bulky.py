@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from stackcost.host.state import StateFile
-from stackcost.host.undo import Step, undo
+from stackcost.host.undo import UndoStep, undo
 
 MADE = StateFile("bulky.json", list[str], [])
 
@@ -20,12 +20,12 @@ def make(folder: Path) -> None:
     folder.mkdir(parents=True)
 
 
-def remove() -> list[Step]:
+def remove() -> list[UndoStep]:
     """Remove all of them; one that stays, stays recorded."""
     return [_remove(Path(folder)) for folder in MADE.read()]
 
 
-def _remove(folder: Path) -> Step:
+def _remove(folder: Path) -> UndoStep:
     step = undo(
         f"remove {folder}",
         partial(shutil.rmtree, folder),

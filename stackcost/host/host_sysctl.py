@@ -8,7 +8,7 @@ from pathlib import Path
 
 from stackcost.contracts.errors import StackcostError
 from stackcost.host.state import StateFile
-from stackcost.host.undo import Step, undo
+from stackcost.host.undo import UndoStep, undo
 
 ROOT = Path("/proc/sys")
 CHANGED = StateFile("sysctl.json", dict[str, str], {})  # old values by name
@@ -34,7 +34,7 @@ def write(name: str, value: str) -> None:
         raise StackcostError(f"{name} = {value}: {error.strerror}") from error
 
 
-def restore() -> list[Step]:
+def restore() -> list[UndoStep]:
     """Put every recorded value back, the last that was changed first.
 
     A value stays recorded until the kernel was seen to have it. One whose setting is gone, with its
@@ -43,7 +43,7 @@ def restore() -> list[Step]:
     return [_restore(name, old) for name, old in reversed(CHANGED.read().items())]
 
 
-def _restore(name: str, old: str) -> Step:
+def _restore(name: str, old: str) -> UndoStep:
     step = undo(
         f"set {name} back to {old}",
         partial(_path(name).write_text, old),

@@ -8,7 +8,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from stackcost.contracts.errors import StackcostError
 from stackcost.host.files import write_whole
-from stackcost.host.undo import Step
+from stackcost.host.undo import UndoStep
 
 DAMAGED = ".damaged"
 Content = TypeVar("Content")
@@ -60,10 +60,10 @@ class StateFile(Generic[Content]):
         return state_folder() / self._name
 
 
-def damaged_records() -> list[Step]:
+def damaged_records() -> list[UndoStep]:
     """A step for each record that could not be read: nobody knows what it would have undone."""
     return [
-        Step(
+        UndoStep(
             f"undo what {path} recorded",
             f"it is damaged; compare it with the machine's settings, then: rm {path}",
             "a setting may be as an earlier run left it; the manifest has those in force",

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class UndoStep:
     """One thing to undo, and what became of it.
 
     `what`: in words. `reason`: why it is not done; empty when it is, which was seen afterwards.
@@ -35,7 +35,7 @@ def undo(
     left: Callable[[], str],
     matters: str = "",
     blocks: bool = False,
-) -> Step:
+) -> UndoStep:
     """Do one step and look whether it is done; an error is its reason and hinders no other step.
 
     `left`: what there still is to undo, in words; empty when nothing. When it says so before, there
@@ -47,4 +47,4 @@ def undo(
         reason = left()
     except Exception as error:
         reason = str(error) or type(error).__name__
-    return Step(what, reason, matters, blocks)
+    return UndoStep(what, reason, matters, blocks)
