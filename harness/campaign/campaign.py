@@ -10,7 +10,7 @@ from stackcost.contracts.load import SearchStep
 from stackcost.contracts.trial import Trial
 from stackcost.harness.campaign.repeats import Repeats
 from stackcost.harness.campaign.storing import check_carrier, storing
-from stackcost.harness.campaign.turn import Feed, Step, Turn
+from stackcost.harness.campaign.turn import Feed, PlannedTrial, Turn
 from stackcost.harness.session.progress import Progress
 from stackcost.harness.session.server_session import ServerSession
 from stackcost.store import Manifest, RunFolder
@@ -80,7 +80,7 @@ class Campaign:
         self.manifest.loads_found = loads
         self.folder.write_manifest(self.manifest)
 
-    def _make(self, session: ServerSession, step: Step) -> list[Trial]:
+    def _make(self, session: ServerSession, step: PlannedTrial) -> list[Trial]:
         """A trial and its repeats, each with a number of its own, and all of them stored.
 
         Of a trial for a figure the last attempt counts even if it was disturbed as well: to choose

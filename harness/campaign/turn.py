@@ -34,7 +34,7 @@ FIGURE = Purpose(repeats=1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
+class PlannedTrial:
     """A trial to make, as planned: its number is the campaign's business.
 
     `make`: offers its load and fills it in. `words`: what is done, for people. `seconds`: about how
@@ -50,7 +50,7 @@ class Step:
 
 
 Result = TypeVar("Result")
-Steps: TypeAlias = Generator[Step, list[Trial], Result]
+PlannedTrials: TypeAlias = Generator[PlannedTrial, list[Trial], Result]
 """Yields a trial to make, and gets it with its repeats, the last one last."""
 
 
@@ -71,7 +71,7 @@ class Turn:
     experiment: Experiment
     where: str
     logs: str
-    steps: Callable[[Any], Steps[Any]]
+    steps: Callable[[Any], PlannedTrials[Any]]
     open: Callable[..., AbstractContextManager[Any]] = open_session
     bed: str = ""
     seconds: float = SETUP_S

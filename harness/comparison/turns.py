@@ -15,7 +15,7 @@ from stackcost.contracts.trial import Trial
 from stackcost.harness.campaign.campaign import Campaign
 from stackcost.harness.campaign.identity import experiment_hash, plan_of, profile_hashes
 from stackcost.harness.campaign.record import new_campaign, resumed_campaign
-from stackcost.harness.campaign.turn import FIGURE, Feed, Purpose, Step, Steps, Turn
+from stackcost.harness.campaign.turn import FIGURE, Feed, PlannedTrial, PlannedTrials, Purpose, Turn
 from stackcost.harness.comparison.concurrency import find_concurrency
 from stackcost.harness.comparison.plan import (
     PlannedTurn,
@@ -120,7 +120,7 @@ def turns_of(experiment: Experiment, campaign: Campaign) -> Feed[None]:
         )
 
 
-def _profile_steps(turn: PlannedTurn, left_s: float, session: Session) -> Steps[None]:
+def _profile_steps(turn: PlannedTurn, left_s: float, session: Session) -> PlannedTrials[None]:
     """Memory first, since load leaves a server and the kernel larger."""
     for trial in turn.trials:
         if turn.loads and trial is turn.loads[0]:
@@ -133,13 +133,13 @@ def _profile_steps(turn: PlannedTurn, left_s: float, session: Session) -> Steps[
             make = partial(offer_load, session, part=session.experiment.load)
             words = f"{trial.offered_cps:,.0f} connections/s"
         seconds = seconds_of(trial, session.experiment)
-        yield Step(
+        yield PlannedTrial(
             trial=trial, make=make, words=words, purpose=FIGURE, seconds=seconds, left_s=left_s
         )
         left_s -= seconds
 
 
-def _http_steps(turn: PlannedTurn, left_s: float, session: HttpSession) -> Steps[None]:
+def _http_steps(turn: PlannedTurn, left_s: float, session: HttpSession) -> PlannedTrials[None]:
     """Each test, after the search for its concurrency where that is not given."""
     http = session.http
     for trial in turn.loads:
@@ -150,7 +150,7 @@ def _http_steps(turn: PlannedTurn, left_s: float, session: HttpSession) -> Steps
             left_s -= concurrency_seconds(http)
         words, rate = trial.load.test, trial.load.offered_rps
         seconds = http_seconds(http, http.sustain_s)
-        yield Step(
+        yield PlannedTrial(
             trial=trial,
             make=partial(run_http_trial, session, connections=connections),
             words=words + (f" at {rate:,.0f} requests/s" if rate else ""),
@@ -161,7 +161,7 @@ def _http_steps(turn: PlannedTurn, left_s: float, session: HttpSession) -> Steps
         left_s -= seconds
 
 
-def _connections(session: HttpSession, planned: Trial, left_s: float) -> Steps[int]:
+def _connections(session: HttpSession, planned: Trial, left_s: float) -> PlannedTrials[int]:
     """Connections of each client process, by trials that are kept and in no figure."""
     http = session.http
     limit = http.concurrency
@@ -172,10 +172,10 @@ def _connections(session: HttpSession, planned: Trial, left_s: float) -> Steps[i
     def each(count: int) -> int:
         return max(1, count // http.processes)
 
-    def holds(count: int) -> Steps[bool]:
+    def holds(count: int) -> PlannedTrials[bool]:
         nonlocal left_s
         make = partial(run_http_trial, session, connections=each(count), sustain_s=limit.trial_s)
-        (trial,) = yield Step(
+        (trial,) = yield PlannedTrial(
             trial=planned,
             make=make,
             words=f"{test}: {count:,} connections at once?",

@@ -10,7 +10,7 @@ from stackcost.contracts.event_settings import EXHAUSTING, FORMAT, Event, EventS
 from stackcost.contracts.load import DeviceEvent, MixedLoad
 from stackcost.contracts.trial import Trial
 from stackcost.harness.campaign.record import new_campaign
-from stackcost.harness.campaign.turn import Feed, Purpose, Step, Steps, Turn
+from stackcost.harness.campaign.turn import Feed, PlannedTrial, PlannedTrials, Purpose, Turn
 from stackcost.harness.device.events import run_event
 from stackcost.harness.device.mix_load import run_mix
 from stackcost.harness.experiment.schema import Experiment
@@ -70,10 +70,10 @@ def turns_of(
 
 def _steps(
     name: str, event: Event, settings: EventSettings, left_s: float, session: Session
-) -> Steps[None]:
+) -> PlannedTrials[None]:
     load = load_of(event, settings)
     mixed = isinstance(load, MixedLoad)
-    yield Step(
+    yield PlannedTrial(
         trial=Trial(name, 0, 1, load, session.response_bytes),
         make=partial(run_mix, session, settings=settings) if mixed else partial(run_event, session),
         words="traffic",

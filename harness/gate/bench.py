@@ -16,7 +16,7 @@ from stackcost.contracts.trial import Trial
 from stackcost.harness.campaign.campaign import Campaign
 from stackcost.harness.campaign.identity import profile_hashes
 from stackcost.harness.campaign.record import new_campaign
-from stackcost.harness.campaign.turn import Purpose, Step, Steps, Turn
+from stackcost.harness.campaign.turn import PlannedTrial, PlannedTrials, Purpose, Turn
 from stackcost.harness.experiment.matrix import Variant
 from stackcost.harness.gate.trial import GateTrial, comparable, gate_trial
 from stackcost.harness.search.trials import TIME_WAIT_S, reset_server
@@ -119,7 +119,7 @@ class LocalBench:
         """A trial on a fresh test bed."""
         number, sustain_s = len(self._found) + 1, next_sustain(self._found, self._lengths)
 
-        def steps(session: Session) -> Steps[GateTrial]:
+        def steps(session: Session) -> PlannedTrials[GateTrial]:
             prepare_load(session)
             stored, found = yield from self._trial(session, number, offered_cps, sustain_s)
             self._measured.append(stored.number)
@@ -135,7 +135,9 @@ class LocalBench:
         numbers = [self._measured[each] for each in which]
         self._campaign.folder.set_aside(numbers, "disturbed, another was made instead")
 
-    def _take(self, what: str, steps: Callable[[Session], Steps[Any]], seconds: float = 0.0) -> Any:
+    def _take(
+        self, what: str, steps: Callable[[Session], PlannedTrials[Any]], seconds: float = 0.0
+    ) -> Any:
         """A turn of the system; returns what its steps came to. `seconds`: of its trials."""
         name = self._target.name
         turn = Turn(
@@ -149,7 +151,7 @@ class LocalBench:
         )
         return self._campaign.take(turn)
 
-    def _rising(self, session: Session) -> Steps[float]:
+    def _rising(self, session: Session) -> PlannedTrials[float]:
         """Connections/s, the most that it completed."""
         prepare_load(session)
         most = 0.0
@@ -162,7 +164,7 @@ class LocalBench:
 
     def _trial(
         self, session: Session, number: int, offered_cps: float, sustain_s: float
-    ) -> Steps[tuple[Trial, GateTrial]]:
+    ) -> PlannedTrials[tuple[Trial, GateTrial]]:
         """A trial as it is stored, and what is kept of it."""
         times = {"warm_up_s": WARM_UP_S, "sustain_s": sustain_s, "drain_s": DRAIN_S}
         part = session.experiment.load.model_copy(update=times)
@@ -173,7 +175,7 @@ class LocalBench:
             reset_server(session)
 
         seconds = _seconds_of_trial(sustain_s)
-        (trial,) = yield Step(
+        (trial,) = yield PlannedTrial(
             trial=Trial(self._target.name, 0, number, load, length),
             make=make,
             words=f"{offered_cps:,.0f} connections/s",

@@ -11,7 +11,7 @@ from stackcost.analysis.ceiling.controller import Outcome
 from stackcost.analysis.ceiling.settings import Goal, Settings
 from stackcost.analysis.ceiling.stored import Key
 from stackcost.contracts.errors import StackcostError
-from stackcost.harness.campaign.turn import Feed, Steps, Turn
+from stackcost.harness.campaign.turn import Feed, PlannedTrials, Turn
 from stackcost.harness.experiment.matrix import Variant
 from stackcost.harness.search.expected import seconds_left
 from stackcost.harness.search.steps import DETAIL, search_steps
@@ -81,7 +81,9 @@ def held_of(settings: Settings, outcome: Outcome) -> float | None:
     return outcome.bounds[settings.goals[0]].lower
 
 
-def _steps(name: str, settings: Settings, after_s: float, session: Session) -> Steps[float | None]:
+def _steps(
+    name: str, settings: Settings, after_s: float, session: Session
+) -> PlannedTrials[float | None]:
     key = Key(name, "connections", BEFORE_THE_FIRST_ROUND)
     outcome, _ = yield from search_steps(session, key, settings, after_s, SET_ASIDE)
     return held_of(settings, outcome)

@@ -7,7 +7,7 @@ from stackcost.analysis.ceiling.settings import UNITS, Settings
 from stackcost.analysis.ceiling.stored import Key, counted, decisive
 from stackcost.collect.cpu_account import Detail
 from stackcost.contracts.trial import Trial
-from stackcost.harness.campaign.turn import Purpose, Step, Steps
+from stackcost.harness.campaign.turn import PlannedTrial, PlannedTrials, Purpose
 from stackcost.harness.search.expected import seconds_left
 from stackcost.harness.search.trials import prepare, run_trial, seconds_of, step_of
 from stackcost.harness.session.session import Session
@@ -19,7 +19,7 @@ SoFar = list[tuple[float, Counted]]
 
 def search_steps(
     session: Session, key: Key, settings: Settings, after_s: float = 0.0, set_aside: str = ""
-) -> Steps[tuple[Outcome, float]]:
+) -> PlannedTrials[tuple[Outcome, float]]:
     """Search on a session; returns the bounds, and the highest load that was offered.
 
     `after_s`: seconds of work that follow the search. `set_aside`: why its trials are in no figure.
@@ -45,14 +45,14 @@ def search_step(
     purpose: Purpose,
     after_s: float = 0.0,
     twin: bool = False,
-) -> Step:
+) -> PlannedTrial:
     """A trial of a search; `load` in the unit of what is searched for, `duration` in seconds.
 
     `after_s`: seconds of work that follow it.
     """
     seconds = seconds_of(key.of, load, duration, session.experiment.memory.open_cps)
     step = step_of(key.of, load, duration, twin=twin)
-    return Step(
+    return PlannedTrial(
         trial=Trial(key.server, 0, key.round, step, session.response_bytes),
         make=partial(run_trial, session),
         words=f"{load:,.0f} {UNITS[key.of]} for {duration:g} s",

@@ -12,7 +12,7 @@ from stackcost.analysis.ceiling.stored import Key, counted, decisive
 from stackcost.contracts.load import Of
 from stackcost.harness.campaign.order import in_turn
 from stackcost.harness.campaign.record import new_campaign
-from stackcost.harness.campaign.turn import Feed, Purpose, Steps, Turn
+from stackcost.harness.campaign.turn import Feed, PlannedTrials, Purpose, Turn
 from stackcost.harness.experiment.matrix import Variant
 from stackcost.harness.search.expected import seconds_left
 from stackcost.harness.search.steps import DETAIL, search_step, search_steps
@@ -115,7 +115,7 @@ def turns_of(plan: CeilingPlan) -> Feed[None]:
 
 def _twin_steps(
     session: Session, key: Key, settings: Settings, load: float, after_s: float
-) -> Steps[None]:
+) -> PlannedTrials[None]:
     """Offer the load that the server did not hold, and more, to a peer over the same path."""
     prepare(session, key.of)
     purpose, duration = Purpose(settings.repeats, decides=True), settings.final_trial_duration

@@ -16,7 +16,7 @@ from stackcost.analysis.flows import completed, completed_in
 from stackcost.analysis.readings import Readings
 from stackcost.contracts.load import ConstantLoad
 from stackcost.contracts.trial import Trial
-from stackcost.harness.campaign.turn import Purpose, Step, Steps
+from stackcost.harness.campaign.turn import PlannedTrial, PlannedTrials, Purpose
 from stackcost.harness.selfcheck.row import Row, row
 from stackcost.harness.selfcheck.rules import CHAIN_RULES, Sends, load_rules, packets, sending
 from stackcost.harness.session.load_trial import offer_load, prepare_load
@@ -40,7 +40,7 @@ class Made:
 
 def known_cost_steps(
     session: Session, server: CalibrationServer, rounds: int, burns_us: Sequence[float] = BURNS_US
-) -> Steps[list[Row]]:
+) -> PlannedTrials[list[Row]]:
     """A line for each burn and one for the rules, from `rounds` rounds of all trials in turn."""
     namespace = session.bed.server_namespace
     pairs: dict[str, list[tuple[float, float]]] = defaultdict(list)
@@ -64,7 +64,7 @@ def known_cost_steps(
     return [row(name, UNIT, *zip(*values, strict=True)) for name, values in pairs.items()]
 
 
-def _made(session: Session, server: CalibrationServer, burn_us: float = 0.0) -> Steps[Made]:
+def _made(session: Session, server: CalibrationServer, burn_us: float = 0.0) -> PlannedTrials[Made]:
     """A load trial at the experiment's first level, in which each request burns so much."""
     server.set_burn(burn_us)
     first = server.request_number
@@ -75,7 +75,7 @@ def _made(session: Session, server: CalibrationServer, burn_us: float = 0.0) -> 
         with sending(session.bed.server_namespace, cores[0], sends):
             offer_load(session, trial, part)
 
-    (trial,) = yield Step(
+    (trial,) = yield PlannedTrial(
         trial=Trial(server.name, 0, 1, load, session.response_bytes),
         make=make,
         words=f"a burn of {burn_us:g} us",

@@ -16,7 +16,7 @@ from stackcost.contracts.collector import Collector
 from stackcost.contracts.load import HeldFlows
 from stackcost.contracts.sample import Kind, Metric, Sample
 from stackcost.contracts.trial import Trial
-from stackcost.harness.campaign.turn import Purpose, Step, Steps
+from stackcost.harness.campaign.turn import PlannedTrial, PlannedTrials, Purpose
 from stackcost.harness.selfcheck.row import Row, row
 from stackcost.harness.session.hold_trial import run_hold_trial
 from stackcost.harness.session.session import Session
@@ -48,7 +48,7 @@ class ChargedSockets(Collector):
 
 def known_memory_steps(
     session: Session, server: CalibrationServer, rounds: int
-) -> Steps[list[Row]]:
+) -> PlannedTrials[list[Row]]:
     """A line for the server's own memory and one for socket buffers, over `rounds` rounds."""
     plain_experiment = session.experiment
     workload = plain_experiment.workload.model_copy(update={"request_bytes": UNREAD_BYTES})
@@ -72,12 +72,14 @@ def known_memory_steps(
     return [row(name, "B per flow", *zip(*values, strict=True)) for name, values in pairs.items()]
 
 
-def _slopes(session: Session, server: CalibrationServer) -> Steps[tuple[dict[str, Line], float]]:
+def _slopes(
+    session: Session, server: CalibrationServer
+) -> PlannedTrials[tuple[dict[str, Line], float]]:
     """The suite's lines through holds at all counts, and the slope of what sockets are charged."""
     holds = []
     for count in session.experiment.memory.open_flows:
         load = HeldFlows(open_flows=count)
-        (trial,) = yield Step(
+        (trial,) = yield PlannedTrial(
             trial=Trial(server.name, 0, 1, load, session.response_bytes),
             make=partial(run_hold_trial, session),
             words=f"{count:,} flows held open",

@@ -8,7 +8,7 @@ from rich.console import Console
 
 from stackcost.collect.cpu_account import Detail
 from stackcost.harness.campaign.record import new_campaign
-from stackcost.harness.campaign.turn import Steps, Turn
+from stackcost.harness.campaign.turn import PlannedTrials, Turn
 from stackcost.harness.selfcheck.bed import KnownSockets, selfcheck_experiment
 from stackcost.harness.selfcheck.known_cost import BURNS_US, known_cost_steps
 from stackcost.harness.selfcheck.known_memory import known_memory_steps
@@ -28,7 +28,7 @@ def prove_known(rounds: int = 1, quick: bool = False) -> list[Row]:
     """
     experiment = selfcheck_experiment(sustain_s=1 if quick else 2)
 
-    def steps(session: Session) -> Steps[list[Row]]:
+    def steps(session: Session) -> PlannedTrials[list[Row]]:
         assert isinstance(session.server, CalibrationServer)
         burns_us = QUICK_BURNS_US if quick else BURNS_US
         costs = yield from known_cost_steps(session, session.server, rounds, burns_us)

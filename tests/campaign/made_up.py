@@ -9,7 +9,7 @@ from typing import Any
 from stackcost.contracts.counts import Carrier
 from stackcost.contracts.load import ConstantLoad, Loss, SearchStep
 from stackcost.contracts.trial import Trial
-from stackcost.harness.campaign.turn import FIGURE, Purpose, Step, Steps, Turn
+from stackcost.harness.campaign.turn import FIGURE, PlannedTrial, PlannedTrials, Purpose, Turn
 from stackcost.harness.experiment.load_file import load_experiment
 from stackcost.harness.experiment.schema import Experiment
 from stackcost.harness.session.progress import Progress
@@ -74,19 +74,21 @@ def _fill(trial: Trial, model: Trial) -> None:
         trial.load.loss = Loss(1000, 0, {})
 
 
-def planned(make: Callable[[Trial], None], purpose: Purpose = FIGURE) -> Step:
+def planned(make: Callable[[Trial], None], purpose: Purpose = FIGURE) -> PlannedTrial:
     """A trial for a figure, or of a search where something is decided by it."""
     offered = ConstantLoad(offered_cps=1000)
     searched = SearchStep(of="connections", load=1000, duration_s=10, offered=offered)
     load = searched if purpose.decides else offered
     trial = Trial("nginx/kernel", 0, 1, load, 33_000)
-    return Step(trial=trial, make=make, words="1,000 connections/s", purpose=purpose, seconds=12)
+    return PlannedTrial(
+        trial=trial, make=make, words="1,000 connections/s", purpose=purpose, seconds=12
+    )
 
 
-def turn(steps: Sequence[Step], seen: list[list[int]], **session: Any) -> Turn:
+def turn(steps: Sequence[PlannedTrial], seen: list[list[int]], **session: Any) -> Turn:
     """A turn of these trials; `seen` gets the numbers of each trial and its repeats."""
 
-    def go(session: MadeUp) -> Steps[int]:
+    def go(session: MadeUp) -> PlannedTrials[int]:
         try:
             for step in steps:
                 attempts = yield step

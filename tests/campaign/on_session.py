@@ -7,13 +7,13 @@ from typing import Any
 
 from stackcost.contracts.trial import Trial
 from stackcost.harness.campaign.campaign import Campaign
-from stackcost.harness.campaign.turn import Steps, Turn
+from stackcost.harness.campaign.turn import PlannedTrials, Turn
 from stackcost.harness.session.server_session import ServerSession
 from stackcost.store import Manifest, RunFolder
 
 
 def follow(
-    session: ServerSession, steps: Callable[[Any], Steps[Any]], results: Path
+    session: ServerSession, steps: Callable[[Any], PlannedTrials[Any]], results: Path
 ) -> tuple[Any, list[Trial]]:
     """What the steps came to, and all trials that were made for them."""
     folder = RunFolder.create(results, "test")
