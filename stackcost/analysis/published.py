@@ -70,7 +70,7 @@ class Publication(Document):
     memory: MemoryFacts
 
 
-class Step(_Part):
+class CalculationStep(_Part):
     """`value`: the factor after this step, or another figure on the way, by its `unit`."""
 
     of: Literal["cpu", "memory"]
@@ -80,12 +80,12 @@ class Step(_Part):
     source: str
 
 
-class Recomputed(_Part):
+class RecomputedFactors(_Part):
     """The publication's factors, from its claim to what its raw data say."""
 
     title: str
     source: str
-    steps: list[Step]
+    steps: list[CalculationStep]
 
     def last(self, of: Literal["cpu", "memory"]) -> float:
         """The factor at the end of all steps."""
@@ -97,16 +97,16 @@ def read_publication(path: Path) -> Publication:
     return Publication.model_validate(YAML(typ="safe").load(path.read_text()))
 
 
-def recompute(publication: Publication) -> Recomputed:
+def recompute(publication: Publication) -> RecomputedFactors:
     """All steps of both factors."""
-    return Recomputed(
+    return RecomputedFactors(
         title=publication.title,
         source=publication.source,
         steps=_cpu_steps(publication) + _memory_steps(publication.memory),
     )
 
 
-def _cpu_steps(publication: Publication) -> list[Step]:
+def _cpu_steps(publication: Publication) -> list[CalculationStep]:
     cpu, clock = publication.cpu, publication.clock_hz.value
     busy = cpu.busy_cpus
     rates = cpu.trex_rate.value / cpu.nginx_rate.value
@@ -147,10 +147,10 @@ def _cpu_steps(publication: Publication) -> list[Step]:
             "busy share x clock / rate",
         ),
     ]
-    return [Step(of="cpu", what=w, value=v, unit=u, source=s) for w, v, u, s in steps]
+    return [CalculationStep(of="cpu", what=w, value=v, unit=u, source=s) for w, v, u, s in steps]
 
 
-def _memory_steps(memory: MemoryFacts) -> list[Step]:
+def _memory_steps(memory: MemoryFacts) -> list[CalculationStep]:
     flows, each = memory.nginx_flows.value, memory.trex_bytes_per_flow.value
     reserved = (
         memory.nginx_bytes_per_worker_connection.value
@@ -179,4 +179,4 @@ def _memory_steps(memory: MemoryFacts) -> list[Step]:
             "the two lines above",
         ),
     ]
-    return [Step(of="memory", what=w, value=v, unit=u, source=s) for w, v, u, s in steps]
+    return [CalculationStep(of="memory", what=w, value=v, unit=u, source=s) for w, v, u, s in steps]

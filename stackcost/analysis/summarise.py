@@ -18,7 +18,7 @@ from stackcost.analysis.latency import latency
 from stackcost.analysis.memory import Merged
 from stackcost.analysis.memory_summary import summarise_memory
 from stackcost.analysis.overload import overload
-from stackcost.analysis.published import Recomputed
+from stackcost.analysis.published import RecomputedFactors
 from stackcost.analysis.readings import Readings
 from stackcost.analysis.slowed import call_seconds, load_seconds
 from stackcost.analysis.spread import Spread, spread
@@ -61,7 +61,7 @@ class Context:
     ceilings: dict[str, float] = field(default_factory=dict)
     tuning: dict[str, list[Change]] = field(default_factory=dict)
     not_measured: dict[str, str] = field(default_factory=dict)
-    published: Recomputed | None = None
+    published: RecomputedFactors | None = None
 
 
 def summarise(trials: Sequence[Trial], context: Context) -> Summary:

@@ -11,7 +11,7 @@ from pydantic import Field
 from stackcost.analysis.checks import Check
 from stackcost.analysis.comparison import Comparison
 from stackcost.analysis.head import Head, Part
-from stackcost.analysis.published import Recomputed
+from stackcost.analysis.published import RecomputedFactors
 from stackcost.analysis.spread import Spread
 from stackcost.contracts.tuning import Change
 
@@ -239,7 +239,7 @@ class Summary(Head):
     ceilings: dict[str, float] = Field(default_factory=dict)
     tuning: dict[str, list[Change]] = Field(default_factory=dict)
     not_measured: dict[str, str] = Field(default_factory=dict)
-    published: Recomputed | None = None
+    published: RecomputedFactors | None = None
     definitions: dict[str, Definition] = Field(default_factory=dict)
 
     @property

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from stackcost.analysis.published import Recomputed
+from stackcost.analysis.published import RecomputedFactors
 from stackcost.analysis.summary import Factor
 from stackcost.report.difference import Difference, sentence
 from stackcost.report.http import KINDS, Curve, Tls, reached, series
@@ -116,7 +116,7 @@ def ceiling_answer(runs: OpenedRuns) -> str:
     )
 
 
-def published_answer(published: Recomputed, factors: Sequence[Factor]) -> str:
+def published_answer(published: RecomputedFactors, factors: Sequence[Factor]) -> str:
     """What is left of the published factors, and what was measured here."""
     parts = []
     for of in ("cpu", "memory"):

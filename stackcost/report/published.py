@@ -2,14 +2,14 @@
 
 from collections.abc import Sequence
 
-from stackcost.analysis.published import Recomputed, Step
+from stackcost.analysis.published import CalculationStep, RecomputedFactors
 from stackcost.analysis.published_tables import Cell, Document, PublishedTable
 from stackcost.analysis.summary import Factor
 from stackcost.report.tables import TextTable
 from stackcost.report.words import factor, number, pair, size
 
 
-def published_table(published: Recomputed | None, factors: Sequence[Factor]) -> TextTable:
+def published_table(published: RecomputedFactors | None, factors: Sequence[Factor]) -> TextTable:
     """Published factors from their claim to what their raw data say, and those measured here."""
     rows: list[tuple[str, ...]] = [
         (step.of, step.what, _step_value(step), step.source)
@@ -45,7 +45,7 @@ def _printed(cell: Cell) -> str:
     return cell if isinstance(cell, str) else f"{cell:,.12g}"
 
 
-def _step_value(step: Step) -> str:
+def _step_value(step: CalculationStep) -> str:
     if step.unit == "1":
         return f"{number(step.value)}x"
     return size(step.value) if step.unit == "B" else f"{number(step.value)} {step.unit}"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from pydantic import BaseModel, ValidationError
 
 from stackcost.analysis.head import State
-from stackcost.analysis.published import Publication, Recomputed, read_publication, recompute
+from stackcost.analysis.published import Publication, RecomputedFactors, read_publication, recompute
 from stackcost.analysis.summary import PUBLISHED_TCP, Summary
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.system_names import pairs
@@ -122,7 +122,7 @@ def _plan_of(manifest: Manifest) -> _Plan:
         ) from error
 
 
-def _published(manifest: Manifest, plan: _Plan) -> Recomputed | None:
+def _published(manifest: Manifest, plan: _Plan) -> RecomputedFactors | None:
     """Of a run from before manifests had the publication: the suite's own file of that name."""
     if manifest.publication:
         return recompute(Publication.model_validate(manifest.publication))
