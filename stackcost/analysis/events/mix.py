@@ -14,7 +14,7 @@ TABLE_FULL = 0.99
 OFFERED = 0.98  # of a load, below which the generator did not offer it
 
 
-class Step(BaseModel):
+class MixStepResult(BaseModel):
     """One load. `started`: flows a second that the generator began.
 
     `whole`: by template group, share of its connections that were established at the first attempt,
@@ -41,9 +41,9 @@ class MixResult(BaseModel):
     model_config = ConfigDict(frozen=True)
 
     server: str
-    steps: list[Step]
+    steps: list[MixStepResult]
     ceiling: float | None = None
-    half: Step | None = None
+    half: MixStepResult | None = None
     first: str | None
     sentence: str
 
@@ -68,33 +68,33 @@ def mix_result(trial: Trial) -> MixResult:
     return found.model_copy(update={"sentence": _sentence(found, whole)})
 
 
-def _offered(step: Step) -> bool:
+def _offered(step: MixStepResult) -> bool:
     return step.started >= OFFERED * step.flows_per_second
 
 
-def _suffering(step: Step) -> list[str]:
+def _suffering(step: MixStepResult) -> list[str]:
     """Groups that were not whole, the worst first."""
     shares = {group: share for group, share in step.whole.items() if share is not None}
     return sorted((group for group in shares if shares[group] < WHOLE), key=shares.__getitem__)
 
 
-def _described(step: Step) -> str:
+def _described(step: MixStepResult) -> str:
     of_these = "" if _offered(step) else f" asked of the generator, {step.started:,.0f} begun"
     return f"{_suffering(step)[0]} at {step.flows_per_second:,.0f} flows/s{of_these}"
 
 
-def _whole_steps(rising: Sequence[Step]) -> list[Step]:
+def _whole_steps(rising: Sequence[MixStepResult]) -> list[MixStepResult]:
     """Those below the first at which a group suffered, as far as the generator offered them."""
     return list(itertools.takewhile(lambda step: _offered(step) and not _suffering(step), rising))
 
 
-def half_of(rising: Sequence[Step]) -> float:
+def half_of(rising: Sequence[MixStepResult]) -> float:
     """Half of the highest load that was whole, or of the least."""
     whole = _whole_steps(rising)
     return (whole[-1] if whole else rising[0]).flows_per_second / 2
 
 
-def _sentence(found: MixResult, whole: Sequence[Step]) -> str:
+def _sentence(found: MixResult, whole: Sequence[MixStepResult]) -> str:
     highest = whole[-1].flows_per_second if whole else 0.0
     text = f"{found.server}: every application was whole up to {highest:,.0f} mixed flows/s"
     if found.first is None:
@@ -111,9 +111,9 @@ def _sentence(found: MixResult, whole: Sequence[Step]) -> str:
     return f"{text}."
 
 
-def steps_of(mixed: MixedLoad, samples: Sequence[Sample]) -> list[Step]:
+def steps_of(mixed: MixedLoad, samples: Sequence[Sample]) -> list[MixStepResult]:
     """The steps of a trial, each with what the generator and the device counted in it."""
-    steps: list[Step] = []
+    steps: list[MixStepResult] = []
     for watched in mixed.steps:
         since, until = watched.window.start, watched.window.end
         before, after = _counts(samples, since), _counts(samples, until)
@@ -122,7 +122,7 @@ def steps_of(mixed: MixedLoad, samples: Sequence[Sample]) -> list[Step]:
             for group in after
             for counter in ("tcps_connattempt", "udps_connects")
         )
-        step = Step(
+        step = MixStepResult(
             flows_per_second=watched.flows_per_second,
             started=started / (until - since),
             table_full=_highest(samples, "conntrack.entries", since, until)
