@@ -7,7 +7,7 @@ from typing import Any
 from pydantic import ValidationError
 from rich.console import Console
 
-from stackcost.analysis.ceiling.settings import Settings, settings_for
+from stackcost.analysis.ceiling.settings import SearchSettings, settings_for
 from stackcost.contracts.dut_settings import DutSettings
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.event_settings import EXHAUSTING, QUICK, Event, EventSettings
@@ -100,7 +100,7 @@ def _within(pattern: Experiment, limit: int | None) -> dict[str, Section]:
     }
 
 
-def _search(of: Of, quick: bool) -> Settings:
+def _search(of: Of, quick: bool) -> SearchSettings:
     """The usual search; a quick one begins higher, ends sooner, and one trial decides on a load."""
     if not quick:
         return settings_for(of)

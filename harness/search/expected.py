@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from stackcost.analysis.ceiling.controller import Counted, search
-from stackcost.analysis.ceiling.settings import Settings
+from stackcost.analysis.ceiling.settings import SearchSettings
 
 FIRST_GUESS = 10.0  # times the first load, before any trial has lost something
 
@@ -12,7 +12,7 @@ Seconds = Callable[[float, float], float]
 
 
 def seconds_left(
-    settings: Settings, so_far: Sequence[tuple[float, Counted]], seconds_of: Seconds
+    settings: SearchSettings, so_far: Sequence[tuple[float, Counted]], seconds_of: Seconds
 ) -> float:
     """Seconds of the trials still to come, if the system goes on as its trials so far suggest.
 
@@ -35,7 +35,7 @@ def seconds_left(
     return left
 
 
-def _guess(settings: Settings, so_far: Sequence[tuple[float, Counted]]) -> float:
+def _guess(settings: SearchSettings, so_far: Sequence[tuple[float, Counted]]) -> float:
     """What got through of the lowest load that lost something; else above all that did not."""
     lossy = [(load, result) for load, result in so_far if result.lost]
     if lossy:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from stackcost.analysis.ceiling.controller import Outcome
-from stackcost.analysis.ceiling.settings import Goal, Settings
+from stackcost.analysis.ceiling.settings import Goal, SearchSettings
 from stackcost.analysis.ceiling.stored import Key
 from stackcost.contracts.errors import StackcostError
 from stackcost.harness.campaign.turn import Feed, PlannedTrials, Turn
@@ -21,7 +21,7 @@ from stackcost.harness.systems.registry import server_class
 
 BEFORE_THE_FIRST_ROUND = 0
 SET_ASIDE = "a trial of the search for the loads"
-SHORTEST = Settings(
+SHORTEST = SearchSettings(
     goals=(Goal(name="PDR", loss_ratio=0.005),),
     relative_width=0.1,
     initial_trial_duration=1.0,
@@ -62,7 +62,7 @@ def lowest_ceilings(systems: Sequence[Variant], after_s: float) -> Feed[dict[str
     return found
 
 
-def within(settings: Settings, found: dict[str, float]) -> Settings:
+def within(settings: SearchSettings, found: dict[str, float]) -> SearchSettings:
     """The search for the next system: up to the lowest ceiling so far, which is tried at once."""
     if not found:
         return settings
@@ -70,19 +70,19 @@ def within(settings: Settings, found: dict[str, float]) -> Settings:
     return settings.model_copy(update={"first_load": lowest, "most_load": lowest})
 
 
-def expected_seconds(settings: Settings) -> float:
+def expected_seconds(settings: SearchSettings) -> float:
     """About how long the search of one system takes, before any of its trials."""
     seconds = partial(seconds_of, "connections", open_cps=1.0)
     return SETUP_S + seconds_left(settings, (), seconds)
 
 
-def held_of(settings: Settings, outcome: Outcome) -> float | None:
+def held_of(settings: SearchSettings, outcome: Outcome) -> float | None:
     """The highest load that was held; None when none was."""
     return outcome.bounds[settings.goals[0]].lower
 
 
 def _steps(
-    name: str, settings: Settings, after_s: float, session: Session
+    name: str, settings: SearchSettings, after_s: float, session: Session
 ) -> PlannedTrials[float | None]:
     key = Key(name, "connections", BEFORE_THE_FIRST_ROUND)
     outcome, _ = yield from search_steps(session, key, settings, after_s, SET_ASIDE)

@@ -3,7 +3,7 @@
 from functools import partial
 
 from stackcost.analysis.ceiling.controller import Counted, Outcome, OutOfTrials, search
-from stackcost.analysis.ceiling.settings import UNITS, Settings
+from stackcost.analysis.ceiling.settings import UNITS, SearchSettings
 from stackcost.analysis.ceiling.stored import Key, counted, decisive
 from stackcost.collect.cpu_account import Detail
 from stackcost.contracts.trial import Trial
@@ -18,7 +18,7 @@ SoFar = list[tuple[float, Counted]]
 
 
 def search_steps(
-    session: Session, key: Key, settings: Settings, after_s: float = 0.0, set_aside: str = ""
+    session: Session, key: Key, settings: SearchSettings, after_s: float = 0.0, set_aside: str = ""
 ) -> PlannedTrials[tuple[Outcome, float]]:
     """Search on a session; returns the bounds, and the highest load that was offered.
 
@@ -62,7 +62,9 @@ def search_step(
     )
 
 
-def go_through(settings: Settings, so_far: SoFar) -> tuple[Outcome, tuple[float, float] | None]:
+def go_through(
+    settings: SearchSettings, so_far: SoFar
+) -> tuple[Outcome, tuple[float, float] | None]:
     """What is known after these loads and losses, and the load and duration that come next.
 
     None when the search is over. MLRsearch calls a function for each trial and does not return in

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import get_args
 
-from stackcost.analysis.ceiling.settings import Settings, settings_for
+from stackcost.analysis.ceiling.settings import SearchSettings, settings_for
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.load import Of
 from stackcost.files import EXPERIMENTS
@@ -31,7 +31,7 @@ def ceiling_plan(
             f"{', '.join(sorted(twice))} is named by more than one of {', '.join(systems)}",
             "search them in runs of their own",
         )
-    settings: dict[Of, Settings] = {
+    settings: dict[Of, SearchSettings] = {
         of: settings_for(of, quick, width, most) for of in map(_ceiling, ceilings)
     }
     return CeilingPlan(tuple(targets), settings, rounds)

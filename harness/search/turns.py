@@ -7,7 +7,7 @@ from pathlib import Path
 from rich.console import Console
 
 from stackcost.analysis.ceiling.ramp import rising
-from stackcost.analysis.ceiling.settings import Settings
+from stackcost.analysis.ceiling.settings import SearchSettings
 from stackcost.analysis.ceiling.stored import Key, counted, decisive
 from stackcost.contracts.load import Of
 from stackcost.harness.campaign.order import in_turn
@@ -30,7 +30,7 @@ class CeilingPlan:
     """What a run searches for: each of `settings`' ceilings, of each target, `rounds` times."""
 
     targets: tuple[Variant, ...]
-    settings: dict[Of, Settings]
+    settings: dict[Of, SearchSettings]
     rounds: int
 
     def searches(self) -> list[tuple[Variant, Key]]:
@@ -114,7 +114,7 @@ def turns_of(plan: CeilingPlan) -> Feed[None]:
 
 
 def _twin_steps(
-    session: Session, key: Key, settings: Settings, load: float, after_s: float
+    session: Session, key: Key, settings: SearchSettings, load: float, after_s: float
 ) -> PlannedTrials[None]:
     """Offer the load that the server did not hold, and more, to a peer over the same path."""
     prepare(session, key.of)
@@ -130,7 +130,7 @@ def _twin_of(target: Variant) -> str:
     return server_class(target.server).twin
 
 
-def _seconds_of(settings: Settings, target: Variant, key: Key) -> tuple[float, float]:
+def _seconds_of(settings: SearchSettings, target: Variant, key: Key) -> tuple[float, float]:
     """About how long a search takes, and the twin's turn after it; 0 where there is none."""
     seconds = partial(seconds_of, key.of, open_cps=target.experiment.memory.open_cps)
     twin_s = 0.0

@@ -11,7 +11,7 @@ from scipy.stats import linregress
 
 from stackcost.analysis import device, flows
 from stackcost.analysis.ceiling.bottleneck import find_bottleneck
-from stackcost.analysis.ceiling.settings import Goal, Settings
+from stackcost.analysis.ceiling.settings import Goal, SearchSettings
 from stackcost.analysis.ceiling.stored import Key
 from stackcost.analysis.readings import Readings
 from stackcost.duts.base import Dut
@@ -103,7 +103,7 @@ def test_a_limit_of_3_000_new_connections_a_second_is_the_ceiling(
 ) -> None:
     allowed, burst = 3_000, 30
     become(ConnectionLimit, new_per_second=allowed)
-    settings = Settings(
+    settings = SearchSettings(
         goals=(Goal(name="PDR", loss_ratio=0.005),),
         relative_width=0.02,
         initial_trial_duration=1.0,

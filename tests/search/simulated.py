@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from stackcost.analysis.ceiling.controller import Counted, Measure
-from stackcost.analysis.ceiling.settings import Settings
+from stackcost.analysis.ceiling.settings import SearchSettings
 from stackcost.analysis.ceiling.stored import counted, decisive, needs_repeat
 from stackcost.contracts.counts import Schedule
 from stackcost.contracts.load import HeldFlows, Loss, Of, SearchStep
@@ -78,7 +78,7 @@ class Simulated:
         return trial
 
 
-def plan_of(settings: Settings, of: Of = "connections") -> dict[str, object]:
+def plan_of(settings: SearchSettings, of: Of = "connections") -> dict[str, object]:
     """The part of a manifest that a summary is made from."""
     return {
         "title": "Ceilings of a simulation",

@@ -11,7 +11,7 @@ import pytest
 from rich.console import Console
 
 from stackcost.analysis.ceiling.bottleneck import find_bottleneck
-from stackcost.analysis.ceiling.settings import Goal, Settings, settings_for
+from stackcost.analysis.ceiling.settings import Goal, SearchSettings, settings_for
 from stackcost.analysis.ceiling.stored import Key
 from stackcost.analysis.ceiling.summarise import summarise_ceilings
 from stackcost.analysis.ceiling.summary import Ceiling
@@ -72,7 +72,7 @@ def session_of(experiment: Experiment, folder: Path) -> Iterator[Session]:
         yield session
 
 
-def find(session: Session, folder: Path, of: Of, settings: Settings) -> Ceiling:
+def find(session: Session, folder: Path, of: Of, settings: SearchSettings) -> Ceiling:
     """A search as the command makes it, and what its summary says."""
     key = Key("nginx/kernel", of, 1)
     _, trials = follow(session, partial(search_steps, key=key, settings=settings), folder)

@@ -11,7 +11,7 @@ from MLRsearch import Config, MultipleLossRatioSearch, SearchGoal
 from MLRsearch.trial_measurement import AbstractMeasurer, MeasurementResult
 
 from stackcost.analysis.ceiling.ramp import rising
-from stackcost.analysis.ceiling.settings import Goal, Settings
+from stackcost.analysis.ceiling.settings import Goal, SearchSettings
 
 HOPELESS = 0.1  # loss ratio from which on the doubling has gone far enough
 NEVER_S = 1e9
@@ -60,7 +60,7 @@ Measure = Callable[[float, float], Counted]
 """Load, duration in seconds: one trial."""
 
 
-def search(settings: Settings, measure: Measure) -> Outcome:
+def search(settings: SearchSettings, measure: Measure) -> Outcome:
     """Double the load until it is hopeless, then let MLRsearch find the bounds below.
 
     Deterministic: the same results of trials lead to the same loads. When `measure` raises
@@ -80,7 +80,7 @@ def search(settings: Settings, measure: Measure) -> Outcome:
     return outcome
 
 
-def _double(settings: Settings, measure: Measure) -> float:
+def _double(settings: SearchSettings, measure: Measure) -> float:
     """The first of doubling loads that loses a tenth or more, or the highest allowed."""
     for load in rising(settings.first_load, 2.0, settings.most_load):
         if measure(load, settings.initial_trial_duration).loss_ratio >= HOPELESS:
@@ -88,7 +88,7 @@ def _double(settings: Settings, measure: Measure) -> float:
     return load
 
 
-def _finder(settings: Settings, highest: float) -> MultipleLossRatioSearch:
+def _finder(settings: SearchSettings, highest: float) -> MultipleLossRatioSearch:
     config = Config()
     config.min_load = min(1.0, highest / 2)
     config.max_load = highest
@@ -98,7 +98,7 @@ def _finder(settings: Settings, highest: float) -> MultipleLossRatioSearch:
     return MultipleLossRatioSearch(config)
 
 
-def _search_goal(goal: Goal, settings: Settings) -> SearchGoal:
+def _search_goal(goal: Goal, settings: SearchSettings) -> SearchGoal:
     one_trial = settings.duration_sum <= settings.initial_trial_duration
     return SearchGoal(
         loss_ratio=goal.loss_ratio,
@@ -112,7 +112,7 @@ def _search_goal(goal: Goal, settings: Settings) -> SearchGoal:
     )
 
 
-def _bounds(finder: MultipleLossRatioSearch, goal: Goal, settings: Settings) -> Bounds:
+def _bounds(finder: MultipleLossRatioSearch, goal: Goal, settings: SearchSettings) -> Bounds:
     """The relevant bounds of a goal, also of a search that was cut short."""
     from MLRsearch.goal_result import GoalResult
 

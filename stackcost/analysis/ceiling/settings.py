@@ -26,7 +26,7 @@ class Goal(BaseModel):
     loss_ratio: float = Field(ge=0, lt=1, description="share of the load that a trial may lose")
 
 
-class Settings(BaseModel):
+class SearchSettings(BaseModel):
     """One search. Durations in seconds; loads in the unit of what is searched for.
 
     `relative_width`: the search ends when its bounds are that close, as a share of the upper one.
@@ -69,7 +69,7 @@ FLOWS = {
 
 def settings_for(
     of: Of, quick: bool = False, width: float | None = None, most: float | None = None
-) -> Settings:
+) -> SearchSettings:
     """The usual search for `of`; `quick`, `width` and `most` change it in that order."""
     chosen: dict[str, float] = {}
     if quick:
@@ -80,4 +80,4 @@ def settings_for(
         chosen["relative_width"] = width
     if most is not None:
         chosen["most_load"] = most
-    return Settings.model_validate(chosen)
+    return SearchSettings.model_validate(chosen)

@@ -10,7 +10,7 @@ from math import isclose
 from typing import NamedTuple
 
 from stackcost.analysis.ceiling.controller import HOPELESS, Counted, Outcome, OutOfTrials, search
-from stackcost.analysis.ceiling.settings import Settings
+from stackcost.analysis.ceiling.settings import SearchSettings
 from stackcost.contracts.load import Loss, Of, SearchStep
 from stackcost.contracts.trial import Trial
 
@@ -86,7 +86,7 @@ def attempts_of(trials: Iterable[Trial]) -> list[list[Trial]]:
     return grouped
 
 
-def search_again(trials: Iterable[Trial], settings: Settings) -> Outcome:
+def search_again(trials: Iterable[Trial], settings: SearchSettings) -> Outcome:
     """The outcome of one search from its stored trials, up to the first that is missing."""
     left = iter(attempts_of(trials))
 

@@ -7,7 +7,7 @@ from stackcost.analysis.ceiling.bottleneck import Bottleneck, find_bottleneck
 from stackcost.analysis.ceiling.controller import Outcome
 from stackcost.analysis.ceiling.repeated import repeatability
 from stackcost.analysis.ceiling.sentences import ceiling_sentence, twin_sentence
-from stackcost.analysis.ceiling.settings import UNITS, Settings
+from stackcost.analysis.ceiling.settings import UNITS, SearchSettings
 from stackcost.analysis.ceiling.stored import (
     Key,
     attempts_of,
@@ -55,8 +55,9 @@ def summarise_ceilings(
     machine: Mapping[str, Any],
 ) -> CeilingSummary:
     """The answer of a run; `plan` is the manifest's `experiment`."""
-    settings: dict[Of, Settings] = {
-        of: Settings.model_validate(stored) for of, stored in plan["ceiling"]["settings"].items()
+    settings: dict[Of, SearchSettings] = {
+        of: SearchSettings.model_validate(stored)
+        for of, stored in plan["ceiling"]["settings"].items()
     }
     ceilings = [
         _ceiling(key, part, settings[key.of], plan["cores"]["server"])
@@ -74,7 +75,7 @@ def summarise_ceilings(
 
 
 def _ceiling(
-    key: Key, trials: Sequence[Trial], settings: Settings, server_cpus: Sequence[int]
+    key: Key, trials: Sequence[Trial], settings: SearchSettings, server_cpus: Sequence[int]
 ) -> Ceiling:
     outcome = search_again(trials, settings)
     bottleneck = _bottleneck(trials, outcome, server_cpus)
@@ -149,7 +150,7 @@ def _why_at_least(
     complete: bool,
     bottleneck: Bottleneck | None,
     twin: Twin | None,
-    settings: Settings,
+    settings: SearchSettings,
 ) -> str:
     """Why the server may hold more than was found; empty when it cannot."""
     if complete and rates[0].lower is not None and rates[0].upper is None:

@@ -8,7 +8,7 @@ from typing import Literal
 from pydantic import AliasChoices, Field
 
 from stackcost.analysis.ceiling.bottleneck import Bottleneck
-from stackcost.analysis.ceiling.settings import Settings
+from stackcost.analysis.ceiling.settings import SearchSettings
 from stackcost.analysis.head import Head, Part
 from stackcost.analysis.spread import Spread
 from stackcost.contracts.load import Of
@@ -83,7 +83,7 @@ class Ceiling(Part):
     unit: str
     round: int
     complete: bool
-    settings: Settings
+    settings: SearchSettings
     rates: list[Rate]
     at_least: str
     bottleneck: Bottleneck | None = Field(validation_alias=AliasChoices("bottleneck", "gave_way"))
