@@ -72,7 +72,7 @@ class Room:
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class OnloadSettings:
     """A profile as one program gets it: every value settled, and what was changed of it."""
 
     profile: Profile
@@ -96,7 +96,7 @@ class Settings:
         """Closed sockets that are kept at most, each with a descriptor of its program."""
         return self._number("EF_SOCKET_CACHE_MAX")
 
-    def within_files(self, soft: int, hard: int, flows: int) -> "Settings":
+    def within_files(self, soft: int, hard: int, flows: int) -> "OnloadSettings":
         """With a cache of closed sockets whose descriptors fit beside the connections'.
 
         `soft`, `hard`: the limits of open files (RLIMIT_NOFILE). Connections have what the soft
@@ -110,7 +110,7 @@ class Settings:
         values = self.values | {name: str(most)}
         adjusted = [each for each in self.adjusted if each.name != name]
         adjusted.append(Adjustment(name, str(before), str(most), reason))
-        return Settings(self.profile, values, adjusted)
+        return OnloadSettings(self.profile, values, adjusted)
 
     def room(self) -> Room:
         """By endpoints, and by packets that are reserved for each.
@@ -177,7 +177,7 @@ def profile_of(name: str) -> Profile:
     )
 
 
-def settle(profile: Profile, workers: int, af_xdp: bool) -> Settings:
+def settle(profile: Profile, workers: int, af_xdp: bool) -> OnloadSettings:
     """The profile's values for so many workers, adjusted where the interface is one of AF_XDP.
 
     EF_NO_FAIL is 0 in any case: with 1, what Onload cannot accelerate runs on the kernel's stack
@@ -197,7 +197,7 @@ def settle(profile: Profile, workers: int, af_xdp: bool) -> Settings:
         values.pop(rule.name, None)
         if after is not None:
             values[rule.name] = after
-    return Settings(profile, values, adjusted)
+    return OnloadSettings(profile, values, adjusted)
 
 
 @cache
