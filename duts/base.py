@@ -216,5 +216,5 @@ def server_behind(endpoint: Endpoint, settings: ServerSettings) -> NginxKernel:
         folder=endpoint.folder / "behind",
         upstream=None,
     )
-    on_kernel = replace(behind, stack=Kernel(behind.place()))
+    on_kernel = replace(behind, stack=Kernel(behind.placement()))
     return NginxKernel.make(on_kernel, replace(settings, workers=None))

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Self
 from stackcost.contracts.addresses import CLIENT_NETWORK, LOAD_ADDRESS, SERVICE_ADDRESS
 from stackcost.contracts.endpoint import Endpoint, Host
 from stackcost.contracts.errors import StackcostError
-from stackcost.contracts.place import Place
+from stackcost.contracts.placement import Placement
 from stackcost.contracts.wiring import (
     DUT_NAMESPACE,
     LOAD_INTERFACE,
@@ -132,7 +132,7 @@ class LocalTestbed:
         return [os.getpid(), *(process.pid for each in inside for process in each)]
 
     def steer(self) -> tuple[Steering, ...]:
-        """Place each end's receive work on its own cores; returns how, in the order of the wiring.
+        """Put each end's receive work on its own cores; return how, in the order of the wiring.
 
         Done on entry. To be done again once the generator, or a peer, has attached to its
         interface by AF_XDP, which creates receive work that could not be placed before.
@@ -146,17 +146,17 @@ class LocalTestbed:
     def endpoint(self, folder: Path) -> Endpoint:
         """Where a server is to run, on the kernel's stack; `folder`: for configuration and logs."""
         address, port = self._service_address, self._service_port
-        place = Place(
+        placement = Placement(
             self.server_namespace, self.server_interface, self.cpus.server, folder, (address, port)
         )
         return Endpoint(
-            namespace=place.namespace,
-            interface=place.interface,
+            namespace=placement.namespace,
+            interface=placement.interface,
             address=address,
             port=port,
-            cpus=place.cpus,
+            cpus=placement.cpus,
             folder=folder,
-            stack=Kernel(place),
+            stack=Kernel(placement),
             upstream=self._upstream(),
         )
 

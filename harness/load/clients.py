@@ -11,7 +11,7 @@ from typing import Any, Self
 
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.load import HttpCounts, SecondsByMode
-from stackcost.contracts.place import Place
+from stackcost.contracts.placement import Placement
 from stackcost.contracts.stack import Stack
 from stackcost.harness.load.program import LoadRequest, LoadResult, Program
 from stackcost.harness.load.times import encoded
@@ -61,7 +61,7 @@ class Clients:
         self._cpus = cpus
         self._addresses = addresses
         self._folder = folder
-        self._stack = stack or Kernel(Place(namespace, "", tuple(cpus), folder))
+        self._stack = stack or Kernel(Placement(namespace, "", tuple(cpus), folder))
         self._processes: list[subprocess.Popen[Any]] = []
         self._cpu_times: list[tuple[float, float]] = []
 

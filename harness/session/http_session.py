@@ -9,7 +9,7 @@ from typing import Any
 from stackcost.collect.sampler import Sampler
 from stackcost.collect.served import Served
 from stackcost.contracts.errors import StackcostError
-from stackcost.contracts.place import Place
+from stackcost.contracts.placement import Placement
 from stackcost.contracts.server import Server
 from stackcost.contracts.stack import Stack
 from stackcost.harness.bed.client_addresses import FIRST_USER, addresses_of, client_addresses
@@ -105,7 +105,7 @@ def _ready(http: HttpLoad, bed: LocalTestbed, folder: Path) -> Iterator[Stack]:
     cpus, place = bed.cpus.load, folder / "clients"
     stack = stack_of(
         http.stack,
-        Place(bed.load_namespace, bed.load_interface, cpus, place, workers=http.processes),
+        Placement(bed.load_namespace, bed.load_interface, cpus, place, workers=http.processes),
     )
     try:
         stack.prepare()

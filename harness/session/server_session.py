@@ -152,7 +152,7 @@ def running_server(
         workers = settings.workers or len(program_cpus)
         stack = stack_of(
             experiment.nginx.stack if kind.kernel_stack else KERNEL,
-            endpoint.place(workers, settings.open_flows),
+            endpoint.placement(workers, settings.open_flows),
         )
         server = kind.make(dataclasses.replace(endpoint, stack=stack), settings)
         progress.say(f"{where}: server")

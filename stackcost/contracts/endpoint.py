@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from stackcost.contracts.place import Place
+from stackcost.contracts.placement import Placement
 from stackcost.contracts.stack import Stack
 
 
@@ -44,11 +44,11 @@ class Endpoint:
     stack: Stack
     upstream: Host | None = None
 
-    def place(self, workers: int = 1, flows: int = 0) -> Place:
-        """The same for a stack; `workers`, `flows`: see `Place`."""
+    def placement(self, workers: int = 1, flows: int = 0) -> Placement:
+        """The same for a stack; `workers`, `flows`: see `Placement`."""
         listens = self.address, self.port
         where = self.namespace, self.interface, self.cpus, self.folder
-        return Place(*where, listens, workers, flows)
+        return Placement(*where, listens, workers, flows)
 
     def run(self, command: Sequence[str], **options: Any) -> subprocess.Popen[Any]:
         """Start a program here on its stack; `options` go to subprocess.Popen."""

@@ -7,7 +7,7 @@ from typing import Any, Literal, get_args
 
 from stackcost.contracts.counts import Carrier
 from stackcost.contracts.errors import StackcostError
-from stackcost.contracts.place import Place
+from stackcost.contracts.placement import Placement
 
 KERNEL = "kernel"
 When = Literal["before", "during", "after"]  # the load
@@ -23,8 +23,8 @@ class Stack(ABC):
 
     name: str
 
-    def __init__(self, place: Place):
-        self.place = place
+    def __init__(self, placement: Placement):
+        self.placement = placement
 
     @abstractmethod
     def prepare(self) -> None:

@@ -22,7 +22,7 @@ class Kernel(Stack):
         self, command: Sequence[str], cpus: Sequence[int] = (), **options: Any
     ) -> subprocess.Popen[Any]:
         """As it is."""
-        return run(self.place.namespace, command, cpus or self.place.cpus, **options)
+        return run(self.placement.namespace, command, cpus or self.placement.cpus, **options)
 
     def prove(self, when: When, processes: Mapping[str, int]) -> None:
         """Nothing else could carry them."""

@@ -4,7 +4,7 @@ An experiment names a stack (`kernel`, `onload-balanced`); servers and clients a
 """
 
 from stackcost.contracts.errors import StackcostError
-from stackcost.contracts.place import Place
+from stackcost.contracts.placement import Placement
 from stackcost.contracts.stack import KERNEL, Stack
 from stackcost.host.kernel_stack import Kernel
 from stackcost.stacks.onload import PREFIX, Installation, Onload, profile_names, profile_of
@@ -21,12 +21,12 @@ def check_stack(name: str) -> None:
         raise StackcostError(f"there is no stack {name!r}", f"one of {', '.join(stack_names())}")
 
 
-def stack_of(name: str, place: Place) -> Stack:
+def stack_of(name: str, placement: Placement) -> Stack:
     """The stack of this name for a program at a place; nothing is done to the machine yet."""
     check_stack(name)
     if name == KERNEL:
-        return Kernel(place)
-    return Onload(place, profile_of(name.removeprefix(PREFIX)))
+        return Kernel(placement)
+    return Onload(placement, profile_of(name.removeprefix(PREFIX)))
 
 
 def stack_lacks(name: str) -> str:

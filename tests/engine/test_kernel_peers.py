@@ -16,7 +16,7 @@ from engine.interop.bed import (
     host_behind_router,
 )
 from stackcost.contracts.endpoint import Endpoint
-from stackcost.contracts.place import Place
+from stackcost.contracts.placement import Placement
 from stackcost.harness.bed.local import LocalTestbed
 from stackcost.host.kernel_stack import Kernel
 from stackcost.servers.nginx_kernel import NginxKernel
@@ -102,7 +102,7 @@ def test_every_flow_against_nginx_completes_over_a_lossy_wire(peers: Peers, tmp_
     folder = tmp_path / "nginx"
     folder.mkdir()
     cpus = peers.bed.cpus.server
-    stack = Kernel(Place(HOST, HOST_INTERFACE, cpus, folder, (HOST_ADDRESS, 80)))
+    stack = Kernel(Placement(HOST, HOST_INTERFACE, cpus, folder, (HOST_ADDRESS, 80)))
     nginx = NginxKernel(Endpoint(HOST, HOST_INTERFACE, HOST_ADDRESS, 80, cpus, folder, stack))
     nginx.start()
     try:

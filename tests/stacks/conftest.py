@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from stackcost.contracts.place import Place
+from stackcost.contracts.placement import Placement
 from stackcost.harness.bed import lock
 from stackcost.host import namespace
 from stackcost.host import state as testbed_state
@@ -57,13 +57,13 @@ class Machine:
     ) -> Onload:
         """Onload at a place on this machine, not prepared."""
         where = {"folder": self.home / "server", "listens": ("48.0.0.1", 80), "workers": 2} | place
-        made = Place("stackcost-server", link, (0,), **where)  # type: ignore[arg-type]
+        made = Placement("stackcost-server", link, (0,), **where)  # type: ignore[arg-type]
         return Onload(made, profile_of(profile), self.installation)
 
     def start(self, stack: Onload) -> dict[str, int]:
         """A program on the stack: its process by role, once it runs or has ended."""
-        stack.place.folder.mkdir(exist_ok=True)
-        with (stack.place.folder / "error.log").open("wb") as log:
+        stack.placement.folder.mkdir(exist_ok=True)
+        with (stack.placement.folder / "error.log").open("wb") as log:
             process = stack.run(["sleep", "60"], stdout=log, stderr=log)
         self.started.append(process)
         name = Path(f"/proc/{process.pid}/comm")

@@ -25,7 +25,8 @@ def test_a_client_is_proved_by_what_it_opened(
         assert "the kernel's TcpActiveOpens moved by 3" in proof.why
     else:
         assert (
-            "EF_SCALABLE_FILTERS_ENABLE 0" in stack.place.folder.joinpath("onload.opf").read_text()
+            "EF_SCALABLE_FILTERS_ENABLE 0"
+            in stack.placement.folder.joinpath("onload.opf").read_text()
         )
 
 

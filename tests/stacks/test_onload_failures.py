@@ -156,7 +156,7 @@ def test_hugepages_are_left_out_by_af_xdp_and_the_result_says_so(machine: Machin
     stack = machine.onload("haproxy-balanced")
     stack.prepare()
     machine.start(stack)
-    assert "EF_USE_HUGE_PAGES 0\n" in (stack.place.folder / "onload.opf").read_text()
+    assert "EF_USE_HUGE_PAGES 0\n" in (stack.placement.folder / "onload.opf").read_text()
     adjusted = {each["name"]: each for each in stack.describe()["adjusted"]}
     assert adjusted["EF_USE_HUGE_PAGES"]["published"] == "2" and stack.describe()["af_xdp"]
 

@@ -75,10 +75,10 @@ def test_a_fragment_that_divides_by_zero_is_told(machine: Machine) -> None:
     """In the words of the shell that Debian runs the launcher with."""
     stack = machine.onload()
     stack.prepare()
-    stack.place.folder.mkdir()
-    (stack.place.folder / "onload.opf").write_text("onload_import throughput\n")
+    stack.placement.folder.mkdir()
+    (stack.placement.folder / "onload.opf").write_text("onload_import throughput\n")
     said = 'onload: 38: arithmetic expression: division by zero: "5760000 / EF_CLUSTER_SIZE"'
-    (stack.place.folder / "error.log").write_text(said)
+    (stack.placement.folder / "error.log").write_text(said)
     told = stack.explain(StackcostError("nginx ended with 2"))
     assert "divides by EF_CLUSTER_SIZE" in told.what
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from stackcost.contracts.counts import Carrier
 from stackcost.contracts.errors import StackcostError
-from stackcost.contracts.place import Place
+from stackcost.contracts.placement import Placement
 from stackcost.contracts.stack import KERNEL, LOOKS, Stack, When
 from stackcost.host.namespace import find_program, run
 from stackcost.stacks.onload.failures import find_failure
@@ -38,12 +38,14 @@ class Onload(Stack):
     three times in each trial; a trial counts as Onload's only when all three looks say so.
     """
 
-    def __init__(self, place: Place, profile: Profile, installation: Installation | None = None):
-        super().__init__(place)
+    def __init__(
+        self, placement: Placement, profile: Profile, installation: Installation | None = None
+    ):
+        super().__init__(placement)
         self.name = PREFIX + profile.name
         self._installation = installation or Installation()
         self._profile = profile
-        self._settings = settle(profile, place.workers, af_xdp=False)
+        self._settings = settle(profile, placement.workers, af_xdp=False)
         self._af_xdp = False
         self._log_before: set[str] = set()
         self._before: Seen | None = None
@@ -53,12 +55,12 @@ class Onload(Stack):
         """Modules, then the interface; StackcostError for what would fail, fall back or do harm."""
         self._check_place()
         self._installation.check()
-        namespace, interface = self.place.namespace, self.place.interface
+        namespace, interface = self.placement.namespace, self.placement.interface
         load_modules(self._installation)
         self._af_xdp = is_af_xdp(namespace, interface)
-        settled = settle(self._profile, self.place.workers, self._af_xdp)
+        settled = settle(self._profile, self.placement.workers, self._af_xdp)
         files = resource.getrlimit(resource.RLIMIT_NOFILE)
-        self._settings = settled.within_files(*files, self.place.flows)
+        self._settings = settled.within_files(*files, self.placement.flows)
         self._check_room()
         if self._af_xdp:
             self._check_one_stack()
@@ -82,16 +84,20 @@ class Onload(Stack):
         files = min(hard, soft + self._settings.cached_sockets)
         started = ["prlimit", f"--nofile={files}:{hard}", *onload]
         return run(
-            self.place.namespace, started, cpus or self.place.cpus, env=environment, **options
+            self.placement.namespace,
+            started,
+            cpus or self.placement.cpus,
+            env=environment,
+            **options,
         )
 
     def prove(self, when: When, processes: Mapping[str, int]) -> None:
         """Look, and keep what speaks against Onload."""
-        seen = look(self._installation, self.place.namespace, processes)
+        seen = look(self._installation, self.placement.namespace, processes)
         if when == "before" or self._before is None:
             self._before, self._looks = seen, {}
         self._looks[when] = {
-            "objections": objections(when, self._before, seen, self.place.listens),
+            "objections": objections(when, self._before, seen, self.placement.listens),
             "sockets": {role: asdict(each) for role, each in seen.sockets.items()},
             "onload": dict(seen.onload) if seen.onload else None,
             "kernel": dict(seen.kernel),
@@ -121,22 +127,22 @@ class Onload(Stack):
 
     def release(self) -> None:
         """Let go of the interface when it was registered; the last one unloads the modules."""
-        let_go(self._installation, self.place.namespace, self.place.interface)
+        let_go(self._installation, self.placement.namespace, self.placement.interface)
 
     def describe(self) -> dict[str, Any]:
         """The profile with its adjustments, and how the interface is reached."""
         return {"name": self.name, "af_xdp": self._af_xdp, **self._settings.describe()}
 
     def _check_place(self) -> None:
-        listens = self.place.listens
-        if self.place.interface == "lo" or (listens and ip_address(listens[0]).is_loopback):
+        listens = self.placement.listens
+        if self.placement.interface == "lo" or (listens and ip_address(listens[0]).is_loopback):
             raise StackcostError(
                 "Onload carries nothing over loopback, it would go through the kernel",
                 "put client and server into namespaces of their own, joined by a link",
             )
 
     def _check_room(self) -> None:
-        room, wanted = self._settings.room(), self.place.flows
+        room, wanted = self._settings.room(), self.placement.flows
         if wanted > room.flows:
             raise StackcostError(
                 f"{self.name} is to hold {wanted:,} open flows, and has room for at most "
@@ -146,7 +152,7 @@ class Onload(Stack):
 
     def _write_profile(self, current: Path) -> str:
         """Write the profile's file; its path from the folder that is current for the program."""
-        folder = self.place.folder
+        folder = self.placement.folder
         folder.mkdir(parents=True, exist_ok=True)
         (folder / PROFILE_FILE).write_text(self._settings.text())
         path = os.path.join(".", os.path.relpath(folder / PROFILE_FILE, current))
@@ -159,10 +165,10 @@ class Onload(Stack):
 
     def _check_one_stack(self) -> None:
         """Each client process has a stack of its own, a server's processes share theirs."""
-        if self.place.listens is None and self.place.workers > 1:
+        if self.placement.listens is None and self.placement.workers > 1:
             raise StackcostError(
-                f"{self.place.workers} client processes need as many virtual interfaces, and by "
-                f"AF_XDP {self.place.interface} has one",
+                f"{self.placement.workers} client processes need as many virtual interfaces, "
+                f"and by AF_XDP {self.placement.interface} has one",
                 "http.processes: 1 in the experiment, or a NIC with Onload's own driver",
             )
 
@@ -171,5 +177,5 @@ class Onload(Stack):
 
     def _words(self) -> list[str]:
         """The programs' own, from the logs in their folder."""
-        texts = [path.read_text(errors="replace") for path in self.place.folder.glob("*.log")]
+        texts = [path.read_text(errors="replace") for path in self.placement.folder.glob("*.log")]
         return [line for text in texts for line in text.splitlines()]

@@ -5,7 +5,7 @@ from pathlib import Path
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Placement:
     """Where a program runs: namespace, the interface it uses there, its cores, its folder.
 
     `listens`: address and port that a server listens on; None for clients. `workers`: a server's
