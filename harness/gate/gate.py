@@ -1,7 +1,7 @@
-"""The gate: measures until it can tell, at most as long as planned, and remembers what it saw.
+"""The gate: measures until the trials decide, within the planned time, and records the result.
 
-It looks at the trials several times and ends as soon as they tell. A look is a test of its own, so
-each has its part of the rate at which the whole may be wrong (Bonferroni).
+It tests the trials at several checkpoints and ends as soon as they decide. Every checkpoint is a
+separate statistical test, so the allowed error rate is divided among them (Bonferroni).
 """
 
 from collections.abc import Callable
@@ -27,89 +27,100 @@ from stackcost.harness.gate.trial import GateTrial, comparable, judged, left_out
 from stackcost.harness.gate.verdict import Verdict, against_baseline, against_ceiling
 from stackcost.harness.gate.words import baseline_sentence, explain, sentence
 
-Outcome = Literal["holds", "below", "cannot tell", "no baseline", "baseline written"]
-LOCK_PATIENCE_S = 3600.0  # other tests, in other processes, measure first
-OVERLOAD = 1.3  # offered load over the number that is to be reached
+GateOutcome = Literal["holds", "below", "cannot tell", "no baseline", "baseline written"]
+LOCK_PATIENCE_S = 3600.0  # tests in other processes may have to measure first
+OVERLOAD = 1.3  # offered load / the wanted ceiling
 
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """How much is measured: after how many trials it looks whether it can tell.
+    """How much is measured. `checkpoints`: numbers of trials after which the trials are tested.
 
-    A baseline has the trials of all looks.
+    A baseline has as many trials as the last checkpoint.
     """
 
-    looks: tuple[int, ...]
+    checkpoints: tuple[int, ...]
 
 
-ATTEMPTS = 2  # trials for each that can be compared
-FULL = Effort(looks=(6, 10, 14, 20))
-QUICK = Effort(looks=(8,))
+ATTEMPTS = 2  # most trials that are made for one comparable trial
+FULL = Effort(checkpoints=(6, 10, 14, 20))
+QUICK = Effort(checkpoints=(8,))
 
 
-def measure_until_told(
+def measure_until_decided(
     measure: Callable[[], GateTrial],
     judge: Callable[[list[GateTrial], float], Verdict],
-    looks: tuple[int, ...],
+    checkpoints: tuple[int, ...],
 ) -> tuple[Verdict, list[GateTrial]]:
-    """Trials and the verdict on them. `judge`: of all trials so far, at the rate of one look."""
+    """Measure until `judge` decides. Returns the verdict and the trials.
+
+    `judge`: gives the verdict on all trials so far, at the error rate of one checkpoint.
+    """
     trials: list[GateTrial] = []
-    for look in looks:
-        measure_more(trials, measure, look)
-        verdict = judge(trials, RATE / len(looks))
+    for checkpoint in checkpoints:
+        measure_comparable(trials, measure, checkpoint)
+        verdict = judge(trials, RATE / len(checkpoints))
         if verdict.outcome != "cannot tell":
             break
     return verdict, trials
 
 
-def measure_more(
+def measure_comparable(
     trials: list[GateTrial], measure: Callable[[], GateTrial], wanted: int
 ) -> list[GateTrial]:
-    """Until so many can be compared, or twice as many were made: a host may never be quiet."""
+    """Add trials until `wanted` of them are comparable.
+
+    It stops after `ATTEMPTS` times as many trials, because a host may never be quiet.
+    """
     while len(comparable(trials)) < wanted and len(trials) < ATTEMPTS * wanted:
         trials.append(measure())
     return trials
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
-    """What a gate says. `sentence`: in a line; `text`: with all that explains it."""
+class GateResult:
+    """The result of a gate. `sentence`: one line; `text`: the sentence and its explanation."""
 
-    outcome: Outcome
+    outcome: GateOutcome
     sentence: str
     text: str
     verdict: Verdict | None = None
     folder: str = ""
 
 
-class Place(Protocol):
-    """Where is measured: this machine, or in tests one that is made up."""
+class MeasuringMachine(Protocol):
+    """The machine that measures: this machine, or a simulated one in tests."""
 
-    def machine(self) -> dict[str, Any]:
-        """As `stackcost.collect.machine` describes it."""
+    def describe(self) -> dict[str, Any]:
+        """The machine as `stackcost.collect.machine` describes it."""
 
     def open(self, target: Variant) -> AbstractContextManager[Bench]:
-        """A bench for one system."""
+        """Open a bench for one system."""
 
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """The gate of one system. `folder`: of baselines and the history. `test`: who asks."""
+    """The gate of one system.
+
+    `folder`: holds the baselines and the history. `test`: the id of the pytest test that uses it.
+    """
 
     experiment: str
     target: Variant
-    place: Place
+    machine: MeasuringMachine
     folder: Path
     effort: Effort
     test: str
 
-    def write_baseline(self) -> Result:
-        """Measure anew what later trials are held against."""
-        machine = fingerprint(self.place.machine())
+    def write_baseline(self) -> GateResult:
+        """Measure a new baseline, which later trials are compared with."""
+        machine = fingerprint(self.machine.describe())
         path = baseline_path(self.folder, self.experiment, self.target.name, machine)
-        with RunLock(LOCK_PATIENCE_S), self.place.open(self.target) as bench:
+        with RunLock(LOCK_PATIENCE_S), self.machine.open(self.target) as bench:
             load = bench.steady_load()
-            trials = measure_more([], lambda: bench.measure(load), self.effort.looks[-1])
+            trials = measure_comparable(
+                [], lambda: bench.measure(load), self.effort.checkpoints[-1]
+            )
             baseline = Baseline(
                 experiment=self.experiment,
                 system=self.target.name,
@@ -122,13 +133,13 @@ class Gate:
             folder = bench.folder
         write_baseline(path, baseline)
         said = f"{self.target.name}: {baseline_sentence(trials)}, written to {path}"
-        result = Result("baseline written", said, said, folder=folder)
+        result = GateResult("baseline written", said, said, folder=folder)
         self._remember(result, judged(trials))
         return result
 
-    def not_below_baseline(self, tolerance: float) -> Result:
-        """Hold this machine's baseline, less `tolerance`, against as many trials as it takes."""
-        machine = fingerprint(self.place.machine())
+    def not_below_baseline(self, tolerance: float) -> GateResult:
+        """Compare new trials with this machine's baseline less `tolerance`."""
+        machine = fingerprint(self.machine.describe())
         path = baseline_path(self.folder, self.experiment, self.target.name, machine)
         if not path.is_file():
             return self._no_baseline()
@@ -139,8 +150,8 @@ class Gate:
             baseline,
         )
 
-    def at_least(self, ceiling: float) -> Result:
-        """Hold a number of connections/s against as many trials as it takes."""
+    def at_least(self, ceiling: float) -> GateResult:
+        """Compare new trials with a number of connections/s."""
         return self._judge(
             OVERLOAD * ceiling, lambda now, rate: against_ceiling(now, ceiling, rate), None
         )
@@ -150,32 +161,32 @@ class Gate:
         offered_cps: float,
         judge: Callable[[list[GateTrial], float], Verdict],
         baseline: Baseline | None,
-    ) -> Result:
-        with RunLock(LOCK_PATIENCE_S), self.place.open(self.target) as bench:
-            verdict, now = measure_until_told(
-                lambda: bench.measure(offered_cps), judge, self.effort.looks
+    ) -> GateResult:
+        with RunLock(LOCK_PATIENCE_S), self.machine.open(self.target) as bench:
+            verdict, now = measure_until_decided(
+                lambda: bench.measure(offered_cps), judge, self.effort.checkpoints
             )
             before = baseline.trials if baseline else []
             bench.set_aside(left_out(now, before))
             said = f"{self.target.name}: {sentence(verdict)}"
             text = explain(said, verdict, now, baseline, bench.setup(), bench.folder)
-            result = Result(verdict.outcome, said, text, verdict, bench.folder)
+            result = GateResult(verdict.outcome, said, text, verdict, bench.folder)
         self._remember(result, judged(now, before))
         return result
 
-    def _no_baseline(self) -> Result:
-        here = fingerprint(self.place.machine())
+    def _no_baseline(self) -> GateResult:
+        here = fingerprint(self.machine.describe())
         others = of_other_machines(self.folder, self.experiment, self.target.name)
         said = (
-            f"{self.target.name}: no baseline of this machine ({in_words(here)}) in {self.folder}"
+            f"{self.target.name}: {self.folder} has no baseline for this machine ({in_words(here)})"
         )
         if others:
             known = "; ".join(f"{in_words(each.machine)}, {each.taken}" for each in others)
-            said += f", but of other machines: {known}"
-        said += ". Measure one: pytest --stackcost-update-baseline"
-        return Result("no baseline", said, said)
+            said += f". It has baselines for other machines: {known}"
+        said += ". To measure a baseline, run: pytest --stackcost-update-baseline"
+        return GateResult("no baseline", said, said)
 
-    def _remember(self, result: Result, trials: list[GateTrial]) -> None:
+    def _remember(self, result: GateResult, trials: list[GateTrial]) -> None:
         append(
             self.folder / HISTORY,
             Entry.of(
@@ -183,10 +194,10 @@ class Gate:
                 test=self.test,
                 experiment=self.experiment,
                 system=self.target.name,
-                machine=key(fingerprint(self.place.machine())),
+                machine=key(fingerprint(self.machine.describe())),
                 outcome=result.outcome,
                 ratio=result.verdict.ratio if result.verdict else None,
-                commit=str(self.place.machine().get("source", {}).get("commit")),
+                commit=str(self.machine.describe().get("source", {}).get("commit")),
                 run=result.folder,
             ),
         )

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, TypeVar
 import pytest
 
 if TYPE_CHECKING:
-    from stackcost.harness.gate.gate import Gate, Place, Result
+    from stackcost.harness.gate.gate import Gate, GateResult, MeasuringMachine
 
 FOLDER = "stackcost-gate"  # below pytest's root: baselines and the history, to be committed
 FIXTURE = "cps_ceiling"
@@ -63,7 +63,7 @@ def _or_fail(do: "Callable[[], Made]") -> "Made":
     pytest.fail(told, pytrace=False)
 
 
-class Ceiling:
+class CeilingAssertion:
     """What a test says of a set-up."""
 
     def __init__(self, gate: "Gate", update: bool, record: Callable[[str, object], None]):
@@ -89,7 +89,7 @@ class Ceiling:
             raise ValueError(f"ceiling is a number of connections/s above 0, not {ceiling}")
         self._end(lambda: self._gate.at_least(ceiling))
 
-    def _end(self, measure: "Callable[[], Result]") -> None:
+    def _end(self, measure: "Callable[[], GateResult]") -> None:
         result = _or_fail(measure)
         self._record(PROPERTY, result.sentence)
         self._record(f"{PROPERTY}_outcome", result.outcome)
@@ -105,15 +105,17 @@ class Ceiling:
 
 
 @pytest.fixture(scope="session")
-def stackcost_place(request: pytest.FixtureRequest) -> "Place":
+def stackcost_machine(request: pytest.FixtureRequest) -> "MeasuringMachine":
     """Where is measured: this machine. Whoever measures elsewhere overrides this fixture."""
-    from stackcost.harness.gate.here import Here
+    from stackcost.harness.gate.this_machine import ThisMachine
 
-    return Here(request.config.rootpath / "results", sys.argv)
+    return ThisMachine(request.config.rootpath / "results", sys.argv)
 
 
 @pytest.fixture
-def cps_ceiling(request: pytest.FixtureRequest, stackcost_place: "Place") -> Callable[..., Ceiling]:
+def cps_ceiling(
+    request: pytest.FixtureRequest, stackcost_machine: "MeasuringMachine"
+) -> Callable[..., CeilingAssertion]:
     """`cps_ceiling(file, system="")`: the ceiling of an experiment file's (only) system.
 
     The file is relative to pytest's root; `system` names one of several, as `stackcost show` does.
@@ -127,18 +129,18 @@ def cps_ceiling(request: pytest.FixtureRequest, stackcost_place: "Place") -> Cal
         # As pytest's record_property, which warns of JUnit's newer family though it works there.
         request.node.user_properties.append((name, value))
 
-    def ceiling(file: str | Path, system: str = "") -> Ceiling:
+    def ceiling(file: str | Path, system: str = "") -> CeilingAssertion:
         target = _or_fail(lambda: target_of(config.rootpath / file, system))
         gate = Gate(
             Path(file).stem,
             target,
-            stackcost_place,
+            stackcost_machine,
             config.rootpath / FOLDER,
             QUICK if config.getoption("--stackcost-quick") else FULL,
             request.node.nodeid,
         )
         update = bool(config.getoption("--stackcost-update-baseline"))
-        return Ceiling(gate, update, record)
+        return CeilingAssertion(gate, update, record)
 
     return ceiling
 

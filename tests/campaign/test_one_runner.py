@@ -20,7 +20,7 @@ OWN = {
     "describe_machine": "describes the machine for a manifest",
 }
 # The gate's history names the machine, too.
-ALSO = {("gate/here.py", "describe_machine")}
+ALSO = {("gate/this_machine.py", "describe_machine")}
 
 
 def calls(path: Path) -> Iterator[ast.Call]:

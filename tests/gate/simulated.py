@@ -41,7 +41,7 @@ class Simulated:
     def __post_init__(self) -> None:
         self._random = random.Random(self.seed)
 
-    def machine(self) -> dict[str, Any]:
+    def describe(self) -> dict[str, Any]:
         return {
             "processors": {"model": self.processor, "architecture": "x86_64", "online": [0, 1]},
             "memory": {"MemTotal": "4000000 kB"},
@@ -58,7 +58,7 @@ class Simulated:
         self._note("end")
 
     def setup(self) -> dict[str, Any]:
-        return {"machine": self.machine(), "server": {"configuration": self.configuration}}
+        return {"machine": self.describe(), "server": {"configuration": self.configuration}}
 
     def steady_load(self) -> float:
         return 0.55 * self.ceiling

@@ -12,9 +12,6 @@ import stackcost.harness.bed.lock as lock
 
 # Here, as is scipy, so that they are imported once: what is imported in a run inside of this
 # process is undone, and a part of numpy cannot be imported again.
-import stackcost.harness.gate.gate
-import stackcost.harness.gate.here
-import stackcost.harness.gate.target  # noqa: F401
 import tests.gate.simulated  # noqa: F401
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -34,7 +31,7 @@ from tests.gate.simulated import Simulated
 lock.state_folder = lambda: Path({folder!r})
 
 @pytest.fixture(scope="session")
-def stackcost_place():
+def stackcost_machine():
     return Simulated(**{settings!r})
 """
 BASELINE = "not_below_baseline(tolerance=0.03)"
@@ -84,7 +81,9 @@ def test_the_entry_point_that_is_declared_is_the_plugin() -> None:
 def test_first_a_skip_then_a_baseline_that_holds_and_a_slower_server_fails(user: User) -> None:
     skipped = user.run()
     skipped.assert_outcomes(skipped=1)
-    skipped.stdout.fnmatch_lines(["*no baseline of this machine (Processor A, 2 cores, 4 GiB)*"])
+    skipped.stdout.fnmatch_lines(
+        ["*has no baseline for this machine (Processor A, 2 cores, 4 GiB)*"]
+    )
 
     user.run("--stackcost-update-baseline").assert_outcomes(passed=1)
     (kept,) = user.baselines.glob("*.json")

@@ -9,7 +9,7 @@ from statistics import median
 import pytest
 
 from stackcost.analysis.thresholds import RATE
-from stackcost.harness.gate.gate import FULL, measure_until_told
+from stackcost.harness.gate.gate import FULL, measure_until_decided
 from stackcost.harness.gate.trial import GateTrial, Whole, left_out
 from stackcost.harness.gate.verdict import against_baseline, against_ceiling
 from tests.gate.simulated import Simulated
@@ -132,12 +132,12 @@ def outcomes(change: float) -> Counter[str]:
     """Of gates with the full effort, each with a baseline of its own; a quarter is disturbed."""
 
     def gate(seed: int) -> str:
-        baseline = trials(8000, FULL.looks[-1], NOISE, disturbed=1, seed=2 * seed)
+        baseline = trials(8000, FULL.checkpoints[-1], NOISE, disturbed=1, seed=2 * seed)
         now = Simulated(8000 * (1 + change), NOISE, disturbed=1, seed=2 * seed + 1)
-        verdict, _ = measure_until_told(
+        verdict, _ = measure_until_decided(
             lambda: now.measure(LOAD),
             lambda seen, rate: against_baseline(baseline, seen, 0.05, rate),
-            FULL.looks,
+            FULL.checkpoints,
         )
         return verdict.outcome
 
@@ -150,7 +150,7 @@ def test_unchanged_passes_and_a_tenth_less_fails_though_trials_spread() -> None:
     assert tenth["below"] >= 0.9 * GATES and not tenth["holds"], tenth
 
 
-def test_less_by_the_tolerance_is_seldom_called_however_often_it_looks() -> None:
+def test_less_by_the_tolerance_is_seldom_called_however_often_it_checkpoints() -> None:
     found = outcomes(-0.05)
     assert found["cannot tell"] >= 0.95 * GATES, found
 

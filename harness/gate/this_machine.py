@@ -10,14 +10,14 @@ from stackcost.harness.experiment.matrix import Variant
 from stackcost.harness.gate.bench import Bench, open_bench
 
 
-class Here:
+class ThisMachine:
     """Runs go to `results`; `command` is for their manifests."""
 
     def __init__(self, results: Path, command: list[str]):
         self._results = results
         self._command = command
 
-    def machine(self) -> dict[str, Any]:
+    def describe(self) -> dict[str, Any]:
         """As it is at the first call."""
         return self._machine
 
