@@ -1,7 +1,7 @@
-"""What feeds a campaign: turns of systems, and in each of them trials.
+"""The input of a campaign: turns of systems, and the trials of each turn.
 
-A feeder is a generator of turns, and the steps of a turn are a generator of trials. Both are told
-how each came out before they say what comes next: a search needs that.
+A feed is a Python generator of turns, and the steps of a turn are a generator of planned trials.
+Both receive the result of each item before they yield the next one, because a search needs it.
 """
 
 from collections.abc import Callable, Generator
@@ -12,17 +12,17 @@ from typing import Any, TypeAlias, TypeVar
 from stackcost.contracts.server import Server
 from stackcost.contracts.trial import Trial
 from stackcost.harness.experiment.schema import Experiment
-from stackcost.harness.session.session import SETUP_S, open_session
+from stackcost.harness.session.profile_session import SETUP_S, open_profile_session
 
 
 @dataclass(frozen=True, slots=True)
 class Purpose:
-    """What a trial is for. It says what becomes of one that the machine disturbed.
+    """The purpose of a trial. It decides what happens if the machine disturbed the trial.
 
-    `repeats`: how often at most it is made again. `decides`: what is done next rests on the trial,
-    as in a search: all attempts count, and one that another stack carried ends the run. Otherwise
-    it is for a figure: the last attempt counts, and a run repeats only a share of its trials.
-    `set_aside`: why the trial is in no figure; empty when it is.
+    `repeats`: how often the trial is repeated at most. `decides`: the next load depends on this
+    trial, as in a search. Then all attempts count, and the run ends if another stack carried the
+    connections. Otherwise the trial is for a figure: the last attempt counts, and a run repeats
+    only a share of its trials. `set_aside`: why no figure uses the trial; empty if one does.
     """
 
     repeats: int = 0
@@ -35,10 +35,11 @@ FIGURE = Purpose(repeats=1)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedTrial:
-    """A trial to make, as planned: its number is the campaign's business.
+    """A trial as planned, before it runs. The campaign gives it its number.
 
-    `make`: offers its load and fills it in. `words`: what is done, for people. `seconds`: about how
-    long it takes. `left_s`: about how long everything takes from here on, this trial included.
+    `make`: offers the load and fills the trial in. `words`: describes the trial on the progress
+    line. `seconds`: estimated duration of the trial. `left_s`: estimated time until the end of the
+    run, this trial included.
     """
 
     trial: Trial
@@ -51,19 +52,20 @@ class PlannedTrial:
 
 Result = TypeVar("Result")
 PlannedTrials: TypeAlias = Generator[PlannedTrial, list[Trial], Result]
-"""Yields a trial to make, and gets it with its repeats, the last one last."""
+"""Yields a planned trial, and receives the list of its attempts, the last attempt at the end."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Turn:
     """One system's turn on a fresh test bed: its trials, one after the other.
 
-    `system`: its name in the manifest; empty of one that is not recorded, as a twin. `bed`: what
-    its test bed is called there, when it is not the system's name. `where`: for people, and first
-    in messages. `logs`: name of the folder that takes the programs' logs. `open`: opens what
-    the trials are run on, as `open_session`. `steps`: the trials, given the session; what it
-    returns is what the turn came to. `seconds`: about how long it takes until the first trial.
-    `left_s`: about how long everything takes from here on, this turn included.
+    `system`: its name in the manifest; empty if the manifest does not list it, as for a twin.
+    `bed`: name of its test bed in the manifest, if that is not the system's name. `where`: the
+    turn's name for people; messages begin with it. `logs`: name of the folder for the programs'
+    logs. `open`: opens the session for the trials, such as `open_profile_session`. `steps`: takes
+    the session and generates the planned trials; its return value is the result of the turn.
+    `seconds`: estimated time until the first trial. `left_s`: estimated time until the end of the
+    run, this turn included.
     """
 
     system: str
@@ -72,11 +74,11 @@ class Turn:
     where: str
     logs: str
     steps: Callable[[Any], PlannedTrials[Any]]
-    open: Callable[..., AbstractContextManager[Any]] = open_session
+    open: Callable[..., AbstractContextManager[Any]] = open_profile_session
     bed: str = ""
     seconds: float = SETUP_S
     left_s: float = 0.0
 
 
 Feed: TypeAlias = Generator[Turn, Any, Result]
-"""Yields turns, and gets what each came to."""
+"""Yields turns, and receives the result of each turn."""

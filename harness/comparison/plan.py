@@ -15,7 +15,7 @@ from stackcost.harness.experiment.matrix import Variant, variants
 from stackcost.harness.experiment.schema import Experiment
 from stackcost.harness.session.http_session import HTTP_SETUP_S
 from stackcost.harness.session.load_trial import OVERHANG_S
-from stackcost.harness.session.session import SETUP_S
+from stackcost.harness.session.profile_session import SETUP_S
 from stackcost.harness.systems.registry import server_class
 
 # Measured on a machine of two cores; they only serve the display of the time left.

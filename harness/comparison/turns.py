@@ -34,7 +34,7 @@ from stackcost.harness.session.hold_trial import run_hold_trial
 from stackcost.harness.session.http_session import HttpSession, open_http_session
 from stackcost.harness.session.http_trial import run_http_trial
 from stackcost.harness.session.load_trial import offer_load, prepare_load
-from stackcost.harness.session.session import Session, open_session
+from stackcost.harness.session.profile_session import ProfileSession, open_profile_session
 from stackcost.harness.systems.registry import server_class
 from stackcost.store import Manifest, RunFolder
 from stackcost.store.manifest import LoadsFound
@@ -114,13 +114,15 @@ def turns_of(experiment: Experiment, campaign: Campaign) -> Feed[None]:
             where=f"round {turn.round} of {experiment.rounds}, {turn.variant.name}",
             logs=f"{turn.round}-{turn.variant.name}",
             steps=partial(_http_steps if http else _profile_steps, turn, left_s - setup_s),
-            open=open_http_session if http else open_session,
+            open=open_http_session if http else open_profile_session,
             seconds=setup_s,
             left_s=left_s,
         )
 
 
-def _profile_steps(turn: PlannedTurn, left_s: float, session: Session) -> PlannedTrials[None]:
+def _profile_steps(
+    turn: PlannedTurn, left_s: float, session: ProfileSession
+) -> PlannedTrials[None]:
     """Memory first, since load leaves a server and the kernel larger."""
     for trial in turn.trials:
         if turn.loads and trial is turn.loads[0]:

@@ -14,8 +14,8 @@ from stackcost.files import PROFILES
 from stackcost.harness.bed.network import remove_namespace
 from stackcost.harness.session.load_trial import end_traffic
 from stackcost.harness.session.path import count_frames, frames_since
+from stackcost.harness.session.profile_session import ProfileSession
 from stackcost.harness.session.server_settings import prefixes_of
-from stackcost.harness.session.session import Session
 from stackcost.host.namespace import execute
 
 PROFILE = PROFILES / "state_exhaustion.py"
@@ -25,7 +25,7 @@ MESSAGE_BYTES = 100  # of the profile's own answers
 LAST_FLOWS_S = 5.0  # for flows to end by themselves after the traffic
 
 
-def run_event(session: Session, trial: Trial) -> None:
+def run_event(session: ProfileSession, trial: Trial) -> None:
     """Let the event of its `DeviceEvent` happen under traffic; fills in the rest of the trial.
 
     An exhaustion ends once new connections have got through for a while after the flood.
@@ -93,21 +93,21 @@ def works_again(unanswered: Sequence[tuple[float, float]], settings: EventSettin
     return over and max(recent) - min(recent) <= settings.few
 
 
-def _http(session: Session) -> dict[str, int]:
+def _http(session: ProfileSession) -> dict[str, int]:
     """Arguments of the profile where a real server answers."""
     port = session.experiment.workload.port
     return {"port": port, "response_bytes": session.response_bytes}
 
 
-def _cut(session: Session) -> None:
+def _cut(session: ProfileSession) -> None:
     """The device's link to the servers goes down."""
     namespace, interface = session.bed.wiring.tested[-1]
     execute(namespace, ["ip", "link", "set", interface, "down"])
 
 
-def _kill(session: Session) -> None:
+def _kill(session: ProfileSession) -> None:
     """The device's namespace goes with its links; so do the generator's ports, their other ends."""
     remove_namespace(session.bed.server_namespace)
 
 
-BREAKS: dict[Happening, Callable[[Session], None]] = {"cut": _cut, "killed": _kill}
+BREAKS: dict[Happening, Callable[[ProfileSession], None]] = {"cut": _cut, "killed": _kill}

@@ -12,8 +12,8 @@ from stackcost.contracts.window import Window
 from stackcost.files import PROFILES
 from stackcost.harness.session.load_trial import end_traffic
 from stackcost.harness.session.path import count_frames, frames_since
+from stackcost.harness.session.profile_session import ProfileSession
 from stackcost.harness.session.server_settings import prefixes_of
-from stackcost.harness.session.session import Session
 from stackcost.trex.client import ONLY
 
 PROFILE = PROFILES / "enterprise_mix.py"
@@ -21,7 +21,7 @@ SETTLE_S = 0.5  # from a change of the load to its step
 SPARE_S = 3.0  # the traffic goes on after the last step, so that its end is read under load
 
 
-def run_mix(session: Session, trial: Trial, settings: EventSettings) -> None:
+def run_mix(session: ProfileSession, trial: Trial, settings: EventSettings) -> None:
     """Offer the mix in rising steps; then, the table emptied, half of the highest whole load.
 
     Its load is a `MixedLoad`, which gets a step whenever one is over.

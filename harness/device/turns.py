@@ -14,7 +14,7 @@ from stackcost.harness.campaign.turn import Feed, PlannedTrial, PlannedTrials, P
 from stackcost.harness.device.events import run_event
 from stackcost.harness.device.mix_load import run_mix
 from stackcost.harness.experiment.schema import Experiment
-from stackcost.harness.session.session import SETUP_S, Session
+from stackcost.harness.session.profile_session import SETUP_S, ProfileSession
 from stackcost.harness.systems.registry import server_class, server_name
 from stackcost.store import RunFolder
 
@@ -69,7 +69,7 @@ def turns_of(
 
 
 def _steps(
-    name: str, event: Event, settings: EventSettings, left_s: float, session: Session
+    name: str, event: Event, settings: EventSettings, left_s: float, session: ProfileSession
 ) -> PlannedTrials[None]:
     load = load_of(event, settings)
     mixed = isinstance(load, MixedLoad)

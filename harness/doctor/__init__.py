@@ -5,12 +5,12 @@ from rich.markup import escape
 from rich.table import Table
 
 from stackcost.harness.doctor import kernel, machine, programs
-from stackcost.harness.doctor.check import Check, State
+from stackcost.harness.doctor.check import HostCheck, State
 
 COLOURS = {State.OK: "green", State.LIMITED: "yellow", State.MISSING: "red"}
 
 
-def checks() -> list[Check]:
+def checks() -> list[HostCheck]:
     """Look at everything; takes a few seconds and leaves nothing behind."""
     config = kernel.kernel_config()
     return [
@@ -40,7 +40,7 @@ def checks() -> list[Check]:
     ]
 
 
-def table(found: list[Check]) -> Table:
+def table(found: list[HostCheck]) -> Table:
     """The findings as a table; what follows from one, and its hint, stand below it."""
     result = Table(title="stackcost doctor", title_justify="left", show_lines=False)
     result.add_column("check", no_wrap=True)

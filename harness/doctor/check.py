@@ -13,7 +13,7 @@ class State(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
+class HostCheck:
     """What was looked at, what was found, and what follows from it.
 
     `meaning` says what the finding changes, `hint` how to change it; both may be empty when all

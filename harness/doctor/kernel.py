@@ -10,7 +10,7 @@ from pathlib import Path
 
 from stackcost.collect.cpu_account import CpuAccount
 from stackcost.contracts.errors import StackcostError
-from stackcost.harness.doctor.check import Check, State
+from stackcost.harness.doctor.check import HostCheck, State
 
 AF_XDP = 44  # include/linux/socket.h; Python has no name for it
 ROOT = "run it as root: sudo stackcost doctor"
@@ -27,22 +27,22 @@ def kernel_config() -> dict[str, str]:
     return {name.removeprefix("CONFIG_"): value for name, _, value in pairs}
 
 
-def check_root() -> Check:
+def check_root() -> HostCheck:
     """Namespaces, AF_XDP and tracing all need it."""
     if os.geteuid() == 0:
-        return Check("root", State.OK, "yes", needed=True)
-    return Check(
+        return HostCheck("root", State.OK, "yes", needed=True)
+    return HostCheck(
         "root", State.MISSING, f"user {os.geteuid()}", "no test bed can be made", ROOT, needed=True
     )
 
 
-def check_version() -> Check:
+def check_version() -> HostCheck:
     """Older kernels lack AF_XDP's need-wakeup and threaded NAPI."""
     release = platform.release()
     major, minor = (int(part) for part in release.split(".")[:2])
     if (major, minor) >= (5, 12):
-        return Check("kernel", State.OK, release)
-    return Check(
+        return HostCheck("kernel", State.OK, release)
+    return HostCheck(
         "kernel",
         State.LIMITED,
         release,
@@ -51,7 +51,7 @@ def check_version() -> Check:
     )
 
 
-def check_namespaces() -> Check:
+def check_namespaces() -> HostCheck:
     """By making one, which ends with the process that made it."""
     tried = subprocess.run(
         ["unshare", "--net", "ip", "link", "add", "sc-try0", "type", "veth"],
@@ -59,8 +59,8 @@ def check_namespaces() -> Check:
         text=True,
     )
     if tried.returncode == 0:
-        return Check("namespaces and veth", State.OK, "can be made", needed=True)
-    return Check(
+        return HostCheck("namespaces and veth", State.OK, "can be made", needed=True)
+    return HostCheck(
         "namespaces and veth",
         State.MISSING,
         tried.stderr.strip(),
@@ -70,28 +70,30 @@ def check_namespaces() -> Check:
     )
 
 
-def check_af_xdp() -> Check:
+def check_af_xdp() -> HostCheck:
     """By opening such a socket."""
     try:
         socket.socket(AF_XDP, socket.SOCK_RAW).close()
     except PermissionError:
-        return Check("AF_XDP", State.MISSING, "not allowed", "the engine has no fast port", ROOT)
+        return HostCheck(
+            "AF_XDP", State.MISSING, "not allowed", "the engine has no fast port", ROOT
+        )
     except OSError as error:
-        return Check(
+        return HostCheck(
             "AF_XDP",
             State.MISSING,
             str(error),
             "the engine has to use packet sockets",
             "use a kernel built with CONFIG_XDP_SOCKETS=y, as Debian's are",
         )
-    return Check("AF_XDP", State.OK, "a socket can be opened")
+    return HostCheck("AF_XDP", State.OK, "a socket can be opened")
 
 
-def check_steering(config: dict[str, str]) -> Check:
+def check_steering(config: dict[str, str]) -> HostCheck:
     """Receive packet steering; a kernel that hides its options is believed to have it."""
     if config.get("RPS", "y") == "y":
-        return Check("receive steering", State.OK, "RPS is built in", needed=True)
-    return Check(
+        return HostCheck("receive steering", State.OK, "RPS is built in", needed=True)
+    return HostCheck(
         "receive steering",
         State.MISSING,
         "the kernel was built without CONFIG_RPS",
@@ -101,10 +103,10 @@ def check_steering(config: dict[str, str]) -> Check:
     )
 
 
-def check_cpu_accounting(config: dict[str, str]) -> Check:
+def check_cpu_accounting(config: dict[str, str]) -> HostCheck:
     """What the columns of /proc/stat are worth."""
     if not config:
-        return Check("/proc/stat", State.LIMITED, "the kernel does not tell its options")
+        return HostCheck("/proc/stat", State.LIMITED, "the kernel does not tell its options")
     exact_tasks = "VIRT_CPU_ACCOUNTING_GEN" in config or "VIRT_CPU_ACCOUNTING_NATIVE" in config
     exact_interrupts = "IRQ_TIME_ACCOUNTING" in config
     found = (
@@ -113,8 +115,8 @@ def check_cpu_accounting(config: dict[str, str]) -> Check:
         f"{config.get('HZ', 'unknown')} Hz"
     )
     if exact_interrupts:
-        return Check("/proc/stat", State.OK, found)
-    return Check(
+        return HostCheck("/proc/stat", State.OK, found)
+    return HostCheck(
         "/proc/stat",
         State.LIMITED,
         found,
@@ -123,13 +125,13 @@ def check_cpu_accounting(config: dict[str, str]) -> Check:
     )
 
 
-def check_exact_cpu_time() -> Check:
+def check_exact_cpu_time() -> HostCheck:
     """By loading the very program that accounts for it."""
     account = CpuAccount()
     try:
         account.start()
     except StackcostError as error:
-        return Check(
+        return HostCheck(
             "exact CPU time",
             State.MISSING,
             error.what,
@@ -138,14 +140,14 @@ def check_exact_cpu_time() -> Check:
         )
     finally:
         account.stop()
-    return Check("exact CPU time", State.OK, "the BPF account loads and runs")
+    return HostCheck("exact CPU time", State.OK, "the BPF account loads and runs")
 
 
-def check_type_information() -> Check:
+def check_type_information() -> HostCheck:
     """BTF, which BPF programs are fitted to the kernel by."""
     if Path("/sys/kernel/btf/vmlinux").exists():
-        return Check("BTF", State.OK, "the kernel describes its types")
-    return Check(
+        return HostCheck("BTF", State.OK, "the kernel describes its types")
+    return HostCheck(
         "BTF",
         State.MISSING,
         "no /sys/kernel/btf/vmlinux",
@@ -154,12 +156,12 @@ def check_type_information() -> Check:
     )
 
 
-def check_modules(config: dict[str, str]) -> Check:
+def check_modules(config: dict[str, str]) -> HostCheck:
     """Whether modules can be loaded: Onload's, DPDK's vfio."""
     built = config.get("MODULES", "y") == "y" and Path("/proc/modules").exists()
     if built and "nomodule" not in Path("/proc/cmdline").read_text().split():
-        return Check("loadable modules", State.OK, "yes")
-    return Check(
+        return HostCheck("loadable modules", State.OK, "yes")
+    return HostCheck(
         "loadable modules",
         State.MISSING,
         "this kernel loads none",
@@ -168,13 +170,13 @@ def check_modules(config: dict[str, str]) -> Check:
     )
 
 
-def check_perf_counters() -> Check:
+def check_perf_counters() -> HostCheck:
     """Hardware cycle counters, which virtual machines often hide."""
     devices = Path("/sys/bus/event_source/devices")
     found = [name for name in ("cpu", "cpu_core", "armv8_pmuv3_0") if (devices / name).exists()]
     if found:
-        return Check("hardware counters", State.OK, ", ".join(found))
-    return Check(
+        return HostCheck("hardware counters", State.OK, ", ".join(found))
+    return HostCheck(
         "hardware counters",
         State.MISSING,
         "the processor's counters are not visible",

@@ -6,19 +6,19 @@ from pathlib import Path
 import psutil
 
 from stackcost.harness.bed.hugepages import PAGE_BYTES, PAGES, USUAL_COUNT
-from stackcost.harness.doctor.check import Check, State
+from stackcost.harness.doctor.check import HostCheck, State
 
 CPU = Path("/sys/devices/system/cpu")
 NETWORK = Path("/sys/class/net")
 WANTED_MEMORY = 4 << 30
 
 
-def check_cores() -> Check:
+def check_cores() -> HostCheck:
     """One for the load and one for the server are the least."""
     count = os.cpu_count() or 1
     if count >= 2:
-        return Check("cores", State.OK, str(count), needed=True)
-    return Check(
+        return HostCheck("cores", State.OK, str(count), needed=True)
+    return HostCheck(
         "cores",
         State.MISSING,
         "1",
@@ -28,12 +28,12 @@ def check_cores() -> Check:
     )
 
 
-def check_isolation() -> Check:
+def check_isolation() -> HostCheck:
     """Whether the scheduler keeps other programs off the cores that are measured."""
     isolated = _read(CPU / "isolated")
     if isolated:
-        return Check("isolated cores", State.OK, isolated)
-    return Check(
+        return HostCheck("isolated cores", State.OK, isolated)
+    return HostCheck(
         "isolated cores",
         State.LIMITED,
         "none",
@@ -42,19 +42,19 @@ def check_isolation() -> Check:
     )
 
 
-def check_governor() -> Check:
+def check_governor() -> HostCheck:
     """Whether the clock may change during a measurement."""
     governor = _read(CPU / "cpu0/cpufreq/scaling_governor")
     if governor == "performance":
-        return Check("frequency governor", State.OK, governor)
+        return HostCheck("frequency governor", State.OK, governor)
     if not governor:
-        return Check(
+        return HostCheck(
             "frequency governor",
             State.LIMITED,
             "not visible, as in most virtual machines",
             "the host may change the clock; the spread over trials shows it",
         )
-    return Check(
+    return HostCheck(
         "frequency governor",
         State.LIMITED,
         governor,
@@ -63,13 +63,13 @@ def check_governor() -> Check:
     )
 
 
-def check_memory() -> Check:
+def check_memory() -> HostCheck:
     """Free memory, hugepages and many open flows included."""
     free = psutil.virtual_memory().available
     found = f"{free / 2**30:.1f} GiB available"
     if free >= WANTED_MEMORY:
-        return Check("memory", State.OK, found)
-    return Check(
+        return HostCheck("memory", State.OK, found)
+    return HostCheck(
         "memory",
         State.LIMITED,
         found,
@@ -78,10 +78,10 @@ def check_memory() -> Check:
     )
 
 
-def check_hugepages() -> Check:
+def check_hugepages() -> HostCheck:
     """There now, or to be had when a run asks for them."""
     if not PAGES.exists():
-        return Check(
+        return HostCheck(
             "hugepages",
             State.LIMITED,
             "this kernel has none of 2 MB",
@@ -92,8 +92,8 @@ def check_hugepages() -> Check:
     possible = free + psutil.virtual_memory().available // PAGE_BYTES
     found = f"{free} of 2 MB free now, about {possible} possible"
     if possible >= USUAL_COUNT:
-        return Check("hugepages", State.OK, found)
-    return Check(
+        return HostCheck("hugepages", State.OK, found)
+    return HostCheck(
         "hugepages",
         State.LIMITED,
         found,
@@ -102,14 +102,14 @@ def check_hugepages() -> Check:
     )
 
 
-def check_network_cards() -> Check:
+def check_network_cards() -> HostCheck:
     """Physical ones, which a test bed of two machines needs; this machine's veth needs none."""
     cards = [
         f"{entry.name} ({_driver(entry)})"
         for entry in sorted(NETWORK.iterdir())
         if (entry / "device").exists()
     ]
-    return Check("network cards", State.OK, ", ".join(cards) or "none; a veth pair needs none")
+    return HostCheck("network cards", State.OK, ", ".join(cards) or "none; a veth pair needs none")
 
 
 def _driver(interface: Path) -> str:

@@ -21,7 +21,7 @@ from stackcost.harness.experiment.matrix import Variant
 from stackcost.harness.gate.trial import GateTrial, comparable, gate_trial
 from stackcost.harness.search.trials import TIME_WAIT_S, reset_server
 from stackcost.harness.session.load_trial import OVERHANG_S, offer_load, prepare_load
-from stackcost.harness.session.session import SETUP_S, Session
+from stackcost.harness.session.profile_session import SETUP_S, ProfileSession
 from stackcost.harness.systems.registry import server_class
 
 WARM_UP_S = 1.0  # above the client's TIME_WAIT
@@ -119,7 +119,7 @@ class LocalBench:
         """A trial on a fresh test bed."""
         number, sustain_s = len(self._found) + 1, next_sustain(self._found, self._lengths)
 
-        def steps(session: Session) -> PlannedTrials[GateTrial]:
+        def steps(session: ProfileSession) -> PlannedTrials[GateTrial]:
             prepare_load(session)
             stored, found = yield from self._trial(session, number, offered_cps, sustain_s)
             self._measured.append(stored.number)
@@ -136,7 +136,7 @@ class LocalBench:
         self._campaign.folder.set_aside(numbers, "disturbed, another was made instead")
 
     def _take(
-        self, what: str, steps: Callable[[Session], PlannedTrials[Any]], seconds: float = 0.0
+        self, what: str, steps: Callable[[ProfileSession], PlannedTrials[Any]], seconds: float = 0.0
     ) -> Any:
         """A turn of the system; returns what its steps came to. `seconds`: of its trials."""
         name = self._target.name
@@ -151,7 +151,7 @@ class LocalBench:
         )
         return self._campaign.take(turn)
 
-    def _rising(self, session: Session) -> PlannedTrials[float]:
+    def _rising(self, session: ProfileSession) -> PlannedTrials[float]:
         """Connections/s, the most that it completed."""
         prepare_load(session)
         most = 0.0
@@ -163,7 +163,7 @@ class LocalBench:
         return most
 
     def _trial(
-        self, session: Session, number: int, offered_cps: float, sustain_s: float
+        self, session: ProfileSession, number: int, offered_cps: float, sustain_s: float
     ) -> PlannedTrials[tuple[Trial, GateTrial]]:
         """A trial as it is stored, and what is kept of it."""
         times = {"warm_up_s": WARM_UP_S, "sustain_s": sustain_s, "drain_s": DRAIN_S}

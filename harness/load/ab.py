@@ -9,7 +9,13 @@ from pathlib import Path
 
 import numpy as np
 
-from stackcost.harness.load.program import CONNECTION, LoadRequest, LoadResult, Program, required
+from stackcost.harness.load.program import (
+    CONNECTION,
+    LoadProgram,
+    LoadRequest,
+    LoadResult,
+    required,
+)
 from stackcost.harness.load.times import Times
 
 PERCENTILES = "percentiles.csv"
@@ -20,7 +26,7 @@ TRANSFERRED = re.compile(r"Total transferred:\s+(\d+) bytes")
 CAUSES = ("Connect", "Receive", "Length", "Exceptions")
 
 
-class ApacheBench(Program):
+class ApacheBench(LoadProgram):
     """ab, which keeps going when a connection fails."""
 
     name = "ab"

@@ -13,7 +13,7 @@ from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.load import HttpCounts, SecondsByMode
 from stackcost.contracts.placement import Placement
 from stackcost.contracts.stack import Stack
-from stackcost.harness.load.program import LoadRequest, LoadResult, Program
+from stackcost.harness.load.program import LoadProgram, LoadRequest, LoadResult
 from stackcost.harness.load.times import encoded
 from stackcost.host.kernel_stack import Kernel
 from stackcost.host.namespace import end_group, find_program
@@ -48,7 +48,7 @@ class Clients:
 
     def __init__(
         self,
-        program: Program,
+        program: LoadProgram,
         requests: Sequence[LoadRequest],
         namespace: str,
         cpus: Sequence[int],

@@ -17,9 +17,9 @@ import pandas
 from stackcost.harness.load.program import (
     INTENDED,
     REQUEST,
+    LoadProgram,
     LoadRequest,
     LoadResult,
-    Program,
     required,
 )
 from stackcost.harness.load.times import Times
@@ -36,7 +36,7 @@ STATUS = re.compile(r"status codes: (\d+) 2xx, (\d+) 3xx, (\d+) 4xx, (\d+) 5xx")
 FAILED = re.compile(r"requests: .* (\d+) failed, (\d+) errored, (\d+) timeout")
 
 
-class H2load(Program):
+class H2load(LoadProgram):
     """h2load with one thread. At a rate on new connections it opens one for each request."""
 
     name = "h2load"

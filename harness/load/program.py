@@ -57,7 +57,7 @@ class LoadResult:
         return self.requests / self.seconds if self.seconds else 0.0
 
 
-class Program(ABC):
+class LoadProgram(ABC):
     """One client program. `latency`: what its times are, in words."""
 
     name: ClassVar[str]

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from stackcost.harness.load.program import REQUEST, LoadRequest, LoadResult, Program, required
+from stackcost.harness.load.program import REQUEST, LoadProgram, LoadRequest, LoadResult, required
 from stackcost.harness.load.times import Times
 
 SCRIPT = Path(__file__).with_name("wrk.lua")
@@ -18,7 +18,7 @@ COUNTS = re.compile(r"^stackcost (\d+) (\d+) (\d+) (.*)$", re.MULTILINE)
 TIMES = re.compile(r"^time (\d+) (\d+)$", re.MULTILINE)
 
 
-class Wrk(Program):
+class Wrk(LoadProgram):
     """wrk with one thread."""
 
     name = "wrk"

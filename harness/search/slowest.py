@@ -16,7 +16,7 @@ from stackcost.harness.experiment.matrix import Variant
 from stackcost.harness.search.expected import seconds_left
 from stackcost.harness.search.steps import DETAIL, search_steps
 from stackcost.harness.search.trials import seconds_of
-from stackcost.harness.session.session import SETUP_S, Session, open_session
+from stackcost.harness.session.profile_session import SETUP_S, ProfileSession, open_profile_session
 from stackcost.harness.systems.registry import server_class
 
 BEFORE_THE_FIRST_ROUND = 0
@@ -50,7 +50,7 @@ def lowest_ceilings(systems: Sequence[Variant], after_s: float) -> Feed[dict[str
             where=f"what {system.name} holds",
             logs=f"{BEFORE_THE_FIRST_ROUND}-{system.name}",
             steps=partial(_steps, system.name, settings, still_s),
-            open=partial(open_session, detail=DETAIL),
+            open=partial(open_profile_session, detail=DETAIL),
             left_s=seconds + still_s,
         )
         if held is None:
@@ -82,7 +82,7 @@ def held_of(settings: SearchSettings, outcome: Outcome) -> float | None:
 
 
 def _steps(
-    name: str, settings: SearchSettings, after_s: float, session: Session
+    name: str, settings: SearchSettings, after_s: float, session: ProfileSession
 ) -> PlannedTrials[float | None]:
     key = Key(name, "connections", BEFORE_THE_FIRST_ROUND)
     outcome, _ = yield from search_steps(session, key, settings, after_s, SET_ASIDE)

@@ -10,7 +10,7 @@ from stackcost.contracts.trial import Trial
 from stackcost.harness.campaign.turn import PlannedTrial, PlannedTrials, Purpose
 from stackcost.harness.search.expected import seconds_left
 from stackcost.harness.search.trials import prepare, run_trial, seconds_of, step_of
-from stackcost.harness.session.session import Session
+from stackcost.harness.session.profile_session import ProfileSession
 
 # To book softirqs and interrupts, too, would lower the ceiling by another half of a percent.
 DETAIL = Detail.TASKS
@@ -18,7 +18,11 @@ SoFar = list[tuple[float, Counted]]
 
 
 def search_steps(
-    session: Session, key: Key, settings: SearchSettings, after_s: float = 0.0, set_aside: str = ""
+    session: ProfileSession,
+    key: Key,
+    settings: SearchSettings,
+    after_s: float = 0.0,
+    set_aside: str = "",
 ) -> PlannedTrials[tuple[Outcome, float]]:
     """Search on a session; returns the bounds, and the highest load that was offered.
 
@@ -38,7 +42,7 @@ def search_steps(
 
 
 def search_step(
-    session: Session,
+    session: ProfileSession,
     key: Key,
     load: float,
     duration: float,

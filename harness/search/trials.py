@@ -16,7 +16,7 @@ from stackcost.files import PROFILES
 from stackcost.harness.session.limits import end_connections, open_connections, read_limits
 from stackcost.harness.session.load_trial import OVERHANG_S, end_traffic, offer_load
 from stackcost.harness.session.path import count_frames, frames_since
-from stackcost.harness.session.session import Session
+from stackcost.harness.session.profile_session import ProfileSession
 from stackcost.host.patience import patient
 from stackcost.host.waiting import reached
 
@@ -34,7 +34,7 @@ RESET_PATIENCE_S = 3.0
 POLL_S = 0.1
 
 
-def prepare(session: Session, of: Of) -> None:
+def prepare(session: ProfileSession, of: Of) -> None:
     """Load the profile that trials of `of` use on both sides; flows have one for each trial."""
     if of == "flows":
         session.server.serve(session.experiment.memory.profile, _tunables(session, {}))
@@ -76,7 +76,7 @@ def answer_limit_s(of: Of, tells_schedule: bool) -> float:
     return ANSWER_LIMIT_S[of] + (0.0 if tells_schedule else START_LAG_S)
 
 
-def run_trial(session: Session, trial: Trial) -> None:
+def run_trial(session: ProfileSession, trial: Trial) -> None:
     """Offer what the trial's `SearchStep` says and fill the trial in, with what was lost."""
     step = trial.load
     assert isinstance(step, SearchStep)
@@ -134,7 +134,7 @@ def _total(lost: Mapping[str, int]) -> int:
     return apart + max(lost.get(cause, 0) for cause in both)
 
 
-def _hold(session: Session, trial: Trial, load: HeldFlows, duration: float) -> None:
+def _hold(session: ProfileSession, trial: Trial, load: HeldFlows, duration: float) -> None:
     """Open the flows, hold them open for `duration`, let them close."""
     number, open_cps = load.open_flows, session.experiment.memory.open_cps
     opening = number / open_cps
@@ -161,7 +161,7 @@ def _hold(session: Session, trial: Trial, load: HeldFlows, duration: float) -> N
         trial.samples = session.trial_samples()
 
 
-def _served_and_open(session: Session) -> int:
+def _served_and_open(session: ProfileSession) -> int:
     """Flows that are open and have their whole response.
 
     A flow that waits in a full server's accept queue is open to the client, and not served.
@@ -171,7 +171,7 @@ def _served_and_open(session: Session) -> int:
     return min(int(client.get("m_est_flows", 0)), served)
 
 
-def reset_server(session: Session) -> None:
+def reset_server(session: ProfileSession) -> None:
     """End the connections that a trial left on the kernel's stack, so that the next starts alike.
 
     The generator forgets the flows that it cuts; nginx would keep their other ends for as long as
@@ -188,5 +188,5 @@ def reset_server(session: Session) -> None:
     reached(ended, patient(RESET_PATIENCE_S), POLL_S)
 
 
-def _tunables(session: Session, extra: Mapping[str, float]) -> dict[str, object]:
+def _tunables(session: ProfileSession, extra: Mapping[str, float]) -> dict[str, object]:
     return {**session.tunables(), **extra}

@@ -17,7 +17,7 @@ from stackcost.harness.experiment.matrix import Variant
 from stackcost.harness.search.expected import seconds_left
 from stackcost.harness.search.steps import DETAIL, search_step, search_steps
 from stackcost.harness.search.trials import prepare, seconds_of
-from stackcost.harness.session.session import SETUP_S, Session, open_session
+from stackcost.harness.session.profile_session import SETUP_S, ProfileSession, open_profile_session
 from stackcost.harness.systems.registry import server_class
 from stackcost.store import RunFolder
 
@@ -93,7 +93,7 @@ def turns_of(plan: CeilingPlan) -> Feed[None]:
             where=f"{where}{key.of} of {target.name}",
             logs=f"{key.round}-{target.name}-{key.of}-{target.server}",
             steps=partial(search_steps, key=key, settings=settings, after_s=twin_s + after_s),
-            open=partial(open_session, detail=DETAIL),
+            open=partial(open_profile_session, detail=DETAIL),
             left_s=search_s + twin_s + after_s,
         )
         outcome, highest = yield turn
@@ -114,7 +114,7 @@ def turns_of(plan: CeilingPlan) -> Feed[None]:
 
 
 def _twin_steps(
-    session: Session, key: Key, settings: SearchSettings, load: float, after_s: float
+    session: ProfileSession, key: Key, settings: SearchSettings, load: float, after_s: float
 ) -> PlannedTrials[None]:
     """Offer the load that the server did not hold, and more, to a peer over the same path."""
     prepare(session, key.of)

@@ -20,7 +20,7 @@ from stackcost.harness.campaign.turn import PlannedTrial, PlannedTrials, Purpose
 from stackcost.harness.selfcheck.row import Row, row
 from stackcost.harness.selfcheck.rules import CHAIN_RULES, Sends, load_rules, packets, sending
 from stackcost.harness.session.load_trial import offer_load, prepare_load
-from stackcost.harness.session.session import Session
+from stackcost.harness.session.profile_session import ProfileSession
 from stackcost.servers.calibration_server import CalibrationServer
 
 BURNS_US = (20.0, 100.0)
@@ -39,7 +39,10 @@ class Made:
 
 
 def known_cost_steps(
-    session: Session, server: CalibrationServer, rounds: int, burns_us: Sequence[float] = BURNS_US
+    session: ProfileSession,
+    server: CalibrationServer,
+    rounds: int,
+    burns_us: Sequence[float] = BURNS_US,
 ) -> PlannedTrials[list[Row]]:
     """A line for each burn and one for the rules, from `rounds` rounds of all trials in turn."""
     namespace = session.bed.server_namespace
@@ -64,7 +67,9 @@ def known_cost_steps(
     return [row(name, UNIT, *zip(*values, strict=True)) for name, values in pairs.items()]
 
 
-def _made(session: Session, server: CalibrationServer, burn_us: float = 0.0) -> PlannedTrials[Made]:
+def _made(
+    session: ProfileSession, server: CalibrationServer, burn_us: float = 0.0
+) -> PlannedTrials[Made]:
     """A load trial at the experiment's first level, in which each request burns so much."""
     server.set_burn(burn_us)
     first = server.request_number

@@ -19,7 +19,7 @@ from stackcost.contracts.trial import Trial
 from stackcost.harness.campaign.turn import PlannedTrial, PlannedTrials, Purpose
 from stackcost.harness.selfcheck.row import Row, row
 from stackcost.harness.session.hold_trial import run_hold_trial
-from stackcost.harness.session.session import Session
+from stackcost.harness.session.profile_session import ProfileSession
 from stackcost.host.namespace import execute
 from stackcost.servers.calibration_server import CalibrationServer
 
@@ -47,7 +47,7 @@ class ChargedSockets(Collector):
 
 
 def known_memory_steps(
-    session: Session, server: CalibrationServer, rounds: int
+    session: ProfileSession, server: CalibrationServer, rounds: int
 ) -> PlannedTrials[list[Row]]:
     """A line for the server's own memory and one for socket buffers, over `rounds` rounds."""
     plain_experiment = session.experiment
@@ -73,7 +73,7 @@ def known_memory_steps(
 
 
 def _slopes(
-    session: Session, server: CalibrationServer
+    session: ProfileSession, server: CalibrationServer
 ) -> PlannedTrials[tuple[dict[str, Line], float]]:
     """The suite's lines through holds at all counts, and the slope of what sockets are charged."""
     holds = []

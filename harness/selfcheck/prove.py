@@ -13,7 +13,7 @@ from stackcost.harness.selfcheck.bed import KnownSockets, selfcheck_experiment
 from stackcost.harness.selfcheck.known_cost import BURNS_US, known_cost_steps
 from stackcost.harness.selfcheck.known_memory import known_memory_steps
 from stackcost.harness.selfcheck.row import Row
-from stackcost.harness.session.session import Session, open_session
+from stackcost.harness.session.profile_session import ProfileSession, open_profile_session
 from stackcost.servers.calibration_server import CalibrationServer
 
 QUICK_BURNS_US = (100.0,)
@@ -28,7 +28,7 @@ def prove_known(rounds: int = 1, quick: bool = False) -> list[Row]:
     """
     experiment = selfcheck_experiment(sustain_s=1 if quick else 2)
 
-    def steps(session: Session) -> PlannedTrials[list[Row]]:
+    def steps(session: ProfileSession) -> PlannedTrials[list[Row]]:
         assert isinstance(session.server, CalibrationServer)
         burns_us = QUICK_BURNS_US if quick else BURNS_US
         costs = yield from known_cost_steps(session, session.server, rounds, burns_us)
@@ -41,7 +41,7 @@ def prove_known(rounds: int = 1, quick: bool = False) -> list[Row]:
         where="proof",
         logs="proof",
         steps=steps,
-        open=partial(open_session, detail=Detail.SYSTEM_CALLS),
+        open=partial(open_profile_session, detail=Detail.SYSTEM_CALLS),
     )
     plan = experiment.model_dump(mode="json")
     with (

@@ -9,7 +9,7 @@ from stackcost.contracts.trial import Trial
 from stackcost.contracts.window import Window
 from stackcost.harness.session.kernel_states import end_time_wait, half_open, time_wait, tracked
 from stackcost.harness.session.load_trial import end_traffic
-from stackcost.harness.session.session import Session
+from stackcost.harness.session.profile_session import ProfileSession
 from stackcost.host.patience import patient
 from stackcost.host.waiting import reached
 
@@ -19,7 +19,7 @@ POLL_S = 0.1
 SPARE_S = 1.0  # flows are held so much longer than the plan needs
 
 
-def run_hold_trial(session: Session, trial: Trial) -> None:
+def run_hold_trial(session: ProfileSession, trial: Trial) -> None:
     """Hold the flows of its `HeldFlows`; fill in phase, samples, what was counted."""
     load = trial.load
     assert isinstance(load, HeldFlows)
@@ -48,7 +48,9 @@ def run_hold_trial(session: Session, trial: Trial) -> None:
         trial.samples = session.trial_samples()
 
 
-def _read_held(session: Session, trial: Trial, load: HeldFlows, held: Callable[[], float]) -> None:
+def _read_held(
+    session: ProfileSession, trial: Trial, load: HeldFlows, held: Callable[[], float]
+) -> None:
     part = session.experiment.memory
     session.progress.pause(part.settle_s)
     trial.phases["hold"] = _read_memory(session, part.read_s)
@@ -56,13 +58,13 @@ def _read_held(session: Session, trial: Trial, load: HeldFlows, held: Callable[[
     load.held_flows = held()  # after the reading: none closed during it
 
 
-def _hold_seconds(session: Session, count: int) -> float:
+def _hold_seconds(session: ProfileSession, count: int) -> float:
     """How long the first flow stays open: until all are, they have settled and were read."""
     part = session.experiment.memory
     return count / part.open_cps + part.settle_s + part.read_s + SPARE_S
 
 
-def _open_flows(session: Session, count: int) -> None:
+def _open_flows(session: ProfileSession, count: int) -> None:
     part = session.experiment.memory
     hold = {"flows": count, "cps": part.open_cps, "hold_seconds": _hold_seconds(session, count)}
     session.client.load_profile(part.profile, session.tunables() | hold)
@@ -75,11 +77,11 @@ def _open_flows(session: Session, count: int) -> None:
         )
 
 
-def _open_now(session: Session) -> float:
+def _open_now(session: ProfileSession) -> float:
     return float(session.client.stats()["traffic"]["client"].get("m_est_flows", 0))
 
 
-def _read_memory(session: Session, length: float) -> Window:
+def _read_memory(session: ProfileSession, length: float) -> Window:
     first = session.read_edge()
     for _ in range(READINGS - 1):
         session.progress.pause(length / (READINGS - 1))

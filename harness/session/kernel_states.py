@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from pyroute2 import IPRoute, netns
 
 from stackcost.contracts.errors import StackcostError
-from stackcost.harness.session.session import Session
+from stackcost.harness.session.profile_session import ProfileSession
 from stackcost.host.namespace import execute, run
 from stackcost.host.patience import patient
 from stackcost.host.waiting import reached
@@ -60,7 +60,7 @@ Held = Callable[[], int]
 
 
 @contextmanager
-def tracked(session: Session) -> Iterator[None]:
+def tracked(session: ProfileSession) -> Iterator[None]:
     """Let netfilter track every connection of the server's namespace meanwhile."""
     namespace = session.bed.server_namespace
     execute(namespace, ["nft", "-f", "-"], stdin=TRACK)
@@ -72,7 +72,7 @@ def tracked(session: Session) -> Iterator[None]:
 
 
 @contextmanager
-def half_open(session: Session, count: int) -> Iterator[Held]:
+def half_open(session: ProfileSession, count: int) -> Iterator[Held]:
     """`count` flows in SYN_RECV; yields how many there are now."""
     namespace = session.bed.server_namespace
     settings = {
@@ -105,7 +105,7 @@ def half_open(session: Session, count: int) -> Iterator[Held]:
 
 
 @contextmanager
-def time_wait(session: Session, count: int) -> Iterator[Held]:
+def time_wait(session: ProfileSession, count: int) -> Iterator[Held]:
     """`count` flows in TIME_WAIT, fewer opened when some are there; yields how many there are.
 
     They stay on exit, for the next and larger count; `end_time_wait` waits until they are gone.
@@ -118,18 +118,18 @@ def time_wait(session: Session, count: int) -> Iterator[Held]:
         yield lambda: time_waiting(session)
 
 
-def end_time_wait(session: Session) -> None:
+def end_time_wait(session: ProfileSession) -> None:
     """Wait until no flow of the server's namespace is in TIME_WAIT."""
     _wait_until_gone(lambda: time_waiting(session), "TIME_WAIT")
 
 
-def time_waiting(session: Session) -> int:
+def time_waiting(session: ProfileSession) -> int:
     """Flows in TIME_WAIT in the server's namespace."""
     words = execute(session.bed.server_namespace, ["cat", "/proc/net/sockstat"]).split()
     return int(words[words.index("tw") + 1])
 
 
-def _send_syns(session: Session, count: int) -> None:
+def _send_syns(session: ProfileSession, count: int) -> None:
     """From addresses above the clients' own: the generator knows no flow of theirs."""
     workload = session.experiment.workload
     ports = 60_000

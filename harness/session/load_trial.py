@@ -10,7 +10,7 @@ from stackcost.contracts.window import Window
 from stackcost.harness.experiment.profile_load import LoadPart
 from stackcost.harness.session.limits import read_limits
 from stackcost.harness.session.path import count_frames, frames_since
-from stackcost.harness.session.session import Session
+from stackcost.harness.session.profile_session import ProfileSession
 from stackcost.host.waiting import reached
 
 # The offered load goes on for so long after the sustain window, so that its last edge is read
@@ -23,7 +23,7 @@ OFTEN = ("cpu account", "core speed", "peer time")
 SLICE_S = 0.1
 
 
-def offer_load(session: Session, trial: Trial, part: LoadPart) -> None:
+def offer_load(session: ProfileSession, trial: Trial, part: LoadPart) -> None:
     """Offer `trial.offered_cps` and fill in phases, samples, the generator's report.
 
     The loaded profile is that of `part`, whose times hold. The trial is filled in as it goes, so
@@ -62,7 +62,7 @@ def offer_load(session: Session, trial: Trial, part: LoadPart) -> None:
         trial.samples = session.trial_samples()
 
 
-def end_traffic(session: Session, patience_s: float) -> int:
+def end_traffic(session: ProfileSession, patience_s: float) -> int:
     """Wait until all flows have ended; those that have not by then are cut, and counted.
 
     A server offered more than it can do leaves some hanging: a result, no reason to give up.
@@ -74,7 +74,7 @@ def end_traffic(session: Session, patience_s: float) -> int:
     return open_flows
 
 
-def prepare_load(session: Session) -> None:
+def prepare_load(session: ProfileSession) -> None:
     """Load the profile on both sides; every level then only starts it at another multiplier."""
     part = session.experiment.load
     tunables = session.tunables()

@@ -4,13 +4,13 @@ from typing import TypeAlias
 
 from stackcost.contracts.counts import Direction, FramesPassed
 from stackcost.contracts.wiring import End
-from stackcost.harness.session.session import Session
+from stackcost.harness.session.profile_session import ProfileSession
 from stackcost.host.namespace import execute
 
 Frames: TypeAlias = dict[Direction, FramesPassed]
 
 
-def count_frames(session: Session) -> Frames | None:
+def count_frames(session: ProfileSession) -> Frames | None:
     """Frames until now by direction; None when no device stands between two ports.
 
     Read it when nothing is on the way: before the load starts, and after its last flow has ended.
@@ -34,7 +34,7 @@ def count_frames(session: Session) -> Frames | None:
     }
 
 
-def frames_since(session: Session, before: Frames | None) -> Frames | None:
+def frames_since(session: ProfileSession, before: Frames | None) -> Frames | None:
     """The same since `before` was read."""
     now = count_frames(session)
     if now is None or before is None:

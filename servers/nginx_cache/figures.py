@@ -13,7 +13,7 @@ MISSES = Metric("cache.misses", "1", Kind.COUNTER, "requests by the origin's own
 READ = Metric("process.disk_read", "B", Kind.COUNTER, "/proc/PID/io read_bytes")
 
 
-class CacheFigures(Collector):
+class CacheCollector(Collector):
     """Reads both. `misses`: requests that the origin got; `processes`: the cache's, by role."""
 
     name = "cache"

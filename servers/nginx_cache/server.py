@@ -20,7 +20,7 @@ from stackcost.host.namespace import spawner
 from stackcost.host.program import Program
 from stackcost.servers.backend import NginxBackend
 from stackcost.servers.front import HttpFront
-from stackcost.servers.nginx_cache.figures import CacheFigures
+from stackcost.servers.nginx_cache.figures import CacheCollector
 from stackcost.servers.nginx_cache.page_cache import drop, resident_bytes
 from stackcost.servers.nginx_kernel.configuration import affinity_masks, find_build
 from stackcost.servers.nginx_kernel.status import read_status
@@ -106,7 +106,7 @@ class NginxCache(HttpFront):
     def own_collectors(self) -> list[Collector]:
         """Blocked time of its threads; what the origin and the disk had to give."""
         processes = self.processes()
-        return [BlockedTime(processes), CacheFigures(self._misses, processes)]
+        return [BlockedTime(processes), CacheCollector(self._misses, processes)]
 
     def describe(self) -> dict[str, Any]:
         """With the configuration of every part."""

@@ -20,7 +20,7 @@ COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 PLACE = re.compile(r'File "([^"]+)", line (\d+)')
 
 
-class Session:
+class AstfClientService:
     """One ASTFClient. Its public methods are what the parent may ask for."""
 
     def __init__(self, server: str, rpc_port: int, async_port: int, answer_limit: float):
@@ -121,7 +121,7 @@ def explain(error: Exception) -> str:
     return text.splitlines()[-1] + where
 
 
-def serve(session: Session, requests: IO[str], replies: IO[str]) -> None:
+def serve(session: AstfClientService, requests: IO[str], replies: IO[str]) -> None:
     """Answer requests in turn until there are no more; an error is an answer too."""
     for line in requests:
         request = json.loads(line)
@@ -142,7 +142,7 @@ def main() -> None:
     except StackcostError as error:
         sys.exit(str(error))
     server, rpc_port, async_port, answer_limit = sys.argv[1:]
-    session = Session(server, int(rpc_port), int(async_port), float(answer_limit))
+    session = AstfClientService(server, int(rpc_port), int(async_port), float(answer_limit))
     serve(session, sys.stdin, replies)
     with contextlib.suppress(Exception):
         session.disconnect()

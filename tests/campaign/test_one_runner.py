@@ -15,7 +15,7 @@ OWN = {
     "as_planned": "numbers trials",
     "Progress": "shows a run's progress",
     "storing": "stores a trial",
-    "open_session": "opens a session",
+    "open_profile_session": "opens a session",
     "open_http_session": "opens a session",
     "describe_machine": "describes the machine for a manifest",
 }

@@ -19,11 +19,11 @@ from stackcost.collect import (
     tracking,
 )
 from stackcost.contracts.sample import Metric
-from stackcost.servers.nginx_cache.figures import CacheFigures
+from stackcost.servers.nginx_cache.figures import CacheCollector
 
 COLLECTORS = (
     blocked.BlockedTime,
-    CacheFigures,
+    CacheCollector,
     core_speed.CoreSpeed,
     cpu.CpuTime,
     cpu_account.CpuAccount,

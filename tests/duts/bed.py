@@ -19,8 +19,8 @@ from stackcost.harness.experiment.load_file import load_experiment
 from stackcost.harness.experiment.schema import Experiment
 from stackcost.harness.search.trials import WARM_UP_S, prepare, reset_server, run_trial, step_of
 from stackcost.harness.session.load_trial import offer_load
+from stackcost.harness.session.profile_session import ProfileSession, open_profile_session
 from stackcost.harness.session.progress import Progress
-from stackcost.harness.session.session import Session, open_session
 
 EXPERIMENT = load_experiment(Path(__file__).resolve().parents[2] / "experiments" / "dut.yaml", True)
 DEVICE_CPUS = EXPERIMENT.cores.server
@@ -29,25 +29,25 @@ DEVICE_CPUS = EXPERIMENT.cores.server
 @contextmanager
 def session_of(
     kind: type[Dut], folder: Path, experiment: Experiment = EXPERIMENT
-) -> Iterator[Session]:
+) -> Iterator[ProfileSession]:
     memory = experiment.memory.model_copy(update={"open_cps": 8_000})
     experiment = experiment.model_copy(update={"memory": memory})
     with (
         RunLock(),
         ending_signals_raise(),
         Progress(60, Console(file=io.StringIO())) as progress,
-        open_session(kind, experiment, folder, "test", progress) as session,
+        open_profile_session(kind, experiment, folder, "test", progress) as session,
     ):
         yield session
 
 
-def ceiling_trial(session: Session, of: Of, load: float) -> Trial:
+def ceiling_trial(session: ProfileSession, of: Of, load: float) -> Trial:
     trial = Trial(session.server.name, 1, 1, step_of(of, load, 0.5), session.response_bytes)
     run_trial(session, trial)
     return trial
 
 
-def load_trial(session: Session, rate: float, seconds: float) -> Readings:
+def load_trial(session: ProfileSession, rate: float, seconds: float) -> Readings:
     load = ConstantLoad(offered_cps=rate)
     trial = Trial(session.server.name, 1, 1, load, session.response_bytes)
     part = session.experiment.load.model_copy(

@@ -16,15 +16,15 @@ from stackcost.duts.nat44 import Nat44
 from stackcost.duts.nat64 import Nat64
 from stackcost.duts.nftables import Nftables
 from stackcost.harness.device.standard import experiment_of
+from stackcost.harness.session.profile_session import ProfileSession
 from stackcost.harness.session.server_settings import server_settings
-from stackcost.harness.session.session import Session
 from tests.duts.bed import EXPERIMENT, load_trial, session_of
 
 DUT = EXPERIMENT.dut.model_copy(update={"ip_version": 6})
 IPV6 = EXPERIMENT.model_copy(update={"dut": DUT})
 
 
-def forwarded(session: Session) -> dict[int, int]:
+def forwarded(session: ProfileSession) -> dict[int, int]:
     """Datagrams that the device's kernel has sent on, by IP version, by its own count."""
     (_, names), (_, values) = (
         line.split(maxsplit=1)

@@ -22,8 +22,8 @@ from stackcost.duts.nftables import Nftables
 from stackcost.harness.search.steps import search_steps
 from stackcost.harness.search.trials import WARM_UP_S, prepare
 from stackcost.harness.session.load_trial import OVERHANG_S
+from stackcost.harness.session.profile_session import ProfileSession
 from stackcost.harness.session.server_settings import server_settings
-from stackcost.harness.session.session import Session
 from tests.campaign.on_session import follow
 from tests.duts.bed import (
     DEVICE_CPUS,
@@ -57,7 +57,7 @@ class Lossy(Forwarding):
 
 
 @pytest.fixture(scope="module")
-def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
+def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ProfileSession]:
     """A bed with a device, which each test makes into one of its own."""
     with session_of(Forwarding, tmp_path_factory.mktemp("logs")) as session:
         yield session
@@ -67,7 +67,7 @@ Become = Callable[..., Dut]
 
 
 @pytest.fixture
-def become(session: Session) -> Become:
+def become(session: ProfileSession) -> Become:
     """Let the device of the bed be of a kind, with settings; an empty table of connections."""
 
     def change(kind: type[Dut], **settings: Any) -> Dut:
@@ -83,7 +83,7 @@ def become(session: Session) -> Become:
 
 
 def test_a_table_of_10_000_connections_is_found_to_hold_as_many(
-    session: Session, become: Become
+    session: ProfileSession, become: Become
 ) -> None:
     become(Nftables, tracked_limit=10_000)
     prepare(session, "flows")
@@ -99,7 +99,7 @@ def test_a_table_of_10_000_connections_is_found_to_hold_as_many(
 
 
 def test_a_limit_of_3_000_new_connections_a_second_is_the_ceiling(
-    session: Session, become: Become, tmp_path: Path
+    session: ProfileSession, become: Become, tmp_path: Path
 ) -> None:
     allowed, burst = 3_000, 30
     become(ConnectionLimit, new_per_second=allowed)
@@ -122,7 +122,9 @@ def test_a_limit_of_3_000_new_connections_a_second_is_the_ceiling(
     assert find_bottleneck(Readings(lossy[0]), DEVICE_CPUS).cause == "in the device"
 
 
-def test_frames_that_a_device_drops_are_located_in_it(session: Session, become: Become) -> None:
+def test_frames_that_a_device_drops_are_located_in_it(
+    session: ProfileSession, become: Become
+) -> None:
     become(Lossy)
     seen = load_trial(session, 1_000, 1.0)
     lost = device.lost_frames(seen.trial)
@@ -134,7 +136,7 @@ def test_frames_that_a_device_drops_are_located_in_it(session: Session, become: 
 
 
 def test_linear_rules_cost_each_frame_softirq_time_in_proportion(
-    session: Session, become: Become
+    session: ProfileSession, become: Become
 ) -> None:
     """Other programs' packets are in their cores' softirq, too: what they disturbed is repeated."""
     counts = (0, 2_000, 4_000, 6_000)
@@ -153,7 +155,7 @@ def test_linear_rules_cost_each_frame_softirq_time_in_proportion(
 
 @pytest.mark.parametrize("nat", ["masquerade", "static"])
 def test_clients_are_translated_and_every_connection_completes(
-    session: Session, become: Become, nat: str
+    session: ProfileSession, become: Become, nat: str
 ) -> None:
     made = become(Nat44, nat=nat)
     seen = load_trial(session, 500, 0.5)

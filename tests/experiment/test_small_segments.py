@@ -16,8 +16,8 @@ from stackcost.harness.bed.lock import RunLock
 from stackcost.harness.bed.signals import ending_signals_raise
 from stackcost.harness.experiment.load_file import load_experiment
 from stackcost.harness.session.load_trial import prepare_load
+from stackcost.harness.session.profile_session import ProfileSession, open_profile_session
 from stackcost.harness.session.progress import Progress
-from stackcost.harness.session.session import Session, open_session
 from stackcost.harness.systems.registry import server_class
 
 COMPARE = Path(__file__).resolve().parents[2] / "experiments" / "compare.yaml"
@@ -29,7 +29,7 @@ CPS, SECONDS = 50, 2
 
 
 @contextmanager
-def loaded(server: str, tcp: str, folder: Path) -> Iterator[Session]:
+def loaded(server: str, tcp: str, folder: Path) -> Iterator[ProfileSession]:
     """A session in which the load's profile is loaded, with these settings of TCP."""
     experiment = load_experiment(COMPARE, quick=True).offering([CPS])
     workload = experiment.workload.model_copy(update={"response_bytes": RESPONSE_BYTES, "tcp": tcp})
@@ -39,13 +39,13 @@ def loaded(server: str, tcp: str, folder: Path) -> Iterator[Session]:
         RunLock(),
         ending_signals_raise(),
         Progress(60, Console(file=io.StringIO())) as progress,
-        open_session(kind, experiment, folder / "logs", "test", progress) as session,
+        open_profile_session(kind, experiment, folder / "logs", "test", progress) as session,
     ):
         prepare_load(session)
         yield session
 
 
-def slow_of_all(session: Session) -> tuple[int, int]:
+def slow_of_all(session: ProfileSession) -> tuple[int, int]:
     """Connections that took longer than 50 ms, and all."""
     session.client.start(mult=CPS, duration=SECONDS)
     session.client.wait_on_traffic(30)
@@ -59,7 +59,7 @@ def slow_of_all(session: Session) -> tuple[int, int]:
     return sum(count for value, count in counts if value > SLOW_US), whole.get_total_count()
 
 
-def captured(session: Session) -> list[tuple[float, Any]]:
+def captured(session: ProfileSession) -> list[tuple[float, Any]]:
     """Time and TCP part of every frame of some connections at the generator's port."""
     call = session.client.call
     request = {

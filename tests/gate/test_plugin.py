@@ -116,7 +116,7 @@ def test_another_machine_is_a_skip_that_names_both(user: User) -> None:
     user.run("--stackcost-update-baseline", "--stackcost-quick").assert_outcomes(passed=1)
     other = user.run(processor="Processor B")
     other.assert_outcomes(skipped=1)
-    other.stdout.fnmatch_lines(["*of this machine (Processor B*of other machines: Processor A*"])
+    other.stdout.fnmatch_lines(["*for this machine (Processor B*for other machines: Processor A*"])
     user.run("--stackcost-update-baseline", processor="Processor B").assert_outcomes(passed=1)
     assert len(list(user.baselines.glob("*.json"))) == 2
 

@@ -32,8 +32,8 @@ from stackcost.harness.search.trials import (
 )
 from stackcost.harness.session.limits import open_connections
 from stackcost.harness.session.load_trial import OVERHANG_S
+from stackcost.harness.session.profile_session import ProfileSession, open_profile_session
 from stackcost.harness.session.progress import Progress
-from stackcost.harness.session.session import Session, open_session
 from stackcost.host.namespace import execute
 from stackcost.servers.nginx_kernel import NginxKernel
 from tests.campaign.on_session import follow
@@ -62,17 +62,19 @@ def small() -> Experiment:
 
 
 @contextmanager
-def session_of(experiment: Experiment, folder: Path) -> Iterator[Session]:
+def session_of(experiment: Experiment, folder: Path) -> Iterator[ProfileSession]:
     with (
         RunLock(),
         ending_signals_raise(),
         Progress(60, Console(file=io.StringIO())) as progress,
-        open_session(NginxKernel, experiment, folder / "logs", "test", progress, DETAIL) as session,
+        open_profile_session(
+            NginxKernel, experiment, folder / "logs", "test", progress, DETAIL
+        ) as session,
     ):
         yield session
 
 
-def find(session: Session, folder: Path, of: Of, settings: SearchSettings) -> Ceiling:
+def find(session: ProfileSession, folder: Path, of: Of, settings: SearchSettings) -> Ceiling:
     """A search as the command makes it, and what its summary says."""
     key = Key("nginx/kernel", of, 1)
     _, trials = follow(session, partial(search_steps, key=key, settings=settings), folder)
@@ -102,7 +104,7 @@ def test_new_connections_limited_on_the_way_are_found_at_their_limit(tmp_path: P
     assert found.bottleneck is not None and found.bottleneck.cause == "on the way", found.sentence
 
 
-def one_trial(session: Session, of: Of, load: float) -> Trial:
+def one_trial(session: ProfileSession, of: Of, load: float) -> Trial:
     trial = Trial("nginx/kernel", 1, 1, step_of(of, load, 1.0), session.response_bytes)
     run_trial(session, trial)
     return trial

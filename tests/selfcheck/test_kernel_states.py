@@ -8,8 +8,8 @@ from rich.console import Console
 from stackcost.collect.slab import Slab
 from stackcost.harness.selfcheck.bed import selfcheck_experiment
 from stackcost.harness.session.kernel_states import half_open, time_wait, tracked
+from stackcost.harness.session.profile_session import ProfileSession, open_profile_session
 from stackcost.harness.session.progress import Progress
-from stackcost.harness.session.session import Session, open_session
 from stackcost.host.namespace import execute
 from stackcost.servers.nginx_kernel import NginxKernel
 
@@ -19,11 +19,11 @@ FLOWS = 300
 
 
 @pytest.fixture(scope="module")
-def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
+def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ProfileSession]:
     folder = tmp_path_factory.mktemp("logs")
     with (
         Progress(1.0, Console(quiet=True)) as progress,
-        open_session(NginxKernel, selfcheck_experiment(), folder, "test", progress) as made,
+        open_profile_session(NginxKernel, selfcheck_experiment(), folder, "test", progress) as made,
     ):
         yield made
 
@@ -36,21 +36,21 @@ def objects(cache: str) -> float:
     )
 
 
-def test_half_open_flows_are_requests_that_nobody_completes(session: Session) -> None:
+def test_half_open_flows_are_requests_that_nobody_completes(session: ProfileSession) -> None:
     with half_open(session, FLOWS) as held:
         assert held() == FLOWS
         assert objects("request_sock_TCP") >= FLOWS
     assert held() == 0
 
 
-def test_flows_in_time_wait_are_opened_up_to_the_count(session: Session) -> None:
+def test_flows_in_time_wait_are_opened_up_to_the_count(session: ProfileSession) -> None:
     for count in (FLOWS // 2, FLOWS):
         with time_wait(session, count) as held:
             assert held() == count
             assert objects("tw_sock_TCP") >= count
 
 
-def test_flows_are_tracked_inside_and_forgotten_after(session: Session) -> None:
+def test_flows_are_tracked_inside_and_forgotten_after(session: ProfileSession) -> None:
     namespace = session.bed.server_namespace
     path = "/proc/sys/net/netfilter/nf_conntrack_count"
     with tracked(session):

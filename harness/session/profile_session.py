@@ -31,7 +31,7 @@ SETUP_S = 6.0  # until the first trial, on a machine of two cores; for the displ
 
 
 @dataclass(slots=True, kw_only=True)
-class Session(ServerSession):
+class ProfileSession(ServerSession):
     """What trials of profiles are run on. `response_bytes`: as probed from the running server."""
 
     generator: Generator
@@ -64,14 +64,14 @@ class Session(ServerSession):
 
 
 @contextmanager
-def open_session(
+def open_profile_session(
     kind: type[Server],
     experiment: Experiment,
     folder: Path,
     where: str,
     progress: Progress,
     detail: Detail = Detail.SOFTIRQS,
-) -> Iterator[Session]:
+) -> Iterator[ProfileSession]:
     """Test bed up, server up and healthy, its response probed, generator up; all undone on exit.
 
     `folder` takes the configuration and logs of the server and the generator.
@@ -97,7 +97,7 @@ def open_session(
                 *server.own_collectors(),
             ]
             with Sampler(collectors, SAMPLE_INTERVAL_S, bed.cpus.load) as sampler:
-                yield Session(
+                yield ProfileSession(
                     experiment=experiment,
                     where=where,
                     bed=bed,
