@@ -22,7 +22,7 @@ from tools.machine import cpus
 
 from stackcost.analysis.comparison import Comparison, Design, compare
 from stackcost.analysis.summary import TrialRow
-from stackcost.analysis.system_series import Measured, cost_series, measured
+from stackcost.analysis.system_series import SystemFigures, cost_series, system_figures
 from stackcost.analysis.thresholds import RATE
 from stackcost.harness.comparison.turns import run_experiment
 from stackcost.harness.experiment.load_file import load_experiment
@@ -99,23 +99,23 @@ KEPT = {
 }
 
 
-def _share_called(comparisons: Sequence[tuple[Measured, Measured]]) -> float:
+def _share_called(comparisons: Sequence[tuple[SystemFigures, SystemFigures]]) -> float:
     return sum(_compared(a, b).differs for a, b in comparisons) / len(comparisons)
 
 
-def _compared(a: Measured, b: Measured) -> Comparison:
+def _compared(a: SystemFigures, b: SystemFigures) -> Comparison:
     """The cost of both, as `diff` compares it."""
     return compare(cost_series(a.trials), cost_series(b.trials), Design(paired=True))
 
 
 def _drawn(
-    draw: random.Random, a: Measured, twin: Measured, b: Measured
-) -> tuple[Measured, Measured, Measured]:
+    draw: random.Random, a: SystemFigures, twin: SystemFigures, b: SystemFigures
+) -> tuple[SystemFigures, SystemFigures, SystemFigures]:
     """`TURNS` of the rounds; chance says in each which of A and its twin is the first."""
     rounds = set(draw.sample(sorted({trial.round for trial in a.trials}), TURNS))
     kept = {number for number in sorted(rounds) if draw.random() < 0.5}
 
-    def of(side: Measured, numbers: set[int]) -> list[TrialRow]:
+    def of(side: SystemFigures, numbers: set[int]) -> list[TrialRow]:
         return [trial for trial in side.trials if trial.round in numbers]
 
     first = of(a, kept) + of(twin, rounds - kept)
@@ -127,7 +127,7 @@ def _drawn(
     )
 
 
-def _times(factor: float, side: Measured) -> Measured:
+def _times(factor: float, side: SystemFigures) -> SystemFigures:
     """The same turns, each that much as dear."""
     costs = ("server_cpu_total", "whole_cpu_total")
     return side._replace(
@@ -146,7 +146,7 @@ def _tier(folder: Path, name: str, rules: int) -> Path:
     return path
 
 
-def _measured(folder: Path, tiers: list[Path], turns: int) -> list[Measured]:
+def _measured(folder: Path, tiers: list[Path], turns: int) -> list[SystemFigures]:
     """What is known of each tier's nginx after so many turns, in the order of the tiers."""
     plan = PLAN.model_dump(mode="json") | {
         "matrix": {"tuning": [str(tier) for tier in tiers]},
@@ -157,4 +157,4 @@ def _measured(folder: Path, tiers: list[Path], turns: int) -> list[Measured]:
     console = Console(stderr=True)
     stored = run_experiment(experiment, "selfcheck", folder / "results", [], console)
     summary = summary_of(stored)
-    return [measured(summary, server.name) for server in summary.servers]
+    return [system_figures(summary, server.name) for server in summary.servers]

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from stackcost.collect.groups import Groups
 from stackcost.collect.latency import Latency
 from stackcost.contracts.event_settings import EXHAUSTING, EventSettings, Happening
-from stackcost.contracts.load import Course, DeviceEvent
+from stackcost.contracts.load import DeviceEvent, EventTimes
 from stackcost.contracts.sample import Sample
 from stackcost.contracts.trial import Trial
 from stackcost.contracts.window import Window
@@ -48,7 +48,7 @@ def run_event(session: ProfileSession, trial: Trial) -> None:
     for name in tunables:
         client.start(mult=1, duration=seconds, profile=name)
     began = time.monotonic()
-    load.course = course = Course(
+    load.course = course = EventTimes(
         began,
         answer_bytes=tunables["established"].get("response_bytes", MESSAGE_BYTES),
         dead_timeout_s=session.server.dead_timeout_s(),

@@ -11,7 +11,7 @@ from stackcost.analysis.ceiling.settings import SearchSettings, settings_for
 from stackcost.contracts.dut_settings import DutSettings
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.event_settings import EXHAUSTING, QUICK, Event, EventSettings
-from stackcost.contracts.load import Of
+from stackcost.contracts.load import CeilingKind
 from stackcost.duts.base import Dut
 from stackcost.duts.tracking import TrackingDut
 from stackcost.files import EXPERIMENTS
@@ -100,7 +100,7 @@ def _within(pattern: Experiment, limit: int | None) -> dict[str, Section]:
     }
 
 
-def _search(of: Of, quick: bool) -> SearchSettings:
+def _search(of: CeilingKind, quick: bool) -> SearchSettings:
     """The usual search; a quick one begins higher, ends sooner, and one trial decides on a load."""
     if not quick:
         return settings_for(of)
@@ -117,7 +117,7 @@ def _runs(
     (target,) = variants(alone)
     tracks = issubclass(server_class(target.server), TrackingDut)
     yield run_experiment(experiment, "dut-cost", results, command, console)
-    ceilings: tuple[Of, ...] = ("connections", "flows") if tracks else ("connections",)
+    ceilings: tuple[CeilingKind, ...] = ("connections", "flows") if tracks else ("connections",)
     searches = {of: _search(of, quick) for of in ceilings}
     yield run_ceilings(
         CeilingPlan((target,), searches, 1), "dut-ceiling", results, command, console

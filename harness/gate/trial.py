@@ -25,7 +25,7 @@ NANOSECONDS = 1e9
 DIGITS = 6  # significant ones, in a file that people read
 
 
-class Whole(BaseModel):
+class UncorrectedTrial(BaseModel):
     """Of a whole trial, with what neighbours on the host added: connections/s for whole cores, and
     what a load from shared memory and a pair of known system calls took.
     """
@@ -64,7 +64,7 @@ class GateTrial(BaseModel):
     counted_s: float | None = None
     load_ns: float | None = None
     full_speed_us: float | None = None
-    whole: Whole | None = None
+    whole: UncorrectedTrial | None = None
 
     @property
     def disturbed(self) -> bool:
@@ -111,12 +111,12 @@ def gate_trial(seen: Readings, cpus: Collection[int]) -> GateTrial | None:
     )
 
 
-def _whole(seen: Readings, cps: float) -> Whole | None:
+def _whole(seen: Readings, cps: float) -> UncorrectedTrial | None:
     load_s, call_s = load_seconds(seen), call_seconds(seen)
     if not call_s:
         return None
     load_ns = _short(load_s * NANOSECONDS) if load_s else None
-    return Whole(cps=_short(cps), load_ns=load_ns, call_ns=_short(call_s * NANOSECONDS))
+    return UncorrectedTrial(cps=_short(cps), load_ns=load_ns, call_ns=_short(call_s * NANOSECONDS))
 
 
 def judged(trials: Sequence[GateTrial], others: Sequence[GateTrial] = ()) -> list[GateTrial]:

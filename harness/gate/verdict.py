@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict
 
 from stackcost.analysis.comparison import Comparison, Design, compare
 from stackcost.analysis.host_noise import HostNoise
-from stackcost.analysis.series import Observed, Series
+from stackcost.analysis.series import Observation, Series
 from stackcost.analysis.spread import Spread, spread
 from stackcost.analysis.thresholds import GATE_FOREIGN_LIMIT, GATE_SLOWED_EXCUSE
 from stackcost.harness.gate.trial import GateTrial, foreign_share, judged, slowed_share_of_trials
@@ -72,9 +72,11 @@ def _series(trials: Sequence[GateTrial], whole: bool = False) -> Series:
     """`whole`: the whole trial is known of all that are compared."""
     return Series.of_trials(
         {
-            number: Observed(trial.cps, trial.whole.load_ns, trial.whole.call_ns, trial.whole.cps)
+            number: Observation(
+                trial.cps, trial.whole.load_ns, trial.whole.call_ns, trial.whole.cps
+            )
             if whole and trial.whole
-            else Observed(trial.cps, trial.load_ns)
+            else Observation(trial.cps, trial.load_ns)
             for number, trial in enumerate(trials)
         },
         UNIT,

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
-from stackcost.analysis.ceiling.controller import Counted, search
+from stackcost.analysis.ceiling.controller import TrialLoss, search
 from stackcost.analysis.ceiling.settings import SearchSettings
 
 FIRST_GUESS = 10.0  # times the first load, before any trial has lost something
@@ -12,7 +12,7 @@ Seconds = Callable[[float, float], float]
 
 
 def seconds_left(
-    settings: SearchSettings, so_far: Sequence[tuple[float, Counted]], seconds_of: Seconds
+    settings: SearchSettings, so_far: Sequence[tuple[float, TrialLoss]], seconds_of: Seconds
 ) -> float:
     """Seconds of the trials still to come, if the system goes on as its trials so far suggest.
 
@@ -22,20 +22,20 @@ def seconds_left(
     known = iter(so_far)
     left = 0.0
 
-    def measure(load: float, duration: float) -> Counted:
+    def measure(load: float, duration: float) -> TrialLoss:
         nonlocal left
         trial = next(known, None)
         if trial is not None:
             return trial[1]
         left += seconds_of(load, duration)
         intended = max(1, round(load * duration))
-        return Counted(intended, max(0, round(intended * (1 - ceiling / load))))
+        return TrialLoss(intended, max(0, round(intended * (1 - ceiling / load))))
 
     search(settings, measure)
     return left
 
 
-def _guess(settings: SearchSettings, so_far: Sequence[tuple[float, Counted]]) -> float:
+def _guess(settings: SearchSettings, so_far: Sequence[tuple[float, TrialLoss]]) -> float:
     """What got through of the lowest load that lost something; else above all that did not."""
     lossy = [(load, result) for load, result in so_far if result.lost]
     if lossy:

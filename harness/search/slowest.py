@@ -7,9 +7,9 @@ most that the next is asked for: only the lowest ceiling matters.
 from collections.abc import Sequence
 from functools import partial
 
-from stackcost.analysis.ceiling.controller import Outcome
+from stackcost.analysis.ceiling.controller import SearchResult
 from stackcost.analysis.ceiling.settings import Goal, SearchSettings
-from stackcost.analysis.ceiling.stored import Key
+from stackcost.analysis.ceiling.stored import SearchKey
 from stackcost.contracts.errors import StackcostError
 from stackcost.harness.campaign.turn import Feed, PlannedTrials, Turn
 from stackcost.harness.experiment.matrix import Variant
@@ -76,7 +76,7 @@ def expected_seconds(settings: SearchSettings) -> float:
     return SETUP_S + seconds_left(settings, (), seconds)
 
 
-def held_of(settings: SearchSettings, outcome: Outcome) -> float | None:
+def held_of(settings: SearchSettings, outcome: SearchResult) -> float | None:
     """The highest load that was held; None when none was."""
     return outcome.bounds[settings.goals[0]].lower
 
@@ -84,6 +84,6 @@ def held_of(settings: SearchSettings, outcome: Outcome) -> float | None:
 def _steps(
     name: str, settings: SearchSettings, after_s: float, session: ProfileSession
 ) -> PlannedTrials[float | None]:
-    key = Key(name, "connections", BEFORE_THE_FIRST_ROUND)
+    key = SearchKey(name, "connections", BEFORE_THE_FIRST_ROUND)
     outcome, _ = yield from search_steps(session, key, settings, after_s, SET_ASIDE)
     return held_of(settings, outcome)

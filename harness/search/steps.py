@@ -2,9 +2,9 @@
 
 from functools import partial
 
-from stackcost.analysis.ceiling.controller import Counted, Outcome, OutOfTrials, search
+from stackcost.analysis.ceiling.controller import OutOfTrials, SearchResult, TrialLoss, search
 from stackcost.analysis.ceiling.settings import UNITS, SearchSettings
-from stackcost.analysis.ceiling.stored import Key, counted, decisive
+from stackcost.analysis.ceiling.stored import SearchKey, decisive, trial_loss
 from stackcost.collect.cpu_account import Detail
 from stackcost.contracts.trial import Trial
 from stackcost.harness.campaign.turn import PlannedTrial, PlannedTrials, Purpose
@@ -14,16 +14,16 @@ from stackcost.harness.session.profile_session import ProfileSession
 
 # To book softirqs and interrupts, too, would lower the ceiling by another half of a percent.
 DETAIL = Detail.TASKS
-SoFar = list[tuple[float, Counted]]
+SoFar = list[tuple[float, TrialLoss]]
 
 
 def search_steps(
     session: ProfileSession,
-    key: Key,
+    key: SearchKey,
     settings: SearchSettings,
     after_s: float = 0.0,
     set_aside: str = "",
-) -> PlannedTrials[tuple[Outcome, float]]:
+) -> PlannedTrials[tuple[SearchResult, float]]:
     """Search on a session; returns the bounds, and the highest load that was offered.
 
     `after_s`: seconds of work that follow the search. `set_aside`: why its trials are in no figure.
@@ -32,18 +32,18 @@ def search_steps(
     seconds = partial(seconds_of, key.of, open_cps=session.experiment.memory.open_cps)
     so_far: SoFar = []
     while True:
-        outcome, wanted = go_through(settings, so_far)
+        outcome, wanted = next_trial(settings, so_far)
         if wanted is None:
             return outcome, max(load for load, _ in so_far)
         left_s = seconds_left(settings, so_far, seconds) - seconds(*wanted)
         purpose = Purpose(settings.repeats, decides=True, set_aside=set_aside)
         attempts = yield search_step(session, key, *wanted, purpose, left_s + after_s)
-        so_far.append((wanted[0], counted(decisive(attempts))))
+        so_far.append((wanted[0], trial_loss(decisive(attempts))))
 
 
 def search_step(
     session: ProfileSession,
-    key: Key,
+    key: SearchKey,
     load: float,
     duration: float,
     purpose: Purpose,
@@ -66,9 +66,9 @@ def search_step(
     )
 
 
-def go_through(
+def next_trial(
     settings: SearchSettings, so_far: SoFar
-) -> tuple[Outcome, tuple[float, float] | None]:
+) -> tuple[SearchResult, tuple[float, float] | None]:
     """What is known after these loads and losses, and the load and duration that come next.
 
     None when the search is over. MLRsearch calls a function for each trial and does not return in
@@ -78,7 +78,7 @@ def go_through(
     known = iter(so_far)
     wanted: list[tuple[float, float]] = []
 
-    def measure(load: float, duration: float) -> Counted:
+    def measure(load: float, duration: float) -> TrialLoss:
         trial = next(known, None)
         if trial is None:
             wanted.append((load, duration))

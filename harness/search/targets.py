@@ -6,7 +6,7 @@ from typing import get_args
 
 from stackcost.analysis.ceiling.settings import SearchSettings, settings_for
 from stackcost.contracts.errors import StackcostError
-from stackcost.contracts.load import Of
+from stackcost.contracts.load import CeilingKind
 from stackcost.files import EXPERIMENTS
 from stackcost.harness.experiment.load_file import experiment_file, load_experiment
 from stackcost.harness.experiment.matrix import Variant, variants
@@ -31,7 +31,7 @@ def ceiling_plan(
             f"{', '.join(sorted(twice))} is named by more than one of {', '.join(systems)}",
             "search them in runs of their own",
         )
-    settings: dict[Of, SearchSettings] = {
+    settings: dict[CeilingKind, SearchSettings] = {
         of: settings_for(of, quick, width, most) for of in map(_ceiling, ceilings)
     }
     return CeilingPlan(tuple(targets), settings, rounds)
@@ -51,8 +51,8 @@ def _targets(system: str) -> list[Variant]:
     return variants(load_experiment(file))
 
 
-def _ceiling(word: str) -> Of:
-    known: tuple[Of, ...] = get_args(Of)
+def _ceiling(word: str) -> CeilingKind:
+    known: tuple[CeilingKind, ...] = get_args(CeilingKind)
     for of in known:
         if word == of:
             return of

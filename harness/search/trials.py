@@ -9,7 +9,7 @@ from stackcost.analysis import flows
 from stackcost.analysis.flags import disturbances
 from stackcost.analysis.readings import Readings
 from stackcost.collect.engine import SCHEDULE_METHOD
-from stackcost.contracts.load import ConstantLoad, HeldFlows, Loss, Of, SearchStep
+from stackcost.contracts.load import CeilingKind, ConstantLoad, HeldFlows, Loss, SearchStep
 from stackcost.contracts.trial import Trial
 from stackcost.contracts.window import Window
 from stackcost.files import PROFILES
@@ -34,7 +34,7 @@ RESET_PATIENCE_S = 3.0
 POLL_S = 0.1
 
 
-def prepare(session: ProfileSession, of: Of) -> None:
+def prepare(session: ProfileSession, of: CeilingKind) -> None:
     """Load the profile that trials of `of` use on both sides; flows have one for each trial."""
     if of == "flows":
         session.server.serve(session.experiment.memory.profile, _tunables(session, {}))
@@ -45,7 +45,7 @@ def prepare(session: ProfileSession, of: Of) -> None:
     session.client.load_profile(profile, _tunables(session, extra))
 
 
-def seconds_of(of: Of, load: float, duration: float, open_cps: float) -> float:
+def seconds_of(of: CeilingKind, load: float, duration: float, open_cps: float) -> float:
     """About how long a trial takes, for the display of the time left."""
     if of == "flows":
         return 2 * load / open_cps + SETTLE_S + duration + SPARE_S + 1.0
@@ -53,7 +53,7 @@ def seconds_of(of: Of, load: float, duration: float, open_cps: float) -> float:
 
 
 def step_of(
-    of: Of, load: float, duration: float, repeat: int = 0, twin: bool = False
+    of: CeilingKind, load: float, duration: float, repeat: int = 0, twin: bool = False
 ) -> SearchStep:
     """A step that offers `load`, in the unit of `of`, for `duration` seconds."""
     offered: ConstantLoad | HeldFlows
@@ -67,7 +67,7 @@ def step_of(
     )
 
 
-def answer_limit_s(of: Of, tells_schedule: bool) -> float:
+def answer_limit_s(of: CeilingKind, tells_schedule: bool) -> float:
     """Seconds after the last connection was due in which it has to end.
 
     `tells_schedule`: whether the generator says when its connections were due. Else they are due
@@ -99,7 +99,7 @@ def run_trial(session: ProfileSession, trial: Trial) -> None:
     reset_server(session)
 
 
-def count(trial: Trial, of: Of) -> tuple[int, dict[str, int]]:
+def count(trial: Trial, of: CeilingKind) -> tuple[int, dict[str, int]]:
     """What was to be offered, and what of it was lost, by cause; the unit is that of `of`."""
     load = trial.traffic
     if isinstance(load, HeldFlows):

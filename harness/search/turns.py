@@ -8,8 +8,8 @@ from rich.console import Console
 
 from stackcost.analysis.ceiling.ramp import rising
 from stackcost.analysis.ceiling.settings import SearchSettings
-from stackcost.analysis.ceiling.stored import Key, counted, decisive
-from stackcost.contracts.load import Of
+from stackcost.analysis.ceiling.stored import SearchKey, decisive, trial_loss
+from stackcost.contracts.load import CeilingKind
 from stackcost.harness.campaign.order import in_turn
 from stackcost.harness.campaign.record import new_campaign
 from stackcost.harness.campaign.turn import Feed, PlannedTrials, Purpose, Turn
@@ -30,13 +30,13 @@ class CeilingPlan:
     """What a run searches for: each of `settings`' ceilings, of each target, `rounds` times."""
 
     targets: tuple[Variant, ...]
-    settings: dict[Of, SearchSettings]
+    settings: dict[CeilingKind, SearchSettings]
     rounds: int
 
-    def searches(self) -> list[tuple[Variant, Key]]:
+    def searches(self) -> list[tuple[Variant, SearchKey]]:
         """All in their order: of each ceiling the targets in turn, A B B A over the rounds."""
         return [
-            (target, Key(target.name, of, number))
+            (target, SearchKey(target.name, of, number))
             for number in range(1, self.rounds + 1)
             for of in self.settings
             for target in in_turn(self.targets, number)
@@ -114,14 +114,14 @@ def turns_of(plan: CeilingPlan) -> Feed[None]:
 
 
 def _twin_steps(
-    session: ProfileSession, key: Key, settings: SearchSettings, load: float, after_s: float
+    session: ProfileSession, key: SearchKey, settings: SearchSettings, load: float, after_s: float
 ) -> PlannedTrials[None]:
     """Offer the load that the server did not hold, and more, to a peer over the same path."""
     prepare(session, key.of)
     purpose, duration = Purpose(settings.repeats, decides=True), settings.final_trial_duration
     for offered in rising(load, TWIN_STEP, min(TWIN_MOST * load, settings.most_load)):
         attempts = yield search_step(session, key, offered, duration, purpose, after_s, twin=True)
-        if counted(decisive(attempts)).lost:
+        if trial_loss(decisive(attempts)).lost:
             break
 
 
@@ -130,7 +130,7 @@ def _twin_of(target: Variant) -> str:
     return server_class(target.server).twin
 
 
-def _seconds_of(settings: SearchSettings, target: Variant, key: Key) -> tuple[float, float]:
+def _seconds_of(settings: SearchSettings, target: Variant, key: SearchKey) -> tuple[float, float]:
     """About how long a search takes, and the twin's turn after it; 0 where there is none."""
     seconds = partial(seconds_of, key.of, open_cps=target.experiment.memory.open_cps)
     twin_s = 0.0

@@ -183,9 +183,9 @@ def _sized(question: Question) -> Comparison:
     )
 
 
-def _against(draft: Comparison, no_change: float) -> ranks.Size:
+def _against(draft: Comparison, no_change: float) -> ranks.RankEffect:
     """Of B against what A would be without a difference."""
-    of = ranks.of_pairs if draft.paired else ranks.of_sides
+    of = ranks.effect_of_pairs if draft.paired else ranks.effect_of_sides
     return of([value * no_change for value in draft.a.values], draft.b.values)
 
 
@@ -226,7 +226,7 @@ def _p(draft: Comparison, by: Test, no_change: float) -> float:
     if by == "pairs":
         return significance.p_of_pairs(a, b)
     # Sides that point the other way than their pairs show nothing.
-    agree = ranks.of_sides(a, b).effect * _against(draft, no_change).effect > 0
+    agree = ranks.effect_of_sides(a, b).effect * _against(draft, no_change).effect > 0
     return significance.p_of_sides(a, b) if agree else 1.0
 
 

@@ -8,7 +8,7 @@ from stackcost.contracts.trial import Trial
 
 
 @dataclass(frozen=True, slots=True)
-class Lost:
+class LostFrames:
     """Frames of one trial that were lost, by where; both directions together.
 
     `before`: sent by the generator and not received by the device. `inside`: received by the device
@@ -20,7 +20,7 @@ class Lost:
     after: int
 
 
-def lost_frames(trial: Trial) -> Lost | None:
+def lost_frames(trial: Trial) -> LostFrames | None:
     """Where frames were lost over the whole trial; None when they were not counted.
 
     A device may send frames of its own (resets, ICMP), which hide as many lost inside.
@@ -29,7 +29,7 @@ def lost_frames(trial: Trial) -> Lost | None:
     if not ways:
         return None
 
-    return Lost(
+    return LostFrames(
         before=sum(max(0, each.sent - each.entered) for each in ways.values()),
         inside=sum(max(0, each.entered - each.left) for each in ways.values()),
         after=sum(max(0, each.left - each.arrived) for each in ways.values()),

@@ -11,7 +11,7 @@ from stackcost.analysis.flags import flags_of
 from stackcost.analysis.memory import Merged, held_flows
 from stackcost.analysis.memory_summary import bytes_per_flow
 from stackcost.analysis.readings import Readings
-from stackcost.analysis.series import Observed, Series
+from stackcost.analysis.series import Observation, Series
 from stackcost.analysis.slowed import call_seconds, load_seconds
 from stackcost.analysis.spread import Spread, spread
 from stackcost.analysis.summary import Factor
@@ -61,13 +61,13 @@ def factors(
     return made
 
 
-def observed_cost(seen: Readings, cpus: Collection[int], kind: str = "") -> Observed | None:
+def observed_cost(seen: Readings, cpus: Collection[int], kind: str = "") -> Observation | None:
     """CPU per connection of a load trial, all kinds or one of them; None when not known."""
     known, whole = server_cost(seen, cpus), whole_cost(seen, cpus)
     value, of_whole = (each.get(kind) if kind else sum_of(each.values()) for each in (known, whole))
     if value is None:
         return None
-    return Observed(value, load_seconds(seen), call_seconds(seen), of_whole)
+    return Observation(value, load_seconds(seen), call_seconds(seen), of_whole)
 
 
 class Headline(NamedTuple):

@@ -22,10 +22,10 @@ from typing import NamedTuple
 import numpy as np
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field
 
-from stackcost.analysis.series import Observed
+from stackcost.analysis.series import Observation
 from stackcost.analysis.thresholds import HIGHEST_SENSITIVITY, LEAST_FREE, MOST_APART
 
-Group = Sequence[Observed]  # trials of one system at one load
+Group = Sequence[Observation]  # trials of one system at one load
 Values = list[list[float]]  # a figure for each trial of each group
 
 
@@ -62,7 +62,7 @@ class HostNoise(BaseModel):
         return math.expm1(self.loads.logarithm + self.calls.logarithm)
 
 
-class Cleared(NamedTuple):
+class CorrectedFigures(NamedTuple):
     """The figures of both sides' groups, and what was taken off from them; None: nothing was."""
 
     first: Values
@@ -70,7 +70,9 @@ class Cleared(NamedTuple):
     part: HostNoise | None
 
 
-def without_host(first: Sequence[Group], second: Sequence[Group], is_rate: bool = False) -> Cleared:
+def correct_for_host(
+    first: Sequence[Group], second: Sequence[Group], is_rate: bool = False
+) -> CorrectedFigures:
     """Of groups at the same loads, in the same order; the first side's median host stays.
 
     Both sides have to feel the host alike. At each load the figures of both are multiplied by what
@@ -80,7 +82,7 @@ def without_host(first: Sequence[Group], second: Sequence[Group], is_rate: bool 
     costs = -1 if is_rate else 1  # the power of the figure that costs are
     found = _host_part(_basis(first, first, second), _basis(second, first, second), costs)
     if found is None:
-        return Cleared(_tabled(first), _tabled(second), None)
+        return CorrectedFigures(_tabled(first), _tabled(second), None)
     part, corrected = found
     tabled = [np.median(group) for group in _tabled(first)]
     level = [by / np.median(group) for by, group in zip(tabled, corrected[0], strict=True)]
@@ -88,14 +90,14 @@ def without_host(first: Sequence[Group], second: Sequence[Group], is_rate: bool 
         [(np.array(group) * by).tolist() for by, group in zip(level, side, strict=True)]
         for side in corrected
     )
-    return Cleared(mine, theirs, part)
+    return CorrectedFigures(mine, theirs, part)
 
 
 def _tabled(groups: Sequence[Group]) -> Values:
     return [[trial.value for trial in group] for group in groups]
 
 
-def _basis(side: Sequence[Group], *sides: Sequence[Group]) -> list[list[Observed]]:
+def _basis(side: Sequence[Group], *sides: Sequence[Group]) -> list[list[Observation]]:
     """A side's trials with the figure that can be corrected, and what it is corrected by."""
     every = [trial for groups in sides for group in groups for trial in group]
     if all(trial.whole and trial.call_time for trial in every):

@@ -17,7 +17,7 @@ import numpy as np
 from stackcost.analysis.spread import Interval, interval
 
 
-class Size(NamedTuple):
+class RankEffect(NamedTuple):
     """`ratio`: B over A; None where not all of A is above zero. `interval`: of it; None without it,
     of a single trial of each, and of a single pair. `effect`: -1 (all of B below A) to 1.
     """
@@ -27,23 +27,23 @@ class Size(NamedTuple):
     interval: Interval | None
 
 
-def of_sides(a: Sequence[float], b: Sequence[float]) -> Size:
+def effect_of_sides(a: Sequence[float], b: Sequence[float]) -> RankEffect:
     """Of two independent sets of trials."""
     effect = _balance(np.subtract.outer(b, a))
     if min(a) <= 0:
-        return Size(None, effect, None)
+        return RankEffect(None, effect, None)
     ratios = np.divide.outer(b, a).ravel()
     found = interval(ratios, _sides_chances(len(a), len(b))) if len(ratios) > 1 else None
-    return Size(float(np.median(ratios)), effect, found)
+    return RankEffect(float(np.median(ratios)), effect, found)
 
 
-def of_pairs(a: Sequence[float], b: Sequence[float]) -> Size:
+def effect_of_pairs(a: Sequence[float], b: Sequence[float]) -> RankEffect:
     """Of pairs, all above zero: entry i of both was measured in the same round."""
     ratios = np.divide(b, a)
     first, second = np.triu_indices(len(ratios))
     walsh = np.sqrt(ratios[first] * ratios[second])
     found = interval(walsh, _pairs_chances(len(ratios))) if len(ratios) > 1 else None
-    return Size(float(np.median(walsh)), _balance(walsh - 1), found)
+    return RankEffect(float(np.median(walsh)), _balance(walsh - 1), found)
 
 
 def _balance(values: np.ndarray) -> float:

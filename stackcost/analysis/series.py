@@ -7,7 +7,7 @@ from typing import NamedTuple, Self
 from stackcost.analysis.spread import Spread
 
 
-class Observed(NamedTuple):
+class Observation(NamedTuple):
     """A figure in one trial, and how the host was meanwhile.
 
     `value`: the figure as tables show it. The value of a cost is that of the slices of time that
@@ -35,7 +35,7 @@ class Series:
     """
 
     unit: str
-    rounds: Mapping[int, Mapping[float, Observed]]
+    rounds: Mapping[int, Mapping[float, Observation]]
     is_rate: bool = False
     is_given: bool = False
     numbered: bool = True
@@ -54,13 +54,13 @@ class Series:
         """
         known = {number: value for number, value in values.items() if value is not None}
         return cls.of_trials(
-            {number: Observed(value) for number, value in known.items()}, unit, reason, is_rate
+            {number: Observation(value) for number, value in known.items()}, unit, reason, is_rate
         )
 
     @classmethod
     def of_trials(
         cls,
-        trials: Mapping[int, Observed],
+        trials: Mapping[int, Observation],
         unit: str,
         reason: str = "",
         is_rate: bool = False,
@@ -80,7 +80,7 @@ class Series:
     @classmethod
     def given(cls, number: float, rounds: Sequence[int], unit: str, is_rate: bool = False) -> Self:
         """A number that is asked for, to be compared with what was measured in these rounds."""
-        same = {each: {0.0: Observed(number)} for each in rounds}
+        same = {each: {0.0: Observation(number)} for each in rounds}
         return cls(unit, same, is_rate, is_given=True)
 
     @property

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from stackcost.analysis.comparison import Design, Question
 from stackcost.analysis.figures import Figure, figures
-from stackcost.analysis.series import Observed, Series
+from stackcost.analysis.series import Observation, Series
 from stackcost.analysis.spread import Spread
 from stackcost.analysis.summary import Summary, TrialRow
 
@@ -22,7 +22,7 @@ RATES = ("1/s", "bit/s")  # units of figures that fall by what costs rise by
 PAST_CEILING = "past the ceiling at every load that both met"
 
 
-class Measured(NamedTuple):
+class SystemFigures(NamedTuple):
     """What is known of one system of a run. `figures`: by name and load. `trials`: those in its
     figures. `past_ceiling`: loads, by test, at which it was past its ceiling. `speaks_frames`: it
     is a peer that has a stack of its own.
@@ -34,10 +34,10 @@ class Measured(NamedTuple):
     speaks_frames: bool = False
 
 
-def measured(summary: Summary, name: str) -> Measured:
+def system_figures(summary: Summary, name: str) -> SystemFigures:
     """One system of a run."""
     levels = [level for each in summary.servers if each.name == name for level in each.levels]
-    return Measured(
+    return SystemFigures(
         {(each.name, each.at): each for each in figures(summary) if each.server == name},
         [each for each in summary.trials if each.server == name and not each.set_aside],
         {(level.test, level.offered_cps) for level in levels if level.past_ceiling},
@@ -45,7 +45,9 @@ def measured(summary: Summary, name: str) -> Measured:
     )
 
 
-def questions(a: Measured, b: Measured, label: str = "", same_run: bool = False) -> list[Question]:
+def questions(
+    a: SystemFigures, b: SystemFigures, label: str = "", same_run: bool = False
+) -> list[Question]:
     """All figures that both have, in the order of A's; each cost that is judged before its loads.
 
     `label`: what the figures' names begin with. `same_run`: they took turns, round by round.
@@ -85,10 +87,10 @@ def is_judged(name: str) -> bool:
 
 def cost_series(trials: Sequence[TrialRow], test: str = "") -> Series:
     """CPU per connection of one system's load trials."""
-    rounds: dict[int, dict[float, Observed]] = {}
+    rounds: dict[int, dict[float, Observation]] = {}
     for trial in trials:
         if trial.part == "load" and trial.test == test and trial.server_cpu_total:
-            seen = Observed(
+            seen = Observation(
                 trial.server_cpu_total, trial.load_time, trial.call_time, trial.whole_cpu_total
             )
             rounds.setdefault(trial.round, {})[trial.offered_cps] = seen

@@ -5,15 +5,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from stackcost.analysis.host_noise import HostNoise, without_host
-from stackcost.analysis.series import Observed, Series
+from stackcost.analysis.host_noise import HostNoise, correct_for_host
+from stackcost.analysis.series import Observation, Series
 
 NO_ROUND = "no round in which both were measured"
 NOT_NUMBERED = "no round in which both are known to have been measured"
 NO_LOAD = "no load at which both were measured"
 OF_A = "of A"  # the unit of values over several loads: multiples of A's median turn
 
-Trials = dict[int, Observed]  # of one side at one load, by round
+Trials = dict[int, Observation]  # of one side at one load, by round
 AtLoads = dict[float, tuple[Trials, Trials]]  # of both sides
 
 
@@ -82,7 +82,7 @@ def _values(
     one, other = ([list(pair[side].values()) for pair in used.values()] for side in (0, 1))
     host = None
     if alike and all(trial.value > 0 for group in one + other for trial in group):
-        first, second, host = without_host(one, other, is_rate)
+        first, second, host = correct_for_host(one, other, is_rate)
     else:
         first, second = ([[t.value for t in group] for group in side] for side in (one, other))
     return {

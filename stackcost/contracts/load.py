@@ -23,7 +23,7 @@ from stackcost.contracts.window import Window
 
 FlowState = Literal["established", "tracked", "half-open", "time-wait"]
 ESTABLISHED: FlowState = "established"
-Of = Literal["connections", "flows", "requests"]  # what a search finds the ceiling of
+CeilingKind = Literal["connections", "flows", "requests"]  # what a search finds the ceiling of
 SecondsByMode: TypeAlias = dict[Literal["user", "system"], float]
 
 
@@ -141,7 +141,7 @@ class HttpClients(StoredPart):
 
 
 @dataclass
-class Course(StoredPart):
+class EventTimes(StoredPart):
     """How an event went. `began`: when its traffic started, CLOCK_MONOTONIC seconds.
 
     `answer_bytes`: of each answer on an established connection. `dead_timeout_s`: seconds for which
@@ -162,7 +162,7 @@ class DeviceEvent(ProfileTraffic):
     kind: Literal["event"] = "event"
     event: Happening
     settings: EventSettings
-    course: Course | None = None
+    course: EventTimes | None = None
 
 
 @dataclass
@@ -212,7 +212,7 @@ class SearchStep(StoredPart):
     """
 
     kind: Literal["search"] = "search"
-    of: Of
+    of: CeilingKind
     load: float
     duration_s: float
     offered: Annotated[ConstantLoad | HeldFlows, Field(discriminator="kind")]

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict
 from stackcost.analysis.comparison import Comparison, compare_all
 from stackcost.analysis.machines import differences
 from stackcost.analysis.summary import Summary
-from stackcost.analysis.system_series import is_judged, measured, questions
+from stackcost.analysis.system_series import is_judged, questions, system_figures
 from stackcost.analysis.thresholds import RATE
 from stackcost.contracts.errors import StackcostError
 from stackcost.report.opened import OpenedRuns
@@ -69,8 +69,8 @@ def difference(a: Side, b: Side) -> Difference:
             each
             for of_a, of_b in systems
             for each in questions(
-                measured(a.summary, of_a),
-                measured(b.summary, of_b),
+                system_figures(a.summary, of_a),
+                system_figures(b.summary, of_b),
                 "" if len(systems) == 1 else f"{of_a}: ",
                 same_run=a.manifest == b.manifest,
             )
@@ -78,7 +78,8 @@ def difference(a: Side, b: Side) -> Difference:
     )
     if not found:
         raise StackcostError(
-            "no figure was measured at the same load on both", "stackcost show tells what was"
+            "the two sides have no common figure at the same load",
+            "stackcost show prints the figures of a run",
         )
     return Difference(
         a=_name(a, [mine for mine, _ in systems]),
@@ -186,7 +187,7 @@ def sentence(found: Difference) -> str:
         )
     if judged:
         return f"no difference shown in {len(judged)} figures, at a rate of {found.rate:.0%}"
-    return "nothing can be said: too few trials, or nothing judged was measured"
+    return "nothing can be said: too few trials, or none of the judged figures was measured"
 
 
 def _systems(a: Side, b: Side) -> list[tuple[str, str]]:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from stackcost.analysis.comparison import Comparison, Design, Question, compare, compare_all
-from stackcost.analysis.series import Observed, Series
+from stackcost.analysis.series import Observation, Series
 from stackcost.analysis.significance import holm, least_p, pairs_needed, values_needed
 from stackcost.analysis.thresholds import RATE
 
@@ -159,7 +159,8 @@ def slowed(costs: Sequence[float], calls: Sequence[float]) -> Series:
     """Of whole trials in which system calls, and connections by as much, took longer."""
     seen = zip(costs, calls, strict=True)
     return Series.of_trials(
-        {at: Observed(cost, None, call, cost * call) for at, (cost, call) in enumerate(seen)}, "us"
+        {at: Observation(cost, None, call, cost * call) for at, (cost, call) in enumerate(seen)},
+        "us",
     )
 
 
@@ -178,11 +179,11 @@ def test_a_difference_that_may_be_the_corrections_error_cannot_be_told() -> None
 
 
 def test_over_loads_a_turn_that_lacks_one_is_no_cheaper_for_that() -> None:
-    whole = {n: {1000.0: Observed(100.0), 2000.0: Observed(50.0)} for n in range(6)}
-    lacking = whole | {0: {2000.0: Observed(50.0)}}
+    whole = {n: {1000.0: Observation(100.0), 2000.0: Observation(50.0)} for n in range(6)}
+    lacking = whole | {0: {2000.0: Observation(50.0)}}
     found = compare(Series("us", lacking), Series("us", whole), SIDES)
     assert found.unit == "of A" and found.a.values == pytest.approx([1] * 6)
-    alone = compare(Series("us", {1: {1.0: Observed(1.0)}}), Series("us", whole), SIDES)
+    alone = compare(Series("us", {1: {1.0: Observation(1.0)}}), Series("us", whole), SIDES)
     assert alone.reason == "no load at which both were measured"
 
 

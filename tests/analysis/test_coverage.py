@@ -64,7 +64,7 @@ def test_so_does_a_comparison_of_sides(trials: tuple[int, int], noise: Noise) ->
 
     def draw() -> tuple[float | None, float | None, float | None]:
         a, b = (np.exp(noise(random, number)) for number in trials)
-        return ranks.of_sides(a.tolist(), (1.05 * b).tolist()).interval or (None, None, None)
+        return ranks.effect_of_sides(a.tolist(), (1.05 * b).tolist()).interval or (None, None, None)
 
     reached(draw, 1.05)
 
@@ -77,6 +77,6 @@ def test_and_one_of_pairs(pairs: int, noise: Noise) -> None:
     def draw() -> tuple[float | None, float | None, float | None]:
         hour = random.lognormal(0, 0.1, pairs)
         a, b = hour * np.exp(noise(random, pairs)), 1.05 * hour * np.exp(noise(random, pairs))
-        return ranks.of_pairs(a.tolist(), b.tolist()).interval or (None, None, None)
+        return ranks.effect_of_pairs(a.tolist(), b.tolist()).interval or (None, None, None)
 
     reached(draw, 1.05)

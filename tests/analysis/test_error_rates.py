@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from stackcost.analysis.comparison import Comparison, Design, Question, compare, compare_all
-from stackcost.analysis.series import Observed, Series
+from stackcost.analysis.series import Observation, Series
 from stackcost.analysis.thresholds import POWER, RATE
 
 STORED = Path(__file__).resolve().parents[1] / "fixtures" / "rounds" / "neighbours.json"
@@ -37,11 +37,11 @@ def rounds() -> dict[str, dict[int, list[float]]]:
     return {name: {int(number): seen for number, seen in of.items()} for name, of in stored.items()}
 
 
-def observed(seen: list[float], dearer: float = 1.0, corrected: bool = True) -> Observed:
+def observed(seen: list[float], dearer: float = 1.0, corrected: bool = True) -> Observation:
     cost, whole, _, load, call = seen
     if not corrected:
-        return Observed(dearer * cost)
-    return Observed(dearer * cost, load, call, dearer * whole)
+        return Observation(dearer * cost)
+    return Observation(dearer * cost, load, call, dearer * whole)
 
 
 def real(
@@ -49,7 +49,7 @@ def real(
 ) -> Sides:
     """So many rounds, drawn of the stored ones; chance says in each which of the two is A."""
     stored = rounds()
-    sides: tuple[dict[int, Observed], dict[int, Observed]] = {}, {}
+    sides: tuple[dict[int, Observation], dict[int, Observation]] = {}, {}
     for at in range(number):
         one, other = drawn.sample(("a", "twin"), 2)
         picked = drawn.choice(which)
@@ -117,7 +117,9 @@ def simulated(number: int, dearer: float, random: np.random.Generator) -> Sides:
         call = slower * random.lognormal(0, 0.005, number)
         load = 250 * random.lognormal(0, 0.05, number)
         seen = zip(cost, load, call, cost * slower**1.2, strict=True)
-        made.append(Series.of_trials({at: Observed(*each) for at, each in enumerate(seen)}, "us"))
+        made.append(
+            Series.of_trials({at: Observation(*each) for at, each in enumerate(seen)}, "us")
+        )
     return made[0], made[1]
 
 

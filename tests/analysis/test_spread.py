@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stackcost.analysis.comparison import Design, compare
-from stackcost.analysis.ranks import of_pairs
+from stackcost.analysis.ranks import effect_of_pairs
 from stackcost.analysis.series import Series
 from stackcost.analysis.spread import Spread, spread
 
@@ -64,8 +64,8 @@ def test_a_ratio_is_of_rounds_that_both_have_a_value_of() -> None:
 @given(st.lists(st.tuples(POSITIVE, POSITIVE), min_size=2, max_size=12))
 def test_interval_and_range_always_hold_the_ratio(pairs: list[tuple[float, float]]) -> None:
     above, below = zip(*pairs, strict=True)
-    size = of_pairs(below, above)
-    assert size == of_pairs(below, above), "the same trials give the same interval"
+    size = effect_of_pairs(below, above)
+    assert size == effect_of_pairs(below, above), "the same trials give the same interval"
     each = [a / b for a, b in pairs]
     assert size.ratio is not None and size.interval is not None
     low, high, _ = size.interval

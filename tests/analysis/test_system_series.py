@@ -6,7 +6,7 @@ from stackcost.analysis.comparison import Comparison, compare_all
 from stackcost.analysis.figures import Figure
 from stackcost.analysis.spread import spread
 from stackcost.analysis.summary import TrialRow
-from stackcost.analysis.system_series import Measured, questions
+from stackcost.analysis.system_series import SystemFigures, questions
 
 LOADS = (1000.0, 2000.0)
 
@@ -16,7 +16,7 @@ def side(
     load_times: list[float] | None = None,
     call_times: list[float] | None = None,
     loads: tuple[float, ...] = LOADS,
-) -> Measured:
+) -> SystemFigures:
     """A turn for each cost; at the second load connections cost half of it."""
     rows, figures = [], {}
     for at, load in enumerate(loads):
@@ -43,10 +43,10 @@ def side(
         for name, value in (("server_cpu_total", 100.0), ("closure", 1.0)):
             values = spread([value] * len(costs), "")
             figures[name, load] = Figure("nginx/kernel", name, load, values)
-    return Measured(figures, rows)  # type: ignore[arg-type]
+    return SystemFigures(figures, rows)  # type: ignore[arg-type]
 
 
-def cost(a: Measured, b: Measured, same_run: bool = False) -> Comparison:
+def cost(a: SystemFigures, b: SystemFigures, same_run: bool = False) -> Comparison:
     (found,) = (each for each in questions(a, b, same_run=same_run) if each.judged)
     return compare_all([found])[0]
 
@@ -80,7 +80,7 @@ def test_turns_of_one_run_are_compared_in_pairs() -> None:
 def test_other_figures_of_one_run_are_paired_where_their_rounds_are_known() -> None:
     """Bytes per flow grew over the hour by more than the two differ."""
     memory = [
-        Measured({("memory.total", None): Figure("", "memory.total", None, values)}, [])
+        SystemFigures({("memory.total", None): Figure("", "memory.total", None, values)}, [])
         for values in (
             spread([above * (1000 + 100 * n) for n in range(9)], "B", rounds=list(range(9)))
             for above in (1.0, 1.01)
@@ -122,7 +122,7 @@ def test_with_too_few_trials_to_know_that_costs_are_of_what_was_undisturbed() ->
 
 
 def test_whole_trials_are_compared_only_where_all_of_them_can_be_corrected() -> None:
-    """Measured calls were not timed in one trial: all costs are those of the free slices."""
+    """System calls were not timed in one trial: all costs are those of the free slices."""
     calls = [1.0, 1.1, 1.2, 1.3]
     a, b = side([100] * 4, call_times=calls), side([110] * 4, call_times=calls)
     unread = a.trials[0].model_copy(update={"call_time": None})

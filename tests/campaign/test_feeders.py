@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from stackcost.analysis.ceiling.controller import Bounds, Outcome, search
+from stackcost.analysis.ceiling.controller import Bounds, SearchResult, search
 from stackcost.analysis.ceiling.ramp import rising
 from stackcost.analysis.ceiling.settings import settings_for
 from stackcost.contracts.event_settings import EventSettings
@@ -19,7 +19,7 @@ from stackcost.harness.experiment.load_file import load_experiment
 from stackcost.harness.experiment.matrix import variants
 from stackcost.harness.search import turns as ceilings
 from stackcost.harness.search.slowest import lowest_ceilings
-from stackcost.harness.search.steps import SoFar, go_through
+from stackcost.harness.search.steps import SoFar, next_trial
 from stackcost.harness.session.http_session import open_http_session
 from stackcost.harness.session.progress import Progress
 from stackcost.harness.systems.registry import server_class
@@ -86,7 +86,7 @@ def test_a_search_is_followed_by_its_twin_from_the_load_that_was_not_held() -> N
     settings = settings_for("connections", quick=True)
     feed = ceilings.turns_of(ceilings.CeilingPlan((nginx, peer), {"connections": settings}, 1))
     first = next(feed)
-    found = Outcome({goal: Bounds(upper=5000.0) for goal in settings.goals})
+    found = SearchResult({goal: Bounds(upper=5000.0) for goal in settings.goals})
     twin = feed.send((found, 9000.0))
     assert (first.system, twin.system) == ("nginx/kernel", "")
     assert twin.kind is server_class("astf-peer") and twin.where.endswith("(twin)")
@@ -103,10 +103,10 @@ def test_a_search_fed_step_by_step_tries_the_loads_of_one_that_is_gone_through(s
     whole = Simulated(7_400, noise=0.01, hiccup=0.3, seed=seed)
     outcome = search(settings, whole.measure)
     fed, so_far = Simulated(7_400, noise=0.01, hiccup=0.3, seed=seed), SoFar()
-    found, wanted = go_through(settings, so_far)
+    found, wanted = next_trial(settings, so_far)
     while wanted is not None:
         so_far.append((wanted[0], fed.measure(*wanted)))
-        found, wanted = go_through(settings, so_far)
+        found, wanted = next_trial(settings, so_far)
     assert found == outcome
     assert [trial.load for trial in fed.trials] == [trial.load for trial in whole.trials]
 

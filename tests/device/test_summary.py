@@ -7,7 +7,7 @@ import pytest
 from stackcost.analysis.events.summary import EventResult, summarise_events
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.event_settings import EventSettings
-from stackcost.contracts.load import Course, DeviceEvent
+from stackcost.contracts.load import DeviceEvent, EventTimes
 from stackcost.contracts.sample import Kind, Sample
 from stackcost.contracts.trial import Trial
 from stackcost.contracts.window import Window
@@ -30,7 +30,7 @@ def course(full_from: float, through_again: float) -> Trial:
     load = DeviceEvent(
         event="exhaustion",
         settings=SETTINGS,
-        course=Course(BEGAN, answer_bytes=100, dead_timeout_s=5),
+        course=EventTimes(BEGAN, answer_bytes=100, dead_timeout_s=5),
     )
     trial = Trial("dut/test", 1, 1, load, phases={"event": Window(BEGAN, BEGAN + 30)})
     made = 0.0

@@ -9,7 +9,7 @@ from rich.console import Console
 
 from stackcost.analysis import core_time, cpu
 from stackcost.analysis.readings import Readings
-from stackcost.contracts.load import ConstantLoad, Of
+from stackcost.contracts.load import CeilingKind, ConstantLoad
 from stackcost.contracts.trial import Trial
 from stackcost.contracts.wiring import DUT_CLIENT_INTERFACE, DUT_NAMESPACE, DUT_SERVER_INTERFACE
 from stackcost.duts.base import Dut
@@ -41,7 +41,7 @@ def session_of(
         yield session
 
 
-def ceiling_trial(session: ProfileSession, of: Of, load: float) -> Trial:
+def ceiling_trial(session: ProfileSession, of: CeilingKind, load: float) -> Trial:
     trial = Trial(session.server.name, 1, 1, step_of(of, load, 0.5), session.response_bytes)
     run_trial(session, trial)
     return trial

@@ -56,7 +56,7 @@ def test_a_router_and_a_firewall_forward_ipv6(tmp_path: Path) -> None:
             trial = load_trial(session, 500, 0.5).trial
             after = forwarded(session)
             opened = check_whole(trial)
-            assert device.lost_frames(trial) == device.Lost(0, 0, 0)
+            assert device.lost_frames(trial) == device.LostFrames(0, 0, 0)
             assert after[6] - before[6] > 6 * opened and after[4] == before[4]
             held = next(s for s in reversed(trial.samples) if s.metric == "conntrack.entries")
             assert (held.value or 0) >= opened * (kind is Nftables), kind
@@ -68,7 +68,7 @@ def test_ipv6_clients_reach_ipv4_servers_through_nat64(tmp_path: Path) -> None:
         trial = load_trial(session, 200, 0.5).trial
         opened, by_version = check_whole(trial), forwarded(session)
         program = session.server.processes()["translator"]
-    assert device.lost_frames(trial) == device.Lost(0, 0, 0)
+    assert device.lost_frames(trial) == device.LostFrames(0, 0, 0)
     assert min(by_version.values()) > 6 * opened, "each frame goes through the router twice"
     assert not Path(f"/proc/{program}").exists()
 

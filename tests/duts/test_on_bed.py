@@ -12,7 +12,7 @@ from scipy.stats import linregress
 from stackcost.analysis import device, flows
 from stackcost.analysis.ceiling.bottleneck import find_bottleneck
 from stackcost.analysis.ceiling.settings import Goal, SearchSettings
-from stackcost.analysis.ceiling.stored import Key
+from stackcost.analysis.ceiling.stored import SearchKey
 from stackcost.analysis.readings import Readings
 from stackcost.duts.base import Dut
 from stackcost.duts.connection_limit import ConnectionLimit
@@ -113,7 +113,7 @@ def test_a_limit_of_3_000_new_connections_a_second_is_the_ceiling(
         most_load=3_600.0,
         repeats=1,
     )
-    key = Key(session.server.name, "connections", 1)
+    key = SearchKey(session.server.name, "connections", 1)
     steps = partial(search_steps, key=key, settings=settings)
     (outcome, _), trials = follow(session, steps, tmp_path)
     per_trial = allowed + burst / (WARM_UP_S + 1.0 + OVERHANG_S)

@@ -39,7 +39,7 @@ def test_nginx_behind_a_nat_serves_every_connection_and_is_no_part_of_its_cost(
     assert seen.trial.load.server_requests == closed > 0
     assert flows.client_counter(seen.trial, "tcps_connects") == closed
     assert flows.failed(seen.trial) == 0
-    assert device.lost_frames(seen.trial) == device.Lost(0, 0, 0)
+    assert device.lost_frames(seen.trial) == device.LostFrames(0, 0, 0)
     assert (server_total(seen, DEVICE_CPUS) or 0) > 0
 
     (found,) = summarise_events([cut], "test", EXPERIMENT.model_dump(), "complete", {}).events

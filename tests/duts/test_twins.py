@@ -23,4 +23,4 @@ def test_what_only_forwards_does_what_the_wire_does(kind: type[Dut], tmp_path: P
     assert flows.completed(trial) == opened > 0
     assert flows.retransmitted(trial) == flows.failed(trial) == 0
     assert flows.client_counter(trial, "tcps_rcvbyte") == opened * session.response_bytes
-    assert lost == (None if kind is Wire else device.Lost(0, 0, 0))
+    assert lost == (None if kind is Wire else device.LostFrames(0, 0, 0))

@@ -10,7 +10,7 @@ import pytest
 
 from stackcost.analysis.thresholds import RATE
 from stackcost.harness.gate.gate import FULL, measure_until_decided
-from stackcost.harness.gate.trial import GateTrial, Whole, left_out
+from stackcost.harness.gate.trial import GateTrial, UncorrectedTrial, left_out
 from stackcost.harness.gate.verdict import against_baseline, against_ceiling
 from tests.gate.simulated import Simulated
 
@@ -111,7 +111,9 @@ def slowed_by_calls(cps: float, calls_ns: list[float]) -> list[GateTrial]:
     """Trials whose free slices tell little; over the whole trial connections feel calls fully."""
     seen = trials(cps, len(calls_ns), noise=0.15)
     return [
-        each.model_copy(update={"whole": Whole(cps=cps * 2000 / call, load_ns=None, call_ns=call)})
+        each.model_copy(
+            update={"whole": UncorrectedTrial(cps=cps * 2000 / call, load_ns=None, call_ns=call)}
+        )
         for each, call in zip(seen, calls_ns, strict=True)
     ]
 
@@ -165,7 +167,7 @@ def real_trials(number: int, dearer: float, drawn: random.Random) -> list[GateTr
             completed_cps=3000,
             offered_cps=3000,
             cpu={},
-            whole=Whole(cps=1e6 / (dearer * whole), load_ns=load, call_ns=call),
+            whole=UncorrectedTrial(cps=1e6 / (dearer * whole), load_ns=load, call_ns=call),
         )
         for cost, whole, _, load, call in (drawn.choice(known) for _ in range(number))
     ]

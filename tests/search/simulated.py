@@ -4,11 +4,11 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from stackcost.analysis.ceiling.controller import Counted, Measure
+from stackcost.analysis.ceiling.controller import Measure, TrialLoss
 from stackcost.analysis.ceiling.settings import SearchSettings
-from stackcost.analysis.ceiling.stored import counted, decisive, needs_repeat
+from stackcost.analysis.ceiling.stored import decisive, needs_repeat, trial_loss
 from stackcost.contracts.counts import Schedule
-from stackcost.contracts.load import HeldFlows, Loss, Of, SearchStep
+from stackcost.contracts.load import CeilingKind, HeldFlows, Loss, SearchStep
 from stackcost.contracts.trial import Trial
 from tests.analysis.trials import SUSTAIN, load_trial
 
@@ -25,7 +25,7 @@ class Simulated:
     noise: float = 0.0
     generator: float = float("inf")
     hiccup: float = 0.0
-    of: Of = "connections"
+    of: CeilingKind = "connections"
     repeats: int = 2
     seed: int = 1
     trials: list[Trial] = field(default_factory=list)
@@ -33,7 +33,7 @@ class Simulated:
     def __post_init__(self) -> None:
         self._random = random.Random(self.seed)
 
-    def measure(self, load: float, duration: float) -> Counted:
+    def measure(self, load: float, duration: float) -> TrialLoss:
         """One trial with its repeats, as the runner makes them."""
         attempts = []
         for repeat in range(self.repeats + 1):
@@ -42,7 +42,7 @@ class Simulated:
             attempts.append(trial)
             if not needs_repeat(trial):
                 break
-        return counted(decisive(attempts))
+        return trial_loss(decisive(attempts))
 
     def _trial(self, load: float, duration: float, repeat: int) -> Trial:
         intended = round(load if self.of == "flows" else load * duration)
@@ -78,7 +78,7 @@ class Simulated:
         return trial
 
 
-def plan_of(settings: SearchSettings, of: Of = "connections") -> dict[str, object]:
+def plan_of(settings: SearchSettings, of: CeilingKind = "connections") -> dict[str, object]:
     """The part of a manifest that a summary is made from."""
     return {
         "title": "Ceilings of a simulation",
@@ -87,11 +87,11 @@ def plan_of(settings: SearchSettings, of: Of = "connections") -> dict[str, objec
     }
 
 
-def cut_after(number: int, measure: Measure) -> Callable[[float, float], Counted]:
+def cut_after(number: int, measure: Measure) -> Callable[[float, float], TrialLoss]:
     """The same trials, but Ctrl-C during the one after `number` of them."""
     made = 0
 
-    def cut(load: float, duration: float) -> Counted:
+    def cut(load: float, duration: float) -> TrialLoss:
         nonlocal made
         if made == number:
             raise KeyboardInterrupt

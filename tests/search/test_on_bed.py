@@ -12,11 +12,11 @@ from rich.console import Console
 
 from stackcost.analysis.ceiling.bottleneck import find_bottleneck
 from stackcost.analysis.ceiling.settings import Goal, SearchSettings, settings_for
-from stackcost.analysis.ceiling.stored import Key
+from stackcost.analysis.ceiling.stored import SearchKey
 from stackcost.analysis.ceiling.summarise import summarise_ceilings
 from stackcost.analysis.ceiling.summary import Ceiling
 from stackcost.analysis.readings import Readings
-from stackcost.contracts.load import Of
+from stackcost.contracts.load import CeilingKind
 from stackcost.contracts.trial import Trial
 from stackcost.harness.bed.lock import RunLock
 from stackcost.harness.bed.signals import ending_signals_raise
@@ -74,9 +74,11 @@ def session_of(experiment: Experiment, folder: Path) -> Iterator[ProfileSession]
         yield session
 
 
-def find(session: ProfileSession, folder: Path, of: Of, settings: SearchSettings) -> Ceiling:
+def find(
+    session: ProfileSession, folder: Path, of: CeilingKind, settings: SearchSettings
+) -> Ceiling:
     """A search as the command makes it, and what its summary says."""
-    key = Key("nginx/kernel", of, 1)
+    key = SearchKey("nginx/kernel", of, 1)
     _, trials = follow(session, partial(search_steps, key=key, settings=settings), folder)
     plan = plan_of(settings, of)
     (found,) = summarise_ceilings(trials, "test", plan, "complete", {}).ceilings
@@ -104,7 +106,7 @@ def test_new_connections_limited_on_the_way_are_found_at_their_limit(tmp_path: P
     assert found.bottleneck is not None and found.bottleneck.cause == "on the way", found.sentence
 
 
-def one_trial(session: ProfileSession, of: Of, load: float) -> Trial:
+def one_trial(session: ProfileSession, of: CeilingKind, load: float) -> Trial:
     trial = Trial("nginx/kernel", 1, 1, step_of(of, load, 1.0), session.response_bytes)
     run_trial(session, trial)
     return trial

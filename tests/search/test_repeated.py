@@ -1,11 +1,11 @@
 from stackcost.analysis.ceiling.controller import search
 from stackcost.analysis.ceiling.settings import settings_for
 from stackcost.analysis.ceiling.summarise import summarise_ceilings
-from stackcost.analysis.ceiling.summary import Repeated
+from stackcost.analysis.ceiling.summary import RepeatedCeiling
 from tests.search.simulated import Simulated, plan_of
 
 
-def repeated(ceilings: list[float], hiccup: float = 0.0) -> list[Repeated]:
+def repeated(ceilings: list[float], hiccup: float = 0.0) -> list[RepeatedCeiling]:
     """What is said of several searches for the same thing, each of which found another ceiling."""
     settings = settings_for("connections")
     trials = []

@@ -4,10 +4,10 @@ import pytest
 
 from stackcost.analysis.ceiling.controller import search
 from stackcost.analysis.ceiling.settings import settings_for
-from stackcost.analysis.ceiling.stored import attempts_of, counted, search_again, step_of
+from stackcost.analysis.ceiling.stored import attempts_of, search_again, step_of, trial_loss
 from stackcost.analysis.ceiling.summarise import summarise_ceilings
 from stackcost.analysis.ceiling.summary import Ceiling
-from stackcost.contracts.load import Of
+from stackcost.contracts.load import CeilingKind
 from stackcost.harness.search.expected import seconds_left
 from tests.search.simulated import Simulated, cut_after, plan_of
 
@@ -77,7 +77,7 @@ def test_without_the_repeats_the_same_disturbances_lower_the_ceiling() -> None:
 
 
 @pytest.mark.parametrize("of", ["connections", "flows"])
-def test_the_stored_trials_lead_to_the_same_bounds_again(of: Of) -> None:
+def test_the_stored_trials_lead_to_the_same_bounds_again(of: CeilingKind) -> None:
     system, settings = Simulated(7_400, noise=0.01, hiccup=0.3, of=of, seed=4), settings_for(of)
     outcome = search(settings, system.measure)
     assert search_again(system.trials, settings) == outcome
@@ -128,7 +128,7 @@ def test_the_time_left_is_about_right_from_the_first_trial_on() -> None:
 
     search(settings, system.measure)
     taken = [seconds(0, step_of(trial).duration_s) for trial in system.trials]
-    trials = [(step_of(trial).load, counted(trial)) for trial in system.trials]
+    trials = [(step_of(trial).load, trial_loss(trial)) for trial in system.trials]
     for done in range(0, len(trials), 4):
         told = seconds_left(settings, trials[:done], seconds)
         assert told == pytest.approx(sum(taken[done:]), rel=0.5, abs=40)

@@ -17,8 +17,8 @@ from stackcost.contracts.counts import (
 from stackcost.contracts.event_settings import QUICK
 from stackcost.contracts.load import (
     ConstantLoad,
-    Course,
     DeviceEvent,
+    EventTimes,
     HeldFlows,
     HttpClients,
     HttpCounts,
@@ -82,7 +82,7 @@ LOADS: list[Load] = [
         loss=Loss(200, 3, {"SYN sent again": 3}, ["stolen"]),
     ),
     SearchStep(of="flows", load=50.0, duration_s=1.0, offered=HOLD),
-    DeviceEvent(event="cut", settings=QUICK, course=Course(5.0, 100, 30, 7.0), **TRAFFIC),
+    DeviceEvent(event="cut", settings=QUICK, course=EventTimes(5.0, 100, 30, 7.0), **TRAFFIC),
     MixedLoad(steps=[MixStep(200.0, Window(1.0, 2.0)), MixStep(100.0, Window(3.0, 4.0))]),
 ]
 

@@ -18,7 +18,7 @@ NEVER_S = 1e9
 
 
 @dataclass(frozen=True, slots=True)
-class Counted:
+class TrialLoss:
     """A trial as the search sees it: what was to be offered, and how much of that was lost."""
 
     intended: int
@@ -45,7 +45,7 @@ class Bounds:
 
 
 @dataclass(slots=True)
-class Outcome:
+class SearchResult:
     """Bounds by goal; `complete` when the search ended by itself and every goal is that narrow."""
 
     bounds: dict[Goal, Bounds] = field(default_factory=dict)
@@ -56,17 +56,17 @@ class OutOfTrials(Exception):
     """Raised by a trial function that has no more to give: the search ends with what it has."""
 
 
-Measure = Callable[[float, float], Counted]
+Measure = Callable[[float, float], TrialLoss]
 """Load, duration in seconds: one trial."""
 
 
-def search(settings: SearchSettings, measure: Measure) -> Outcome:
+def search(settings: SearchSettings, measure: Measure) -> SearchResult:
     """Double the load until it is hopeless, then let MLRsearch find the bounds below.
 
     Deterministic: the same results of trials lead to the same loads. When `measure` raises
     OutOfTrials, what is known until then is the outcome.
     """
-    outcome = Outcome({goal: Bounds() for goal in settings.goals})
+    outcome = SearchResult({goal: Bounds() for goal in settings.goals})
     finder = None
     try:
         highest = _double(settings, measure)

@@ -3,14 +3,14 @@
 from collections.abc import Sequence
 from statistics import median
 
-from stackcost.analysis.ceiling.summary import Ceiling, Rate, Repeated
+from stackcost.analysis.ceiling.summary import Ceiling, Rate, RepeatedCeiling
 from stackcost.analysis.spread import spread
 
 WANTED = 0.03  # highest less lowest of several searches, as a share of their median
 Search = tuple[Ceiling, Rate]
 
 
-def repeatability(ceilings: Sequence[Ceiling]) -> list[Repeated]:
+def repeatability(ceilings: Sequence[Ceiling]) -> list[RepeatedCeiling]:
     """One entry for each rate of each ceiling that was found more than once."""
     searches: dict[tuple[str, str, str], list[Search]] = {}
     for ceiling in ceilings:
@@ -21,7 +21,7 @@ def repeatability(ceilings: Sequence[Ceiling]) -> list[Repeated]:
     return [_repeated(found) for found in searches.values() if len(found) > 1]
 
 
-def _repeated(found: Sequence[Search]) -> Repeated:
+def _repeated(found: Sequence[Search]) -> RepeatedCeiling:
     ceiling, rate = found[0]
     values = [each.value for _, each in found if each.value is not None]
     share = (max(values) - min(values)) / median(values)
@@ -32,7 +32,7 @@ def _repeated(found: Sequence[Search]) -> Repeated:
     if share > WANTED:
         text += f", which is more than {WANTED:.0%}: this machine is too noisy for that"
         text += _noise([each for each, _ in found])
-    return Repeated(
+    return RepeatedCeiling(
         server=ceiling.server,
         of=ceiling.of,
         rate=rate.name,

@@ -8,9 +8,9 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from stackcost.contracts.load import Of
+from stackcost.contracts.load import CeilingKind
 
-UNITS: dict[Of, str] = {
+UNITS: dict[CeilingKind, str] = {
     "connections": "connections/s",
     "flows": "open flows",
     "requests": "requests/s",
@@ -68,7 +68,7 @@ FLOWS = {
 
 
 def settings_for(
-    of: Of, quick: bool = False, width: float | None = None, most: float | None = None
+    of: CeilingKind, quick: bool = False, width: float | None = None, most: float | None = None
 ) -> SearchSettings:
     """The usual search for `of`; `quick`, `width` and `most` change it in that order."""
     chosen: dict[str, float] = {}

@@ -9,17 +9,23 @@ from itertools import groupby
 from math import isclose
 from typing import NamedTuple
 
-from stackcost.analysis.ceiling.controller import HOPELESS, Counted, Outcome, OutOfTrials, search
+from stackcost.analysis.ceiling.controller import (
+    HOPELESS,
+    OutOfTrials,
+    SearchResult,
+    TrialLoss,
+    search,
+)
 from stackcost.analysis.ceiling.settings import SearchSettings
-from stackcost.contracts.load import Loss, Of, SearchStep
+from stackcost.contracts.load import CeilingKind, Loss, SearchStep
 from stackcost.contracts.trial import Trial
 
 
-class Key(NamedTuple):
+class SearchKey(NamedTuple):
     """Which search a trial belongs to; `round` counts searches for the same thing from 1."""
 
     server: str
-    of: Of
+    of: CeilingKind
     round: int
 
 
@@ -29,9 +35,9 @@ def step_of(trial: Trial) -> SearchStep:
     return trial.load
 
 
-def key_of(trial: Trial) -> Key:
+def key_of(trial: Trial) -> SearchKey:
     """The search of a trial."""
-    return Key(trial.server, step_of(trial).of, trial.round)
+    return SearchKey(trial.server, step_of(trial).of, trial.round)
 
 
 def is_twin(trial: Trial) -> bool:
@@ -44,24 +50,24 @@ def is_over(trial: Trial) -> bool:
     return step_of(trial).loss is not None
 
 
-def loss_of(trial: Trial) -> Loss:
-    """Its loss, as counted when it ran; of a trial that is over."""
+def stored_loss(trial: Trial) -> Loss:
+    """The loss that was counted when the trial ran. The trial must be over."""
     loss = step_of(trial).loss
     assert loss is not None
     return loss
 
 
-def counted(trial: Trial) -> Counted:
+def trial_loss(trial: Trial) -> TrialLoss:
     """The same, for the search."""
-    return Counted(loss_of(trial).intended, loss_of(trial).lost)
+    return TrialLoss(stored_loss(trial).intended, stored_loss(trial).lost)
 
 
 def needs_repeat(trial: Trial) -> bool:
     """It lost something, and the generator or the machine may have been the reason.
 
-    Of a trial that lost a tenth and more a repeat would say nothing else.
+    A trial that lost 10 % or more is not repeated: a repeat would not change the result.
     """
-    return bool(loss_of(trial).disturbed) and 0 < counted(trial).loss_ratio < HOPELESS
+    return bool(stored_loss(trial).disturbed) and 0 < trial_loss(trial).loss_ratio < HOPELESS
 
 
 def decisive(attempts: Sequence[Trial]) -> Trial:
@@ -71,7 +77,7 @@ def decisive(attempts: Sequence[Trial]) -> Trial:
     only ever adds to it.
     """
     last = attempts[-1]
-    return min(attempts, key=lambda t: counted(t).loss_ratio) if needs_repeat(last) else last
+    return min(attempts, key=lambda t: trial_loss(t).loss_ratio) if needs_repeat(last) else last
 
 
 def attempts_of(trials: Iterable[Trial]) -> list[list[Trial]]:
@@ -86,22 +92,22 @@ def attempts_of(trials: Iterable[Trial]) -> list[list[Trial]]:
     return grouped
 
 
-def search_again(trials: Iterable[Trial], settings: SearchSettings) -> Outcome:
+def search_again(trials: Iterable[Trial], settings: SearchSettings) -> SearchResult:
     """The outcome of one search from its stored trials, up to the first that is missing."""
     left = iter(attempts_of(trials))
 
-    def measure(load: float, _duration: float) -> Counted:
+    def measure(load: float, _duration: float) -> TrialLoss:
         attempts = next(left, None)
         if attempts is None or not isclose(step_of(attempts[0]).load, load):
             raise OutOfTrials
-        return counted(decisive(attempts))
+        return trial_loss(decisive(attempts))
 
     return search(settings, measure)
 
 
-def by_search(trials: Iterable[Trial]) -> dict[Key, list[Trial]]:
+def by_search(trials: Iterable[Trial]) -> dict[SearchKey, list[Trial]]:
     """All steps of searches by the search they belong to, in the order of the searches."""
-    ordered: dict[Key, list[Trial]] = {}
+    ordered: dict[SearchKey, list[Trial]] = {}
     steps = (trial for trial in trials if isinstance(trial.load, SearchStep))
     for key, part in groupby(steps, key_of):
         ordered.setdefault(key, []).extend(part)

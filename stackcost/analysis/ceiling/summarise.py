@@ -4,21 +4,21 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from stackcost.analysis.ceiling.bottleneck import Bottleneck, find_bottleneck
-from stackcost.analysis.ceiling.controller import Outcome
+from stackcost.analysis.ceiling.controller import SearchResult
 from stackcost.analysis.ceiling.repeated import repeatability
 from stackcost.analysis.ceiling.sentences import ceiling_sentence, twin_sentence
 from stackcost.analysis.ceiling.settings import UNITS, SearchSettings
 from stackcost.analysis.ceiling.stored import (
-    Key,
+    SearchKey,
     attempts_of,
     by_search,
-    counted,
     decisive,
     is_over,
     is_twin,
-    loss_of,
     search_again,
     step_of,
+    stored_loss,
+    trial_loss,
 )
 from stackcost.analysis.ceiling.summary import (
     Ceiling,
@@ -33,7 +33,7 @@ from stackcost.analysis.core_time import engine_busy_share
 from stackcost.analysis.flags import flags_of
 from stackcost.analysis.head import State
 from stackcost.analysis.readings import Readings
-from stackcost.contracts.load import Of
+from stackcost.contracts.load import CeilingKind
 from stackcost.contracts.trial import Trial
 
 DEFINITIONS = {
@@ -55,7 +55,7 @@ def summarise_ceilings(
     machine: Mapping[str, Any],
 ) -> CeilingSummary:
     """The answer of a run; `plan` is the manifest's `experiment`."""
-    settings: dict[Of, SearchSettings] = {
+    settings: dict[CeilingKind, SearchSettings] = {
         of: SearchSettings.model_validate(stored)
         for of, stored in plan["ceiling"]["settings"].items()
     }
@@ -75,7 +75,7 @@ def summarise_ceilings(
 
 
 def _ceiling(
-    key: Key, trials: Sequence[Trial], settings: SearchSettings, server_cpus: Sequence[int]
+    key: SearchKey, trials: Sequence[Trial], settings: SearchSettings, server_cpus: Sequence[int]
 ) -> Ceiling:
     outcome = search_again(trials, settings)
     bottleneck = _bottleneck(trials, outcome, server_cpus)
@@ -112,23 +112,23 @@ def _ceiling(
 
 
 def _bottleneck(
-    trials: Sequence[Trial], outcome: Outcome, server_cpus: Sequence[int]
+    trials: Sequence[Trial], outcome: SearchResult, server_cpus: Sequence[int]
 ) -> Bottleneck | None:
     """From the lowest load above the no drop rate that lost something; None when none did."""
     uppers = [bounds.upper for bounds in outcome.bounds.values() if bounds.upper is not None]
     lossy = [
         trial
         for attempts in attempts_of(trials)
-        if counted(trial := decisive(attempts)).lost
+        if trial_loss(trial := decisive(attempts)).lost
         and step_of(trial).load >= min(uppers, default=0.0)
     ]
     if not lossy:
         return None
-    first = min(lossy, key=lambda trial: (step_of(trial).load, -counted(trial).loss_ratio))
-    return find_bottleneck(Readings(first), server_cpus, loss_of(first).disturbed)
+    first = min(lossy, key=lambda trial: (step_of(trial).load, -trial_loss(trial).loss_ratio))
+    return find_bottleneck(Readings(first), server_cpus, stored_loss(first).disturbed)
 
 
-def _twin(trials: Sequence[Trial], of: Of) -> Twin | None:
+def _twin(trials: Sequence[Trial], of: CeilingKind) -> Twin | None:
     offered = [trial for trial in trials if is_twin(trial) and is_over(trial)]
     if not offered:
         return None
@@ -136,7 +136,7 @@ def _twin(trials: Sequence[Trial], of: Of) -> Twin | None:
         TwinTrial(
             number=trial.number,
             load=step_of(trial).load,
-            loss_ratio=counted(trial).loss_ratio,
+            loss_ratio=trial_loss(trial).loss_ratio,
             generator_busy=engine_busy_share(Readings(trial), "generator", main_phase(trial)),
         )
         for trial in offered
@@ -172,13 +172,13 @@ def _rows(attempts: Sequence[Trial], server_cpus: Sequence[int]) -> list[TraceRo
             number=trial.number,
             load=step_of(trial).load,
             duration_s=step_of(trial).duration_s,
-            intended=counted(trial).intended,
-            lost=counted(trial).lost,
-            loss_ratio=counted(trial).loss_ratio,
-            lost_by=loss_of(trial).lost_by,
+            intended=trial_loss(trial).intended,
+            lost=trial_loss(trial).lost,
+            loss_ratio=trial_loss(trial).loss_ratio,
+            lost_by=stored_loss(trial).lost_by,
             repeat=step_of(trial).repeat,
             decisive=trial is chosen,
-            disturbed=loss_of(trial).disturbed,
+            disturbed=stored_loss(trial).disturbed,
             flags=flags_of(Readings(trial), server_cpus),
         )
         for trial in attempts

@@ -11,7 +11,7 @@ from stackcost.analysis.ceiling.bottleneck import Bottleneck
 from stackcost.analysis.ceiling.settings import SearchSettings
 from stackcost.analysis.head import Head, Part
 from stackcost.analysis.spread import Spread
-from stackcost.contracts.load import Of
+from stackcost.contracts.load import CeilingKind
 
 FORMAT = "stackcost-ceiling/1"
 
@@ -79,7 +79,7 @@ class Ceiling(Part):
     """
 
     server: str
-    of: Of
+    of: CeilingKind
     unit: str
     round: int
     complete: bool
@@ -93,7 +93,7 @@ class Ceiling(Part):
     trace: list[TraceRow]
 
 
-class Repeated(Part):
+class RepeatedCeiling(Part):
     """The same ceiling found several times.
 
     `range_share`: highest less lowest, as a share of the median. `wanted_share`: what that should
@@ -101,7 +101,7 @@ class Repeated(Part):
     """
 
     server: str
-    of: Of
+    of: CeilingKind
     rate: Literal["NDR", "PDR"]
     values: Spread
     range_share: float
@@ -114,5 +114,5 @@ class CeilingSummary(Head):
 
     format: str = FORMAT
     ceilings: list[Ceiling]
-    repeated: list[Repeated]
+    repeated: list[RepeatedCeiling]
     definitions: dict[str, str] = Field(default_factory=dict)

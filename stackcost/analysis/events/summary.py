@@ -18,7 +18,7 @@ from stackcost.analysis.events.timeline import (
 from stackcost.analysis.head import Head, Part, State
 from stackcost.analysis.readings import Readings
 from stackcost.contracts.event_settings import EXHAUSTING, FORMAT, Event, EventSettings
-from stackcost.contracts.load import Course, DeviceEvent, MixedLoad
+from stackcost.contracts.load import DeviceEvent, EventTimes, MixedLoad
 from stackcost.contracts.trial import Trial
 
 FULL = 0.99  # of the table
@@ -90,7 +90,9 @@ def summarise_events(
     )
 
 
-def _result(trial: Trial, load: DeviceEvent, course: Course, cores: Sequence[int]) -> EventResult:
+def _result(
+    trial: Trial, load: DeviceEvent, course: EventTimes, cores: Sequence[int]
+) -> EventResult:
     event, settings = load.event, load.settings
     entries = level(trial, "conntrack.entries")
     full = next((at for at, held in entries if held >= FULL * settings.table), None)
