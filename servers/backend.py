@@ -41,8 +41,8 @@ class NginxBackend:
             command = with_memory_files("www", self.files, command)
         self._program = Program("nginx beside the load", self.folder / "error.log")
         self._program.start(spawner(self.host.namespace, self.host.cpus), command, cwd=self.folder)
-        if not self._program.comes_up(lambda: answers(self.folder)):
-            raise self._program.fault()
+        if not self._program.wait_until_up(lambda: answers(self.folder)):
+            raise self._program.start_error()
 
     @property
     def process_id(self) -> int | None:

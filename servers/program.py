@@ -109,8 +109,8 @@ class HttpProgram(Server):
         ensure_port_free(where.namespace, where.address, where.port)
         self.write_files()
         self._program.start(where.run, self.command(), cwd=where.folder)
-        if not self._program.comes_up(self._answers):
-            raise self._program.fault()
+        if not self._program.wait_until_up(self._answers):
+            raise self._program.start_error()
 
     def _serve(self, body_bytes: int) -> int:
         self.stop()

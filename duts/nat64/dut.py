@@ -97,8 +97,8 @@ class Nat64(Dut):
         self._program.start(spawner(where.namespace, where.cpus), command, cwd=where.folder)
 
     def _wait_until_up(self) -> None:
-        if not self._program.comes_up(self._has_interface):
-            words = self._program.said().strip().splitlines() or ["no word"]
+        if not self._program.wait_until_up(self._has_interface):
+            words = self._program.output().strip().splitlines() or ["no word"]
             raise StackcostError(
                 f"tayga made no interface {INTERFACE}: {words[-1]}",
                 "it needs /dev/net/tun (modprobe tun)",

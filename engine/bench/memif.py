@@ -21,7 +21,7 @@ from tools.machine import cpus
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.wiring import Port
 from stackcost.harness.bed import hugepages
-from stackcost.harness.bed.leftovers import undo_and_tell
+from stackcost.harness.bed.leftovers import undo_and_report
 from stackcost.harness.bed.lock import RunLock
 from stackcost.harness.bed.signals import ending_signals_raise
 from stackcost.trex.trex_config import TrexConfig
@@ -61,7 +61,7 @@ def run(trials: int) -> dict[str, Any]:
         # Another run's hugepages would be taken for this one's, and its cores are these.
         stack.enter_context(RunLock())
         stack.enter_context(ending_signals_raise())
-        stack.callback(undo_and_tell)
+        stack.callback(undo_and_report)
         hugepages.reserve(hugepages.USUAL_COUNT)
         folder = stack.enter_context(tempfile.TemporaryDirectory())
         socket = f"{Path(folder)}/memif"

@@ -8,7 +8,7 @@ from typing import Any
 
 from engine.soak.bed import Bed, End
 from stackcost.contracts.errors import StackcostError
-from stackcost.host.waiting import reached
+from stackcost.host.waiting import wait_until
 
 MIXED = Path(__file__).with_name("profile.py")
 HOLD = Path(__file__).resolve().parents[2] / "trex_profiles" / "http_hold.py"
@@ -137,7 +137,7 @@ def leaks(end: End, idle: dict[str, int]) -> dict[str, int]:
         beyond = {name: count - idle[name] for name, count in held.items() if count > idle[name]}
         return not beyond
 
-    reached(none_left, SETTLE_S, 0.05)
+    wait_until(none_left, SETTLE_S, 0.05)
     return beyond
 
 

@@ -17,7 +17,7 @@ DEVICE = Path("/dev/cpu_dma_latency")
 
 
 @contextmanager
-def awake() -> Iterator[str]:
+def cores_awake() -> Iterator[str]:
     """Hold all cores awake until exit; yields how they idle, in words for the manifest.
 
     Documentation/admin-guide/pm/cpuidle.rst, PM QoS: the request of zero microseconds of exit

@@ -10,7 +10,7 @@ from stackcost.contracts.errors import StackcostError
 from stackcost.harness.bed import hugepages
 from stackcost.harness.bed.lock import RunLock
 from stackcost.harness.bed.network import existing_namespaces, remove_namespace
-from stackcost.host import bulky, host_sysctl
+from stackcost.host import host_sysctl, large_folders
 from stackcost.host.namespace import end_processes, processes_inside
 from stackcost.host.state import damaged_records
 from stackcost.host.undo import UndoStep, undo
@@ -23,7 +23,7 @@ _told: set[UndoStep] = set()
 
 def undo_all() -> list[UndoStep]:
     """End the programs inside our namespaces, let go of what Onload has, then remove these, then
-    restore the settings of the whole machine, and remove bulky folders.
+    restore the settings of the whole machine, and remove large folders.
 
     What is ours is known by name, or recorded. Every step is tried, whatever became of the others,
     and is tried again by the next call until it is seen to be done. StackcostError when another
@@ -41,12 +41,12 @@ def undo_settings() -> list[UndoStep]:
     return [
         *_part("sysctls", host_sysctl.restore),
         *_part("hugepages", hugepages.restore),
-        *_part("folders", bulky.remove),
+        *_part("folders", large_folders.remove),
         *damaged_records(),
     ]
 
 
-def undo_and_tell() -> list[UndoStep]:
+def undo_and_report() -> list[UndoStep]:
     """`undo_all`; returns what is not done, and says it on standard error once in this process."""
     left = [step for step in undo_all() if not step.done]
     for step in left:

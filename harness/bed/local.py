@@ -22,8 +22,8 @@ from stackcost.contracts.wiring import (
     Wiring,
 )
 from stackcost.harness.bed import hugepages, network
-from stackcost.harness.bed.idle import awake
-from stackcost.harness.bed.leftovers import undo_and_tell
+from stackcost.harness.bed.idle import cores_awake
+from stackcost.harness.bed.leftovers import undo_and_report
 from stackcost.harness.bed.lock import RunLock
 from stackcost.harness.bed.signals import ending_signals_held, ending_signals_raise
 from stackcost.host import namespace
@@ -101,7 +101,7 @@ class LocalTestbed:
             entered.enter_context(RunLock())
             entered.enter_context(ending_signals_raise())
             entered.enter_context(harness_on(self.cpus.load))
-            self._idle = entered.enter_context(awake())
+            self._idle = entered.enter_context(cores_awake())
             entered.callback(self._undo)
             self._make()
             self._exit = entered.pop_all()
@@ -202,7 +202,7 @@ class LocalTestbed:
 
     def _clear(self) -> None:
         """Undo what a killed run left; StackcostError when what remains is in this bed's way."""
-        left = undo_and_tell()
+        left = undo_and_report()
         if blocking := [step for step in left if step.blocks]:
             raise StackcostError(
                 "the test bed cannot be made while what an earlier run left is there: "
@@ -230,7 +230,7 @@ class LocalTestbed:
 
     def _undo(self) -> None:
         with ending_signals_held():
-            undo_and_tell()
+            undo_and_report()
 
 
 def check_root() -> None:

@@ -8,7 +8,7 @@ from typing import ClassVar, Self
 
 from stackcost.contracts.errors import StackcostError
 from stackcost.host.state import state_folder
-from stackcost.host.waiting import reached
+from stackcost.host.waiting import wait_until
 
 POLL_S = 0.5
 
@@ -49,7 +49,7 @@ def _take(patience_s: float) -> int:
     """Lock the file and write who holds it; returns the descriptor that keeps the lock."""
     path = state_folder() / "lock"
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
-    if not reached(lambda: _locked(descriptor), patience_s, POLL_S):
+    if not wait_until(lambda: _locked(descriptor), patience_s, POLL_S):
         holder = os.read(descriptor, 200).decode(errors="replace").strip()
         os.close(descriptor)
         raise StackcostError(

@@ -6,6 +6,6 @@ from typing import TypeVar
 System = TypeVar("System")
 
 
-def in_turn(systems: Sequence[System], round_number: int) -> Sequence[System]:
+def alternating(systems: Sequence[System], round_number: int) -> Sequence[System]:
     """The order of one round, counted from 1: as given, and backwards in every second one."""
     return systems[:: 1 if round_number % 2 else -1]

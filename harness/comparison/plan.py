@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from stackcost.contracts.load import ConstantLoad, FlowState, HeldFlows, HttpClients
 from stackcost.contracts.trial import Trial
-from stackcost.harness.campaign.order import in_turn
+from stackcost.harness.campaign.order import alternating
 from stackcost.harness.experiment.http_schema import HttpLoad
 from stackcost.harness.experiment.matrix import Variant, variants
 from stackcost.harness.experiment.schema import Experiment
@@ -47,7 +47,7 @@ def plan(experiment: Experiment, stored: Collection[Trial] = ()) -> list[Planned
     done = {identity(trial) for trial in stored if not trial.set_aside}
     turns = []
     for number in range(1, experiment.rounds + 1):
-        for variant in in_turn(variants(experiment), number):
+        for variant in alternating(variants(experiment), number):
             if variant.lacking:
                 continue
             holds = [

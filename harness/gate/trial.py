@@ -92,7 +92,7 @@ def gate_trial(seen: Readings, cpus: Collection[int]) -> GateTrial | None:
     share = whole_share = 1 - (foreign or 0.0)
     if kept_up(rate, seen.trial.offered_cps):
         share = _own_share(rate, cost, cpus) or 1.0
-        whole_share = _own_share(rate, cpu.whole_cost(seen, cpus), cpus) or 1.0
+        whole_share = _own_share(rate, cpu.uncorrected_cost(seen, cpus), cpus) or 1.0
     load_s = counted.load_s if counted and counted.enough else None
     full_us = [(least_seconds(seen, each) or 0.0) * cpu.MICROSECONDS for each in cpus]
     return GateTrial(

@@ -18,7 +18,7 @@ from stackcost.harness.load.times import encoded
 from stackcost.host.kernel_stack import Kernel
 from stackcost.host.namespace import end_group, find_program
 from stackcost.host.patience import patient
-from stackcost.host.waiting import reached
+from stackcost.host.waiting import wait_until
 
 PATIENCE_S = 15.0  # for answers that are still under way when the time is over
 SPARE_FILES = 100
@@ -109,7 +109,7 @@ class Clients:
             left.difference_update([at for at in left if self._reaped(at)])
             return not left
 
-        if not reached(ended, longest + patient(PATIENCE_S)):
+        if not wait_until(ended, longest + patient(PATIENCE_S)):
             self.end()
             late = min(left)
             raise StackcostError(

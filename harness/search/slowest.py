@@ -40,7 +40,7 @@ def lowest_ceilings(systems: Sequence[Variant], after_s: float) -> Feed[dict[str
     """
     found: dict[str, float] = {}
     for at, system in enumerate(systems):
-        settings = within(SHORTEST, found)
+        settings = narrowed(SHORTEST, found)
         seconds = expected_seconds(settings)
         still_s = after_s + (len(systems) - at - 1) * seconds
         held = yield Turn(
@@ -62,7 +62,7 @@ def lowest_ceilings(systems: Sequence[Variant], after_s: float) -> Feed[dict[str
     return found
 
 
-def within(settings: SearchSettings, found: dict[str, float]) -> SearchSettings:
+def narrowed(settings: SearchSettings, found: dict[str, float]) -> SearchSettings:
     """The search for the next system: up to the lowest ceiling so far, which is tried at once."""
     if not found:
         return settings
@@ -76,7 +76,7 @@ def expected_seconds(settings: SearchSettings) -> float:
     return SETUP_S + seconds_left(settings, (), seconds)
 
 
-def held_of(settings: SearchSettings, outcome: SearchResult) -> float | None:
+def highest_held_load(settings: SearchSettings, outcome: SearchResult) -> float | None:
     """The highest load that was held; None when none was."""
     return outcome.bounds[settings.goals[0]].lower
 
@@ -86,4 +86,4 @@ def _steps(
 ) -> PlannedTrials[float | None]:
     key = SearchKey(name, "connections", BEFORE_THE_FIRST_ROUND)
     outcome, _ = yield from search_steps(session, key, settings, after_s, SET_ASIDE)
-    return held_of(settings, outcome)
+    return highest_held_load(settings, outcome)

@@ -18,7 +18,7 @@ from stackcost.harness.session.load_trial import OVERHANG_S, end_traffic, offer_
 from stackcost.harness.session.path import count_frames, frames_since
 from stackcost.harness.session.profile_session import ProfileSession
 from stackcost.host.patience import patient
-from stackcost.host.waiting import reached
+from stackcost.host.waiting import wait_until
 
 KEEPALIVE_PROFILE = PROFILES / "http_keepalive.py"
 REQUESTS_PER_CONNECTION = 20
@@ -185,7 +185,7 @@ def reset_server(session: ProfileSession) -> None:
         end_connections(session)
         return False
 
-    reached(ended, patient(RESET_PATIENCE_S), POLL_S)
+    wait_until(ended, patient(RESET_PATIENCE_S), POLL_S)
 
 
 def _tunables(session: ProfileSession, extra: Mapping[str, float]) -> dict[str, object]:

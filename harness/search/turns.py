@@ -10,7 +10,7 @@ from stackcost.analysis.ceiling.ramp import rising
 from stackcost.analysis.ceiling.settings import SearchSettings
 from stackcost.analysis.ceiling.stored import SearchKey, decisive, trial_loss
 from stackcost.contracts.load import CeilingKind
-from stackcost.harness.campaign.order import in_turn
+from stackcost.harness.campaign.order import alternating
 from stackcost.harness.campaign.record import new_campaign
 from stackcost.harness.campaign.turn import Feed, PlannedTrials, Purpose, Turn
 from stackcost.harness.experiment.matrix import Variant
@@ -39,7 +39,7 @@ class CeilingPlan:
             (target, SearchKey(target.name, of, number))
             for number in range(1, self.rounds + 1)
             for of in self.settings
-            for target in in_turn(self.targets, number)
+            for target in alternating(self.targets, number)
             if not target.lacking
         ]
 

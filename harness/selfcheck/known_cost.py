@@ -90,7 +90,7 @@ def _made(
     known: Cost = {
         BURNT: server.burnt(first, server.request_number),
         # What the rules take is told of the whole window, not of its undisturbed parts.
-        "softirq": cpu.whole_cost(seen, cores)["softirq"],
+        "softirq": cpu.uncorrected_cost(seen, cores)["softirq"],
     }
     return Made(seen, cpu.server_cost(seen, cores) | known, sends)
 

@@ -11,7 +11,7 @@ from stackcost.harness.session.kernel_states import end_time_wait, half_open, ti
 from stackcost.harness.session.load_trial import end_traffic
 from stackcost.harness.session.profile_session import ProfileSession
 from stackcost.host.patience import patient
-from stackcost.host.waiting import reached
+from stackcost.host.waiting import wait_until
 
 READINGS = 4  # at least, inside the hold; their median counts
 OPEN_PATIENCE_S = 10.0  # for the last flows to open, beyond what the rate needs
@@ -70,7 +70,7 @@ def _open_flows(session: ProfileSession, count: int) -> None:
     session.client.load_profile(part.profile, session.tunables() | hold)
     session.client.start(mult=1)
     session.progress.pause(count / part.open_cps)
-    if not reached(lambda: _open_now(session) >= count, patient(OPEN_PATIENCE_S), POLL_S):
+    if not wait_until(lambda: _open_now(session) >= count, patient(OPEN_PATIENCE_S), POLL_S):
         raise StackcostError(
             f"{_open_now(session):,.0f} of {count:,} flows opened at {part.open_cps:g}/s",
             "lower memory.open_cps or memory.open_flows of the experiment",

@@ -30,7 +30,7 @@ def run_http_trial(
     test = http.test(load.test)
     connections = connections or http.connections_of(test)
     sustain_s = sustain_s or http.sustain_s
-    requests = asks_of(session, test, load.offered_rps, connections, sustain_s)
+    requests = load_requests(session, test, load.offered_rps, connections, sustain_s)
     load.settings = HttpSettings(
         program=http.program_of(test),
         processes=http.processes,
@@ -63,7 +63,7 @@ def run_http_trial(
         trial.samples = session.trial_samples()
 
 
-def asks_of(
+def load_requests(
     session: HttpSession,
     test: HttpTest,
     rate: float | None,

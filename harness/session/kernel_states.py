@@ -19,7 +19,7 @@ from stackcost.contracts.errors import StackcostError
 from stackcost.harness.session.profile_session import ProfileSession
 from stackcost.host.namespace import execute, run
 from stackcost.host.patience import patient
-from stackcost.host.waiting import reached
+from stackcost.host.waiting import wait_until
 
 PORT = 8099  # of the listeners here; the service has another
 TABLE = "stackcost_tracking"
@@ -42,7 +42,7 @@ sys.stdin.read()
 # Arguments: the first flow and the one after the last.
 CLOSE_FIRST = f"""
 import socket, sys
-from stackcost.host.waiting import reached
+from stackcost.host.waiting import wait_until
 listener = socket.socket()
 listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
 listener.bind(("0.0.0.0", {PORT}))
@@ -184,5 +184,5 @@ def _set(namespace: str, settings: Mapping[str, int]) -> Iterator[None]:
 
 
 def _wait_until_gone(held: Held, what: str) -> None:
-    if not reached(lambda: not held(), patient(GONE_PATIENCE_S), 0.5):
+    if not wait_until(lambda: not held(), patient(GONE_PATIENCE_S), 0.5):
         raise StackcostError(f"{held():,} {what} flows are still there, and should be gone")

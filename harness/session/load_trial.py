@@ -11,7 +11,7 @@ from stackcost.harness.experiment.profile_load import LoadPart
 from stackcost.harness.session.limits import read_limits
 from stackcost.harness.session.path import count_frames, frames_since
 from stackcost.harness.session.profile_session import ProfileSession
-from stackcost.host.waiting import reached
+from stackcost.host.waiting import wait_until
 
 # The offered load goes on for so long after the sustain window, so that its last edge is read
 # under load. Reading takes some tens of milliseconds.
@@ -67,7 +67,7 @@ def end_traffic(session: ProfileSession, patience_s: float) -> int:
 
     A server offered more than it can do leaves some hanging: a result, no reason to give up.
     """
-    if reached(lambda: not session.client.is_traffic_active(), patience_s, POLL_S):
+    if wait_until(lambda: not session.client.is_traffic_active(), patience_s, POLL_S):
         return 0
     open_flows = int(session.client.stats()["traffic"]["client"].get("m_active_flows", 0))
     session.client.stop()

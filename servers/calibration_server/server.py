@@ -74,8 +74,8 @@ class CalibrationServer(Server):
             number = self._program.process_id
             assert number is not None
             os.sched_setscheduler(number, os.SCHED_FIFO, os.sched_param(PRIORITY))
-            if not self._program.comes_up(self._answers):
-                raise self._program.fault()
+            if not self._program.wait_until_up(self._answers):
+                raise self._program.start_error()
             self._calibrate()
         except BaseException:
             self.stop()

@@ -15,7 +15,7 @@ from stackcost.contracts.collector import Collector
 from stackcost.contracts.endpoint import Endpoint
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.server import ServerSettings
-from stackcost.host import bulky
+from stackcost.host import large_folders
 from stackcost.host.namespace import spawner
 from stackcost.host.program import Program
 from stackcost.servers.backend import NginxBackend
@@ -73,7 +73,7 @@ class NginxCache(HttpFront):
     def write_files(self) -> None:
         """Its configuration; the cache begins empty."""
         (self.endpoint.folder / "temporary").mkdir(exist_ok=True)
-        bulky.make(self.endpoint.folder / "cache")
+        large_folders.make(self.endpoint.folder / "cache")
         (self.endpoint.folder / "nginx.conf").write_text(self._configuration())
 
     def before_trial(self) -> dict[str, float]:
@@ -124,7 +124,7 @@ class NginxCache(HttpFront):
         super().stop()
         self._origin.stop()
         self._generator.end()
-        bulky.remove()
+        large_folders.remove()
 
     def _misses(self) -> int:
         self._asked_origin += 1
@@ -139,8 +139,8 @@ class NginxCache(HttpFront):
         self.endpoint.folder.mkdir(parents=True, exist_ok=True)
         command = [sys.executable, str(GENERATOR), host.address, str(GENERATOR_PORT)]
         self._generator.start(spawner(host.namespace, host.cpus), command)
-        if not self._generator.comes_up(self._generator_answers):
-            raise self._generator.fault()
+        if not self._generator.wait_until_up(self._generator_answers):
+            raise self._generator.start_error()
 
     def _generator_answers(self) -> bool:
         request = b"GET /1.bin HTTP/1.1\r\n\r\n"

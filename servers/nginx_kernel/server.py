@@ -119,7 +119,7 @@ class NginxKernel(Server):
         try:
             self._write_files()
             self._program.start(where.run, self._command(), cwd=where.folder)
-            if not self._program.comes_up(self._answers):
+            if not self._program.wait_until_up(self._answers):
                 raise self._explain()
             self.check_health()
         except BaseException:
@@ -285,9 +285,9 @@ class NginxKernel(Server):
 
     def _explain(self) -> StackcostError:
         """Why it is not up: what it calls an emergency in its output, else as any program."""
-        fatal = [line for line in self._program.said().splitlines() if "[emerg]" in line]
+        fatal = [line for line in self._program.output().splitlines() if "[emerg]" in line]
         if not fatal:
-            return self._program.fault()
+            return self._program.start_error()
         words = fatal[0].partition("[emerg] ")[2]
         cause = words.partition(": ")[2] or words
         return StackcostError(f"nginx did not start: {cause}", f"see {self._log_path}")

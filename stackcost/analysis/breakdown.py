@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Collection
 
 from stackcost.analysis.core_time import Cost
-from stackcost.analysis.cpu import at_own_speed, per_connection
+from stackcost.analysis.cpu import at_full_speed, per_connection
 from stackcost.analysis.flows import completed_in
 from stackcost.analysis.readings import Readings
 
@@ -26,7 +26,7 @@ def softirq_cost(seen: Readings, cpus: Collection[int], phase: str = "sustain") 
         for vector, spent in seen.by_label("softirq.time", phase, "vector", cpu=str(cpu)).items():
             found[vector] += spent
     costs = per_connection(seen, {vector: s for vector, s in found.items() if s > 0}, phase)
-    return at_own_speed(seen, cpus, phase, costs, "softirq")
+    return at_full_speed(seen, cpus, phase, costs, "softirq")
 
 
 def thread_cost(seen: Readings, cpus: Collection[int], phase: str = "sustain") -> Cost:
@@ -39,7 +39,7 @@ def thread_cost(seen: Readings, cpus: Collection[int], phase: str = "sustain") -
     for cpu in cpus:
         for command, spent in seen.by_label("task.time", phase, "command", cpu=str(cpu)).items():
             found[_family(command)] += spent
-    costs = at_own_speed(seen, cpus, phase, per_connection(seen, found, phase), "task")
+    costs = at_full_speed(seen, cpus, phase, per_connection(seen, found, phase), "task")
     small = [name for name, cost in costs.items() if cost is not None and cost < SHOWN_US]
     others = sum(costs.pop(name) or 0.0 for name in small)
     ordered = dict(sorted(costs.items(), key=lambda item: item[1] or 0.0, reverse=True))

@@ -29,11 +29,11 @@ def server_cost(seen: Readings, cpus: Collection[int], phase: str = "sustain") -
     """
     return seen.once(
         ("server cost", phase, *cpus),
-        lambda: at_own_speed(seen, cpus, phase, whole_cost(seen, cpus, phase)),
+        lambda: at_full_speed(seen, cpus, phase, uncorrected_cost(seen, cpus, phase)),
     )
 
 
-def whole_cost(seen: Readings, cpus: Collection[int], phase: str = "sustain") -> Cost:
+def uncorrected_cost(seen: Readings, cpus: Collection[int], phase: str = "sustain") -> Cost:
     """The same, with what slowed the cores in it."""
     return seen.once(("whole cost", phase, *cpus), lambda: _cost_of_window(seen, cpus, phase))
 
@@ -50,9 +50,11 @@ def _cost_of_window(seen: Readings, cpus: Collection[int], phase: str) -> Cost:
     return per_connection(seen, parts, phase)
 
 
-def whole_total(seen: Readings, cpus: Collection[int], phase: str = "sustain") -> float | None:
+def uncorrected_total(
+    seen: Readings, cpus: Collection[int], phase: str = "sustain"
+) -> float | None:
     """The same as `server_total`, with what slowed the cores in it."""
-    return sum_of(whole_cost(seen, cpus, phase).values())
+    return sum_of(uncorrected_cost(seen, cpus, phase).values())
 
 
 def server_total(seen: Readings, cpus: Collection[int], phase: str = "sustain") -> float | None:
@@ -73,7 +75,9 @@ def why_no_cost(seen: Readings, cpus: Collection[int], phase: str = "sustain") -
     return told or f"{' and '.join(lacking)} time was not read"
 
 
-def beside_polling(seen: Readings, cpus: Collection[int], phase: str = "sustain") -> Cost:
+def kernel_cost_on_polling_cores(
+    seen: Readings, cpus: Collection[int], phase: str = "sustain"
+) -> Cost:
     """Kernel time per completed connection on the cores of a polling peer; empty for others.
 
     It is the wire's: a veth copies frames in the kernel where a NIC would by DMA. An unknown part
@@ -112,7 +116,7 @@ def per_connection(seen: Readings, seconds: Mapping[str, float | None], phase: s
     }
 
 
-def at_own_speed(
+def at_full_speed(
     seen: Readings, cpus: Collection[int], phase: str, cost: Cost, kind: str = ""
 ) -> Cost:
     """A cost of the server's cores in a phase, by kind, as it was while nothing slowed them.

@@ -23,7 +23,7 @@ def disk_share(seen: Readings) -> float | None:
     Above 1 where the kernel reads ahead more than is asked for.
     """
     read = seen.rate("process.disk_read", SUSTAIN)
-    received = http.told(seen.trial, "bits_per_second")
+    received = http.sum_over_clients(seen.trial, "bits_per_second")
     return None if read is None or not received else 8 * read / received
 
 

@@ -6,7 +6,7 @@ from typing import Literal, NamedTuple
 from stackcost.analysis.checks import is_established_hold, is_hold
 from stackcost.analysis.comparison import Comparison, Design, Question, compare_all, ratio_of
 from stackcost.analysis.core_time import has_peer, sum_of
-from stackcost.analysis.cpu import server_cost, server_total, whole_cost, why_no_cost
+from stackcost.analysis.cpu import server_cost, server_total, uncorrected_cost, why_no_cost
 from stackcost.analysis.flags import flags_of
 from stackcost.analysis.memory import Merged, held_flows
 from stackcost.analysis.memory_summary import bytes_per_flow
@@ -63,7 +63,7 @@ def factors(
 
 def observed_cost(seen: Readings, cpus: Collection[int], kind: str = "") -> Observation | None:
     """CPU per connection of a load trial, all kinds or one of them; None when not known."""
-    known, whole = server_cost(seen, cpus), whole_cost(seen, cpus)
+    known, whole = server_cost(seen, cpus), uncorrected_cost(seen, cpus)
     value, of_whole = (each.get(kind) if kind else sum_of(each.values()) for each in (known, whole))
     if value is None:
         return None

@@ -24,13 +24,13 @@ def _served_as_asked(trial: Trial) -> Check | None:
     A client that ends cuts the requests that are under way, which the server has counted: at most
     one for each connection.
     """
-    told, settings = traffic.http_counts(trial), traffic.http_settings(trial)
-    if told is None or settings is None:
+    counts, settings = traffic.http_counts(trial), traffic.http_settings(trial)
+    if counts is None or settings is None:
         return None
     name = "requests by the server's own count = those that clients counted, and cut at their end"
     served = traffic.server_requests(trial)
-    least = told.requests
-    most = least + sum(told.failed.values()) + settings.processes * settings.connections
+    least = counts.requests
+    most = least + sum(counts.failed.values()) + settings.processes * settings.connections
     wanted = f"{least} to {most}"
     if served is None:
         return Check(
@@ -74,8 +74,8 @@ def client_cost(
     own = set(map(str, traffic.client_processes(seen.trial)))
     by_process = seen.by_label("task.time", phase, "process")
     task = sum(spent for process, spent in by_process.items() if process in own) or None
-    told = traffic.http_counts(seen.trial)
-    used = told.cpu_seconds if told else {}
+    counts = traffic.http_counts(seen.trial)
+    used = counts.cpu_seconds if counts else {}
     whole = sum(used.values())
     user = used["user"] / whole if whole else None
     seconds = {
@@ -93,13 +93,15 @@ def concurrency(trial: Trial) -> float | None:
 
 
 def p99_us(trial: Trial) -> float | None:
-    """99th percentile of a trial's times, of the first kind that was told; None without any."""
+    """99th percentile of a trial's times, of the first kind that is known; None without any."""
     kinds: dict[str, str] = next(iter(traffic.histograms(trial).values()), {})
     text = next(iter(kinds.values()), None)
     return percentile_us(HdrHistogram.decode(text), 99.0) if text else None
 
 
-def told(trial: Trial, name: Literal["rate", "bits_per_second", "unsent"]) -> float | None:
+def sum_over_clients(
+    trial: Trial, name: Literal["rate", "bits_per_second", "unsent"]
+) -> float | None:
     """A sum over the clients, as `HttpCounts` has it; None of a trial that was cut short."""
     counts = traffic.http_counts(trial)
     return float(getattr(counts, name)) if counts else None

@@ -190,7 +190,7 @@ def _level(
         server_cpu_total=over(
             lambda seen: cpu.server_total(seen, context.server_cpus), "us", shared or lacking
         ),
-        beside_polling=by_kind(cpu.beside_polling, context.server_cpus),
+        beside_polling=by_kind(cpu.kernel_cost_on_polling_cores, context.server_cpus),
         softirq=by_kind(breakdown.softirq_cost, context.server_cpus),
         threads=by_kind(breakdown.thread_cost, context.server_cpus),
         hardware=by_kind(breakdown.hardware_cost, context.server_cpus, "1", no_cycles),
@@ -244,8 +244,10 @@ def _http_figures(trials: list[Readings], context: Context) -> HttpFigures | Non
 
     rounds = _rounds(trials)
 
-    def told(name: Literal["rate", "bits_per_second", "unsent"], unit: str) -> Spread:
-        return spread([http.told(seen.trial, name) for seen in trials], unit, rounds=rounds)
+    def client_sum(name: Literal["rate", "bits_per_second", "unsent"], unit: str) -> Spread:
+        return spread(
+            [http.sum_over_clients(seen.trial, name) for seen in trials], unit, rounds=rounds
+        )
 
     def busy(cpus: tuple[int, ...]) -> Spread:
         return spread([http.busy_share(seen, cpus) for seen in trials], "1")
@@ -254,10 +256,10 @@ def _http_figures(trials: list[Readings], context: Context) -> HttpFigures | Non
     return HttpFigures(
         **asdict(settings),
         concurrency=spread([http.concurrency(seen.trial) for seen in trials], "1"),
-        rate=told("rate", "1/s"),
-        bandwidth=told("bits_per_second", "bit/s"),
+        rate=client_sum("rate", "1/s"),
+        bandwidth=client_sum("bits_per_second", "bit/s"),
         failed=spread([float(flows.failed(seen.trial)) for seen in trials], "1"),
-        unsent=told("unsent", "1"),
+        unsent=client_sum("unsent", "1"),
         clients_busy=busy(context.load_cpus),
         server_busy=busy(context.server_cpus),
         latency_means=next((each.latency_means for each in counts), ""),
@@ -279,7 +281,7 @@ def _row(seen: Readings, context: Context) -> TrialRow:
         failed=flows.failed(trial),
         retransmitted=flows.retransmitted(trial),
         server_cpu_total=None if hold else cpu.server_total(seen, context.server_cpus),
-        whole_cpu_total=None if hold else cpu.whole_total(seen, context.server_cpus),
+        whole_cpu_total=None if hold else cpu.uncorrected_total(seen, context.server_cpus),
         undisturbed=None if hold else _undisturbed_seconds(seen, context),
         load_time=None if hold else _nanoseconds(load_seconds(seen)),
         call_time=None if hold else _nanoseconds(call_seconds(seen)),

@@ -18,7 +18,7 @@ import psutil
 from stackcost.contracts.errors import StackcostError
 from stackcost.host.debian import PROGRAMS, install_command
 from stackcost.host.patience import on_a_slow_host, patient
-from stackcost.host.waiting import reached
+from stackcost.host.waiting import wait_until
 
 NAMESPACE_FOLDER = Path("/run/netns")
 END_PATIENCE_S = 3.0
@@ -106,7 +106,9 @@ def end_group(process: subprocess.Popen[Any], patience: float = END_PATIENCE_S) 
     A child that outlived its parent is ended as well: the group has the parent's number.
     """
     for number, wait in ((signal.SIGTERM, patience), (signal.SIGKILL, END_PATIENCE_S)):
-        if _signal_group(process, number) and reached(lambda: not _signal_group(process, 0), wait):
+        if _signal_group(process, number) and wait_until(
+            lambda: not _signal_group(process, 0), wait
+        ):
             return
 
 

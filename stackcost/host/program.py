@@ -8,7 +8,7 @@ from typing import Any
 from stackcost.contracts.errors import StackcostError
 from stackcost.host.namespace import END_PATIENCE_S, end_group
 from stackcost.host.patience import on_a_slow_host, patient
-from stackcost.host.waiting import reached
+from stackcost.host.waiting import wait_until
 
 START_LIMIT_S = 10.0
 WORDS = 40  # of the end of what it printed, in an error
@@ -47,7 +47,7 @@ class Program:
         """Whether it was started and has not ended."""
         return self._process is not None and self._process.poll() is None
 
-    def comes_up(self, answers: Callable[[], bool], limit_s: float = START_LIMIT_S) -> bool:
+    def wait_until_up(self, answers: Callable[[], bool], limit_s: float = START_LIMIT_S) -> bool:
         """Wait until `answers`; False when it ended before, or the limit was over."""
         up = False
 
@@ -57,19 +57,19 @@ class Program:
             up = not ended and answers()
             return up or ended
 
-        reached(settled, patient(limit_s))
+        wait_until(settled, patient(limit_s))
         return up
 
-    def fault(self) -> StackcostError:
+    def start_error(self) -> StackcostError:
         """Why it did not come up: that it ended, or did not answer, and its own last words."""
-        said = " ".join(self.said().split()[-WORDS:]) or "it printed nothing"
+        said = " ".join(self.output().split()[-WORDS:]) or "it printed nothing"
         if (status := self.status) is not None:
             return StackcostError(f"{self.name} ended with {status}: {said}", f"see {self.log}")
         return StackcostError(
             f"{self.name} did not answer: {said}", f"see {self.log}; {on_a_slow_host()}"
         )
 
-    def said(self) -> str:
+    def output(self) -> str:
         """All that it printed so far."""
         return self.log.read_text(errors="replace") if self.log.exists() else ""
 

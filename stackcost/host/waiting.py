@@ -6,7 +6,7 @@ from collections.abc import Callable
 POLL_S = 0.02
 
 
-def reached(there: Callable[[], object], limit_s: float, poll_s: float = POLL_S) -> bool:
+def wait_until(there: Callable[[], object], limit_s: float, poll_s: float = POLL_S) -> bool:
     """Ask until `there` is true: whether it was so within `limit_s` seconds.
 
     It is asked at least once, and a last time when the limit is over.

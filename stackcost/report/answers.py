@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from stackcost.analysis.published import RecomputedFactors
 from stackcost.analysis.summary import Factor
 from stackcost.report.difference import Difference, sentence
-from stackcost.report.http import KINDS, Curve, Tls, reached, series
+from stackcost.report.http import KINDS, Curve, Tls, ceiling_over_axis, series
 from stackcost.report.opened import OpenedRuns
 from stackcost.report.published_match import PublishedMatch
 from stackcost.report.words import number, with_interval, with_range
@@ -56,7 +56,9 @@ def http_answer(runs: OpenedRuns) -> str:
 def reached_answer(every: Sequence[Curve]) -> str:
     """The ceiling of each test over workers or cores, and how many it takes to reach it."""
     lines = [
-        f"- {one.name}, {name}: {words}" for one in every for name, words in reached(one).items()
+        f"- {one.name}, {name}: {words}"
+        for one in every
+        for name, words in ceiling_over_axis(one).items()
     ]
     return "\n".join(lines) or (
         "Each system was measured with one number of workers or cores only, as the server has no "

@@ -19,7 +19,7 @@ from typing import IO, Any, Self
 from stackcost.contracts.errors import StackcostError
 from stackcost.host.liveness import check_lives
 from stackcost.host.patience import on_a_slow_host, patient
-from stackcost.host.waiting import reached
+from stackcost.host.waiting import wait_until
 from stackcost.trex.process import Spawn, last_lines, spawn_here
 
 CALL_LIMIT = 30.0  # seconds; the client itself gives up on a silent server before
@@ -144,7 +144,7 @@ class TrexClient:
 
         StackcostError when that takes more than `timeout` seconds; the traffic then goes on.
         """
-        if not reached(lambda: not self.is_traffic_active(), timeout, POLL):
+        if not wait_until(lambda: not self.is_traffic_active(), timeout, POLL):
             raise StackcostError(f"the traffic did not end within {timeout:g} s")
 
     def stats(self) -> dict[str, Any]:

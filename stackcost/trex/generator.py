@@ -14,7 +14,7 @@ from stackcost.files import ENGINE
 from stackcost.host.liveness import check_family
 from stackcost.host.namespace import end_group
 from stackcost.host.patience import on_a_slow_host, patient
-from stackcost.host.waiting import reached
+from stackcost.host.waiting import wait_until
 from stackcost.trex.listening import listens
 from stackcost.trex.process import Spawn, last_lines, spawn_here
 from stackcost.trex.trex_config import TrexConfig
@@ -156,7 +156,7 @@ class Generator:
         }
 
     def _wait_until_ready(self) -> None:
-        if not reached(self._listens, patient(START_LIMIT)):
+        if not wait_until(self._listens, patient(START_LIMIT)):
             raise StackcostError(
                 f"{self.config.name} did not listen on RPC port {self.config.rpc_port} within "
                 f"{patient(START_LIMIT):g} s; it printed: {last_lines(self._log) or 'nothing'}",

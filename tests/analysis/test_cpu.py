@@ -13,7 +13,7 @@ def test_kernel_server_cost_by_kind_takes_exact_times_and_the_ratio_of_ticks() -
     cost = cpu.server_cost(seen, cpus=[1])
     assert cost == pytest.approx({"user": 10, "system": 40, "irq": 1, "softirq": 49})
     assert cpu.server_total(seen, [1]) == pytest.approx(100)
-    assert cpu.beside_polling(seen, [1]) == {}
+    assert cpu.kernel_cost_on_polling_cores(seen, [1]) == {}
 
 
 def test_polling_peer_costs_its_busy_time_and_the_wire_is_shown_beside_it() -> None:
@@ -24,7 +24,9 @@ def test_polling_peer_costs_its_busy_time_and_the_wire_is_shown_beside_it() -> N
     assert cpu.server_cost(seen, cpus=[1]) == pytest.approx({"busy": 12})
     assert cpu.server_total(seen, cpus=[1]) == pytest.approx(12)
     assert core_time.engine_busy_share(seen, "peer") == pytest.approx(0.012)
-    assert cpu.beside_polling(seen, [1]) == pytest.approx({"softirq": 3, "receive polls": 5})
+    assert cpu.kernel_cost_on_polling_cores(seen, [1]) == pytest.approx(
+        {"softirq": 3, "receive polls": 5}
+    )
 
 
 def test_what_a_peer_hands_to_the_kernel_stands_apart() -> None:

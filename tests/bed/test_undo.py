@@ -14,7 +14,7 @@ from stackcost.harness.bed import hugepages, leftovers, lock, network
 from stackcost.harness.bed.leftovers import undo_all
 from stackcost.harness.bed.local import LocalTestbed
 from stackcost.harness.cli.application import app
-from stackcost.host import bulky, host_sysctl
+from stackcost.host import host_sysctl, large_folders
 from stackcost.host import state as testbed_state
 
 READ_ONLY = "kernel.ngroups_max"  # of mode 0444: the kernel refuses it to root as well
@@ -98,9 +98,9 @@ def test_a_folder_that_does_not_go_is_told_and_stays_recorded(
     state: Path, busy: Path, tmp_path: Path
 ) -> None:
     free = tmp_path / "free"
-    bulky.make(busy.with_name("free"))
+    large_folders.make(busy.with_name("free"))
     record(state, "bulky.json", [str(busy), str(free)])
-    by_folder = {step.what.split()[-1]: step for step in bulky.remove()}
+    by_folder = {step.what.split()[-1]: step for step in large_folders.remove()}
     assert by_folder[str(free)].done and not free.exists()
     assert "busy" in by_folder[str(busy)].reason
     assert recorded(state, "bulky.json") == [str(busy)]
@@ -112,7 +112,7 @@ def test_a_damaged_record_keeps_no_other_from_being_undone(
     state: Path, pages: Path, tmp_path: Path, content: bytes
 ) -> None:
     folder = tmp_path / "folder"
-    bulky.make(folder)
+    large_folders.make(folder)
     record(state, "hugepages.json", {"nr_hugepages": 3})
     (state / "sysctl.json").write_bytes(content)
     (step,) = (step for step in undo_all() if not step.done)
@@ -163,7 +163,7 @@ def test_a_namespace_stays_while_a_program_in_it_does_not_end(
 
 @pytest.mark.bed
 def test_clean_says_what_was_not_undone_and_fails(state: Path, tmp_path: Path) -> None:
-    bulky.make(tmp_path / "folder")
+    large_folders.make(tmp_path / "folder")
     record(state, "sysctl.json", {READ_ONLY: "1"})
     said = CliRunner().invoke(app, ["clean"])
     assert said.exit_code == 1

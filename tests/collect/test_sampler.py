@@ -10,7 +10,7 @@ from stackcost.contracts.collector import Collector
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.sample import Kind, Metric, Sample
 from stackcost.host.cores import online_cpus
-from stackcost.host.waiting import reached
+from stackcost.host.waiting import wait_until
 
 TURN = Metric("made.turn", "1", Kind.COUNTER, "a test")
 
@@ -54,7 +54,7 @@ def test_reading_now_returns_values_read_after_the_call() -> None:
 def test_readings_go_on_at_the_interval_between_the_edges() -> None:
     turns = Turns()
     with Sampler([turns], interval_s=0.02):
-        assert reached(lambda: turns.turn >= 5, 10)
+        assert wait_until(lambda: turns.turn >= 5, 10)
     read = turns.turn
     time.sleep(0.06)
     assert turns.turn == read, "a sampler that was left still reads"
@@ -65,7 +65,7 @@ def test_some_are_read_more_often() -> None:
     with Sampler([often, seldom], interval_s=60) as sampler:
         sampler.read_often(["often"], 0.01)
         sampler.read_now()
-        assert reached(lambda: often.turn >= 10, 20)
+        assert wait_until(lambda: often.turn >= 10, 20)
     assert seldom.turn == 2
 
 

@@ -6,7 +6,7 @@ from types import ModuleType
 
 import pytest
 
-from stackcost.host.waiting import reached
+from stackcost.host.waiting import wait_until
 from tests.trex.conftest import REPOSITORY
 
 NO_FAILURE = {
@@ -50,4 +50,4 @@ def test_a_full_accept_queue_is_counted(failures: ModuleType) -> None:
             client = stack.enter_context(socket.socket())
             client.setblocking(False)
             client.connect_ex(listener.getsockname())
-        assert reached(lambda: overflows.count() > before, 10)
+        assert wait_until(lambda: overflows.count() > before, 10)

@@ -15,7 +15,7 @@ import pytest
 
 from stackcost.harness.bed.network import existing_namespaces
 from stackcost.host.namespace import processes_inside
-from stackcost.host.waiting import reached
+from stackcost.host.waiting import wait_until
 from stackcost.store import RunFolder
 from tests.experiment.command import REPOSITORY, STACKCOST, read_until, run_folder, start
 
@@ -62,7 +62,7 @@ def wait_for(run: "subprocess.Popen[str]", name: str) -> list[psutil.Process]:
         children = psutil.Process(run.pid).children(recursive=True)
         return [each for each in children if each.name() == name]
 
-    assert reached(named, 30), f"{name} never ran"
+    assert wait_until(named, 30), f"{name} never ran"
     return named()
 
 

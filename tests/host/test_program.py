@@ -23,7 +23,7 @@ def started(folder: Path, code: str) -> Program:
 
 def test_it_is_up_when_it_answers_and_ends_with_what_it_started(tmp_path: Path) -> None:
     program = started(tmp_path, WAITS + "sys.stdin.read(); import time; time.sleep(300)")
-    assert program.comes_up(lambda: "up" in program.said(), 60)
+    assert program.wait_until_up(lambda: "up" in program.output(), 60)
     assert program.runs and program.status is None and program.process_id
     family = psutil.Process(program.process_id).children()
     assert family
@@ -35,15 +35,15 @@ def test_it_is_up_when_it_answers_and_ends_with_what_it_started(tmp_path: Path) 
 
 def test_one_that_ends_before_it_answers_is_told_with_its_last_words(tmp_path: Path) -> None:
     program = started(tmp_path, "import sys; sys.exit('no such device')")
-    assert not program.comes_up(lambda: False, 60)
-    told = program.fault()
+    assert not program.wait_until_up(lambda: False, 60)
+    told = program.start_error()
     assert told.what == "server ended with 1: no such device" and str(program.log) in told.hint
     program.end()
 
 
 def test_one_that_does_not_answer_is_told_with_what_to_change(tmp_path: Path) -> None:
     program = started(tmp_path, "import time; time.sleep(300)")
-    assert not program.comes_up(lambda: False, 0.1)
-    told = program.fault()
+    assert not program.wait_until_up(lambda: False, 0.1)
+    told = program.start_error()
     program.end()
     assert told.what == "server did not answer: it printed nothing" and "patience" in told.hint

@@ -30,11 +30,11 @@ def test_what_comes_about_within_the_limit_is_reached(
     clock: Clock, at_s: float, reached: bool
 ) -> None:
     began = clock.now
-    assert waiting.reached(lambda: clock.now - began >= at_s, limit_s=1, poll_s=0.25) is reached
+    assert waiting.wait_until(lambda: clock.now - began >= at_s, limit_s=1, poll_s=0.25) is reached
     assert clock.now - began == pytest.approx(min(1, -(-at_s // 0.25) * 0.25))
 
 
 def test_it_is_asked_once_when_there_is_no_time(clock: Clock) -> None:
     asked: list[int] = []
-    assert not waiting.reached(lambda: asked.append(1), limit_s=0)
+    assert not waiting.wait_until(lambda: asked.append(1), limit_s=0)
     assert asked == [1] and clock.now == 100

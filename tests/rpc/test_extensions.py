@@ -6,7 +6,7 @@ import pytest
 from hdrh.histogram import HdrHistogram
 
 from stackcost.contracts.errors import StackcostError
-from stackcost.host.waiting import reached
+from stackcost.host.waiting import wait_until
 from stackcost.trex.client import TrexClient
 from stackcost.trex.generator import Generator
 from tests.trex.conftest import PROFILES, client_of
@@ -76,7 +76,7 @@ def test_held_flows_are_replaced_as_they_close(client: TrexClient) -> None:
         held.update(client.call("stackcost_get_held_flows", {"profile_id": "_"}))
         return held["open"] >= 300 and held["opened"] > 600
 
-    assert reached(replaced, PATIENCE_S, 0.05), held
+    assert wait_until(replaced, PATIENCE_S, 0.05), held
     assert held["wanted"] == 300 and held["refused"] == 0
     client.stop()
     with pytest.raises(StackcostError, match="Invalid state"):

@@ -3,14 +3,14 @@
 import pytest
 
 from stackcost.analysis.ceiling.controller import search
-from stackcost.harness.search.slowest import SHORTEST, expected_seconds, held_of, within
+from stackcost.harness.search.slowest import SHORTEST, expected_seconds, highest_held_load, narrowed
 from tests.search.simulated import Simulated
 
 
 @pytest.mark.parametrize("ceiling", [700.0, 4_300.0, 21_000.0])
 def test_a_ceiling_is_found_within_a_tenth_in_a_dozen_trials(ceiling: float) -> None:
     system = Simulated(ceiling)
-    held = held_of(SHORTEST, search(SHORTEST, system.measure))
+    held = highest_held_load(SHORTEST, search(SHORTEST, system.measure))
     assert held is not None and 0.9 * ceiling <= held <= 1.006 * ceiling
     assert len(system.trials) <= 12
     assert {trial.load.duration_s for trial in system.trials} == {1.0}
@@ -18,18 +18,18 @@ def test_a_ceiling_is_found_within_a_tenth_in_a_dozen_trials(ceiling: float) -> 
 
 def test_the_next_system_is_asked_for_no_more_than_the_slowest_so_far_holds() -> None:
     faster = Simulated(50_000.0)
-    settings = within(SHORTEST, {"slow": 4_000.0, "slower": 3_000.0})
-    assert held_of(settings, search(settings, faster.measure)) == 3_000
+    settings = narrowed(SHORTEST, {"slow": 4_000.0, "slower": 3_000.0})
+    assert highest_held_load(settings, search(settings, faster.measure)) == 3_000
     assert len(faster.trials) <= 2, "one look is enough"
     slower = Simulated(2_000.0)
-    held = held_of(settings, search(settings, slower.measure))
+    held = highest_held_load(settings, search(settings, slower.measure))
     assert held is not None and 1_800 <= held <= 2_010
 
 
 def test_a_system_that_holds_nothing_has_no_ceiling() -> None:
-    assert held_of(SHORTEST, search(SHORTEST, Simulated(0.0).measure)) is None
+    assert highest_held_load(SHORTEST, search(SHORTEST, Simulated(0.0).measure)) is None
 
 
 def test_it_takes_half_a_minute_for_the_first_system_and_seconds_for_the_next() -> None:
     assert expected_seconds(SHORTEST) < 60
-    assert expected_seconds(within(SHORTEST, {"first": 4_000.0})) < 15
+    assert expected_seconds(narrowed(SHORTEST, {"first": 4_000.0})) < 15

@@ -12,7 +12,7 @@ from stackcost.contracts.placement import Placement
 from stackcost.harness.bed import lock
 from stackcost.host import namespace
 from stackcost.host import state as testbed_state
-from stackcost.host.waiting import reached
+from stackcost.host.waiting import wait_until
 from stackcost.stacks.onload import Installation, Onload, profile_of
 
 STANDIN = Path(__file__).parent / "standin.py"
@@ -67,7 +67,7 @@ class Machine:
             process = stack.run(["sleep", "60"], stdout=log, stderr=log)
         self.started.append(process)
         name = Path(f"/proc/{process.pid}/comm")
-        reached(lambda: process.poll() is not None or name.read_text().strip() == "sleep", 30)
+        wait_until(lambda: process.poll() is not None or name.read_text().strip() == "sleep", 30)
         return {"worker-0": process.pid}
 
     def end(self) -> None:

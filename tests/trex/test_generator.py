@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from stackcost.contracts.errors import StackcostError
-from stackcost.host.waiting import reached
+from stackcost.host.waiting import wait_until
 from stackcost.trex import generator
 from stackcost.trex.generator import Generator, engine_path, trex_home
 from stackcost.trex.listening import listens
@@ -84,7 +84,7 @@ def test_death_of_the_harness_ends_it(tmp_path: Path, monkeypatch: pytest.Monkey
     assert alive(started)
     harness.send_signal(signal.SIGKILL)
     harness.communicate()
-    assert reached(lambda: not alive(started), 5)
+    assert wait_until(lambda: not alive(started), 5)
 
 
 LISTENER = """

@@ -1,7 +1,7 @@
 """Connections held open, and the memory they take."""
 
 from stackcost.contracts.errors import StackcostError
-from stackcost.host.waiting import reached
+from stackcost.host.waiting import wait_until
 from tools.engine import PROFILES, Driven, check_no_failure
 
 PATIENCE_S = 60.0  # beyond the time the schedule needs, on a busy machine
@@ -19,7 +19,7 @@ def hold(engine: Driven, flows: int, rate: int) -> None:
         {"flows": flows, "cps": rate, "hold_seconds": 2 * longest, "response_bytes": 100},
     )
     engine.client.start(1)
-    if not reached(lambda: answered(engine) >= flows, longest, POLL_S):
+    if not wait_until(lambda: answered(engine) >= flows, longest, POLL_S):
         raise StackcostError(f"{answered(engine):,} of {flows:,} flows open after {longest:g} s")
     check_no_failure(engine.client, f"{flows:,} flows held")
 

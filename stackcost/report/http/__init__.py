@@ -1,6 +1,6 @@
 """Tests of HTTP clients, in the shape of the publications' tables."""
 
-from stackcost.report.http.figures import Curve, is_scaled, reached, series
+from stackcost.report.http.figures import Curve, ceiling_over_axis, is_scaled, series
 from stackcost.report.http.tables import (
     clients_table,
     not_measured_table,
@@ -15,10 +15,10 @@ __all__ = [
     "KINDS",
     "Curve",
     "Tls",
+    "ceiling_over_axis",
     "clients_table",
     "is_scaled",
     "not_measured_table",
-    "reached",
     "result_tables",
     "series",
     "shared_remark",

@@ -20,7 +20,7 @@ UNITS: dict[What, str] = {
 LONG_BODY = 10_000  # bytes from which bandwidth is of interest beside the rate
 SINGULAR, FIRST_GROUP = re.compile(r"(process|core)e?s"), r"\1"
 SHARED = " on the clients' cores"
-NEAR_CEILING = 0.95  # of the highest value over x: from here on it counts as reached
+NEAR_CEILING = 0.95  # of the highest value over x: from here on the ceiling counts as reached
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,10 +52,10 @@ class Curve:
 
     @property
     def title(self) -> str:
-        """What was asked for, in words."""
+        """The load and the settings of the clients, in words."""
         level = next(iter(next(iter(self.points.values())).values()))
         assert level.http is not None
-        return f"{level.load}: {asked(level.http)}"
+        return f"{level.load}: {client_settings(level.http)}"
 
 
 def is_scaled(every: Sequence[Curve]) -> bool:
@@ -98,8 +98,8 @@ def figure_of(level: Level, what: What) -> Spread:
     return http.rate
 
 
-def asked(http: HttpFigures) -> str:
-    """What clients were asked for."""
+def client_settings(http: HttpFigures) -> str:
+    """The settings of the clients, in words."""
     bodies = ", ".join(f"{length:,}" for length in http.body_bytes)
     connection = "kept alive" if http.kept else "new connections"
     tls = ", TLS" if http.tls else ""
@@ -107,7 +107,7 @@ def asked(http: HttpFigures) -> str:
     return f"{bodies} bytes, {connection}{tls}; {clients}"
 
 
-def reached(one: Curve) -> dict[str, str]:
+def ceiling_over_axis(one: Curve) -> dict[str, str]:
     """By system: the ceiling over x, and the lowest x that reaches it, in words; not of times."""
     found: dict[str, str] = {}
     if one.what == "latency":

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from stackcost.host import bulky
+from stackcost.host import large_folders
 from stackcost.host import state as testbed_state
 
 
@@ -15,12 +15,12 @@ def test_they_are_removed_whoever_made_them(
     monkeypatch.setattr(testbed_state, "state_folder", lambda: state)
     state.mkdir()
     other.mkdir(parents=True)
-    assert bulky.remove() == []
-    bulky.make(folder)
+    assert large_folders.remove() == []
+    large_folders.make(folder)
     (folder / "object").write_text("of a run that was killed")
-    bulky.make(folder)
+    large_folders.make(folder)
     assert not list(folder.iterdir()), "each begins empty"
     (folder / "object").write_text("of another")
-    (step,) = bulky.remove()
+    (step,) = large_folders.remove()
     assert step.done and str(folder) in step.what
-    assert not folder.exists() and other.exists() and bulky.remove() == []
+    assert not folder.exists() and other.exists() and large_folders.remove() == []
