@@ -1,9 +1,9 @@
-"""Many client addresses on the load's end, for programs of the kernel's stack.
+"""Many client addresses on the load's interface, for programs on the kernel's stack.
 
-Which one a connection takes is a matter of the user number that its process runs under: each number
-has a routing table of its own, whose one route names the source address (ip-rule(8), uidrange). So
-programs that cannot choose their address get different ones in one namespace, at no cost but a
-rule to look up at each connect.
+The user id of a process decides which address its connections use: each user id has its own routing
+table, whose only route names the source address (ip-rule(8), uidrange). So programs that cannot
+choose their address get different addresses in one namespace. The only cost is one rule lookup for
+each connect.
 """
 
 from collections.abc import Iterator, Sequence
@@ -21,10 +21,10 @@ from stackcost.contracts.wiring import (
 )
 from stackcost.host.namespace import execute
 
-FIRST_USER = 70_001  # above what systems give to people and services; nobody has to exist
+FIRST_USER = 70_001  # above the ids of real users and services; the user need not exist
 FIRST_TABLE = 1001
-# Whole port space but what is privileged, and the published settings of clients: a port in
-# TIME_WAIT may be taken again after a second, and a connection's end is not waited for.
+# All ports that are not privileged, and the published client settings: a port in TIME_WAIT can be
+# reused after one second, and the number of TIME_WAIT sockets is no limit.
 SETTINGS = {
     "net.ipv4.ip_local_port_range": "2000 65535",
     "net.ipv4.tcp_tw_reuse": "1",
@@ -36,13 +36,13 @@ CONGESTION_CONTROL = "net.ipv4.tcp_congestion_control"
 
 @contextmanager
 def client_addresses(addresses: Sequence[str], service_address: str) -> Iterator[None]:
-    """Give the load's end these addresses, the n-th to user FIRST_USER + n; undone on exit.
+    """Add these addresses to the load's interface, the n-th for user FIRST_USER + n; undo on exit.
 
-    A generator before may have had them under another MAC address, so the server is made to ask
-    again. Nothing may be attached to the interface by AF_XDP: it would swallow the answers.
+    An earlier generator may have used them with another MAC address, so the server's neighbour
+    table is flushed. No AF_XDP socket may be attached to the interface: it would take the replies.
     """
     execute(SERVER_NAMESPACE, ["ip", "neighbor", "flush", "dev", SERVER_INTERFACE])
-    # What stands behind a server answers from here, and is to send as the server does.
+    # A backend of the server runs in this namespace and must use the server's congestion control.
     algorithm = execute(SERVER_NAMESPACE, ["sysctl", "-n", CONGESTION_CONTROL]).strip()
     for name, value in (SETTINGS | {CONGESTION_CONTROL: algorithm}).items():
         execute(LOAD_NAMESPACE, ["sysctl", "-q", "-w", f"{name}={value}"])
@@ -74,6 +74,6 @@ def client_addresses(addresses: Sequence[str], service_address: str) -> Iterator
 
 
 def addresses_of(first_to_last: str, count: int) -> tuple[str, ...]:
-    """The first `count` addresses of a range; all of them when it has no more."""
+    """The first `count` addresses of a range; all of them if the range has fewer."""
     first, last = (int(IPv4Address(end.strip())) for end in first_to_last.split("-"))
     return tuple(str(IPv4Address(at)) for at in range(first, min(last + 1, first + count)))

@@ -1,4 +1,4 @@
-"""Hugepages for the engine: reserved when too few are free, given back afterwards."""
+"""Hugepages for the engine: reserved if too few are free, and released afterwards."""
 
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -14,10 +14,10 @@ USUAL_COUNT = 512  # 1 GiB; generator and peer together took 22 pages at 2,000 c
 
 @dataclass(frozen=True, slots=True)
 class Reservation:
-    """What was asked for and what there is: counts of pages of 2 MB.
+    """Numbers of 2 MB pages: `wanted`, and `free` after the reservation.
 
-    `reason` is empty when `free` covers `wanted`. Otherwise it says what is missing and how to
-    fix it; the engine then runs on ordinary pages, which costs it TLB misses.
+    `reason`: empty if enough pages are free. Otherwise it says what is missing and how to fix it;
+    the engine then uses ordinary pages, which cost it TLB misses.
     """
 
     wanted: int
@@ -26,7 +26,7 @@ class Reservation:
 
 
 def reserve(wanted: int) -> Reservation:
-    """Make `wanted` pages free if the kernel can; the old setting is written down first."""
+    """Make `wanted` pages free if the kernel can. The old setting is recorded first."""
     if not PAGES.exists():
         return Reservation(wanted, 0, "this kernel has no 2 MB hugepages (CONFIG_HUGETLBFS)")
     missing = wanted - _read("free_hugepages")
@@ -41,15 +41,15 @@ def reserve(wanted: int) -> Reservation:
     return Reservation(
         wanted,
         free,
-        f"{free} of {wanted} hugepages of 2 MB could be had: memory is short or in fragments; "
+        f"only {free} of {wanted} hugepages of 2 MB are free: memory is short or fragmented; "
         f"end other programs, or boot with hugepages={wanted}",
     )
 
 
 def restore() -> list[UndoStep]:
-    """Put back the setting from before `reserve`, if it was changed.
+    """Restore the setting from before `reserve`, if it was changed.
 
-    It stays recorded until the kernel was seen to have it.
+    The record is deleted only after the kernel reports the old value.
     """
     steps = [_restore(old) for old in CHANGED.read().values()]
     if all(step.done for step in steps):
@@ -62,7 +62,7 @@ def _restore(old: int) -> UndoStep:
         f"set the number of hugepages back to {old}",
         lambda: _write_count(old),
         lambda: "" if _setting() == old else f"it is {_setting()}",
-        "pages of 2 MB are reserved that no program needs; no figure depends on it",
+        "the kernel keeps reserved pages that no program needs; figures do not depend on it",
     )
 
 
@@ -72,10 +72,11 @@ def describe(reservation: Reservation) -> dict[str, object]:
 
 
 def _setting() -> int:
-    """What was asked of the kernel, which counts more while a setting lowered is still in use.
+    """The configured number of pages, without surplus pages.
 
-    These surplus pages go when their program lets go of them, as one does some time after a kill:
-    taken for the setting they would be set for good at the end of the next run.
+    After the number was lowered, pages that are still in use count as surplus pages. They go away
+    when their program releases them, which may be some time after a kill. If they were taken for
+    the setting, the end of the next run would make them permanent.
     """
     return _read("nr_hugepages") - _read("surplus_hugepages")
 
@@ -85,5 +86,5 @@ def _read(name: str) -> int:
 
 
 def _write_count(count: int) -> None:
-    """The kernel gives as many as it can and reports no error when it is fewer."""
+    """The kernel reserves as many as it can; it reports no error if that is fewer."""
     (PAGES / "nr_hugepages").write_text(str(count))

@@ -1,11 +1,11 @@
-"""How the cores idle while the test bed stands: awake, in the kernel's polling state.
+"""Idle cores stay in the kernel's polling state while the test bed exists.
 
-A core that halts between packets has to be woken for the next: an interrupt from the other core,
-and on a virtual machine an exit to the hypervisor each way. That is billed to the connection, and
-depends on the machine and on what its other guests do, not on the stack. Measured on two virtual
-cores at 2,000 connections/s of nginx: 138 us per connection when halting, trials apart by 12 %;
-94 us, trials apart by 3 %, without a single wake-up interrupt when awake. Known as force_latency
-in tuned's network-latency profile.
+A core that halts between packets needs a wake-up for the next packet: an interrupt from the other
+core, and on a virtual machine two exits to the hypervisor. That cost would count as the cost of the
+connection, but it depends on the machine and its other guests, not on the stack. Measured on two
+virtual cores at 2,000 connections/s of nginx: with halting cores 138 us per connection, and 12 %
+between trials; with polling cores 94 us, 3 % between trials, and no wake-up interrupt. The
+network-latency profile of tuned sets the same as force_latency.
 """
 
 import struct
@@ -18,11 +18,11 @@ DEVICE = Path("/dev/cpu_dma_latency")
 
 @contextmanager
 def cores_awake() -> Iterator[str]:
-    """Hold all cores awake until exit; yields how they idle, in words for the manifest.
+    """Keep all cores awake until exit; yields a description of the idle state for the manifest.
 
-    Documentation/admin-guide/pm/cpuidle.rst, PM QoS: the request of zero microseconds of exit
-    latency lasts as long as the device is open, so it ends with this process however that ends. A
-    machine without the device, or without a polling idle state, goes on halting.
+    Documentation/admin-guide/pm/cpuidle.rst, PM QoS: the request for an exit latency of zero
+    microseconds lasts as long as the device is open, so it always ends with this process. On a
+    machine without the device, or without a polling idle state, idle cores still halt.
     """
     try:
         device = DEVICE.open("wb", buffering=0)

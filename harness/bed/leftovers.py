@@ -1,4 +1,4 @@
-"""Undoing what a run made: at its end, and for a killed run at the next start."""
+"""Undoes what a run made: at its end, or for a killed run at the start of the next one."""
 
 import sys
 from collections.abc import Callable
@@ -17,26 +17,26 @@ from stackcost.host.undo import UndoStep, undo
 from stackcost.stacks.onload.installation import Installation
 from stackcost.stacks.onload.interface import registered, release
 
-IN_THE_WAY = "a test bed cannot be made beside it"
-_told: set[UndoStep] = set()
+IN_THE_WAY = "a new test bed cannot be made before this is done"
+_reported: set[UndoStep] = set()
 
 
 def undo_all() -> list[UndoStep]:
-    """End the programs inside our namespaces, let go of what Onload has, then remove these, then
+    """End the programs in our namespaces, release Onload's interfaces, remove the namespaces,
     restore the settings of the whole machine, and remove large folders.
 
-    What is ours is known by name, or recorded. Every step is tried, whatever became of the others,
-    and is tried again by the next call until it is seen to be done. StackcostError when another
-    process has a run going now: what it uses is no leftover.
+    Names or records identify what is ours. Every step is tried, even if another one failed, and the
+    next call tries it again until it is done. StackcostError if another process has an active run:
+    what that run uses is no leftover.
     """
     with RunLock():
         return [*_part("namespaces", _undo_network), *undo_settings()]
 
 
 def undo_settings() -> list[UndoStep]:
-    """Put back what is the whole machine's, the last that was changed first.
+    """Restore settings of the whole machine, the last changed one first.
 
-    A tier may set vm.nr_hugepages too, over what the bed had reserved before it.
+    A tuning tier may also set vm.nr_hugepages, after the test bed has reserved hugepages.
     """
     return [
         *_part("sysctls", host_sysctl.restore),
@@ -47,21 +47,21 @@ def undo_settings() -> list[UndoStep]:
 
 
 def undo_and_report() -> list[UndoStep]:
-    """`undo_all`; returns what is not done, and says it on standard error once in this process."""
+    """Call `undo_all`; return the failed steps, and print each once on standard error."""
     left = [step for step in undo_all() if not step.done]
     for step in left:
-        if step not in _told:
+        if step not in _reported:
             print(f"stackcost: {step}", file=sys.stderr)
-    _told.update(left)
+    _reported.update(left)
     return left
 
 
 def _part(name: str, steps: Callable[[], list[UndoStep]]) -> list[UndoStep]:
-    """The steps of one kind; what they are may itself not be known, as when a disk fails."""
+    """The steps of one kind. An error, such as a disk failure, becomes a failed step."""
     try:
         return steps()
     except Exception as error:
-        return [UndoStep(f"undo what a run did to {name}", str(error), "nobody knows what is left")]
+        return [UndoStep(f"undo changes to {name}", str(error), "it is unknown what is left")]
 
 
 def _undo_network() -> list[UndoStep]:
@@ -72,7 +72,7 @@ def _undo_network() -> list[UndoStep]:
             undo(
                 f"release {interfaces} from Onload",
                 lambda: release(Installation()),
-                lambda: "Onload still has it" if registered() else "",
+                lambda: "Onload still uses it" if registered() else "",
                 IN_THE_WAY,
                 blocks=True,
             )
@@ -85,7 +85,8 @@ def _end_programs(namespace: str) -> UndoStep:
     programs = processes_inside(namespace)
 
     def left() -> str:
-        return ", ".join(f"{_name(each)} ({each.pid}) runs" for each in processes_inside(namespace))
+        inside = processes_inside(namespace)
+        return ", ".join(f"{_name(each)} ({each.pid}) still runs" for each in inside)
 
     return undo(
         f"end {len(programs)} programs inside {namespace}: {[each.pid for each in programs]}",
@@ -97,11 +98,11 @@ def _end_programs(namespace: str) -> UndoStep:
 
 
 def _remove_namespace(name: str, first: str) -> UndoStep:
-    """`first`: what has to be done before, in words; empty when nothing."""
+    """`first`: the steps that must be done before, as text; empty if there are none."""
 
     def remove() -> None:
         if first:
-            raise StackcostError(f"it stays until this is done: {first}")
+            raise StackcostError(f"this must be done first: {first}")
         remove_namespace(name)
 
     def left() -> str:

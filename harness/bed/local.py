@@ -42,19 +42,21 @@ class Cpus(NamedTuple):
 
 
 class LocalTestbed:
-    """Made on entry, undone on exit, whatever the exit: return, error, Ctrl-C, SIGTERM.
+    """A context manager: makes the test bed on entry and removes it on every kind of exit.
 
     `wiring`: its links and ports; by default one link to a server.
-    `kernel_server`: the server's end gets addresses of the kernel's stack, 198.18.0.2 and
-    `service_address`, and a route to `client_network`; otherwise it stays bare, for a peer that
-    speaks frames itself. `service_address`, `service_port`: what clients connect to.
-    `server_receive`: where ends under test receive; on all of the server's cores when not given.
-    `queues`: veth queues each way, one for each of the generator's cores.
+    `kernel_server`: the server's interface gets addresses of the kernel's stack, 198.18.0.2 and
+    `service_address`, and a route to `client_network`. Otherwise it gets no address, for a peer
+    that sends and receives frames itself. `service_address`, `service_port`: clients connect there.
+    `server_receive`: the cores that do the receive work of interfaces under test; by default all
+    cores of the server. `queues`: veth queues in each direction, one for each generator core.
     `wanted_hugepages`: pages of 2 MB; fewer are no error, see `hugepages.reason` of `describe`.
-    `may_share`: load and server may have cores in common.
-    What a killed run left is undone first; what cannot be is told, and refused when it is in the
-    way. A second run on this machine is refused. While the bed
-    stands, the harness itself keeps to the load's cores, and idle cores stay awake.
+    `may_share`: load and server may share cores.
+
+    On entry it first removes what a killed run left. It reports what cannot be removed, and raises
+    an error if that prevents the new bed. It also raises an error if another run is active on this
+    machine. While the bed exists, the harness runs only on the load's cores, and idle cores stay
+    awake.
     """
 
     load_namespace = LOAD_NAMESPACE
@@ -127,15 +129,15 @@ class LocalTestbed:
         return namespace.run(namespace_name, command, cpus, **options)
 
     def programs(self) -> list[int]:
-        """Process ids of all that runs in its namespaces, and of the harness."""
+        """Process ids of the programs in its namespaces, and of the harness."""
         inside = (namespace.processes_inside(end.namespace) for end in self.wiring.ends)
         return [os.getpid(), *(process.pid for each in inside for process in each)]
 
     def steer(self) -> tuple[Steering, ...]:
-        """Put each end's receive work on its own cores; return how, in the order of the wiring.
+        """Put the receive work of each interface on its own cores, in the order of the wiring.
 
-        Done on entry. To be done again once the generator, or a peer, has attached to its
-        interface by AF_XDP, which creates receive work that could not be placed before.
+        This is done on entry. It must be repeated after the generator, or a peer, has attached to
+        its interface with AF_XDP, because that creates receive work that did not exist before.
         """
         self._steering = tuple(
             steer_receive(*end, self._receive[end in self.wiring.tested])
@@ -144,7 +146,7 @@ class LocalTestbed:
         return self._steering
 
     def endpoint(self, folder: Path) -> Endpoint:
-        """Where a server is to run, on the kernel's stack; `folder`: for configuration and logs."""
+        """The endpoint of a server on the kernel's stack. `folder`: for configuration and logs."""
         address, port = self._service_address, self._service_port
         placement = Placement(
             self.server_namespace, self.server_interface, self.cpus.server, folder, (address, port)
@@ -161,16 +163,16 @@ class LocalTestbed:
         )
 
     def _upstream(self) -> Host:
-        """Where a server behind the system under test runs: in its place behind a device."""
+        """Where a server behind the system under test runs: behind the device, or with the load."""
         namespace, interface, address = self.load_namespace, self.load_interface, LOAD_ADDRESS
         if behind := self.wiring.server:
             namespace, interface, address = self.wiring.serving, behind.interface, behind.address
         return Host(namespace, interface, address, prefix=24, cpus=self.cpus.load)
 
     def describe(self) -> dict[str, Any]:
-        """The bed as it is now, for the manifest: cores, wire, steering, offloads, hugepages.
+        """The bed as it is now, for the manifest: cores, links, steering, offloads, hugepages.
 
-        `not_undone`: what an earlier run changed and this one could not put back, in words.
+        `not_undone`: changes of an earlier run that this run could not undo, as text.
         """
         return {
             "kind": self.wiring.words,
@@ -201,18 +203,18 @@ class LocalTestbed:
         self.hugepages = hugepages.reserve(self._wanted_hugepages)
 
     def _clear(self) -> None:
-        """Undo what a killed run left; StackcostError when what remains is in this bed's way."""
+        """Undo what a killed run left; StackcostError if something remains that blocks this bed."""
         left = undo_and_report()
         if blocking := [step for step in left if step.blocks]:
             raise StackcostError(
-                "the test bed cannot be made while what an earlier run left is there: "
+                "the test bed cannot be made, because these steps of a clean-up failed: "
                 + "; ".join(f"{step.what}: {step.reason}" for step in blocking),
-                "end what is named, then: stackcost clean",
+                "end the named programs, then run: stackcost clean",
             )
         self._not_undone = tuple(f"{step.what}: {step.reason}; {step.matters}" for step in left)
 
     def _add_server_addresses(self) -> None:
-        """Behind a device all ways lead back through it: it may give clients other addresses."""
+        """Behind a device every route leads through it: it may translate the clients' addresses."""
         if behind := self.wiring.server:
             network.add_server_addresses(
                 self._service_address, EVERYWHERE, behind.address, behind.gateway
@@ -221,7 +223,7 @@ class LocalTestbed:
             network.add_server_addresses(self._service_address, self._client_network)
 
     def _receive_as_nics(self) -> None:
-        """GRO on each end of the kernel's stack; one that a program takes by AF_XDP stays bare."""
+        """Turn GRO on for interfaces of the kernel's stack, but not for those used by AF_XDP."""
         kernels = {DUT_NAMESPACE} | ({SERVER_NAMESPACE} if self._kernel_server else set())
         for link in self.wiring.links:
             for sender, receiver in (link, reversed(link)):
@@ -234,25 +236,25 @@ class LocalTestbed:
 
 
 def check_root() -> None:
-    """StackcostError unless this process is root's."""
+    """StackcostError unless this process runs as root."""
     if os.geteuid() != 0:
         raise StackcostError(
-            "the test bed needs root, to make network namespaces", "run the same command with sudo"
+            "the test bed needs root to make network namespaces", "run the same command with sudo"
         )
 
 
 def _check_cpus(cpus: Cpus, may_share: bool) -> None:
-    """Refuse cores that are not there, and a server that would share the load's unasked."""
+    """Refuse cores that do not exist, and cores that load and server would share by mistake."""
     present = allowed_cores()
     unknown = sorted({*cpus.load, *cpus.server} - {*present})
     if unknown:
         raise StackcostError(
-            f"cores {unknown} are not there, this machine has {present}",
-            "choose others for load and server",
+            f"cores {unknown} do not exist; this machine has cores {present}",
+            "choose other cores for load and server",
         )
     shared = sorted(set(cpus.load) & set(cpus.server))
     if shared and not may_share:
         raise StackcostError(
-            f"cores {shared} are given to both load and server, which falsifies every CPU figure",
-            "give each its own; at least 2 cores are needed",
+            f"load and server would share cores {shared}, which falsifies every CPU figure",
+            "give load and server different cores; at least 2 cores are needed",
         )

@@ -1,4 +1,4 @@
-"""One run at a time on a machine: two would share cores and falsify each other's figures."""
+"""One run at a time on a machine: two runs would share cores and falsify each other's figures."""
 
 import fcntl
 import os
@@ -14,12 +14,12 @@ POLL_S = 0.5
 
 
 class RunLock:
-    """Holds this machine for one run; a second run is refused with the first's pid and start time.
+    """Locks this machine for one run. A second run gets an error that names the first run's pid.
 
-    May be entered again within the process that holds it, so that an experiment can hold it over
-    several test beds. The kernel gives it up when the process ends, however it ends.
+    The process that holds the lock may enter it again, so that an experiment can hold it over
+    several test beds. The kernel releases the lock when the process ends, in whatever way.
 
-    `patience_s`: how long to wait for another run to end before it is refused.
+    `patience_s`: how long to wait for another run to end before the error.
     """
 
     _depth: ClassVar[int] = 0
@@ -46,15 +46,15 @@ class RunLock:
 
 
 def _take(patience_s: float) -> int:
-    """Lock the file and write who holds it; returns the descriptor that keeps the lock."""
+    """Lock the file and write our pid into it; returns the descriptor that holds the lock."""
     path = state_folder() / "lock"
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
     if not wait_until(lambda: _locked(descriptor), patience_s, POLL_S):
         holder = os.read(descriptor, 200).decode(errors="replace").strip()
         os.close(descriptor)
         raise StackcostError(
-            f"a run is going on this machine already ({holder or 'just starting'})",
-            "wait until it ends, or end it with Ctrl-C in its terminal",
+            f"another run is active on this machine ({holder or 'it is just starting'})",
+            "wait until it ends, or press Ctrl-C in its terminal",
         )
     started = time.strftime("%Y-%m-%d %H:%M:%S %Z")
     os.ftruncate(descriptor, 0)

@@ -1,7 +1,7 @@
-"""Namespaces and the veth pairs between them: made, addressed and removed.
+"""Makes, addresses and removes the namespaces and the veth pairs between them.
 
-Nothing here has a route out of the machine: the namespaces know only each other, and no veth end
-ever stands in the host's own namespace.
+Nothing here has a route out of the machine: the namespaces are connected only with each other, and
+no veth interface is ever in the host's own namespace.
 """
 
 import errno
@@ -24,15 +24,15 @@ from stackcost.host.namespace import NAMESPACE_FOLDER, execute
 
 MTU = 1500
 RECEIVE_STEP_NS = 50_000  # common in drivers of NICs
-EMPTY_POLLS = 100  # in a row, after which the poll waits to be woken
-INITIAL_WINDOW = 2  # segments; the published bed sets it on this very route
+EMPTY_POLLS = 100  # consecutive empty polls, after which polling stops until an interrupt
+INITIAL_WINDOW = 2  # segments; the published bed sets it on the same route
 
 
 def make_network(links: Sequence[Link], queues: int) -> None:
-    """Make the links' namespaces, loopback up, and each veth pair with `queues` queues each way,
-    up.
+    """Make the namespaces and the veth pairs of these links, and set them and loopback up.
 
-    StackcostError when this machine does not allow namespaces or has no veth.
+    `queues`: queues of a veth pair in each direction. StackcostError if this machine does not
+    allow namespaces or has no veth.
     """
     try:
         for namespace in dict.fromkeys(end.namespace for link in links for end in link):
@@ -50,10 +50,10 @@ def add_server_addresses(
     address: str = SERVER_ADDRESS,
     gateway: str = LOAD_ADDRESS,
 ) -> None:
-    """Give the kernel's stack the server's addresses and the way back to the clients.
+    """Give the kernel's stack the server's addresses and the route back to the clients.
 
-    The way back leads through the gateway, the load end's address unless a device stands between,
-    which is resolved by ARP as on a real network, and sets the initial window.
+    The route sets the initial window. Its gateway is resolved by ARP as on a real network; it is
+    the load's address, or that of a device in between.
     """
     with IPRoute(netns=SERVER_NAMESPACE) as network:
         index = network.link_lookup(ifname=SERVER_INTERFACE)[0]
@@ -65,22 +65,22 @@ def add_server_addresses(
 
 
 def receive_as_a_nic(sender: End, receiver: End) -> None:
-    """Let the receiver's stack receive by polls of a queue with GRO, as behind a NIC.
+    """Make the receiver's stack poll a queue with GRO, as it does with a NIC.
 
-    By default a veth has neither: the sender's own call runs the receiver's stack. The kernel
-    takes the queue only for a sender without TSO (veth_skb_is_eligible_for_gro in
-    drivers/net/veth.c), so that is off on the load's end, where the generator has no use for it.
+    By default a veth pair has neither: the sender's system call runs the receiver's stack. The
+    kernel uses the queue only if the sender has no TSO (veth_skb_is_eligible_for_gro in
+    drivers/net/veth.c), so TSO is off on the load's interface, where the generator does not use it.
     """
     execute(sender.namespace, ["ethtool", "-K", sender.interface, "tso", "off"])
     execute(receiver.namespace, ["ethtool", "-K", receiver.interface, "gro", "on"])
 
 
 def moderate_server_receive() -> None:
-    """Let the server's end be polled in fixed steps while frames come, as by a NIC with rx-usecs.
+    """Poll the server's interface at fixed intervals while frames arrive, like a NIC with rx-usecs.
 
-    Otherwise a sender wakes the poll for nearly each frame it sends, and pays for that: in a
-    virtual machine more than for all the rest of sending (Documentation/networking/napi.rst,
-    "Software IRQ coalescing").
+    Otherwise the sender wakes the poll for nearly every frame and pays for it: in a virtual machine
+    more than for the rest of sending (Documentation/networking/napi.rst, "Software IRQ
+    coalescing").
     """
     folder = f"/sys/class/net/{SERVER_INTERFACE}"
     execute(SERVER_NAMESPACE, ["tee", f"{folder}/gro_flush_timeout"], stdin=str(RECEIVE_STEP_NS))
@@ -88,23 +88,23 @@ def moderate_server_receive() -> None:
 
 
 def existing_namespaces() -> list[str]:
-    """Which of our namespaces there are, such as leftovers of a killed run: known by their name."""
+    """Our namespaces that exist now, identified by name; a killed run leaves some."""
     return sorted(path.name for path in NAMESPACE_FOLDER.glob(f"{NAMESPACE_PREFIX}*"))
 
 
 def remove_namespace(namespace: str) -> None:
-    """Remove one of ours with its links, whose other ends go with them."""
+    """Remove one of our namespaces and its links; the other end of each link disappears too."""
     _delete_links(namespace)
     netns.remove(namespace)
 
 
 def offloads(namespace: str, interface: str) -> dict[str, bool]:
-    """The offload features that decide what frames look like, as set now.
+    """The current state of the offload features that change frames.
 
-    Beyond `receive_as_a_nic` they are left as Linux makes them. With tx checksumming on, a veth end
-    sends partial TCP checksums (the pseudo header's only), and the engine tolerates them. When an
-    AF_XDP socket is attached to one end, the kernel turns TCP segmentation offload of the other end
-    off (veth_xdp_set): from then on the server's stack segments in software.
+    Apart from `receive_as_a_nic` they keep Linux's defaults. With tx checksumming on, a veth
+    interface sends partial TCP checksums (of the pseudo header only), and the engine accepts them.
+    When an AF_XDP socket is attached to one interface, the kernel turns TCP segmentation offload of
+    the other one off (veth_xdp_set): from then on the server's stack segments in software.
     """
     wanted = {
         "tx-checksumming",
@@ -122,7 +122,7 @@ def offloads(namespace: str, interface: str) -> dict[str, bool]:
 
 
 def _set_quiet(namespace: str) -> None:
-    """No IPv6 here: router solicitations and duplicate address detection would be stray frames."""
+    """Turn IPv6 off: router solicitations and duplicate address detection would add frames."""
     for scope in ("all", "default"):
         path = f"/proc/sys/net/ipv6/conf/{scope}/disable_ipv6"
         execute(namespace, ["sh", "-c", f"[ ! -e {path} ] || echo 1 > {path}"])
@@ -145,7 +145,7 @@ def _make_pair(link: Link, queues: int) -> None:
 
 
 def _delete_links(namespace: str) -> None:
-    """Deleted by hand: the kernel would do it later, at a time of its own, after the namespace."""
+    """Delete the links explicitly: the kernel would do it at some time after the namespace."""
     try:
         with IPRoute(netns=namespace) as network:
             for link in network.get_links():
@@ -159,9 +159,11 @@ def _explain(error: OSError | NetlinkError) -> StackcostError:
     code = error.code if isinstance(error, NetlinkError) else error.errno
     if code in (errno.EPERM, errno.EACCES):
         return StackcostError(
-            "this machine does not let us make network namespaces",
-            "run as root; in a container, with --privileged",
+            "this machine does not allow network namespaces",
+            "run as root; start a container with --privileged",
         )
     if code == errno.EOPNOTSUPP:
-        return StackcostError("this kernel has no veth interfaces", "modprobe veth")
-    return StackcostError(f"the test bed's network could not be made: {error}", "stackcost clean")
+        return StackcostError("this kernel has no veth interfaces", "run: modprobe veth")
+    return StackcostError(
+        f"the network of the test bed could not be made: {error}", "run: stackcost clean"
+    )

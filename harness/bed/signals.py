@@ -1,4 +1,4 @@
-"""Ends by signal become ends by exception, so that every end undoes what was made."""
+"""Signals that end the process become exceptions, so that every exit cleans up."""
 
 import os
 import signal
@@ -12,10 +12,10 @@ ENDING_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 @contextmanager
 def ending_signals_raise() -> Iterator[None]:
-    """Within it SIGTERM and SIGHUP raise KeyboardInterrupt, as SIGINT (Ctrl-C) does.
+    """Inside, SIGTERM and SIGHUP raise KeyboardInterrupt, as SIGINT (Ctrl-C) does.
 
-    Only the main thread may set handlers; elsewhere this does nothing. A process forked from this
-    one inherits the handlers and must not unwind our clean-up: there the signal just ends it.
+    Only the main thread can set handlers; in other threads this does nothing. A forked process
+    inherits the handlers and must not run our clean-up: there the signal only ends the process.
     """
     owner = os.getpid()
 
@@ -37,11 +37,11 @@ def ending_signals_raise() -> Iterator[None]:
 
 @contextmanager
 def ending_signals_held() -> Iterator[None]:
-    """Within it these signals wait: a second Ctrl-C must not cut the clean-up short.
+    """Inside, these signals are delayed: a second Ctrl-C must not interrupt the clean-up.
 
-    The mask is for this thread and for programs that are started meanwhile. It does not do alone:
-    the kernel gives a signal to any thread that does not block it, such as a library's, and Python
-    then handles it here. The first that came is raised on exit.
+    The mask applies to this thread and to programs that it starts. The mask is not enough: the
+    kernel delivers a signal to any thread that does not block it, such as a library's thread, and
+    Python then runs the handler in the main thread. On exit the first received signal is raised.
     """
     came: list[int] = []
     is_main = threading.current_thread() is threading.main_thread()

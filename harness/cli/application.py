@@ -1,4 +1,4 @@
-"""What commands share: the application they register with, where they print, how a run ends."""
+"""Shared parts of the commands: the application, the console, and the end of a run."""
 
 import functools
 import re
@@ -21,20 +21,20 @@ if TYPE_CHECKING:
 # Commands by what they are used for, in the order in which --help lists them.
 USES = {
     "Measure": ("run", "ceiling", "dut"),
-    "Read what was measured": ("show", "report", "lab", "diff", "trend", "export", "ls"),
-    "Look after this machine": ("doctor", "clean"),
+    "Read results": ("show", "report", "lab", "diff", "trend", "export", "ls"),
+    "Prepare and clean this machine": ("doctor", "clean"),
 }
 
 
 class Command(typer.core.TyperCommand):
-    """A command whose --help names arguments as people write them: RUN, and not {RUN} <Path>."""
+    """A command whose --help shows an argument as RUN, and not as {RUN} <Path>."""
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
-        """What follows the command's name in the line of its usage."""
+        """The words that follow the command's name in the usage line."""
         return [re.sub(r"[{}]", "", piece) for piece in super().collect_usage_pieces(ctx)]
 
     def records(self, ctx: Any) -> dict[str, list[tuple[str, str]]]:
-        """Arguments and options: how each is written, and what it means."""
+        """The form and the help text of each argument and option."""
         found: dict[str, list[tuple[str, str]]] = {"Arguments": [], "Options": []}
         for parameter in self.get_params(ctx):
             if record := parameter.get_help_record(ctx):
@@ -45,7 +45,7 @@ class Command(typer.core.TyperCommand):
         return found
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
-        """Write a section for each sort."""
+        """Write one section for arguments and one for options."""
         for title, records in self.records(ctx).items():
             if records:
                 with formatter.section(title):
@@ -71,7 +71,7 @@ class CommandsByUse(typer.core.TyperGroup):
 app = typer.Typer(
     name="stackcost",
     cls=CommandsByUse,
-    help="What a connection costs, in CPU and memory, on any network stack."
+    help="Measures the cost of a connection, in CPU and memory, on any network stack."
     " Begin with: stackcost doctor, then stackcost run compare --quick",
     no_args_is_help=True,
     add_completion=False,
@@ -80,23 +80,23 @@ app = typer.Typer(
     context_settings={"max_content_width": 100},
 )
 command = functools.partial(app.command, cls=Command)  # registers a command
-INTERRUPTED = 130  # what a shell says of a command ended by Ctrl-C
+INTERRUPTED = 130  # the exit code that shells use for a command that Ctrl-C ended
 FILE_WIDTH = 160  # columns
 DEFAULT_RESULTS = Path("results")
-STORED = ("run", "runs", "a", "b", "results", "history")  # arguments that name what is read
+STORED = ("run", "runs", "a", "b", "results", "history")  # arguments that name stored files
 P = ParamSpec("P")
 
 
 def make_console() -> Console:
-    """The terminal at its width; a file or pipe wide enough for every table."""
+    """A console of the terminal's width. For a file or pipe it is wide enough for every table."""
     return PlainConsole() if Console().is_terminal else PlainConsole(width=FILE_WIDTH)
 
 
 def reading(command: Callable[P, None]) -> Callable[P, None]:
-    """A command that only reads what is stored: whatever is wrong with that is one clear error.
+    """Decorate a command that only reads stored files: any damage becomes one clear error.
 
-    Files are checked where they are read; this is for what they say of each other, such as a trial
-    without the counters that every version stores.
+    Each file is checked when it is read. This catches contradictions between files, such as a
+    trial without the counters that every version stores.
     """
 
     @functools.wraps(command)
@@ -106,22 +106,22 @@ def reading(command: Callable[P, None]) -> Callable[P, None]:
         except (StackcostError, TyperException, typer.Exit, BrokenPipeError):
             raise
         except Exception as error:
-            stored = ", ".join(_told(named[name]) for name in STORED if name in named)
+            stored = ", ".join(_as_text(named[name]) for name in STORED if name in named)
             at = traceback.extract_tb(error.__traceback__)[-1]
             raise StackcostError(
                 f"cannot read {stored}: {error!r} ({Path(at.filename).name} line {at.lineno})",
-                "it is damaged, or of another version; stackcost ls tells what each run is",
+                "it is damaged, or another version wrote it; stackcost ls lists all runs",
             ) from error
 
     return run
 
 
-def _told(stored: object) -> str:
+def _as_text(stored: object) -> str:
     return ", ".join(map(str, stored)) if isinstance(stored, list) else str(stored)
 
 
 def conclude(run: "RunFolder", console: Console) -> None:
-    """Print and render a run's answer, its folder last; after Ctrl-C end with its exit code."""
+    """Print and render the result of a run, and its folder; after Ctrl-C exit with its code."""
     from stackcost.report.answer import answer
 
     interrupted = run.manifest().state == "interrupted"

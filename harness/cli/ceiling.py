@@ -15,8 +15,8 @@ def ceiling(
         list[str],
         typer.Argument(
             metavar="FILE_OR_SYSTEM",
-            help="experiment files, of which every server is searched, or servers by name, such as "
-            "nginx/kernel, in the setting of experiments/compare.yaml",
+            help="experiment files (every server in them is measured), or names of servers, such "
+            "as nginx/kernel (with the settings of experiments/compare.yaml)",
         ),
     ],
     of: Annotated[
@@ -24,7 +24,7 @@ def ceiling(
         typer.Option(
             metavar="LOAD",
             help="connections (per second), flows (open at once), or requests (per second on "
-            "connections kept open); may be given more than once",
+            "connections that stay open); the option can be repeated",
         ),
     ] = ["connections"],  # noqa: B006, typer copies it
     quick: Annotated[bool, typer.Option("--quick", help="wider bounds, shorter trials")] = False,
@@ -32,22 +32,20 @@ def ceiling(
         float | None,
         typer.Option(
             metavar="SHARE",
-            help="relative width of the bounds, 0.005 by default",
+            help="relative width of the bounds; default 0.005",
             min=1e-4,
             max=0.5,
         ),
     ] = None,
     most: Annotated[
-        float | None, typer.Option(metavar="LOAD", help="never offer more than this load", min=2)
+        float | None, typer.Option(metavar="LOAD", help="highest load to offer", min=2)
     ] = None,
-    repeat: Annotated[
-        int, typer.Option(metavar="N", help="find each ceiling so many times", min=1)
-    ] = 1,
+    repeat: Annotated[int, typer.Option(metavar="N", help="find each ceiling N times", min=1)] = 1,
     results: Annotated[
-        Path, typer.Option(metavar="FOLDER", help="where the folder of the run is made")
+        Path, typer.Option(metavar="FOLDER", help="the run gets a new folder in this folder")
     ] = DEFAULT_RESULTS,
 ) -> None:
-    """Find the highest load a server holds without loss (NDR) and with 0.5 % (PDR). Needs root."""
+    """Find the highest load without loss (NDR) and with 0.5 % loss (PDR). Needs root."""
     from stackcost.harness.search.targets import ceiling_plan
     from stackcost.harness.search.turns import run_ceilings
 

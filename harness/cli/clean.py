@@ -9,7 +9,7 @@ from stackcost.harness.cli.application import command
 def clean() -> None:
     """Remove what a killed run left on this machine: processes, namespaces, settings.
 
-    Ends with 1 when something could not be undone.
+    The exit code is 1 if something could not be undone.
     """
     from stackcost.harness.bed.leftovers import undo_all
     from stackcost.harness.bed.local import check_root

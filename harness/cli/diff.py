@@ -15,12 +15,14 @@ def diff(
         str, typer.Argument(metavar="A", help="a run's folder, or RUN#SYSTEM for one system of it")
     ],
     b: Annotated[
-        str, typer.Argument(metavar="B", help="as A; #SYSTEM alone names a system of A's run")
+        str, typer.Argument(metavar="B", help="like A; #SYSTEM alone names a system of A's run")
     ],
-    everything: Annotated[bool, typer.Option("--all", help="also figures without verdict")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="the whole answer as JSON")] = False,
+    everything: Annotated[
+        bool, typer.Option("--all", help="print also the figures without a verdict")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="print all results as JSON")] = False,
 ) -> None:
-    """Say whether two runs, or two systems of one run, differ, and by how much."""
+    """Compare two runs, or two systems of one run: do they differ, and by how much?"""
     from stackcost.report.difference import Side, difference, difference_table, sentence
     from stackcost.report.terminal_table import draw
 
@@ -31,11 +33,11 @@ def diff(
     console = make_console()
     console.print(draw(difference_table(found, everything)))
     if any(found.flagged):
-        console.print(f"distrusted trials: {found.flagged[0]} of A, {found.flagged[1]} of B")
+        console.print(f"flagged trials: {found.flagged[0]} of A, {found.flagged[1]} of B")
     for line in found.corrected:
         console.print(f"corrected: {line}", highlight=False, markup=False)
     for line in found.not_compared:
         console.print(f"not compared: {line}", highlight=False, markup=False)
     for line in found.machine:
-        console.print(f"differs too: {line}", highlight=False, markup=False)
+        console.print(f"other difference: {line}", highlight=False, markup=False)
     console.print(sentence(found), style="bold", highlight=False, markup=False, soft_wrap=True)

@@ -7,7 +7,7 @@ from stackcost.harness.cli.application import command
 
 @command()
 def doctor() -> None:
-    """Say what this machine can and cannot do, and how to fix it."""
+    """Check what this machine can and cannot do, and show how to fix it."""
     from stackcost.harness.doctor import main
 
     raise typer.Exit(main())

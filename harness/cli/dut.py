@@ -21,31 +21,31 @@ def dut(
         str,
         typer.Argument(
             metavar="KIND",
-            help="forwarding, nftables, nat44, nat64, connection_limit, bridge, or a file",
+            help="forwarding, nftables, nat44, nat64, connection_limit, bridge, or a Python file",
         ),
     ],
     quick: Annotated[bool, typer.Option("--quick", help="fewer, shorter trials")] = False,
     rules: Annotated[
-        int | None, typer.Option(metavar="N", help="nftables: rules in its linear list", min=0)
+        int | None, typer.Option(metavar="N", help="nftables: length of the rule list", min=0)
     ] = None,
     new_per_second: Annotated[
         int | None,
         typer.Option(
-            metavar="N", help="connection_limit: new connections per second let through", min=1
+            metavar="N", help="connection_limit: limit of new connections per second", min=1
         ),
     ] = None,
     server: Annotated[
-        Behind, typer.Option(help="what answers behind it: engine, or nginx on the kernel's stack")
+        Behind, typer.Option(help="server behind it: engine, or nginx on the kernel's stack")
     ] = "engine",
     ip_version: Annotated[
         int | None,
         typer.Option(metavar="VERSION", help="4, or 6 for IPv6 on both sides", min=4, max=6),
     ] = None,
     results: Annotated[
-        Path, typer.Option(metavar="FOLDER", help="where the folders of the runs are made")
+        Path, typer.Option(metavar="FOLDER", help="each run gets a new folder in this folder")
     ] = DEFAULT_RESULTS,
 ) -> None:
-    """Stress a device under test: costs, ceilings, exhausted state, a cut link. Needs root."""
+    """Stress a device under test: costs, ceilings, a full table, a cut link. Needs root."""
     from stackcost.harness.device.standard import standard_set
 
     console = make_console()
@@ -64,9 +64,9 @@ def dut(
 
 
 def _report(folders: "Sequence[RunFolder]", console: Console) -> Path | None:
-    """Compute each run's answer, print the events' sentences, and render one page of all.
+    """Compute the result of each run, print the events, and write one page about all runs.
 
-    None, and the console tells why, where no page can be rendered.
+    Returns None if no page can be rendered here; the console then shows the reason.
     """
     from stackcost.analysis.events.summary import EventSummary
     from stackcost.report.answer import summarise_again

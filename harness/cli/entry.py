@@ -24,7 +24,7 @@ COMMANDS = (ceiling, clean, diff, doctor, dut, export, lab, ls, report, run, sho
 
 
 def main() -> None:
-    """Entry point of `stackcost`: exit code 0; 1 with one message; 2 for the command line; 130."""
+    """Entry point of `stackcost`. Exit codes: 0; 1 error; 2 wrong command line; 130 Ctrl-C."""
     try:
         app()
     except StackcostError as error:

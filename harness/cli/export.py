@@ -10,7 +10,7 @@ from stackcost.harness.cli.application import command, reading
 
 
 class Format(StrEnum):
-    """What other programs read."""
+    """A file format that other programs can read."""
 
     CSV = "csv"
     PARQUET = "parquet"
@@ -25,10 +25,10 @@ def export(
     ],
     form: Annotated[Format, typer.Option("--format", help="csv, parquet or json")] = Format.CSV,
     out: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="file; without it the terminal")
+        Path | None, typer.Option(metavar="FILE", help="file to write; default: the terminal")
     ] = None,
 ) -> None:
-    """Write a run's figures as one long table, each with unit, definition and source."""
+    """Write the figures of a run as one long table, with unit, definition and source."""
     import sys
 
     from stackcost.host.files import write_whole

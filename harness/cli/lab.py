@@ -11,30 +11,30 @@ import typer
 from stackcost.harness.cli.application import command, reading
 from stackcost.host.files import write_whole
 
-COPIES = "stackcost-notebooks"  # at home: in the current folder somebody else may have put some
+COPIES = "stackcost-notebooks"  # in the home folder: another user may own the current folder
 
 
 @command()
 @reading
 def lab(
     runs: Annotated[
-        list[Path], typer.Argument(metavar="RUN", help="runs' folders that the notebooks read")
+        list[Path], typer.Argument(metavar="RUN", help="folders of the runs for the notebooks")
     ],
     port: Annotated[
-        int, typer.Option(metavar="PORT", help="on 127.0.0.1", min=1, max=65535)
+        int, typer.Option(metavar="PORT", help="TCP port on 127.0.0.1", min=1, max=65535)
     ] = 8888,
 ) -> None:
-    """Open JupyterLab on your copies of the notebooks, with these runs. Ends with Ctrl-C.
+    """Open these runs in JupyterLab, with your own copies of the notebooks. Ctrl-C ends it.
 
-    The copies are in stackcost-notebooks in your home folder. One that is there is kept; delete it
-    to get the suite's again.
+    The copies are in the folder stackcost-notebooks of your home folder. The command never
+    overwrites a copy. To get the original notebook again, delete your copy.
     """
     from stackcost.files import IMPORTED_FROM, NOTEBOOKS
     from stackcost.report import extra
     from stackcost.report.opened import NAMED, open_runs
 
     extra.require()
-    open_runs(runs)  # so that what cannot be read is told here, and not in a notebook
+    open_runs(runs)  # a run that cannot be read is reported here, and not in a notebook
     copies = Path.home() / COPIES
     copy_notebooks(NOTEBOOKS, copies)
     typer.echo(f"notebooks: {copies}")
@@ -45,16 +45,16 @@ def lab(
     if os.geteuid() == 0:
         command.append("--allow-root")
     environment = os.environ | {NAMED: os.pathsep.join(paths), "PYTHONPATH": found}
-    # Neither modules nor settings are taken from the folder in which the command was started.
+    # The folder in which the command was started must not supply modules or settings.
     done = subprocess.run(command, env=environment, cwd=NOTEBOOKS, check=False)
     raise typer.Exit(done.returncode)
 
 
 def copy_notebooks(suite: Path, copies: Path) -> None:
-    """Copy the suite's notebooks that the folder `copies` lacks; the others may have been changed.
+    """Copy the suite's notebooks to `copies`, except those that exist there already.
 
-    They are not opened in place: what is changed there is lost with the next install, and an
-    ordinary user may not write there.
+    The originals are not opened: the next installation would overwrite changes there, and an
+    ordinary user has no right to write there.
     """
     copies.mkdir(exist_ok=True)
     for notebook in suite.glob("*.ipynb"):

@@ -13,9 +13,9 @@ from stackcost.harness.cli.application import DEFAULT_RESULTS, command, make_con
 @reading
 def ls(
     results: Annotated[
-        Path, typer.Argument(metavar="RESULTS", help="folder of runs")
+        Path, typer.Argument(metavar="RESULTS", help="folder that holds the runs")
     ] = DEFAULT_RESULTS,
-    as_json: Annotated[bool, typer.Option("--json", help="as JSON")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="print JSON")] = False,
 ) -> None:
     """List the runs in a folder."""
     from stackcost.report.listing import list_runs, listing_table

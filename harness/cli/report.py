@@ -15,18 +15,20 @@ PAGE = "report.html"
 def report(
     runs: Annotated[
         list[Path],
-        typer.Argument(metavar="RUN", help="runs' folders, such as results/<time>-compare"),
+        typer.Argument(metavar="RUN", help="folders of runs, such as results/<time>-compare"),
     ],
     out: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE", help=f"the page to write; of several runs by default {PAGE} here"
+            metavar="FILE",
+            help=f"the page to write; default for several runs: {PAGE} in the current folder",
         ),
     ] = None,
 ) -> None:
-    """Compute stored runs' answers again, and render one page of all that can be sent.
+    """Compute the results of stored runs again, and write them to one HTML page.
 
-    Of one run: its tables, summary.json, and report.html in its folder.
+    For a single run it also prints the tables, and it writes summary.json and report.html into the
+    folder of the run.
     """
     from stackcost.report import extra
     from stackcost.report.answer import answer, summarise_again

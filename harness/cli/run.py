@@ -14,7 +14,8 @@ def run(
     experiment: Annotated[
         Path | None,
         typer.Argument(
-            metavar="EXPERIMENT", help="a YAML file, or one of the suite's by name, such as compare"
+            metavar="EXPERIMENT",
+            help="a YAML file, or the name of a built-in experiment, such as compare",
         ),
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="fewer, shorter trials")] = False,
@@ -22,22 +23,23 @@ def run(
         bool, typer.Option("--share-cores", help="HTTP clients and server share all cores")
     ] = False,
     results: Annotated[
-        Path, typer.Option(metavar="FOLDER", help="where the folder of the run is made")
+        Path, typer.Option(metavar="FOLDER", help="the run gets a new folder in this folder")
     ] = DEFAULT_RESULTS,
     resume: Annotated[
         Path | None,
         typer.Option(
-            metavar="RUN", help="instead of EXPERIMENT: a run's folder, to measure what it lacks"
+            metavar="RUN",
+            help="instead of EXPERIMENT: an unfinished run, to measure its missing trials",
         ),
     ] = None,
 ) -> None:
-    """Run an experiment, print its answer, and render its report. Needs root."""
+    """Run an experiment, print the result, and write the report. Needs root."""
     from stackcost.harness.comparison.turns import resume_experiment, run_experiment
     from stackcost.harness.experiment.load_file import experiment_file, load_experiment
     from stackcost.store import RunFolder
 
     if (experiment is None) == (resume is None):
-        raise typer.BadParameter("name an experiment's file, or --resume RUN")
+        raise typer.BadParameter("give either EXPERIMENT or --resume RUN")
     console = make_console()
     if resume:
         folder = resume_experiment(RunFolder.open(resume), sys.argv, console)

@@ -16,13 +16,14 @@ def show(
         Path, typer.Argument(metavar="RUN", help="a run's folder, such as results/<time>-compare")
     ],
     long: Annotated[
-        bool, typer.Option("--long", help="every load, latency, kind of memory, and setting")
+        bool, typer.Option("--long", help="print all loads, latencies, kinds of memory, settings")
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="the whole summary as JSON")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="print the summary as JSON")] = False,
 ) -> None:
-    """Print a stored run's answer on one screen, and what happened to the run.
+    """Print the result of a stored run on one screen, and the history of the run.
 
-    With --long also every table, what its tiers changed, and published figures beside it.
+    With --long it also prints every table, the settings that the tuning tiers changed, and
+    published figures for comparison.
     """
     from stackcost.analysis.summary import Summary
     from stackcost.report.answer import current, print_answer

@@ -16,14 +16,17 @@ DEFAULT_HISTORY = Path("stackcost-gate/history.jsonl")
 def trend(
     history: Annotated[
         Path,
-        typer.Argument(metavar="HISTORY", help="what tests with the fixture cps_ceiling wrote"),
+        typer.Argument(
+            metavar="HISTORY", help="history file, which tests with the fixture cps_ceiling write"
+        ),
     ] = DEFAULT_HISTORY,
     plot: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="also draw it: an SVG, PNG or PDF file")
+        Path | None,
+        typer.Option(metavar="FILE", help="also draw a plot into this SVG, PNG or PDF file"),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="as JSON")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="print JSON")] = False,
 ) -> None:
-    """Show where the ceilings that the pytest gate measured have changed."""
+    """Show when the ceilings that the pytest gate measured changed."""
     from stackcost.harness.gate.history import read_history
     from stackcost.harness.gate.trend import trend as trend_of
     from stackcost.harness.gate.trend_report import trend_plot, trend_table

@@ -1,4 +1,4 @@
-"""What this machine can and cannot do for the suite, and how to fix it."""
+"""Checks what this machine can and cannot do for the suite, and how to fix it."""
 
 from rich.console import Console
 from rich.markup import escape
@@ -11,7 +11,7 @@ COLOURS = {State.OK: "green", State.LIMITED: "yellow", State.MISSING: "red"}
 
 
 def checks() -> list[HostCheck]:
-    """Look at everything; takes a few seconds and leaves nothing behind."""
+    """Run all checks. It takes a few seconds and changes nothing."""
     config = kernel.kernel_config()
     return [
         kernel.check_root(),
@@ -41,11 +41,11 @@ def checks() -> list[HostCheck]:
 
 
 def table(found: list[HostCheck]) -> Table:
-    """The findings as a table; what follows from one, and its hint, stand below it."""
+    """The checks as a table. Meaning and hint are below each finding."""
     result = Table(title="stackcost doctor", title_justify="left", show_lines=False)
     result.add_column("check", no_wrap=True)
     result.add_column("state", no_wrap=True)
-    result.add_column("what was found, what it means, how to fix it", overflow="fold")
+    result.add_column("finding, meaning, hint", overflow="fold")
     for check in found:
         lines = [escape(check.found)]
         if check.meaning:
@@ -64,7 +64,9 @@ def main() -> int:
     console.print(table(found))
     lacking = [check.name for check in found if check.needed and check.state is State.MISSING]
     if lacking:
-        console.print(f"The main comparison cannot run here; fix {', '.join(lacking)} first.")
+        console.print(
+            f"The main comparison cannot run on this machine. Fix first: {', '.join(lacking)}."
+        )
         return 1
-    console.print("The main comparison can run here: stackcost run compare")
+    console.print("The main comparison can run on this machine: stackcost run compare")
     return 0

@@ -1,11 +1,11 @@
-"""One finding about this machine."""
+"""One check of this machine."""
 
 from dataclasses import dataclass
 from enum import StrEnum
 
 
 class State(StrEnum):
-    """How far something can be used here."""
+    """Whether something can be used on this machine."""
 
     OK = "ok"
     LIMITED = "limited"  # works, with a fallback or with less precision
@@ -14,10 +14,11 @@ class State(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class HostCheck:
-    """What was looked at, what was found, and what follows from it.
+    """The result of one check.
 
-    `meaning` says what the finding changes, `hint` how to change it; both may be empty when all
-    is well. `needed`: the main comparison cannot run without it.
+    `name`: the subject. `found`: what the check found. `meaning`: the consequence. `hint`: how to
+    fix it. `meaning` and `hint` may be empty if all is well. `needed`: the main comparison cannot
+    run without it.
     """
 
     name: str

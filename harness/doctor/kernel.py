@@ -1,4 +1,4 @@
-"""What this kernel offers, found by trying it wherever trying leaves nothing behind."""
+"""Checks of the kernel. Where possible, a check tries the feature and then undoes that."""
 
 import contextlib
 import gzip
@@ -17,7 +17,7 @@ ROOT = "run it as root: sudo stackcost doctor"
 
 
 def kernel_config() -> dict[str, str]:
-    """The kernel's build options by name without CONFIG_; empty when it does not tell them."""
+    """The kernel's build options by name without CONFIG_; empty if they cannot be read."""
     text = ""
     with contextlib.suppress(OSError):
         text = Path(f"/boot/config-{platform.release()}").read_text()
@@ -28,11 +28,16 @@ def kernel_config() -> dict[str, str]:
 
 
 def check_root() -> HostCheck:
-    """Namespaces, AF_XDP and tracing all need it."""
+    """Namespaces, AF_XDP and tracing need root."""
     if os.geteuid() == 0:
         return HostCheck("root", State.OK, "yes", needed=True)
     return HostCheck(
-        "root", State.MISSING, f"user {os.geteuid()}", "no test bed can be made", ROOT, needed=True
+        "root",
+        State.MISSING,
+        f"the user id is {os.geteuid()}",
+        "no test bed can be made",
+        ROOT,
+        needed=True,
     )
 
 
@@ -46,67 +51,71 @@ def check_version() -> HostCheck:
         "kernel",
         State.LIMITED,
         release,
-        "no threaded NAPI: the generator's receive work is billed to the server's core",
-        "use 5.12 or newer; Debian 12 has 6.1",
+        "no threaded NAPI: the generator's receive work counts on the server's core",
+        "use kernel 5.12 or newer; Debian 12 has 6.1",
     )
 
 
 def check_namespaces() -> HostCheck:
-    """By making one, which ends with the process that made it."""
+    """Make a namespace with a veth pair; it ends with the process that made it."""
     tried = subprocess.run(
         ["unshare", "--net", "ip", "link", "add", "sc-try0", "type", "veth"],
         capture_output=True,
         text=True,
     )
     if tried.returncode == 0:
-        return HostCheck("namespaces and veth", State.OK, "can be made", needed=True)
+        return HostCheck("namespaces and veth", State.OK, "they can be made", needed=True)
     return HostCheck(
         "namespaces and veth",
         State.MISSING,
         tried.stderr.strip(),
-        "no test bed on this machine",
-        f"{ROOT}; in a container add --privileged; modprobe veth",
+        "no test bed can be made on this machine",
+        f"{ROOT}; in a container add --privileged; or run: modprobe veth",
         needed=True,
     )
 
 
 def check_af_xdp() -> HostCheck:
-    """By opening such a socket."""
+    """Open an AF_XDP socket."""
     try:
         socket.socket(AF_XDP, socket.SOCK_RAW).close()
     except PermissionError:
         return HostCheck(
-            "AF_XDP", State.MISSING, "not allowed", "the engine has no fast port", ROOT
+            "AF_XDP",
+            State.MISSING,
+            "it is not allowed",
+            "the engine has to use packet sockets, which are slower",
+            ROOT,
         )
     except OSError as error:
         return HostCheck(
             "AF_XDP",
             State.MISSING,
             str(error),
-            "the engine has to use packet sockets",
-            "use a kernel built with CONFIG_XDP_SOCKETS=y, as Debian's are",
+            "the engine has to use packet sockets, which are slower",
+            "use a kernel with CONFIG_XDP_SOCKETS=y, such as Debian's",
         )
     return HostCheck("AF_XDP", State.OK, "a socket can be opened")
 
 
 def check_steering(config: dict[str, str]) -> HostCheck:
-    """Receive packet steering; a kernel that hides its options is believed to have it."""
+    """Receive packet steering (RPS). If the kernel's options are unknown, RPS is assumed."""
     if config.get("RPS", "y") == "y":
         return HostCheck("receive steering", State.OK, "RPS is built in", needed=True)
     return HostCheck(
         "receive steering",
         State.MISSING,
         "the kernel was built without CONFIG_RPS",
-        "the server's receive work would be billed to the generator's core",
-        "use a kernel with CONFIG_RPS=y, as Debian's are",
+        "the server's receive work would count on the generator's core",
+        "use a kernel with CONFIG_RPS=y, such as Debian's",
         needed=True,
     )
 
 
 def check_cpu_accounting(config: dict[str, str]) -> HostCheck:
-    """What the columns of /proc/stat are worth."""
+    """How exact the columns of /proc/stat are."""
     if not config:
-        return HostCheck("/proc/stat", State.LIMITED, "the kernel does not tell its options")
+        return HostCheck("/proc/stat", State.LIMITED, "the kernel's options cannot be read")
     exact_tasks = "VIRT_CPU_ACCOUNTING_GEN" in config or "VIRT_CPU_ACCOUNTING_NATIVE" in config
     exact_interrupts = "IRQ_TIME_ACCOUNTING" in config
     found = (
@@ -120,13 +129,13 @@ def check_cpu_accounting(config: dict[str, str]) -> HostCheck:
         "/proc/stat",
         State.LIMITED,
         found,
-        "softirq and irq columns are a sample at each tick; the exact account below replaces them",
-        "none needed; IRQ_TIME_ACCOUNTING=y in the kernel would make them exact",
+        "the columns softirq and irq are samples at each tick; exact CPU time replaces them",
+        "nothing to fix; a kernel with IRQ_TIME_ACCOUNTING=y makes these columns exact",
     )
 
 
 def check_exact_cpu_time() -> HostCheck:
-    """By loading the very program that accounts for it."""
+    """Load the BPF program that measures CPU time."""
     account = CpuAccount()
     try:
         account.start()
@@ -135,38 +144,38 @@ def check_exact_cpu_time() -> HostCheck:
             "exact CPU time",
             State.MISSING,
             error.what,
-            "CPU by kind comes from /proc/stat alone",
+            "CPU time by kind comes only from /proc/stat",
             error.hint,
         )
     finally:
         account.stop()
-    return HostCheck("exact CPU time", State.OK, "the BPF account loads and runs")
+    return HostCheck("exact CPU time", State.OK, "the BPF program loads and runs")
 
 
 def check_type_information() -> HostCheck:
-    """BTF, which BPF programs are fitted to the kernel by."""
+    """BTF: BPF programs need it to adapt to the running kernel."""
     if Path("/sys/kernel/btf/vmlinux").exists():
         return HostCheck("BTF", State.OK, "the kernel describes its types")
     return HostCheck(
         "BTF",
         State.MISSING,
-        "no /sys/kernel/btf/vmlinux",
-        "no exact CPU time",
-        "use a kernel with CONFIG_DEBUG_INFO_BTF=y, as Debian's are",
+        "there is no /sys/kernel/btf/vmlinux",
+        "exact CPU time cannot be measured",
+        "use a kernel with CONFIG_DEBUG_INFO_BTF=y, such as Debian's",
     )
 
 
 def check_modules(config: dict[str, str]) -> HostCheck:
-    """Whether modules can be loaded: Onload's, DPDK's vfio."""
+    """Whether kernel modules can be loaded: those of Onload, and vfio for DPDK."""
     built = config.get("MODULES", "y") == "y" and Path("/proc/modules").exists()
     if built and "nomodule" not in Path("/proc/cmdline").read_text().split():
         return HostCheck("loadable modules", State.OK, "yes")
     return HostCheck(
         "loadable modules",
         State.MISSING,
-        "this kernel loads none",
-        "Onload cannot run, nor can a NIC be given to DPDK by vfio as a module",
-        "boot a distribution's kernel; for the main comparison none is needed",
+        "this kernel loads no modules",
+        "Onload cannot run, and DPDK cannot use a NIC if vfio is a module",
+        "boot a distribution's kernel; the main comparison needs no modules",
     )
 
 
@@ -179,7 +188,7 @@ def check_perf_counters() -> HostCheck:
     return HostCheck(
         "hardware counters",
         State.MISSING,
-        "the processor's counters are not visible",
-        "no cycles and cache misses; CPU time is measured all the same",
+        "the counters of the processor are not visible",
+        "no cycles and no cache misses are measured; CPU time is measured nevertheless",
         "run on bare metal, or enable the virtual PMU in the hypervisor",
     )

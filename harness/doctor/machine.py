@@ -1,4 +1,4 @@
-"""Cores, memory and network cards of this machine."""
+"""Checks of the cores, the memory and the network cards of this machine."""
 
 import os
 from pathlib import Path
@@ -14,7 +14,7 @@ WANTED_MEMORY = 4 << 30
 
 
 def check_cores() -> HostCheck:
-    """One for the load and one for the server are the least."""
+    """The suite needs at least one core for the load and one for the server."""
     count = os.cpu_count() or 1
     if count >= 2:
         return HostCheck("cores", State.OK, str(count), needed=True)
@@ -22,14 +22,14 @@ def check_cores() -> HostCheck:
         "cores",
         State.MISSING,
         "1",
-        "load and server would share it, and every CPU figure be wrong",
-        "use a machine of at least 2 cores",
+        "load and server would share the core, and every CPU figure would be wrong",
+        "use a machine with at least 2 cores",
         needed=True,
     )
 
 
 def check_isolation() -> HostCheck:
-    """Whether the scheduler keeps other programs off the cores that are measured."""
+    """Whether the scheduler keeps other programs off the measured cores."""
     isolated = _read(CPU / "isolated")
     if isolated:
         return HostCheck("isolated cores", State.OK, isolated)
@@ -37,13 +37,13 @@ def check_isolation() -> HostCheck:
         "isolated cores",
         State.LIMITED,
         "none",
-        "other programs may run on the measured cores and widen the spread",
-        "boot with isolcpus=1 nohz_full=1, or keep the machine quiet",
+        "other programs may run on the measured cores, so the spread is wider",
+        "boot with isolcpus=1 nohz_full=1, or run no other programs",
     )
 
 
 def check_governor() -> HostCheck:
-    """Whether the clock may change during a measurement."""
+    """Whether the clock frequency may change during a measurement."""
     governor = _read(CPU / "cpu0/cpufreq/scaling_governor")
     if governor == "performance":
         return HostCheck("frequency governor", State.OK, governor)
@@ -52,19 +52,19 @@ def check_governor() -> HostCheck:
             "frequency governor",
             State.LIMITED,
             "not visible, as in most virtual machines",
-            "the host may change the clock; the spread over trials shows it",
+            "the host may change the clock frequency; the spread over trials shows that",
         )
     return HostCheck(
         "frequency governor",
         State.LIMITED,
         governor,
-        "the clock follows the load, so time per connection depends on the rate",
+        "the clock frequency follows the load, so the time per connection depends on the rate",
         "cpupower frequency-set -g performance",
     )
 
 
 def check_memory() -> HostCheck:
-    """Free memory, hugepages and many open flows included."""
+    """Free memory: hugepages and many open flows need it."""
     free = psutil.virtual_memory().available
     found = f"{free / 2**30:.1f} GiB available"
     if free >= WANTED_MEMORY:
@@ -74,42 +74,44 @@ def check_memory() -> HostCheck:
         State.LIMITED,
         found,
         "fewer flows can be held open",
-        f"free {WANTED_MEMORY >> 30} GiB",
+        f"end other programs until {WANTED_MEMORY >> 30} GiB are available",
     )
 
 
 def check_hugepages() -> HostCheck:
-    """There now, or to be had when a run asks for them."""
+    """Hugepages that are free now, and those that a run can still reserve."""
     if not PAGES.exists():
         return HostCheck(
             "hugepages",
             State.LIMITED,
-            "this kernel has none of 2 MB",
-            "the engine runs on ordinary pages, slower",
+            "this kernel has no hugepages of 2 MB",
+            "the engine uses ordinary pages and is slower",
             "use a kernel with CONFIG_HUGETLBFS=y",
         )
     free = int(_read(PAGES / "free_hugepages"))
     possible = free + psutil.virtual_memory().available // PAGE_BYTES
-    found = f"{free} of 2 MB free now, about {possible} possible"
+    found = f"{free} pages of 2 MB are free now, about {possible} are possible"
     if possible >= USUAL_COUNT:
         return HostCheck("hugepages", State.OK, found)
     return HostCheck(
         "hugepages",
         State.LIMITED,
         found,
-        "the engine falls back to ordinary pages, slower",
-        f"free memory, or boot with hugepages={USUAL_COUNT}",
+        "the engine falls back to ordinary pages and is slower",
+        f"end other programs to free memory, or boot with hugepages={USUAL_COUNT}",
     )
 
 
 def check_network_cards() -> HostCheck:
-    """Physical ones, which a test bed of two machines needs; this machine's veth needs none."""
+    """Physical network cards. The test bed on one machine uses veth pairs and needs none."""
     cards = [
         f"{entry.name} ({_driver(entry)})"
         for entry in sorted(NETWORK.iterdir())
         if (entry / "device").exists()
     ]
-    return HostCheck("network cards", State.OK, ", ".join(cards) or "none; a veth pair needs none")
+    return HostCheck(
+        "network cards", State.OK, ", ".join(cards) or "none; the test bed uses veth pairs"
+    )
 
 
 def _driver(interface: Path) -> str:

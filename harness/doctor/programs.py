@@ -1,4 +1,4 @@
-"""Programs that the suite starts or could start."""
+"""Checks of the programs that the suite uses."""
 
 import importlib.metadata
 import os
@@ -16,13 +16,18 @@ from stackcost.trex.generator import engine_path, trex_home
 
 
 def check_engine() -> HostCheck:
-    """The engine, and the libraries that it asks for; with TREX_HOME set nothing needs it."""
+    """The engine and the libraries that it needs. With TREX_HOME set the engine is not needed."""
     needed = "TREX_HOME" not in os.environ
     try:
         path = engine_path()
     except StackcostError as error:
         return HostCheck(
-            "astf-engine", State.MISSING, error.what, "no load", error.hint, needed=needed
+            "astf-engine",
+            State.MISSING,
+            error.what,
+            "no traffic can be generated",
+            error.hint,
+            needed=needed,
         )
     absent = missing_libraries(path)
     if not absent:
@@ -30,39 +35,46 @@ def check_engine() -> HostCheck:
     return HostCheck(
         "astf-engine",
         State.MISSING,
-        f"{path} does not find {', '.join(absent)}",
-        "no load",
+        f"{path} needs libraries that are not installed: {', '.join(absent)}",
+        "no traffic can be generated",
         install_command(LIBRARIES[name] for name in absent if name in LIBRARIES),
         needed=needed,
     )
 
 
 def missing_libraries(program: Path) -> list[str]:
-    """Shared libraries that a program asks for and the loader does not find."""
+    """Shared libraries that a program needs and the loader does not find."""
     done = subprocess.run(["ldd", str(program)], capture_output=True, text=True)
     lines = [line.partition("=>") for line in done.stdout.splitlines()]
     return [name.strip() for name, _, found in lines if found.strip() == "not found"]
 
 
 def check_trex() -> HostCheck:
-    """TRex itself, which takes the engine's place when it is named."""
+    """TRex itself, which replaces the engine if TREX_HOME names it."""
     try:
         home = trex_home()
     except StackcostError as error:
-        return HostCheck("TREX_HOME", State.MISSING, error.what, "no load", error.hint, needed=True)
+        return HostCheck(
+            "TREX_HOME",
+            State.MISSING,
+            error.what,
+            "no traffic can be generated",
+            error.hint,
+            needed=True,
+        )
     return HostCheck("TREX_HOME", State.OK, str(home) if home else "not set: astf-engine is used")
 
 
 def check_trex_client() -> HostCheck:
-    """TRex's own client, which drives either."""
+    """TRex's own client, which controls both generators."""
     try:
         version = importlib.metadata.version("lbr-trex-client")
     except importlib.metadata.PackageNotFoundError:
         return HostCheck(
             "lbr-trex-client",
             State.MISSING,
-            "not installed",
-            "no load",
+            "it is not installed",
+            "no traffic can be generated",
             "pip install lbr-trex-client",
             needed=True,
         )
@@ -70,12 +82,12 @@ def check_trex_client() -> HostCheck:
 
 
 def check_nginx() -> HostCheck:
-    """The nginx installed, and whether it can count requests."""
+    """The installed nginx, and whether it can count requests."""
     try:
         build = find_build()
     except StackcostError as error:
         return HostCheck(
-            "nginx", State.MISSING, error.what, "no nginx row", error.hint, needed=True
+            "nginx", State.MISSING, error.what, "nginx is not measured", error.hint, needed=True
         )
     return HostCheck("nginx", State.OK, build.version, needed=True)
 
@@ -94,35 +106,35 @@ def check_tools() -> HostCheck:
     return HostCheck(
         "tools",
         State.MISSING,
-        f"without {', '.join(absent)}",
-        "parts will fail",
+        f"not installed: {', '.join(absent)}",
+        "some measurements will fail",
         install_command(absent.values()),
     )
 
 
 def check_reports() -> HostCheck:
-    """What renders a report and opens notebooks, which measuring does not need."""
+    """The packages that render reports and open notebooks. Measurements do not need them."""
     absent = reports.missing()
     if not absent:
-        return HostCheck("reports", State.OK, "notebooks can be executed")
+        return HostCheck("reports", State.OK, "the packages for notebooks are installed")
     return HostCheck(
         "reports",
         State.LIMITED,
-        f"without {', '.join(absent)}",
-        "a run prints its answer, and there is no report.html and no lab",
+        f"not installed: {', '.join(absent)}",
+        "a run prints its result; there is no report.html, and stackcost lab does not work",
         reports.INSTALL,
     )
 
 
 def check_onload() -> HostCheck:
-    """Onload's parts, each looked for; all that is missing is told, the first to fix first."""
+    """The parts of Onload. All missing parts are listed, in the order in which to fix them."""
     missing = Installation().missing()
     if not missing:
-        return HostCheck("Onload", State.OK, "its programs and modules are there")
+        return HostCheck("Onload", State.OK, "its programs and modules are installed")
     return HostCheck(
         "Onload",
         State.MISSING,
-        "\n".join(f"lacks {each.part}: {each.established}" for each in missing),
-        "rows on Onload are not measured, and the results say why",
+        "\n".join(f"missing: {each.part}: {each.established}" for each in missing),
+        "systems on Onload are not measured; the results give the reason",
         "; then ".join(dict.fromkeys(each.hint for each in missing)),
     )

@@ -1,1 +1,1 @@
-"""What an experiment file says, and which systems it compares."""
+"""The contents of an experiment file, and the systems that it compares."""

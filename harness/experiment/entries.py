@@ -1,4 +1,4 @@
-"""Entries of an experiment file that name something of the suite, or a file of one's own."""
+"""Entries of an experiment file that name a part of the suite or a file of the user."""
 
 from pathlib import Path
 from typing import Annotated
@@ -11,7 +11,7 @@ from stackcost.harness.tuning import tier_of
 
 
 def _absolute(name: str, suffix: str, info: ValidationInfo) -> str:
-    """The path of a file made absolute from the validation's folder; any other name as it is."""
+    """A file's path made absolute, relative to the experiment file; any other name unchanged."""
     folder = (info.context or {}).get("folder", ".")
     return str(Path(folder, name).resolve()) if name.endswith(suffix) else name
 
@@ -37,7 +37,7 @@ def _known_server(name: str, info: ValidationInfo) -> str:
 
 def _each_once(values: list[object]) -> list[object]:
     if len(set(values)) != len(values):
-        raise ValueError("a value stands twice in the list")
+        raise ValueError("the list contains a value twice")
     return values
 
 
@@ -45,11 +45,11 @@ TierName = Annotated[str, AfterValidator(_known_tier)]
 Once = AfterValidator(_each_once)
 SERVER_SCHEMA = {
     "anyOf": [
-        {"enum": list(registry.SHIPPED), "description": "a server of the suite"},
+        {"enum": list(registry.SHIPPED), "description": "a built-in server"},
         {
             "type": "string",
             "pattern": f"\\{registry.SUFFIX}$",
-            "description": "a server of your own: its file, relative to this one",
+            "description": "your own server: its Python file, relative to this file",
         },
     ]
 }

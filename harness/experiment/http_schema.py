@@ -1,4 +1,4 @@
-"""What an experiment may say of HTTP clients: programs on the kernel's stack."""
+"""The section `http` of an experiment: HTTP clients, which are programs on the kernel's stack."""
 
 import math
 from typing import Annotated, Literal, Self
@@ -8,8 +8,8 @@ from pydantic import BeforeValidator, Field, field_validator, model_validator
 from stackcost.contracts.stack import KERNEL
 from stackcost.harness.experiment.section import Rate, Seconds, Section, StackName
 
-# The clients go on for so long after the sustain window: reading its last edge takes some tens of
-# milliseconds, on a busy machine more.
+# The clients run for this long after the sustain window: reading the counters at its end takes some
+# tens of milliseconds, and longer on a busy machine.
 OVERHANG_S = 1.0
 
 Program = Literal["wrk", "ab", "h2load"]
@@ -22,15 +22,16 @@ def _as_list(value: object) -> object:
 
 
 class Concurrency(Section):
-    """How many connections are open at once is found, not given: the most with short waits.
+    """A search for the number of open connections: the highest number with a low latency.
 
-    Doubled from `first` while the 99th percentile of a trial stays below the limit and nothing
-    fails, then narrowed down `steps` times; never more than `most`. Counts are of all clients.
+    The number is doubled from `first` while the 99th percentile of a trial stays below the limit
+    and no request fails. Then `steps` trials narrow the result. The number never exceeds `most`.
+    All numbers are sums over the clients.
     """
 
     p99_below_ms: float = Field(gt=0, description="limit of the 99th percentile")
     first: int = Field(ge=1, description="connections of the first trial")
-    most: int = Field(ge=1, description="never more connections than this")
+    most: int = Field(ge=1, description="highest number of connections")
     steps: int = Field(
         default=2, ge=0, le=10, description="trials that narrow the result after the doubling"
     )
@@ -38,29 +39,37 @@ class Concurrency(Section):
 
 
 class HttpTest(Section):
-    """One test: what every client asks for. What is left out is as the whole load says.
+    """One test: the requests of every client. Missing keys take the values of the section `http`.
 
-    `measures`: which figure is the answer, as in the tables of publications; of "connections" each
-    request has one of its own.
+    `measures`: the main figure of the test, as in the tables of publications. With "connections"
+    each request uses a new connection.
     """
 
-    name: str = Field(pattern=r"^[\w.-]+$", description="how it is called in results: tps, rps-1k")
-    measures: Measures = Field(description="the figure that is the answer")
+    name: str = Field(pattern=r"^[\w.-]+$", description="name in the results, such as rps-1k")
+    measures: Measures = Field(description="the main figure of the test")
     body_bytes: Annotated[list[Length], BeforeValidator(_as_list)] = Field(
-        min_length=1, description="length of the body; of several, each connection asks in turn"
+        min_length=1,
+        description="length of the response body; with several, each connection requests them "
+        "in turn",
     )
-    tls: bool = Field(default=False, description="HTTPS, with a full handshake each connection")
+    tls: bool = Field(
+        default=False, description="use HTTPS, with a full handshake for each connection"
+    )
     connection: Literal["new", "kept"] | None = Field(
-        default=None, description="new for each request, or kept open; by what is measured"
+        default=None,
+        description="a new connection for each request, or kept open; the default depends on "
+        "measures",
     )
     program: Program | None = Field(
-        default=None, description="client of this test, in place of http.program"
+        default=None, description="client program of this test; overrides http.program"
     )
-    connections: int | None = Field(default=None, ge=1, description="of each client process")
+    connections: int | None = Field(
+        default=None, ge=1, description="connections of each client process"
+    )
     rates: list[Rate] = Field(
         default=[],
-        description="requests/s of all clients together, each a trial: a constant rate, whatever "
-        "the answers do; without any, a closed loop",
+        description="requests/s of all clients together, one trial for each rate; the rate is "
+        "constant and does not depend on the responses. An empty list means a closed loop",
     )
 
     @property
@@ -70,20 +79,23 @@ class HttpTest(Section):
 
 
 class HttpLoad(Section):
-    """Clients that ask a server over HTTP, and the tests that they make one after the other."""
+    """HTTP clients, and the tests that they run one after the other."""
 
-    program: Program = Field(description="the client; a closed loop, unless a test has rates")
-    stack: StackName = Field(default=KERNEL, description="what carries the clients' connections")
+    program: Program = Field(description="client program; a closed loop, unless a test has rates")
+    stack: StackName = Field(default=KERNEL, description="network stack of the clients")
     processes: int = Field(
-        ge=1, le=1024, description="client processes; auto: one for each core of the load"
+        ge=1, le=1024, description="number of client processes; auto: one for each load core"
     )
-    connections: int = Field(default=1, ge=1, le=100_000, description="of each client process")
+    connections: int = Field(
+        default=1, ge=1, le=100_000, description="connections of each client process"
+    )
     concurrency: Concurrency | None = Field(
-        default=None, description="in place of connections: found in each turn"
+        default=None,
+        description="search for the number of connections in each turn; replaces connections",
     )
-    warm_up_s: Seconds = Field(description="time before the window that is measured")
-    sustain_s: Seconds = Field(description="length of the window that is measured")
-    tests: list[HttpTest] = Field(min_length=1, description="each is one trial in every round")
+    warm_up_s: Seconds = Field(description="warm-up time before the measured window")
+    sustain_s: Seconds = Field(description="length of the measured window")
+    tests: list[HttpTest] = Field(min_length=1, description="each test is one trial per round")
 
     @field_validator("tests")
     @classmethod
@@ -97,9 +109,9 @@ class HttpLoad(Section):
     def _is_possible(self) -> Self:
         for test in self.tests:
             if test.rates and self.program_of(test) != "h2load":
-                raise ValueError(f"{test.name}: only h2load keeps to rates")
+                raise ValueError(f"{test.name}: only h2load can send at a rate")
             if len(test.body_bytes) > 1 and self.program_of(test) == "ab":
-                raise ValueError(f"{test.name}: ab asks for one body only")
+                raise ValueError(f"{test.name}: ab can request one body length only")
         return self
 
     def program_of(self, test: HttpTest) -> Program:
@@ -112,7 +124,7 @@ class HttpLoad(Section):
 
     @property
     def most_connections(self) -> int:
-        """Of all client processes at once."""
+        """The highest number of connections of all client processes together."""
         if self.concurrency:
             return self.concurrency.most
         return self.processes * max(self.connections_of(test) for test in self.tests)
@@ -127,7 +139,7 @@ class HttpLoad(Section):
 
     @property
     def files(self) -> dict[str, int]:
-        """Length of each file that the tests ask for, by its path below the server's root."""
+        """Length of each file that the tests request, by its path below the server's root."""
         lengths = sorted({length for test in self.tests for length in test.body_bytes})
         return {path_of(length): length for length in lengths}
 
@@ -138,5 +150,5 @@ class HttpLoad(Section):
 
 
 def path_of(body_bytes: int) -> str:
-    """Where a server has the body of this length."""
+    """The path at which a server serves the body of this length."""
     return f"/{body_bytes}.bin"

@@ -1,4 +1,4 @@
-"""Reads an experiment file; what is wrong in it is reported with its line."""
+"""Reads an experiment file and reports errors with their line."""
 
 from pathlib import Path
 from typing import Any
@@ -17,9 +17,9 @@ Location = tuple[int | str, ...]
 
 
 def experiment_file(named: Path) -> Path:
-    """The file that is named: a path, or one of the suite's own experiments by its bare name.
+    """The file for a path, or for the name of a built-in experiment.
 
-    A file of the reader's comes first. StackcostError, with the names there are, for neither.
+    A file of the user has priority. StackcostError with the known names if there is neither.
     """
     if named.is_file():
         return named
@@ -28,16 +28,16 @@ def experiment_file(named: Path) -> Path:
         return own
     names = ", ".join(sorted(path.stem for path in EXPERIMENTS.glob("*.yaml")))
     raise StackcostError(
-        f"there is no experiment file {named}", f"give a file's path, or one of: {names}"
+        f"there is no experiment file {named}", f"give the path of a file, or one of: {names}"
     )
 
 
 def load_experiment(path: Path, quick: bool = False, share_cores: bool = False) -> Experiment:
-    """The experiment of a file; with `quick`, as its section `quick` shortens it.
+    """Load an experiment. `quick`: apply the section `quick` of the file, which shortens it.
 
-    `share_cores`: clients and server both get every core, whatever the file says.
-    Both forms are checked whichever is wanted, so a fault in one does not wait for its day.
-    Paths in it are relative to the file. Raises StackcostError naming file and line.
+    `share_cores`: clients and server both get all cores, whatever the file says. Both forms of the
+    file are always checked, so that an error in one of them is found early. Paths in the file are
+    relative to it. Raises StackcostError with file and line.
     """
     document = read_yaml(path, "the experiment", "rt")
     if share_cores and isinstance(document, dict):
@@ -50,7 +50,7 @@ def load_experiment(path: Path, quick: bool = False, share_cores: bool = False) 
 
 def _validate(path: Path, document: Any, short: Any) -> Experiment:
     if not isinstance(document, dict) or not isinstance(short, dict):
-        raise StackcostError(f"{path} line 1: an experiment is a mapping of keys to values")
+        raise StackcostError(f"{path} line 1: an experiment must be a mapping of keys to values")
     merged: dict[str, Any] = _overlaid(document, short)
     try:
         experiment = Experiment.model_validate(merged, context={"folder": path.parent})
@@ -63,7 +63,7 @@ def _validate(path: Path, document: Any, short: Any) -> Experiment:
 
 
 def _overlaid(document: dict[str, Any], short: dict[str, Any]) -> dict[str, Any]:
-    """`document` with what `short` says instead, section by section."""
+    """`document` with the values of `short` instead of its own, section by section."""
     merged = dict(document)
     for key, value in short.items():
         below = merged.get(key)
@@ -78,15 +78,16 @@ def _fault(path: Path, document: Any, short: Any, fault: Any) -> str:
     _, line = max(_line_of(short, location), _line_of(document, location), key=lambda at: at[0])
     name = ".".join(str(part) for part in location) or "experiment"
     message = fault["msg"].removeprefix("Value error, ")
-    return f"{path} line {line}: {name}: {message} (it says {_shown(fault)})"
+    return f"{path} line {line}: {name}: {message} ({_shown(fault)})"
 
 
 def _shown(fault: Any) -> str:
-    return "nothing" if fault["type"] == "missing" else repr(fault["input"])[:60]
+    missing = fault["type"] == "missing"
+    return "the key is missing" if missing else f"the value is {fault['input']!r:.60}"
 
 
 def _line_of(document: Any, location: Location) -> tuple[int, int]:
-    """How many keys of `location` the document has, and the line (from 1) of the last of them."""
+    """How many keys of `location` exist in the document, and the line (from 1) of the last one."""
     line = 1
     node = document
     for depth, part in enumerate(location):
@@ -100,7 +101,7 @@ def _line_of(document: Any, location: Location) -> tuple[int, int]:
 
 
 def _with_profiles(path: Path, experiment: Experiment) -> Experiment:
-    """The experiment with the paths in it made absolute; each file must be there and load."""
+    """The experiment with absolute paths; every file must exist and load."""
     parts: dict[str, Any] = {}
     for at, server in enumerate(experiment.servers):
         try:
@@ -119,9 +120,10 @@ def _with_profiles(path: Path, experiment: Experiment) -> Experiment:
 
 
 def _named(path: Path, key: str, named: Path, suite: Path) -> Path:
-    """The file that a key names: its path from the experiment's file, or the suite's by bare name.
+    """The file that a key names: a path relative to the experiment file, or a built-in file's name.
 
-    A file of the reader's comes first. An installed suite is in no place that one could write down.
+    A file of the user has priority. Built-in files have names, because the path of an installed
+    suite differs between machines.
     """
     found = (path.parent / named).resolve()
     if not found.is_file() and named.name == str(named):
@@ -130,6 +132,6 @@ def _named(path: Path, key: str, named: Path, suite: Path) -> Path:
         names = ", ".join(sorted(each.name for each in suite.iterdir() if each.is_file()))
         raise StackcostError(
             f"{path}: {key}: there is no file {(path.parent / named).resolve()}",
-            f"give a path from the experiment's file, or one of the suite's: {names}",
+            f"give a path relative to the experiment file, or a built-in file: {names}",
         )
     return found

@@ -1,4 +1,4 @@
-"""The systems that an experiment compares: its servers, each at every combination of its matrix."""
+"""The systems that an experiment compares: its servers, with each combination of its matrix."""
 
 import itertools
 from dataclasses import dataclass
@@ -13,13 +13,13 @@ from stackcost.stacks import on_stack, stack_lacks
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """One server in one setting.
+    """One server with one set of settings.
 
-    `name`: the server's, on another stack with that one's name ("nginx/onload-balanced"), and
-    after a colon what the matrix varies, as "nginx/kernel:rps" or
-    "nginx/kernel:stock,2-workers,32000-B". `server`: as the experiment lists it. `experiment`: the
-    same without a matrix, this variant's values in their places. `lacking`: why it cannot be
-    measured here, else empty.
+    `name`: the server's name, with the name of another stack ("nginx/onload-balanced"), and after a
+    colon the settings that the matrix varies, such as "nginx/kernel:rps" or
+    "nginx/kernel:stock,2-workers,32000-B". `server`: the entry in the experiment. `experiment`: the
+    experiment without a matrix, with the values of this variant. `lacking`: why it cannot be
+    measured on this machine, or empty.
     """
 
     name: str
@@ -29,7 +29,7 @@ class Variant:
 
 
 def variants(experiment: Experiment) -> list[Variant]:
-    """All variants in the order of the file; of those that lack something too."""
+    """All variants in the order of the file, including those that cannot be measured here."""
     return [each for server in experiment.servers for each in _variants_of(server, experiment)]
 
 

@@ -1,4 +1,4 @@
-"""What an experiment may say of a load of ASTF profiles: connections/s, and flows held open."""
+"""The sections `load` and `memory` of an experiment: connections/s, and open flows."""
 
 from pathlib import Path
 from typing import Annotated
@@ -13,63 +13,65 @@ Share = Annotated[float, Field(gt=0, lt=1)]
 
 
 class LoadPart(Section):
-    """Connections per second: every level is held once per server in every round.
+    """Connections per second. Every load is offered once per server in every round.
 
-    Either rates (`offered_cps`), or shares of what the slowest system holds (`offered_shares`),
-    which a short search finds before the first round.
+    The loads are either rates (`offered_cps`) or shares of the slowest system's ceiling
+    (`offered_shares`). A short search finds that ceiling before the first round.
     """
 
     profile: Path = Field(
-        description="ASTF profile of one connection: your file, or the suite's by name"
+        description="ASTF profile of one connection: your file, or the name of a built-in one"
     )
     offered_cps: list[Rate] = Field(default=[], description="rates in connections per second")
     offered_shares: list[Share] = Field(
-        default=[], description="rates as shares of what the slowest system holds"
+        default=[], description="rates as shares of the slowest system's ceiling"
     )
     warm_up_s: Seconds = Field(
-        description="shortest warm-up; above the client's TIME_WAIT, which takes half a second"
+        description="shortest warm-up; longer than the client's TIME_WAIT of half a second"
     )
-    sustain_s: Seconds = Field(description="length of the window that is measured")
-    drain_s: Seconds = Field(description="longest wait for the last connections to end")
+    sustain_s: Seconds = Field(description="length of the measured window")
+    drain_s: Seconds = Field(description="longest wait for the end of the last connections")
 
     @model_validator(mode="after")
     def _has_some(self) -> "LoadPart":
         if self.offered_cps and self.offered_shares:
-            raise ValueError("it has offered_cps and offered_shares: empty one of them, as []")
+            raise ValueError("it has both offered_cps and offered_shares; set one of them to []")
         if self.profile != NO_PROFILE and not (self.offered_cps or self.offered_shares):
-            raise ValueError("a profile needs a rate at least: offered_cps, or offered_shares")
+            raise ValueError("a profile needs at least one rate: offered_cps or offered_shares")
         return self
 
     def rates_of(self, ceiling: float) -> list[float]:
-        """The rates that its shares are of what the slowest system holds, to two digits."""
+        """The shares as rates, with two digits. `ceiling`: of the slowest system."""
         return [float(f"{share * ceiling:.2g}") for share in self.offered_shares]
 
 
 class MemoryPart(Section):
-    """Connections held open: memory is read at every count, and its slope is the cost of one."""
+    """Open connections. Memory is read at each number of flows; the slope is the cost of a flow."""
 
     profile: Path = Field(
-        description="ASTF profile that holds connections open: your file, or the suite's by name"
+        description="ASTF profile that holds connections open: your file, or a built-in one's name"
     )
     open_flows: list[Annotated[int, Field(ge=0)]] = Field(
-        description="how many connections are held open; two counts or more, ascending"
+        description="numbers of open connections; at least two, ascending"
     )
-    open_cps: Rate = Field(description="how many connections are opened per second")
-    settle_s: Seconds = Field(description="wait after the last flow opened, before reading")
-    read_s: Seconds = Field(description="span over which levels are read; their median counts")
+    open_cps: Rate = Field(description="connections to open per second")
+    settle_s: Seconds = Field(description="waiting time between the last new flow and the reading")
+    read_s: Seconds = Field(description="duration of the reading; the median is used")
     states: Annotated[list[FlowState], Once] = Field(
         default=["established"],
         min_length=1,
-        description="of the flows; all but the first are of the kernel's stack alone",
+        description="states of the flows; all but established need the kernel's stack",
     )
 
     @field_validator("open_flows")
     @classmethod
     def _ascends(cls, counts: list[int], info: ValidationInfo) -> list[int]:
         if len(counts) < 2 and info.data.get("profile") != NO_PROFILE:
-            raise ValueError("a line needs two counts at least")
+            raise ValueError("a slope needs at least two numbers of flows")
         if counts != sorted(set(counts)):
-            raise ValueError("the counts must ascend, each once: a server keeps what it once took")
+            raise ValueError(
+                "the numbers must be ascending and different: a server keeps allocated memory"
+            )
         return counts
 
 

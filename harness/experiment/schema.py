@@ -1,6 +1,6 @@
-"""What an experiment file may say: one YAML file describes one comparison.
+"""The schema of an experiment file: one YAML file describes one comparison.
 
-Unknown keys are errors, so that a misspelt key never silently means its default.
+Unknown keys are errors, so that a misspelt key does not silently select the default.
 """
 
 from ipaddress import IPv4Address, IPv4Network
@@ -27,23 +27,23 @@ ResponseBytes = Annotated[int, Field(ge=1, le=100_000_000)]
 
 
 class Workload(Section):
-    """What one connection does, and between which addresses; the same for every server.
+    """The traffic of one connection and its addresses; the same for every server.
 
-    Of HTTP clients the addresses alone count: their tests say what is asked for.
+    For HTTP clients only the addresses are used: the tests define the requests.
     """
 
     request_bytes: int = Field(
-        default=100, ge=18, le=1_000_000, description="whole HTTP request, in bytes"
+        default=100, ge=18, le=1_000_000, description="length of the HTTP request, in bytes"
     )
     response_bytes: ResponseBytes = Field(
-        default=1000, description="whole HTTP response, headers and body, in bytes"
+        default=1000, description="length of the HTTP response, headers and body, in bytes"
     )
     tcp: TcpSettings = Field(
         default="today",
-        description="of both sides of the suite's profiles: as servers have them now (initial "
-        "window 10, no delay of small segments), or as the published test bed (window 2, Nagle)",
+        description="TCP settings of both sides in the built-in profiles: those of servers today "
+        "(initial window 10, TCP_NODELAY), or of the published test bed (window 2, Nagle)",
     )
-    clients: str = Field(description="client addresses, first-last")
+    clients: str = Field(description="range of client addresses: first-last")
     server: IPv4Address = Field(description="address that the clients connect to")
     port: int = Field(ge=1, le=65535, description="TCP port of the server")
 
@@ -52,27 +52,29 @@ class Workload(Section):
     def _is_range(cls, text: str) -> str:
         first, _, last = text.partition("-")
         if IPv4Address(first.strip()) > IPv4Address(last.strip()):
-            raise ValueError("the first address of the range is above the last")
+            raise ValueError("the first address of the range is higher than the last one")
         return text
 
     @property
     def client_network(self) -> IPv4Network:
-        """The smallest network that holds all clients, for the server's way back to them."""
+        """The smallest network that contains all clients, for the server's route to them."""
         first, last = (IPv4Address(end.strip()) for end in self.clients.split("-"))
         differing = (int(first) ^ int(last)).bit_length()
         return IPv4Network((int(first) >> differing << differing, 32 - differing))
 
 
 class Cores(Section):
-    """Linux CPU numbers: the load's and the harness's, and those of the server under test.
+    """Linux CPU numbers of the load and the harness, and of the server under test.
 
-    `auto`: half of the machine each. `shared`: all of it for both, which only programs can do.
+    `auto`: half of the machine for each side. `shared`: both sides use all cores, which is
+    possible only with HTTP clients.
     """
 
-    load: list[Core] = Field(min_length=1, description="of the generator and the harness")
-    server: list[Core] = Field(min_length=1, description="of the system under test")
+    load: list[Core] = Field(min_length=1, description="cores of the generator and the harness")
+    server: list[Core] = Field(min_length=1, description="cores of the system under test")
     shared: bool = Field(
-        default=False, description="both sides may have cores in common: figures are of both"
+        default=False,
+        description="both sides may use the same cores; CPU figures then include both sides",
     )
 
     @property
@@ -84,52 +86,63 @@ class Cores(Section):
     def _shares_knowingly(self) -> "Cores":
         if self.common and not self.shared:
             raise ValueError(
-                f"cores {self.common} are given to both sides, which falsifies every CPU figure; "
-                "give each its own, or say shared: true"
+                f"both sides would use cores {self.common}, which falsifies every CPU figure; "
+                "give each side its own cores, or set shared: true"
             )
         return self
 
 
 class Nginx(Section):
-    """Settings of nginx, and of every other server on the kernel's stack as far as it knows them.
+    """Settings of nginx, and of other servers on the kernel's stack that have such settings.
 
-    What a tier sets, harness/tuning/tiers says.
+    The files in harness/tuning/tiers define the tuning tiers.
     """
 
-    stack: StackName = Field(default=KERNEL, description="what carries its connections")
+    stack: StackName = Field(default=KERNEL, description="network stack of the server")
     tuning: TierName = Field(
-        default="stock", description="a tier of harness/tuning/tiers by name, or a file of yours"
+        default="stock", description="name of a tier in harness/tuning/tiers, or your own file"
     )
-    workers: Workers | None = Field(default=None, description="by default one for each core")
+    workers: Workers | None = Field(
+        default=None, description="worker processes; default: one for each core"
+    )
     worker_connections: int = Field(
-        default=16_384, ge=64, description="room in each worker; nginx allocates it at start"
+        default=16_384,
+        ge=64,
+        description="most connections of each worker; nginx allocates them at start",
     )
     backlog: int | None = Field(
-        default=None, ge=1, description="accept queue of each worker; nginx's own default is 511"
+        default=None,
+        ge=1,
+        description="length of each worker's accept queue; nginx's own default is 511",
     )
 
 
 class Matrix(Section):
-    """Axes that are varied: every server is measured at every combination of them.
+    """Settings to vary: every server is measured with every combination of them.
 
-    Stacks, tiers, cores and workers are for servers on the kernel's stack, or one in its place; a
-    server that speaks frames itself stands once for each response length.
+    Stacks, tiers, cores and workers apply to servers on the kernel's stack or on a replacement of
+    it. A server that sends and receives frames itself is measured once for each response length.
     """
 
-    stack: Annotated[list[StackName], Once] = Field(default=[], description="in place of nginx's")
-    tuning: Annotated[list[TierName], Once] = Field(default=[], description="in place of nginx's")
+    stack: Annotated[list[StackName], Once] = Field(
+        default=[], description="network stacks; overrides nginx.stack"
+    )
+    tuning: Annotated[list[TierName], Once] = Field(
+        default=[], description="tuning tiers; overrides nginx.tuning"
+    )
     cores: Annotated[list[Workers], Once] = Field(
-        default=[], description="so many of the server's cores; auto: 1, 2, 4 ... all of them"
+        default=[], description="numbers of server cores; auto: 1, 2, 4 ... all cores"
     )
     workers: Annotated[list[Workers], Once] = Field(
-        default=[], description="in place of nginx's; auto: 1, 2, 4 ... as many as cores"
+        default=[],
+        description="numbers of workers; overrides nginx.workers; auto: 1, 2, 4 ... all cores",
     )
     response_bytes: Annotated[list[ResponseBytes], Once] = Field(
-        default=[], description="in place of the workload's"
+        default=[], description="response lengths; overrides workload.response_bytes"
     )
 
     def parts(self) -> set[str]:
-        """Every word that it adds to a server's name."""
+        """Every part that the matrix can add to a server's name."""
         return {
             *(tier_of(tuning).name for tuning in self.tuning),
             *map(cores_part, self.cores),
@@ -139,14 +152,14 @@ class Matrix(Section):
 
 
 class Experiment(Section):
-    """One comparison: every server meets the same load, in turn, `rounds` times.
+    """One comparison: every server gets the same load, in turn, `rounds` times.
 
-    The load is of ASTF profiles (`load`, `memory`) or of HTTP clients (`http`). A part that is left
-    out measures nothing.
+    The load comes from ASTF profiles (`load`, `memory`) or from HTTP clients (`http`). Nothing is
+    measured for a section that is left out.
 
-    `baseline` is the server whose cost stands above the line of every factor, `against` below.
-    In a matrix each names a server, or one of its variants (nginx/kernel:rps); every variant that
-    `baseline` fits is divided by the one that `against` fits at the same response length.
+    Each factor is the cost of `baseline` divided by the cost of `against`. With a matrix each of
+    them names a server or one of its variants (nginx/kernel:rps). Every variant that matches
+    `baseline` is divided by the one that matches `against` at the same response length.
     """
 
     title: str = Field(description="heading of the report")
@@ -154,31 +167,33 @@ class Experiment(Section):
         min_length=1, description="the systems to compare, in the order of their turns"
     )
     matrix: Matrix = Field(default=Matrix(), description="settings to vary")
-    baseline: str = Field(description="system whose cost is the factor's numerator")
-    against: str = Field(description="system whose cost is the factor's denominator")
-    rounds: int = Field(ge=1, le=100, description="how often each system takes its turn")
+    baseline: str = Field(description="system whose cost is the numerator of each factor")
+    against: str = Field(description="system whose cost is the denominator of each factor")
+    rounds: int = Field(ge=1, le=100, description="number of turns of each system")
     patience: float = Field(
         default=1,
         ge=1,
         le=100,
-        description="all limits within which a part has to start or answer, times this: for a "
-        "slow host",
+        description="factor for all time limits within which a program must start or respond; "
+        "raise it on a slow host",
     )
-    cores: Cores = Field(description="which CPUs each side gets")
-    nginx: Nginx = Field(default=Nginx(), description="settings of servers that are programs")
+    cores: Cores = Field(description="CPUs of each side")
+    nginx: Nginx = Field(
+        default=Nginx(), description="settings of nginx and other servers on the kernel's stack"
+    )
     dut: DutSettings = Field(default=DutSettings(), description="settings of a device under test")
-    workload: Workload = Field(description="what one connection does")
+    workload: Workload = Field(description="traffic of one connection")
     load: LoadPart = Field(default=NO_LOAD, description="connections per second, for CPU costs")
     memory: MemoryPart = Field(default=NO_MEMORY, description="open flows, for memory costs")
     http: HttpLoad | None = Field(
-        default=None, description="load by wrk, ab or h2load, in place of load and memory"
+        default=None, description="load by wrk, ab or h2load; replaces load and memory"
     )
     published: Path | None = Field(
-        default=None, description="a file of published/: others' figures, to stand beside these"
+        default=None, description="a file of published/, with published figures for comparison"
     )
 
     def offering(self, rates: list[float]) -> "Experiment":
-        """The same at these rates, in place of shares of a ceiling."""
+        """The same experiment with these rates instead of shares of a ceiling."""
         load = self.load.model_copy(update={"offered_cps": rates, "offered_shares": []})
         return self.model_copy(update={"load": load})
 
@@ -192,7 +207,7 @@ class Experiment(Section):
         load = self.load
         profiles = bool(load.offered_cps or load.offered_shares or self.memory.open_flows)
         if profiles == bool(self.http):
-            raise ValueError("it needs a load: either of profiles (load, memory), or of http")
+            raise ValueError("it needs one kind of load: either profiles (load, memory) or http")
         return self
 
     @model_validator(mode="after")
@@ -207,7 +222,9 @@ class Experiment(Section):
         for name in (self.baseline, self.against):
             server, _, parts = name.partition(":")
             if server not in there:
-                raise ValueError(f"{name!r} is compared, but is not among {', '.join(there)}")
+                raise ValueError(
+                    f"{name!r} is not a system of this experiment, which has: {', '.join(there)}"
+                )
             unknown = set(filter(None, parts.split(","))) - self.matrix.parts()
             if unknown:
                 raise ValueError(f"{name!r}: the matrix has no {', '.join(sorted(unknown))}")
@@ -218,10 +235,12 @@ class Experiment(Section):
         there = len(self.cores.server)
         if self.cores.shared and not self.http:
             raise ValueError(
-                "cores: only programs (http) share them: a generator that polls does not"
+                "cores: only HTTP clients (http) can share cores; a generator that polls cannot"
             )
         if any(number > there for number in self.matrix.cores):
-            raise ValueError(f"matrix.cores: the server has {there} cores: {self.cores.server}")
+            raise ValueError(
+                f"matrix.cores: the server has only {there} cores: {self.cores.server}"
+            )
         return self
 
     @model_validator(mode="after")
@@ -232,5 +251,8 @@ class Experiment(Section):
         workers = min(self.matrix.workers, default=self.nginx.workers or len(self.cores.server))
         room = self.nginx.worker_connections * workers
         if "nginx/kernel" in self.servers and most >= room:
-            raise ValueError(f"{most} open flows do not fit into {room} connections of nginx")
+            raise ValueError(
+                f"{most} open flows need more than the {room} connections that nginx may hold; "
+                "raise nginx.worker_connections"
+            )
         return self

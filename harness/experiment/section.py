@@ -1,4 +1,4 @@
-"""What all sections of an experiment file are, and the words that several of them use."""
+"""The base class of all sections of an experiment file, and types that several sections share."""
 
 from typing import Annotated
 
@@ -24,6 +24,6 @@ StackName = Annotated[str, AfterValidator(_known_stack), WithJsonSchema({"enum":
 
 
 class Section(BaseModel):
-    """A mapping of the file: immutable, and nothing in it that is not declared."""
+    """A section of the file. It is immutable, and unknown keys are errors."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)

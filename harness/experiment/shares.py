@@ -1,4 +1,4 @@
-"""What `auto` means in an experiment file: as much as this machine has."""
+"""Resolves `auto` in an experiment file: it means as much as this machine has."""
 
 from typing import Any
 
@@ -8,10 +8,10 @@ AUTO, SHARED = "auto", "shared"
 
 
 def resolve_auto(data: Any) -> Any:
-    """The same mapping with every `auto` replaced by what is found here.
+    """Return the same mapping with every `auto` replaced by a value for this machine.
 
-    `cores`: one half of the machine for the load, the other for the server; where they are
-    `shared`, all of it for each. Axes of the matrix: 1, 2, 4 and so on, up to all of the server's
+    `cores`: one half of the cores for the load, the other half for the server. If they are
+    `shared`, both get all cores. Axes of the matrix: 1, 2, 4 and so on, up to the number of server
     cores. Client processes: one for each core.
     """
     if not isinstance(data, dict):
@@ -52,6 +52,6 @@ def _doubled(data: dict[str, Any], most: int) -> None:
 
 
 def _count(cores: Any, part: str) -> int:
-    """Cores of a part; one when they are not given as they should be, which is told elsewhere."""
+    """Number of cores of a part; 1 if the value is invalid, which the schema reports later."""
     given = cores.get(part) if isinstance(cores, dict) else None
     return max(1, len(given)) if isinstance(given, list) else 1

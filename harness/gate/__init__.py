@@ -1,1 +1,1 @@
-"""Ceilings of connections per second, kept by pytest: measured, judged, remembered."""
+"""The pytest gate: measures ceilings of connections/s, compares them, and keeps a history."""

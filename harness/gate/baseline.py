@@ -1,4 +1,4 @@
-"""A baseline: the trials that later ones are held against, in a file to commit."""
+"""A baseline: trials that later trials are compared with, in a file to commit."""
 
 import re
 from collections.abc import Sequence
@@ -17,9 +17,9 @@ FORMAT: Literal["stackcost-baseline/3"] = "stackcost-baseline/3"
 
 
 class Baseline(BaseModel):
-    """`<experiment>-<system>@<machine>.json`.
+    """The content of `<experiment>-<system>@<machine>.json`.
 
-    `setup`: what the trials ran on, for the list of what has changed since.
+    `setup`: the set-up of the trials, to list later changes.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -35,30 +35,30 @@ class Baseline(BaseModel):
 
 
 def baseline_path(folder: Path, experiment: str, system: str, machine: Fingerprint) -> Path:
-    """Where the baseline of a set-up on a machine is kept."""
+    """The path of the baseline of a system on a machine."""
     return folder / f"{_stem(experiment, system)}@{key(machine)}.json"
 
 
 def read_baseline(path: Path) -> Baseline:
-    """StackcostError when it is none."""
+    """Read a baseline; StackcostError if the file is not one."""
     try:
         return Baseline.model_validate_json(path.read_bytes())
     except ValidationError as error:
         first = error.errors()[0]
         raise StackcostError(
-            f"{path} is no baseline of this version: {first['loc']}: {first['msg']}",
-            "measure a new one: pytest --stackcost-update-baseline",
+            f"{path} is not a baseline that this version can read: {first['loc']}: {first['msg']}",
+            "to measure a new one, run: pytest --stackcost-update-baseline",
         ) from error
 
 
 def write_baseline(path: Path, baseline: Baseline) -> None:
-    """Write or replace it; each trial on lines of its own, so that a change of it is read."""
+    """Write or replace a baseline. Each trial has its own lines, so that diffs are readable."""
     path.parent.mkdir(parents=True, exist_ok=True)
     write_whole(path, baseline.model_dump_json(indent=1).encode() + b"\n")
 
 
 def of_other_machines(folder: Path, experiment: str, system: str) -> Sequence[Baseline]:
-    """All baselines of a set-up."""
+    """All baselines of a system."""
     return [read_baseline(path) for path in folder.glob(f"{_stem(experiment, system)}@*.json")]
 
 

@@ -1,4 +1,4 @@
-"""Feeds the gate's trials, each on a test bed of its own."""
+"""Runs the gate's trials, each on a new test bed."""
 
 import math
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -27,14 +27,14 @@ from stackcost.harness.systems.registry import server_class
 WARM_UP_S = 1.0  # above the client's TIME_WAIT
 SUSTAIN_S = 5.0
 LONGEST_SUSTAIN_S = 20.0
-WANTED_S = 2.0  # of a trial, in which nothing slows the cores
-RECENT = 4  # trials that tell how long the next one takes for that
+WANTED_S = 2.0  # seconds of a trial in which nothing slows the cores
+RECENT = 4  # number of trials from which the length of the next one is estimated
 SEARCH_SUSTAIN_S = 1.5
 DRAIN_S = 0.6
-FIRST_LOAD = 2000.0  # connections/s, where the look for the most that it completes begins
+FIRST_LOAD = 2000.0  # connections/s; the search for the highest completed rate begins here
 STEP = 1.6
-# Of that most: it keeps up even while a neighbour of the machine slows its cores by a half, and no
-# work is lost on connections that are sent again and again.
+# Share of the highest completed rate. At this load the server keeps up even while another virtual
+# machine on the host slows its cores by a half, and it spends no work on retransmitted connections.
 LOAD = 0.55
 SEARCH = 0  # round of the trials that find the load
 JUDGED = Purpose(decides=True)
@@ -42,23 +42,23 @@ FOR_LOAD = Purpose(decides=True, set_aside="a trial of the search for the load")
 
 
 class Bench(Protocol):
-    """Where the gate's trials come from. One of them measures at a time on a machine."""
+    """The source of the gate's trials. On a machine only one bench measures at a time."""
 
     def setup(self) -> dict[str, Any]:
-        """What the trials ran on, for baselines; without the server before the first."""
+        """The set-up of the trials, for baselines. Before the first trial it has no server."""
 
     def steady_load(self) -> float:
-        """Connections/s that the server surely keeps up with, and that keep it busy."""
+        """A load in connections/s that keeps the server busy and that it certainly completes."""
 
     def measure(self, offered_cps: float) -> GateTrial:
-        """One trial."""
+        """Make one trial."""
 
     def set_aside(self, which: Collection[int]) -> None:
-        """Leave measured trials, counted from 0, out of what is stored as judged."""
+        """Mark trials, counted from 0, so that no figure uses them."""
 
     @property
     def folder(self) -> str:
-        """Where all that was read is stored."""
+        """The folder with all readings."""
 
 
 @contextmanager
@@ -69,14 +69,14 @@ def open_bench(target: Variant, results: Path, command: list[str]) -> Iterator["
         "gate",
         command,
         Console(stderr=True),
-        "see them with: stackcost show",
+        "to see them, run: stackcost show",
         experiment=target.experiment.model_dump(mode="json"),
         systems=[target.name],
         profile_hashes=profile_hashes(target.experiment),
     ) as campaign:
         yield LocalBench(target, campaign)
     if campaign.manifest.state == "interrupted":
-        raise KeyboardInterrupt  # it was recorded, and is for pytest, too
+        raise KeyboardInterrupt  # the run has recorded it; pytest needs it, too
 
 
 class LocalBench:
@@ -95,7 +95,7 @@ class LocalBench:
         return str(self._campaign.folder.path)
 
     def setup(self) -> dict[str, Any]:
-        """Machine, plan, profile and server, without what says nothing to a reader."""
+        """Machine, plan, profile and server, without details that do not help a reader."""
         manifest = self._campaign.manifest
         machine = dict(manifest.machine)
         machine["kernel"] = {k: v for k, v in machine["kernel"].items() if k != "options"}
@@ -107,16 +107,16 @@ class LocalBench:
         }
 
     def steady_load(self) -> float:
-        """Offer more and more, until the server completes less than that; a share of the most.
+        """Raise the load until the server completes less than offered; a share of its best rate.
 
-        That need not be what it completed last: far beyond its ceiling a server spends its time on
+        The best rate need not be the last one: far above its ceiling a server spends its time on
         connections that fail.
         """
-        most: float = self._take("how much it takes", self._rising)
+        most: float = self._take("search for the load", self._rising)
         return round(LOAD * most, -2)
 
     def measure(self, offered_cps: float) -> GateTrial:
-        """A trial on a fresh test bed."""
+        """Make a trial on a new test bed."""
         number, sustain_s = len(self._found) + 1, next_sustain(self._found, self._lengths)
 
         def steps(session: ProfileSession) -> PlannedTrials[GateTrial]:
@@ -131,14 +131,14 @@ class LocalBench:
         return found
 
     def set_aside(self, which: Collection[int]) -> None:
-        """Mark measured trials, counted from 0, as being in no figure."""
+        """Mark trials, counted from 0, so that no figure uses them."""
         numbers = [self._measured[each] for each in which]
-        self._campaign.folder.set_aside(numbers, "disturbed, another was made instead")
+        self._campaign.folder.set_aside(numbers, "disturbed; another trial replaces it")
 
     def _take(
         self, what: str, steps: Callable[[ProfileSession], PlannedTrials[Any]], seconds: float = 0.0
     ) -> Any:
-        """A turn of the system; returns what its steps came to. `seconds`: of its trials."""
+        """Run a turn of the system and return its result. `seconds`: duration of its trials."""
         name = self._target.name
         turn = Turn(
             system=name,
@@ -152,7 +152,7 @@ class LocalBench:
         return self._campaign.take(turn)
 
     def _rising(self, session: ProfileSession) -> PlannedTrials[float]:
-        """Connections/s, the most that it completed."""
+        """Raise the load step by step; returns the highest completed connections/s."""
         prepare_load(session)
         most = 0.0
         for load in rising(FIRST_LOAD, STEP, math.inf):
@@ -165,7 +165,7 @@ class LocalBench:
     def _trial(
         self, session: ProfileSession, number: int, offered_cps: float, sustain_s: float
     ) -> PlannedTrials[tuple[Trial, GateTrial]]:
-        """A trial as it is stored, and what is kept of it."""
+        """Make one trial; returns the stored trial and the gate's short form of it."""
         times = {"warm_up_s": WARM_UP_S, "sustain_s": sustain_s, "drain_s": DRAIN_S}
         part = session.experiment.load.model_copy(update=times)
         load, length = ConstantLoad(offered_cps=offered_cps), session.response_bytes
@@ -186,8 +186,8 @@ class LocalBench:
         found = gate_trial(Readings(trial), session.experiment.cores.server)
         if found is None:
             raise StackcostError(
-                f"the generator counted no connection of trial {trial.number}",
-                f"see its log below {session.folder}",
+                f"the generator counted no connections in trial {trial.number}",
+                f"see the generator's log in {session.folder}",
             )
         return trial, found
 
@@ -197,10 +197,10 @@ def _seconds_of_trial(sustain_s: float) -> float:
 
 
 def next_sustain(found: Sequence[GateTrial], lengths: Sequence[float]) -> float:
-    """Seconds that the next trial needs until nothing slowed the cores for `WANTED_S` in them.
+    """Length of the next trial, in seconds, so that `WANTED_S` of it will be undisturbed.
 
-    By the latest of the trials so far, which were as long as `lengths`. A short trial is often of
-    no use on a busy host, and more of them, each on a test bed of its own, would take longer.
+    It is estimated from the latest trials, whose lengths are `lengths`. On a busy host a short
+    trial is often useless, and more trials, each on a new test bed, would take longer.
     """
     recent = found[-RECENT:]
     if all(trial.counted_s is None for trial in recent):

@@ -1,7 +1,7 @@
-"""Which machine a baseline belongs to: its processors and memory, and nothing that is updated.
+"""Identifies the machine of a baseline by its processors and memory, not by its software.
 
-A new kernel or nginx on the same machine is what a gate is there to judge; it is named among the
-differences instead.
+The gate has to judge a new kernel or nginx on the same machine, so these do not change the
+fingerprint. They are listed among the differences.
 """
 
 import hashlib
@@ -14,7 +14,7 @@ KEY_DIGITS = 8
 
 
 def fingerprint(machine: Mapping[str, Any]) -> Fingerprint:
-    """Of a machine as `stackcost.collect.machine` describes it."""
+    """The fingerprint of a machine that `stackcost.collect.machine` described."""
     processors, memory = machine.get("processors", {}), machine.get("memory", {})
     return {
         "processor": str(processors.get("model")),
@@ -26,16 +26,16 @@ def fingerprint(machine: Mapping[str, Any]) -> Fingerprint:
 
 
 def key(of: Fingerprint) -> str:
-    """Some letters for a file's name."""
+    """A short hash of the fingerprint, for a file name."""
     return hashlib.sha256(json.dumps(of, sort_keys=True).encode()).hexdigest()[:KEY_DIGITS]
 
 
 def in_words(of: Fingerprint) -> str:
-    """For people, as "AMD EPYC, 2 cores, 4 GiB, virtual"."""
+    """The fingerprint as text, such as "AMD EPYC, 2 cores, 4 GiB, virtual"."""
     parts = [of["processor"], f"{of['cores']} cores", of["memory"]]
     return ", ".join(parts + ["virtual"] * (of["virtual"] == "yes"))
 
 
 def _gibibytes(total: str | None) -> str:
-    """Rounded: what the kernel keeps for itself changes with its version."""
+    """Rounded, because the memory that the kernel reserves depends on its version."""
     return "unknown" if total is None else f"{round(int(total.split()[0]) / 2**20)} GiB"

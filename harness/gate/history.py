@@ -1,4 +1,4 @@
-"""The gate's memory: a line of JSON for each time it measured."""
+"""The history of the gate: one line of JSON for each measurement."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,11 +14,11 @@ HISTORY = "history.jsonl"
 
 
 class Entry(BaseModel):
-    """One measurement. `cps`: of every trial that was judged; `cpu_us`: of the same, all kinds
-    together.
+    """One measurement.
 
-    `machine`: the key of its fingerprint. `ratio`: against the baseline or the ceiling. `run`:
-    the folder with every reading, for as long as it is kept.
+    `cps`: one value for each judged trial. `cpu_us`: CPU time of the same trials, sum over all
+    kinds. `machine`: the key of the machine's fingerprint. `ratio`: result / baseline or ceiling.
+    `run`: the folder with all readings, which may have been deleted since.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -37,7 +37,7 @@ class Entry(BaseModel):
 
     @classmethod
     def of(cls, trials: Sequence[GateTrial], **others: Any) -> Self:
-        """With the figures of these trials."""
+        """Make an entry with the figures of these trials."""
         known = [[v for v in trial.cpu.values() if v is not None] for trial in trials]
         return cls(
             cps=[trial.cps for trial in trials],
@@ -47,20 +47,20 @@ class Entry(BaseModel):
 
 
 def append(path: Path, entry: Entry) -> None:
-    """Add a line; one write, so that lines of two processes do not mix."""
+    """Append a line with one write, so that the lines of two processes do not mix."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("ab", buffering=0) as file:
         file.write(entry.model_dump_json().encode() + b"\n")
 
 
 def read_history(path: Path) -> list[Entry]:
-    """All lines; StackcostError naming the one that is none."""
+    """Read all lines; StackcostError names an invalid line."""
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except OSError as error:
         raise StackcostError(
             f"cannot read the history {path}: {error.strerror}",
-            "tests with the fixture cps_ceiling write one, or name another file",
+            "name another file; tests that use the fixture cps_ceiling write a history",
         ) from error
     entries = []
     for number, line in enumerate(lines, 1):
@@ -69,7 +69,7 @@ def read_history(path: Path) -> list[Entry]:
         except ValidationError as error:
             what = error.errors()[0]
             raise StackcostError(
-                f"{path} line {number} is no measurement: {what['loc']}: {what['msg']}",
-                "remove that line",
+                f"{path} line {number} is not a measurement: {what['loc']}: {what['msg']}",
+                "delete that line",
             ) from error
     return entries

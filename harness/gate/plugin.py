@@ -16,7 +16,7 @@ import pytest
 if TYPE_CHECKING:
     from stackcost.harness.gate.gate import Gate, GateResult, MeasuringMachine
 
-FOLDER = "stackcost-gate"  # below pytest's root: baselines and the history, to be committed
+FOLDER = "stackcost-gate"  # below pytest's root folder; holds baselines and history, to commit
 FIXTURE = "cps_ceiling"
 MARKER = "stackcost"
 PROPERTY = "stackcost"
@@ -25,26 +25,26 @@ Made = TypeVar("Made")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Options of their own group."""
+    """Add the options of the gate."""
     group = parser.getgroup("stackcost", "ceilings of connections per second")
     group.addoption(
         "--stackcost-update-baseline",
         action="store_true",
-        help="measure baselines anew, in place of judging against them",
+        help="measure new baselines instead of comparing with the old ones",
     )
     group.addoption("--stackcost-quick", action="store_true", help="fewer trials")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Markers are declared, so that --strict-markers knows them."""
+    """Declare the marker, so that --strict-markers knows it."""
     config.addinivalue_line(
-        "markers", f"{MARKER}: measures on the test bed (every test that uses {FIXTURE})"
+        "markers", f"{MARKER}: the test measures on the test bed (it uses {FIXTURE})"
     )
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark what measures; under `pytest-xdist --dist loadgroup` it goes to one worker."""
+    """Mark the tests that measure; with `pytest-xdist --dist loadgroup` one worker runs them."""
     for item in items:
         if FIXTURE in getattr(item, "fixturenames", ()):
             item.add_marker(MARKER)
@@ -53,18 +53,18 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def _or_fail(do: "Callable[[], Made]") -> "Made":
-    """What `do` returns; what the user can fix fails the test with that alone, without a trace."""
+    """Return the result of `do`. A StackcostError fails the test without a traceback."""
     from stackcost.contracts.errors import StackcostError
 
     try:
         return do()
     except StackcostError as error:
-        told = f"{error.what}\nhint: {error.hint or 'see above'}"
-    pytest.fail(told, pytrace=False)
+        message = f"{error.what}\nhint: {error.hint or 'see above'}"
+    pytest.fail(message, pytrace=False)
 
 
 class CeilingAssertion:
-    """What a test says of a set-up."""
+    """The assertions that a test can make about the ceiling of a system."""
 
     def __init__(self, gate: "Gate", update: bool, record: Callable[[str, object], None]):
         self._gate = gate
@@ -72,21 +72,24 @@ class CeilingAssertion:
         self._record = record
 
     def not_below_baseline(self, tolerance: float = 0.03) -> None:
-        """Fail when the ceiling is below this machine's baseline by more than `tolerance`.
+        """Fail if the ceiling is below this machine's baseline by more than `tolerance`.
 
-        Skipped, with the reason, when this machine has no baseline or the trials cannot tell.
+        The test is skipped, with the reason, if this machine has no baseline or the trials do not
+        decide.
         """
         if not 0 <= tolerance < 1:
-            raise ValueError(f"tolerance is a share of the baseline such as 0.03, not {tolerance}")
+            raise ValueError(
+                f"tolerance must be a share of the baseline, such as 0.03; it is {tolerance}"
+            )
         if self._update:
             self._end(self._gate.write_baseline)
         else:
             self._end(lambda: self._gate.not_below_baseline(tolerance))
 
     def at_least(self, ceiling: float) -> None:
-        """Fail when the ceiling is below so many connections/s; skipped when they cannot tell."""
+        """Fail if the ceiling is below this number of connections/s; skip if it is unclear."""
         if ceiling <= 0:
-            raise ValueError(f"ceiling is a number of connections/s above 0, not {ceiling}")
+            raise ValueError(f"ceiling must be more than 0 connections/s; it is {ceiling}")
         self._end(lambda: self._gate.at_least(ceiling))
 
     def _end(self, measure: "Callable[[], GateResult]") -> None:
@@ -106,7 +109,7 @@ class CeilingAssertion:
 
 @pytest.fixture(scope="session")
 def stackcost_machine(request: pytest.FixtureRequest) -> "MeasuringMachine":
-    """Where is measured: this machine. Whoever measures elsewhere overrides this fixture."""
+    """The machine that measures: this one. Override this fixture to measure on another machine."""
     from stackcost.harness.gate.this_machine import ThisMachine
 
     return ThisMachine(request.config.rootpath / "results", sys.argv)
@@ -116,9 +119,10 @@ def stackcost_machine(request: pytest.FixtureRequest) -> "MeasuringMachine":
 def cps_ceiling(
     request: pytest.FixtureRequest, stackcost_machine: "MeasuringMachine"
 ) -> Callable[..., CeilingAssertion]:
-    """`cps_ceiling(file, system="")`: the ceiling of an experiment file's (only) system.
+    """`cps_ceiling(file, system="")`: the ceiling of a system of an experiment file.
 
-    The file is relative to pytest's root; `system` names one of several, as `stackcost show` does.
+    `file`: relative to pytest's root folder. `system`: needed if the file has several systems; the
+    name is the one that `stackcost show` prints.
     """
     from stackcost.harness.gate.gate import FULL, QUICK, Gate
     from stackcost.harness.gate.target import target_of
@@ -126,7 +130,7 @@ def cps_ceiling(
     config = request.config
 
     def record(name: str, value: object) -> None:
-        # As pytest's record_property, which warns of JUnit's newer family though it works there.
+        # Like pytest's record_property, which warns about JUnit's xunit2 family though it works.
         request.node.user_properties.append((name, value))
 
     def ceiling(file: str | Path, system: str = "") -> CeilingAssertion:
@@ -146,7 +150,7 @@ def cps_ceiling(
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """One line for each gate that passed; of the others pytest says why."""
+    """Print one line for each gate that passed; pytest prints the reasons of the others."""
     lines = [
         str(value)
         for report in terminalreporter.getreports("passed")

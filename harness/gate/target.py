@@ -1,4 +1,4 @@
-"""Which system of an experiment file a test means."""
+"""Finds the system of an experiment file that a test names."""
 
 from pathlib import Path
 
@@ -8,15 +8,17 @@ from stackcost.harness.experiment.matrix import Variant, variants
 
 
 def target_of(path: Path, system: str = "") -> Variant:
-    """The system of this name, or the only one; StackcostError naming them otherwise."""
+    """The system with this name, or the only system; otherwise StackcostError with all names."""
     found = variants(load_experiment(path))
     names = ", ".join(each.name for each in found)
     wanted = [each for each in found if system in ("", each.name)]
     if len(wanted) != 1:
         what = f"has no system {system!r}" if system else f"has {len(found)} systems"
         raise StackcostError(
-            f"{path} {what}", f'name one: cps_ceiling(file, system="..."): {names}'
+            f"{path} {what}", f'name one of them: cps_ceiling(file, system="..."): {names}'
         )
     if wanted[0].lacking:
-        raise StackcostError(f"{wanted[0].name} cannot be measured here: {wanted[0].lacking}")
+        raise StackcostError(
+            f"{wanted[0].name} cannot be measured on this machine: {wanted[0].lacking}"
+        )
     return wanted[0]

@@ -1,4 +1,4 @@
-"""This machine as the place where is measured."""
+"""Makes this machine the measuring machine of the gate."""
 
 from contextlib import AbstractContextManager
 from functools import cached_property
@@ -11,18 +11,18 @@ from stackcost.harness.gate.bench import Bench, open_bench
 
 
 class ThisMachine:
-    """Runs go to `results`; `command` is for their manifests."""
+    """This machine. `results`: the folder for the runs; `command`: recorded in their manifests."""
 
     def __init__(self, results: Path, command: list[str]):
         self._results = results
         self._command = command
 
     def describe(self) -> dict[str, Any]:
-        """As it is at the first call."""
+        """The machine as it was at the first call."""
         return self._machine
 
     def open(self, target: Variant) -> AbstractContextManager[Bench]:
-        """A bench; StackcostError without root."""
+        """Open a bench; StackcostError without root."""
         return open_bench(target, self._results, self._command)
 
     @cached_property

@@ -1,10 +1,10 @@
-"""Where a ceiling's history changed: groups of measurements that are alike, by `jumpavg`.
+"""Finds the changes in a ceiling's history: `jumpavg` groups similar measurements.
 
-Of all ways to cut a history into groups it takes the one that describes all trials in the fewest
-bits (minimum description length), as FD.io's CSIT does for its trending. A measurement's trials
-stay together, so that their spread counts. By how much two groups differ is asked of
-`stackcost.analysis.comparison`: a measurement is one value there, the median of its trials, as
-these are of one hour.
+It splits the history so that the description of all trials needs the fewest bits (minimum
+description length), as FD.io's CSIT does for its trending. The trials of one measurement stay
+together, so their spread counts. `stackcost.analysis.comparison` computes the difference between
+two groups: there a measurement is one value, the median of its trials, because these trials are
+from the same hour and not independent.
 """
 
 from collections.abc import Sequence
@@ -20,9 +20,9 @@ from stackcost.harness.gate.verdict import UNIT
 
 
 class Group(BaseModel):
-    """Measurements in a row that are alike. `change`: against the group before; None of the first.
+    """Consecutive similar measurements. `change`: from the previous group; None for the first.
 
-    jumpavg has found that there is one; its size and interval are that of the measurements.
+    jumpavg decides that there is a change; size and interval come from the measurements.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -46,7 +46,7 @@ class Trend(BaseModel):
 
 
 def trend(history: Sequence[Entry]) -> list[Trend]:
-    """All of a history, each in its groups."""
+    """All trends of a history."""
     found: dict[tuple[str, str, str], list[Entry]] = {}
     for entry in history:
         found.setdefault((entry.test, entry.system, entry.machine), []).append(entry)

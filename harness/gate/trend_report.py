@@ -15,7 +15,7 @@ CHANGED = "#D55E00"
 
 
 def trend_table(series: Trend) -> TextTable:
-    """A row for each group of measurements that are alike."""
+    """A table with a row for each group of similar measurements."""
     rows: list[tuple[str, ...]] = [
         (
             group.entries[0].time,
@@ -40,7 +40,7 @@ def trend_table(series: Trend) -> TextTable:
 
 
 def trend_plot(found: Sequence[Trend]) -> Figure:
-    """Every trial over the measurements in order; groups by their mean, changes marked."""
+    """A plot of every trial over the measurements, with the mean of each group and the changes."""
     figure = Figure(figsize=(WIDTH, HEIGHT * max(1, len(found))), layout="constrained")
     rows = figure.subplots(max(1, len(found)), 1, squeeze=False)
     for axes, series in zip(rows[:, 0], found, strict=False):

@@ -1,4 +1,4 @@
-"""What the gate keeps of a trial, small enough to be committed."""
+"""The gate's short form of a trial, small enough to commit."""
 
 import math
 from collections.abc import Collection, Sequence
@@ -20,14 +20,16 @@ from stackcost.analysis.thresholds import (
 )
 from stackcost.analysis.undisturbed import slowed_by, undisturbed
 
-FASTEST_OF = 10  # of so many trials one may have been on a core that was faster than it is
+FASTEST_OF = 10  # one of so many trials may have run at an unusually high clock frequency
 NANOSECONDS = 1e9
 DIGITS = 6  # significant ones, in a file that people read
 
 
 class UncorrectedTrial(BaseModel):
-    """Of a whole trial, with what neighbours on the host added: connections/s for whole cores, and
-    what a load from shared memory and a pair of known system calls took.
+    """Figures of a whole trial, not corrected for other load on the host.
+
+    `cps`: connections/s for whole cores. `load_ns`: duration of a load from shared memory.
+    `call_ns`: duration of a pair of known system calls.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -40,15 +42,15 @@ class UncorrectedTrial(BaseModel):
 class GateTrial(BaseModel):
     """One trial. Rates in connections/s; `cpu` and `softirq` in us per completed connection.
 
-    `cps`: `completed_cps` for whole cores at their own speed. Of a server that kept up with the
-    offered load, divided by the share of its cores' time that it took; of one that did not, by
-    the share that other programs and the hypervisor left to it. Times 1 + `slowed`, by how
-    much something outside of the machine slowed its cores. `counted_s`: seconds in which nothing
-    did; if there are, share, `cpu` and `slowed` are of them alone. `full_speed_us`: the least that
-    a piece of known work took on this test bed. `foreign`: the share that others took (0
-    to 1). `idle`: the share of the server's cores that found nothing to do. `load_ns`: what a load
-    from shared memory took in that time. None: not read. `whole`: None in trials of before it was
-    kept.
+    `cps`: `completed_cps`, scaled to whole cores at full speed. If the server kept up with the
+    offered load, it is divided by the share of the cores' time that the server used; otherwise by
+    the share that other programs and the hypervisor left to it. It is multiplied by 1 + `slowed`;
+    `slowed`: by how much something outside the machine slowed the cores. `counted_s`: seconds
+    without such slowing; if there are any, the share, `cpu` and `slowed` are from these seconds.
+    `full_speed_us`: shortest duration of a known piece of work on this test bed. `foreign`: share
+    of the cores (0 to 1) that other programs used. `idle`: idle share of the server's cores.
+    `load_ns`: duration of a load from shared memory. None: not read. `whole`: None in older trials,
+    which did not store it.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -68,22 +70,22 @@ class GateTrial(BaseModel):
 
     @property
     def disturbed(self) -> bool:
-        """Whether it says more of the machine than of the server."""
+        """Whether other load on the machine changed the figures too much."""
         return (self.foreign or 0.0) > GATE_FOREIGN_LIMIT or (self.slowed or 0.0) > SLOWED_LIMIT
 
     @property
     def kept_up(self) -> bool:
-        """Whether the server completed what was offered, so that its ceiling lies higher."""
+        """Whether the server completed the offered load, so that its ceiling is higher."""
         return kept_up(self.completed_cps, self.offered_cps)
 
     @property
     def cores_full(self) -> bool:
-        """Whether the server's cores could not do more; unknown counts as not."""
+        """Whether the server's cores had no idle time; unknown counts as no."""
         return self.idle is not None and self.idle <= GATE_FULL_IDLE
 
 
 def gate_trial(seen: Readings, cpus: Collection[int]) -> GateTrial | None:
-    """From a trial's readings; None when its connections were not counted."""
+    """The short form of a trial; None if its connections were not counted."""
     rate = completed_rate(seen)
     if rate is None:
         return None
@@ -120,9 +122,9 @@ def _whole(seen: Readings, cps: float) -> UncorrectedTrial | None:
 
 
 def judged(trials: Sequence[GateTrial], others: Sequence[GateTrial] = ()) -> list[GateTrial]:
-    """Those that are comparable with each other and with the others.
+    """The trials that are comparable with each other and with `others`.
 
-    All of them when too few are, with what slowed the cores of their test bed corrected.
+    If too few are comparable, all trials, corrected for slow cores of their test beds.
     """
     full_us = _full_speed([*trials, *others])
     found = comparable(trials, others)
@@ -130,7 +132,7 @@ def judged(trials: Sequence[GateTrial], others: Sequence[GateTrial] = ()) -> lis
 
 
 def left_out(trials: Sequence[GateTrial], others: Sequence[GateTrial] = ()) -> list[int]:
-    """Which of the trials, counted from 0, are not judged."""
+    """Indices (from 0) of the trials that are not judged."""
     used = judged(trials, others)
     if len(used) == len(trials):
         return []
@@ -138,7 +140,7 @@ def left_out(trials: Sequence[GateTrial], others: Sequence[GateTrial] = ()) -> l
 
 
 def comparable(trials: Sequence[GateTrial], others: Sequence[GateTrial] = ()) -> list[GateTrial]:
-    """Those that were not disturbed, on cores that ran as fast once as they did in the others."""
+    """The undisturbed trials whose cores reached the same full speed as those of the others."""
     most = (1 + SLOWED_LIMIT) * _full_speed([*trials, *others])
     return [
         trial
@@ -148,7 +150,7 @@ def comparable(trials: Sequence[GateTrial], others: Sequence[GateTrial] = ()) ->
 
 
 def _full_speed(trials: Sequence[GateTrial]) -> float:
-    """The least that the known work took, us; infinite when it was not read."""
+    """Shortest duration of the known work, us; infinite if it was not read."""
     known = sorted(t.full_speed_us for t in trials if t.full_speed_us is not None)
     return known[len(known) // FASTEST_OF] if known else math.inf
 
@@ -162,23 +164,23 @@ def _at(trial: GateTrial, full_us: float) -> GateTrial:
 
 
 def foreign_share(trials: Sequence[GateTrial]) -> float:
-    """Median over the trials of what others took of the server's cores."""
+    """Median over the trials of the share of the server's cores that other programs used."""
     return median([trial.foreign or 0.0 for trial in trials])
 
 
 def slowed_share_of_trials(trials: Sequence[GateTrial]) -> float:
-    """Median over the trials of how much slower the server's cores were than they can be."""
+    """Median over the trials of the share by which the server's cores were slowed."""
     return median([trial.slowed or 0.0 for trial in trials])
 
 
 def _own_share(rate: float, cost: Cost, cpus: Collection[int]) -> float | None:
-    """Share of the cores' time that the server took; None when a part of it was not read."""
+    """Share of the cores' time that the server used; None if a part was not read."""
     parts = [part for part in cost.values() if part is not None]
     return rate * sum(parts) / cpu.MICROSECONDS / len(cpus) if len(parts) == len(cost) else None
 
 
 def _taken_share(seen: Readings, cpus: Collection[int]) -> float | None:
-    """Share of the server's cores that other programs and the hypervisor took."""
+    """Share of the server's cores that other programs and the hypervisor used."""
     programs = core_time.foreign_share(seen, cpus)
     cores = [core_time.core_seconds(seen, each, "sustain") for each in cpus]
     if programs is None or None in cores:
@@ -188,7 +190,7 @@ def _taken_share(seen: Readings, cpus: Collection[int]) -> float | None:
 
 
 def _idle_share(seen: Readings, cpus: Collection[int]) -> float | None:
-    """Of a server that polls: the share of its time in which it polled in vain."""
+    """Idle share of the server's cores; for a polling server the share of empty polls."""
     busy = core_time.engine_busy_share(seen, "peer")
     if busy is not None:
         return _short(1 - busy)

@@ -1,9 +1,8 @@
-"""Whether a ceiling holds: from all trials, or that they cannot tell.
+"""Decides from all trials whether a ceiling holds; the trials may also be too few to decide.
 
-Both are asked of `stackcost.analysis.comparison`. Against a baseline it is a test of
-non-inferiority: what counts as no difference is the baseline less the tolerance. Clearly above
-holds, clearly below fails. Against a number the trials are pairs of what was measured and what is
-wanted.
+`stackcost.analysis.comparison` makes the tests. Against a baseline it is a test of non-inferiority:
+the limit is the baseline less the tolerance. Clearly above the limit the ceiling holds, clearly
+below it fails. Against a number each trial is paired with that number.
 """
 
 from collections.abc import Sequence
@@ -24,12 +23,12 @@ Outcome = Literal["holds", "below", "cannot tell"]
 
 
 class Verdict(BaseModel):
-    """`seen`: of the trials that were judged; `wanted`: of the baseline's, or the number. `ratio`:
-    of the two, `low`, `high`, `coverage`, `host`: as of `Comparison`.
+    """The result of the comparison.
 
-    `floor`: the least ratio that is wanted. `rate`: how often a verdict on a server exactly at the
-    floor is wrong. `why`: what keeps it from telling, and what would help; empty for the other
-    outcomes.
+    `seen`: the judged trials. `wanted`: the baseline's trials, or the number. `ratio`: seen /
+    wanted; `low`, `high`, `coverage`, `host`: as in `Comparison`. `floor`: the lowest ratio that
+    holds. `rate`: error rate of the verdict for a server exactly at the floor. `why`: why the
+    trials cannot decide and what helps; empty for the other outcomes.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -69,7 +68,7 @@ def against_ceiling(now: Sequence[GateTrial], ceiling: float, rate: float) -> Ve
 
 
 def _series(trials: Sequence[GateTrial], whole: bool = False) -> Series:
-    """`whole`: the whole trial is known of all that are compared."""
+    """`whole`: the figures of the whole trial are known for all compared trials."""
     return Series.of_trials(
         {
             number: Observation(
@@ -103,45 +102,45 @@ def _verdict(found: Comparison, wanted: Spread, floor: float, rate: float) -> Ve
 
 
 def _reason(found: Comparison) -> str:
-    """Why it cannot tell, and what of the host was different from the baseline's."""
+    """Why the trials cannot decide, and how the host differed from the baseline's host."""
     if not found.reason or not found.host:
         return found.reason
     loads, calls = found.host.loads.slower, found.host.calls.slower
-    slower = [f"memory is {loads:+.0%}"] if loads else []
-    slower += [f"system calls are {calls:+.0%}"] if calls else []
+    slower = [f"memory access time changed by {loads:+.0%}"] if loads else []
+    slower += [f"system call time changed by {calls:+.0%}"] if calls else []
     if not slower:
         return found.reason
-    return f"{' and '.join(slower)} against the baseline: {found.reason}"
+    return f"since the baseline, {' and '.join(slower)}: {found.reason}"
 
 
 def _excused(verdict: Verdict, now: Sequence[GateTrial], reason: str) -> Verdict:
-    """The verdict, but for a busy machine's fault; with the reason where it cannot tell.
+    """The verdict; "below" becomes "cannot tell" if the machine was busy. Adds the reason.
 
-    Other programs cost a server caches, too, so they only ever make it look worse: what holds
-    beside them holds.
+    Other programs also take caches from the server, so they only make it look worse. A ceiling that
+    holds in spite of them holds.
     """
     faults = _faults(now)
     if verdict.outcome == "below" and faults:
-        why = f"it is below, but {faults}: measure where nothing else runs"
+        why = f"it is below the limit, but {faults}: end other programs and measure again"
         return verdict.model_copy(update={"outcome": "cannot tell", "why": why})
     if verdict.outcome == "cannot tell":
-        why = reason or f"the trials spread too wide around {verdict.floor:.1%} of what is wanted"
+        why = reason or f"the spread of the trials around {verdict.floor:.1%} is too wide"
         return verdict.model_copy(update={"why": f"{why}; {faults}" if faults else why})
     return verdict
 
 
 def _faults(now: Sequence[GateTrial]) -> str:
-    """What the machine did to the median trial; empty when that is within the limits."""
+    """How the machine disturbed the median trial; empty if that is within the limits."""
     taken, slowed = foreign_share(now), slowed_share_of_trials(now)
     found = []
     if taken > GATE_FOREIGN_LIMIT:
         found.append(
-            f"other programs took {taken:.0%} of the server's cores "
+            f"other programs used {taken:.0%} of the server's cores "
             f"(limit {GATE_FOREIGN_LIMIT:.0%})"
         )
     if slowed > GATE_SLOWED_EXCUSE:
         found.append(
-            "something outside of this machine, as a neighbour on its host, slowed the server's "
-            f"cores by {slowed:.0%} (limit {GATE_SLOWED_EXCUSE:.0%})"
+            "something outside this machine, such as another virtual machine on the host, slowed "
+            f"the server's cores by {slowed:.0%} (limit {GATE_SLOWED_EXCUSE:.0%})"
         )
     return " and ".join(found)

@@ -1,4 +1,4 @@
-"""What a gate says: in a sentence, and when it fails, all that explains it."""
+"""The messages of a gate: one sentence, and an explanation if the gate fails."""
 
 import difflib
 from collections.abc import Mapping, Sequence
@@ -16,16 +16,16 @@ from stackcost.report.words import UNKNOWN, change, with_range
 PLOT_WIDTH = 48  # characters
 SHOWN_CHANGES = 12
 LONGEST_LINE = 100
-BETTER_ALONE = 0.05  # of the server's cores, taken by others: a baseline is worth a better hour
+BETTER_ALONE = 0.05  # share of the server's cores; above it, measure the baseline again
 OUTCOMES = {
     "holds": "the ceiling holds",
-    "below": "the ceiling is BELOW what is wanted",
+    "below": "the ceiling is BELOW the limit",
     "cannot tell": "cannot tell",
 }
 
 
 def sentence(verdict: Verdict) -> str:
-    """The answer, the change with its interval, and by how many trials."""
+    """The result, the change with its interval, and the number of trials."""
     by = change(verdict.ratio, verdict.low, verdict.high, verdict.coverage)
     tolerance = f", tolerance {1 - verdict.floor:.1%}" if verdict.floor < 1 else ""
     against = "baseline" if len(verdict.wanted.values) > 1 else "wanted"
@@ -38,15 +38,17 @@ def sentence(verdict: Verdict) -> str:
 
 
 def baseline_sentence(trials: Sequence[GateTrial]) -> str:
-    """What a baseline is, and whether its machine was quiet."""
+    """The value of a baseline, and a warning if other programs ran."""
     used = judged(trials)
     found = spread([trial.cps for trial in used], UNIT)
     text = f"baseline of {with_range(found)} {UNIT}, {len(used)} trials"
     if len(used) < len(trials):
-        text += f" ({len(trials) - len(used)} more were disturbed)"
+        text += f" ({len(trials) - len(used)} more trials were disturbed)"
     taken = foreign_share(used)
     if taken > BETTER_ALONE:
-        text += f" (other programs took {taken:.0%} of the server's cores: better measure it again)"
+        text += (
+            f" (other programs used {taken:.0%} of the server's cores: end them and measure again)"
+        )
     return text
 
 
@@ -58,44 +60,46 @@ def explain(
     setup: Mapping[str, Any],
     folder: str,
 ) -> str:
-    """The sentence, the distributions, where CPU time moved, and what else is different."""
+    """The sentence, the distributions, the changes of CPU time, and other differences."""
     p = "" if verdict.p is None else f"p = {verdict.p:.2g}, "
     before = baseline.trials if baseline else []
     before, now = judged(before, now), judged(now, before)
-    lines = [said, f"{p}called at {verdict.rate:.2g}", ""]
+    lines = [said, f"{p}significance level {verdict.rate:.2g}", ""]
     lines += distributions(verdict.wanted, verdict.seen, verdict.floor)
     lines += ["", *cpu_lines(before, now)]
     lines += host_lines(verdict.host)
     limited = sum(not trial.kept_up and not trial.cores_full for trial in now)
     if limited:
         lines.append(
-            f"In {limited} of {len(now)} trials it did not complete what was offered, though its "
-            "cores were not full: something else than CPU time was the limit."
+            f"In {limited} of {len(now)} trials the server did not complete the offered load, "
+            "although its cores were not full: the bottleneck was not CPU time."
         )
     if baseline:
         changed = changes(baseline.setup, setup)
-        lines += ["", f"Different from the baseline of {baseline.taken}:"]
-        lines += [f"  {line}" for line in changed[:SHOWN_CHANGES]] or ["  nothing that is recorded"]
+        lines += ["", f"Differences from the baseline of {baseline.taken}:"]
+        lines += [f"  {line}" for line in changed[:SHOWN_CHANGES]] or [
+            "  none in recorded settings"
+        ]
         if len(changed) > SHOWN_CHANGES:
             lines.append(f"  and {len(changed) - SHOWN_CHANGES} more, see {folder}/manifest.json")
-    return "\n".join([*lines, "", f"Every reading: {folder}"])
+    return "\n".join([*lines, "", f"All readings: {folder}"])
 
 
 def host_lines(host: HostNoise | None) -> list[str]:
-    """What of the host was different from the baseline's, and is taken off."""
+    """How the host differed from the baseline's host; the figures are corrected for that."""
     if host is None:
         return []
     parts = {"A load from memory": host.loads, "A system call": host.calls}
     return [
-        f"{name} took {part.slower:+.1%} against the baseline; this server's connections feel "
-        f"{part.sensitivity:.0%} of it, which the connections/s above are free of."
+        f"{name} took {part.slower:+.1%} compared with the baseline. {part.sensitivity:.0%} of "
+        "that affects this server's connections; the connections/s above are corrected for it."
         for name, part in parts.items()
         if part.sensitivity
     ]
 
 
 def distributions(wanted: Spread, seen: Spread, floor: float) -> list[str]:
-    """Both samples on one scale: a digit is so many trials, | what must be reached."""
+    """Both samples on one scale: a digit is a number of trials, | is the required minimum."""
     values = [*wanted.values, *seen.values]
     low, high = min(values), max(values)
     limit = floor * (wanted.median or 0.0)
@@ -106,7 +110,7 @@ def distributions(wanted: Spread, seen: Spread, floor: float) -> list[str]:
         return round((value - low) / span * (PLOT_WIDTH - 1))
 
     rows = [
-        f"{UNIT} for whole cores, {low:,.0f} to {high:,.0f}; | is the least that is wanted",
+        f"{UNIT} for whole cores, {low:,.0f} to {high:,.0f}; | is the required minimum",
     ]
     for name, each in (("wanted", wanted), ("now", seen)):
         marks = [" "] * PLOT_WIDTH
@@ -119,7 +123,7 @@ def distributions(wanted: Spread, seen: Spread, floor: float) -> list[str]:
 
 
 def cpu_lines(before: Sequence[GateTrial], now: Sequence[GateTrial]) -> list[str]:
-    """CPU time per connection by kind, then and now, and the kind that grew most."""
+    """CPU time per connection by kind, before and now, and the kind that increased most."""
     kinds = list(dict.fromkeys(kind for trial in now for kind in trial.cpu))
     rows = ["CPU time of the server per connection, us (median):"]
     grown: dict[str, float] = {}
@@ -136,14 +140,14 @@ def cpu_lines(before: Sequence[GateTrial], now: Sequence[GateTrial]) -> list[str
         return rows
     most = max(grown, key=lambda kind: grown[kind])
     share = grown[most] / sum(change for change in grown.values() if change > 0)
-    text = f"Slower is {most} time: {grown[most]:+.1f} us, {share:.0%} of all that was added."
+    text = f"The largest increase is in {most} time: {grown[most]:+.1f} us, {share:.0%} of all."
     if most == "softirq":
         text += _vectors(before, now)
     return [*rows, text]
 
 
 def changes(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
-    """What of the set-up is different; of a server's configuration the lines that are."""
+    """The differences in the set-up, with the changed lines of the server's configuration."""
     old, new = dict(before), dict(now)
     configurations = []
     for side in (old, new):
@@ -154,7 +158,7 @@ def changes(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
         for line in difflib.unified_diff(configurations[0], configurations[1], lineterm="", n=0)
         if line[:1] in "+-" and line[:3] not in ("+++", "---")
     ]
-    # What a machine does by itself comes last.
+    # Changes that the machine makes by itself come last.
     found = differences(old, new)
     return lines + sorted(found, key=lambda line: line.startswith("machine."))
 
@@ -169,7 +173,7 @@ def _vectors(before: Sequence[GateTrial], now: Sequence[GateTrial]) -> str:
     if not grown:
         return ""
     most = max(grown, key=lambda name: grown[name])
-    return f" Of the softirqs it is {most}: {grown[most]:+.1f} us."
+    return f" The softirq vector that increased most is {most}: {grown[most]:+.1f} us."
 
 
 def _median(values: Sequence[float | None]) -> float | None:

@@ -208,7 +208,7 @@ def test_beds_follow_one_another_at_once() -> None:
 
 @pytest.mark.parametrize(
     ("load", "server", "said"),
-    [((0,), (4095,), "cores .4095. are not there"), ((0,), (0,), "given to both")],
+    [((0,), (4095,), "cores .4095. do not exist"), ((0,), (0,), "would share cores")],
 )
 def test_impossible_cores_are_refused(
     load: tuple[int, ...], server: tuple[int, ...], said: str

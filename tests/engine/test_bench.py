@@ -37,5 +37,5 @@ def test_memif_waits_for_no_run_and_leaves_its_hugepages_alone(tmp_path: Path) -
         assert (setting.read_text() if setting.exists() else None) == before
     assert done.returncode == 0, done.stdout + done.stderr
     reason = json.loads(out.read_text())["rows"]["memif"]["not_run"]
-    assert reason.startswith("a run is going on this machine already")
+    assert reason.startswith("another run is active on this machine")
     assert f"pid {os.getpid()}" in reason

@@ -52,9 +52,14 @@ def test_quick_replaces_only_what_it_names() -> None:
             "  warm_up_s: 2\n",
             "  warm_up_s: 2\n  offered_cps: [9]\n",
             "load: #",
-            "offered_cps and offered_shares: empty one",
+            "both offered_cps and offered_shares; set one",
         ),
-        ("[0, 2000, 5000, 10000, 15000]", "[0, 9, 5]", "[0, 9, 5]", "the counts must ascend"),
+        (
+            "[0, 2000, 5000, 10000, 15000]",
+            "[0, 9, 5]",
+            "[0, 9, 5]",
+            "the numbers must be ascending",
+        ),
         (
             "servers: [nginx/kernel,",
             "servers: [apache,",
@@ -107,7 +112,9 @@ def test_a_missing_or_binary_file_is_named(tmp_path: Path) -> None:
 
 def test_open_flows_must_fit_into_nginx(tmp_path: Path) -> None:
     path = edited(tmp_path, ("worker_connections: 32768", "worker_connections: 8192"))
-    with pytest.raises(StackcostError, match="15000 open flows do not fit into 8192 connections"):
+    with pytest.raises(
+        StackcostError, match="15000 open flows need more than the 8192 connections"
+    ):
         load_experiment(path)
 
 

@@ -79,9 +79,9 @@ def test_a_stack_is_part_of_the_servers_name_and_what_lacks_is_kept_with_the_rea
     ("others", "told"),
     [
         ({"matrix": {"stack": ["onload"]}}, "there is no stack 'onload'"),
-        ({"against": "nginx/onload-balanced"}, "is not among nginx/kernel, astf-peer"),
+        ({"against": "nginx/onload-balanced"}, "which has: nginx/kernel, astf-peer"),
         ({"matrix": {"tuning": ["none"]}}, "there is no tuning tier 'none'"),
-        ({"matrix": {"workers": [1, 1]}}, "stands twice"),
+        ({"matrix": {"workers": [1, 1]}}, "contains a value twice"),
         ({"baseline": "nginx/kernel:rps"}, "the matrix has no rps"),
     ],
 )

@@ -84,7 +84,7 @@ def test_ctrl_c_keeps_what_was_measured_and_a_second_run_meanwhile_is_refused(
     second = start(["run", str(tiny), "--quick", "--results", str(tmp_path / "second")])
     _, errors = second.communicate(timeout=60)
     assert second.returncode == 1
-    assert re.match(rf"stackcost: a run is going .*pid {first.pid}", errors)
+    assert re.match(rf"stackcost: another run is active .*pid {first.pid}", errors)
     assert not (tmp_path / "second").exists(), "a refused run leaves no folder"
 
     first.send_signal(signal.SIGINT)

@@ -99,11 +99,11 @@ def test_first_a_skip_then_a_baseline_that_holds_and_a_slower_server_fails(user:
     slower.assert_outcomes(failed=1)
     slower.stdout.fnmatch_lines(
         [
-            "*BELOW what is wanted*-*% (-*% to -*%)*",
+            "*BELOW the limit*-*% (-*% to -*%)*",
             "*wanted *[[]*]*",
             "*now *[[]*]*",
             "*softirq * 60.0 -> * 71.5*+11.5",
-            "*Slower is softirq time: +11.5 us*NET_RX*",
+            "*The largest increase is in softirq time: +11.5 us*NET_RX*",
             "*server's configuration: +sendfile off;*",
         ]
     )
@@ -126,7 +126,7 @@ def test_a_number_needs_no_baseline_and_wide_trials_are_skipped(user: User) -> N
     user.run(call="at_least(9000)").assert_outcomes(failed=1)
     wide = user.run(call="at_least(8000)", noise=0.1)
     wide.assert_outcomes(skipped=1)
-    wide.stdout.fnmatch_lines(["*cannot tell*spread too wide*"])
+    wide.stdout.fnmatch_lines(["*cannot tell*spread*too wide*"])
 
 
 @pytest.mark.parametrize(("call", "used"), [(BASELINE, 6), ("at_least(7500)", 10)])

@@ -71,14 +71,18 @@ def test_an_experiment_names_a_file_relative_to_its_own() -> None:
     ("old", "new", "told"),
     [
         ("haproxy.py]", "x/haproxy.py]", r"servers\.1: there is no file .*x/haproxy\.py"),
-        ("haproxy.py]", "haproxy.py, ./haproxy.py]", "servers: a value stands twice"),
+        ("haproxy.py]", "haproxy.py, ./haproxy.py]", "servers: the list contains a value twice"),
         ("haproxy.py]", "haproxy.py, x/haproxy.py]", "two servers have the same name"),
         (
             "haproxy.py]",
             "haproxy]",
             r"there is no server 'haproxy'; one of nginx/kernel, haproxy/kernel",
         ),
-        ("against: haproxy", "against: mine", "'mine' is compared, but is not among nginx/kernel"),
+        (
+            "against: haproxy",
+            "against: mine",
+            "'mine' is not a system of this experiment, which has: nginx/kernel",
+        ),
     ],
 )
 def test_an_experiment_that_names_none_is_told(
