@@ -74,7 +74,7 @@ class Dut(Server):
         """StackcostError unless clients may speak this version to it."""
         if version not in cls.ip_versions:
             raise StackcostError(
-                f"{cls.name} takes no IPv{version}", f"dut.ip_version: {cls.ip_versions[0]}"
+                f"{cls.name} does not support IPv{version}", f"dut.ip_version: {cls.ip_versions[0]}"
             )
 
     @classmethod
@@ -118,7 +118,7 @@ class Dut(Server):
         """The bed has it off; without an address of the link, which would be announced."""
         if not Path("/proc/sys/net/ipv6").exists():
             raise StackcostError(
-                f"{self.name} is to take IPv6, and this kernel has none",
+                f"{self.name} needs IPv6, but it is off in this kernel",
                 "boot without ipv6.disable=1, or set dut.ip_version: 4",
             )
         quiet = {"addr_gen_mode": 1, "accept_dad": 0, "accept_ra": 0, "disable_ipv6": 0}

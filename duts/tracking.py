@@ -19,8 +19,8 @@ class TrackingDut(Dut):
         super().configure()
         if host_sysctl.read(TABLE_LIMIT) is None:
             raise StackcostError(
-                f"{self.name} tracks connections, and this kernel does not",
-                "modprobe nf_conntrack; it needs CONFIG_NF_CONNTRACK",
+                f"{self.name} needs connection tracking, but the kernel has none",
+                "run: modprobe nf_conntrack; the kernel needs CONFIG_NF_CONNTRACK",
             )
         if self.settings.dut.tracked_limit is not None:
             self._limit_table(self.settings.dut.tracked_limit)
@@ -32,7 +32,7 @@ class TrackingDut(Dut):
         host_sysctl.write(TABLE_LIMIT, str(entries))
         seen = int(self.execute("sysctl", "-n", TABLE_LIMIT))
         if seen != entries:
-            raise StackcostError(f"{TABLE_LIMIT} of {self.name} is {seen:,}, not {entries:,}")
+            raise StackcostError(f"{TABLE_LIMIT} of {self.name} is {seen:,} instead of {entries:,}")
 
     def dead_timeout_s(self) -> int | None:
         """As its namespace has it now, of the two the longer."""

@@ -39,7 +39,7 @@ class NginxBackend:
         command = [find_build().path, "-p", ".", "-e", "stderr", "-c", "nginx.conf"]
         if self.files:
             command = with_memory_files("www", self.files, command)
-        self._program = Program("nginx beside the load", self.folder / "error.log")
+        self._program = Program("the backend nginx", self.folder / "error.log")
         self._program.start(spawner(self.host.namespace, self.host.cpus), command, cwd=self.folder)
         if not self._program.wait_until_up(lambda: answers(self.folder)):
             raise self._program.start_error()

@@ -1,4 +1,4 @@
-"""A certificate of a server's own, for clients that do not ask who signed it."""
+"""A self-signed certificate of a server, for clients that do not verify it."""
 
 import subprocess
 from pathlib import Path
@@ -23,4 +23,4 @@ def make_certificate(folder: Path, name: str) -> None:
         text=True,
     )
     if done.returncode:
-        raise StackcostError(f"openssl made no certificate: {done.stderr[-300:]}")
+        raise StackcostError(f"openssl did not create a certificate: {done.stderr[-300:]}")

@@ -18,8 +18,8 @@ class HttpFront(HttpProgram):
         """What is behind it first; StackcostError with the words of what does not start."""
         if not self.settings.files:
             raise StackcostError(
-                f"{self.name} has its {self.behind} where the load of profiles has its port",
-                "give the experiment a load of HTTP clients (http) instead of profiles",
+                f"{self.name} needs a {self.behind} where a load of profiles has its port",
+                "use a load of HTTP clients (http) in the experiment instead of profiles",
             )
         try:
             ensure_address(self.upstream)
@@ -39,12 +39,12 @@ class HttpFront(HttpProgram):
         wanted, seen = min(self.settings.files.values()), len(self._ask().body)
         if seen != wanted:
             raise StackcostError(
-                f"{self.name} answered with a body of {seen} bytes, not {wanted}", f"see {self.log}"
+                f"{self.name} sent a body of {seen} bytes instead of {wanted}", f"see {self.log}"
             )
 
     @property
     def upstream(self) -> Host:
         """Where what is behind it runs; StackcostError where the test bed has no such place."""
         if self.endpoint.upstream is None:
-            raise StackcostError(f"{self.name} has no place for its {self.behind} on this test bed")
+            raise StackcostError(f"this test bed has no place for the {self.behind} of {self.name}")
         return self.endpoint.upstream

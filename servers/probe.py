@@ -86,7 +86,8 @@ def fit_body(wanted: int, serve: Callable[[int], int]) -> None:
         if body < 0:
             break
     raise StackcostError(
-        f"no response has {wanted} bytes in all", "choose a few more response_bytes"
+        f"no response has a total length of {wanted} bytes",
+        "choose a slightly larger response_bytes",
     )
 
 
@@ -104,8 +105,8 @@ def ensure_port_free(namespace: str, address: str, port: int) -> None:
             if error.errno != errno.EADDRINUSE:
                 return  # the server will say it in its own words
             raise StackcostError(
-                f"{address}:{port} in {namespace} is in use",
-                f"end what listens there: ip netns exec {namespace} ss -ltnp",
+                f"{address}:{port} in {namespace} is already in use",
+                f"end the program that listens there, see: ip netns exec {namespace} ss -ltnp",
             ) from error
 
 

@@ -67,7 +67,7 @@ class HttpProgram(Server):
         length = self.response_length()
         if length != self.settings.response_bytes:
             raise StackcostError(
-                f"{self.name} answered with {length} bytes, not {self.settings.response_bytes}",
+                f"{self.name} sent {length} bytes instead of {self.settings.response_bytes}",
                 f"see {self.log}",
             )
 

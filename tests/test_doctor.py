@@ -55,4 +55,4 @@ def test_without_root_the_verdict_is_no() -> None:
         text=True,
     )
     assert done.returncode == 1 and "sudo stackcost doctor" in done.stdout, done.stderr
-    assert "fix root" in done.stdout
+    assert "Fix first: root" in done.stdout

@@ -98,10 +98,10 @@ class Nat64(Dut):
 
     def _wait_until_up(self) -> None:
         if not self._program.wait_until_up(self._has_interface):
-            words = self._program.output().strip().splitlines() or ["no word"]
+            words = self._program.output().strip().splitlines() or ["it printed nothing"]
             raise StackcostError(
-                f"tayga made no interface {INTERFACE}: {words[-1]}",
-                "it needs /dev/net/tun (modprobe tun)",
+                f"tayga did not create the interface {INTERFACE}: {words[-1]}",
+                "it needs /dev/net/tun; run: modprobe tun",
             )
 
     def _has_interface(self) -> bool:

@@ -1,4 +1,4 @@
-"""Runs what a feeder asks for: it numbers, makes, repeats and stores trials, and shows progress."""
+"""Runs the turns of a feed: it numbers, makes, repeats and stores trials, and shows progress."""
 
 import re
 from collections.abc import Sequence
@@ -16,14 +16,14 @@ from stackcost.harness.session.server_session import ServerSession
 from stackcost.store import Manifest, RunFolder
 from stackcost.store.manifest import LoadsFound
 
-AGAIN = ", again: it was disturbed"
+AGAIN = ", repeated because it was disturbed"
 
 
 class Campaign:
-    """A run that goes on: harness/campaign/record.py begins it, and writes down how it ends.
+    """An active run. harness/campaign/record.py starts it and records how it ends.
 
-    `folder`: where each trial is stored as soon as it is over. `manifest`: as written last.
-    `stored`: the trials of a run that goes on, when it did; new ones are numbered after them.
+    `folder`: each trial is stored there as soon as it ends. `manifest`: as written last. `stored`:
+    the earlier trials of a resumed run; new trials get higher numbers.
     """
 
     def __init__(
@@ -42,24 +42,24 @@ class Campaign:
         self._passed_s = 0.0
 
     def run(self, feed: Feed[Any]) -> None:
-        """Take all turns of a feeder, and tell it what each came to."""
-        came_to: Any = None
+        """Run all turns of a feed, and send it the result of each turn."""
+        result: Any = None
         with closing(feed):
             while True:
                 try:
-                    turn = feed.send(came_to)
+                    turn = feed.send(result)
                 except StopIteration:
                     return
-                came_to = self.take(turn)
+                result = self.take(turn)
 
     def take(self, turn: Turn) -> Any:
-        """Take one turn and return what it came to; StackcostError beginning with where it was."""
+        """Run one turn and return its result; an error message begins with `turn.where`."""
         logs = self.folder.path / "logs" / re.sub(r"[^\w.-]", "-", turn.logs)
-        place = turn.kind, turn.experiment, logs, turn.where, self._progress
+        arguments = turn.kind, turn.experiment, logs, turn.where, self._progress
         self._progress.expect(self._passed_s + turn.left_s)
-        came_to: Any = None
+        result: Any = None
         try:
-            with turn.open(*place) as session:
+            with turn.open(*arguments) as session:
                 self._pass(turn.seconds)
                 self._record(turn, session)
                 with closing(turn.steps(session)) as steps:
@@ -68,23 +68,23 @@ class Campaign:
                         try:
                             step = steps.send(attempts)
                         except StopIteration as end:
-                            came_to = end.value
+                            result = end.value
                             break
                         attempts = self._make(session, step)
         except StackcostError as error:
             raise StackcostError(f"{turn.where}: {error.what}", error.hint) from error
-        return came_to
+        return result
 
     def note_loads(self, loads: LoadsFound) -> None:
-        """Write down which loads the plan's shares have become."""
+        """Record the rates that were computed from the shares of the plan."""
         self.manifest.loads_found = loads
         self.folder.write_manifest(self.manifest)
 
     def _make(self, session: ServerSession, step: PlannedTrial) -> list[Trial]:
-        """A trial and its repeats, each with a number of its own, and all of them stored.
+        """Make a trial and its repeats; each gets its own number, and all are stored.
 
-        Of a trial for a figure the last attempt counts even if it was disturbed as well: to choose
-        by what came out would move the figures.
+        For a figure the last attempt counts even if it was disturbed: a choice that depends on
+        the results would bias the figures.
         """
         purpose, attempts = step.purpose, list[Trial]()
         cpus = session.experiment.cores.server
@@ -108,11 +108,11 @@ class Campaign:
         self._repeats.count(attempts, purpose)
         if len(attempts) > 1 and not purpose.decides:
             earlier = [trial.number for trial in attempts[:-1]]
-            self.folder.set_aside(earlier, f"disturbed, repeated as trial {attempts[-1].number}")
+            self.folder.set_aside(earlier, f"disturbed; repeated as trial {attempts[-1].number}")
         return attempts
 
     def _record(self, turn: Turn, session: ServerSession) -> None:
-        """Put into the manifest what a system runs on; the same in every round."""
+        """Record the system's set-up in the manifest; it is the same in every round."""
         if not turn.system:
             return
         described = session.describe()
@@ -122,13 +122,14 @@ class Campaign:
         self.folder.write_manifest(self.manifest)
 
     def _pass(self, seconds: float) -> None:
-        """So many seconds of work, as planned for it, are behind us."""
+        """Add planned seconds of finished work to the progress."""
         self._passed_s += seconds
         self._progress.reach(self._passed_s)
 
 
 def next_number(folder: RunFolder, stored: Sequence[Trial]) -> int:
-    """The number after those of all trials of a run, of which a damaged one may be in one place:
-    the list of `stored` trials, or the folder of samples.
+    """The number after the highest trial number of a run.
+
+    A damaged trial may be only in the list of `stored` trials or only in the folder of samples.
     """
     return max([folder.next_number(), *(trial.number + 1 for trial in stored)])

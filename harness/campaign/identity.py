@@ -1,4 +1,4 @@
-"""Whether a run that went on is still the same one: its plan, its profiles, its machine."""
+"""Checks that a resumed run is still the same run: its plan, its profiles, its machine."""
 
 import hashlib
 import json
@@ -14,7 +14,7 @@ from stackcost.harness.experiment.schema import Experiment
 from stackcost.harness.systems.registry import SUFFIX
 from stackcost.store import Manifest
 
-# Figures from before and after a change of one of these cannot stand in one table.
+# Figures from before and after a change of one of these cannot be compared.
 DECISIVE = (
     "kernel.release",
     "kernel.command_line",
@@ -32,37 +32,39 @@ def experiment_hash(experiment: Experiment) -> str:
 
 
 def profile_hashes(experiment: Experiment) -> dict[str, str]:
-    """SHA-256 of files by path, of those that are there: profiles, and servers of one's own."""
+    """SHA-256 by path of the existing files: profiles, and the user's own servers."""
     own = [server for server in experiment.servers if server.endswith(SUFFIX)]
     paths = [experiment.load.profile, experiment.memory.profile, *map(Path, own)]
     return {str(path): _hash(path.read_bytes()) for path in paths if path.is_file()}
 
 
 def plan_of(manifest: Manifest) -> Experiment:
-    """The plan of a run that shall go on; StackcostError for one of another kind, as a search."""
+    """The plan of a run to resume; StackcostError for another kind of run, such as a search."""
     try:
         return Experiment.model_validate(manifest.experiment)
     except ValidationError as error:
         raise StackcostError(
-            f"{manifest.run} is no run of an experiment, or of another version of stackcost: "
-            f"{error.errors()[0]['loc']}: {error.errors()[0]['msg']}",
-            "stackcost ls tells what each run is",
+            f"{manifest.run} is not a run of an experiment, or another version of stackcost wrote "
+            f"it: {error.errors()[0]['loc']}: {error.errors()[0]['msg']}",
+            "stackcost ls lists all runs",
         ) from error
 
 
 def check_resumable(manifest: Manifest, machine: Mapping[str, Any]) -> Experiment:
-    """The plan of a run that shall go on; StackcostError when it would not be the same run."""
+    """The plan of a run to resume; StackcostError if it would no longer be the same run."""
     if manifest.state == "complete":
-        raise StackcostError(f"{manifest.run} is complete", "stackcost run starts a new one")
+        raise StackcostError(
+            f"{manifest.run} is complete", "to start a new run: stackcost run EXPERIMENT"
+        )
     experiment = plan_of(manifest)
     now = profile_hashes(experiment)
     changed = [path for path, was in manifest.profile_hashes.items() if now.get(path) != was]
     decisive = [line for line in differences(manifest.machine, machine) if _is_decisive(line)]
     if experiment_hash(experiment) != manifest.experiment_hash:
-        changed.append("the plan in its manifest, or what this version reads out of it")
+        changed.append("the plan in its manifest, or the way this version reads it")
     if changed or decisive:
         raise StackcostError(
-            f"{manifest.run} cannot go on, it would not be the same run: "
+            f"{manifest.run} cannot be resumed, because it would no longer be the same run: "
             + "; ".join([*(f"{what} changed" for what in changed), *decisive]),
             "start a new run: stackcost run EXPERIMENT",
         )

@@ -1,4 +1,4 @@
-"""In which order the systems of a round have their turns."""
+"""The order of the systems' turns in a round."""
 
 from collections.abc import Sequence
 from typing import TypeVar
@@ -7,5 +7,5 @@ System = TypeVar("System")
 
 
 def alternating(systems: Sequence[System], round_number: int) -> Sequence[System]:
-    """The order of one round, counted from 1: as given, and backwards in every second one."""
+    """The order in a round (the first is 1): as given; reversed in every second round."""
     return systems[:: 1 if round_number % 2 else -1]

@@ -1,4 +1,4 @@
-"""The record of a run: whatever ends it, its folder says how, and keeps its trials."""
+"""The record of a run. However the run ends, its folder keeps its trials and says how it ended."""
 
 import shutil
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ from stackcost.harness.session.progress import Progress
 from stackcost.store import Manifest, RunFolder
 from stackcost.store.manifest import Resumption, utc_now
 
-SEE = "see them with: stackcost report"
+SEE = "to see them, run: stackcost report"
 
 
 @contextmanager
@@ -32,12 +32,12 @@ def new_campaign(
     hint: str = SEE,
     **about: Any,
 ) -> Iterator[Campaign]:
-    """Hold this machine for a new run below `results`, and write down how it ended.
+    """Lock this machine for a new run in `results`, and record how the run ends.
 
-    Ctrl-C, SIGTERM and SIGHUP end it in order: the body is left, the manifest says "interrupted",
-    and no exception leaves this. `hint`: what a person does with the trials of a run that
-    failed. Of a run that failed before its first trial nothing is kept. `about`: what else its
-    manifest says from the start. StackcostError without root, and when another run is going.
+    After Ctrl-C, SIGTERM or SIGHUP the body ends, the manifest says "interrupted", and no exception
+    is raised. `hint`: the command for the trials of a failed run. If a run fails before its first
+    trial, its folder is deleted. `about`: further fields of the manifest. StackcostError without
+    root, and if another run is active.
     """
     check_root()
     with RunLock(), ending_signals_raise(), Progress(0.0, console) as progress:
@@ -53,10 +53,10 @@ def new_campaign(
 def resumed_campaign(
     folder: RunFolder, command: list[str], console: Console, hint: str = SEE
 ) -> Iterator[Campaign]:
-    """Go on with a run that was interrupted, failed or was killed; otherwise as `new_campaign`.
+    """Resume a run that was interrupted, failed or was killed; otherwise like `new_campaign`.
 
-    Its trials are numbered on. StackcostError when it is complete, or when it would not be the
-    same run: see harness/campaign/identity.py.
+    New trials get higher numbers. StackcostError if the run is complete, or if it would no longer
+    be the same run: see harness/campaign/identity.py.
     """
     check_root()
     with RunLock(), ending_signals_raise(), Progress(0.0, console) as progress:
@@ -98,10 +98,10 @@ def _recorded(campaign: Campaign, hint: str) -> Iterator[None]:
 
 
 def _with_folder(error: StackcostError, folder: RunFolder, hint: str) -> StackcostError:
-    """The error, and where the trials before it are."""
+    """The error, with the path of the trials that were finished before it."""
     if not folder.count():
         return error
-    kept = f"the trials before it are kept, {hint} {folder.path}"
+    kept = f"earlier trials are kept; {hint} {folder.path}"
     return StackcostError(error.what, f"{error.hint}; {kept}" if error.hint else kept)
 
 

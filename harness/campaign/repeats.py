@@ -1,6 +1,6 @@
-"""The one place that decides, while a run goes on, whether a trial is made again.
+"""Decides during a run whether a trial is repeated.
 
-Everything else that is said of a trial is said when the run is read.
+Every other judgement about a trial is made when the run is read.
 """
 
 from collections.abc import Collection, Sequence
@@ -12,25 +12,25 @@ from stackcost.contracts.load import SearchStep
 from stackcost.contracts.trial import Trial
 from stackcost.harness.campaign.turn import Purpose
 
-# Of the trials for figures so far, how many more are made at most: a machine that disturbs all of
-# them gets no better by repeating, and the run has to end in its time.
+# Highest share of repeats among the trials for figures so far. If a machine disturbs all trials,
+# repeats do not help, and the run must end in its planned time.
 REPEATED_SHARE = 0.25
 
 
 class Repeats:
-    """Decides for all trials of a run, and counts the repeats."""
+    """Decides about repeats for all trials of a run, and counts them."""
 
     def __init__(self) -> None:
         self._trials = self._repeats = 0
 
     def wanted(self, attempts: Sequence[Trial], purpose: Purpose, cpus: Collection[int]) -> bool:
-        """Whether a trial is measured again. `attempts`: so far, in order; `cpus`: the server's."""
+        """Whether to repeat a trial. `attempts`: those so far, in order; `cpus`: the server's."""
         if len(attempts) > purpose.repeats or not (purpose.decides or self._affordable()):
             return False
         return _disturbed(attempts[-1], cpus)
 
     def count(self, attempts: Sequence[Trial], purpose: Purpose) -> None:
-        """Remember how a trial went, of those for figures that may be repeated."""
+        """Count the repeats of a trial for a figure."""
         if purpose.repeats and not purpose.decides:
             self._trials += 1
             self._repeats += len(attempts) - 1
@@ -40,7 +40,7 @@ class Repeats:
 
 
 def _disturbed(trial: Trial, cpus: Collection[int]) -> bool:
-    """Whether the generator or the machine is the reason for what the trial shows."""
+    """Whether the generator or the machine disturbed the trial."""
     if isinstance(trial.load, SearchStep):
         return needs_repeat(trial)
     return bool(disturbances(Readings(trial), cpus))

@@ -1,4 +1,4 @@
-"""How a run keeps its trials: each is stored, whatever ended it."""
+"""Stores the trials of a run: every trial is stored, however it ends."""
 
 import time
 from collections.abc import Iterator
@@ -13,10 +13,10 @@ from stackcost.store import RunFolder
 
 @contextmanager
 def storing(run: RunFolder, session: ServerSession, trial: Trial) -> Iterator[None]:
-    """Store a trial as soon as it is over; one that is cut short too, set aside with that reason.
+    """Store a trial as soon as it ends. A trial that is cut short is marked and not used.
 
-    One that was to be on a stack and went through the kernel's is marked so, and is in no figure of
-    that stack. StackcostError naming the part that ended, when a part of the session did.
+    A trial whose connections went through the kernel's stack instead of the wanted stack is also
+    marked and not used. StackcostError names the part of the session that ended, if one did.
     """
     trial.before = session.server.before_trial()
     session.look("before")
@@ -29,7 +29,7 @@ def storing(run: RunFolder, session: ServerSession, trial: Trial) -> Iterator[No
     except BaseException as error:
         trial.set_aside = CUT_SHORT
         if isinstance(error, Exception):
-            session.check_parts()  # a part that ended is the cause, and the error its effect
+            session.check_parts()  # if a part ended, that is the cause of the error
         raise
     finally:
         if trial.samples:
@@ -42,7 +42,7 @@ def _asleep_s() -> float:
 
 
 def _mark_carrier(session: ServerSession, trial: Trial) -> None:
-    """What carried its connections; an idle trial has none, and shows what would."""
+    """Record which stack carried the connections, or would carry them in an idle trial."""
     session.look("after")
     traffic = trial.traffic
     trial.carrier = session.stack.proof(
@@ -51,11 +51,11 @@ def _mark_carrier(session: ServerSession, trial: Trial) -> None:
     clients = traffic.carrier if isinstance(traffic, HttpClients) else None
     for whose, carrier in (("", trial.carrier), ("clients were ", clients)):
         if carrier and not carrier.as_wanted:
-            why = f"carried by the kernel's stack, not by {carrier.wanted}: {carrier.why}"
+            why = f"carried by the kernel's stack instead of {carrier.wanted}: {carrier.why}"
             trial.set_aside = f"{whose}{why}"
 
 
 def check_carrier(trial: Trial) -> None:
-    """StackcostError when another stack carried the trial: for a search, and a gate, the end."""
+    """StackcostError if another stack carried the connections; it ends a search or a gate."""
     if trial.carrier and not trial.carrier.as_wanted:
         raise StackcostError(f"{trial.server}: {trial.set_aside}")

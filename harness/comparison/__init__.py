@@ -1,1 +1,1 @@
-"""Runs an experiment: every server meets the same load, in turn, in several rounds."""
+"""Runs an experiment: every server gets the same load, in turn, in several rounds."""

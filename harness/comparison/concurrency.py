@@ -1,4 +1,4 @@
-"""The most connections at once with which a server still answers in time, as publications chose."""
+"""Finds the highest number of open connections at which the latency stays below a limit."""
 
 import math
 from collections.abc import Callable, Generator
@@ -11,12 +11,12 @@ from stackcost.harness.experiment.http_schema import Concurrency
 def find_concurrency(
     limit: Concurrency, holds: Callable[[int], Generator[Any, Any, bool]]
 ) -> Generator[Any, Any, int]:
-    """The highest count for which `holds` said so; 1 when it never did.
+    """The highest number of connections for which `holds` returns True; 1 if there is none.
 
-    From the first count on doubled while they hold, else halved until one does.
+    The number is doubled from the first one while `holds` is true, or else halved until it is.
 
-    `holds`: asks for a trial with so many connections, and says whether its 99th percentile was
-    below the limit and nothing failed.
+    `holds`: makes a trial with this number of connections; returns whether its 99th percentile was
+    below the limit and no request failed.
     """
     held, failed = 0, 0
     for count in rising(limit.first, 2, limit.most):

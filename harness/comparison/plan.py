@@ -1,7 +1,7 @@
-"""The order of a run's trials, and how long each takes.
+"""The order of a run's trials, and their estimated duration.
 
-A B B A: every system once in a round, in the other direction in every second one, so that a drift
-meets all alike, and in no direction only the later ones.
+A B B A: every system has one turn in a round, and every second round is in reverse order. So a
+drift over time affects all systems equally.
 """
 
 from collections.abc import Collection, Sequence
@@ -18,7 +18,7 @@ from stackcost.harness.session.load_trial import OVERHANG_S
 from stackcost.harness.session.profile_session import SETUP_S
 from stackcost.harness.systems.registry import server_class
 
-# Measured on a machine of two cores; they only serve the display of the time left.
+# Measured on a machine with two cores; used only to display the remaining time.
 LOAD_EXTRA_S = 0.6
 HTTP_EXTRA_S = 0.3
 HOLD_EXTRA_S = 1.5
@@ -26,7 +26,7 @@ HOLD_EXTRA_S = 1.5
 
 @dataclass(frozen=True, slots=True)
 class PlannedTurn:
-    """One system's turn in one round: its trials, on a test bed of their own."""
+    """One system's turn in one round: its trials, on a new test bed."""
 
     round: int
     variant: Variant
@@ -35,14 +35,14 @@ class PlannedTurn:
 
     @property
     def trials(self) -> list[Trial]:
-        """In their order: memory first, since load leaves a server and the kernel larger."""
+        """All trials in order: memory first, because server and kernel keep memory after a load."""
         return self.holds + self.loads
 
 
 def plan(experiment: Experiment, stored: Collection[Trial] = ()) -> list[PlannedTurn]:
-    """All turns in order, without what `stored` has of them already.
+    """All turns in order, without the trials in `stored`.
 
-    Of the trials that hold flows open a turn is repeated as a whole: their line belongs to one bed.
+    The trials that hold flows are repeated together, because their slope needs one test bed.
     """
     done = {identity(trial) for trial in stored if not trial.set_aside}
     turns = []
@@ -69,7 +69,7 @@ def plan(experiment: Experiment, stored: Collection[Trial] = ()) -> list[Planned
 
 
 def identity(trial: Trial) -> tuple[object, ...]:
-    """What makes two trials the same one of the plan."""
+    """The values that identify a trial of the plan."""
     asked: tuple[object, ...] = (trial.offered_cps,)
     match trial.load:
         case HeldFlows() as held:
@@ -80,7 +80,7 @@ def identity(trial: Trial) -> tuple[object, ...]:
 
 
 def _http_trials(name: str, round_number: int, http: HttpLoad | None) -> list[Trial]:
-    """One for each test, or each of its rates; a closed loop offers none."""
+    """One trial for each test, or for each of its rates; a closed loop has no rate."""
     return [
         Trial(name, 0, round_number, HttpClients(test=test.name, offered_rps=rate))
         for test in (http.tests if http else ())
@@ -89,7 +89,7 @@ def _http_trials(name: str, round_number: int, http: HttpLoad | None) -> list[Tr
 
 
 def _states(variant: Variant, experiment: Experiment) -> list[FlowState]:
-    """States in which flows are held; those of the kernel's stack only where it serves."""
+    """States in which flows are held; most of them need a server on the kernel's stack."""
     states = experiment.memory.states
     return [s for s in states if s == "established" or server_class(variant.server).kernel_stack]
 
@@ -113,7 +113,7 @@ def http_seconds(http: HttpLoad, sustain_s: float) -> float:
 
 
 def concurrency_seconds(http: HttpLoad) -> float:
-    """About how long it takes to find out how many connections there are at once; 0 where given."""
+    """Estimated duration of the search for the concurrency; 0 if it is given."""
     search = http.concurrency
     if search is None:
         return 0.0

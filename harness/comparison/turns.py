@@ -1,4 +1,4 @@
-"""Feeds the turns of an experiment: every system meets the same load, in turn, in rounds."""
+"""Generates the turns of an experiment: every system gets the same load, in turn, in rounds."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -39,7 +39,7 @@ from stackcost.harness.systems.registry import server_class
 from stackcost.store import Manifest, RunFolder
 from stackcost.store.manifest import LoadsFound
 
-GO_ON = "go on with: stackcost run --resume"
+GO_ON = "to resume, run: stackcost run --resume"
 FOR_CONCURRENCY = Purpose(set_aside="a trial of the search for the concurrency")
 
 
@@ -48,7 +48,7 @@ def run_experiment(
 ) -> RunFolder:
     """Run all trials and store them under `results`; returns the run's folder.
 
-    StackcostError when a trial cannot be made. How it may end: `new_campaign`.
+    StackcostError if a trial fails. For other ends see `new_campaign`.
     """
     systems = variants(experiment)
     with new_campaign(
@@ -69,23 +69,23 @@ def run_experiment(
 
 
 def resume_experiment(run: RunFolder, command: list[str], console: Console) -> RunFolder:
-    """Run what an interrupted, failed or killed run is missing, in its folder.
+    """Run the missing trials of an interrupted, failed or killed run, in its folder.
 
-    StackcostError when its plan, a profile, or the machine is no longer what it was.
+    StackcostError if its plan, a profile or the machine has changed.
     """
     with resumed_campaign(run, command, console, GO_ON) as campaign:
         experiment = plan_of(campaign.manifest)
         turns = plan(at_loads(experiment, campaign.manifest), campaign.stored)
         again = _run_again(turns, campaign.stored)
-        run.set_aside(again, "its turn was cut short, and run again")
+        run.set_aside(again, "its turn was interrupted and run again")
         campaign.run(turns_of(experiment, campaign))
     return run
 
 
 def at_loads(experiment: Experiment, manifest: Manifest) -> Experiment:
-    """The plan with rates in it: where it has shares, those that were found when the run began.
+    """The plan with rates instead of shares: the rates that were found at the start of the run.
 
-    Before they are found the shares themselves stand for as many rates.
+    Before they are found, the shares are used as placeholders.
     """
     if not experiment.load.offered_shares:
         return experiment
@@ -94,7 +94,7 @@ def at_loads(experiment: Experiment, manifest: Manifest) -> Experiment:
 
 
 def turns_of(experiment: Experiment, campaign: Campaign) -> Feed[None]:
-    """Find the loads, where that has not been done, and run every turn that is not stored."""
+    """Find the loads, if necessary, and yield every turn that is not stored."""
     if experiment.load.offered_shares and not campaign.manifest.loads_found:
         after_s = planned_seconds(plan(at_loads(experiment, campaign.manifest)), experiment)
         systems = [each for each in variants(experiment) if not each.lacking]
@@ -123,7 +123,7 @@ def turns_of(experiment: Experiment, campaign: Campaign) -> Feed[None]:
 def _profile_steps(
     turn: PlannedTurn, left_s: float, session: ProfileSession
 ) -> PlannedTrials[None]:
-    """Memory first, since load leaves a server and the kernel larger."""
+    """Memory first, because server and kernel keep memory after a load."""
     for trial in turn.trials:
         if turn.loads and trial is turn.loads[0]:
             prepare_load(session)
@@ -142,7 +142,7 @@ def _profile_steps(
 
 
 def _http_steps(turn: PlannedTurn, left_s: float, session: HttpSession) -> PlannedTrials[None]:
-    """Each test, after the search for its concurrency where that is not given."""
+    """Each test; before it the search for its concurrency, if that is not given."""
     http = session.http
     for trial in turn.loads:
         assert isinstance(trial.load, HttpClients)
@@ -164,7 +164,7 @@ def _http_steps(turn: PlannedTurn, left_s: float, session: HttpSession) -> Plann
 
 
 def _connections(session: HttpSession, planned: Trial, left_s: float) -> PlannedTrials[int]:
-    """Connections of each client process, by trials that are kept and in no figure."""
+    """Find the connections of each client process. Its trials are stored but not in figures."""
     http = session.http
     limit = http.concurrency
     assert limit is not None and isinstance(planned.load, HttpClients)
@@ -180,7 +180,7 @@ def _connections(session: HttpSession, planned: Trial, left_s: float) -> Planned
         (trial,) = yield PlannedTrial(
             trial=planned,
             make=make,
-            words=f"{test}: {count:,} connections at once?",
+            words=f"{test}: search for the concurrency, {count:,} connections",
             purpose=FOR_CONCURRENCY,
             seconds=seconds,
             left_s=left_s,
@@ -193,11 +193,11 @@ def _connections(session: HttpSession, planned: Trial, left_s: float) -> Planned
 
 
 def _publication(path: Path | None) -> dict[str, Any] | None:
-    """Others' figures, for the manifest."""
+    """Published figures, for the manifest."""
     return read_publication(path).model_dump(mode="json") if path else None
 
 
 def _run_again(turns: Sequence[PlannedTurn], stored: Sequence[Trial]) -> list[int]:
-    """Numbers of stored trials of which a turn will make another."""
+    """Numbers of stored trials that a turn will repeat."""
     again = {identity(trial) for turn in turns for trial in turn.trials}
     return [trial.number for trial in stored if identity(trial) in again]

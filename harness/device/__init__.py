@@ -1,1 +1,1 @@
-"""What happens to a device under test when its state is exhausted, or its link is cut."""
+"""Tests of a device under test: its state table is full, or its link is cut."""

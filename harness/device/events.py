@@ -1,4 +1,4 @@
-"""Trials in which something happens to the device, watched over time."""
+"""Trials with an event at the device, such as a full table or a cut link, measured over time."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -26,9 +26,9 @@ LAST_FLOWS_S = 5.0  # for flows to end by themselves after the traffic
 
 
 def run_event(session: ProfileSession, trial: Trial) -> None:
-    """Let the event of its `DeviceEvent` happen under traffic; fills in the rest of the trial.
+    """Trigger the event of the trial's `DeviceEvent` under traffic, and fill in the trial.
 
-    An exhaustion ends once new connections have got through for a while after the flood.
+    An exhaustion trial ends when new connections have succeeded for a while after the flood.
     """
     load = trial.load
     assert isinstance(load, DeviceEvent)
@@ -76,7 +76,7 @@ def run_event(session: ProfileSession, trial: Trial) -> None:
 
 
 def _unanswered(read: Sequence[Sample]) -> float:
-    """Of the new connections so far, those that were not established."""
+    """Number of new connections so far that were not established."""
     counted = {
         sample.labels["counter"]: sample.value or 0.0
         for sample in read
@@ -86,7 +86,7 @@ def _unanswered(read: Sequence[Sample]) -> float:
 
 
 def works_again(unanswered: Sequence[tuple[float, float]], settings: EventSettings) -> bool:
-    """Whether since the flood all new connections were answered for `STEADY_S`, but a few."""
+    """Whether almost all new connections were answered for `STEADY_S` after the flood."""
     now = unanswered[-1][0]
     recent = [count for at, count in unanswered if at > now - STEADY_S]
     over = now - STEADY_S > settings.flood_ends
@@ -94,19 +94,19 @@ def works_again(unanswered: Sequence[tuple[float, float]], settings: EventSettin
 
 
 def _http(session: ProfileSession) -> dict[str, int]:
-    """Arguments of the profile where a real server answers."""
+    """Arguments of the profile if a real server answers."""
     port = session.experiment.workload.port
     return {"port": port, "response_bytes": session.response_bytes}
 
 
 def _cut(session: ProfileSession) -> None:
-    """The device's link to the servers goes down."""
+    """Set the device's link to the servers down."""
     namespace, interface = session.bed.wiring.tested[-1]
     execute(namespace, ["ip", "link", "set", interface, "down"])
 
 
 def _kill(session: ProfileSession) -> None:
-    """The device's namespace goes with its links; so do the generator's ports, their other ends."""
+    """Remove the device's namespace with its links, and so the generator's ports at their ends."""
     remove_namespace(session.bed.server_namespace)
 
 

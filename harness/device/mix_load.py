@@ -1,4 +1,4 @@
-"""Offers mixed traffic in rising steps."""
+"""Offers mixed traffic in steps of rising load."""
 
 import time
 
@@ -18,13 +18,13 @@ from stackcost.trex.client import ONLY
 
 PROFILE = PROFILES / "enterprise_mix.py"
 SETTLE_S = 0.5  # from a change of the load to its step
-SPARE_S = 3.0  # the traffic goes on after the last step, so that its end is read under load
+SPARE_S = 3.0  # the traffic continues after the last step, so that its end is read under load
 
 
 def run_mix(session: ProfileSession, trial: Trial, settings: EventSettings) -> None:
-    """Offer the mix in rising steps; then, the table emptied, half of the highest whole load.
+    """Offer the mix at rising loads; then clear the table and offer half the highest lossless load.
 
-    Its load is a `MixedLoad`, which gets a step whenever one is over.
+    The trial's load is a `MixedLoad`; each finished step is added to it.
     """
     load = trial.load
     assert isinstance(load, MixedLoad)

@@ -1,4 +1,4 @@
-"""The standard set against a device: costs beside plain forwarding, ceilings, events."""
+"""The standard tests of a device: costs compared with plain forwarding, ceilings, events."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -27,10 +27,10 @@ from stackcost.store import RunFolder
 
 PATTERN = EXPERIMENTS / "dut.yaml"
 FORWARDING, WIRE = "dut/forwarding", "dut/wire"
-BELOW_LIMIT = (0.25, 0.5, 0.8)  # of the new connections that a device lets through
-QUICK_FLOWS = 16_000  # never held more in a quick search
-QUICK_WIDTH = 0.1  # of the bounds that a quick search ends with
-QUICK_FIRST = 4_000  # load; what any device here can do at least
+BELOW_LIMIT = (0.25, 0.5, 0.8)  # shares of the device's limit of new connections
+QUICK_FLOWS = 16_000  # highest number of flows in a quick search
+QUICK_WIDTH = 0.1  # relative width of the bounds at the end of a quick search
+QUICK_FIRST = 4_000  # first load; every device here can handle it
 
 
 def standard_set(
@@ -41,10 +41,10 @@ def standard_set(
     command: list[str],
     console: Console,
 ) -> list[RunFolder]:
-    """All runs of the set in order; one that is interrupted is the last.
+    """Make all runs of the set in order; an interrupted run is the last one.
 
-    `kind`: the device's name, with or without "dut/", or the path of a file. `settings`: of section
-    `dut`. StackcostError for a device that there is not.
+    `kind`: the device's name, with or without "dut/", or the path of a file. `settings`: values for
+    the section `dut`. StackcostError for an unknown device.
     """
     folders = []
     for run in _runs(experiment_of(kind, quick, settings), quick, results, command, console):
@@ -55,14 +55,16 @@ def standard_set(
 
 
 def experiment_of(kind: str, quick: bool, settings: Mapping[str, Any]) -> Experiment:
-    """The pattern experiment with this device in it, compared with plain forwarding."""
+    """The experiment dut.yaml with this device, compared with plain forwarding."""
     entry = kind if kind.endswith(SUFFIX) or kind.startswith("dut/") else f"dut/{kind}"
     if entry == WIRE or (entry not in DEVICES and not entry.endswith(SUFFIX)):
         known = ", ".join(name.removeprefix("dut/") for name in DEVICES if name != WIRE)
-        raise StackcostError(f"there is no device {kind!r}", f"one of {known}, or a file of yours")
+        raise StackcostError(
+            f"there is no device {kind!r}", f"choose one of {known}, or your own Python file"
+        )
     pattern = load_experiment(PATTERN, quick)
     name, dut = server_name(entry), _settings(pattern.dut, entry, settings)
-    behind = "" if dut.server == "engine" else f", {dut.server} behind it"
+    behind = "" if dut.server == "engine" else f" to {dut.server}"
     return pattern.model_copy(
         update={
             "title": f"One HTTP connection through {name}{behind}",
@@ -75,7 +77,7 @@ def experiment_of(kind: str, quick: bool, settings: Mapping[str, Any]) -> Experi
 
 
 def _settings(usual: DutSettings, entry: str, wanted: Mapping[str, Any]) -> DutSettings:
-    """The pattern's with those wanted; an IP version that nobody asked for is the device's own."""
+    """The settings of dut.yaml with the wanted ones; the default IP version is the device's."""
     kind, chosen = server_class(entry), dict(wanted)
     if "ip_version" not in chosen and issubclass(kind, Dut):
         chosen["ip_version"] = kind.ip_versions[0]
@@ -89,7 +91,7 @@ def _settings(usual: DutSettings, entry: str, wanted: Mapping[str, Any]) -> DutS
 
 
 def _within(pattern: Experiment, limit: int | None) -> dict[str, Section]:
-    """Loads that a device with a limit lets through: a cost is that of connections that work."""
+    """Loads below the limit of a limiting device: a cost is that of connections that succeed."""
     if limit is None:
         return {}
     rates = [share * limit for share in BELOW_LIMIT]
@@ -101,7 +103,7 @@ def _within(pattern: Experiment, limit: int | None) -> dict[str, Section]:
 
 
 def _search(of: CeilingKind, quick: bool) -> SearchSettings:
-    """The usual search; a quick one begins higher, ends sooner, and one trial decides on a load."""
+    """The usual search; a quick one starts higher, ends earlier, and needs one trial per load."""
     if not quick:
         return settings_for(of)
     most = QUICK_FLOWS if of == "flows" else None
@@ -128,7 +130,7 @@ def _runs(
 
 
 def events_for(experiment: Experiment, tracks: bool) -> tuple[list[Event], list[str]]:
-    """Those that the device and what is behind it can be asked for; and sentences of the others."""
+    """The events that are possible with the device and its server, and why others are left out."""
     events: list[Event] = ["cut", "killed"]
     left_out = []
     behind, cores = experiment.dut.server, experiment.cores.load
@@ -136,12 +138,12 @@ def events_for(experiment: Experiment, tracks: bool) -> tuple[list[Event], list[
         events[:0] = EXHAUSTING
     elif tracks:
         left_out.append(
-            f"Exhausted state was not tried: {behind} has core {cores[0]} together with the "
-            "generator, and a flood that slows both would be told as the device's. "
-            "It needs two cores in cores.load."
+            f"The tests with a full table were left out: {behind} shares core {cores[0]} with the "
+            "generator, and a flood that slows both would look like a failure of the device. "
+            "Set two cores in cores.load."
         )
     if behind == "engine":
         events.insert(0, "mix")
     else:
-        left_out.append(f"Mixed traffic was not tried: {behind} serves HTTP alone.")
+        left_out.append(f"Mixed traffic was left out: {behind} serves only HTTP.")
     return events, left_out

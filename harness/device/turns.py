@@ -1,4 +1,4 @@
-"""Feeds the events of a device's standard set; each is a trial on a bed of its own."""
+"""Generates the turns for the events of a device; each event is a trial on a new test bed."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -28,10 +28,10 @@ def run_events(
     console: Console,
     left_out: Sequence[str] = (),
 ) -> RunFolder:
-    """Let each of `events` happen to the experiment's one device; returns the run's folder.
+    """Test each of `events` on the experiment's device; returns the run's folder.
 
-    For an exhaustion its table is limited to `settings.table` entries. `left_out`: what the report
-    is to say of events that are not tried. How it may end: `new_campaign`.
+    To exhaust its table, the table is limited to `settings.table` entries. `left_out`: sentences
+    for the report about events that are left out. For other ends see `new_campaign`.
     """
     (entry,) = experiment.servers
     about = experiment.model_dump(mode="json") | {
@@ -84,5 +84,5 @@ def _steps(
 
 
 def load_of(event: Event, settings: EventSettings) -> MixedLoad | DeviceEvent:
-    """What a trial of this event puts on the device."""
+    """The load of a trial of this event."""
     return MixedLoad() if event == "mix" else DeviceEvent(event=event, settings=settings)

@@ -1,7 +1,7 @@
-"""ApacheBench: a closed loop over HTTP/1.0, as older publications use it.
+"""ApacheBench: a closed loop over HTTP/1.0, which older publications use.
 
-Its times begin with the connection, new for each request without keep-alive. It tells them as a
-table of percentiles, so that nothing above the 99th is known but the longest.
+Its times begin with opening the connection, which is new for each request without keep-alive. It
+writes them as a table of percentiles, so above the 99th only the longest time is known.
 """
 
 import re
@@ -19,7 +19,7 @@ from stackcost.harness.load.program import (
 from stackcost.harness.load.times import Times
 
 PERCENTILES = "percentiles.csv"
-MOST_PER_SECOND = 200_000  # it wants to know a number of requests, and keeps room for each
+MOST_PER_SECOND = 200_000  # ab needs a number of requests and allocates memory for each
 COMPLETE = re.compile(r"Complete requests:\s+(\d+)")
 TAKEN = re.compile(r"Time taken for tests:\s+([\d.]+) seconds")
 TRANSFERRED = re.compile(r"Total transferred:\s+(\d+) bytes")
@@ -27,13 +27,13 @@ CAUSES = ("Connect", "Receive", "Length", "Exceptions")
 
 
 class ApacheBench(LoadProgram):
-    """ab, which keeps going when a connection fails."""
+    """ab, with the option to continue when a connection fails."""
 
     name = "ab"
-    latency = "from opening the connection; a closed loop; by whole percentiles"
+    latency = "from opening the connection; closed loop; only whole percentiles are known"
 
     def command(self, request: LoadRequest, folder: Path) -> list[str]:
-        """-n stands after -t, which would set it to 50,000."""
+        """-n must be after -t, because -t sets it to 50,000."""
         kept = ["-k"] if request.kept else []
         return [
             *("ab", "-q", "-r", "-d", "-S", "-s", "10", *kept, "-c", str(request.connections)),
@@ -67,7 +67,7 @@ def _failed(printed: str) -> dict[str, int]:
 
 
 def _read_percentiles(path: Path, requests: int) -> Times | None:
-    """The value at each percentile stands for a hundredth of the requests, 100 for the last one."""
+    """The value at each percentile counts for 1 % of the requests, that at 100 for the last one."""
     if not path.is_file():
         return None  # nothing was answered
     rows = np.loadtxt(path, delimiter=",", skiprows=1, ndmin=2)

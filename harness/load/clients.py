@@ -1,4 +1,4 @@
-"""Several client processes at once, each pinned and with an address of its own; their sum."""
+"""Runs several client processes at once, each pinned to a core, and adds up their results."""
 
 import os
 import resource
@@ -20,30 +20,30 @@ from stackcost.host.namespace import end_group, find_program
 from stackcost.host.patience import patient
 from stackcost.host.waiting import wait_until
 
-PATIENCE_S = 15.0  # for answers that are still under way when the time is over
+PATIENCE_S = 15.0  # wait for responses that are still outstanding at the end
 SPARE_FILES = 100
 
 
 @dataclass(frozen=True, slots=True)
 class Addresses:
-    """Client addresses, each of which the kernel gives to the processes of one user number.
+    """Client addresses. The kernel uses each of them for the processes of one user id.
 
-    None of the programs but ab can choose its address, so the routes choose by who asks.
+    Only ab can choose its source address, so routing rules choose it by the user id.
     """
 
     first_user: int
     addresses: tuple[str, ...]
 
     def user(self, process: int) -> int:
-        """The user number that the n-th process runs under."""
+        """The user id of the n-th process."""
         return self.first_user + process % len(self.addresses)
 
 
 class Clients:
-    """Client processes of one program, started together. A context manager: leaving it ends them.
+    """Client processes of one program, started together. A context manager: its exit ends them.
 
-    `folder`: takes what they print and write. `cpus`: each process is pinned to one, in turn.
-    `stack`: what they are started by; None: the kernel's.
+    `folder`: for their output and files. `cpus`: each process is pinned to one, in turn.
+    `stack`: the network stack that starts them; None: the kernel's.
     """
 
     def __init__(
@@ -85,23 +85,23 @@ class Clients:
 
     @property
     def process_ids(self) -> list[int]:
-        """Of all client processes."""
+        """Process ids of all client processes."""
         return [process.pid for process in self._processes]
 
     def all_run(self) -> bool:
-        """Whether none has come to its end; StackcostError when one failed."""
+        """Whether all processes still run; StackcostError if one failed."""
         ended = [_status(process) for process in self._processes]
         for at, status in enumerate(ended):
             if status:
                 raise StackcostError(
-                    f"{self.program.name}, client {at}, ended with status {status}: "
+                    f"client {at} ({self.program.name}) ended with exit status {status}: "
                     f"{self._printed(at)[-300:]}",
                     f"see {self._place(at)}",
                 )
         return all(status is None for status in ended)
 
     def wait(self) -> list[LoadResult]:
-        """What each told once all have come to their end; StackcostError when one does not."""
+        """Wait for the end of all processes and return their results; StackcostError on failure."""
         longest = max(request.seconds for request in self._requests)
         left = set(range(len(self._processes)))
 
@@ -113,18 +113,18 @@ class Clients:
             self.end()
             late = min(left)
             raise StackcostError(
-                f"{self.program.name}, client {late}, did not end in its time",
+                f"client {late} ({self.program.name}) did not end in time",
                 f"see {self._place(late)}",
             )
         return [self._read(at, request) for at, request in enumerate(self._requests)]
 
     def cpu_seconds(self) -> SecondsByMode:
-        """User and system time of all that have come to their end, as the kernel accounts it."""
+        """User and system time of all ended processes, as the kernel accounts it."""
         user = sum(user for user, _ in self._cpu_times)
         return {"user": user, "system": sum(system for _, system in self._cpu_times)}
 
     def end(self) -> None:
-        """End all of them now; may be called at any time."""
+        """End all processes now; may be called at any time."""
         for process in self._processes:
             if process.returncode is None:
                 end_group(process)
@@ -134,15 +134,15 @@ class Clients:
         folder.mkdir(parents=True, exist_ok=True)
         command = self.program.command(request, folder)
         files = request.connections + SPARE_FILES
-        # All that is allowed: at a rate new connections may pile up.
+        # The highest limit: at a constant rate many new connections may be open at once.
         most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
         if most < files:
             raise StackcostError(
                 f"a client with {request.connections:,} connections needs {files:,} open files, "
-                f"and this machine allows {most:,}",
-                "raise the hard limit (ulimit -Hn), or give fewer connections to more processes",
+                f"but the hard limit of this machine is {most:,}",
+                "raise the hard limit (ulimit -Hn), or use more processes with fewer connections",
             )
-        rights = "+dac_override"  # the user number is for the address alone: files are as root's
+        rights = "+dac_override"  # the user id only selects the address; files belong to root
         with (folder / "output").open("wb") as output:
             return self._stack.run(
                 [
@@ -158,12 +158,12 @@ class Clients:
             )
 
     def _reaped(self, at: int) -> bool:
-        """Whether this one has ended; what it used is kept then."""
+        """Whether this process has ended; if so its CPU time is recorded."""
         process = self._processes[at]
         try:
             ended, status, used = os.wait4(process.pid, os.WNOHANG)
         except ChildProcessError as error:
-            raise StackcostError(f"{self.program.name}, client {at}, is gone") from error
+            raise StackcostError(f"client {at} ({self.program.name}) has disappeared") from error
         if ended:
             process.returncode = os.waitstatus_to_exitcode(status)
             self._cpu_times.append((used.ru_utime, used.ru_stime))
@@ -173,11 +173,11 @@ class Clients:
         printed, status = self._printed(at), self._processes[at].returncode
         try:
             if status < 0:
-                raise ValueError(f"it was ended by signal {-status}")
+                raise ValueError(f"signal {-status} ended it")
             return self.program.read(request, self._place(at), printed)
         except (ValueError, OSError) as error:
             raise StackcostError(
-                f"{self.program.name}, client {at}, ended with status {status} and no result: "
+                f"client {at} ({self.program.name}) ended with exit status {status} and no result: "
                 f"{error}",
                 f"see {self._place(at)}",
             ) from error
@@ -190,8 +190,9 @@ class Clients:
 
 
 def _status(process: subprocess.Popen[Any]) -> int | None:
-    """A process's exit status, negative for a signal, None while it runs; it is left to be waited
-    for, as its CPU time is told only once.
+    """A process's exit status, negative for a signal, None while it runs.
+
+    The process is not reaped, because the kernel reports its CPU time only once.
     """
     ended = os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
     if ended is None:
@@ -216,7 +217,7 @@ def counts_of(
 
 
 def latency_of(results: Sequence[LoadResult]) -> dict[str, str]:
-    """Times of the requests of all processes as an encoded histogram, by what they begin with."""
+    """Times of the requests of all processes as encoded histograms, by kind of time."""
     kinds = dict.fromkeys(kind for each in results for kind in each.times)
     return {
         kind: encoded([each.times[kind] for each in results if kind in each.times])

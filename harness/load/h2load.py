@@ -1,11 +1,11 @@
-"""h2load over HTTP/1.1: the client that keeps to a rate, whatever the answers do.
+"""h2load over HTTP/1.1: the client that can send at a constant rate (open loop).
 
-At a rate, every request has an intended start: the k-th is due k / rate after the first. What is
-told is the time from then to its last byte, so a request that had to wait for a connection to
-become free, or for its handshake, has waited. One that was due and never sent or answered has
-waited until the end. h2load lets its connections send at the same moments, in bursts: one that was
-sent before its evenly spaced moment counts from when it was sent. Without a rate it is a closed
-loop, and times begin with sending the request.
+At a rate, every request has an intended start: the k-th one is k / rate after the first. Its time
+is measured from there to its last byte, so waiting for a free connection or for a handshake is
+included. A request that was scheduled but never sent or answered counts until the end. h2load's
+connections send at the same moments, in bursts: a request that was sent before its evenly spaced
+start is measured from the moment of sending. Without a rate h2load is a closed loop, and times
+begin with sending the request.
 """
 
 import re
@@ -30,23 +30,23 @@ COLUMN = re.compile(r"([\d.]+)(us|ms|s)\b")
 MEAN = 2
 MICROSECONDS = {"us": 1.0, "ms": 1e3, "s": 1e6}
 LONGEST_PERIOD_MS = 100
-EXACT = 0.002  # how far from the wanted rate one may be that it can keep
+EXACT = 0.002  # largest relative difference between the wanted and the real rate
 TRAFFIC = re.compile(r"traffic: \S+ \((\d+)\) total")
 STATUS = re.compile(r"status codes: (\d+) 2xx, (\d+) 3xx, (\d+) 4xx, (\d+) 5xx")
 FAILED = re.compile(r"requests: .* (\d+) failed, (\d+) errored, (\d+) timeout")
 
 
 class H2load(LoadProgram):
-    """h2load with one thread. At a rate on new connections it opens one for each request."""
+    """h2load with one thread. At a rate without keep-alive it opens a connection per request."""
 
     name = "h2load"
     latency = (
-        "from the intended start, where it keeps to a rate; else from sending the request; all its "
-        "connections send at once, so that at a low rate a time is that of a burst of so many"
+        "with a rate: from the intended start; without: from sending the request; all connections "
+        "send at the same moment, so at a low rate a time is that of a burst of requests"
     )
 
     def command(self, request: LoadRequest, folder: Path) -> list[str]:
-        """One URL for each path; connections ask for them in turn."""
+        """One URL for each path; connections request them in turn."""
         urls = [request.url + path for path in request.paths]
         common = ["h2load", "--h1", "-t1", f"--log-file={folder / LOG}"]
         if request.kept:
@@ -54,7 +54,7 @@ class H2load(LoadProgram):
             rate = [] if each is None else [f"--rps={each:.6f}"]
             return [*common, f"-c{request.connections}", f"-D{request.seconds}", *rate, *urls]
         if request.rate is None:
-            raise ValueError("h2load without a rate keeps its connections: use wrk or ab")
+            raise ValueError("h2load without a rate keeps its connections open: use wrk or ab")
         each, period_ms = _burst(request.rate)
         count = round(request.rate * request.seconds)
         period = f"--rate-period={period_ms}ms"
@@ -83,9 +83,9 @@ class H2load(LoadProgram):
 
 
 def _burst(rate: float) -> tuple[int, int]:
-    """It opens connections in bursts, one each period of whole ms: how many, and the period.
+    """The size and the period (whole ms) of the bursts in which h2load opens connections.
 
-    The shortest period whose rate is near enough to the wanted one.
+    It is the shortest period whose rate is close enough to the wanted rate.
     """
     for period_ms in range(1, LONGEST_PERIOD_MS):
         each = round(rate * period_ms / 1000)
@@ -95,7 +95,7 @@ def _burst(rate: float) -> tuple[int, int]:
 
 
 def _times(log: pandas.DataFrame, request: LoadRequest) -> tuple[dict[str, Times], int]:
-    """Times after the warm-up, and how many requests were due until the end and not answered."""
+    """Times after the warm-up, and the number of scheduled requests without an answer."""
     if not len(log):
         return {}, round((request.rate or 0) * request.seconds)
     start, took = log.start.to_numpy(), log.took.to_numpy()
@@ -114,7 +114,7 @@ def _times(log: pandas.DataFrame, request: LoadRequest) -> tuple[dict[str, Times
 
 
 def _means(printed: str) -> dict[str, float]:
-    """What it tells of connections: the third of four columns, each with its unit."""
+    """The times of connections that it prints: the third of four columns, each with its unit."""
     found = ((name, re.search(rf"time (?:for|to) {name}: .*", printed)) for name in EVENTS)
     columns = {name: COLUMN.findall(match[0]) for name, match in found if match}
     return {

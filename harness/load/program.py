@@ -1,4 +1,4 @@
-"""What a client program is asked for, what it tells, and what the harness asks of a program."""
+"""The interface of client programs: a request for load, and its result."""
 
 import re
 from abc import ABC, abstractmethod
@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from stackcost.harness.load.times import Times
 
-# How a program's own times begin and end differs; these words say which is which.
+# The kinds of time: programs measure from different starting points.
 REQUEST = "request"  # from writing the request, on a connection that is open, to the last byte
 CONNECTION = "connection"  # from opening the connection to the last byte
 INTENDED = "completion"  # from the intended start by the schedule to the last byte
@@ -16,12 +16,12 @@ INTENDED = "completion"  # from the intended start by the schedule to the last b
 
 @dataclass(frozen=True, slots=True)
 class LoadRequest:
-    """What one client process does.
+    """The load that one client process generates.
 
-    `url`: scheme, address and port. `paths`: asked for in turn. `kept`: whether connections are
-    kept open. `rate`: requests per second whatever the answers do; None: each connection asks again
-    once it is answered. `seconds` in all, of which the first `warm_up_s` are in no latency where
-    the program can leave them out.
+    `url`: scheme, address and port. `paths`: requested in turn. `kept`: whether connections stay
+    open. `rate`: requests per second, independent of the responses; None: each connection sends the
+    next request after a response. `seconds`: total duration. The first `warm_up_s` are not in the
+    latency if the program can leave them out.
     """
 
     url: str
@@ -35,12 +35,12 @@ class LoadRequest:
 
 @dataclass(frozen=True, slots=True)
 class LoadResult:
-    """What one client process counted over `seconds`.
+    """The counts of one client process over `seconds`.
 
-    `requests` that were answered well, `failed` by cause, `received` bytes with headers where the
-    program counts them, `times` by what they begin with. `unsent`: of a constant rate, what was
-    due and not sent. `means`: microseconds from a connection's start to an event, where the program
-    tells no more of it.
+    `requests`: successful ones. `failed`: by cause. `received`: bytes, with headers if the program
+    counts them. `times`: by kind of time. `unsent`: at a constant rate, requests that were
+    scheduled but not sent. `means`: mean microseconds from a connection's start to an event, if the
+    program reports only the mean.
     """
 
     seconds: float
@@ -58,23 +58,23 @@ class LoadResult:
 
 
 class LoadProgram(ABC):
-    """One client program. `latency`: what its times are, in words."""
+    """One client program. `latency`: describes its times."""
 
     name: ClassVar[str]
     latency: ClassVar[str]
 
     @abstractmethod
     def command(self, request: LoadRequest, folder: Path) -> list[str]:
-        """Its command line; `folder` is its own, for its files."""
+        """Its command line. `folder`: for its files."""
 
     @abstractmethod
     def read(self, request: LoadRequest, folder: Path, printed: str) -> LoadResult:
-        """From what it printed and left in `folder`; ValueError when that is not its usual."""
+        """Parse its output and its files in `folder`; ValueError if they are unexpected."""
 
 
 def required(pattern: re.Pattern[str], printed: str) -> re.Match[str]:
-    """Where a program's output has it; ValueError when it does not."""
+    """The match of a pattern in a program's output; ValueError if there is none."""
     match = pattern.search(printed)
     if match is None:
-        raise ValueError(f"{pattern.pattern!r} is not in what it printed: {printed[-500:]!r}")
+        raise ValueError(f"{pattern.pattern!r} is not in its output: {printed[-500:]!r}")
     return match

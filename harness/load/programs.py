@@ -1,4 +1,4 @@
-"""Which client programs there are, by name."""
+"""The client programs by name."""
 
 from stackcost.contracts.errors import StackcostError
 from stackcost.harness.load.ab import ApacheBench
@@ -11,5 +11,7 @@ def program(name: str) -> LoadProgram:
     """The program of this name. StackcostError when there is none."""
     known: dict[str, LoadProgram] = {each.name: each for each in (Wrk(), ApacheBench(), H2load())}
     if name not in known:
-        raise StackcostError(f"there is no HTTP client {name!r}", f"one of {', '.join(known)}")
+        raise StackcostError(
+            f"there is no HTTP client {name!r}", f"choose one of {', '.join(known)}"
+        )
     return known[name]

@@ -1,4 +1,4 @@
-"""Times of many requests as values and how often each occurred, and what is made of them."""
+"""Times of many requests: values and their counts, percentiles, and histograms."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,12 +8,12 @@ from hdrh.histogram import HdrHistogram
 
 from stackcost.contracts.latency import HIGHEST_US, SIGNIFICANT_FIGURES
 
-STEP = 1.004  # between bins: half of what the histogram tells apart
+STEP = 1.004  # ratio between bins: half of the histogram's resolution
 
 
 @dataclass(frozen=True, slots=True)
 class Times:
-    """Microseconds, and the number of requests that took each; both of the same length."""
+    """Microseconds, and the number of requests with each value; both have the same length."""
 
     microseconds: np.ndarray
     counts: np.ndarray
@@ -24,7 +24,7 @@ class Times:
         return cls(microseconds, np.ones(len(microseconds), dtype=np.int64))
 
     def percentile(self, percent: float) -> float:
-        """Microseconds that so many percent of the requests took at most; there has to be one."""
+        """The percentile in microseconds; there must be at least one request."""
         order = np.argsort(self.microseconds)
         reached = np.cumsum(self.counts[order])
         at = np.searchsorted(reached, percent / 100 * reached[-1])
@@ -36,7 +36,7 @@ class Times:
 
 
 def encoded(parts: Sequence[Times]) -> str:
-    """All of them as one HdrHistogram, in its V2 encoding in base64."""
+    """All times as one HdrHistogram, in its V2 encoding in base64."""
     histogram = HdrHistogram(1, HIGHEST_US, SIGNIFICANT_FIGURES)
     values = np.concatenate([part.microseconds for part in parts])
     counts = np.concatenate([part.counts for part in parts])

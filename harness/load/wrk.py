@@ -1,8 +1,8 @@
-"""wrk: a closed loop, as most publications use it.
+"""wrk: a closed loop, which most publications use.
 
-Its times begin when a request is written, so a new connection's handshakes are not in them. It puts
-in what it calls corrected values where a request took longer than the average interval between two
-(stats_correct in its src/stats.c); it cannot be told not to.
+Its times begin when a request is written, so they do not include the handshakes of a new
+connection. If a request takes longer than the average interval between two requests, wrk adds
+corrected values (stats_correct in its src/stats.c); this cannot be turned off.
 """
 
 import re
@@ -22,7 +22,7 @@ class Wrk(LoadProgram):
     """wrk with one thread."""
 
     name = "wrk"
-    latency = "from writing the request; a closed loop"
+    latency = "from writing the request; closed loop"
 
     def command(self, request: LoadRequest, folder: Path) -> list[str]:
         """With a script that prints counts instead of text."""
@@ -36,7 +36,7 @@ class Wrk(LoadProgram):
         ]
 
     def read(self, request: LoadRequest, folder: Path, printed: str) -> LoadResult:
-        """All of it is on its output."""
+        """Parse its output."""
         counts = required(COUNTS, printed)
         duration, requests, received = (int(counts[at]) for at in (1, 2, 3))
         failed = {cause: int(n) for cause, n in (w.split("=") for w in counts[4].split())}

@@ -1,1 +1,1 @@
-"""Ceilings: the highest load a system holds without loss (NDR) and with little of it (PDR)."""
+"""Searches for ceilings: the highest load without loss (NDR) and with little loss (PDR)."""

@@ -1,20 +1,20 @@
-"""How long a search will still take: the search itself, over the trials so far and a guess."""
+"""Estimates the remaining time of a search: it simulates the search with a guessed ceiling."""
 
 from collections.abc import Callable, Sequence
 
 from stackcost.analysis.ceiling.controller import TrialLoss, search
 from stackcost.analysis.ceiling.settings import SearchSettings
 
-FIRST_GUESS = 10.0  # times the first load, before any trial has lost something
+FIRST_GUESS = 10.0  # times the first load; used before any trial has lost something
 
 Seconds = Callable[[float, float], float]
-"""Load, duration: how long such a trial takes in all."""
+"""Load, duration: the total time of such a trial."""
 
 
 def seconds_left(
     settings: SearchSettings, so_far: Sequence[tuple[float, TrialLoss]], seconds_of: Seconds
 ) -> float:
-    """Seconds of the trials still to come, if the system goes on as its trials so far suggest.
+    """Estimated seconds of the remaining trials, from the trials so far.
 
     `so_far`: load and loss of each trial in order.
     """
@@ -36,7 +36,7 @@ def seconds_left(
 
 
 def _guess(settings: SearchSettings, so_far: Sequence[tuple[float, TrialLoss]]) -> float:
-    """What got through of the lowest load that lost something; else above all that did not."""
+    """A guess of the ceiling: the completed part of the lowest load with loss, or a higher load."""
     lossy = [(load, result) for load, result in so_far if result.lost]
     if lossy:
         load, result = min(lossy, key=lambda trial: trial[0])

@@ -1,7 +1,7 @@
-"""What the slowest of some systems holds now, which an experiment's loads are shares of.
+"""Finds the ceiling of the slowest system; the loads of an experiment are shares of it.
 
-The shortest form of a search, for each system one after the other. What one of them holds is the
-most that the next is asked for: only the lowest ceiling matters.
+It runs the shortest form of a search for one system after the other. The ceiling of one system is
+the highest load for the next one, because only the lowest ceiling matters.
 """
 
 from collections.abc import Sequence
@@ -33,10 +33,11 @@ SHORTEST = SearchSettings(
 
 
 def lowest_ceilings(systems: Sequence[Variant], after_s: float) -> Feed[dict[str, float]]:
-    """Connections/s that each system holds with 0.5 % lost at most.
+    """Connections/s that each system holds with at most 0.5 % loss.
 
-    Of one that holds what the slowest so far does, that. The trials are stored and in no figure.
-    `after_s`: seconds of work that will follow. StackcostError when a system holds nothing.
+    For a system that is faster than the slowest one so far, it is the value of the slowest one. The
+    trials are stored, but no figure uses them. `after_s`: seconds of work that will follow.
+    StackcostError if a system holds no load.
     """
     found: dict[str, float] = {}
     for at, system in enumerate(systems):
@@ -47,7 +48,7 @@ def lowest_ceilings(systems: Sequence[Variant], after_s: float) -> Feed[dict[str
             system=system.name,
             kind=server_class(system.server),
             experiment=system.experiment,
-            where=f"what {system.name} holds",
+            where=f"search for the ceiling of {system.name}",
             logs=f"{BEFORE_THE_FIRST_ROUND}-{system.name}",
             steps=partial(_steps, system.name, settings, still_s),
             open=partial(open_profile_session, detail=DETAIL),
@@ -55,15 +56,15 @@ def lowest_ceilings(systems: Sequence[Variant], after_s: float) -> Feed[dict[str
         )
         if held is None:
             raise StackcostError(
-                f"{system.name} holds no load of which the loads could be shares",
-                "give rates instead: load.offered_cps",
+                f"{system.name} holds no load without loss, so load.offered_shares cannot be used",
+                "set rates instead: load.offered_cps",
             )
         found[system.name] = held
     return found
 
 
 def narrowed(settings: SearchSettings, found: dict[str, float]) -> SearchSettings:
-    """The search for the next system: up to the lowest ceiling so far, which is tried at once."""
+    """The search for the next system: it starts and ends at the lowest ceiling so far."""
     if not found:
         return settings
     lowest = min(found.values())
@@ -77,7 +78,7 @@ def expected_seconds(settings: SearchSettings) -> float:
 
 
 def highest_held_load(settings: SearchSettings, outcome: SearchResult) -> float | None:
-    """The highest load that was held; None when none was."""
+    """The highest load that was held; None if there is none."""
     return outcome.bounds[settings.goals[0]].lower
 
 

@@ -1,4 +1,4 @@
-"""The trials of one search, which rest on each other: each load on what the ones before it lost."""
+"""The trials of one search; each load depends on the losses of the trials before it."""
 
 from functools import partial
 
@@ -12,7 +12,7 @@ from stackcost.harness.search.expected import seconds_left
 from stackcost.harness.search.trials import prepare, run_trial, seconds_of, step_of
 from stackcost.harness.session.profile_session import ProfileSession
 
-# To book softirqs and interrupts, too, would lower the ceiling by another half of a percent.
+# Measuring softirqs and interrupts, too, would lower the ceiling by another 0.5 %.
 DETAIL = Detail.TASKS
 SoFar = list[tuple[float, TrialLoss]]
 
@@ -24,9 +24,9 @@ def search_steps(
     after_s: float = 0.0,
     set_aside: str = "",
 ) -> PlannedTrials[tuple[SearchResult, float]]:
-    """Search on a session; returns the bounds, and the highest load that was offered.
+    """Search on a session; returns the bounds, and the highest offered load.
 
-    `after_s`: seconds of work that follow the search. `set_aside`: why its trials are in no figure.
+    `after_s`: seconds of work after the search. `set_aside`: why no figure uses its trials.
     """
     prepare(session, key.of)
     seconds = partial(seconds_of, key.of, open_cps=session.experiment.memory.open_cps)
@@ -50,9 +50,9 @@ def search_step(
     after_s: float = 0.0,
     twin: bool = False,
 ) -> PlannedTrial:
-    """A trial of a search; `load` in the unit of what is searched for, `duration` in seconds.
+    """A trial of a search; `load` in the unit of the ceiling, `duration` in seconds.
 
-    `after_s`: seconds of work that follow it.
+    `after_s`: seconds of work after it.
     """
     seconds = seconds_of(key.of, load, duration, session.experiment.memory.open_cps)
     step = step_of(key.of, load, duration, twin=twin)
@@ -69,11 +69,11 @@ def search_step(
 def next_trial(
     settings: SearchSettings, so_far: SoFar
 ) -> tuple[SearchResult, tuple[float, float] | None]:
-    """What is known after these loads and losses, and the load and duration that come next.
+    """The result after these loads and losses, and the next load and duration.
 
-    None when the search is over. MLRsearch calls a function for each trial and does not return in
-    between, so the search is gone through from its beginning. It is deterministic, and takes
-    milliseconds.
+    The next load is None at the end of the search. MLRsearch calls a function for each trial and
+    does not return in between, so the search is replayed from its beginning. It is deterministic,
+    and takes milliseconds.
     """
     known = iter(so_far)
     wanted: list[tuple[float, float]] = []

@@ -1,4 +1,4 @@
-"""What a command line asks to search: systems by name or by experiment file, and ceilings."""
+"""Makes the plan of searches from a command line: systems or experiment files, and ceilings."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -22,14 +22,14 @@ def ceiling_plan(
     most: float | None = None,
     rounds: int = 1,
 ) -> CeilingPlan:
-    """The searches that are asked for; StackcostError for a word that names none."""
+    """The plan of the wanted searches; StackcostError for an unknown name."""
     targets = [target for system in dict.fromkeys(systems) for target in _targets(system)]
     found = [target.name for target in targets]
     twice = {name for name in found if found.count(name) > 1}
     if twice:
         raise StackcostError(
-            f"{', '.join(sorted(twice))} is named by more than one of {', '.join(systems)}",
-            "search them in runs of their own",
+            f"{', '.join(sorted(twice))} occurs more than once in {', '.join(systems)}",
+            "search them in separate runs",
         )
     settings: dict[CeilingKind, SearchSettings] = {
         of: settings_for(of, quick, width, most) for of in map(_ceiling, ceilings)
@@ -46,7 +46,7 @@ def _targets(system: str) -> list[Variant]:
         file = experiment_file(Path(system))
     except StackcostError as error:
         raise StackcostError(
-            f"{error.what}, nor a server of the suite: {', '.join(SHIPPED)}", error.hint
+            f"{error.what}, and no built-in server of this name: {', '.join(SHIPPED)}", error.hint
         ) from None
     return variants(load_experiment(file))
 
@@ -56,4 +56,6 @@ def _ceiling(word: str) -> CeilingKind:
     for of in known:
         if word == of:
             return of
-    raise StackcostError(f"there is no ceiling of {word!r}", f"--of {' or '.join(known)}")
+    raise StackcostError(
+        f"there is no ceiling of {word!r}", f"choose one: --of {' or '.join(known)}"
+    )

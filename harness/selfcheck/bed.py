@@ -15,7 +15,7 @@ def selfcheck_experiment(**load: Any) -> Experiment:
     """One server on core 1, the generator on core 0; `load` overrides the load part."""
     return Experiment.model_validate(
         {
-            "title": "the suite's figures against known ones",
+            "title": "comparison of the suite's figures with known values",
             "servers": ["nginx/kernel"],
             "baseline": "nginx/kernel",
             "against": "nginx/kernel",

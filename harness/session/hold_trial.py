@@ -72,8 +72,8 @@ def _open_flows(session: ProfileSession, count: int) -> None:
     session.progress.pause(count / part.open_cps)
     if not wait_until(lambda: _open_now(session) >= count, patient(OPEN_PATIENCE_S), POLL_S):
         raise StackcostError(
-            f"{_open_now(session):,.0f} of {count:,} flows opened at {part.open_cps:g}/s",
-            "lower memory.open_cps or memory.open_flows of the experiment",
+            f"only {_open_now(session):,.0f} of {count:,} flows opened, at {part.open_cps:g}/s",
+            "lower memory.open_cps or memory.open_flows in the experiment",
         )
 
 

@@ -65,8 +65,8 @@ def open_http_session(
     http, workload = experiment.http, experiment.workload
     if http is None or not kind.kernel_stack:
         raise StackcostError(
-            f"{kind.name} cannot be asked by programs of the kernel's stack",
-            "give the experiment a load of profiles instead of http",
+            f"{kind.name} cannot serve HTTP clients, which are programs on the kernel's stack",
+            "use a load of profiles (load, memory) in the experiment instead of http",
         )
     own = addresses_of(workload.clients, http.processes)
     with (

@@ -185,4 +185,4 @@ def _set(namespace: str, settings: Mapping[str, int]) -> Iterator[None]:
 
 def _wait_until_gone(held: Held, what: str) -> None:
     if not wait_until(lambda: not held(), patient(GONE_PATIENCE_S), 0.5):
-        raise StackcostError(f"{held():,} {what} flows are still there, and should be gone")
+        raise StackcostError(f"{held():,} {what} flows still exist, but should have ended")

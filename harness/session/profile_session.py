@@ -32,15 +32,16 @@ SETUP_S = 6.0  # until the first trial, on a machine of two cores; for the displ
 
 @dataclass(slots=True, kw_only=True)
 class ProfileSession(ServerSession):
-    """What trials of profiles are run on. `response_bytes`: as probed from the running server."""
+    """A session for trials of ASTF profiles. `response_bytes`: as probed from the server."""
 
     generator: Generator
     client: TrexClient
     response_bytes: int
 
     def check_parts(self) -> None:
-        """StackcostError naming the part that has ended or stands still: the generator, its client
-        or the server.
+        """StackcostError that names the part that has ended or is stopped.
+
+        The parts are the generator, its client and the server.
         """
         self.generator.check()
         self.client.check()
@@ -52,7 +53,7 @@ class ProfileSession(ServerSession):
         return tunables_of(self.experiment.workload, self.response_bytes, version)
 
     def describe(self) -> dict[str, Any]:
-        """What it runs on, for the manifest."""
+        """The set-up, for the manifest."""
         return ServerSession.describe(self) | {"generator": self.generator.describe()}
 
     def read_generator(self, traffic: ProfileTraffic) -> None:
@@ -72,15 +73,17 @@ def open_profile_session(
     progress: Progress,
     detail: Detail = Detail.SOFTIRQS,
 ) -> Iterator[ProfileSession]:
-    """Test bed up, server up and healthy, its response probed, generator up; all undone on exit.
+    """Start test bed, server and generator, and probe the response; stop everything on exit.
 
     `folder` takes the configuration and logs of the server and the generator.
-    `detail`: how finely CPU time is booked.
+    `detail`: how detailed CPU time is measured.
     """
     with running_server(kind, experiment, folder, where, progress) as standing:
         bed, tuning, stack, server = standing
         length = server.response_length()
-        progress.say(f"{where}: healthy, a response has {length:,} bytes; generator")
+        progress.say(
+            f"{where}: server is healthy, response of {length:,} bytes; starting the generator"
+        )
         config = TrexConfig("generator", bed.wiring.ports, bed.cpus.load)
         spawn = spawner(bed.load_namespace, bed.cpus.load)
         with Generator(config, folder, spawn) as generator, TrexClient(spawn) as client:

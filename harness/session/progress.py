@@ -48,11 +48,11 @@ class Progress:
 
     @property
     def left_s(self) -> float:
-        """Planned seconds that are still ahead."""
+        """Planned seconds that remain."""
         return max(0.0, self._planned - self._bar.tasks[0].completed)
 
     def say(self, what: str) -> None:
-        """What is being done now."""
+        """Show what is being done now."""
         self._bar.update(self._task, description=what)
         if not self._console.is_terminal:
             passed = time.monotonic() - self._started
@@ -64,16 +64,16 @@ class Progress:
             )
 
     def expect(self, planned_s: float) -> None:
-        """The plan has changed: so many seconds in all, those behind us included."""
+        """Set the planned total of seconds, finished work included."""
         self._planned = planned_s
         self._bar.update(self._task, total=planned_s)
 
     def reach(self, seconds: float) -> None:
-        """So many of the planned seconds are behind us."""
+        """Set how many of the planned seconds are finished."""
         self._bar.update(self._task, completed=seconds)
 
     def pause(self, seconds: float) -> None:
-        """Let time pass, and show that it does."""
+        """Wait, and show the progress meanwhile."""
         end = time.monotonic() + seconds
         while (left := end - time.monotonic()) > 0:
             time.sleep(min(SLICE_S, left))
@@ -82,13 +82,13 @@ class Progress:
 
 class _TimeLeft(ProgressColumn):
     def render(self, task: Task) -> Text:
-        """The plan's remaining seconds; the plan knows more than a rate of the past."""
+        """The remaining seconds of the plan, which is more exact than the past rate."""
         left = max(0.0, (task.total or 0) - task.completed)
         return Text(f"about {clock(left)} left")
 
 
 def clock(seconds: float) -> str:
-    """As a clock shows it: 1:05, and 2:00:00 from an hour on."""
+    """Format as minutes and seconds, 1:05; from one hour on as 2:00:00."""
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"

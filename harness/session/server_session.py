@@ -62,16 +62,16 @@ class ServerSession:
         self.progress.say(f"{self.where}: {what}")
 
     def check_parts(self) -> None:
-        """StackcostError naming the part that has ended or stands still."""
+        """StackcostError that names the part that has ended or is stopped."""
         for role, process in (self.processes | self.server.depends_on()).items():
             check_lives(
                 process,
-                f"{self.server.name} does not run: its {role}",
-                f"see its log below {self.folder}",
+                f"{self.server.name} has failed: its {role}",
+                f"see its log in {self.folder}",
             )
 
     def look(self, when: When) -> None:
-        """See what carries the server's connections now; in the order of `When` in each trial."""
+        """Record which stack carries the connections now; call it in the order of `When`."""
         self.stack.prove(when, self.processes)
 
     def begin_trial(self) -> None:

@@ -1,4 +1,4 @@
-"""What an experiment asks of a server."""
+"""Computes the settings of a server from an experiment."""
 
 from typing import Any
 
@@ -32,14 +32,14 @@ def tunables_of(
 
 
 def prefixes_of(ip_version: IpVersion) -> dict[str, str]:
-    """Arguments by which the suite's profiles are of this version."""
+    """Arguments of the suite's profiles that select the IP version."""
     if ip_version == 4:
         return {}
     return {"client_prefix": CLIENT_PREFIX, "server_prefix": SERVER_PREFIX}
 
 
 def server_settings(experiment: Experiment, kind: type[Server]) -> ServerSettings:
-    """What it is for a server of this kind; what tunes the kernel says nothing to one beside it."""
+    """The settings of a server of this kind. Kernel tuning applies only on the kernel's stack."""
     workload, nginx, http = experiment.workload, experiment.nginx, experiment.http
     by_kernel = kind.kernel_stack or experiment.dut.server == "nginx"
     if http:
@@ -72,7 +72,7 @@ def server_settings(experiment: Experiment, kind: type[Server]) -> ServerSetting
 
 
 def _request_of(experiment: Experiment) -> bytes:
-    """The very request that the load will send: the response's length may depend on it."""
+    """The exact request that the load will send, because the response length may depend on it."""
     workload = experiment.workload
     tunables = tunables_of(workload, workload.response_bytes)
     with TrexClient() as client:

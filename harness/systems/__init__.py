@@ -1,1 +1,1 @@
-"""Which systems under test there are, by name or by the path of a file."""
+"""Finds systems under test by name or by the path of a file."""

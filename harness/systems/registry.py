@@ -1,4 +1,4 @@
-"""Which systems under test there are: the suite's by name, and anybody's by the path of a file.
+"""Finds systems under test: built-in ones by name, others by the path of their file.
 
 Servers, and devices that stand between the generator's ports.
 """
@@ -33,16 +33,16 @@ SHIPPED = {
 
 
 def server_name(entry: str) -> str:
-    """What a server is called in results: its name, or that of its file."""
+    """The name of a server in results: its name, or the name of its file."""
     return Path(entry).stem if entry.endswith(SUFFIX) else entry
 
 
 def check_entry(entry: str) -> None:
-    """StackcostError unless it can name a server; a file is not looked for yet."""
+    """StackcostError unless the entry can name a server; it does not check that a file exists."""
     if entry not in SHIPPED and not entry.endswith(SUFFIX):
         raise StackcostError(
             f"there is no server {entry!r}",
-            f"one of {', '.join(SHIPPED)}, or a file of your own, such as ./haproxy.py",
+            f"choose one of {', '.join(SHIPPED)}, or your own file, such as ./haproxy.py",
         )
 
 
@@ -63,7 +63,7 @@ def server_class(entry: str) -> type[Server]:
 @cache
 def _class_in(path: Path) -> type[Server]:
     if not path.is_file():
-        raise StackcostError(f"there is no file {path}", "docs/adding-a-server.md shows one")
+        raise StackcostError(f"there is no file {path}", "docs/adding-a-server.md shows an example")
     name = f"stackcost_server_{path.stem}"
     spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None and spec.loader is not None  # as its name ends in .py
@@ -80,21 +80,21 @@ def _class_in(path: Path) -> type[Server]:
     if len(found) != 1:
         said = ", ".join(each.__name__ for each in found) or "none"
         raise StackcostError(
-            f"{path} has to have one class of a server, it has {said}",
+            f"{path} must contain exactly one server class; it contains {said}",
             "derive it from HttpProgram (stackcost.servers.program) or Server "
             "(stackcost.contracts.server)",
         )
     if missing := sorted(getattr(found[0], "__abstractmethods__", ())):
         raise StackcostError(
-            f"{path}: {found[0].__name__} lacks {', '.join(missing)}",
-            "stackcost/contracts/server.py says what each does",
+            f"{path}: {found[0].__name__} does not implement {', '.join(missing)}",
+            "stackcost/contracts/server.py describes each method",
         )
     found[0].name = path.stem
     return found[0]
 
 
 def _line_in(path: Path, error: Exception) -> str:
-    """line N, where the file itself was last in the error's way."""
+    """The last line of the file in the traceback, as " line N"."""
     if isinstance(error, SyntaxError):
         return f" line {error.lineno}"
     lines = [

@@ -1,4 +1,4 @@
-"""Tuning tiers: named, reversible sets of settings under which a server is measured.
+"""Tuning tiers: named, reversible sets of settings for measuring a server.
 
 Each tier is a file in `tiers/`, with the source of every setting.
 """

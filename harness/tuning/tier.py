@@ -17,15 +17,15 @@ SUFFIX = ".yaml"
 
 
 def tier_lacks(tier: Tier, server_cores: int) -> str:
-    """Why a tier cannot be measured here on so many cores; empty when it can."""
+    """Why this machine cannot measure a tier with this number of cores; empty if it can."""
     if tier.receive.apart and server_cores < 2:
-        return f"it needs 2 cores for the server, the experiment gives {server_cores}"
+        return f"it needs 2 server cores, but the experiment has {server_cores}"
     devices, nginx, found = tier.needs.devices, tier.needs.nginx, []
     if devices and not glob.glob(devices):
-        found.append(f"a device {devices} (there is none)")
+        found.append(f"a device {devices}, which does not exist")
     if nginx and nginx not in _nginx_says():
-        found.append(f"an nginx built with {nginx} (nginx -V does not say so)")
-    return f"it lacks {' and '.join(found)}" if found else ""
+        found.append(f"an nginx built with {nginx}, which nginx -V does not list")
+    return f"it needs {' and '.join(found)}" if found else ""
 
 
 def _nginx_says() -> str:
@@ -37,22 +37,23 @@ def _nginx_says() -> str:
 
 
 def tier_names() -> list[str]:
-    """All tiers there are."""
+    """The names of all tiers."""
     return sorted(path.stem for path in FOLDER.glob("*.yaml"))
 
 
 @cache
 def tier_of(name: str) -> Tier:
-    """The tier of this name, or of a file of one's own (`name` ends in .yaml).
+    """The tier of this name, or of the user's own file (`name` ends in .yaml).
 
-    StackcostError naming the others when there is none.
+    StackcostError with all names if there is none.
     """
     path = Path(name) if name.endswith(SUFFIX) else FOLDER / f"{name}{SUFFIX}"
     if not path.is_file():
         raise StackcostError(
-            f"there is no tuning tier {name!r}", f"one of {', '.join(tier_names())}, or a file"
+            f"there is no tuning tier {name!r}",
+            f"choose one of {', '.join(tier_names())}, or a file",
         )
     try:
         return Tier.model_validate(dict(read_yaml(path, "the tier")) | {"name": path.stem})
     except (ValidationError, ValueError, TypeError) as error:
-        raise StackcostError(f"{path} is no tuning tier: {error}") from error
+        raise StackcostError(f"{path} is not a tuning tier: {error}") from error

@@ -1,4 +1,4 @@
-"""Puts a tier's kernel settings in force for a server's life, writes down what became of each."""
+"""Sets a tier's kernel settings while a server runs, and records the result of each."""
 
 from contextlib import suppress
 from dataclasses import asdict
@@ -17,7 +17,7 @@ ALLOWED = "net.ipv4.tcp_allowed_congestion_control"
 
 
 class Tuning:
-    """A context manager: the tier's sysctls are set on entry and put back on exit.
+    """A context manager: sets the tier's sysctls on entry and restores them on exit.
 
     A sysctl is set in `namespace` where the kernel has it by namespace; else for the whole
     machine, its old value being written to the state folder first, so that the next start
@@ -50,7 +50,7 @@ class Tuning:
         self._undo()
 
     def describe(self) -> dict[str, Any]:
-        """For the manifest: what was wanted, and what became of it."""
+        """For the manifest: the wanted settings and the results."""
         return {
             "tier": self.tier.name,
             "title": self.tier.title,
@@ -91,7 +91,7 @@ class Tuning:
             reason = self._write(where, name, setting.value)
         after = self._read(where, name)
         if not reason and _words(after) != _words(setting.value):
-            reason = "the kernel made another value of it"
+            reason = "the kernel set another value"
         return Change(
             setting=name,
             where=where,
@@ -111,14 +111,14 @@ class Tuning:
             return None
 
     def _write(self, where: Where, name: str, value: str) -> str:
-        """Set it; returns why the kernel refused, empty when it did not."""
+        """Set it; returns the kernel's reason for refusing, or an empty text."""
         try:
             if where == "machine":
                 host_sysctl.write(name, value)
             else:
                 execute(self._namespace, ["sysctl", "-q", "-w", f"{name}={value}"])
         except StackcostError as error:
-            return f"the kernel refused it: {error.what}"
+            return f"the kernel refused the value: {error.what}"
         return ""
 
 

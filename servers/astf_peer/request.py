@@ -16,7 +16,7 @@ def first_request(profile: dict[str, Any]) -> bytes:
             return _buffer(profile["buf_list"][command["buf_index"]])
         if command["name"] in ("rx", "rx_msg"):
             break
-    raise ValueError("the profile's client sends no request over TCP")
+    raise ValueError("the client of the profile sends no TCP request")
 
 
 def _buffer(entry: str | dict[str, Any]) -> bytes:

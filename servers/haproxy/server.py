@@ -78,7 +78,7 @@ class HAProxyFarm(HttpFront):
             "backends": len(self._backends),
             "backends_on_cpus": list(self.upstream.cpus),
             "backend_configuration": self._backends[0].configuration,
-            "workers_are": "threads of one process, as nbproc is gone since HAProxy 2.5",
+            "workers_are": "threads of one process; HAProxy 2.5 removed nbproc",
         }
 
     def stop(self) -> None:

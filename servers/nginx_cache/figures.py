@@ -9,7 +9,7 @@ import psutil
 from stackcost.contracts.collector import Collector
 from stackcost.contracts.sample import Kind, Metric, Sample
 
-MISSES = Metric("cache.misses", "1", Kind.COUNTER, "requests by the origin's own count")
+MISSES = Metric("cache.misses", "1", Kind.COUNTER, "requests counted by the origin")
 READ = Metric("process.disk_read", "B", Kind.COUNTER, "/proc/PID/io read_bytes")
 
 

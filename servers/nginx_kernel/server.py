@@ -132,7 +132,7 @@ class NginxKernel(Server):
         if response.status != 200 or len(response.body) != self._body_bytes:
             raise StackcostError(
                 f"nginx answered {response.status} with {len(response.body)} bytes, "
-                f"not 200 with {self._body_bytes}",
+                f"instead of 200 with {self._body_bytes} bytes",
                 f"see {self._log_path}",
             )
 
@@ -226,9 +226,9 @@ class NginxKernel(Server):
         granted, needed = self.open_files(), self._open_flows + SPARE_FILES
         if granted < needed:
             raise StackcostError(
-                f"nginx may open {granted:,} files on this machine, and {self._open_flows:,} open "
+                f"nginx may open {granted:,} files on this machine, but {self._open_flows:,} open "
                 f"flows need {needed:,}",
-                "raise the hard limit (ulimit -Hn), or lower memory.open_flows of the experiment",
+                "raise the hard limit (ulimit -Hn), or lower memory.open_flows in the experiment",
             )
 
     @property

@@ -43,6 +43,6 @@ def parse_status(text: str) -> Status:
     counts = re.search(r"\n *(\d+) (\d+) (\d+) *\n", text)
     active = re.search(r"Active connections: (\d+)", text)
     if counts is None or active is None:
-        raise ValueError(f"no status of nginx: {text[:200]!r}")
+        raise ValueError(f"this is not a status page of nginx: {text[:200]!r}")
     accepted, handled, requests = (int(count) for count in counts.groups())
     return Status(accepted, handled, requests, int(active[1]))

@@ -20,7 +20,7 @@ FEWEST = 2  # values of a phase, below which nothing is said of its course
 
 
 def acceptance(trials: Sequence[Readings]) -> list[Check]:
-    """One check for each criterion over the sustain phases of all rounds that came to theirs.
+    """One check for each criterion, over the sustain phases of all rounds that reached it.
 
     One that is not known is None with a reason: a phase may be too short for a rate's course.
     """

@@ -78,10 +78,10 @@ def _counts_agree(trial: Trial) -> Check:
 
 
 def _bytes_agree(trial: Trial) -> Check:
-    name = "received bytes = completed connections x probed response length"
+    name = "received bytes = completed connections x response length"
     received = flows.client_counter(trial, "tcps_rcvbyte")
     if trial.response_bytes is None:
-        reason = "the response was not probed"
+        reason = "the response length was not probed"
         return Check(name=name, holds=None, wanted="unknown", seen=str(received), reason=reason)
     wanted = flows.completed(trial) * trial.response_bytes
     return Check(
@@ -93,7 +93,7 @@ def _bytes_agree(trial: Trial) -> Check:
 
 
 def _server_agrees(trial: Trial) -> Check:
-    name = "requests by the server's own count = completed connections"
+    name = "requests counted by the server = completed connections"
     served = traffic.server_requests(trial)
     wanted = flows.completed(trial)
     if served is None:
@@ -119,7 +119,7 @@ def _receive_work_is_the_servers(seen: Readings, server_cpus: Collection[int]) -
 
 def time_closes(seen: Readings) -> Check:
     """Whether every moment of the main phase was booked to some kind of time."""
-    name = "user + system + irq + softirq + idle, stolen time in them = wall time x cores"
+    name = "user + system + irq + softirq + idle (stolen time included) = wall time x cores"
     found = closure(seen, main_phase(seen.trial))
     if found is None:
         reason = seen.why_unknown("cpu.exact_time") or "exact CPU time was not read"

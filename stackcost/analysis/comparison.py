@@ -251,5 +251,5 @@ def _called(draft: Comparison, is_rate: bool, p: float, p_if_off: float, rate: f
     elif p < rate and draft.host:
         verdict = "cannot tell"
         off = f"{draft.host.unsure:.1%}"
-        reason = f"what was taken off for the host may be {off} off, and then there is none"
+        reason = f"the correction for the host is only known to {off}, which exceeds the difference"
     return draft.model_copy(update={"p_corrected": p, "verdict": verdict, "reason": reason})

@@ -107,7 +107,7 @@ def headline(
         lowest = min(common)
         return Headline(
             None,
-            "past the ceiling at every load that both met: at "
+            "every common load was above the ceiling: at "
             f"{lowest:,.0f} connections/s {over[lowest]}",
         )
 
@@ -118,7 +118,7 @@ def headline(
     if ceilings:
         slowest = min(ceilings, key=lambda name: ceilings[name])
         best = min(held, key=lambda rate: (abs(rate - ceilings[slowest] / 2), rate))
-        words = f", {best / ceilings[slowest]:.0%} of what {slowest} holds"
+        words = f", {best / ceilings[slowest]:.0%} of the ceiling of {slowest}"
     else:
         best = min(held, key=lambda rate: (distrusted(rate), -rate))
     if distrusted(best):

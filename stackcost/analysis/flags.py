@@ -63,7 +63,7 @@ def disturbances(seen: Readings, server_cpus: Collection[int]) -> list[str]:
         found += _slowed(seen, server_cpus)
     found += _moved_limits(seen)
     if isinstance(trial.load, HttpClients) and trial.load.ended_early:
-        found.append("the clients' time was over before the last reading")
+        found.append("the clients ended before the last reading")
     return found
 
 
@@ -83,7 +83,7 @@ def late_starts(seen: Readings) -> list[str]:
     """Whether too many connections came too late, and then in bunches."""
     kept = traffic.schedule(seen.trial)
     if kept and kept.opened and kept.late / kept.opened > thresholds.LATE_LIMIT:
-        return [f"{kept.late / kept.opened:.1%} of connections started late by the schedule"]
+        return [f"{kept.late / kept.opened:.1%} of connections started later than scheduled"]
     return []
 
 
@@ -117,8 +117,8 @@ def _slowed(seen: Readings, server_cpus: Collection[int]) -> list[str]:
     if slowed is None or slowed <= thresholds.SLOWED_LIMIT or (found and found.enough):
         return []
     least = thresholds.UNDISTURBED_LEAST_S
-    but = f", but for {found.seconds:.1f} s (wanted {least:.1f} s)" if found else ""
-    return [f"the server's cores were {slowed:.1%} slower than they can be{but}"]
+    but = f", except for {found.seconds:.1f} s ({least:.1f} s are needed)" if found else ""
+    return [f"the server's cores were {slowed:.1%} slower than at full speed{but}"]
 
 
 def _moved_limits(seen: Readings) -> list[str]:
@@ -127,7 +127,7 @@ def _moved_limits(seen: Readings) -> list[str]:
     if len(limits) < 2:
         return []
     course = ", then ".join(f"{limit:,.0f}" for limit in limits)
-    return [f"nf_conntrack_max was {course}: another program set it in mid-trial"]
+    return [f"nf_conntrack_max was {course}: another program changed it during the trial"]
 
 
 def _of_profile(trial: Trial) -> list[str]:
@@ -136,7 +136,7 @@ def _of_profile(trial: Trial) -> list[str]:
     if flows.failed(trial):
         found.append(f"{flows.failed(trial)} connections failed")
     if traffic.cut_flows(trial):
-        found.append(f"{traffic.cut_flows(trial)} flows had not ended when the drain was over")
+        found.append(f"{traffic.cut_flows(trial)} flows had not ended at the end of the drain")
     if flows.retransmitted(trial):
         found.append(f"{flows.retransmitted(trial)} segments retransmitted")
     return found + _failed_collectors(trial)
@@ -150,7 +150,7 @@ def _failed_collectors(trial: Trial) -> list[str]:
         for sample in trial.samples
         if sample.value is None and not sample.labels and sample.metric in read
     }
-    return [f"failed in mid-trial: {reason}" for reason in sorted(lost)]
+    return [f"failed during the trial: {reason}" for reason in sorted(lost)]
 
 
 def _of_hold(load: HeldFlows) -> list[str]:
@@ -175,7 +175,7 @@ def _wavered(seen: Readings, limit: float) -> list[str]:
     steady = steadiness_of(seen)
     if steady is None or steady.variation <= limit:
         return []
-    return [f"the rate wavered by {steady.variation:.1%} from second to second"]
+    return [f"the rate varied by {steady.variation:.1%} from second to second"]
 
 
 def _of_clients(seen: Readings, server_cpus: Collection[int]) -> list[str]:
@@ -186,15 +186,15 @@ def _of_clients(seen: Readings, server_cpus: Collection[int]) -> list[str]:
     if clients is not None and server is not None and clients > FULL and server < NOT_FULL:
         found.append(
             f"the clients' cores were full ({clients:.0%}) and the server's were not "
-            f"({server:.0%}): a figure of the clients"
+            f"({server:.0%}): the clients were the limit"
         )
     found += _wavered(seen, thresholds.CLOSED_LOOP_VARIATION_LIMIT)
     overflows = seen.growth("tcp.counter", "sustain", counter="TcpExtListenOverflows")
     if overflows:
-        found.append(f"the accept queue was full {overflows:.0f} times: SYNs were sent again")
+        found.append(f"the accept queue was full {overflows:.0f} times: SYNs were retransmitted")
     told = traffic.http_counts(seen.trial)
     if told and told.unsent:
-        found.append(f"{told.unsent} requests were due and not answered until the end")
+        found.append(f"{told.unsent} requests were scheduled but not answered by the end")
     return found
 
 

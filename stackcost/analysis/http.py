@@ -27,7 +27,9 @@ def _served_as_asked(trial: Trial) -> Check | None:
     counts, settings = traffic.http_counts(trial), traffic.http_settings(trial)
     if counts is None or settings is None:
         return None
-    name = "requests by the server's own count = those that clients counted, and cut at their end"
+    name = (
+        "requests counted by the server = those counted by the clients (+ those cut off at the end)"
+    )
     served = traffic.server_requests(trial)
     least = counts.requests
     most = least + sum(counts.failed.values()) + settings.processes * settings.connections

@@ -9,7 +9,7 @@ from stackcost.analysis.traffic import histograms
 from stackcost.contracts.latency import KINDS, PERCENTILES, percentile_us
 from stackcost.contracts.trial import Trial
 
-UNKNOWN_REASON = "this generator does not tell latency from the intended start"
+UNKNOWN_REASON = "this generator does not report latency from the intended start"
 
 # By template group (empty: none), kind and percentile.
 Percentiles = dict[str, dict[str, dict[str, Spread]]]
@@ -32,7 +32,7 @@ def latency(trials: Sequence[Trial]) -> Percentiles:
 
 def _over(texts: Sequence[str | None], rounds: Sequence[int]) -> dict[str, Spread]:
     histograms = [HdrHistogram.decode(text) if text else None for text in texts]
-    reason = "no connection got that far" if any(histograms) else UNKNOWN_REASON
+    reason = "no connection reached this point" if any(histograms) else UNKNOWN_REASON
     return {
         name: spread(
             [percentile_us(each, percentile) if each else None for each in histograms],

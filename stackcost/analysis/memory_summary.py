@@ -23,7 +23,7 @@ READ_FROM = {
     "socket buffers": "sockstat.memory",
     "process": "process.pss",
 }
-BELOW_NOTHING = "the slopes add up to less than nothing: noise, not memory of flows"
+BELOW_NOTHING = "the sum of the slopes is negative: this is noise, not memory of flows"
 SHOWN_CACHES = 12
 
 

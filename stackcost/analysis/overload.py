@@ -27,7 +27,7 @@ def _busy(seen: Readings, cpus: Collection[int], spins: bool) -> list[str]:
     if has_peer(seen):
         share = engine_busy_share(seen, "peer")
         over = share is not None and share > SERVER_BUSY_LIMIT
-        return [f"its loop did work {share:.0%} of the time"] if over else []
+        return [f"its loop was busy {share:.0%} of the time"] if over else []
     if spins:
         return []
     length = seen.phases["sustain"].length
@@ -35,7 +35,7 @@ def _busy(seen: Readings, cpus: Collection[int], spins: bool) -> list[str]:
     for cpu in cpus:
         own = sum_of(kernel_seconds(seen, (cpu,)).values())  # other programs are a disturbance
         if own is not None and own / length > SERVER_BUSY_LIMIT:
-            found.append(f"it took {own / length:.0%} of core {cpu}")
+            found.append(f"it used {own / length:.0%} of core {cpu}")
     return found
 
 
@@ -51,8 +51,8 @@ def _lost(seen: Readings) -> list[str]:
     attempted = flows.client_counter(trial, "tcps_connattempt")
     counts = {
         "{:,} of {:,} connections failed": flows.failed(trial),
-        "{:,} of {:,} connections had not ended when the drain was over": traffic.cut_flows(trial),
-        "{:,} segments sent again in {:,} connections": flows.retransmitted(trial),
+        "{:,} of {:,} connections had not ended at the end of the drain": traffic.cut_flows(trial),
+        "{:,} segments retransmitted in {:,} connections": flows.retransmitted(trial),
     }
     return [
         words.format(number, attempted)

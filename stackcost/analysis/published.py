@@ -121,15 +121,15 @@ def _cpu_steps(publication: Publication) -> list[CalculationStep]:
             cpu.claimed.at,
         ),
         ("busy CPUs of the nginx host, of 32", busy, "CPUs", cpu.top_at),
-        ("nginx by its busy CPUs, not by 16 cores", without_idle, "1", cpu.top_at),
+        ("nginx counted by its busy CPUs instead of 16 cores", without_idle, "1", cpu.top_at),
         (
-            "TRex too by the busy part of its core",
+            "TRex also counted by the busy share of its core",
             both_busy,
             "1",
             cpu.trex_server_busy.at,
         ),
         (
-            "by the connections/s that were measured, not by rounded Gb/s",
+            "with the measured connections/s instead of rounded Gb/s",
             by_rates,
             "1",
             f"{cpu.nginx_rate.at}; {cpu.trex_rate.at}",
@@ -160,13 +160,13 @@ def _memory_steps(memory: MemoryFacts) -> list[CalculationStep]:
     steps = [
         ("as claimed, extrapolated to 100 Gb/s", memory.claimed.value, "1", memory.claimed.at),
         (
-            "as measured at 5 Gb/s: all memory of nginx and kernel by active flows",
+            "as measured at 5 Gb/s: all memory of nginx and kernel / active flows",
             memory.nginx_bytes.value / flows / each,
             "1",
             f"{memory.nginx_bytes.at}; {memory.nginx_flows.at}",
         ),
         (
-            "of it, what nginx allocates at start for connections that nobody opened",
+            "part of it: memory that nginx allocates at start for connections not opened yet",
             reserved,
             "B",
             f"{memory.worker_connections.at}; {memory.workers.at}; "

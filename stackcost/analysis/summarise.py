@@ -179,7 +179,7 @@ def _level(
         found = closure(seen, "sustain")
         return found.share if found else None
 
-    shared = "clients ran on these cores, too" if any(shares_cores(t.trial) for t in trials) else ""
+    shared = "clients also ran on these cores" if any(shares_cores(t.trial) for t in trials) else ""
     lacking = next((why for t in trials if (why := cpu.why_no_cost(t, context.server_cpus))), "")
     no_cycles = next((why for t in trials if (why := t.why_unknown("cpu.cycles"))), "")
 

@@ -183,7 +183,7 @@ class Factor(Part):
     ratio: Spread
     above_cost: Spread
     below_cost: Spread
-    without_sending: Spread = Spread(unit="1", reason="a part of polling peers' CPU time alone")
+    without_sending: Spread = Spread(unit="1", reason="only part of polling peers' CPU time")
     comparison: Comparison | None = None
 
 

@@ -19,7 +19,7 @@ from stackcost.analysis.summary import Summary, TrialRow
 JUDGED = ("server_cpu_total", "memory.total", "http.rate")
 COST = "server_cpu_total"
 RATES = ("1/s", "bit/s")  # units of figures that fall by what costs rise by
-PAST_CEILING = "past the ceiling at every load that both met"
+PAST_CEILING = "every common load was above the ceiling"
 
 
 class SystemFigures(NamedTuple):

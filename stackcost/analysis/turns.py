@@ -8,9 +8,9 @@ import numpy as np
 from stackcost.analysis.host_noise import HostNoise, correct_for_host
 from stackcost.analysis.series import Observation, Series
 
-NO_ROUND = "no round in which both were measured"
-NOT_NUMBERED = "no round in which both are known to have been measured"
-NO_LOAD = "no load at which both were measured"
+NO_ROUND = "both systems were not measured in the same round"
+NOT_NUMBERED = "it is unknown whether both systems were measured in the same round"
+NO_LOAD = "both systems were not measured at the same load"
 OF_A = "of A"  # the unit of values over several loads: multiples of A's median turn
 
 Trials = dict[int, Observation]  # of one side at one load, by round
@@ -69,9 +69,9 @@ def _pairs(at: AtLoads) -> tuple[AtLoads, list[str]]:
             used[load] = {n: a[n] for n in known}, {n: b[n] for n in known}
     set_aside = []
     if missing:
-        set_aside.append(f"{missing} trials left out: the other one of the pair is missing")
+        set_aside.append(f"{missing} trials left out: the other trial of the pair is missing")
     if without_ratio:
-        set_aside.append(f"{without_ratio} pairs left out: one of the two is not above zero")
+        set_aside.append(f"{without_ratio} pairs left out: one of the values is not above zero")
     return used, set_aside
 
 

@@ -54,7 +54,7 @@ class BlockedTime(Collector):
     def read(self) -> list[Sample]:
         """Of each role, its event loop's waits and its thread pool's, both from the start on."""
         if self._programs is None:
-            raise StackcostError("it is not running")
+            raise StackcostError("the BPF program is not running")
         found = self._programs.read_hash("waits", ThreadKey, Wait, MAX_THREADS)
         now, samples = time.monotonic(), []
         for number, role in self._roles.items():

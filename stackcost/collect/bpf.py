@@ -52,13 +52,13 @@ class BpfObject:
         self._library = _libbpf()
         if not KERNEL_TYPES.exists():
             raise StackcostError(
-                "this kernel does not describe its types, which exact CPU times need",
-                "use a kernel built with CONFIG_DEBUG_INFO_BTF=y, as Debian's are",
+                "this kernel has no type information (BTF), which exact CPU times need",
+                "use a kernel with CONFIG_DEBUG_INFO_BTF=y, such as Debian's",
             )
         image = compile_bpf(source, defines)
         self._object = self._library.bpf_object__open_mem(image, len(image), None)
         if not self._object:
-            raise StackcostError(f"libbpf cannot read {source.name} as compiled", _errno())
+            raise StackcostError(f"libbpf cannot read the compiled {source.name}", _errno())
         self._leave_out_missing_tracepoints()
         if self._library.bpf_object__load(self._object):
             reason = _errno()

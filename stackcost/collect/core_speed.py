@@ -72,7 +72,7 @@ class CoreSpeed(Collector):
         """Of each core: how often the works were done, and how long they took."""
         samples = []
         for cpu, (process, speed) in self._programs.items():
-            check_lives(process.pid, f"its program on core {cpu} does not run: it")
+            check_lives(process.pid, f"the program that measures core {cpu} has failed: it")
             seen, now = _settled(speed), time.monotonic()
             labels = {"cpu": str(cpu)}
             samples.append(WORK_TIME.sample(now, seen.sum_ns * NANOSECOND, **labels))
@@ -123,4 +123,4 @@ def _settled(speed: Speed) -> Speed:
         copy = Speed.from_buffer_copy(speed)
         if before % 2 == 0 and speed.version == before:
             return copy
-    raise StackcostError("its program was halted while it wrote")
+    raise StackcostError("the program that measures the core was stopped while it wrote")

@@ -81,7 +81,9 @@ class Detail(Enum):
     SYSTEM_CALLS = "TRACE_SYSCALLS"
 
 
-NOT_BOOKED = "interrupts and softirqs are not booked here: it would take time of what is measured"
+NOT_BOOKED = (
+    "interrupts and softirqs are not measured in a search, because that would lower the ceiling"
+)
 
 
 class TaskKey(ctypes.Structure):
@@ -146,7 +148,7 @@ class CpuAccount(Collector):
     def read(self) -> list[Sample]:
         """Per CPU: time by kind, softirqs and interrupts by vector; time of every task."""
         if self._programs is None:
-            raise StackcostError("it is not running")
+            raise StackcostError("the BPF program is not running")
         for cpu in online_cpus():
             self._programs.run("update_account", cpu)
         accounts = self._programs.read_per_cpu("accounts", Account)

@@ -28,8 +28,8 @@ TREX_WHOLE_TIME = Metric(
     "engine.time", "s", Kind.COUNTER, f"TRex {UTILIZATION}: time between reads"
 )
 SHARED_CORE = (
-    "TRex has control and data on one core, where its account of its own work does not hold, and "
-    "the time of its threads holds their polling"
+    "TRex runs control and data on one core; there its own account of its work is wrong, and "
+    "the time of its threads includes polling"
 )
 IN_USE = Metric("engine.pool_in_use", "B", Kind.GAUGE, f"RPC {MEMORY_METHOD} in_use x object_bytes")
 OBJECTS = Metric("engine.pool_objects", "1", Kind.GAUGE, f"RPC {MEMORY_METHOD} in_use")

@@ -134,13 +134,16 @@ def _describe_debian_packages() -> dict[str, Any]:
     """
     listed = _read(DEBIAN_PACKAGES)
     if listed is None:
-        return {"versions": None, "reason": f"there is no {DEBIAN_PACKAGES}"}
+        return {"versions": None, "reason": f"the file {DEBIAN_PACKAGES} does not exist"}
     names = [*listed.split(), *BROUGHT_PACKAGES]
     command = ["dpkg-query", "-W", "-f=${Package} ${db:Status-Status} ${Version}\\n", *names]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=10)
     except FileNotFoundError:
-        return {"versions": None, "reason": "no dpkg-query: this machine is no Debian"}
+        return {
+            "versions": None,
+            "reason": "there is no dpkg-query: this machine does not run Debian",
+        }
     except (OSError, subprocess.TimeoutExpired) as error:
         return {"versions": None, "reason": str(error)}
     versions: dict[str, str | None] = dict.fromkeys(names)

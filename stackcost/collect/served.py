@@ -6,7 +6,7 @@ from collections.abc import Callable
 from stackcost.contracts.collector import Collector
 from stackcost.contracts.sample import Kind, Metric, Sample
 
-REQUESTS = Metric("server.requests", "1", Kind.COUNTER, "the server's own account")
+REQUESTS = Metric("server.requests", "1", Kind.COUNTER, "counted by the server itself")
 
 
 class Served(Collector):
@@ -24,5 +24,9 @@ class Served(Collector):
         count = self._count()
         now = (before + time.monotonic()) / 2
         if count is None:
-            return [REQUESTS.unknown(now, "this server keeps no count of requests, or tells none")]
+            return [
+                REQUESTS.unknown(
+                    now, "this server does not count requests, or does not report the count"
+                )
+            ]
         return [REQUESTS.sample(now, count)]

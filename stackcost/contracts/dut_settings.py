@@ -16,18 +16,18 @@ class DutSettings(BaseModel):
 
     server: Behind = Field(
         default="engine",
-        description="what answers behind the device: the generator's own server port, or nginx on "
-        "the kernel's stack, in a namespace of its own on the generator's cores",
+        description="server behind the device: the generator's own server port, or nginx on "
+        "the kernel's stack, in a separate namespace on the generator's cores",
     )
     ip_version: IpVersion = Field(
         default=4,
-        description="4, or 6 for clients and servers that speak IPv6; nat64 translates 6 to 4",
+        description="4, or 6 for IPv6 clients and servers; nat64 translates 6 to 4",
     )
     rules: int = Field(
         default=100,
         ge=0,
         le=100_000,
-        description="nftables: rules in a linear list that match no frame of the load",
+        description="nftables: length of the rule list; the rules match no frame of the load",
     )
     established_first: bool = Field(
         default=True,
@@ -36,25 +36,25 @@ class DutSettings(BaseModel):
     )
     nat: Literal["masquerade", "static"] = Field(
         default="masquerade",
-        description="nat44: all clients behind one address, or each behind one of its own",
+        description="nat44: one address for all clients, or a separate address for each client",
     )
     new_per_second: int | None = Field(
-        default=None, ge=1, description="connection_limit: new connections let through a second"
+        default=None, ge=1, description="connection_limit: allowed new connections per second"
     )
     flows_per_client: int | None = Field(
-        default=None, ge=1, description="connection_limit: open connections of one client address"
+        default=None, ge=1, description="connection_limit: allowed open connections per client"
     )
     tracked_limit: int | None = Field(
         default=None,
         ge=100,
-        description="those that track connections: nf_conntrack_max while the device stands; it is "
-        "the whole machine's, and put back afterwards",
+        description="devices that track connections: nf_conntrack_max while the device runs; this "
+        "setting of the whole machine is restored afterwards",
     )
     dead_timeout_s: int | None = Field(
         default=None,
         ge=1,
-        description="those that track connections: for how long one that was closed, or that "
-        "nobody answered, stays in the table (nf_conntrack_tcp_timeout_time_wait and _syn_sent); "
+        description="devices that track connections: how long a closed connection, or one that got "
+        "no answer, stays in the table (nf_conntrack_tcp_timeout_time_wait and _syn_sent); "
         "the kernel's default is 120 for both",
     )
 

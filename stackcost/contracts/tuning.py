@@ -76,7 +76,7 @@ class Tier(_Part):
     def _is_left(cls, value: dict[str, Setting]) -> dict[str, Setting]:
         for name, setting in value.items():
             if not setting.left:
-                raise ValueError(f"{name}: nothing sets it, so it needs left: the reason")
+                raise ValueError(f"{name}: it has no value, so the key left must give the reason")
         return value
 
     def directives(self) -> dict[str, dict[str, str]]:

@@ -101,7 +101,7 @@ class Wiring:
         last = self.links[-1]
         return replace(
             self,
-            words=f"{self.words}; behind it a server in a network namespace of its own",
+            words=f"{self.words}; behind it a server in a separate network namespace",
             links=(*self.links[:-1], Link(last.near, _SERVER)),
             ports=(self.ports[0], Port("dummy")),
             server=self.ports[1],
@@ -131,7 +131,7 @@ TO_SERVER = Wiring(
     (_NEIGHBOURS[0], Port("dummy")),
 )
 THROUGH_ROUTER = Wiring(
-    "two veth pairs from a generator's two ports to a router in a network namespace of its own",
+    "two veth pairs from a generator's two ports to a router in a separate network namespace",
     DUT_NAMESPACE,
     _THROUGH,
     (_DUT_NEAR, _DUT_FAR),
@@ -141,14 +141,14 @@ THROUGH_ROUTER = Wiring(
     ),
 )
 THROUGH_BRIDGE = Wiring(
-    "two veth pairs from a generator's two ports to a bridge in a network namespace of its own",
+    "two veth pairs from a generator's two ports to a bridge in a separate network namespace",
     DUT_NAMESPACE,
     _THROUGH,
     (_DUT_NEAR, _DUT_FAR),
     _NEIGHBOURS,
 )
 BACK_TO_BACK = Wiring(
-    "veth pair between a generator's two ports, nothing between them",
+    "veth pair between a generator's two ports, with no device between them",
     LOAD_NAMESPACE,
     (Link(_CLIENTS, _SERVERS),),
     (),

@@ -20,7 +20,7 @@ def compile_program(source: Path, program: Path) -> None:
     limit = patient(COMPILE_PATIENCE_S)
     made = subprocess.run(command, capture_output=True, text=True, timeout=limit)
     if made.returncode != 0:
-        raise StackcostError(f"cc does not compile {source.name}: {_first_error(made.stderr)}")
+        raise StackcostError(f"cc cannot compile {source.name}: {_first_error(made.stderr)}")
 
 
 def compile_bpf(source: Path, defines: Sequence[str] = ()) -> bytes:
@@ -35,11 +35,11 @@ def compile_bpf(source: Path, defines: Sequence[str] = ()) -> bytes:
             subprocess.run(command, check=True, capture_output=True, text=True)
         except FileNotFoundError as error:
             raise StackcostError(
-                "clang is missing, it compiles BPF", install_command(["clang"])
+                "clang is not installed; it compiles the BPF programs", install_command(["clang"])
             ) from error
         except subprocess.CalledProcessError as error:
             raise StackcostError(
-                f"clang does not compile {source.name}: {_first_error(error.stderr)}",
+                f"clang cannot compile {source.name}: {_first_error(error.stderr)}",
                 install_command(["clang", *FILES.values()]),
             ) from error
         return image.read_bytes()
@@ -47,5 +47,5 @@ def compile_bpf(source: Path, defines: Sequence[str] = ()) -> bytes:
 
 def _first_error(said: str) -> str:
     """The first line of a compiler's output that names an error, or its first line."""
-    lines = said.strip().splitlines() or ["it said nothing"]
+    lines = said.strip().splitlines() or ["it printed nothing"]
     return next((line for line in lines if "error" in line), lines[0])

@@ -81,14 +81,14 @@ def _explained(error: OSError, path: Path, needed: int) -> StackcostError:
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         free = shutil.disk_usage(path.parent).free
         return StackcostError(
-            f"no space left for {path}: it needs {needed:,} bytes and {free:,} are free",
-            f"free some, or write elsewhere; what is full: df -h {path.parent}",
+            f"no space left for {path}: it needs {needed:,} bytes, but only {free:,} are free",
+            f"free some space, or write to another disk; to see its use: df -h {path.parent}",
         )
     if error.errno == errno.EIO:
         return StackcostError(
-            f"cannot write {path}: the disk answers with an input/output error",
-            "see what the kernel says of it: dmesg | tail; write to another disk (--results)",
+            f"cannot write {path}: the disk reports an input/output error",
+            "see the kernel's messages: dmesg | tail; write to another disk (--results)",
         )
     return StackcostError(
-        f"cannot write {path}: {error.strerror}", f"see what is there: ls -ld {path.parent}"
+        f"cannot write {path}: {error.strerror}", f"see its permissions: ls -ld {path.parent}"
     )

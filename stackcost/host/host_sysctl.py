@@ -48,7 +48,7 @@ def _restore(name: str, old: str) -> UndoStep:
         f"set {name} back to {old}",
         partial(_path(name).write_text, old),
         partial(_difference, name, old),
-        f"figures are taken with it: {name} = {read(name)}",
+        f"measurements use this value: {name} = {read(name)}",
     )
     if step.done:
         CHANGED.write({each: value for each, value in CHANGED.read().items() if each != name})

@@ -30,7 +30,7 @@ def _remove(folder: Path) -> UndoStep:
         f"remove {folder}",
         partial(shutil.rmtree, folder),
         lambda: "it is still there" if folder.exists() else "",
-        "it takes disk; no figure depends on it",
+        "it uses disk space; figures do not depend on it",
     )
     if step.done:
         MADE.write([each for each in MADE.read() if each != str(folder)])

@@ -19,7 +19,7 @@ def check_lives(process_id: int, what: str, see: str = "") -> None:
     except psutil.NoSuchProcess:
         status = psutil.STATUS_ZOMBIE
     if status == psutil.STATUS_ZOMBIE:
-        raise StackcostError(f"{what}, process {process_id}, is gone", see)
+        raise StackcostError(f"{what} (process {process_id}) has ended", see)
     _check_not_stopped(process_id, status, what)
 
 
@@ -41,6 +41,6 @@ def check_family(process_id: int, what: str) -> None:
 def _check_not_stopped(process_id: int, status: str, what: str) -> None:
     if status in STOPPED:
         raise StackcostError(
-            f"{what}, process {process_id}, is stopped: a signal or a debugger halted it",
-            f"let it go on with: kill -CONT {process_id}",
+            f"{what} (process {process_id}) is stopped by a signal or a debugger",
+            f"to continue it, run: kill -CONT {process_id}",
         )

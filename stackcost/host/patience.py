@@ -28,4 +28,6 @@ def patience(factor: float) -> Iterator[None]:
 
 def on_a_slow_host() -> str:
     """What to change when a limit was too short; to be the `hint` of the error that tells it."""
-    return f"on a slow host, wait longer: `patience: {2 * _factor:g}` in the experiment's file"
+    return (
+        f"on a slow host, set `patience: {2 * _factor:g}` in the experiment's file to wait longer"
+    )

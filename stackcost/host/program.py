@@ -64,7 +64,9 @@ class Program:
         """Why it did not come up: that it ended, or did not answer, and its own last words."""
         said = " ".join(self.output().split()[-WORDS:]) or "it printed nothing"
         if (status := self.status) is not None:
-            return StackcostError(f"{self.name} ended with {status}: {said}", f"see {self.log}")
+            return StackcostError(
+                f"{self.name} ended with exit status {status}: {said}", f"see {self.log}"
+            )
         return StackcostError(
             f"{self.name} did not answer: {said}", f"see {self.log}; {on_a_slow_host()}"
         )

@@ -23,7 +23,9 @@ def state_folder() -> Path:
     folder = parent / "stackcost"
     folder.mkdir(mode=0o700, exist_ok=True)
     if folder.is_symlink() or folder.stat().st_uid != os.geteuid():
-        raise StackcostError(f"{folder} belongs to another user", f"remove it: rm -r {folder}")
+        raise StackcostError(
+            f"{folder} belongs to another user", f"to remove it, run: rm -r {folder}"
+        )
     return folder
 
 
@@ -64,9 +66,9 @@ def damaged_records() -> list[UndoStep]:
     """A step for each record that could not be read: nobody knows what it would have undone."""
     return [
         UndoStep(
-            f"undo what {path} recorded",
-            f"it is damaged; compare it with the machine's settings, then: rm {path}",
-            "a setting may be as an earlier run left it; the manifest has those in force",
+            f"undo the changes recorded in {path}",
+            f"the file is damaged; compare it with the machine's settings, then run: rm {path}",
+            "an earlier run may have left a setting changed; the manifest lists the current ones",
         )
         for path in sorted(state_folder().glob(f"*{DAMAGED}"))
     ]

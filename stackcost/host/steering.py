@@ -96,7 +96,7 @@ def _steer_packets(namespace: str, interface: str, cpus: tuple[int, ...]) -> dic
         masks[queue] = execute(namespace, ["cat", path]).strip()
         if _bits(masks[queue]) != _bits(wanted):
             raise StackcostError(
-                f"receive steering of {interface} {queue} is {masks[queue]}, not {wanted}",
+                f"receive steering of {interface} {queue} is {masks[queue]} instead of {wanted}",
                 "the kernel needs CONFIG_RPS",
             )
     return masks
@@ -109,18 +109,18 @@ def _steer_polls(
     try:
         execute(namespace, ["tee", f"/sys/class/net/{interface}/threaded"], stdin="1")
     except StackcostError:  # the kernel refuses it (EIO) while the interface has no NAPI
-        return (), "it has no queue to poll: neither AF_XDP is attached nor GRO on"
+        return (), "it has no queue to poll: no AF_XDP socket is attached, and GRO is off"
     threads = poll_threads(interface)
     for thread in threads:
         os.sched_setaffinity(thread, cpus)
         os.sched_setscheduler(thread, os.SCHED_FIFO, os.sched_param(POLL_PRIORITY))
-    return threads, "" if threads else "the kernel made no NAPI thread"
+    return threads, "" if threads else "the kernel created no NAPI thread"
 
 
 def _poll_in_softirq(namespace: str, interface: str) -> tuple[tuple[int, ...], str]:
     with contextlib.suppress(StackcostError):  # refused while the interface has no NAPI
         execute(namespace, ["tee", f"/sys/class/net/{interface}/threaded"], stdin="0")
-    return (), "threaded NAPI is not wanted"
+    return (), "threaded NAPI is not configured"
 
 
 def poll_threads(interface: str) -> tuple[int, ...]:

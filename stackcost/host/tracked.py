@@ -24,6 +24,6 @@ def forget_tracked(namespace: str) -> None:
     thread.join()
     if failed:
         raise StackcostError(
-            f"tracked connections of {namespace} could not be deleted: {failed[0]}",
+            f"the tracked connections of {namespace} could not be deleted: {failed[0]}",
             "the kernel needs CONFIG_NF_CT_NETLINK",
         ) from failed[0]

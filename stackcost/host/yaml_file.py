@@ -24,10 +24,10 @@ def read_yaml(path: Path, what: str, kind: Literal["rt", "safe"] = "safe") -> An
     except OSError as error:
         raise StackcostError(
             f"cannot read {what} {path}: {error.strerror}",
-            "name one that exists: ls experiments/",
+            "to list the built-in experiments: ls experiments/",
         ) from error
     except UnicodeDecodeError as error:
-        raise StackcostError(f"{path} is not a text file in UTF-8") from error
+        raise StackcostError(f"{path} is not a UTF-8 text file") from error
     try:
         _check_depth(path, text)
         return YAML(typ=kind).load(text)

@@ -18,7 +18,9 @@ def stack_names() -> list[str]:
 def check_stack(name: str) -> None:
     """StackcostError unless there is a stack of this name."""
     if name not in stack_names():
-        raise StackcostError(f"there is no stack {name!r}", f"one of {', '.join(stack_names())}")
+        raise StackcostError(
+            f"there is no stack {name!r}", f"choose one of {', '.join(stack_names())}"
+        )
 
 
 def stack_of(name: str, placement: Placement) -> Stack:

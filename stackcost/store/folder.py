@@ -66,7 +66,7 @@ class RunFolder:
             except OSError as error:
                 raise StackcostError(
                     f"cannot make the results folder {path}: {error.strerror}",
-                    "name another with --results FOLDER",
+                    "choose another folder: --results FOLDER",
                 ) from error
             run = cls(path)
             run.reserve()
@@ -79,7 +79,7 @@ class RunFolder:
         if not (path / MANIFEST).is_file():
             raise StackcostError(
                 f"{path} is not a run's folder: it has no {MANIFEST}",
-                f"list the runs: ls {path.parent}",
+                f"to list the runs: stackcost ls {path.parent}",
             )
         return cls(path)
 
@@ -160,13 +160,13 @@ class RunFolder:
         path = self.path / SUMMARY
         if not path.is_file():
             raise StackcostError(
-                f"{self.path} has no {SUMMARY}: the run did not come that far",
-                f"compute it from its trials: stackcost report {self.path}",
+                f"{self.path} has no {SUMMARY}: the run ended before it was written",
+                f"to compute it from the trials: stackcost report {self.path}",
             )
         try:
             return read_object(path)
         except StackcostError as error:
-            again = f"compute it again: stackcost report {self.path}"
+            again = f"to compute it again: stackcost report {self.path}"
             raise StackcostError(error.what, again) from error
 
     def query(self, sql: str) -> "pandas.DataFrame":
@@ -178,7 +178,7 @@ class RunFolder:
         """
         whole = [p for p in sorted((self.path / SAMPLES).glob("*.parquet")) if _is_whole(p)]
         if not whole:
-            raise StackcostError(f"{self.path} has no samples: no trial was finished")
+            raise StackcostError(f"{self.path} has no samples, because no trial was finished")
         import duckdb  # takes a second, and hardly any command queries
 
         with duckdb.connect() as database:

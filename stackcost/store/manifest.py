@@ -36,8 +36,8 @@ class LoadsFound(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     ceilings: dict[str, float] = Field(
-        description="connections/s with 0.5 % lost at most, by system; of one that holds at least "
-        "what the slowest does, that"
+        description="connections/s with at most 0.5 % loss, by system; for a system that is faster "
+        "than the slowest one, the ceiling of the slowest one"
     )
     offered_cps: list[float] = Field(description="the loads, connections/s")
 
@@ -57,13 +57,15 @@ class Manifest(BaseModel):
     machine: dict[str, Any] = Field(default_factory=dict, description="before the first trial")
     machine_after: dict[str, Any] | None = Field(default=None, description="after the last")
     changed: list[str] = Field(
-        default_factory=list, description="what of the machine was different afterwards"
+        default_factory=list, description="differences of the machine after the run"
     )
-    resumed: list[Resumption] = Field(default_factory=list, description="each time it went on")
+    resumed: list[Resumption] = Field(
+        default_factory=list, description="each time the run was resumed"
+    )
     experiment_hash: str = Field(default="", description="SHA-256 of `experiment`")
     systems: list[str] = Field(
         default_factory=list,
-        description="names of the systems to be measured, in order; none where trials alone tell",
+        description="names of the measured systems, in order; empty if only the trials name them",
     )
     publication: dict[str, Any] | None = Field(
         default=None, description="content of the file that the plan calls `published`"
@@ -72,12 +74,12 @@ class Manifest(BaseModel):
         default_factory=dict, description="SHA-256 of each profile's file, by path"
     )
     not_measured: dict[str, str] = Field(
-        default_factory=dict, description="systems of the matrix that this machine cannot, and why"
+        default_factory=dict, description="systems that this machine cannot measure, and why"
     )
     loads_found: LoadsFound | None = Field(
-        default=None, description="where the plan has shares; a run that goes on keeps them"
+        default=None, description="only if the plan has shares; a resumed run keeps them"
     )
-    failure: str = Field(default="", description="why the run failed, else empty")
+    failure: str = Field(default="", description="why the run failed, or empty")
     test_bed: dict[str, Any] = Field(default_factory=dict, description="links and steering")
     servers: dict[str, dict[str, Any]] = Field(
         default_factory=dict, description="by name: version, configuration, cores"

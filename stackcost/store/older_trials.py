@@ -55,7 +55,7 @@ def typed(record: JsonObject) -> dict[str, Any]:
     try:
         load = _kind(old)(old, offered_cps)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise ValueError(f"its load is not of an older version: {error!r}"[:200]) from error
+        raise ValueError(f"no older version wrote this load: {error!r}"[:200]) from error
     kept = {name: value for name, value in record.items() if name not in ("load", "offered_cps")}
     moved = {new: old[name] for name, new in OF_A_TRIAL.items() if name in old}
     return kept | moved | {"load": load}

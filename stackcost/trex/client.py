@@ -79,7 +79,7 @@ class TrexClient:
         """StackcostError when the client's process has ended, or stands still or did."""
         if self._fault:
             raise self._fault
-        check_lives(self.process_id, "the TRex client does not run: its program")
+        check_lives(self.process_id, "the TRex client has failed: its program")
 
     def connect(self) -> None:
         """Connect to the server; it must be serving already."""
@@ -241,6 +241,6 @@ class TrexClient:
     def _ended(self, method: str) -> StackcostError:
         status = self._process.wait(END_PATIENCE)
         return StackcostError(
-            f"{method}: the TRex client's process has ended, status {status}; its last words: "
+            f"{method}: the TRex client's process ended with exit status {status}; last output: "
             f"{last_lines(self._errors) or 'none'}"
         )

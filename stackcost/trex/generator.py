@@ -34,8 +34,8 @@ def trex_home() -> Path | None:
     home = Path(named).resolve()
     if not (home / "t-rex-64").is_file():
         raise StackcostError(
-            f"TREX_HOME is {named}, and there is no t-rex-64 in it",
-            "set it to the folder TRex was unpacked into, or unset it to use astf-engine",
+            f"TREX_HOME is {named}, but this folder contains no t-rex-64",
+            "set it to the folder of the unpacked TRex, or unset it to use astf-engine",
         )
     return home
 
@@ -47,8 +47,10 @@ def engine_path() -> Path:
     if path.is_file():
         return path.resolve()
     raise StackcostError(
-        f"STACKCOST_ENGINE is {named}, which is no file" if named else "astf-engine is not built",
-        "script/bootstrap builds build/engine/astf-engine",
+        f"STACKCOST_ENGINE is {named}, which is not a file"
+        if named
+        else "astf-engine is not built",
+        "to build build/engine/astf-engine, run: script/bootstrap",
     )
 
 
@@ -124,14 +126,15 @@ class Generator:
         status = self._process.poll() if self._process else None
         if status is not None:
             words = last_lines(self._log) or "it printed nothing"
-            raise StackcostError(f"{self.config.name} ended with status {status}: {words}")
+            raise StackcostError(f"{self.config.name} ended with exit status {status}: {words}")
         if self._process is not None:
-            check_family(self._process.pid, f"{self.config.name} does not run: its program")
+            check_family(self._process.pid, f"{self.config.name} has failed: its program")
 
     @contextmanager
     def blamed(self) -> Iterator[None]:
-        """Within it, an error of who speaks to the program is told as the program's end, if it has
-        ended: a client knows only that nobody answered.
+        """Inside, an error of the client is reported as the end of the program, if it has ended.
+
+        The client itself only sees that nothing answers.
         """
         try:
             yield

@@ -31,7 +31,8 @@ def open_trex_api() -> None:
         importlib.import_module("lbr_trex_client")
     except ModuleNotFoundError:
         raise StackcostError(
-            "lbr-trex-client, TRex's own client, is not installed", "pip install lbr-trex-client"
+            "lbr-trex-client, TRex's own client, is not installed",
+            "run: pip install lbr-trex-client",
         ) from None
     importlib.import_module("trex")  # puts the bundled libraries first
     _replace_bundled_six()
@@ -68,7 +69,9 @@ def _replace_bundled_six() -> None:
     importlib.import_module("scapy.modules")
     six = importlib.util.find_spec("six")
     if six is None or six.origin is None:
-        raise StackcostError("six is not installed, TRex's client needs it", "pip install six")
+        raise StackcostError(
+            "six is not installed, but TRex's client needs it", "run: pip install six"
+        )
     _import_file("scapy.modules.six", six.origin)
 
 

@@ -28,9 +28,11 @@ class TrexConfig:
 
     def __post_init__(self) -> None:
         if len(self.ports) % 2 or not self.ports:
-            raise StackcostError(f"{len(self.ports)} ports for {self.name}: TRex wants pairs")
+            raise StackcostError(
+                f"{self.name} has {len(self.ports)} ports, but TRex needs pairs of ports"
+            )
         if not self.cpus:
-            raise StackcostError(f"no CPU for {self.name}", "give it at least one")
+            raise StackcostError(f"{self.name} has no CPU", "give it at least one CPU")
 
     @property
     def data_cores(self) -> int:
@@ -78,8 +80,8 @@ class TrexConfig:
         share = self.data_cores
         if len(threads) < pairs * share:
             raise StackcostError(
-                f"{len(self.cpus)} CPUs for {pairs} port pairs of {self.name}",
-                f"give it {pairs + 1}: one for control and one for each pair",
+                f"{self.name} has {len(self.cpus)} CPUs for {pairs} port pairs",
+                f"give it {pairs + 1} CPUs: one for control and one for each pair",
             )
         return {
             "platform": {

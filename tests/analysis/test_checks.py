@@ -36,9 +36,9 @@ def test_each_fault_of_the_load_is_flagged() -> None:
     trial.load.cut_flows = 3
     assert flags_of(Readings(trial), (1,)) == [
         "7 connections of the schedule not started",
-        "4.0% of connections started late by the schedule",
+        "4.0% of connections started later than scheduled",
         "2 connections failed",
-        "3 flows had not ended when the drain was over",
+        "3 flows had not ended at the end of the drain",
         "5 segments retransmitted",
         "completed 1000 connections/s of 2000 offered",
     ]
@@ -57,7 +57,7 @@ def test_some_late_starts_are_no_reason_to_distrust() -> None:
     trial.load.schedule = Schedule(intended=10_000, opened=10_000, late=299, unsent=0)
     assert flags_of(Readings(trial), (1,)) == []
     trial.load.schedule.late = 400
-    assert flags_of(Readings(trial), (1,)) == ["4.0% of connections started late by the schedule"]
+    assert flags_of(Readings(trial), (1,)) == ["4.0% of connections started later than scheduled"]
 
 
 def test_when_flows_to_be_held_were_opened_is_no_matter() -> None:
@@ -68,14 +68,14 @@ def test_when_flows_to_be_held_were_opened_is_no_matter() -> None:
 
 def test_slowed_cores_are_flagged_unless_enough_of_the_time_was_free_of_that() -> None:
     # A search asks whether anything was lost, so there it does not help.
-    for free_s, wanted in ((0.7, ["but for 0.7 s (wanted 1.0 s)"]), (1.2, [])):
+    for free_s, wanted in ((0.7, ["except for 0.7 s (1.0 s are needed)"]), (1.2, [])):
         trial = load_trial()
         slow_slices(trial, [tenth >= round(10 * free_s) for tenth in range(100)])
         found = flags_of(Readings(trial), (1,))
         assert [each.partition(", ")[2] for each in found] == wanted, found
         trial.load.offered_cps = 0.0
         found = disturbances(Readings(trial), (1,))
-        assert found and "slower than they can be" in found[0]
+        assert found and "slower than at full speed" in found[0]
 
 
 def test_other_programs_on_the_servers_core_are_flagged() -> None:
@@ -92,7 +92,8 @@ def test_a_core_that_a_neighbour_slowed_is_flagged() -> None:
     slowed = trial.samples + counter("core.work_time", 500 * 7.2e-6, {"cpu": "1"})
     assert flags_of(Readings(replace(trial, samples=undisturbed)), (1,)) == []
     assert flags_of(Readings(replace(trial, samples=slowed)), (1,)) == [
-        "the server's cores were 20.0% slower than they can be, but for 0.0 s (wanted 1.0 s)"
+        "the server's cores were 20.0% slower than at full speed, "
+        "except for 0.0 s (1.0 s are needed)"
     ]
 
 
@@ -155,7 +156,7 @@ def test_a_collector_that_fails_in_mid_trial_is_flagged_and_its_figures_are_unkn
     trial.samples = [sample for sample in trial.samples if sample not in last]
     trial.samples += [last[0]._replace(value=None, labels={}, reason="cpu account: it broke")]
     seen = Readings(trial)
-    assert flags_of(seen, (1,)) == ["failed in mid-trial: cpu account: it broke"]
+    assert flags_of(seen, (1,)) == ["failed during the trial: cpu account: it broke"]
     assert cpu.server_cost(seen, [1])["softirq"] is None
     closing = by_name(trial)["user"]
     assert closing.holds is None and closing.reason == "cpu account: it broke"
@@ -168,5 +169,5 @@ def test_a_limit_of_the_machine_that_another_program_moved_is_a_disturbance() ->
     assert disturbances(Readings(trial), (1,)) == []
     trial.samples += gauge("conntrack.limit", [10_000, 262_144], {"namespace": "dut"})
     assert disturbances(Readings(trial), (1,)) == [
-        "nf_conntrack_max was 10,000, then 262,144: another program set it in mid-trial"
+        "nf_conntrack_max was 10,000, then 262,144: another program changed it during the trial"
     ]

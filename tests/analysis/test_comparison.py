@@ -138,11 +138,12 @@ def test_rounds_without_their_other_half_and_without_a_ratio_are_set_aside() -> 
     found = compare(a, b, PAIRS)
     assert found.ratios.values == pytest.approx([2.0, 2.1]) and found.ratios.rounds == [2, 3]
     assert found.set_aside == [
-        "2 trials left out: the other one of the pair is missing",
-        "1 pairs left out: one of the two is not above zero",
+        "2 trials left out: the other trial of the pair is missing",
+        "1 pairs left out: one of the values is not above zero",
     ]
     assert (
-        compare(a, Series.of({9: 1.0}, "B"), PAIRS).reason == "no round in which both were measured"
+        compare(a, Series.of({9: 1.0}, "B"), PAIRS).reason
+        == "both systems were not measured in the same round"
     )
 
 
@@ -175,7 +176,7 @@ def test_a_difference_that_may_be_the_corrections_error_cannot_be_told() -> None
     assert compare(a, slowed(b, calls), SIDES).verdict == "dearer"
     far = compare(a, slowed(b, [1.3 * call for call in calls]), SIDES)
     assert far.ratio == pytest.approx(1.1, rel=0.01) and far.effect == 1
-    assert far.verdict == "cannot tell" and "off, and then there is none" in far.reason
+    assert far.verdict == "cannot tell" and "exceeds the difference" in far.reason
 
 
 def test_over_loads_a_turn_that_lacks_one_is_no_cheaper_for_that() -> None:
@@ -184,7 +185,7 @@ def test_over_loads_a_turn_that_lacks_one_is_no_cheaper_for_that() -> None:
     found = compare(Series("us", lacking), Series("us", whole), SIDES)
     assert found.unit == "of A" and found.a.values == pytest.approx([1] * 6)
     alone = compare(Series("us", {1: {1.0: Observation(1.0)}}), Series("us", whole), SIDES)
-    assert alone.reason == "no load at which both were measured"
+    assert alone.reason == "both systems were not measured at the same load"
 
 
 def test_correction_is_holms() -> None:

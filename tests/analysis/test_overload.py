@@ -51,11 +51,11 @@ def test_a_trial_tells_itself_that_its_server_was_past_the_ceiling() -> None:
 
     assert signs(one()) == []
     assert signs(one(tcps_sndrexmitpack=40)) == [], "one in 250 is a hiccup"
-    assert signs(one(tcps_sndrexmitpack=60)) == ["60 segments sent again in 10,000 connections"]
+    assert signs(one(tcps_sndrexmitpack=60)) == ["60 segments retransmitted in 10,000 connections"]
     assert signs(one(tcps_drops=60)) == ["60 of 10,000 connections failed"]
     late = one()
     late.load.cut_flows = 51
-    assert signs(late) == ["51 of 10,000 connections had not ended when the drain was over"]
+    assert signs(late) == ["51 of 10,000 connections had not ended at the end of the drain"]
     short = one()
     short.load.offered_cps = 1060.0
     assert signs(short) == ["completed 1,000 connections/s of 1,060 offered"]
@@ -67,7 +67,7 @@ def test_a_trial_tells_itself_that_its_server_was_past_the_ceiling() -> None:
     add_other_program(beside, 8.5)
     assert signs(beside) == [], "other programs are a disturbance, and no ceiling of the server's"
     busy_peer = load_trial("astf-peer", microseconds={"busy": 950.0})
-    assert signs(busy_peer) == ["its loop did work 95% of the time"], "a polling core is never idle"
+    assert signs(busy_peer) == ["its loop was busy 95% of the time"], "a polling core is never idle"
 
 
 def test_a_load_past_the_ceiling_is_in_no_headline() -> None:
@@ -89,7 +89,7 @@ def test_without_a_load_below_the_ceiling_the_factor_is_unknown_and_says_why() -
     factor = summarise(over_rounds(4000, drowned=(4000,)), CONTEXT).factors[0]
     assert factor.ratio.median is None and factor.above_cost.median is None
     assert factor.ratio.reason == (
-        "past the ceiling at every load that both met: at 4,000 connections/s nginx/kernel "
+        "every common load was above the ceiling: at 4,000 connections/s nginx/kernel "
         "(it took 98% of core 1)"
     )
 

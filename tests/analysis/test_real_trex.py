@@ -19,7 +19,7 @@ from tests.analysis.trials import START, counter, hold_trial, load_trial
 from tests.collect.trex import TrexStandIn
 
 PEER = {"irq": 11.1, "softirq": 30.6}  # what the kernel does for it; its own threads poll
-LOW_END = "TRex has control and data on one core"
+LOW_END = "TRex runs control and data on one core"
 
 
 def peer_trial(number: int, round_number: int, offered: float, shares_core: bool) -> Trial:
@@ -117,7 +117,8 @@ def test_a_total_below_zero_is_noise_and_never_printed() -> None:
     memory = summary.servers[1].memory
     assert memory is not None and memory.total.median is None
     assert (
-        memory.total.reason == "the slopes add up to less than nothing: noise, not memory of flows"
+        memory.total.reason
+        == "the sum of the slopes is negative: this is noise, not memory of flows"
     )
     assert summary.factors[1].ratio.median is None
     assert memory.total.reason in summary.factors[1].ratio.reason
@@ -137,7 +138,7 @@ def test_memory_without_a_part_that_could_not_be_read_has_no_total() -> None:
 def test_a_table_of_nothing_but_unknown_is_one_sentence() -> None:
     said = told(run_of(lambda *at: peer_trial(*at, shares_core=False)))
     assert (
-        "Latency from the intended start, us: not known: this generator does not tell "
+        "Latency from the intended start, us: not known: this generator does not report "
         "latency from the intended start"
     ) in said
     assert "p99.9" not in said and "first_byte" not in said

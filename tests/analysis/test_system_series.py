@@ -72,7 +72,7 @@ def test_turns_of_one_run_are_compared_in_pairs() -> None:
     a = a._replace(trials=[trial for trial in a.trials if trial.round != 3])
     found = cost(a, b, same_run=True)
     assert found.paired and found.at == "every load, by pairs of turns"
-    assert found.set_aside == ["2 trials left out: the other one of the pair is missing"]
+    assert found.set_aside == ["2 trials left out: the other trial of the pair is missing"]
     assert found.ratios.values == pytest.approx([2] * 8)
     assert not cost(a, b).paired
 
@@ -97,7 +97,7 @@ def test_a_load_past_the_ceiling_is_in_no_judgement() -> None:
     assert cost(a, past).at == "1,000/s, by turns"
     nothing = cost(a, past._replace(past_ceiling={("", load) for load in LOADS}))
     assert nothing.verdict == "cannot tell"
-    assert nothing.reason == "past the ceiling at every load that both met"
+    assert nothing.reason == "every common load was above the ceiling"
 
 
 def test_at_a_single_load_it_is_the_cost_itself() -> None:

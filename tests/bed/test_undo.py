@@ -182,5 +182,5 @@ def test_a_start_tells_what_could_not_be_undone_and_the_manifest_keeps_it(
     for _ in range(2):
         with LocalTestbed(wanted_hugepages=0) as bed:
             (told,) = bed.describe()["not_undone"]
-            assert READ_ONLY in told and "figures are taken with it" in told
+            assert READ_ONLY in told and "measurements use this value" in told
     assert capsys.readouterr().err.count(READ_ONLY + " back") == 1, "once for each command"

@@ -147,8 +147,8 @@ def test_a_disturbed_trial_for_a_figure_is_made_once_more_and_counts_once(tmp_pa
         campaign.take(turn([first, planned(quiet)], seen))
     assert seen == [[1, 2], [3]]
     aside = {trial.number: trial.set_aside for trial in campaign.folder.trials()}
-    assert aside == {1: "disturbed, repeated as trial 2", 2: "", 3: ""}
-    assert output.getvalue().count("again: it was disturbed") == 1
+    assert aside == {1: "disturbed; repeated as trial 2", 2: "", 3: ""}
+    assert output.getvalue().count("repeated because it was disturbed") == 1
 
 
 def test_where_every_trial_is_disturbed_a_quarter_is_made_once_more(tmp_path: Path) -> None:
@@ -185,7 +185,7 @@ def test_what_another_stack_carried_ends_a_search_and_is_no_figure(tmp_path: Pat
     fallen = Carrier("onload-balanced", "kernel", "no stack")
     with going(tmp_path) as campaign:
         campaign.take(turn([planned(quiet)], [], carrier=fallen))
-    said = "carried by the kernel's stack, not by onload-balanced: no stack"
+    said = "carried by the kernel's stack instead of onload-balanced: no stack"
     assert campaign.folder.manifest().not_measured == {"nginx/kernel": said}
     (trial,) = campaign.folder.trials()
     assert trial.set_aside == said
@@ -205,7 +205,7 @@ def test_a_failure_says_where_it_was_and_where_the_trials_are(tmp_path: Path) ->
     with pytest.raises(StackcostError) as failed, going(tmp_path) as campaign:
         campaign.take(turn([planned(quiet), planned(ending(fail))], []))
     assert failed.value.what == "round 1 of 1, nginx/kernel: the generator ended"
-    kept = f"the trials before it are kept, see them with: stackcost report {campaign.folder.path}"
+    kept = f"earlier trials are kept; to see them, run: stackcost report {campaign.folder.path}"
     assert failed.value.hint == f"see its log; {kept}"
     manifest = campaign.folder.manifest()
     assert (manifest.state, manifest.failure) == ("failed", failed.value.what)

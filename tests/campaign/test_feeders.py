@@ -77,7 +77,7 @@ def test_a_system_that_holds_nothing_ends_the_search_for_loads() -> None:
     systems = variants(load_experiment(COMPARE, quick=True))
     feed = lowest_ceilings(systems, after_s=0.0)
     next(feed)
-    with pytest.raises(Exception, match="holds no load of which the loads could be shares"):
+    with pytest.raises(Exception, match="holds no load without loss"):
         feed.send(None)
 
 

@@ -63,7 +63,7 @@ def test_a_probe_that_ended_is_no_figure() -> None:
         (program,) = programs()
         program.kill()
         program.wait(5)
-        with pytest.raises(Exception, match="is gone"):
+        with pytest.raises(Exception, match="has ended"):
             speed.read()
     finally:
         speed.stop()

@@ -71,7 +71,7 @@ def test_fullness_failure_and_recovery_are_when_they_were() -> None:
 def test_a_device_that_does_not_recover_is_said_not_to() -> None:
     found = result(course(full_from=4.0, through_again=99.0))
     assert found.recovered is None
-    assert "did so until the end at 30 s, 24 s after the flood had closed" in found.sentence
+    assert "until the end at 30 s, 24 s after the end of the flood" in found.sentence
 
 
 def test_a_table_that_never_fills_is_no_exhaustion() -> None:
@@ -97,7 +97,7 @@ def test_nginx_beside_the_generator_on_one_core_is_not_exhausted() -> None:
     of_nginx = experiment_of("nftables", True, {"server": "nginx"})
     events, left_out = events_for(of_nginx, tracks=True)
     assert events == ["cut", "killed"] and len(left_out) == 2
-    assert "nginx has core 0 together with the generator" in left_out[0]
+    assert "nginx shares core 0 with the generator" in left_out[0]
     cores = of_nginx.cores.model_copy(update={"load": [0, 2]})
     events, _ = events_for(of_nginx.model_copy(update={"cores": cores}), tracks=True)
     assert events == ["exhaustion", "half_open", "cut", "killed"]

@@ -77,7 +77,9 @@ def test_ipv6_clients_reach_ipv4_servers_through_nat64(tmp_path: Path) -> None:
 def test_a_version_that_a_device_does_not_take_is_refused(kind: type[Dut], version: int) -> None:
     dut = EXPERIMENT.dut.model_copy(update={"ip_version": version})
     settings = dataclasses.replace(server_settings(EXPERIMENT, Bridge), dut=dut)
-    with pytest.raises(StackcostError, match=f"{kind.name} takes no IPv{version}; dut.ip_version"):
+    with pytest.raises(
+        StackcostError, match=f"{kind.name} does not support IPv{version}; dut.ip_version"
+    ):
         kind.wiring_for(settings)
 
 
@@ -85,7 +87,7 @@ def test_the_standard_set_asks_a_device_for_the_version_that_it_takes() -> None:
     assert experiment_of("nat64", True, {}).dut.ip_version == 6
     assert experiment_of("nftables", True, {}).dut.ip_version == 4
     assert experiment_of("nftables", True, {"ip_version": 6}).dut.ip_version == 6
-    with pytest.raises(StackcostError, match="dut/nat44 takes no IPv6"):
+    with pytest.raises(StackcostError, match="dut/nat44 does not support IPv6"):
         experiment_of("nat44", True, {"ip_version": 6})
     with pytest.raises(StackcostError, match="nginx behind a device answers IPv4"):
         experiment_of("nftables", True, {"ip_version": 6, "server": "nginx"})

@@ -30,7 +30,11 @@ def test_help_says_what_there_is() -> None:
             "there is no experiment file no.yaml",
             "or one of: cdn_cache, compare,",
         ),
-        (("report", "experiments"), "experiments is not a run's folder", "list the runs: ls"),
+        (
+            ("report", "experiments"),
+            "experiments is not a run's folder",
+            "to list the runs: stackcost ls",
+        ),
     ],
 )
 def test_an_error_is_one_message_with_its_hint(

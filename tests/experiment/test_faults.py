@@ -89,7 +89,7 @@ def end_of(run: "subprocess.Popen[str]", results: Path) -> tuple[RunFolder, str]
 
 @pytest.mark.parametrize(
     ("program", "told"),
-    [("nginx", "nginx/kernel does not run"), ("astf-engine", "generator ended")],
+    [("nginx", "nginx/kernel has failed"), ("astf-engine", "generator ended")],
 )
 def test_a_program_killed_in_mid_trial_is_named(
     going: "subprocess.Popen[str]", tmp_path: Path, program: str, told: str
@@ -108,9 +108,9 @@ def test_a_program_killed_in_mid_trial_is_named(
 @pytest.mark.parametrize(
     ("program", "told"),
     [
-        ("nginx", "nginx/kernel does not run: its master, process"),
-        ("astf-engine", "generator does not run: its program, process"),
-        ("stackcost.trex.client_process", "the TRex client does not run: its program, process"),
+        ("nginx", "nginx/kernel has failed: its master (process"),
+        ("astf-engine", "generator has failed: its program (process"),
+        ("stackcost.trex.client_process", "the TRex client has failed: its program (process"),
     ],
     ids=["server", "generator", "client"],
 )
@@ -127,7 +127,7 @@ def test_a_program_that_stands_still_is_named_in_bounded_time(
     for process in found:
         process.suspend()
     _, cause = end_of(going, tmp_path / "results")
-    assert told in cause and cause.endswith("is stopped: a signal or a debugger halted it")
+    assert told in cause and cause.endswith("is stopped by a signal or a debugger")
 
 
 def test_a_collector_that_stands_still_is_named_and_the_run_goes_on(
@@ -140,9 +140,9 @@ def test_a_collector_that_stands_still_is_named_and_the_run_goes_on(
     assert going.returncode == 0, errors
     first = next(each for each in run_folder(tmp_path / "results").trials() if each.offered_cps)
     halted = [each for each in first.samples if each.metric == "core.work_time" and not each.value]
-    assert any("core speed: its program on core" in each.reason for each in halted)
+    assert any("core speed: the program that measures core" in each.reason for each in halted)
     flags = flags_of(Readings(first), (1,))
-    assert any("core speed: its program on core" in flag for flag in flags), flags
+    assert any("core speed: the program that measures core" in flag for flag in flags), flags
 
 
 def test_a_disturbed_trial_is_made_once_more_and_is_in_no_figure(
@@ -159,9 +159,9 @@ def test_a_disturbed_trial_is_made_once_more_and_is_in_no_figure(
     finally:
         disturber.terminate()
         disturber.wait()
-    assert "300 connections/s, again: it was disturbed" in output.getvalue()
+    assert "300 connections/s, repeated because it was disturbed" in output.getvalue()
     first, second = (trial for trial in folder.trials() if trial.offered_cps)
-    assert first.set_aside == f"disturbed, repeated as trial {second.number}"
+    assert first.set_aside == f"disturbed; repeated as trial {second.number}"
     assert first.samples and second.number == first.number + 1 and not second.set_aside
     assert all(
         "other programs took" in " ".join(flags_of(Readings(t), (1,))) for t in (first, second)

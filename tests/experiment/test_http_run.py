@@ -141,15 +141,15 @@ def test_a_server_or_a_client_killed_in_mid_trial_is_named_and_what_was_over_is_
     begun: list[str], tmp_path: Path
 ) -> None:
     results = tmp_path / "results"
-    again = killed(begun, results, "nginx", "nginx/kernel does not run: its master")
-    assert killed(again, results, "wrk", "wrk, client") == again
+    again = killed(begun, results, "nginx", "nginx/kernel has failed: its master")
+    assert killed(again, results, "wrk", "(wrk)") == again
 
 
 @pytest.mark.parametrize("begun", [("haproxy/kernel", "stock")], indirect=True)
 def test_a_proxy_what_is_behind_it_or_the_harness_killed_and_the_run_goes_on(
     begun: list[str], tmp_path: Path
 ) -> None:
-    results, ended = tmp_path / "results", "haproxy/kernel does not run: its"
+    results, ended = tmp_path / "results", "haproxy/kernel has failed: its"
     again = killed(begun, results, "haproxy", f"{ended} worker-0")
     assert killed(again, results, "nginx", f"{ended} backend-1050") == again
     left = killed_itself(again, results)

@@ -54,7 +54,7 @@ def test_shared_cores_are_all_of_them_for_both_and_for_programs_alone(tmp_path: 
     assert shared.cores.load == shared.cores.server == here and shared.cores.common == here
     assert shared.matrix.workers[-1] == len(here)
     assert all(each.experiment.cores.common for each in variants(shared))
-    with pytest.raises(StackcostError, match="only programs"):
+    with pytest.raises(StackcostError, match="only HTTP clients"):
         load_experiment(EXPERIMENTS / "nginx_kernel.yaml", share_cores=True)
     with pytest.raises(StackcostError, match=r"would share cores \[0\]"):
         load_experiment(edited(tmp_path, "cores: auto", "cores: {load: [0], server: [0]}"))

@@ -40,7 +40,7 @@ def test_an_interrupted_run_goes_on_where_a_setting_changed_which_is_told() -> N
     [
         ({"state": "complete"}, MACHINE, "is complete"),
         ({}, MACHINE | {"kernel": {"release": "6.2"}}, "kernel.release: 6.1 -> 6.2"),
-        ({"experiment": {"title": "a search"}}, MACHINE, "is no run of an experiment"),
+        ({"experiment": {"title": "a search"}}, MACHINE, "is not a run of an experiment"),
         ({"experiment_hash": "other"}, MACHINE, "the plan in its manifest"),
         ({"profile_hashes": {"gone.py": "1"}}, MACHINE, "gone.py changed"),
     ],

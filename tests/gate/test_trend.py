@@ -55,5 +55,5 @@ def test_the_command_prints_groups_and_draws_them(tmp_path: Path) -> None:
 def test_a_line_that_is_no_measurement_is_named(tmp_path: Path) -> None:
     path = history(tmp_path / "h.jsonl", [8000])
     path.write_text(path.read_text() + "nonsense\n")
-    with pytest.raises(StackcostError, match="line 2 is no measurement"):
+    with pytest.raises(StackcostError, match="line 2 is not a measurement"):
         read_history(path)

@@ -44,12 +44,12 @@ def test_a_command_of_a_script_may_end(script: tuple[int, int]) -> None:
 
 def test_a_part_that_is_stopped_is_named(script: tuple[int, int]) -> None:
     os.kill(script[1], signal.SIGSTOP)
-    with pytest.raises(StackcostError, match=f"the script, process {script[1]}, is stopped"):
+    with pytest.raises(StackcostError, match=f"the script \\(process {script[1]}\\) is stopped"):
         check_family(script[0], "the script")
 
 
 def test_a_script_that_is_killed_is_gone(script: tuple[int, int]) -> None:
     os.kill(script[0], signal.SIGKILL)
-    with pytest.raises(StackcostError, match=f"the script, process {script[0]}, is gone"):
+    with pytest.raises(StackcostError, match=f"the script \\(process {script[0]}\\) has ended"):
         for _ in range(1000):
             check_family(script[0], "the script")

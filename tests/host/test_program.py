@@ -37,7 +37,10 @@ def test_one_that_ends_before_it_answers_is_told_with_its_last_words(tmp_path: P
     program = started(tmp_path, "import sys; sys.exit('no such device')")
     assert not program.wait_until_up(lambda: False, 60)
     told = program.start_error()
-    assert told.what == "server ended with 1: no such device" and str(program.log) in told.hint
+    assert (
+        told.what == "server ended with exit status 1: no such device"
+        and str(program.log) in told.hint
+    )
     program.end()
 
 

@@ -126,7 +126,7 @@ def test_a_client_that_is_killed_is_named_and_the_others_end(
         assert going.all_run()
 
         os.kill(first, signal.SIGKILL)
-        with pytest.raises(StackcostError, match=r"wrk, client 0, ended with status -9"):
+        with pytest.raises(StackcostError, match=r"client 0 \(wrk\) ended with exit status -9"):
             for _ in range(10_000):
                 going.all_run()
     assert not Path(f"/proc/{second}").exists()

@@ -45,7 +45,7 @@ def tcp(name: str, number: float) -> list[Any]:
 def test_a_core_without_time_is_named_with_what_took_it() -> None:
     found = answer(search_trial(FULL))
     assert found.cause == "core"
-    words = "99% busy (nginx 49%; in all of it softirq 49% by the kernel's ticks)"
+    words = "99% busy (nginx 49%; softirqs included: 49%, sampled by the kernel's ticks)"
     assert found.sentence == f"core 1 was saturated: {words}"
 
 
@@ -55,7 +55,7 @@ def test_a_queue_that_overflows_on_a_full_core_is_its_consequence() -> None:
     trial.load.limits = Limits(accept_queue=Usage(511, 511))
     found = answer(trial)
     assert [sign.cause for sign in found.evidence] == ["core", "accept queue"]
-    assert found.sentence.endswith("; the accept queue overflowed 213 times (it has room for 511)")
+    assert found.sentence.endswith("; the accept queue overflowed 213 times (its length is 511)")
 
 
 def test_a_queue_that_overflows_on_an_idle_core_is_the_cause() -> None:
@@ -70,12 +70,12 @@ def test_a_queue_that_overflows_on_an_idle_core_is_the_cause() -> None:
         (
             Limits(open_files={"worker-0": Usage(20_000, 20_000)}),
             "open files",
-            "open files of worker-0: 20,000 of 20,000 allowed",
+            "worker-0 had 20,000 open files; the limit is 20,000",
         ),
         (
             Limits(refused={"worker_connections": 17}),
             "server's own limit",
-            "the server refused 17 connections for want of worker_connections",
+            "the server refused 17 connections because of a lack of worker_connections",
         ),
         (
             Limits(tracked_connections_limit=1000),
@@ -142,10 +142,10 @@ def test_a_core_that_others_filled_is_not_the_servers_fault() -> None:
 
 def test_a_peer_whose_core_is_full_is_named() -> None:
     found = answer(search_trial({"busy": 990.0}, "astf-peer"))
-    assert found.sentence == "core 1 was saturated: the peer had work in 99% of its time"
+    assert found.sentence == "core 1 was saturated: the peer was busy 99% of the time"
 
 
 def test_nothing_found_is_said() -> None:
     found = answer(search_trial(IDLE))
     assert found.cause == "unknown"
-    assert found.sentence == "nothing that is measured here was at its limit"
+    assert found.sentence == "no measured resource was at its limit"

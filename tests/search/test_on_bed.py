@@ -146,4 +146,4 @@ def test_each_ceilings_trials_count_what_was_served_and_find_what_was_not(tmp_pa
         assert crowded.load.loss.lost > 0
         found = find_bottleneck(Readings(crowded), (1,))
         words = [sign.words for sign in found.evidence if sign.cause == "accept queue"]
-        assert words and words[0].endswith("times (it has room for 1)"), found.sentence
+        assert words and words[0].endswith("times (its length is 1)"), found.sentence

@@ -28,7 +28,7 @@ def test_searches_that_agree_are_said_to() -> None:
 def test_a_machine_too_noisy_for_it_is_said_by_itself() -> None:
     ndr, _ = repeated([7_400, 6_800, 7_300], hiccup=0.3)
     assert 0.07 < ndr.range_share < 0.1
-    assert "more than 3%: this machine is too noisy" in ndr.sentence
+    assert "above 3%: the machine is too noisy" in ndr.sentence
     assert "trials were disturbed, such as trial" in ndr.sentence and "stolen" in ndr.sentence
 
 

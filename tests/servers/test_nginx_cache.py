@@ -60,7 +60,7 @@ def test_hardware_queues_are_a_row_that_says_what_is_missing(
     lacking = {each.name: each.lacking for each in variants(EXPERIMENT_READ)}
     assert lacking["nginx-cache/kernel:aio-off"] == lacking["nginx-cache/kernel:aio-threads"] == ""
     told = lacking["nginx-cache/kernel:aio-dlb"]
-    assert "/dev/dlb* (there is none)" in told and "nginx -V does not say so" in told
+    assert "/dev/dlb*, which does not exist" in told and "nginx -V does not list" in told
     monkeypatch.setattr("stackcost.harness.tuning.tier.glob.glob", lambda pattern: ["/dev/dlb0"])
     monkeypatch.setattr("stackcost.harness.tuning.tier._nginx_says", lambda: "--with-dlb")
     assert tier_lacks(tier_of("aio-dlb"), 1) == ""

@@ -137,7 +137,7 @@ def test_a_port_in_use_is_named_and_its_owner_unharmed(
     bed: LocalTestbed, nginx: NginxKernel, tmp_path: Path
 ) -> None:
     second = NginxKernel(bed.endpoint(tmp_path / "second"))
-    with pytest.raises(StackcostError, match=r"48\.0\.0\.1:80 .* is in use; .*ss -ltnp"):
+    with pytest.raises(StackcostError, match=r"48\.0\.0\.1:80 .* is already in use; .*ss -ltnp"):
         second.start()
     nginx.check_health()
 
@@ -160,7 +160,7 @@ def test_an_address_that_is_not_there_is_told(bed: LocalTestbed, tmp_path: Path)
 
 def test_a_wrong_body_is_no_health(bed: LocalTestbed, nginx: NginxKernel, tmp_path: Path) -> None:
     (tmp_path / "www" / "body").write_bytes(b"short")
-    with pytest.raises(StackcostError, match="200 with 5 bytes, not 200 with 32000"):
+    with pytest.raises(StackcostError, match="200 with 5 bytes, instead of 200 with 32000"):
         nginx.check_health()
 
 

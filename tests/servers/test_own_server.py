@@ -61,5 +61,5 @@ def test_one_that_does_not_start_is_told_in_its_own_words(experiment: Path, tmp_
     process = start(["run", str(experiment), "--quick", "--results", str(tmp_path / "results")])
     _, errors = process.communicate(timeout=60)
     assert process.returncode == 1 and "Traceback" not in errors
-    assert "haproxy ended with 1" in errors and "nonsense" in errors
+    assert "haproxy ended with exit status 1" in errors and "nonsense" in errors
     assert existing_namespaces() == []

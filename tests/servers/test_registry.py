@@ -47,7 +47,7 @@ def test_a_file_is_found_and_called_by_its_own_name(tmp_path: Path) -> None:
     [
         ("import nothing_of_this_name\n", r"mine\.py line 1: ModuleNotFoundError"),
         ("\nclass Mine(:\n", r"mine\.py line 2: SyntaxError"),
-        ("x = 1\n", "one class of a server, it has none"),
+        ("x = 1\n", "exactly one server class; it contains none"),
         (WHOLE + "class Other(Mine):\n    pass\n", "it has Mine, Other"),
         (WHOLE.replace("write_files", "write_none"), "Mine lacks write_files"),
         ("from stackcost.servers.nginx_kernel import NginxKernel\n", "it has none"),

@@ -17,5 +17,5 @@ def test_counts_are_read_in_their_order() -> None:
 
 @pytest.mark.parametrize("text", ["", "HTTP/1.1 404 Not Found\r\n\r\n"])
 def test_anything_else_is_refused(text: str) -> None:
-    with pytest.raises(ValueError, match="no status of nginx"):
+    with pytest.raises(ValueError, match="not a status page of nginx"):
         parse_status(text)

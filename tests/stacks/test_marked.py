@@ -40,7 +40,7 @@ def test_a_trial_that_fell_back_is_kept_as_the_kernels(tmp_path: Path) -> None:
         pass
     (stored,) = run.trials()
     assert session.looks == ["before", "after"]
-    assert stored.set_aside.startswith("carried by the kernel's stack, not by onload-balanced")
+    assert stored.set_aside.startswith("carried by the kernel's stack instead of onload-balanced")
     with pytest.raises(StackcostError, match="not by onload-balanced: no stack"):
         check_carrier(stored)
 

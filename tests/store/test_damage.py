@@ -166,12 +166,12 @@ def test_without_a_readable_trial_it_is_one_error(run: Path) -> None:
         (b"{", "manifest.json is damaged: Invalid JSON"),
         (b"\xff" * 20, "manifest.json is damaged: Invalid JSON"),
         (b"[1]", "manifest.json is damaged: "),
-        (b'{"run": "x"}', "is of format 'None', not of stackcost-manifest"),
-        (b'{"format": "trex/1"}', "is of format 'trex/1', not of stackcost-manifest"),
+        (b'{"run": "x"}', "has the format 'None' instead of stackcost-manifest"),
+        (b'{"format": "trex/1"}', "has the format 'trex/1' instead of stackcost-manifest"),
         (b'{"format": "stackcost-manifest/4"}', "is damaged: run: Field required"),
         (
             b'{"format": "stackcost-manifest/99", "new": 1}',
-            "of the newer format stackcost-manifest/99; this version reads up to "
+            "has the newer format stackcost-manifest/99; this version reads up to "
             "stackcost-manifest/4",
         ),
     ],

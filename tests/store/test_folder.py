@@ -80,7 +80,7 @@ def test_the_summary_is_the_last_one_written(tmp_path: Path) -> None:
         factor: float | None
 
     run = RunFolder.create(tmp_path, "compare")
-    with pytest.raises(StackcostError, match="did not come that far"):
+    with pytest.raises(StackcostError, match="ended before it was written"):
         run.summary()
     run.write_summary(Answer(factor=None))
     run.write_summary(Answer(factor=29.0))

@@ -36,7 +36,7 @@ def test_death_of_the_client_is_an_error() -> None:
     with TrexClient() as client:
         client.profile_json(PROFILES / "http_program.py")
         os.kill(client.process_id, 9)
-        with pytest.raises(StackcostError, match=r"stats: .* has ended, status -9"):
+        with pytest.raises(StackcostError, match=r"stats: .* ended with exit status -9"):
             client.stats()
 
 

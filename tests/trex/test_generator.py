@@ -32,7 +32,7 @@ def program(folder: Path, monkeypatch: pytest.MonkeyPatch, body: str) -> None:
 
 def test_failing_program_is_quoted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     program(tmp_path, monkeypatch, "raise SystemExit('no such device: sc-load7')")
-    with pytest.raises(StackcostError, match="ended with status 1: no such device: sc-load7"):
+    with pytest.raises(StackcostError, match="ended with exit status 1: no such device: sc-load7"):
         Generator(wire_config(), tmp_path).start()
 
 
@@ -108,7 +108,7 @@ time.sleep(300)
 
 def test_folder_without_trex_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TREX_HOME", str(tmp_path))
-    with pytest.raises(StackcostError, match="no t-rex-64 in it"):
+    with pytest.raises(StackcostError, match="contains no t-rex-64"):
         trex_home()
 
 

@@ -63,7 +63,7 @@ def test_ports_without_addresses_have_no_port_info(tmp_path: Path) -> None:
 
 
 def test_odd_number_of_ports_is_refused() -> None:
-    with pytest.raises(StackcostError, match="1 ports for load: TRex wants pairs"):
+    with pytest.raises(StackcostError, match="load has 1 ports, but TRex needs pairs"):
         TrexConfig("load", CLIENT_SIDE[:1], (0,))
 
 

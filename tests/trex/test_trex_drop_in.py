@@ -80,7 +80,9 @@ def test_one_that_crashes_while_the_client_waits_is_the_cause(
     config = wire_config((0, 1))
     with Generator(config, tmp_path) as generator, client_of(config) as trex:
         os.kill(int((trex_folder / "child").read_text()), signal.SIGSEGV)
-        crashed = pytest.raises(StackcostError, match="ended with status 139: it printed nothing")
+        crashed = pytest.raises(
+            StackcostError, match="ended with exit status 139: it printed nothing"
+        )
         with crashed, generator.blamed():
             trex.connect()
         with pytest.raises(ValueError, match="another"), generator.blamed():

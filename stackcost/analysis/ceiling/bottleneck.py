@@ -1,4 +1,4 @@
-"""What gave way first, from the readings of a trial that lost part of its load.
+"""Finds the bottleneck from the readings of a trial that lost part of its load.
 
 Every sign that is found is evidence; the first in the order below is the cause. A limit that was
 reached comes before a core without time, as a server at a limit may also be busy; and a queue that
@@ -72,7 +72,7 @@ def find_bottleneck(
     """Read the signs of a trial that lost something."""
     signs = list(_signs(seen, server_cpus))
     if not signs:
-        words = "nothing that is measured here was at its limit"
+        words = "no measured resource was at its limit"
         signs = [Evidence(cause="unknown", words=words)]
     sentence = signs[0].words + "".join(f"; {sign.words}" for sign in signs[1:])
     return Bottleneck(
@@ -106,7 +106,7 @@ def _lost_frames(seen: Readings) -> Iterator[Evidence]:
     if lost is None:
         return
     if lost.inside:
-        yield Evidence(cause="in the device", words=f"{lost.inside:,} frames ended in the device")
+        yield Evidence(cause="in the device", words=f"the device dropped {lost.inside:,} frames")
     if lost.before:
         words = f"{lost.before:,} frames of the generator did not reach the device"
         yield Evidence(cause="before the device", words=words)
@@ -122,14 +122,14 @@ def _lost_on_the_way(seen: Readings) -> Iterator[Evidence]:
     )
     if attempted > connected or again:
         words = (
-            f"{attempted - connected:,} SYNs were not answered and {again:,} sent again, while the "
-            "server shows no sign of having dropped any: something on the way to it did"
+            f"{attempted - connected:,} SYNs were not answered and {again:,} were retransmitted, "
+            "but no counter of the server shows drops: they were lost on the path to the server"
         )
         yield Evidence(cause="on the way", words=words)
 
 
 def _disturbances(seen: Readings, server_cpus: Collection[int]) -> Iterator[Evidence]:
-    """They come last: they make any limit come earlier, and are none themselves."""
+    """Disturbances are last: they lower every limit, but they are no limits themselves."""
     foreign = core_time.foreign_share(seen, server_cpus, _busy_phase(seen))
     if foreign is not None and foreign > FOREIGN_LIMIT:
         words = f"other programs took {foreign:.0%} of the server's cores"
@@ -142,16 +142,16 @@ def _limits(seen: Readings) -> Iterator[Evidence]:
     limits = traffic.limits(seen.trial)
     for role, files in limits.open_files.items():
         if files.now >= REACHED * files.limit:
-            words = f"open files of {role}: {files.now:,} of {files.limit:,} allowed"
+            words = f"{role} had {files.now:,} open files; the limit is {files.limit:,}"
             yield Evidence(cause="open files", words=words)
     for reason, number in (limits.refused or {}).items():
         if number:
-            words = f"the server refused {number:,} connections for want of {reason}"
+            words = f"the server refused {number:,} connections because of a lack of {reason}"
             yield Evidence(cause="server's own limit", words=words)
     most = limits.tracked_connections_limit
     tracked = [s.value for s in seen.samples("conntrack.entries") if s.value is not None]
     if most and tracked and max(tracked) >= REACHED * most:
-        words = f"netfilter tracked {max(tracked):,.0f} connections of {most:,} allowed"
+        words = f"netfilter tracked {max(tracked):,.0f} connections; the limit is {most:,}"
         yield Evidence(cause="connection tracking", words=words)
     without_port = flows.client_counter(seen.trial, "err_c_tuple_err")
     if without_port:
@@ -161,17 +161,17 @@ def _limits(seen: Readings) -> Iterator[Evidence]:
 
 def _memory(seen: Readings) -> Iterator[Evidence]:
     for counter, what in (
-        ("TcpExtTCPMemoryPressures", "TCP came under memory pressure (net.ipv4.tcp_mem) {} times"),
-        ("TcpExtTCPAbortOnMemory", "TCP aborted {} connections for want of memory"),
+        ("TcpExtTCPMemoryPressures", "TCP was under memory pressure (net.ipv4.tcp_mem) {} times"),
+        ("TcpExtTCPAbortOnMemory", "TCP aborted {} connections because of a lack of memory"),
     ):
         if number := _tcp(seen, counter):
             yield Evidence(cause="memory", words=what.format(f"{number:,}"))
 
 
 def _cores(seen: Readings, server_cpus: Collection[int]) -> Iterator[Evidence]:
-    """Cores without time left; what other programs took of them is not the server's doing.
+    """Cores without idle time; the time that other programs used does not count.
 
-    A search does not book softirqs exactly, so these shares are the kernel's own (/proc/stat).
+    A search does not measure softirqs exactly, so these shares come from /proc/stat.
     """
     phase = _busy_phase(seen)
     length = seen.phases[phase].length
@@ -183,7 +183,7 @@ def _cores(seen: Readings, server_cpus: Collection[int]) -> Iterator[Evidence]:
         )
         if whole:
             busy = (seen.growth("engine.busy_time", phase, cpu=str(core)) or 0.0) / whole
-            what = f"the peer had work in {busy:.0%} of its time"
+            what = f"the peer was busy {busy:.0%} of the time"
         elif idle is not None:
             busy = 1 - idle / length
             what = f"{busy:.0%} busy ({_shares(seen, core, phase, (softirq or 0.0) / length)})"
@@ -194,13 +194,13 @@ def _cores(seen: Readings, server_cpus: Collection[int]) -> Iterator[Evidence]:
 
 
 def _busy_phase(seen: Readings) -> str:
-    """The phase in which a trial asks most of the server."""
+    """The phase in which the load on the server is highest."""
     return "opening" if is_hold(seen.trial) else "sustain"
 
 
 def _shares(seen: Readings, core: int, phase: str, softirq: float) -> str:
-    """What a core's time went to: polls and the two busiest programs, with the softirqs on top of
-    them, and how much softirqs were in all.
+    """The use of a core's time: polling and the two busiest programs, each with the softirqs that
+    interrupted it, and the total share of softirqs.
     """
     length = seen.phases[phase].length
     tasks = seen.by_label("task.time", phase, "command", cpu=str(core))
@@ -210,18 +210,18 @@ def _shares(seen: Readings, core: int, phase: str, softirq: float) -> str:
     busiest = sorted(programs.items(), key=lambda program: -program[1])[:2]
     parts += [f"{name} {share:.0%}" for name, share in busiest if share > 0.01]
     parts = parts or ["no program"]
-    return f"{', '.join(parts)}; in all of it softirq {softirq:.0%} by the kernel's ticks"
+    return f"{', '.join(parts)}; softirqs included: {softirq:.0%}, sampled by the kernel's ticks"
 
 
 def _queues(seen: Readings) -> Iterator[Evidence]:
     dropped = _grown(seen, "softnet.dropped")
     if dropped:
-        words = f"{dropped:,} packets dropped from a full backlog (net.core.netdev_max_backlog)"
+        words = f"a full backlog dropped {dropped:,} packets (net.core.netdev_max_backlog)"
         yield Evidence(cause="packet queue", words=words)
     overflowed = _tcp(seen, "TcpExtListenOverflows")
     if overflowed:
         queue = traffic.limits(seen.trial).accept_queue
-        room = f" (it has room for {queue.limit:,})" if queue else ""
+        room = f" (its length is {queue.limit:,})" if queue else ""
         words = f"the accept queue overflowed {overflowed:,} times{room}"
         yield Evidence(cause="accept queue", words=words)
     full = _tcp(seen, "TcpExtTCPReqQFullDrop") + _tcp(seen, "TcpExtTCPReqQFullDoCookies")

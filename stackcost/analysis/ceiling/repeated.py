@@ -26,11 +26,11 @@ def _repeated(found: Sequence[Search]) -> RepeatedCeiling:
     values = [each.value for _, each in found if each.value is not None]
     share = (max(values) - min(values)) / median(values)
     text = (
-        f"{rate.name} of {ceiling.server}, {ceiling.unit}, found {len(values)} times: within "
-        f"{share:.1%} of {median(values):,.0f}"
+        f"{rate.name} of {ceiling.server}: found {len(values)} times, median "
+        f"{median(values):,.0f} {ceiling.unit}, range {share:.1%}"
     )
     if share > WANTED:
-        text += f", which is more than {WANTED:.0%}: this machine is too noisy for that"
+        text += f". The range is above {WANTED:.0%}: the machine is too noisy"
         text += _noise([each for each, _ in found])
     return RepeatedCeiling(
         server=ceiling.server,
@@ -44,11 +44,11 @@ def _repeated(found: Sequence[Search]) -> RepeatedCeiling:
 
 
 def _noise(ceilings: Sequence[Ceiling]) -> str:
-    """How many trials were disturbed, and by what the worst of them."""
+    """How many trials were disturbed, and the reasons of the most disturbed one."""
     rows = [row for ceiling in ceilings for row in ceiling.trace]
     disturbed = [row for row in rows if row.disturbed]
     if not disturbed:
-        return ", though no trial shows by what"
+        return ", but no trial shows the cause"
     worst = max(disturbed, key=lambda row: len(row.disturbed))
     return (
         f" ({len(disturbed)} of {len(rows)} trials were disturbed, such as trial {worst.number}: "

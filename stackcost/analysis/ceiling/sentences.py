@@ -14,32 +14,32 @@ def ceiling_sentence(
     at_least: str,
     bottleneck: Bottleneck | None,
 ) -> str:
-    """How much a server holds, what of it is uncertain, and what gave way first."""
+    """The ceiling of a server, its uncertainty, and the bottleneck."""
     found = "; ".join(_rate(rate, unit, bool(at_least)) for rate in rates)
     text = f"{server}: {found}."
     if not complete:
-        text += " The search was cut short: these are the bounds until then."
+        text += " The search was interrupted: these are the bounds found until then."
     if at_least:
         text += f" The true ceiling may be higher: {at_least}."
     if bottleneck:
-        text += f" What gave way first (trial {bottleneck.trial}): {bottleneck.sentence}."
+        text += f" Bottleneck (trial {bottleneck.trial}): {bottleneck.sentence}."
     return text
 
 
 def twin_sentence(carried: float | None, trials: Sequence[TwinTrial], unit: str) -> str:
-    """What generator and wire can do."""
+    """The ceiling of the generator and the path without a server's work."""
     highest = max(trials, key=lambda trial: trial.load)
     busy = next((t.generator_busy for t in reversed(trials) if t.load == carried), None)
-    generator = "" if busy is None else f", the generator {busy:.0%} busy"
+    generator = "" if busy is None else f" (the generator was {busy:.0%} busy)"
     if carried is None:
         lowest = min(trials, key=lambda trial: trial.load)
         return (
-            f"Over the same path a peer without a server's work lost {lowest.loss_ratio:.2%} of "
-            f"{lowest.load:,.0f} {unit}"
+            f"Reference over the same path: a peer that does no server's work lost "
+            f"{lowest.loss_ratio:.2%} of {lowest.load:,.0f} {unit}"
         )
     text = (
-        f"Over the same path a peer without a server's work took {carried:,.0f} {unit} without "
-        f"loss{generator}"
+        f"Reference over the same path: a peer that does no server's work held {carried:,.0f} "
+        f"{unit} without loss{generator}"
     )
     if highest.load > carried:
         text += f"; it lost {highest.loss_ratio:.2%} of {highest.load:,.0f}"
@@ -47,11 +47,13 @@ def twin_sentence(carried: float | None, trials: Sequence[TwinTrial], unit: str)
 
 
 def _rate(rate: Rate, unit: str, at_least: bool) -> str:
-    allowed = "without loss" if not rate.loss_ratio else f"with {rate.loss_ratio:.1%} lost at most"
+    allowed = "without loss" if not rate.loss_ratio else f"with at most {rate.loss_ratio:.1%} loss"
     if rate.value is None:
         up_to = "" if rate.upper is None else f", not even {rate.upper:,.0f}"
         return f"{rate.name}: no load was held {allowed}{up_to}"
     more = "at least " if at_least else ""
     bounds = f"{rate.lower:,.0f} held, "
-    bounds += f"{rate.upper:,.0f} not" if rate.upper is not None else "no load above it lost more"
+    bounds += (
+        f"{rate.upper:,.0f} not held" if rate.upper is not None else "no higher load lost more"
+    )
     return f"{rate.name} {more}{rate.value:,.0f} {unit} {allowed} ({bounds})"

@@ -37,13 +37,14 @@ from stackcost.contracts.load import CeilingKind
 from stackcost.contracts.trial import Trial
 
 DEFINITIONS = {
-    "NDR": "no drop rate: the highest load of which trials lost nothing",
-    "PDR": "partial drop rate: the highest load of which trials lost 0.5 % at most",
-    "connections/s": "lost are connections that failed, of which a SYN had to be sent again, or "
-    "that had not ended 20 ms (and the client's TIME_WAIT) after the last one was due",
-    "open flows": "lost are flows that are not open, or not fully answered, at the end of the hold",
-    "requests/s": "lost are requests not answered 50 ms after the last connection was due, and "
-    "connections of which a SYN had to be sent again",
+    "NDR": "no drop rate: the highest load at which trials lost nothing",
+    "PDR": "partial drop rate: the highest load at which trials lost at most 0.5 %",
+    "connections/s": "lost connections: those that failed, whose SYN was retransmitted, or that "
+    "had not ended 20 ms (plus the client's TIME_WAIT) after the last scheduled start",
+    "open flows": "lost flows: those that are not open, or not fully answered, at the end of the "
+    "hold",
+    "requests/s": "lost requests: those not answered 50 ms after the last scheduled start, and "
+    "connections whose SYN was retransmitted",
 }
 
 
@@ -152,14 +153,14 @@ def _why_at_least(
     twin: Twin | None,
     settings: SearchSettings,
 ) -> str:
-    """Why the server may hold more than was found; empty when it cannot."""
+    """Why the server may hold more than the found ceiling; empty if it cannot."""
     if complete and rates[0].lower is not None and rates[0].upper is None:
-        return f"no more than {settings.most_load:,.0f} was to be offered"
+        return f"the search was limited to {settings.most_load:,.0f}"
     if bottleneck and bottleneck.cause == "generator":
         return "the generator was the limit"
     upper = rates[0].upper
     if twin and upper and (twin.carried is None or twin.carried < upper):
-        return "the twin lost some of the same load, so the generator or the wire was the limit"
+        return "the reference peer lost part of the same load, so generator or path was the limit"
     if bottleneck and bottleneck.disturbed:
         return f"trial {bottleneck.trial} was disturbed: {'; '.join(bottleneck.disturbed)}"
     return ""

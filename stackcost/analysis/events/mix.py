@@ -79,7 +79,7 @@ def _suffering(step: MixStepResult) -> list[str]:
 
 
 def _described(step: MixStepResult) -> str:
-    of_these = "" if _offered(step) else f" asked of the generator, {step.started:,.0f} begun"
+    of_these = "" if _offered(step) else f" requested, of which {step.started:,.0f} were started"
     return f"{_suffering(step)[0]} at {step.flows_per_second:,.0f} flows/s{of_these}"
 
 
@@ -96,18 +96,18 @@ def half_of(rising: Sequence[MixStepResult]) -> float:
 
 def _sentence(found: MixResult, whole: Sequence[MixStepResult]) -> str:
     highest = whole[-1].flows_per_second if whole else 0.0
-    text = f"{found.server}: every application was whole up to {highest:,.0f} mixed flows/s"
+    text = f"{found.server}: no application lost traffic up to {highest:,.0f} mixed flows/s"
     if found.first is None:
-        return f"{text}, the most that the generator offered."
+        return f"{text}, the highest load that the generator offered."
     if not whole:
-        text = f"{found.server}: mixed traffic was whole at no load"
-    text += f"; the first to suffer was {found.first}"
+        text = f"{found.server}: mixed traffic had losses at every load"
+    text += f"; the first application with losses was {found.first}"
     if any(step.table_full for step in found.steps):
-        text += ", with its table of tracked connections full"
+        text += "; the table of tracked connections was full"
     if found.half:
         short = ", ".join(f"{name} {found.half.whole[name]:.2%}" for name in _suffering(found.half))
-        then = f"all but {short}" if short else "every application"
-        text += f"; offered anew at {found.half.flows_per_second:,.0f}, {then} was whole"
+        then = f"only {short} got through" if short else "no application lost traffic"
+        text += f"; offered again at {found.half.flows_per_second:,.0f} flows/s, {then}"
     return f"{text}."
 
 

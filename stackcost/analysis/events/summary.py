@@ -184,31 +184,31 @@ def _sentence(found: EventResult) -> str:
         watched = settings.cut_seconds - (found.cut_at or 0)
         return (
             f"{found.server}: {BROKEN[found.event]} at {found.cut_at:.1f} s. "
-            f"Established connections answered {kept}; {found.lost_established:,} of "
-            f"{settings.established:,} gave up by themselves within {watched:.0f} s, and "
-            f"{found.cut_flows:,} connections of all were still trying at the end."
+            f"Established connections carried {kept}. {found.lost_established:,} of "
+            f"{settings.established:,} timed out within {watched:.0f} s. At the end "
+            f"{found.cut_flows:,} connections of all kinds were still retransmitting."
         )
     name, table = found.server, f"its table of {settings.table:,} entries"
     if found.event == "half_open":
-        name += f" under {settings.flood:,} connections whose SYNs nobody answers"
+        name += f" under {settings.flood:,} connections whose SYNs get no answer"
     if found.full_at is None:
         return f"{name}: {table} was never full."
     text = (
-        f"{name}: {table} was full at {found.full_at:.1f} s. Established connections answered "
+        f"{name}: {table} was full at {found.full_at:.1f} s. Established connections carried "
         f"{kept}, and {found.lost_established:,} of {settings.established:,} were lost. "
     )
     if found.dead_timeout_s is not None:
-        changed = ", set so for this event" if settings.dead_timeout_s else ""
+        changed = " (set for this event)" if settings.dead_timeout_s else ""
         text += f"It keeps dead connections for {found.dead_timeout_s} s{changed}. "
     first, ended = found.first_failure, settings.flood_ends
     if first is None:
-        return f"{text}New connections went on to get through."
+        return f"{text}New connections did not fail."
     text += f"New connections failed from {first:.1f} s "
     length = settings.length(found.event)
     if found.recovered is None:
         return (
-            f"{text}on, and did so until the end at {length:.0f} s, "
-            f"{length - ended:.0f} s after the flood had closed."
+            f"{text}until the end at {length:.0f} s, "
+            f"{length - ended:.0f} s after the end of the flood."
         )
     return (
         f"{text}until {found.recovered:.1f} s: it recovered "
