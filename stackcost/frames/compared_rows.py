@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from stackcost.analysis.published import Recomputed
+from stackcost.analysis.published import RecomputedFactors
 from stackcost.analysis.published_tables import Document
 from stackcost.analysis.spread import bounds
 from stackcost.analysis.summary import Summary
@@ -94,7 +94,7 @@ def published_matches(document: Document, found: Sequence[PublishedMatch]) -> It
         }
 
 
-def published_steps(recomputed: Recomputed) -> Iterator[Row]:
+def published_steps(recomputed: RecomputedFactors) -> Iterator[Row]:
     """A published factor from its claim to what its own raw data leave."""
     for number, step in enumerate(recomputed.steps, 1):
         yield {

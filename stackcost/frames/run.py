@@ -9,7 +9,7 @@ from typing import Self
 
 import pandas
 
-from stackcost.analysis.published import Recomputed, read_publication, recompute
+from stackcost.analysis.published import RecomputedFactors, read_publication, recompute
 from stackcost.analysis.published_tables import Document, documents
 from stackcost.contracts.errors import StackcostError
 from stackcost.files import PUBLISHED
@@ -151,7 +151,7 @@ class Run:
         return _frame("published_steps", compared_rows.published_steps(self.recomputed))
 
     @cached_property
-    def recomputed(self) -> Recomputed:
+    def recomputed(self) -> RecomputedFactors:
         """The TRex comparison, recomputed from its own raw data."""
         return recompute(read_publication(PUBLISHED / "trex_nginx.yaml"))
 
