@@ -11,8 +11,8 @@ DEFINITIONS = {
     ),
     "completed_cps": Definition(
         unit="1/s",
-        definition="connections that were opened, served whole and closed inside the sustain "
-        "window, per second of it",
+        definition="connections that were opened, fully served and closed during the sustain "
+        "window, per second",
         source="generator: tcps_closed less tcps_drops, tcps_conndrops, tcps_testdrops",
     ),
     "server_cpu.user": Definition(
@@ -20,12 +20,12 @@ DEFINITIONS = {
         definition="time of the server's processes in user mode on its cores, per completed "
         "connection",
         source="exact time of the processes by tracepoint sched:sched_switch, without softirq and "
-        "interrupts; user and system apart by the ratio of utime and stime, /proc/PID/stat",
+        "interrupts; divided into user and system by the ratio of utime and stime, /proc/PID/stat",
     ),
     "server_cpu.system": Definition(
         unit="us",
         definition="time of the server's processes in system calls on its cores, and of the "
-        "kernel threads that poll its interface there, outside of softirq and interrupts, per "
+        "kernel threads that poll its interface there, without softirq and interrupts, per "
         "completed connection",
         source="as user",
     ),
@@ -42,25 +42,25 @@ DEFINITIONS = {
     "server_cpu.busy": Definition(
         unit="us",
         definition="time that a polling peer's loop spent in iterations that did work, per "
-        "completed connection; iterations that found nothing are idle and left out",
-        source="the peer's own time stamp counter: stackcost_get_cpu; of a TRex its own account of "
+        "completed connection; empty iterations are idle time and not included",
+        source="the peer's own time stamp counter: stackcost_get_cpu; for TRex its own account of "
         "its data cores: get_utilization",
     ),
     "server_cpu.sending": Definition(
         unit="us",
-        definition="the part of a polling peer's busy time in the calls that hand its frames to "
-        "the port's device; behind the kernel these copy them and take them over the wire, which a "
-        "NIC's own driver leaves to the NIC",
+        definition="the part of a polling peer's busy time in the calls that pass its frames to "
+        "the port's device; with a kernel interface these calls copy and deliver the frames, which "
+        "a NIC does itself",
         source="the peer's own time stamp counter: stackcost_get_cpu",
     ),
     "server_cpu.stack": Definition(
         unit="us",
-        definition="the rest of a polling peer's busy time: its own receiving, TCP and program",
+        definition="the rest of a polling peer's busy time: receiving, TCP and its program",
         source="server_cpu.busy less server_cpu.sending",
     ),
     "server_cpu_total": Definition(
         unit="us",
-        definition="sum over the kinds of the server's side; the generator's cost is never in it",
+        definition="sum over the kinds of the server's side, without the generator's cost",
         source="the kinds above",
     ),
     "undisturbed": Definition(
@@ -74,9 +74,8 @@ DEFINITIONS = {
     ),
     "load_time": Definition(
         unit="ns",
-        definition="what a load took from memory that no program of this machine keeps in a "
-        "core's own caches: how busy the caches and the memory are that all cores of the host "
-        "share",
+        definition="duration of a load from memory that no program of this machine keeps in a "
+        "core's own caches; it shows how busy the shared caches and the memory of the host are",
         source="stackcost/collect/core_speed.c, over the whole sustain window",
     ),
     "beside_polling": Definition(
@@ -95,27 +94,27 @@ DEFINITIONS = {
     ),
     "threads": Definition(
         unit="us",
-        definition="time of the server's cores by the thread that took it, softirqs and interrupts "
-        "on top of it left out, per completed connection; other programs are there too",
+        definition="time of the server's cores by thread, without softirqs and interrupts "
+        "that interrupt it, per completed connection; other programs are listed, too",
         source="tracepoint sched:sched_switch",
     ),
     "hardware": Definition(
         unit="1",
-        definition="cycles and instructions of the server's cores, per completed connection; of a "
-        "polling peer those of polling in vain too",
+        definition="cycles and instructions of the server's cores, per completed connection; for a "
+        "polling peer empty polls are included",
         source="perf_event_open on each core",
     ),
     "closure": Definition(
         unit="1",
-        definition="exact time booked to any kind over all cores, of wall time x cores; stolen "
-        "time lies inside the kind that it interrupted",
+        definition="exact time of all kinds over all cores / (wall time x cores); stolen "
+        "time is part of the kind that it interrupted",
         source="cpu.exact_time",
     ),
     "generator_cpu": Definition(
         unit="us",
         definition="the generator's own busy loop time, all softirq on its cores, and the threads "
-        "that hand the veth's frames over to it, per completed connection; never charged to the "
-        "server; they overlap and are not added",
+        "that pass the veth's frames to it, per completed connection; never part of the server's "
+        "cost; these parts overlap and are not added",
         source="stackcost_get_cpu of the generator; softirq.time; task.time of napi/*",
     ),
     "generator_busy": Definition(
@@ -133,28 +132,28 @@ DEFINITIONS = {
         unit="us",
         definition="time from a connection's intended start by the open-loop schedule to the "
         "SYN-ACK (connect), the first payload (first_byte), and the end of the client's program, "
-        "with all of the response received (completion); percentiles of the connections that got "
-        "there in the sustain window",
+        "with the whole response received (completion); percentiles of the connections that "
+        "reached this point in the sustain window",
         source="stackcost_get_latency of the generator, histograms of two significant figures",
     ),
     "memory.per_flow": Definition(
         unit="B",
         definition="slope of a least-squares line through memory over the number of flows held "
-        "open; what was reserved beforehand is in the line's intercept",
-        source="kernel slab: /proc/slabinfo, caches a connection is made of; socket buffers: "
+        "open; memory that was reserved before is part of the line's intercept",
+        source="kernel slab: /proc/slabinfo, caches with objects of a connection; socket buffers: "
         "/proc/net/sockstat TCP mem; process: /proc/PID/smaps_rollup Pss of the server's "
         "processes; engine pools: objects in use x their size, stackcost_get_memory",
     ),
     "memory.at_no_flow": Definition(
         unit="B",
-        definition="intercept of the same line: memory that is there without any connection",
+        definition="intercept of the same line: memory without any connection",
         source="as memory.per_flow",
     ),
     "memory.total": Definition(
         unit="B",
-        definition="sum of the slopes of the kinds that `counted` names; a peer's flows lie in its "
-        "pools, inside its process or in hugepages, so the process is shown and not added, and "
-        "the kernel's memory over a peer's flows is shown as the noise it is",
+        definition="sum of the slopes of the kinds in `counted`; a peer's flows are in its "
+        "pools, inside its process or in hugepages, so the process is shown but not added, and "
+        "the kernel's memory over a peer's flows is only noise",
         source="as memory.per_flow",
     ),
     "memory.straightness": Definition(
@@ -165,14 +164,14 @@ DEFINITIONS = {
     "memory.caches": Definition(
         unit="B",
         definition="slope of one slab cache of the kernel over the number of flows held open",
-        source="/proc/slabinfo: whole slabs that the cache has taken",
+        source="/proc/slabinfo: whole slabs of the cache",
     ),
     "factor.cpu": Definition(
         unit="1",
         definition="ratio of server_cpu_total by round: the median over any two rounds of their "
-        "mean ratio (Hodges and Lehmann), corrected for what neighbours on the host added where "
-        "both are on the same kind of stack; the interval holds the truth in the share of cases "
-        "that stands with it: 95 % or more from 6 rounds on, of 2 rounds 50 %, of 4 rounds 87.5 %",
+        "mean ratio (Hodges and Lehmann), corrected for other load on the host if "
+        "both are on the same kind of stack; the interval contains the true value in the stated "
+        "share of cases: 95 % or more from 6 rounds on, 50 % with 2 rounds, 87.5 % with 4 rounds",
         source="server_cpu_total",
     ),
     "factor.memory": Definition(

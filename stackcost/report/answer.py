@@ -31,7 +31,7 @@ def answer(run: RunFolder, console: Console) -> AnySummary:
 
 def summarise_again(run: RunFolder) -> AnySummary:
     """Write any run's summary.json anew. StackcostError when it holds no trial."""
-    say(f"computes the answer of {run.path} from {count(run.count(), 'trial')}")
+    say(f"computing the results of {run.path} from {count(run.count(), 'trial')}")
     summary = computed(run)
     run.write_summary(summary)
     return summary
@@ -57,8 +57,8 @@ def current(run: RunFolder) -> AnySummary:
     if found := stored_answer(run):
         return found
     say(
-        f"computes the answer of {run.path}, as none that is fresh is stored; "
-        f"to store it: stackcost report {run.path}"
+        f"computing the results of {run.path}, because no current ones are stored; "
+        f"to store them: stackcost report {run.path}"
     )
     return computed(run)
 

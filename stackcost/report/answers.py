@@ -1,4 +1,4 @@
-"""The sentence with which each notebook answers its question."""
+"""The sentences that answer the question of each notebook."""
 
 from collections.abc import Sequence
 
@@ -10,11 +10,11 @@ from stackcost.report.opened import OpenedRuns
 from stackcost.report.published_match import PublishedMatch
 from stackcost.report.words import number, with_interval, with_range
 
-NAMED = 2  # so many factors are told one by one; of more, the smallest and the largest
+NAMED = 2  # up to this number all factors are listed; of more, the smallest and the largest
 
 
 def cpu_answer(runs: OpenedRuns) -> str:
-    """What a connection costs in CPU, and how many times that of the other system."""
+    """The CPU cost of a connection, and the factor between two systems."""
     factors = runs.factors("cpu")
     if found := _told(factors, "us of CPU", "One connection takes"):
         return found
@@ -35,7 +35,7 @@ def cpu_answer(runs: OpenedRuns) -> str:
 
 
 def http_answer(runs: OpenedRuns) -> str:
-    """The most of each kind that clients reached, and of what system."""
+    """The highest figure of each kind, and its system."""
     best: dict[str, tuple[float, str]] = {}
     for summary in runs.tested:
         for one in series(summary):
@@ -49,26 +49,26 @@ def http_answer(runs: OpenedRuns) -> str:
                     kind = one.what + tls
                     best[kind] = max(best.get(kind, (0.0, "")), (value.median, words))
     if not best:
-        return "**No test of HTTP clients came to its end in these runs: 0 figures.**"
+        return "**No test of HTTP clients was completed in these runs.**"
     return "**At most " + "; ".join(words for _, words in best.values()) + ".**"
 
 
 def reached_answer(every: Sequence[Curve]) -> str:
-    """The ceiling of each test over workers or cores, and how many it takes to reach it."""
+    """The ceiling of each test over workers or cores, and the number that reaches it."""
     lines = [
         f"- {one.name}, {name}: {words}"
         for one in every
         for name, words in ceiling_over_axis(one).items()
     ]
     return "\n".join(lines) or (
-        "Each system was measured with one number of workers or cores only, as the server has no "
-        "more cores here: how its figures scale is not known. With `--share-cores` clients and "
-        "server both get every core, and rows say so."
+        "Each system was measured with only one number of workers or cores, because the server has "
+        "no more cores here. So the scaling is unknown. With `--share-cores` clients and server "
+        "both use all cores; the tables say so."
     )
 
 
 def tls_answer(pairs: Sequence[Tls]) -> str:
-    """How many times fewer connections TLS leaves, and where the difference goes."""
+    """The rate with TLS compared with the rate without it, and the use of the additional time."""
     lines = []
     for pair in pairs:
         if pair.rate.median is None:
@@ -88,11 +88,11 @@ def tls_answer(pairs: Sequence[Tls]) -> str:
             "handshake's cryptography; the rest is more system calls, more packets and more "
             "round trips for each connection."
         )
-    return "\n\n".join(lines) or "No test was made both without TLS and with it: 0 pairs."
+    return "\n\n".join(lines) or "No test was made both with and without TLS."
 
 
 def memory_answer(runs: OpenedRuns) -> str:
-    """What an open flow costs in memory, and how many times that of the other system."""
+    """The memory of an open flow, and the factor between two systems."""
     if found := _told(runs.factors("memory"), "bytes", "One open flow takes"):
         return found
     known = [
@@ -106,20 +106,20 @@ def memory_answer(runs: OpenedRuns) -> str:
 
 
 def ceiling_answer(runs: OpenedRuns) -> str:
-    """Every ceiling's own sentence; without any, that none was searched."""
+    """The sentence of every ceiling, or that no ceiling was searched."""
     sentences = [
         each.sentence.rstrip(".") for run in runs.ceilings for each in run.summary.ceilings
     ]
     if sentences:
         return "\n\n".join(f"**{each}.**" for each in sentences)
     return (
-        "**No ceiling was searched for in these runs** (`stackcost ceiling` does): below is how "
-        "long connections take at the loads that were offered."
+        "**No ceiling was searched in these runs** (`stackcost ceiling` does that). The tables "
+        "below show how long connections take at the offered loads."
     )
 
 
 def published_answer(published: RecomputedFactors, factors: Sequence[Factor]) -> str:
-    """What is left of the published factors, and what was measured here."""
+    """The published factors, recomputed from their raw data, and the factors measured here."""
     parts = []
     for of in ("cpu", "memory"):
         steps = [step.value for step in published.steps if step.of == of and step.unit == "1"]
@@ -129,15 +129,15 @@ def published_answer(published: RecomputedFactors, factors: Sequence[Factor]) ->
         )
         measured = f"measured here: {here}" if here else "not measured in these runs"
         parts.append(
-            f"of the claimed {of} factor of {number(steps[0])}, the publication's own raw data "
-            f"leave {number(steps[-1])}; {measured}"
+            f"the claimed {of} factor is {number(steps[0])}; recomputed from the publication's raw "
+            f"data it is {number(steps[-1])}; {measured}"
         )
     text = ". ".join(part[0].upper() + part[1:] for part in parts)
     return f"**{text}.**"
 
 
 def published_match_answer(found: Sequence[PublishedMatch]) -> str:
-    """Of how many tables there is a figure of ours, and each reason once where there is none."""
+    """Our figures for the published tables, and the reasons for missing ones."""
     ours = [each for each in found if each.value is not None]
     lines = [
         f"- {each.table}: {each.what}: **{number(each.value)}** "
@@ -149,27 +149,27 @@ def published_match_answer(found: Sequence[PublishedMatch]) -> str:
         if each.value is None:
             reasons.setdefault(each.reason, []).append(each.table)
     lines += [f"- {', '.join(tables)}: {reason}." for reason, tables in reasons.items()]
-    return "Measured here of the same shape:\n\n" + "\n".join(lines)
+    return "Measured here, comparable with the tables:\n\n" + "\n".join(lines)
 
 
 def difference_answer(found: Sequence[Difference]) -> str:
-    """Each comparison's verdict."""
+    """The verdict of each comparison."""
     if not found:
-        return "**There is nothing to compare: it takes two runs with a load in common.**"
+        return "**There is nothing to compare: a comparison needs two runs with a common load.**"
     return "\n\n".join(f"**{_first_upper(sentence(each))}.**" for each in found)
 
 
 def trust_answer(runs: OpenedRuns) -> str:
-    """How many trials there are, how many of them are flagged, and how many checks hold."""
+    """The numbers of trials, of flagged trials, and of checks that hold."""
     everything = [trial for summary in runs.summaries for trial in summary.trials]
     trials = [trial for trial in everything if not trial.set_aside]
     aside = len(everything) - len(trials)
-    kept = f" {aside} more {'are' if aside > 1 else 'is'} kept and in no figure." if aside else ""
+    kept = f" {aside} more {'are' if aside > 1 else 'is'} stored, but not used." if aside else ""
     flagged = sum(bool(trial.flags) for trial in trials)
     checks = [check.holds for trial in trials for check in trial.checks]
     unknown = checks.count(None)
     return (
-        f"**Of {len(trials)} trials {flagged or 'none'} {'are' if flagged > 1 else 'is'} flagged; "
+        f"**{flagged or 'None'} of {len(trials)} trials {'are' if flagged > 1 else 'is'} flagged. "
         f"{checks.count(True)} checks hold, {checks.count(False)} fail, and {unknown} were not "
         f"possible on this machine.{kept}**"
     )
@@ -193,8 +193,8 @@ def _told(factors: Sequence[Factor], unit: str, start: str) -> str:
 
 def _others(number_of: int, what: str) -> str:
     if number_of == 1:
-        return f"The other {what} lies between."
-    return f"The other {number_of} {what}s lie between."
+        return f"The other {what} is between them."
+    return f"The other {number_of} {what}s are between them."
 
 
 def _at(at: str) -> str:

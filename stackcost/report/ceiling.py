@@ -1,4 +1,4 @@
-"""The answer of a run of searches: sentences, the trace as a table and a plot."""
+"""The results of a run of searches: sentences, and the trials as a table and a plot."""
 
 from typing import TYPE_CHECKING
 
@@ -107,11 +107,11 @@ def print_ceilings(summary: CeilingSummary, console: Console, long: bool = False
     for repeated in summary.repeated:
         console.print(f"{repeated.sentence}.", highlight=False, markup=False, soft_wrap=True)
     if summary.state == "interrupted":
-        console.print("this run was interrupted: the figures are of what was measured until then")
+        console.print("this run was interrupted; the figures use the trials before that")
 
 
 def sentences_of(ceiling: Ceiling) -> list[str]:
-    """The search's answer, then its twin's."""
+    """The sentences of the search and of its reference peer."""
     lines = [ceiling.sentence]
     if ceiling.twin:
         lines.append(f"{ceiling.twin.sentence}.")

@@ -1,4 +1,4 @@
-"""What differs between two runs, or between two systems of one: as data and as a table."""
+"""The differences between two runs, or between two systems of a run, as data and as a table."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,7 +23,7 @@ PARTS = ("server_cpu.", "softirq.", "threads.", "memory.per_flow.", "memory.cach
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """One side of a comparison. `system` is empty when all of the run's systems are meant."""
+    """One side of a comparison. `system`: empty for all systems of the run."""
 
     manifest: Manifest
     summary: Summary
@@ -37,16 +37,16 @@ class Side:
         side = cls(run.manifest(), summary_of(run), system)
         names = [server.name for server in side.summary.servers]
         if system and system not in names:
-            raise StackcostError(f"{run.path} has no system {system!r}", f"one of {names}")
+            raise StackcostError(f"{run.path} has no system {system!r}", f"choose one of {names}")
         return side
 
 
 class Difference(BaseModel):
-    """The answer of `stackcost diff`. `rate`: how often identical set-ups are called different.
+    """The result of `stackcost diff`. `rate`: how often identical set-ups are called different.
 
-    `flagged`: distrusted trials of A and B. `machine`: what was different besides. `corrected`: in
-    words, what was taken off from figures of B and A, whose values in `comparisons` are without it.
-    `not_compared`: what could not be, and why.
+    `flagged`: flagged trials of A and B. `machine`: differences of the machine. `corrected`: text
+    about corrections; `a` and `b` of `comparisons` are uncorrected.
+    `not_compared`: figures that could not be compared, and why.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -62,7 +62,7 @@ class Difference(BaseModel):
 
 
 def difference(a: Side, b: Side) -> Difference:
-    """Compare what both have; StackcostError when that is nothing."""
+    """Compare the common figures; StackcostError if there are none."""
     systems = _systems(a, b)
     found = compare_all(
         [
@@ -98,7 +98,7 @@ def difference(a: Side, b: Side) -> Difference:
 
 
 def _no_common_load(a: Side, of_a: str, b: Side, of_b: str) -> str:
-    """That CPU cannot be compared, as no load is in common; empty when one is, or one has none.
+    """Why CPU cannot be compared: there is no common load. Otherwise empty.
 
     What a connection costs depends on the load, so shares of two ceilings are not the same load.
     """
@@ -110,30 +110,29 @@ def _no_common_load(a: Side, of_a: str, b: Side, of_b: str) -> str:
         return ""
     one, other = (", ".join(f"{load:,.0f}" for load in sorted(each)) for each in loads)
     return (
-        f"CPU per connection: A has {of_a} at {one} connections/s, B has {of_b} at {other}; give "
-        "both the same load.offered_cps"
+        f"CPU per connection: A measured {of_a} at {one} connections/s, B {of_b} at {other}; set "
+        "the same load.offered_cps for both"
     )
 
 
 def _words(found: Comparison) -> list[str]:
-    """What was done to the trials of a judged figure, besides comparing them."""
+    """Corrections and left-out trials of a judged figure, as text."""
     if found.verdict == "not judged":
         return []
     words = list(found.set_aside)
     if host := found.host:
         words.append(
-            "what neighbours on the host added was taken off, from B by "
-            f"{host.taken_off:+.1%} more than from A (known to {host.unsure:.1%}): loads from "
-            f"memory that all cores share took {host.loads.slower:+.1%} in B, system calls "
-            f"{host.calls.slower:+.1%}, of which {host.loads.sensitivity:.2f} and "
-            f"{host.calls.sensitivity:.2f} "
-            "added to the cost"
+            "corrected for other load on the host, which changed the costs of B by "
+            f"{host.taken_off:+.1%} compared with A (known to {host.unsure:.1%}): loads from "
+            f"shared memory took {host.loads.slower:+.1%} in B, system calls "
+            f"{host.calls.slower:+.1%}; the cost changes by {host.loads.sensitivity:.2f} and "
+            f"{host.calls.sensitivity:.2f} of these changes"
         )
     return [f"{found.figure} at {found.at}: {'; '.join(words)}"] if words else []
 
 
 def differences_from_first(runs: OpenedRuns) -> list[Difference]:
-    """The first run against each other one; those that have no load in common are left out."""
+    """The first run compared with each other run, except runs without a common load."""
     sides = [Side(run.manifest, run.summary, "") for run in runs.costs]
     found = []
     for other in sides[1:]:
@@ -145,7 +144,7 @@ def differences_from_first(runs: OpenedRuns) -> list[Difference]:
 
 
 def parts_of(found: Difference) -> Difference:
-    """The same, of what the judged figures are made of: kinds of time, vectors, threads, caches."""
+    """The same for the parts of the judged figures: kinds of time, vectors, threads, caches."""
     kept = [
         each
         for each in found.comparisons
@@ -155,7 +154,7 @@ def parts_of(found: Difference) -> Difference:
 
 
 def difference_table(found: Difference, everything: bool) -> TextTable:
-    """The answer's own figures, judged and at each load; with `everything` all others too."""
+    """The main figures, judged and at each load; with `everything` all figures."""
     rows: list[tuple[str, ...]] = [
         (
             each.figure,
@@ -172,13 +171,13 @@ def difference_table(found: Difference, everything: bool) -> TextTable:
     ]
     return TextTable(
         f"A: {found.a}\nB: {found.b}",
-        ("figure", "at", "A", "B", "B against A (95 % interval)", "effect", "p (Holm)", "verdict"),
+        ("figure", "at", "A", "B", "B / A (95 % interval)", "effect", "p (Holm)", "verdict"),
         rows,
     )
 
 
 def sentence(found: Difference) -> str:
-    """The answer in one sentence."""
+    """The result in one sentence."""
     judged = [each for each in found.comparisons if each.p_corrected is not None]
     differing = [each for each in judged if each.differs]
     if differing:
@@ -186,8 +185,11 @@ def sentence(found: Difference) -> str:
             f"{each.figure} at {each.at} {change_of(each)}" for each in differing
         )
     if judged:
-        return f"no difference shown in {len(judged)} figures, at a rate of {found.rate:.0%}"
-    return "nothing can be said: too few trials, or none of the judged figures was measured"
+        return (
+            f"no difference shown in {len(judged)} figures, at a false positive rate of "
+            f"{found.rate:.0%}"
+        )
+    return "no result: there are too few trials, or none of the judged figures was measured"
 
 
 def _systems(a: Side, b: Side) -> list[tuple[str, str]]:

@@ -1,4 +1,4 @@
-"""A cache on a cold disk: hits, latency, and how long its event loop could do nothing."""
+"""A cache on a cold disk: hits, latency, and how long its event loop was blocked."""
 
 from stackcost.analysis.spread import Spread
 from stackcost.analysis.summary import Level, Summary
@@ -9,12 +9,12 @@ LOOP, POOL = "event loop", "thread pool"
 
 
 def is_cache(summary: Summary) -> bool:
-    """Whether any system of it is one."""
+    """Whether any system of the run is a cache."""
     return any(level.cache for server in summary.servers for level in server.levels)
 
 
 def cache_table(summary: Summary) -> TextTable:
-    """One row for each system and test; blocked time in percent of the time that passed."""
+    """One row for each system and test; blocked time in percent of the wall time."""
     rows: list[tuple[str, ...]] = [
         (
             server.name,
@@ -53,7 +53,7 @@ def cache_table(summary: Summary) -> TextTable:
 
 
 def blocked_answer(summary: Summary) -> str:
-    """In a sentence: what threads take off the event loop, over the tests that both have."""
+    """A sentence about the blocked time of the event loop, for all tests."""
     found: dict[str, dict[str, float]] = {}
     for server in summary.servers:
         for level in server.levels:
@@ -64,7 +64,7 @@ def blocked_answer(summary: Summary) -> str:
         f"{load}: " + ", ".join(f"{name} {share:.2%}" for name, share in shares.items())
         for load, shares in found.items()
     ]
-    return "Time for which the event loop was blocked. " + "; ".join(said) + "." if said else ""
+    return "The event loop was blocked: " + "; ".join(said) + "." if said else ""
 
 
 def _p99(level: Level) -> str:

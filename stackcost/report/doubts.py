@@ -1,4 +1,4 @@
-"""What speaks against a run's figures, each reason once with the number of its trials."""
+"""Reasons to doubt a run's figures, each once with the number of its trials."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -10,15 +10,15 @@ SHOWN = 6  # reasons; `stackcost show --long` and the report have every trial
 
 
 def doubts(summary: Summary) -> list[str]:
-    """How many checks hold, then the most frequent reasons, then what is in no figure.
+    """The numbers of checks that hold, the most frequent reasons, and the trials that are not used.
 
-    Two trials have the same reason when it differs in numbers alone; the first one is quoted.
+    Two reasons are the same if only their numbers differ; the first one is quoted.
     """
     used = [trial for trial in summary.trials if not trial.set_aside]
     checks = [check.holds for trial in used for check in trial.checks]
     lines = [
         f"checks: {checks.count(True)} hold, {checks.count(False)} fail, "
-        f"{checks.count(None)} not possible"
+        f"{checks.count(None)} were not possible"
     ]
     reasons = _by_kind((trial, reason) for trial in used for reason in _reasons(trial))
     lines += [
@@ -30,16 +30,16 @@ def doubts(summary: Summary) -> list[str]:
     aside = [(trial, trial.set_aside) for trial in summary.trials if trial.set_aside]
     if aside:
         why = ", ".join(f"{len(found)} ({found[0][1]})" for found in _by_kind(aside))
-        lines.append(f"{count(len(aside), 'more trial')} in no figure: {why}")
+        lines.append(f"{count(len(aside), 'more trial')} not used: {why}")
     if summary.state == "interrupted":
-        lines.append("this run was interrupted: the figures are of what was measured until then")
+        lines.append("this run was interrupted; the figures use the trials before that")
     return lines
 
 
 def _reasons(trial: TrialRow) -> list[str]:
-    """A trial's flags, and its checks that fail."""
+    """The flags and the failed checks of a trial."""
     failed = [
-        f"{check.name}: wanted {check.wanted}, seen {check.seen}"
+        f"{check.name}: expected {check.wanted}, found {check.seen}"
         for check in trial.checks
         if check.holds is False
     ]
@@ -47,7 +47,7 @@ def _reasons(trial: TrialRow) -> list[str]:
 
 
 def _by_kind(reasons: Iterable[tuple[TrialRow, str]]) -> list[list[tuple[TrialRow, str]]]:
-    """Groups of reasons that differ in their numbers alone, the most frequent first."""
+    """Groups of reasons that differ only in numbers, the most frequent first."""
     groups: dict[str, list[tuple[TrialRow, str]]] = {}
     for trial, reason in reasons:
         groups.setdefault(re.sub(r"\d[\d.,]*", "#", reason), []).append((trial, reason))

@@ -19,7 +19,10 @@ def missing() -> list[str]:
 def can_render(console: Console) -> bool:
     """Whether reports can be rendered here; where not, the console tells why."""
     if absent := missing():
-        console.print(f"no report.html: it needs {', '.join(absent)}: {INSTALL}", markup=False)
+        console.print(
+            f"no report.html was written, because {', '.join(absent)} is not installed: {INSTALL}",
+            markup=False,
+        )
     return not absent
 
 

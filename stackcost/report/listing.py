@@ -15,7 +15,7 @@ def list_runs(results: Path) -> list[dict[str, Any]]:
     A folder whose manifest this version cannot read is listed with that as its state.
     """
     if not results.is_dir():
-        raise StackcostError(f"there is no folder {results}", "stackcost run makes one")
+        raise StackcostError(f"there is no folder {results}", "stackcost run creates one")
     folders = sorted(path.parent for path in results.glob("*/manifest.json"))
     return [_describe(RunFolder(folder)) for folder in folders]
 

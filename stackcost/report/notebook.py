@@ -66,7 +66,7 @@ def render(runs: Sequence[Path], page: Path) -> Path:
     """
     names = fitting(open_runs(runs))
     executed = page.with_suffix(".ipynb")
-    say(f"executes the notebooks for {page}: {', '.join(names)}")
+    say(f"executing the notebooks for {page}: {', '.join(names)}")
     notebook = _join(names, runs)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -87,7 +87,7 @@ def question(name: str) -> str:
 def _read(name: str) -> nbformat.NotebookNode:
     path = NOTEBOOKS / f"{name}.ipynb"
     if not path.is_file():
-        raise StackcostError(f"the notebook {path} is missing", "install the suite again")
+        raise StackcostError(f"the notebook {path} is missing", "install stackcost again")
     return nbformat.read(path, as_version=4)  # type: ignore[no-any-return, no-untyped-call]
 
 

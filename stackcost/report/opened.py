@@ -122,7 +122,9 @@ def named_runs() -> list[Path]:
     """The runs that `stackcost lab` was given; StackcostError when it was given none."""
     found = [Path(path) for path in os.environ.get(NAMED, "").split(os.pathsep) if path]
     if not found:
-        raise StackcostError("no run is named", "in the first cell: runs = ['../results/<run>']")
+        raise StackcostError(
+            "no run was given", "set it in the first cell: runs = ['../results/<run>']"
+        )
     return found
 
 
@@ -146,6 +148,6 @@ def stored_summary(folder: RunFolder) -> AnySummary:
         return form.model_validate(stored)
     except (StackcostError, ValueError) as error:
         raise StackcostError(
-            f"the summary of {folder.path} is of another version",
-            f"stackcost report {folder.path}",
+            f"another version of stackcost wrote the summary of {folder.path}",
+            f"to compute it again: stackcost report {folder.path}",
         ) from error

@@ -1,4 +1,4 @@
-"""What users see at rates up to past the ceiling, and what closed loops say beside it."""
+"""Latency at rates up to and above the ceiling, compared with that of closed loops."""
 
 from stackcost.analysis.memory import fit
 from stackcost.analysis.spread import Spread, spread
@@ -16,7 +16,7 @@ def at_rates(summary: Summary) -> bool:
 
 
 def latency_at_rates(summary: Summary) -> TextTable:
-    """Rows by rate, and each closed loop below: the same requests by both ways of timing."""
+    """Rows by rate, then the closed loops, with both ways of timing for the same requests."""
     rows: list[tuple[str, ...]] = [
         (
             server.name,
@@ -38,7 +38,7 @@ def latency_at_rates(summary: Summary) -> TextTable:
             "test",
             "offered/s",
             "answered/s",
-            "due and not answered",
+            "scheduled, not answered",
             "from the intended start",
             "from sending",
         ),
@@ -47,7 +47,7 @@ def latency_at_rates(summary: Summary) -> TextTable:
 
 
 def collapse(summary: Summary) -> str:
-    """In a sentence: how far the two ways of timing are apart past the ceiling."""
+    """A sentence: how much the two ways of timing differ above the ceiling."""
     said = []
     for server in summary.servers:
         rated = [level for level in server.levels if level.http and level.offered_cps]
@@ -65,13 +65,13 @@ def collapse(summary: Summary) -> str:
             if level.http
         )
         said.append(
-            f"{server.name}, offered {worst.offered_cps:,.0f} requests/s, answered "
-            f"{number(worst.http.rate.median if worst.http else None)}: the 99th percentile from "
-            f"the intended start is {_ms(intended)}, from sending {_ms(sent)}"
-            + (f"; closed loops at their own ceiling say {others}" if others else "")
+            f"{server.name}: {worst.offered_cps:,.0f} requests/s were offered, "
+            f"{number(worst.http.rate.median if worst.http else None)} were answered. The 99th "
+            f"percentile from the intended start is {_ms(intended)}, from sending it is {_ms(sent)}"
+            + (f"; closed loops at their ceiling measure {others}" if others else "")
             + "."
         )
-    return " ".join(said) or "No rate was past the ceiling: every one was answered."
+    return " ".join(said) or "No rate was above the ceiling: all requests were answered."
 
 
 def process_memory(summary: Summary) -> TextTable:
@@ -98,8 +98,8 @@ def process_memory(summary: Summary) -> TextTable:
             for count, each in points
         ]
     return TextTable(
-        "Memory of the server's own processes, bytes; the kernel's share is not in it",
-        ("system", "connections of clients", "memory", "bytes per connection, by the line"),
+        "Memory of the server's own processes, bytes, without the kernel's memory",
+        ("system", "connections of clients", "memory", "bytes per connection (slope)"),
         rows,
     )
 

@@ -1,4 +1,4 @@
-"""What was measured here of the same shape as a published table, or why nothing was."""
+"""Figures measured here that are comparable with a published table, or why there are none."""
 
 from pydantic import BaseModel, ConfigDict
 
@@ -51,7 +51,7 @@ def matches(document: Document, runs: OpenedRuns) -> list[PublishedMatch]:
 
 
 def _tested(document: Document, table: PublishedTable, runs: OpenedRuns) -> list[PublishedMatch]:
-    """What HTTP clients reached."""
+    """The figures of HTTP clients."""
     return [
         each
         for run in runs.costs
@@ -89,7 +89,7 @@ def _points(table: PublishedTable, run: OpenedCosts, one: Curve, name: str) -> l
 
 
 def _place(table: PublishedTable, run: OpenedCosts, one: Curve, count: int) -> float | None:
-    """Where a level stands on the table's axis; None where it has no place there."""
+    """The value of a level on the table's axis; None if it has none."""
     if table.x == OFFERED:
         return one.offered or None
     if table.x != WORKERS or not one.x.startswith(WORKERS):
@@ -136,6 +136,6 @@ def _alike(published: int, ours: int) -> bool:
 def _why(document: Document, table: PublishedTable) -> str:
     system, length = f"{document.system}/kernel", f"{table.response_bytes or 0:,} bytes"
     return (
-        f"not measured here: none of these runs has {table.shape} of {system} with responses of "
-        f"{length}; stackcost run {EXPERIMENTS[document.system]} measures them"
+        f"not measured here: none of these runs measured {table.shape} of {system} with responses "
+        f"of {length}; to measure it: stackcost run {EXPERIMENTS[document.system]}"
     )

@@ -1,6 +1,6 @@
-"""A stored run as its summary, whether it came to its end or not.
+"""A stored run as its summary, complete or not.
 
-A stored run is data: what is needed of its systems stands in its manifest, and no file is opened or
+A stored run is data: its manifest contains what is needed of its systems, and no file is opened or
 executed because a manifest names it.
 """
 
@@ -27,7 +27,7 @@ MeasuredKind = Literal["costs", "ceilings", "events"]
 
 
 def kind_of(manifest: Manifest) -> MeasuredKind:
-    """What a run measured: costs at given loads, ceilings, or a device that something befell."""
+    """The kind of a run: costs at given loads, ceilings, or events at a device."""
     if "ceiling" in manifest.experiment:
         return "ceilings"
     return "events" if "events" in manifest.experiment else "costs"
@@ -39,7 +39,7 @@ class _Cores(BaseModel):
 
 
 class _Plan(BaseModel):
-    """What reading needs of the plan of a run that measured costs."""
+    """The parts of the plan that are needed to read a run that measured costs."""
 
     title: str
     baseline: str
@@ -53,14 +53,14 @@ def trials_of(run: RunFolder) -> StoredTrials:
     """All trials of a run. StackcostError when it holds none that can be read."""
     stored = run.stored()
     if stored.damaged and not stored.trials:
-        raise StackcostError(f"{run.path} holds no trial that can be read: {stored.damaged[0]}")
+        raise StackcostError(f"{run.path} contains no readable trial: {stored.damaged[0]}")
     if not stored.trials:
-        raise StackcostError(f"{run.path} holds no trial: the run ended before its first one")
+        raise StackcostError(f"{run.path} contains no trial: the run ended before its first trial")
     return stored
 
 
 def state_of(manifest: Manifest) -> State:
-    """Whether a run came to its end, for its summary."""
+    """Whether a run is complete, for its summary."""
     return "complete" if manifest.state == "complete" else "interrupted"
 
 
@@ -75,11 +75,11 @@ def summary_of(run: RunFolder) -> Summary:
 
 
 def remarks(manifest: Manifest) -> list[str]:
-    """What happened to a run: how it ended, whether it went on, what changed meanwhile."""
+    """The history of a run: how it ended, when it was resumed, and what changed."""
     lines = [f"state: {manifest.state}" + (f", {manifest.failure}" if manifest.failure else "")]
     for going_on in manifest.resumed:
-        lines.append(f"went on at {going_on.time} with trial {going_on.first_trial}")
-        lines += [f"  changed until then: {line}" for line in going_on.changed]
+        lines.append(f"resumed at {going_on.time} with trial {going_on.first_trial}")
+        lines += [f"  changed before that: {line}" for line in going_on.changed]
     lines += [f"changed during the run: {line}" for line in manifest.changed]
     return lines + [f"not measured: {name}: {why}" for name, why in manifest.not_measured.items()]
 
@@ -92,7 +92,7 @@ def _context(manifest: Manifest, systems: list[str]) -> "Context":
         run=manifest.run,
         title=plan.title,
         servers=tuple(systems),
-        # What HTTP tests compare is not cost at a load that all systems meet.
+        # HTTP tests do not compare costs at a common load.
         pairs=() if plan.http else pairs(systems, plan.baseline, plan.against),
         load_cpus=tuple(plan.cores.load),
         server_cpus=tuple(plan.cores.server),
@@ -116,14 +116,14 @@ def _plan_of(manifest: Manifest) -> _Plan:
         return _Plan.model_validate(manifest.experiment)
     except ValidationError as error:
         raise StackcostError(
-            f"{manifest.run} is no run of an experiment, or of another version of stackcost: "
-            f"{first_fault(error)}",
-            "stackcost ls tells what each run is",
+            f"{manifest.run} is not a run of an experiment, or another version of stackcost wrote "
+            f"it: {first_fault(error)}",
+            "stackcost ls lists all runs",
         ) from error
 
 
 def _published(manifest: Manifest, plan: _Plan) -> RecomputedFactors | None:
-    """Of a run from before manifests had the publication: the suite's own file of that name."""
+    """The publication; for older runs without it in the manifest, the suite's file of that name."""
     if manifest.publication:
         return recompute(Publication.model_validate(manifest.publication))
     own = PUBLISHED / Path(plan.published or "").name
@@ -131,7 +131,7 @@ def _published(manifest: Manifest, plan: _Plan) -> RecomputedFactors | None:
 
 
 def describe_setting(manifest: Manifest) -> dict[str, Any]:
-    """The lines of the manifest that a reader of figures needs first; the rest stands there."""
+    """The most important settings from the manifest, for a reader of the figures."""
     kernel = manifest.machine.get("kernel", {})
     processors = manifest.machine.get("processors", {})
     memory = manifest.machine.get("memory", {})

@@ -1,4 +1,4 @@
-"""What the report says in sentences, from the summary's own figures."""
+"""The sentences of the report, from the figures of the summary."""
 
 from collections.abc import Sequence
 
@@ -8,7 +8,7 @@ from stackcost.report.words import count, number
 
 
 def head(runs: OpenedRuns) -> str:
-    """What was run, and how much of it there is; several runs as a list, with their numbers."""
+    """The heading: the runs and the numbers of their trials; several runs as a numbered list."""
     costs = runs.summaries
     if len(costs) == 1 and not runs.ceilings and not runs.events:
         return opening(costs[0])
@@ -31,14 +31,14 @@ def head(runs: OpenedRuns) -> str:
 
 
 def opening(summary: Summary) -> str:
-    """Title, run, and how much of it there is."""
+    """Title, run, and number of trials."""
     text = f"# {summary.title}\n\nRun {of_trials(summary)}"
     if found := loads_found(summary):
         text += f"\n\n{found}"
     if summary.state == "interrupted":
         text += (
-            "\n\n**This run was interrupted.** What was measured until then is below; rounds that "
-            "are missing make every spread less certain."
+            "\n\n**This run was interrupted.** The figures use the trials before that. Missing "
+            "rounds make every interval less certain."
         )
     return text + _damage(summary.damaged)
 
@@ -47,21 +47,21 @@ def _damage(lines: Sequence[str]) -> str:
     if not lines:
         return ""
     told = "\n".join(f"- {line}" for line in lines)
-    return f"\n\n**Stored data are damaged**, and in no figure:\n\n{told}"
+    return f"\n\n**Some stored data are damaged**; no figure uses them:\n\n{told}"
 
 
 def of_trials(summary: Summary) -> str:
-    """A run's name, how many trials are in its figures, and how many of them are distrusted."""
+    """A run's name, the number of trials in its figures, and the number of flagged ones."""
     used = [trial for trial in summary.trials if not trial.set_aside]
     flagged = sum(bool(trial.flags) for trial in used)
     doubt = f", {flagged} of them flagged" if flagged else ", none flagged"
     aside = len(summary.trials) - len(used)
-    kept = f"; {aside} more in no figure, disturbed or cut short" if aside else ""
+    kept = f"; {aside} more not used (disturbed or cut short)" if aside else ""
     return f"`{summary.run}`: {count(len(used), 'trial')}{doubt}{kept}"
 
 
 def loads_found(summary: Summary) -> str:
-    """What the loads are shares of; empty where they were given as rates."""
+    """The ceiling that the loads are shares of; empty if the loads were given as rates."""
     if not summary.ceilings:
         return ""
     slowest = min(summary.ceilings, key=lambda name: summary.ceilings[name])
@@ -70,14 +70,14 @@ def loads_found(summary: Summary) -> str:
     rates = sorted({level.offered_cps for each in summary.servers for level in each.levels})
     loads = ", ".join(f"{number(rate)} ({rate / held:.0%})" for rate in rates) or "not reached"
     return (
-        f"Before the first round {slowest} was found to hold {number(held)} connections/s"
-        + (f", {', '.join(others)} at least as many" if others else "")
-        + f". The loads are shares of that: {loads}."
+        f"Ceiling of {slowest}, found before the first round: {number(held)} connections/s"
+        + (f"; that of {', '.join(others)} is not lower" if others else "")
+        + f". The loads are shares of it: {loads}."
     )
 
 
 def reading(summary: Summary) -> str:
-    """One paragraph per server: what a connection costs there, and of what that is made."""
+    """One paragraph per server: the cost of a connection, and its parts."""
     return "\n\n".join(_read_server(server) for server in summary.servers)
 
 

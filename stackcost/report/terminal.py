@@ -1,4 +1,4 @@
-"""The answer on a terminal; in a file or pipe the same tables as plain text."""
+"""Prints the results on a terminal; in a file or pipe the tables are plain text."""
 
 import textwrap
 
@@ -29,13 +29,13 @@ from stackcost.report.tables import (
 )
 from stackcost.report.terminal_table import draw
 
-SHOWN_TRIALS = 6  # of each sort; the report has all
+SHOWN_TRIALS = 6  # of each kind; the report lists all
 
 
 def print_screen(summary: Summary, console: Console) -> None:
-    """The answer on one screen: factors, costs, and what speaks against them.
+    """Print the results on one screen: factors, costs, and reasons to doubt them.
 
-    Of HTTP clients the tests in the shape of publications instead. `print_long` has the rest.
+    For HTTP clients it prints the tests in the form of publications. `print_long` prints the rest.
     """
     if found := loads_found(summary):
         _print_line(found, console)
@@ -60,7 +60,7 @@ def print_screen(summary: Summary, console: Console) -> None:
 
 
 def print_long(summary: Summary, console: Console) -> None:
-    """Every load, kind of memory and doubt."""
+    """Print every load, every kind of memory, and every reason for doubt."""
     if series(summary):
         _print_table(clients_table(summary), console)
         _print_rates_and_disk(summary, console)
@@ -73,7 +73,7 @@ def print_long(summary: Summary, console: Console) -> None:
 
 
 def _print_rates_and_disk(summary: Summary, console: Console) -> None:
-    """What rates past a ceiling do to users, and a cold disk to a cache, where either was asked."""
+    """Print latency at rates above the ceiling, and figures of a cold cache, if measured."""
     if past_ceiling.at_rates(summary):
         _print_table(past_ceiling.latency_at_rates(summary), console)
     if disk_cache.is_cache(summary):
@@ -83,7 +83,7 @@ def _print_rates_and_disk(summary: Summary, console: Console) -> None:
 
 
 def _print_table(text: TextTable, console: Console) -> None:
-    """A table with rows, or the sentence that says that nothing of it is known."""
+    """Print a table, or the sentence that says why it is empty."""
     if text.sentence:
         _print_line(text.sentence, console)
     elif text.rows:
@@ -95,10 +95,10 @@ def _print_line(line: str, console: Console) -> None:
 
 
 def _print_trials(summary: Summary, console: Console) -> None:
-    """The first checks that fail and the first flagged trials, each by its number."""
+    """Print the first failed checks and the first flagged trials."""
     failed = [
-        f"trial {trial.number}, {trial.server}: {check.name}: wanted {check.wanted}, "
-        f"seen {check.seen}"
+        f"trial {trial.number}, {trial.server}: {check.name}: expected {check.wanted}, "
+        f"found {check.seen}"
         for trial in summary.trials
         for check in trial.checks
         if check.holds is False
@@ -112,4 +112,4 @@ def _print_trials(summary: Summary, console: Console) -> None:
         console.print(f"  {line}", style="yellow", highlight=False, markup=False)
     hidden = sum(max(0, len(lines) - SHOWN_TRIALS) for lines in (failed, flagged))
     if hidden:
-        _print_line(f"  and {hidden} more, which the report lists", console)
+        _print_line(f"  and {hidden} more; the report lists all", console)

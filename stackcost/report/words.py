@@ -5,12 +5,12 @@ from stackcost.analysis.spread import Spread
 from stackcost.analysis.thresholds import CONFIDENCE
 
 UNKNOWN = "n/a"
-INTERVAL = "interval of 95 %; below 6 rounds their range"  # what `Spread` and figures have
-WITHOUT_SENDING = "if handing frames to the wire cost the peer nothing"
+INTERVAL = "95 % interval; below 6 rounds the range"  # the interval of `Spread` and figures
+WITHOUT_SENDING = "without the peer's cost of handing frames to the link"
 
 
 def number(value: float | None) -> str:
-    """Three significant digits, thousands set apart; "n/a" for unknown."""
+    """Three significant digits, with commas between thousands; "n/a" for unknown."""
     if value is None:
         return UNKNOWN
     size = abs(value)
@@ -29,19 +29,19 @@ def with_range(spread: Spread) -> str:
 
 
 def _span(low: float | None, high: float | None) -> str:
-    """From one to the other; a minus between two signs could not be read."""
+    """Both ends of a range; with a negative number "to" is easier to read than a minus."""
     between = " to " if low is not None and low < 0 else "-"
     return f"{number(low)}{between}{number(high)}"
 
 
 def pair(above: str, below: str) -> str:
-    """What is divided by what; of two systems of the same run, the run is named once."""
+    """The two systems of a ratio; if they are of the same run, the run is named once."""
     run, _, name = above.partition(": ")
     return f"{above} : {below.removeprefix(f'{run}: ') if name else below}"
 
 
 def count(number_of: int, one: str, more: str = "") -> str:
-    """So many of them, as "1 search" and "2 searches"."""
+    """A number with its noun, such as "1 search" and "2 searches"."""
     return f"{number_of} {one if number_of == 1 else more or one + 's'}"
 
 
@@ -65,9 +65,9 @@ def with_interval(spread: Spread) -> str:
 
 
 def _uncertainty(spread: Spread) -> str:
-    """How far the true value may be off, and how sure that is; of few rounds it is not very sure.
+    """The interval of the true value, and its coverage, which is low with few rounds.
 
-    A summary of before its intervals stated their coverage has the range alone.
+    Older summaries without a coverage have only the range.
     """
     if len(spread.values) < 2:
         return spread.reason
@@ -75,12 +75,12 @@ def _uncertainty(spread: Spread) -> str:
     if spread.coverage is None:
         return span
     if spread.coverage < CONFIDENCE:
-        return f"{span}, which holds the true median in {percent(spread.coverage)} of cases"
+        return f"{span}, which contains the true median in {percent(spread.coverage)} of cases"
     return f"{percent(spread.coverage)} interval {_span(spread.low, spread.high)}, {span}"
 
 
 def change(ratio: float, low: float | None, high: float | None, coverage: float | None) -> str:
-    """By how much something is above 1, and its interval; its coverage where that is below 95 %."""
+    """A ratio as a change in percent, with its interval, and its coverage if below 95 %."""
     text = f"{ratio - 1:+.1%}"
     if low is None or high is None or coverage is None:
         return text
@@ -89,17 +89,17 @@ def change(ratio: float, low: float | None, high: float | None, coverage: float 
 
 
 def change_of(found: Comparison) -> str:
-    """By how much B is above A, and the interval of that."""
+    """The change from A to B, with its interval."""
     if found.ratio is None:
         return UNKNOWN
     return change(found.ratio, found.low, found.high, found.coverage)
 
 
 def verdict_of(found: Comparison) -> str:
-    """With its reason, and with what would have been shown where nothing was."""
+    """The verdict with its reason, and with the difference that the trials could have shown."""
     text = f"{found.verdict}: {found.reason}" if found.reason else found.verdict
     if found.verdict == "no difference shown" and found.detectable is not None:
-        return f"{text} (one of {found.detectable:.1%} would be, nine times in ten)"
+        return f"{text} (a difference of {found.detectable:.1%} would be shown in 9 of 10 cases)"
     return text
 
 

@@ -25,7 +25,7 @@ def test_the_tables_row_of_what_cannot_run_says_why() -> None:
     measured, missing = disk_cache.cache_table(whole).rows
     assert "3.00%" in measured[7] and "20.00%" in measured[8]
     assert missing[0].endswith("aio-dlb") and missing[-1] == "not measured: it lacks a device"
-    assert "event loop was blocked. mix: haproxy/kernel 3.00%" in disk_cache.blocked_answer(whole)
+    assert "event loop was blocked: mix: haproxy/kernel 3.00%" in disk_cache.blocked_answer(whole)
 
 
 def test_past_the_ceiling_both_ways_of_timing_stand_beside_each_other() -> None:
@@ -36,9 +36,9 @@ def test_past_the_ceiling_both_ways_of_timing_stand_beside_each_other() -> None:
     )
     assert past_ceiling.at_rates(whole)
     said = past_ceiling.collapse(whole)
-    assert "offered 4,000 requests/s, answered 1,500" in said
+    assert "4,000 requests/s were offered, 1,500 were answered" in said
     assert "3,0" in said.partition("intended start is ")[2][:5], "3 s, from the intended start"
-    assert "from sending 2.0 ms; closed loops at their own ceiling say ab 2.0 ms" in said
+    assert "from sending it is 2.0 ms; closed loops at their ceiling measure ab 2.0 ms" in said
     closed = [row for row in past_ceiling.latency_at_rates(whole).rows if "closed loop" in row]
     assert len(closed) == 1 and closed[0][-2] == "", "a closed loop knows no intended start"
 

@@ -138,7 +138,7 @@ def test_memory_without_a_part_that_could_not_be_read_has_no_total() -> None:
 def test_a_table_of_nothing_but_unknown_is_one_sentence() -> None:
     said = told(run_of(lambda *at: peer_trial(*at, shares_core=False)))
     assert (
-        "Latency from the intended start, us: not known: this generator does not report "
+        "Latency from the intended start, us: unknown, because this generator does not report "
         "latency from the intended start"
     ) in said
     assert "p99.9" not in said and "first_byte" not in said

@@ -170,7 +170,7 @@ def test_a_disturbed_trial_is_made_once_more_and_is_in_no_figure(
     assert len(summary.servers[0].levels[0].completed_cps.values) == 1
     row = next(row for row in summary.trials if row.number == first.number)
     assert row.flags[-1] == f"in no figure: {first.set_aside}"
-    assert "more in no figure" in of_trials(summary)
+    assert "more not used" in of_trials(summary)
 
 
 def test_a_full_disk_is_told_in_the_runs_own_manifest(alone: Path, tmp_path: Path) -> None:

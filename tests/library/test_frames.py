@@ -136,7 +136,7 @@ def test_a_run_is_found_by_its_name_and_a_missing_one_is_told(
     assert len(stackcost.open("mine").costs)
     with pytest.raises(StackcostError, match="absent is not a run's folder"):
         stackcost.open("absent")
-    with pytest.raises(StackcostError, match="no run is named"):
+    with pytest.raises(StackcostError, match="no run was given"):
         stackcost.open()
 
 

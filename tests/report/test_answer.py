@@ -85,12 +85,12 @@ def test_an_answer_says_what_its_loads_are_shares_of() -> None:
     summary = summarise(compared(1), replace(CONTEXT, ceilings={"nginx/kernel": 4000.0}))
     said = printed(summary)
     assert (
-        "Before the first round nginx/kernel was found to hold 4,000 connections/s. The loads are "
-        "shares of that: 1,000 (25%), 2,000 (50%)."
+        "Ceiling of nginx/kernel, found before the first round: 4,000 connections/s. The loads are "
+        "shares of it: 1,000 (25%), 2,000 (50%)."
     ) in said
     assert "2,000 connections/s, 50% of what nginx/kernel holds" in said
     assert "4,000 connections/s" in opening(summary)
-    assert "Before the first" not in printed(summary.model_copy(update={"ceilings": {}}))
+    assert "found before the first" not in printed(summary.model_copy(update={"ceilings": {}}))
 
 
 def printed(summary: Summary) -> str:
@@ -169,5 +169,5 @@ def test_a_run_cut_short_in_its_first_trial_is_answered_all_the_same(tmp_path: P
 
 
 def test_a_run_without_a_trial_is_one_clear_message(tmp_path: Path) -> None:
-    with pytest.raises(StackcostError, match="holds no trial"):
+    with pytest.raises(StackcostError, match="contains no trial"):
         answer(store(tmp_path, []), Console(file=io.StringIO()))

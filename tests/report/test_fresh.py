@@ -70,11 +70,11 @@ def test_what_is_stored_is_what_would_be_computed_and_computing_says_so(
     assert not capsys.readouterr().err
     assert summarise_again(run) == stored
     said = capsys.readouterr()
-    assert said.err == f"stackcost computes the answer of {run.path} from {run.count()} trials\n"
+    assert said.err == f"stackcost computing the results of {run.path} from {run.count()} trials\n"
     assert not said.out
     (run.path / "summary.json").unlink()
     assert current(run) == stored
-    assert "none that is fresh is stored" in capsys.readouterr().err
+    assert "no current ones are stored" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("file", ["trials.jsonl", "manifest.json", "samples/0003.parquet"])

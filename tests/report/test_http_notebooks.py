@@ -19,12 +19,12 @@ def test_past_the_ceiling_the_answer_comes_first_and_the_plot_next() -> None:
         asked("h2load", 100, "rates", 1000, 1000), asked("h2load", 100, "rates", 4000, 1500)
     )
     answer, plot, *tables = shown("past_ceiling", opened(results))
-    assert answer.startswith("**haproxy/kernel, offered 4,000") and "<svg" in plot
-    assert len(tables) == 2 and "due and not answered" in tables[0]
+    assert answer.startswith("**haproxy/kernel: 4,000") and "<svg" in plot
+    assert len(tables) == 2 and "scheduled, not answered" in tables[0]
 
 
 def test_a_cache_says_how_long_its_event_loop_was_blocked() -> None:
     answer, plot, table = shown("disk_cache", opened(summary(cached())))
-    assert re.match(r"\*\*Time for which the event loop was blocked. mix: .* 3.00%", answer)
+    assert re.match(r"\*\*The event loop was blocked: mix: .* 3.00%", answer)
     assert "<svg" in plot and "event loop blocked" in plot
     assert "not measured: it lacks a device" in table

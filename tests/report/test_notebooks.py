@@ -156,15 +156,17 @@ def test_published_vs_measured_has_every_number_of_every_table() -> None:
 
 def test_published_factors_stand_there_recomputed() -> None:
     answer, _, steps = shown("published_vs_measured")[:3]
-    assert "claimed cpu factor of 80" in answer and "leave 29.4; measured here: " in answer
-    assert "claimed memory factor of 2,000" in answer
+    assert "claimed cpu factor is 80" in answer and "data it is 29.4; measured here: " in answer
+    assert "claimed memory factor is 2,000" in answer
     for value in ("80x", "27.4x", "32.4x", "29.4x", "2,000x", "1,667x", "6.4 GiB"):
         assert f"<td>{value}</td>" in steps, value
 
 
 def test_every_published_measurement_has_ours_beside_it_or_a_reason() -> None:
     text = "\n".join(shown("published_vs_measured"))
-    beside = "\n".join(re.findall(r"Measured here of the same shape:\n\n(?:- .*\n?)+", text))
+    beside = "\n".join(
+        re.findall(r"Measured here, comparable with the tables:\n\n(?:- .*\n?)+", text)
+    )
     for document in documents().values():
         for table in document.tables:
             if table.shape:

@@ -67,8 +67,8 @@ def test_costs_at_different_loads_are_not_compared_and_that_is_said(tmp_path: Pa
     other = store(tmp_path / "b", trials)
     told = " ".join(stackcost("diff", str(one.path), str(other.path)).split())
     assert (
-        "not compared: CPU per connection: A has nginx/kernel at 1,000, 2,000 connections/s, B has "
-        "nginx/kernel at 1,100, 2,200; give both the same load.offered_cps"
+        "not compared: CPU per connection: A measured nginx/kernel at 1,000, 2,000 connections/s, "
+        "B nginx/kernel at 1,100, 2,200; set the same load.offered_cps for both"
     ) in told
 
 
@@ -103,8 +103,8 @@ def test_two_runs_become_one_page_where_it_is_wanted(tmp_path: Path) -> None:
     done = invoked("report", *(str(run.path) for run in runs), "--out", str(page))
     assert done.stdout.splitlines()[-1] == str(page)
     doing = done.stderr
-    assert all(f"computes the answer of {run.path}" in doing for run in runs)
-    assert f"executes the notebooks for {page}: cpu_cost, memory_cost" in doing
+    assert all(f"computing the results of {run.path}" in doing for run in runs)
+    assert f"executing the notebooks for {page}: cpu_cost, memory_cost" in doing
     text = page.read_text()
     assert all(run.name in text for run in runs) and 'id="compare_runs"' in text
     assert "No difference shown" in text and "Traceback" not in text

@@ -62,7 +62,7 @@ def test_a_factor_says_its_interval_or_why_it_has_none() -> None:
 @pytest.mark.parametrize(("rounds", "cases"), [(2, "50"), (3, "75"), (4, "87.5"), (5, "93.8")])
 def test_few_rounds_have_their_range_and_how_sure_that_is(rounds: int, cases: str) -> None:
     found = compared([60.0, 62.0, 61.0, 61.0, 61.0][:rounds]).ratios
-    told = f"range of {rounds} rounds 6-6.20, which holds the true median in {cases} % of cases"
+    told = f"range of {rounds} rounds 6-6.20, which contains the true median in {cases} % of cases"
     assert told in factor(found) and told in with_interval(found)
     assert "interval" not in factor(found) and "95 %" not in factor(found)
 

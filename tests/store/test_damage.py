@@ -154,7 +154,7 @@ def test_a_run_with_a_damaged_line_goes_on_and_keeps_that_line(run: Path) -> Non
 
 def test_without_a_readable_trial_it_is_one_error(run: Path) -> None:
     _changed(run, "trials.jsonl", lambda lines: [b"{\n", b"{\n"])
-    with pytest.raises(StackcostError, match="no trial that can be read: line 1 of"):
+    with pytest.raises(StackcostError, match="no readable trial: line 1 of"):
         stackcost("show", str(run))
 
 
@@ -223,6 +223,6 @@ def test_a_trial_that_lacks_what_every_version_stores_is_one_error(run: Path) ->
         run, "trials.jsonl", lambda lines: [line.replace(b'"round"', b'"n"') for line in lines]
     )
     with pytest.raises(
-        StackcostError, match=r"no trial that can be read: line 1 of .*: round: Field required"
+        StackcostError, match=r"no readable trial: line 1 of .*: round: Field required"
     ):
         stackcost("show", str(run))

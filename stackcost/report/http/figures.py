@@ -87,14 +87,14 @@ def figure_of(level: Level, what: What) -> Spread:
     """A level's figure in the unit of `what`."""
     http = level.http
     if http is None:
-        return Spread(unit=UNITS[what], reason="no trial came to its end")
+        return Spread(unit=UNITS[what], reason="no trial was completed")
     if what == "throughput":
         bits = http.bandwidth
         return spread([each / 1e9 for each in bits.values], UNITS[what], rounds=bits.rounds)
     if what == "latency":
         kinds = next(iter(level.latency.values()), {})
         known = kinds.get("completion") or next(iter(kinds.values()), None)
-        return known["p99"] if known else Spread(unit=UNITS[what], reason="no time was told")
+        return known["p99"] if known else Spread(unit=UNITS[what], reason="no latency was reported")
     return http.rate
 
 

@@ -1,4 +1,4 @@
-"""Tables of HTTP clients' tests, in the shape of the publications', and remarks beside them."""
+"""Tables of HTTP clients' tests in the form of the publications, and remarks about them."""
 
 from collections.abc import Mapping, Sequence
 
@@ -23,7 +23,7 @@ def series_table(one: Curve, summary: Summary) -> TextTable:
 
 
 def result_tables(every: Sequence[Curve], summary: Summary) -> list[TextTable]:
-    """A table for each test, where there is more than one row to it; else all in one."""
+    """A table for each test if there are several rows; otherwise one table for all tests."""
     if is_scaled(every):
         return [series_table(one, summary) for one in every]
     return [tests_table(every, summary)]
@@ -68,7 +68,7 @@ def _rows(one: Curve, columns: Sequence[str], gains: Mapping[str, str]) -> list[
 
 
 def clients_table(summary: Summary) -> TextTable:
-    """What limits each test's figure: how full both sides' cores were, what failed, the cost."""
+    """The limits of each test: how busy the cores of both sides were, failures, and costs."""
     return TextTable(
         "Both sides in each test: median (min-max of the rounds); CPU in microseconds per request",
         (
@@ -100,35 +100,37 @@ def clients_table(summary: Summary) -> TextTable:
 
 
 def times_remark(summary: Summary) -> str:
-    """What the times of each client program begin with."""
+    """From where each client program measures its times."""
     told = {
         level.http.program: level.http.latency_means
         for server in summary.servers
         for level in server.levels
         if level.http
     }
-    return "Times of " + "; of ".join(f"{name}: {words}" for name, words in told.items()) + "."
+    return "Times: " + "; ".join(f"{name}: {words}" for name, words in told.items()) + "."
 
 
 def not_measured_table(summary: Summary) -> TextTable:
     """Systems that this machine cannot measure, each with the part that is missing."""
-    return TextTable("Not measured here", ("system", "why"), list(summary.not_measured.items()))
+    return TextTable(
+        "Not measured on this machine", ("system", "why"), list(summary.not_measured.items())
+    )
 
 
 def shared_remark(summary: Summary) -> str:
-    """How clients and servers share the machine, which a reader of rates has to know."""
+    """How clients and servers share the machine, which is important for the rates."""
     load, server = (summary.machine.get(f"cores of the {side}", "") for side in ("load", "server"))
     both = sorted(set(load.split(", ")) & set(server.split(", ")))
     if both:
         return (
-            f"**Clients and server share cores {', '.join(both)}**: each rate is of both together. "
-            "The server's CPU is that of its processes; what the kernel did for either side cannot "
-            "be told apart."
+            f"**Clients and server share cores {', '.join(both)}**: each rate includes the work of "
+            "both. The server's CPU is that of its processes; the kernel's time cannot be divided "
+            "between the two sides."
         )
     return (
-        f"Clients ran on {_cores(load)} and the server on {_cores(server)} of one machine: no core "
-        "is shared, but its caches, its memory and a virtual wire are, so that a rate is this "
-        "machine's. Ratios between columns travel better."
+        f"Clients ran on {_cores(load)} and the server on {_cores(server)} of one machine. They "
+        "share no core, but caches, memory and a virtual link, so the rates apply to this machine. "
+        "Ratios between columns depend less on the machine."
     )
 
 

@@ -1,4 +1,4 @@
-"""What a connection costs on one server as against another."""
+"""The cost of a connection on one server compared with another."""
 
 from stackcost.analysis.summary import Factor, Summary
 from stackcost.report.tables.text_table import TextTable
@@ -6,7 +6,7 @@ from stackcost.report.words import UNKNOWN, WITHOUT_SENDING, factor, pair, verdi
 
 
 def cost_table(summary: Summary) -> TextTable:
-    """What one connection costs on each server, and how many times that of the one below."""
+    """The cost of one connection on each server, and its factor to the cost of the other server."""
     by_pair: dict[tuple[str, str], dict[str, Factor]] = {}
     for found in summary.factors:
         by_pair.setdefault((found.above, found.below), {})[found.name] = found
@@ -44,8 +44,8 @@ def cost_table(summary: Summary) -> TextTable:
 def _tuning_remark(summary: Summary, server: str) -> str:
     changes = summary.tuning.get(server, [])
     refused = sum(bool(change.reason) for change in changes)
-    text = f"{len(changes) - refused} settings in force" if changes else ""
-    return f"{text}, {refused} not" if refused else text
+    text = f"{len(changes) - refused} settings active" if changes else ""
+    return f"{text}, {refused} not active" if refused else text
 
 
 def factor_table(summary: Summary) -> TextTable:
@@ -66,5 +66,5 @@ def factor_table(summary: Summary) -> TextTable:
 
 
 def _verdict(found: Factor) -> str:
-    """Whether the first is dearer; of a summary of before it was stored nothing."""
+    """Whether the first one costs more; empty for older summaries without a comparison."""
     return verdict_of(found.comparison) if found.comparison else ""

@@ -1,4 +1,4 @@
-"""What a connection costs and how long it takes, at every load."""
+"""The cost and the duration of a connection at every load."""
 
 from collections.abc import Iterator, Mapping
 
@@ -9,13 +9,13 @@ from stackcost.report.tables.text_table import TextTable
 from stackcost.report.words import UNKNOWN, number, share, with_range
 
 NAGLE = (
-    "TCP is set as published: a peer's last, small segment may wait for a delayed ACK of 100 ms "
-    "(Nagle), which is not the stack's own time"
+    "TCP uses the published settings: a peer's last, small segment may wait for a delayed ACK of "
+    "100 ms (Nagle), which is not the stack's own time"
 )
 
 
 def load_table(summary: Summary) -> TextTable:
-    """CPU per connection at every load, the generator's beside it and apart from it."""
+    """CPU per connection at every load, and separately that of the generator."""
     return TextTable(
         "CPU per completed connection, microseconds: median (min-max of the rounds)",
         ("server", "offered /s", "completed /s", "server's side", "by kind", "generator", "busy"),
@@ -36,10 +36,10 @@ def load_table(summary: Summary) -> TextTable:
 
 
 def _server_kinds(level: Level) -> str:
-    """By kind; of a polling peer also the kernel's work on its core, which is not in the total."""
+    """Costs by kind; for a polling peer also the kernel's work on its core, not in the total."""
     text = _kinds(level.server_cpu)
     beside = _kinds(level.beside_polling)
-    return f"{text} (not in it: {beside})" if beside else text
+    return f"{text} (not included: {beside})" if beside else text
 
 
 def _kinds(costs: Mapping[str, Spread]) -> str:
@@ -47,7 +47,7 @@ def _kinds(costs: Mapping[str, Spread]) -> str:
 
 
 def breakdown_table(summary: Summary) -> TextTable:
-    """What the time of the server's cores went to, finer than by kind."""
+    """The use of the server's cores in more detail than by kind."""
     return TextTable(
         "The server's cores in detail, microseconds per completed connection (median)",
         (
@@ -56,9 +56,9 @@ def breakdown_table(summary: Summary) -> TextTable:
             "softirq by vector",
             "threads",
             "cycles and instructions",
-            "seconds free of neighbours",
+            "undisturbed seconds",
             "load from memory, ns",
-            "closes",
+            "accounted time",
         ),
         [
             (

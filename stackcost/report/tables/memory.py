@@ -1,4 +1,4 @@
-"""What an open flow costs in memory."""
+"""The memory cost of an open flow."""
 
 from collections.abc import Sequence
 
@@ -10,10 +10,10 @@ from stackcost.report.words import number, size, with_range
 
 
 def memory_table(summary: Summary) -> TextTable:
-    """Bytes per open flow by kind of memory, and what is there without any flow."""
+    """Bytes per open flow by kind of memory, and memory without any flow."""
     return TextTable(
-        "Memory: bytes per open flow (slope; min-max of the rounds), and what no flow needs",
-        ("server", "flows", "kind", "bytes per flow", "at no flow", "in the total"),
+        "Memory: bytes per open flow (slope; min-max of the rounds), and memory without flows",
+        ("server", "flows", "kind", "bytes per flow", "without flows", "in the total"),
         [
             row
             for server in summary.servers
@@ -44,7 +44,7 @@ def _memory_rows(server: str, state: str, memory: Memory) -> list[tuple[str, ...
 
 
 def cache_table(summary: Summary) -> TextTable:
-    """Which objects of the kernel an open flow holds."""
+    """The kernel objects that an open flow uses."""
     return TextTable(
         "Kernel slab by cache, bytes per open flow",
         ("server", "flows", "cache", "bytes per flow"),

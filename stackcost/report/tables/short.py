@@ -1,4 +1,4 @@
-"""The answer's tables for one screen: medians, and the spread of what is compared."""
+"""The tables for one screen: medians, and the spread of the compared figures."""
 
 from collections.abc import Iterator, Sequence
 
@@ -10,21 +10,21 @@ from stackcost.report.tables.text_table import TextTable
 from stackcost.report.words import UNKNOWN, number, pair, size, with_range
 
 CANNOT_TELL = "cannot tell"  # verdict of too few rounds
-MOST_LEVELS = 8  # rows; of more levels each system's quoted one alone is shown
+MOST_LEVELS = 8  # rows; with more levels only the quoted level of each system is shown
 COMPLETION = "completion"
 
 
 def short_factor_table(summary: Summary) -> TextTable:
-    """The factors that are known, with the interval (below 6 rounds the range) of each.
+    """The known factors, each with its interval (below 6 rounds the range).
 
-    Verdicts stand only where rounds were enough for one.
+    The column of verdicts is present only if there were enough rounds for one.
     """
     known = [found for found in summary.factors if found.ratio.median is not None]
     verdicts = [found.comparison.verdict if found.comparison else "" for found in known]
     judged = any(verdict not in ("", CANNOT_TELL) for verdict in verdicts)
     return TextTable(
-        "How many times the cost: median (95 % interval; of fewer than 6 rounds their range)",
-        ("cost of", "first : second", "at", "first", "second", "times", *(["verdict"] * judged)),
+        "Cost factors: median (95 % interval; below 6 rounds the range)",
+        ("cost", "first : second", "at", "first", "second", "factor", *(["verdict"] * judged)),
         [
             (
                 "CPU, us" if found.name == "cpu" else "memory, bytes",
@@ -41,7 +41,7 @@ def short_factor_table(summary: Summary) -> TextTable:
 
 
 def unknown_factors(factors: Sequence[Factor]) -> list[str]:
-    """A sentence for each reason for which factors are not known, with what they are of."""
+    """A sentence for each reason why factors are unknown, with their systems."""
     pairs: dict[tuple[str, str, str], list[str]] = {}
     for found in factors:
         if found.ratio.median is None:
@@ -62,14 +62,14 @@ def _times(ratio: Spread) -> str:
 
 
 def short_cost_table(summary: Summary) -> TextTable:
-    """CPU per connection and its completion time by load; of many loads the quoted ones alone."""
+    """CPU per connection and its completion time by load; with many loads only the quoted ones."""
     every = [(server, level) for server in summary.servers for level in server.levels]
     shown = every if len(every) <= MOST_LEVELS else list(_quoted(summary.servers))
     kinds = list(dict.fromkeys(kind for _, level in shown for kind in level.server_cpu))
     latency = LatencyUnit(spread for _, level in shown for spread in _completion(level).values())
     times = ("p50", "p99") if latency.known else ()
-    completion = f", and its completion time, {latency.unit}" if times else ""
-    few = "" if len(shown) == len(every) else "; one load of each system"
+    completion = f", and completion time, {latency.unit}" if times else ""
+    few = "" if len(shown) == len(every) else "; one load per system"
     return TextTable(
         f"CPU of one connection, us{completion}: medians{few}",
         ("system", "load /s", "done /s", "CPU, us (range)", *kinds, *times),
@@ -96,20 +96,20 @@ def _quoted(servers: Sequence[ServerResult]) -> Iterator[tuple[ServerResult, Lev
 
 
 def _completion(level: Level) -> dict[str, Spread]:
-    """Percentiles until a connection is complete; of several template groups the slowest."""
+    """Percentiles of the completion time; with several template groups those of the slowest."""
     groups = [kinds[COMPLETION] for kinds in level.latency.values() if COMPLETION in kinds]
     return max(groups, key=lambda each: each["p99"].median or 0.0, default={})
 
 
 def short_memory_table(summary: Summary) -> TextTable:
-    """Bytes per open flow: the total, and the kinds that are in it."""
+    """Bytes per open flow: the total and its kinds."""
     rows = [
         (server.name, memory) for server in summary.servers if (memory := server.memory) is not None
     ]
     kinds = list(dict.fromkeys(kind for _, memory in rows for kind in memory.counted))
     return TextTable(
         "Memory of one open flow, bytes: medians",
-        ("system", "total (range)", *kinds, "at no flow"),
+        ("system", "total (range)", *kinds, "without flows"),
         [
             (
                 name,

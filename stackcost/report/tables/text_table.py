@@ -9,7 +9,7 @@ from stackcost.report.words import UNKNOWN
 class TextTable:
     """A title, column names, and rows of as many cells.
 
-    `named`: so many first columns only name the row; `reason`: why the others are not known, if
+    `named`: number of first columns that name the row. `reason`: why the others are unknown, if
     they are not.
     """
 
@@ -21,8 +21,8 @@ class TextTable:
 
     @property
     def sentence(self) -> str:
-        """What to say instead of a table of nothing but unknown figures; empty for others."""
+        """A sentence that replaces a table with only unknown figures; empty for other tables."""
         cells = [cell for row in self.rows for cell in row[self.named :]]
         if not self.named or not cells or any(cell not in (UNKNOWN, "") for cell in cells):
             return ""
-        return f"{self.title.partition(':')[0]}: not known: {self.reason}."
+        return f"{self.title.partition(':')[0]}: unknown, because {self.reason}."

@@ -1,4 +1,4 @@
-"""What a run's figures rest on: its machine, settings and definitions."""
+"""The basis of a run's figures: its machine, settings and definitions."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -9,10 +9,10 @@ from stackcost.report.words import UNKNOWN
 
 
 def tuning_table(summary: Summary) -> TextTable:
-    """What every tier wanted to change, what was there before, and what became of it."""
+    """The settings of every tier: the wanted value, the old value, and the result."""
     return TextTable(
         "Tuning: what each tier changed",
-        ("server", "setting", "of the", "before", "after", "source", "why not as wanted"),
+        ("server", "setting", "scope", "before", "after", "source", "why not set"),
         [
             (
                 server,
@@ -30,12 +30,12 @@ def tuning_table(summary: Summary) -> TextTable:
 
 
 def machine_table(machine: Mapping[str, Any]) -> TextTable:
-    """The machine and its settings, without which no figure means anything."""
-    return TextTable("Machine", ("what", "value"), [(k, str(v)) for k, v in machine.items()])
+    """The machine and its settings, which are needed to interpret the figures."""
+    return TextTable("Machine", ("property", "value"), [(k, str(v)) for k, v in machine.items()])
 
 
 def definition_table(summaries: Sequence[Summary]) -> TextTable:
-    """What every figure is and where it was read; one that all runs share stands there once."""
+    """The definition and source of every figure; a definition that runs share is listed once."""
     rows = [
         (name, each.unit, each.definition, each.source)
         for summary in summaries
