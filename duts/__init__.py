@@ -1,1 +1,1 @@
-"""Devices under test: what may stand between the generator's client port and its server port."""
+"""Devices under test, which are placed between the generator's client port and server port."""

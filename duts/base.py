@@ -1,7 +1,7 @@
-"""A device under test: a system under test that stands between the generator's two ports.
+"""A device under test: a system under test between the generator's two ports.
 
-The generator is its clients and its servers. On this machine it is a network namespace with two
-veth ends, whose receive work is done on cores of its own.
+The generator acts as clients and servers. On this machine the device is a network namespace with
+two veth interfaces, whose receive work runs on the device's own cores.
 """
 
 from collections.abc import Sequence
@@ -39,10 +39,10 @@ FORWARDING = {4: "net.ipv4.ip_forward", 6: "net.ipv6.conf.all.forwarding"}
 
 
 class Dut(Server):
-    """A Linux router without a rule; kinds add to it what makes them what they are.
+    """A Linux router without rules; the kinds of devices derive from it.
 
-    `endpoint.namespace`: the device's. A kind overrides `ruleset`, or `configure` when it is no
-    router. `settings.dut`: what the experiment sets of it. `ip_versions`: those that it takes.
+    `endpoint.namespace`: the device's. A kind overrides `ruleset`, or `configure` if it is not a
+    router. `settings.dut`: its settings in the experiment. `ip_versions`: supported IP versions.
     """
 
     kernel_stack = False
@@ -64,14 +64,14 @@ class Dut(Server):
 
     @classmethod
     def wiring_for(cls, settings: ServerSettings) -> Wiring:
-        """That of its kind, with a server's end when a real one stands behind the device."""
+        """The wiring of its kind, with a server's interface if there is a real server behind it."""
         cls.check_takes(settings.dut.ip_version)
         wiring = cls.wiring.over(cls.sides(settings.dut.ip_version))
         return wiring if settings.dut.server == "engine" else wiring.with_server()
 
     @classmethod
     def check_takes(cls, version: IpVersion) -> None:
-        """StackcostError unless clients may speak this version to it."""
+        """StackcostError unless the device supports clients with this IP version."""
         if version not in cls.ip_versions:
             raise StackcostError(
                 f"{cls.name} does not support IPv{version}", f"dut.ip_version: {cls.ip_versions[0]}"
@@ -79,25 +79,25 @@ class Dut(Server):
 
     @classmethod
     def sides(cls, version: IpVersion) -> tuple[IpVersion, IpVersion]:
-        """What is spoken on the clients' side and on the servers' when clients speak `version`."""
+        """The IP versions of clients' and servers' side if clients use `version`."""
         return version, version
 
     def start(self) -> None:
-        """Configure it, replace its ruleset, see that it forwards, start what is behind it."""
+        """Configure it, load its ruleset, check that it forwards, start the server behind it."""
         self.configure()
         self.execute("nft", "-f", "-", stdin=f"flush ruleset\n{self.ruleset()}")
         self.check_health()
         self.start_behind()
 
     def start_behind(self) -> None:
-        """Start the server behind it, if there is one; it says in its own words when it fails."""
+        """Start the server behind it, if there is one; its errors are passed on."""
         if self.behind:
             self.behind.start()
 
     def configure(self) -> None:
-        """Addresses, routes both ways, forwarding: all in its own namespace.
+        """Set addresses, routes in both directions and forwarding in its own namespace.
 
-        Neighbours are fixed, so that no frame of ARP is among those that are counted.
+        Neighbours are static, so that no ARP frames are counted.
         """
         sides = zip(HOPS, self.wired.loading, self.sides(self.ip_version), strict=True)
         for hop, end, version in sides:
@@ -115,7 +115,7 @@ class Dut(Server):
             self._fix_neighbour_behind()
 
     def enable_ipv6(self, interface: str) -> None:
-        """The bed has it off; without an address of the link, which would be announced."""
+        """Turn IPv6 on, without link-local addresses, which would send frames."""
         if not Path("/proc/sys/net/ipv6").exists():
             raise StackcostError(
                 f"{self.name} needs IPv6, but it is off in this kernel",
@@ -126,49 +126,49 @@ class Dut(Server):
             self.set_sysctl(f"net.ipv6.conf.{interface}.{name}", str(value))
 
     def _fix_neighbour_behind(self) -> None:
-        """The kernel of the server behind it knows it, too."""
+        """Also set the static neighbour in the kernel of the server behind it."""
         namespace, interface = self.wired.ends[-1]
         own = hardware_address(self.wired.tested[-1])
         line = f"neighbour replace {DUT_SERVER_ADDRESS} lladdr {own} dev {interface} nud permanent"
         execute(namespace, ["ip", *line.split()])
 
     def ruleset(self) -> str:
-        """What nft loads; empty for none."""
+        """The ruleset for nft; empty for none."""
         return ""
 
     def check_health(self) -> None:
-        """Its kernel would send a client's frame on to the server's side."""
+        """Check that its kernel would forward a client's frame to the server's side."""
         server, client = self.endpoint.address, CLIENT_ADDRESS
         if self.ip_version == 6:
             server, client = ipv6_of(server, SERVER_PREFIX), ipv6_of(client, CLIENT_PREFIX)
         self.check_way(server, client, DUT_CLIENT_INTERFACE, DUT_SERVER_INTERFACE)
 
     def check_way(self, to: str, source: str, entered: str, leaves: str) -> None:
-        """StackcostError unless its kernel sends what entered by one interface on by the other."""
+        """StackcostError unless its kernel forwards from one interface to the other."""
         way = self.execute("ip", "route", "get", to, "from", source, "iif", entered)
         if f"dev {leaves}" not in way:
             raise StackcostError(f"{self.name} does not forward to {to}: {way.strip()}")
 
     def response_length(self) -> int:
-        """As probed from the server behind it; the generator sends what the experiment asks."""
+        """As probed from the server behind it; without one, as the experiment sets it."""
         return self.behind.response_length() if self.behind else self.settings.response_bytes
 
     def requests_served(self) -> int | None:
-        """By the own account of the server behind it; None of the generator."""
+        """Counted by the server behind it; None without one."""
         return self.behind.requests_served() if self.behind else None
 
     def refusals(self) -> dict[str, int] | None:
-        """Connections that the server behind it turned away."""
+        """Connections that the server behind it refused."""
         return self.behind.refusals() if self.behind else {}
 
     def processes(self) -> dict[str, int]:
-        """The kernel threads that poll its links; it has no program of its own."""
+        """The kernel threads that poll its interfaces; a router has no program."""
         threads = [t for each in self.interfaces for t in poll_threads(each)]
         return {f"receive-poll-{number}": thread for number, thread in enumerate(threads)}
 
     @property
     def interfaces(self) -> Sequence[str]:
-        """Its links, the clients' side first."""
+        """Collectors of its interfaces, the clients' side first."""
         return [end.interface for end in self.wired.tested]
 
     def own_collectors(self) -> list[Collector]:
@@ -176,7 +176,7 @@ class Dut(Server):
         return [Tracking(self.endpoint.namespace)]
 
     def describe(self) -> dict[str, Any]:
-        """Its kind, settings, rules and routes."""
+        """Its kind, settings, rules and routes, for the manifest."""
         return {
             "name": self.name,
             "cpus": list(self.endpoint.cpus),
@@ -187,7 +187,7 @@ class Dut(Server):
         }
 
     def stop(self) -> None:
-        """Of it nothing runs, and its configuration goes with its namespace; behind it may be."""
+        """Stop the server behind it; the device's configuration ends with its namespace."""
         if self.behind:
             self.behind.stop()
 
@@ -196,16 +196,16 @@ class Dut(Server):
         return execute(self.endpoint.namespace, command, stdin)
 
     def ip(self, *lines: str) -> None:
-        """Commands of ip(8), one a line, inside the device."""
+        """Run commands of ip(8), one per line, inside the device."""
         self.execute("ip", "-batch", "-", stdin="\n".join(lines))
 
     def set_sysctl(self, name: str, value: str) -> None:
-        """One setting of the device's own namespace."""
+        """Set a sysctl of the device's own namespace."""
         self.execute("sysctl", "-q", "-w", f"{name}={value}")
 
 
 def server_behind(endpoint: Endpoint, settings: ServerSettings) -> NginxKernel:
-    """nginx with the device's service address; its cores are the generator's, not the device's."""
+    """nginx with the device's service address; it runs on the generator's cores."""
     host = endpoint.upstream
     assert host is not None  # every test bed has one
     behind = replace(

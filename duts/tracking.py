@@ -1,4 +1,4 @@
-"""What devices that track connections have in common: their table's limit, and forgetting it."""
+"""The common part of devices that track connections: the limit of the table, and its reset."""
 
 from stackcost.contracts.errors import StackcostError
 from stackcost.duts.base import Dut
@@ -15,7 +15,7 @@ class TrackingDut(Dut):
     """A router that has a table of the connections that go through it (nf_conntrack)."""
 
     def configure(self) -> None:
-        """As a router, and the table's limit, which a kernel has for all namespaces together."""
+        """Configure a router, and the table's limit, which applies to all namespaces together."""
         super().configure()
         if host_sysctl.read(TABLE_LIMIT) is None:
             raise StackcostError(
@@ -35,7 +35,7 @@ class TrackingDut(Dut):
             raise StackcostError(f"{TABLE_LIMIT} of {self.name} is {seen:,} instead of {entries:,}")
 
     def dead_timeout_s(self) -> int | None:
-        """As its namespace has it now, of the two the longer."""
+        """The longer of the two time-outs in its namespace."""
         return max(int(self.execute("sysctl", "-n", name)) for name in DEAD_TIMEOUTS)
 
     def reset(self) -> None:

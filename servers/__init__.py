@@ -1,1 +1,1 @@
-"""Systems under test, one folder each; `stackcost.contracts.server` says what each offers."""
+"""Systems under test, one folder each; `stackcost.contracts.server` describes the interface."""

@@ -1,4 +1,4 @@
-"""nginx that a server under test depends on itself, run where the load is and not on its cores."""
+"""nginx as a backend of a server under test; it runs on the load's cores."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -15,7 +15,7 @@ from stackcost.servers.probe import ensure_port_free
 
 @dataclass(slots=True)
 class NginxBackend:
-    """One nginx with a configuration of the caller's, which has its status on `status.sock`.
+    """One nginx with the caller's configuration, which provides its status on `status.sock`.
 
     `port`: what it listens on at the host's address. `files`: length by path of what it serves from
     memory, below `www`.
@@ -46,11 +46,11 @@ class NginxBackend:
 
     @property
     def process_id(self) -> int | None:
-        """Of the master, once it was started; it may have ended since."""
+        """Process id of the master, after its start; it may have ended since."""
         return self._program.process_id if self._program else None
 
     def requests(self) -> int:
-        """Requests since start by its own count, each of these questions included."""
+        """Requests since start by its own count, including these queries."""
         return read_status(self.folder).requests
 
     def stop(self) -> None:
@@ -60,7 +60,7 @@ class NginxBackend:
 
 
 def ensure_address(host: Host) -> None:
-    """Give the host's end its address, where nothing else has done so before the load begins."""
+    """Set the address of the host's interface, if it is not set yet."""
     execute(
         host.namespace,
         ["ip", "addr", "replace", f"{host.address}/{host.prefix}", "dev", host.interface],

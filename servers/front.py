@@ -1,4 +1,4 @@
-"""A program on the kernel's stack that answers with the help of others beside the load."""
+"""A program on the kernel's stack with backends, which run on the load's cores."""
 
 from abc import abstractmethod
 from typing import ClassVar
@@ -10,12 +10,12 @@ from stackcost.servers.program import HttpProgram
 
 
 class HttpFront(HttpProgram):
-    """What a proxy and a cache have in common. `behind`: what stands behind it, in a word."""
+    """The common part of a proxy and a cache. `behind`: the kind of its backend."""
 
     behind: ClassVar[str]
 
     def start(self) -> None:
-        """What is behind it first; StackcostError with the words of what does not start."""
+        """Start the backends first; StackcostError with a program's output if it fails."""
         if not self.settings.files:
             raise StackcostError(
                 f"{self.name} needs a {self.behind} where a load of profiles has its port",
@@ -32,7 +32,7 @@ class HttpFront(HttpProgram):
 
     @abstractmethod
     def start_behind(self) -> None:
-        """Start what is behind it; `stop` ends it, also when this fails."""
+        """Start the backends; `stop` ends them, also if this fails."""
 
     def check_health(self) -> None:
         """One request through it must bring a whole file."""
@@ -44,7 +44,7 @@ class HttpFront(HttpProgram):
 
     @property
     def upstream(self) -> Host:
-        """Where what is behind it runs; StackcostError where the test bed has no such place."""
+        """Where the backends run; StackcostError if the test bed has no place for them."""
         if self.endpoint.upstream is None:
             raise StackcostError(f"this test bed has no place for the {self.behind} of {self.name}")
         return self.endpoint.upstream

@@ -1,7 +1,7 @@
-"""Files that a server serves from memory, gone with it however it ends.
+"""Files that a server serves from memory; they disappear when it ends.
 
-`ip netns exec` gives a program a mount namespace of its own, so a tmpfs that is mounted there is
-seen by nobody else, and the kernel frees it when the last process inside is gone.
+`ip netns exec` gives a program its own mount namespace, so a tmpfs that is mounted there is
+invisible to other programs, and the kernel frees it when the last process inside has ended.
 """
 
 import shlex
@@ -13,7 +13,7 @@ SPARE_BYTES = 16 << 20
 def with_memory_files(folder: str, files: Mapping[str, int], command: Sequence[str]) -> list[str]:
     """`command` with a tmpfs on `folder` that has these files of zeros; length by path.
 
-    What runs first replaces itself by the command, so the process id is the command's.
+    The shell that runs first executes the command in its place, so the process id is the command's.
     """
     size = sum(files.values()) + SPARE_BYTES
     place = shlex.quote(folder)

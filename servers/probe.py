@@ -1,4 +1,4 @@
-"""Looking at a server on the kernel's stack from inside its own namespace."""
+"""Sends requests to a server on the kernel's stack from inside its own namespace."""
 
 import errno
 import os
@@ -28,7 +28,7 @@ class Response:
 def ask(namespace: str, address: str, port: int, request: bytes) -> Response:
     """Send `request` and read the one response to it, to the end that HTTP gives it.
 
-    StackcostError, naming address and port, when nothing or something else than HTTP answers.
+    StackcostError with address and port if nothing answers, or the answer is not HTTP.
     """
     return next(ask_each(namespace, address, port, [request]))
 
@@ -36,7 +36,7 @@ def ask(namespace: str, address: str, port: int, request: bytes) -> Response:
 def ask_each(
     namespace: str, address: str, port: int, requests: Iterable[bytes]
 ) -> Iterator[Response]:
-    """The same for one request after the other on one connection; responses as they come."""
+    """Send requests one after the other on one connection; yields the responses."""
     try:
         with netns.create_socket(namespace, socket.AF_INET, socket.SOCK_STREAM) as connection:
             connection.settimeout(patient(TIMEOUT_S))
@@ -51,7 +51,7 @@ def ask_each(
 
 
 def ask_socket(path: Path, request: bytes) -> bytes:
-    """All that a server says on a UNIX socket of its own, where no TCP counter moves.
+    """The whole response of a server on a UNIX socket, which changes no TCP counter.
 
     OSError when none answers.
     """
@@ -92,10 +92,10 @@ def fit_body(wanted: int, serve: Callable[[int], int]) -> None:
 
 
 def ensure_port_free(namespace: str, address: str, port: int) -> None:
-    """StackcostError when a program listens there already.
+    """StackcostError if a program already listens there.
 
-    Asked before a server starts: with SO_REUSEPORT its own bind would succeed, and the other
-    program would take a share of the connections.
+    Call it before a server starts: with SO_REUSEPORT the server's bind would succeed, and the other
+    program would get a share of the connections.
     """
     with netns.create_socket(namespace, socket.AF_INET, socket.SOCK_STREAM) as trial:
         trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # TIME_WAIT is no listener

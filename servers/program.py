@@ -1,4 +1,4 @@
-"""A program on the kernel's stack that answers HTTP: started, probed, counted, stopped."""
+"""A server that is an HTTP program on the kernel's stack."""
 
 from abc import abstractmethod
 from typing import Any, Self
@@ -13,9 +13,9 @@ STOP_PATIENCE_S = 5.0
 
 
 class HttpProgram(Server):
-    """What most servers have in common; a server of one's own derives from it.
+    """The common part of most servers; the user's own server can derive from it.
 
-    `endpoint`: where it runs. `settings`: what it is asked for. `log`: its output, in its folder.
+    `endpoint`: where it runs. `settings`: how it is set up. `log`: its output, in its folder.
     `body_bytes`: length of the body to serve; found at start, where it is started with several,
     until the whole response has the length that is asked for.
     """
@@ -39,18 +39,18 @@ class HttpProgram(Server):
 
     @abstractmethod
     def write_files(self) -> None:
-        """Write its configuration and content into `endpoint.folder`, which is there."""
+        """Write its configuration and content into `endpoint.folder`, which exists."""
 
     def requests_counted(self) -> int | None:
         """Requests since start by its own count, all of them; None when it keeps none.
 
-        Asked in a way that moves no TCP counter: see `stackcost.servers.probe.ask_socket`.
+        Read it in a way that changes no TCP counter: see `stackcost.servers.probe.ask_socket`.
         """
         return None
 
     @property
     def workers(self) -> int:
-        """As many as the experiment says, or one for each core."""
+        """The experiment's number of workers, or one for each core."""
         return self.settings.workers or len(self.endpoint.cpus)
 
     def start(self) -> None:
@@ -76,7 +76,7 @@ class HttpProgram(Server):
         return self._ask().length
 
     def requests_served(self) -> int | None:
-        """Requests since start by its own count, less those made here."""
+        """Requests since start by its own count, without those made here."""
         try:
             counted = self.requests_counted()
         except TimeoutError:  # it is overwhelmed
@@ -84,12 +84,12 @@ class HttpProgram(Server):
         return None if counted is None else counted - self._own_requests
 
     def processes(self) -> dict[str, int]:
-        """The one that was started; a server with more adds them."""
+        """The started process; a server with more processes adds them."""
         number = self._program.process_id
         return {"worker-0": number} if number is not None and self._program.runs else {}
 
     def describe(self) -> dict[str, Any]:
-        """What ran; a server adds its version and configuration."""
+        """The command; a server adds its version and configuration."""
         return {
             "name": self.name,
             "command": self.command(),
@@ -129,7 +129,7 @@ class HttpProgram(Server):
         return response
 
     def _answers(self) -> bool:
-        """Whether it answers a request; StackcostError when it answers something else than 200."""
+        """Whether it answers a request; StackcostError if the status is not 200."""
         try:
             self._ask()
         except StackcostError as error:

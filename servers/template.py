@@ -1,4 +1,4 @@
-"""Configuration files from templates beside the code that renders them."""
+"""Renders configuration files from templates that are next to the code."""
 
 from pathlib import Path
 
@@ -6,7 +6,7 @@ import jinja2
 
 
 def render_template(path: Path, **values: object) -> str:
-    """The text of a template; every value that it names has to be given."""
+    """Render a template; every value that it names must be given."""
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(path.parent),
         undefined=jinja2.StrictUndefined,

@@ -10,13 +10,13 @@ BRIDGE = "sc-bridge0"
 
 
 class Bridge(Dut):
-    """The generator's ports are neighbours of each other, and the bridge learns where they are."""
+    """The generator's ports are in one network, and the bridge learns their MAC addresses."""
 
     name = "dut/bridge"
     wiring = THROUGH_BRIDGE
 
     def configure(self) -> None:
-        """One bridge with both links; without spanning tree, which would let its ports wait."""
+        """One bridge with both interfaces, without spanning tree, which would delay its ports."""
         self.ip(
             f"link add {BRIDGE} type bridge stp_state 0",
             *(f"link set {interface} master {BRIDGE}" for interface in self.interfaces),
@@ -24,7 +24,7 @@ class Bridge(Dut):
         )
 
     def check_health(self) -> None:
-        """Both links are in the state of forwarding."""
+        """Check that both interfaces are in the forwarding state."""
         ports = json.loads(self.execute("bridge", "-json", "link"))
         states = {port["ifname"]: port["state"] for port in ports}
         wrong = {

@@ -1,3 +1,3 @@
-"""A firewall that limits new connections a second, and open ones of each client."""
+"""A firewall that limits new connections per second, and open connections of each client."""
 
 from stackcost.duts.connection_limit.dut import ConnectionLimit as ConnectionLimit

@@ -2,9 +2,9 @@
 
 from stackcost.duts.tracking import TrackingDut
 
-BURST_S = 0.01  # of the allowed rate; a bucket lets so much through at once after a pause
+BURST_S = 0.01  # seconds of the allowed rate that may pass at once after a pause
 LEAST_BURST = 5  # connections; nftables' own default
-CLIENTS = 65_535  # addresses that are counted apart
+CLIENTS = 65_535  # client addresses that can be counted
 RULESET = """table {family} stackcost {{
     set clients {{
         type ipv{version}_addr
@@ -21,12 +21,12 @@ RULESET = """table {family} stackcost {{
 
 
 class ConnectionLimit(TrackingDut):
-    """Each limit that is set; connections beyond one are dropped without a word."""
+    """A firewall with the limits that are set; it silently drops connections above a limit."""
 
     name = "dut/connection_limit"
 
     def ruleset(self) -> str:
-        """Both limits are on new connections, behind which come only established ones."""
+        """Both limits apply to new connections; established ones are accepted before."""
         settings, limits = self.settings.dut, []
         family = "ip" if self.ip_version == 4 else "ip6"
         if rate := settings.new_per_second:

@@ -1,3 +1,3 @@
-"""Plain forwarding: a router without a rule, which shows what the path through a device can do."""
+"""Plain forwarding: a router without rules, the reference for the path through a device."""
 
 from stackcost.duts.forwarding.dut import Forwarding as Forwarding

@@ -4,6 +4,6 @@ from stackcost.duts.base import Dut
 
 
 class Forwarding(Dut):
-    """The device that every other kind is compared with."""
+    """The device with which all others are compared."""
 
     name = "dut/forwarding"

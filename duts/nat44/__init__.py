@@ -1,3 +1,3 @@
-"""Address translation of the clients: all behind one address, or each behind its own."""
+"""Address translation of the clients, to one common address or to one address each."""
 
 from stackcost.duts.nat44.dut import Nat44 as Nat44

@@ -19,7 +19,7 @@ from stackcost.host.program import Program
 
 INTERFACE = "sc-nat64"
 POOL = "10.64.0.0/16"
-OWN_ADDRESS = "10.64.0.1"  # what its own ICMP comes from
+OWN_ADDRESS = "10.64.0.1"  # source address of its own ICMP messages
 CONFIGURATION = f"""tun-device {INTERFACE}
 ipv4-addr {OWN_ADDRESS}
 prefix {SERVER_PREFIX}/96
@@ -29,10 +29,10 @@ STOP_PATIENCE_S = 2.0
 
 
 class Nat64(Dut):
-    """Stateless: frames are translated one by one, and no connection is tracked.
+    """Stateless NAT64: each frame is translated separately, and no connection is tracked.
 
-    Servers' IPv6 addresses are their IPv4 ones behind a prefix of 96 bits, and the program takes
-    them from there; to each client it gives an address of a pool at its first frame.
+    Servers' IPv6 addresses consist of a 96-bit prefix and their IPv4 address, which the program
+    extracts. It gives each client an address of a pool at its first frame.
     """
 
     name = "dut/nat64"
@@ -45,7 +45,7 @@ class Nat64(Dut):
 
     @classmethod
     def sides(cls, version: IpVersion) -> tuple[IpVersion, IpVersion]:
-        """Servers speak IPv4 whatever clients do."""
+        """Servers always use IPv4."""
         return version, 4
 
     def start(self) -> None:
@@ -57,7 +57,7 @@ class Nat64(Dut):
             raise
 
     def configure(self) -> None:
-        """A router whose way to the servers, and back from them, leads through the program."""
+        """Configure a router whose routes to the servers and back lead through the program."""
         super().configure()
         self._begin()
         self._wait_until_up()
@@ -69,22 +69,22 @@ class Nat64(Dut):
         )
 
     def check_health(self) -> None:
-        """Both ways out lead to the program, and from it on to the other side."""
+        """Check that both directions lead to the program, and from it to the other side."""
         server, client = self.endpoint.address, ipv6_of(CLIENT_ADDRESS, CLIENT_PREFIX)
         self.check_way(ipv6_of(server, SERVER_PREFIX), client, DUT_CLIENT_INTERFACE, INTERFACE)
         self.check_way(server, OWN_ADDRESS, INTERFACE, DUT_SERVER_INTERFACE)
 
     def processes(self) -> dict[str, int]:
-        """The program beside the threads that poll the links."""
+        """The program, and the threads that poll the interfaces."""
         number = self._program.process_id
         return super().processes() | ({} if number is None else {"translator": number})
 
     def describe(self) -> dict[str, Any]:
-        """As any device, and the program's configuration."""
+        """The description of a device, with the program's configuration."""
         return super().describe() | {"configuration": CONFIGURATION}
 
     def stop(self) -> None:
-        """End the program; its interface goes with it."""
+        """End the program, which also removes its interface."""
         super().stop()
         self._program.end(STOP_PATIENCE_S)
 

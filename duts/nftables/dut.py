@@ -1,4 +1,4 @@
-"""nftables as a stateful firewall: clients may open connections, nobody else."""
+"""nftables as a stateful firewall: only clients may open connections."""
 
 from stackcost.duts.tracking import TrackingDut
 
@@ -14,12 +14,12 @@ RULESET = """table inet stackcost {{
 
 
 class Nftables(TrackingDut):
-    """`rules` in a list that each new connection goes through; each frame if the list is first."""
+    """A firewall with a list of `rules` for each new connection, or for each frame."""
 
     name = "dut/nftables"
 
     def ruleset(self) -> str:
-        """The list matches an address of documentation (RFC 5737, 3849), which no client has."""
+        """The rules match a documentation address (RFC 5737, RFC 3849), which no client has."""
         settings, source = self.settings.dut, NOBODY[self.ip_version]
         linear = [f"{source} tcp dport {1 + n % 65535} drop" for n in range(settings.rules)]
         rules = [TRACKED, *linear] if settings.established_first else [*linear, TRACKED]

@@ -1,4 +1,4 @@
-"""The wire itself, for what the generator and the path can do with nothing between."""
+"""A direct link, which shows the limit of the generator and the path without a device."""
 
 from typing import Any
 
@@ -13,11 +13,11 @@ class Wire(Dut):
     wiring = BACK_TO_BACK
 
     def start(self) -> None:
-        """Nothing stands between the ports, and nothing is to be configured."""
+        """There is no device to configure."""
         self.start_behind()
 
     def describe(self) -> dict[str, Any]:
-        """That there is none."""
+        """The description: there is no device."""
         return {
             "name": self.name,
             "behind": self.behind.describe() if self.behind else None,

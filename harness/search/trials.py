@@ -1,4 +1,4 @@
-"""One trial of a search: a load offered for a while, and what of it was lost.
+"""One trial of a search: it offers a load and counts what is lost.
 
 docs/figures.md defines loss for each of the three ceilings.
 """
@@ -23,19 +23,19 @@ from stackcost.host.waiting import wait_until
 KEEPALIVE_PROFILE = PROFILES / "http_keepalive.py"
 REQUESTS_PER_CONNECTION = 20
 TIME_WAIT_S = 0.5  # the client's: a connection counts as ended only after it
-# From the end of the load until what has not been answered is lost.
+# Time after the end of the load; what is not answered by then counts as lost.
 ANSWER_LIMIT_S = {"connections": TIME_WAIT_S + 0.02, "requests": 0.05}
 START_LAG_S = 0.3  # TRex needs some 0.1 s from the call that starts it to its first connection
-WARM_UP_S = 0.6  # above TIME_WAIT, so that as many connections end as begin
+WARM_UP_S = 0.6  # longer than TIME_WAIT, so that as many connections end as begin
 SETTLE_S = 0.5  # between the last flow's opening and the hold
-SPARE_S = 1.0  # flows are held so much longer than the trial needs
+SPARE_S = 1.0  # flows are held this much longer than the trial needs
 CLOSE_PATIENCE_S = 5.0
 RESET_PATIENCE_S = 3.0
 POLL_S = 0.1
 
 
 def prepare(session: ProfileSession, of: CeilingKind) -> None:
-    """Load the profile that trials of `of` use on both sides; flows have one for each trial."""
+    """Load the profile of these trials on both sides; flows use a new profile for each trial."""
     if of == "flows":
         session.server.serve(session.experiment.memory.profile, _tunables(session, {}))
         return
@@ -46,7 +46,7 @@ def prepare(session: ProfileSession, of: CeilingKind) -> None:
 
 
 def seconds_of(of: CeilingKind, load: float, duration: float, open_cps: float) -> float:
-    """About how long a trial takes, for the display of the time left."""
+    """Estimated duration of a trial, for the display of the remaining time."""
     if of == "flows":
         return 2 * load / open_cps + SETTLE_S + duration + SPARE_S + 1.0
     return WARM_UP_S + duration + OVERHANG_S + TIME_WAIT_S + 0.7
@@ -68,16 +68,16 @@ def step_of(
 
 
 def answer_limit_s(of: CeilingKind, tells_schedule: bool) -> float:
-    """Seconds after the last connection was due in which it has to end.
+    """Seconds within which the last connection must end after its scheduled start.
 
-    `tells_schedule`: whether the generator says when its connections were due. Else they are due
-    from the call on that starts it, and what it needs to begin is no loss of the server's.
+    `tells_schedule`: whether the generator reports its schedule. If not, the schedule begins with
+    the call that starts the generator, and its start-up time must not count as a loss.
     """
     return ANSWER_LIMIT_S[of] + (0.0 if tells_schedule else START_LAG_S)
 
 
 def run_trial(session: ProfileSession, trial: Trial) -> None:
-    """Offer what the trial's `SearchStep` says and fill the trial in, with what was lost."""
+    """Offer the load of the trial's `SearchStep`, and fill in the trial with its losses."""
     step = trial.load
     assert isinstance(step, SearchStep)
     if isinstance(step.offered, HeldFlows):
@@ -100,7 +100,7 @@ def run_trial(session: ProfileSession, trial: Trial) -> None:
 
 
 def count(trial: Trial, of: CeilingKind) -> tuple[int, dict[str, int]]:
-    """What was to be offered, and what of it was lost, by cause; the unit is that of `of`."""
+    """The intended load and the losses by cause, in the unit of `of`."""
     load = trial.traffic
     if isinstance(load, HeldFlows):
         held = int(load.held_flows or 0)
@@ -128,14 +128,14 @@ def count(trial: Trial, of: CeilingKind) -> tuple[int, dict[str, int]]:
 
 
 def _total(lost: Mapping[str, int]) -> int:
-    """The sum, but for connections that may be in both of the last two causes."""
+    """The sum of the causes; connections that may be in the last two causes count once."""
     both = ("SYN sent again", "not answered in time")
     apart = sum(number for cause, number in lost.items() if cause not in both)
     return apart + max(lost.get(cause, 0) for cause in both)
 
 
 def _hold(session: ProfileSession, trial: Trial, load: HeldFlows, duration: float) -> None:
-    """Open the flows, hold them open for `duration`, let them close."""
+    """Open the flows, hold them for `duration` seconds, and let them close."""
     number, open_cps = load.open_flows, session.experiment.memory.open_cps
     opening = number / open_cps
     held_s = opening + SETTLE_S + duration + SPARE_S
@@ -162,9 +162,9 @@ def _hold(session: ProfileSession, trial: Trial, load: HeldFlows, duration: floa
 
 
 def _served_and_open(session: ProfileSession) -> int:
-    """Flows that are open and have their whole response.
+    """Flows that are open and have received their whole response.
 
-    A flow that waits in a full server's accept queue is open to the client, and not served.
+    A flow in the accept queue of a full server is open for the client, but not served.
     """
     client = session.client.stats()["traffic"]["client"]
     served = int(client.get("tcps_rcvbyte", 0)) // session.response_bytes
@@ -172,10 +172,10 @@ def _served_and_open(session: ProfileSession) -> int:
 
 
 def reset_server(session: ProfileSession) -> None:
-    """End the connections that a trial left on the kernel's stack, so that the next starts alike.
+    """End the connections that a trial left on the kernel's stack, so that trials start equally.
 
-    The generator forgets the flows that it cuts; nginx would keep their other ends for as long as
-    it keeps idle ones, and run out of files some trials later.
+    The generator forgets the flows that it aborts, but nginx would keep its side of them as long
+    as idle connections, and run out of files after some trials.
     """
     session.server.reset()
 

@@ -1,4 +1,4 @@
-"""Feeds the searches of a run: each ceiling of each target, in turn, in rounds."""
+"""Generates the searches of a run: each ceiling of each target, in turn, in rounds."""
 
 from dataclasses import dataclass, replace
 from functools import partial
@@ -21,20 +21,20 @@ from stackcost.harness.session.profile_session import SETUP_S, ProfileSession, o
 from stackcost.harness.systems.registry import server_class
 from stackcost.store import RunFolder
 
-# Times the load at which the server lost something, until the twin loses something as well.
+# Multiples of the load at which the server had losses; raised until the twin also has losses.
 TWIN_STEP, TWIN_MOST = 2.0, 4.0
 
 
 @dataclass(frozen=True, slots=True)
 class CeilingPlan:
-    """What a run searches for: each of `settings`' ceilings, of each target, `rounds` times."""
+    """The searches of a run: each ceiling in `settings` for each target, `rounds` times."""
 
     targets: tuple[Variant, ...]
     settings: dict[CeilingKind, SearchSettings]
     rounds: int
 
     def searches(self) -> list[tuple[Variant, SearchKey]]:
-        """All in their order: of each ceiling the targets in turn, A B B A over the rounds."""
+        """All searches in order: for each ceiling the targets in turn, A B B A over the rounds."""
         return [
             (target, SearchKey(target.name, of, number))
             for number in range(1, self.rounds + 1)
@@ -44,7 +44,7 @@ class CeilingPlan:
         ]
 
     def describe(self) -> dict[str, object]:
-        """For the manifest, in the shape of an experiment with a part of its own."""
+        """For the manifest: an experiment with an additional section."""
         return self.targets[0].experiment.model_dump(mode="json") | {
             "title": "Ceilings of " + ", ".join(target.name for target in self.targets),
             "servers": [target.name for target in self.targets],
@@ -62,9 +62,9 @@ class CeilingPlan:
 def run_ceilings(
     plan: CeilingPlan, name: str, results: Path, command: list[str], console: Console
 ) -> RunFolder:
-    """Do all searches and store their trials under `results`; returns the run's folder.
+    """Make all searches and store their trials under `results`; returns the run's folder.
 
-    StackcostError when a trial cannot be made. How it may end: `new_campaign`.
+    StackcostError if a trial fails. For other ends see `new_campaign`.
     """
     with new_campaign(
         results,
@@ -79,7 +79,7 @@ def run_ceilings(
 
 
 def turns_of(plan: CeilingPlan) -> Feed[None]:
-    """All searches in their order; a twin once, after the first."""
+    """All searches in order; the twin once, after a target's first search."""
     searches = plan.searches()
     seconds = [_seconds_of(plan.settings[key.of], target, key) for target, key in searches]
     for place, (target, key) in enumerate(searches):
@@ -116,7 +116,7 @@ def turns_of(plan: CeilingPlan) -> Feed[None]:
 def _twin_steps(
     session: ProfileSession, key: SearchKey, settings: SearchSettings, load: float, after_s: float
 ) -> PlannedTrials[None]:
-    """Offer the load that the server did not hold, and more, to a peer over the same path."""
+    """Offer the load that the server did not hold, and higher loads, to the twin."""
     prepare(session, key.of)
     purpose, duration = Purpose(settings.repeats, decides=True), settings.final_trial_duration
     for offered in rising(load, TWIN_STEP, min(TWIN_MOST * load, settings.most_load)):
@@ -126,12 +126,12 @@ def _twin_steps(
 
 
 def _twin_of(target: Variant) -> str:
-    """The server that shows what the generator and the path can do without the target's work."""
+    """The reference peer: it shows the limit of generator and path without the target's work."""
     return server_class(target.server).twin
 
 
 def _seconds_of(settings: SearchSettings, target: Variant, key: SearchKey) -> tuple[float, float]:
-    """About how long a search takes, and the twin's turn after it; 0 where there is none."""
+    """Estimated duration of a search, and of the twin's turn after it (0 without a twin)."""
     seconds = partial(seconds_of, key.of, open_cps=target.experiment.memory.open_cps)
     twin_s = 0.0
     if key.round == 1 and _twin_of(target) != target.server:

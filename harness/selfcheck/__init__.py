@@ -1,1 +1,1 @@
-"""Proof that the figures are true: what is known beforehand against what the suite reports."""
+"""Self-check: compares the suite's figures with values that are known beforehand."""

@@ -1,4 +1,4 @@
-"""What is measured to prove the figures: a server of known cost, and the loads on it."""
+"""The set-up of the self-check: a server of known cost, and its loads."""
 
 from typing import Any
 
@@ -49,8 +49,8 @@ def selfcheck_experiment(**load: Any) -> Experiment:
 
 
 class KnownSockets(CalibrationServer):
-    """The server of known cost, and what the kernel says that each of its sockets holds."""
+    """The calibration server, and the memory that the kernel reports for each of its sockets."""
 
     def own_collectors(self) -> list[Collector]:
-        """What is charged to its sockets."""
+        """A collector of the memory that is charged to its sockets."""
         return [ChargedSockets(self.namespace)]

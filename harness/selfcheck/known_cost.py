@@ -1,9 +1,9 @@
-"""Known cost: a burn in user space and a rule set in softirq, in the right kind on the right core.
+"""Known CPU cost: a busy loop in user space and a rule set in softirq, on the server's core.
 
-Each is seen as the difference to trials without it, the one before and the one after, as the
-connection itself costs too, and on a shared machine by the minute more or less. Both are timed
-while they go on: a burn by the server, the rules by a program beside it (the module rules), which
-runs in all of these trials, so that what it takes itself is in none of the differences.
+Each cost is the difference to the trials without it, just before and after, because the
+connection itself also costs, and on a shared machine this cost changes from minute to minute.
+Both are timed while they run: the busy loop by the server, the rules by a separate program (module
+rules). It runs in all of these trials, so its own cost is not in the differences.
 """
 
 from collections import defaultdict
@@ -26,12 +26,12 @@ from stackcost.servers.calibration_server import CalibrationServer
 BURNS_US = (20.0, 100.0)
 WALKS = 400
 UNIT = "us per connection"
-BURNT = "burnt"  # beside the kinds of time: by the server's own clock
+BURNT = "burnt"  # not a kind of CPU time: measured by the server's own clock
 
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """A trial's readings, its cost per connection by kind, what the program beside it measured."""
+    """A trial's readings, its cost per connection by kind, and the separate program's times."""
 
     seen: Readings
     cost: Cost
@@ -44,7 +44,7 @@ def known_cost_steps(
     rounds: int,
     burns_us: Sequence[float] = BURNS_US,
 ) -> PlannedTrials[list[Row]]:
-    """A line for each burn and one for the rules, from `rounds` rounds of all trials in turn."""
+    """A row for each busy loop and one for the rules, from `rounds` rounds of all trials."""
     namespace = session.bed.server_namespace
     pairs: dict[str, list[tuple[float, float]]] = defaultdict(list)
     prepare_load(session)
@@ -70,7 +70,7 @@ def known_cost_steps(
 def _made(
     session: ProfileSession, server: CalibrationServer, burn_us: float = 0.0
 ) -> PlannedTrials[Made]:
-    """A load trial at the experiment's first level, in which each request burns so much."""
+    """A load trial at the experiment's first load; each request runs a busy loop of this length."""
     server.set_burn(burn_us)
     first = server.request_number
     part, cores = session.experiment.load, session.experiment.cores.server
@@ -89,16 +89,16 @@ def _made(
     seen = Readings(trial)
     known: Cost = {
         BURNT: server.burnt(first, server.request_number),
-        # What the rules take is told of the whole window, not of its undisturbed parts.
+        # The cost of the rules is known for the whole window, not for its undisturbed parts.
         "softirq": cpu.uncorrected_cost(seen, cores)["softirq"],
     }
     return Made(seen, cpu.server_cost(seen, cores) | known, sends)
 
 
 def _walks_cost(made: Made, met_the_rules: int) -> float:
-    """Microseconds per connection that the rules took; `met_the_rules`: packets in all the trial.
+    """Microseconds per connection for the rules; `met_the_rules`: packets in the whole trial.
 
-    Those of the server come with its connections, those of the program beside it with time.
+    The server's packets depend on its connections, those of the separate program on time.
     """
     trial, connections = made.seen.trial, completed_in(made.seen)
     assert connections is not None, "connections were not counted"
@@ -108,7 +108,7 @@ def _walks_cost(made: Made, met_the_rules: int) -> float:
 
 
 def _more(made: Made, bases: Sequence[Made], kind: str) -> float:
-    """What a trial cost more than the last two bases, which stood before and after it."""
+    """The additional cost of a trial compared with the base trials before and after it."""
     above, before, after = (each.cost[kind] for each in (made, *bases[-2:]))
     assert above is not None and before is not None and after is not None, f"{kind} was not read"
     return above - (before + after) / 2

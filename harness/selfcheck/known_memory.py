@@ -1,8 +1,8 @@
-"""Known memory: what flows are made to hold moves the slope by that amount.
+"""Known memory: a known amount of memory per flow must change the slope by that amount.
 
-Two amounts at once: bytes that the server allocates for each connection, and a request that it
-leaves in the socket's buffer. What the kernel charges each socket for the latter, it says of each
-one by itself (sock_diag); the suite reads the sum of the whole stack (/proc/net/sockstat).
+There are two amounts: bytes that the server allocates for each connection, and a request that it
+leaves in the socket buffer. The kernel reports the charge of each socket
+(sock_diag); the suite reads the sum over the whole stack (/proc/net/sockstat).
 """
 
 import re
@@ -30,7 +30,7 @@ SKMEM = re.compile(r"skmem:\(r(\d+),rb\d+,t\d+,tb\d+,f(\d+),w(\d+)")
 
 
 class ChargedSockets(Collector):
-    """What the kernel charges the established sockets of a namespace, each asked by itself."""
+    """Reads the memory that the kernel charges each established socket of a namespace."""
 
     name = "charged sockets"
     metrics = (CHARGED,)
@@ -49,7 +49,7 @@ class ChargedSockets(Collector):
 def known_memory_steps(
     session: ProfileSession, server: CalibrationServer, rounds: int
 ) -> PlannedTrials[list[Row]]:
-    """A line for the server's own memory and one for socket buffers, over `rounds` rounds."""
+    """A row for the server's own memory and one for socket buffers, over `rounds` rounds."""
     plain_experiment = session.experiment
     workload = plain_experiment.workload.model_copy(update={"request_bytes": UNREAD_BYTES})
     unread_experiment = plain_experiment.model_copy(update={"workload": workload})
@@ -75,7 +75,7 @@ def known_memory_steps(
 def _slopes(
     session: ProfileSession, server: CalibrationServer
 ) -> PlannedTrials[tuple[dict[str, Line], float]]:
-    """The suite's lines through holds at all counts, and the slope of what sockets are charged."""
+    """The suite's slopes over all numbers of flows, and the slope of the charged socket memory."""
     holds = []
     for count in session.experiment.memory.open_flows:
         load = HeldFlows(open_flows=count)

@@ -1,6 +1,6 @@
-"""The least time that a small step takes on a core, by the clock of the program that does it.
+"""Measures the shortest time of a small step on a core, by the clock of the program itself.
 
-The least of many batches is without interruptions and neighbours, and needs no tracepoint.
+The shortest of many batches is free of interruptions and other load, and needs no tracepoint.
 """
 
 import subprocess
@@ -23,7 +23,7 @@ def to_self(port=0):
     sender.connect(to.getsockname())
     return to, sender
 """
-# What a program does first, and its step.
+# The set-up of a program, and its step.
 SEND_TO_SELF = (f"{TO_SELF}to, sender = to_self()\n", 'sender.send(b"x")')
 # Two processes on one core that wait for each other: a step is two task switches.
 SWITCH_TWICE = (
@@ -54,11 +54,11 @@ print(least / {BATCH} * 1e6)
 def least_microseconds(namespace: str, cpu: int, first: str, step: str) -> float:
     """Microseconds of one step of a Python program on a core in a network namespace.
 
-    StackcostError when the program fails.
+    StackcostError if the program fails.
     """
     command = [sys.executable, "-S", "-c", first + MEASURE.replace("STEP", step)]
     process = run(namespace, command, [cpu], stdout=subprocess.PIPE, text=True)
     said, _ = process.communicate(timeout=60)
     if process.returncode:
-        raise StackcostError(f"the program that calibrates failed in {namespace}: {step}")
+        raise StackcostError(f"the calibration program failed in {namespace}: {step}")
     return float(said)

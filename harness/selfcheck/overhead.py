@@ -1,18 +1,18 @@
-"""Overhead: whether reading changes what is read.
+"""Overhead: by how much the collectors change the measured cost.
 
-On the server's core collecting is the bookings of the CPU account, and the program that tells how
-fast the core is; everything else that reads runs on the generator's. What a booking adds is found
-by programs that switch tasks, and that send to themselves (a softirq each), with the account and
-without: the least time of many batches. How many bookings a connection has there, the account
-counts, as it does the program's time; what a connection takes without it, the kernel's own idle
-time says (/proc/stat), which needs no collector. A ceiling falls by as much as a connection's cost
-rises there, and by that share of the core.
+Two collectors use the server's core: the BPF program that measures CPU time at each event (task
+switch, softirq, interrupt), and the program that measures the core's speed. All others run on the
+generator's core. The time that one event adds is measured with programs that switch tasks or send
+packets to themselves (one softirq each), with and without the BPF program: the shortest time of
+many batches. The BPF program counts the events of a connection. The kernel's idle time (/proc/stat)
+gives the cost of a connection without any collector. The ceiling falls by the share by which the
+cost of a connection rises, and by the share of the core that the other program uses.
 
-A search for a ceiling books task switches alone. Its trials are what the row is of; what trials
-add in which softirqs and interrupts are booked, too, stands beside it.
+A search for a ceiling measures only task switches, and the row is about these trials. Its name also
+gives the overhead if softirqs and interrupts are measured, too.
 
-To compare a server with collectors and one without would show the machine's noise: where cores are
-shared with other machines, the cost of a connection goes up and down by a fifth within seconds.
+A comparison of a server with and without collectors would show the noise of the machine: on shared
+cores the cost of a connection varies by 20 % within seconds.
 """
 
 import os
@@ -62,7 +62,7 @@ TICKS = os.sysconf("SC_CLK_TCK")
 
 @dataclass(frozen=True, slots=True)
 class Bookings:
-    """Task switches, and softirqs with interrupts: how many, or the microseconds that one adds."""
+    """Task switches, and softirqs plus interrupts: their numbers, or the microseconds per event."""
 
     switches: float
     interruptions: float
@@ -72,7 +72,7 @@ class Bookings:
 
 
 class Added(NamedTuple):
-    """Microseconds that one booking adds: where only tasks are told apart, and where all is."""
+    """Microseconds that one event adds if only tasks are measured, and if all kinds are."""
 
     of_tasks: Bookings
     all: Bookings
@@ -80,13 +80,13 @@ class Added(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """What a connection took without collectors, in microseconds, and the bookings it had."""
+    """The cost of a connection without collectors, in microseconds, and its events."""
 
     cost: float
     bookings: Bookings
 
     def with_collectors(self, added: Bookings) -> float:
-        """What it takes when each of its bookings adds so many microseconds."""
+        """The cost if each event adds this number of microseconds."""
         return (
             self.cost
             + self.bookings.switches * added.switches
@@ -97,10 +97,9 @@ class Piece:
 def prove_overhead(rounds: int, cpus: tuple[int, int] = (0, 1)) -> Row:
     """Busy microseconds of the server's core per connection without collectors (known), and with.
 
-    At the ceiling, as it is searched for. The name says beside it what is added where softirqs and
-    interrupts are booked, too: there, and at a load that leaves most of the core idle, where a
-    server is woken for every packet and has several times the bookings. `cpus`: the load's core and
-    the server's.
+    The row is for the ceiling, as a search finds it. Its name also gives the overhead if softirqs
+    and interrupts are measured, too: at the ceiling, and at a low load, where the server is woken
+    for every packet and has several times as many events. `cpus`: the load's core and the server's.
     """
     load, server = cpus
     with (
@@ -118,9 +117,9 @@ def prove_overhead(rounds: int, cpus: tuple[int, int] = (0, 1)) -> Row:
 def overhead_row(
     ceiling: float, low: Piece, full: Piece, added: Sequence[Added], probe: float
 ) -> Row:
-    """What a search's collectors add to a connection at the ceiling: a figure for each of `added`.
+    """The cost that a search's collectors add to a connection at the ceiling, for each of `added`.
 
-    `probe`: share of the core (0 to 1) that the probe of its speed takes there.
+    `probe`: share of the core (0 to 1) that the program for the core's speed uses.
     """
 
     def all_of(piece: Piece) -> float:
@@ -151,10 +150,10 @@ def _median(pieces: Sequence[Piece]) -> Piece:
 def _at_ceiling(
     nginx: NginxKernel, client: TrexClient, cpu: int, rounds: int
 ) -> tuple[float, Piece]:
-    """The load then offered, in connections/s, and a piece: the median of `rounds` full ones.
+    """The offered load at the ceiling, in connections/s, and the median of `rounds` full pieces.
 
-    Full: the core had no idle time in it. After one that was not the load is raised: a neighbour
-    that goes away leaves idle time at what was the ceiling, and with it more bookings.
+    Full: the core had no idle time. If it had, the load is raised: when other load on the host
+    ends, the core has idle time at the former ceiling, and with it more events.
     """
     full: list[Piece] = []
     for load in rising(LOW_CPS, STEP, MOST_CPS):
@@ -176,7 +175,7 @@ def _piece(nginx: NginxKernel, cpu: int) -> Piece:
 
 
 def _bookings(nginx: NginxKernel, cpu: int) -> Bookings:
-    """What a connection has on a core, over one piece."""
+    """The events per connection on a core, over one piece."""
     with CpuAccount() as account:
         served, before = nginx.requests_served() or 0, _counts(account, cpu)
         time.sleep(PIECE_S)
@@ -189,9 +188,9 @@ def _bookings(nginx: NginxKernel, cpu: int) -> Bookings:
 
 
 def _probe_share(cpu: int) -> float:
-    """Share of a core that the program which tells its speed takes, over one piece.
+    """Share of a core that the program for the core's speed uses, over one piece.
 
-    Without the softirqs that came on top of it: they are the server's.
+    The softirqs that interrupt this program belong to the server and are not included.
     """
     with CoreSpeed([cpu]) as speed, CpuAccount() as account:
         (process,) = speed.process_ids()
@@ -219,7 +218,7 @@ def _counts(account: CpuAccount, cpu: int) -> Bookings:
 
 
 def _added(namespace: str, cpu: int) -> Added:
-    """What the account adds to one of each; of an interruption, to both its ends."""
+    """The time that the measurement adds to each event; for an interruption, at both ends."""
     without = _least(namespace, cpu)
 
     def with_account(detail: Detail) -> Bookings:
@@ -241,7 +240,7 @@ def _least(namespace: str, cpu: int) -> Bookings:
 
 @contextmanager
 def _loaded_nginx(bed: LocalTestbed, folder: Path) -> Iterator[tuple[NginxKernel, TrexClient]]:
-    """nginx under the low load, past its warm-up, and what offers it."""
+    """nginx under the low load, after its warm-up, and the clients."""
     workload = selfcheck_experiment().workload
     nginx = NginxKernel(bed.endpoint(folder), body_bytes=workload.response_bytes)
     spawn = spawner(bed.load_namespace, bed.cpus.load)
@@ -264,7 +263,7 @@ def _loaded_nginx(bed: LocalTestbed, folder: Path) -> Iterator[tuple[NginxKernel
 
 
 def _cost(nginx: NginxKernel, cpu: int) -> float:
-    """Microseconds that a core was not idle per request answered, over one piece."""
+    """Busy microseconds of a core per answered request, over one piece."""
     before, idle, since = nginx.requests_served() or 0, _idle(cpu), time.monotonic()
     time.sleep(PIECE_S)
     busy = time.monotonic() - since - (_idle(cpu) - idle)
@@ -272,7 +271,7 @@ def _cost(nginx: NginxKernel, cpu: int) -> float:
 
 
 def _idle(cpu: int) -> float:
-    """Seconds that a core was idle since boot: exact, printed in hundredths (fs/proc/stat.c)."""
+    """Idle seconds of a core since boot; exact, printed in hundredths (fs/proc/stat.c)."""
     for line in Path("/proc/stat").read_text().splitlines():
         name, *ticks = line.split()
         if name == f"cpu{cpu}":

@@ -1,4 +1,4 @@
-"""The whole proof, line by line, on this machine."""
+"""Runs the whole self-check on this machine."""
 
 import tempfile
 from functools import partial
@@ -20,11 +20,12 @@ QUICK_BURNS_US = (100.0,)
 
 
 def prove_known(rounds: int = 1, quick: bool = False) -> list[Row]:
-    """Known cost and known memory, on one server in one session; `quick`: fewer burns.
+    """Known cost and known memory, with one server in one session; `quick`: fewer busy loops.
 
-    User time is told from system time at system calls: by ticks, as in a run, its share of a short
-    trial is too rough (docs/figures.md). The trials are of a run like any other, which is not kept.
-    KeyboardInterrupt when it was ended.
+    User and system time are separated at system calls: with ticks, as in a run, the share in a
+    short trial is too inexact (docs/figures.md). The trials are those of a normal run, which is
+    deleted.
+    KeyboardInterrupt if the user ended it.
     """
     experiment = selfcheck_experiment(sustain_s=1 if quick else 2)
 

@@ -1,11 +1,11 @@
-"""An nftables rule set of known length, whose cost per packet is found without any tracepoint.
+"""An nftables rule set of known length, whose cost per packet is measured without tracepoints.
 
 None of its rules matches, so each packet is compared with all of them, in the softirq that receives
-it. They stand once in a chain that is walked many times, by a chain of jumps that is itself walked
-many times: so little memory that the cost does not hang on what else is in the caches. It is told
-by the clock of a program that sends to itself over loopback in the same namespace on the same
-core, while the server is under load: what slows the core slows both. Every other packet of its
-meets no rules.
+it. One chain of rules is traversed many times by a chain of jumps, which is itself traversed many
+times. So the rules need little memory, and their cost does not depend on the caches. The cost is
+measured by the clock of a program that sends packets to itself over loopback, in the same namespace
+on the same core, while the server is under load: what slows the core slows both. Every other packet
+of this program skips the rules.
 """
 
 import json
@@ -47,7 +47,7 @@ print(json.dumps(sent))
 
 
 def load_rules(namespace: str, walks: int) -> None:
-    """Compare what comes in, but to SKIPPING_PORT, with the chain's rules `walks` times; 0: none.
+    """Compare received packets, except those to SKIPPING_PORT, with the rules `walks` times.
 
     `walks` is a multiple of JUMPS.
     """
@@ -64,7 +64,7 @@ def load_rules(namespace: str, walks: int) -> None:
 
 
 def packets(namespace: str) -> int:
-    """Packets that met the rules so far, by nftables' own counter."""
+    """Packets that were compared with the rules so far, by the counter of nftables."""
     answer = json.loads(execute(namespace, ["nft", "-j", "list", "chain", "ip", TABLE, "input"]))
     parts = [
         part for entry in answer["nftables"] if "rule" in entry for part in entry["rule"]["expr"]
@@ -73,7 +73,7 @@ def packets(namespace: str) -> int:
 
 
 class Send(NamedTuple):
-    """A packet sent to oneself: CLOCK_MONOTONIC second, microseconds, whether it met the rules."""
+    """A packet over loopback: CLOCK_MONOTONIC second, microseconds, whether it met the rules."""
 
     at: float
     took: float
@@ -81,20 +81,20 @@ class Send(NamedTuple):
 
 
 class Sends(list[Send]):
-    """All of a program's, which take turns to meet the rules."""
+    """All packets of the program; every other one meets the rules."""
 
     def within(self, window: Window) -> "Sends":
-        """Those of a window."""
+        """The packets of a window."""
         return Sends(send for send in self if window.start <= send.at <= window.end)
 
     @property
     def walks(self) -> int:
-        """How many met the rules."""
+        """The number of packets that met the rules."""
         return sum(send.walked for send in self)
 
     @property
     def cost(self) -> float:
-        """Microseconds that the rules took of each that met them."""
+        """Microseconds per packet for the rules."""
         walking, skipping = (
             _mean([send.took for send in self if send.walked is walked]) for walked in (True, False)
         )
@@ -102,14 +102,14 @@ class Sends(list[Send]):
 
 
 def _mean(values: Sequence[float]) -> float:
-    """Without those that something held up, which would weigh too much among so few."""
+    """The mean without delayed packets, which would have too much weight in a small sample."""
     usual = LONGEST * median(values)
     return mean(value for value in values if value <= usual)
 
 
 @contextmanager
 def sending(namespace: str, cpu: int, sends: Sends) -> Iterator[None]:
-    """A program on a core sends a packet to itself every few ms; `sends` gets what that took."""
+    """Run a program that sends a packet to itself every few ms; `sends` receives its times."""
     command = [sys.executable, "-S", "-c", SENDER]
     process = run(namespace, command, [cpu], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     try:
@@ -117,5 +117,5 @@ def sending(namespace: str, cpu: int, sends: Sends) -> Iterator[None]:
     finally:
         said, _ = process.communicate(timeout=10)
         if process.returncode:
-            raise StackcostError(f"the program that sends to itself failed in {namespace}")
+            raise StackcostError(f"the program that sends packets to itself failed in {namespace}")
         sends += [Send(*each) for each in json.loads(said)]

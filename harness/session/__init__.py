@@ -1,1 +1,1 @@
-"""One server on a test bed with a load in front of it, and the trials that are made there."""
+"""Sessions: one server on a test bed with a load, and the trials that are made with them."""

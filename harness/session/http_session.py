@@ -1,4 +1,4 @@
-"""One server on a fresh test bed with addresses for HTTP clients in front of it."""
+"""A session for HTTP clients: one server on a new test bed, with client addresses."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -31,7 +31,7 @@ HTTP_SETUP_S = 1.0  # until the first trial: there is no generator of ASTF profi
 
 @dataclass(slots=True, kw_only=True)
 class HttpSession(ServerSession):
-    """What trials of HTTP clients are run on. `clients`: those of the trial that is going."""
+    """A session for trials of HTTP clients. `clients`: those of the current trial."""
 
     http: HttpLoad
     addresses: Addresses
@@ -39,7 +39,7 @@ class HttpSession(ServerSession):
     clients: Clients | None = field(default=None)
 
     def describe(self) -> dict[str, Any]:
-        """What it runs on, for the manifest."""
+        """The set-up, for the manifest."""
         programs = sorted({self.http.program_of(test) for test in self.http.tests})
         generator = {
             "program": ", ".join(programs),
@@ -58,7 +58,7 @@ def open_http_session(
     where: str,
     progress: Progress,
 ) -> Iterator[HttpSession]:
-    """Test bed up, server up and healthy, addresses set; all undone on exit.
+    """Start test bed and server, and set the client addresses; undo everything on exit.
 
     `folder` takes the configuration and logs of the server and of the clients.
     """
@@ -101,7 +101,7 @@ def open_http_session(
 
 @contextmanager
 def _ready(http: HttpLoad, bed: LocalTestbed, folder: Path) -> Iterator[Stack]:
-    """The clients' stack, which they themselves are started by in each trial."""
+    """The prepared stack of the clients; it starts them in each trial."""
     cpus, place = bed.cpus.load, folder / "clients"
     stack = stack_of(
         http.stack,

@@ -1,8 +1,8 @@
-"""Flows of the kernel's stack in states that no server holds: tracked, half-open, TIME_WAIT.
+"""Flows of the kernel's stack in states other than established: tracked, half-open, TIME_WAIT.
 
-Each is made in the server's namespace beside the server, and is gone again on exit. Half-open flows
-are SYNs from addresses of the clients' network that nobody answers for; flows in TIME_WAIT were
-closed first by the side that accepted them, as a server that closes first does.
+They are made in the server's namespace, next to the server, and removed on exit. Half-open flows
+come from SYNs with client addresses that do not answer the SYN-ACK. Flows in TIME_WAIT were
+closed first by the side that accepted them, like those of a server that closes first.
 """
 
 import socket
@@ -61,7 +61,7 @@ Held = Callable[[], int]
 
 @contextmanager
 def tracked(session: ProfileSession) -> Iterator[None]:
-    """Let netfilter track every connection of the server's namespace meanwhile."""
+    """Inside, netfilter tracks every connection of the server's namespace."""
     namespace = session.bed.server_namespace
     execute(namespace, ["nft", "-f", "-"], stdin=TRACK)
     try:
@@ -106,9 +106,9 @@ def half_open(session: ProfileSession, count: int) -> Iterator[Held]:
 
 @contextmanager
 def time_wait(session: ProfileSession, count: int) -> Iterator[Held]:
-    """`count` flows in TIME_WAIT, fewer opened when some are there; yields how many there are.
+    """`count` flows in TIME_WAIT, including existing ones; yields how many there are.
 
-    They stay on exit, for the next and larger count; `end_time_wait` waits until they are gone.
+    They stay on exit, for the next and larger count; `end_time_wait` waits until they have ended.
     """
     namespace = session.bed.server_namespace
     with _set(namespace, {"net.ipv4.tcp_max_tw_buckets": 1_000_000}):
@@ -130,7 +130,7 @@ def time_waiting(session: ProfileSession) -> int:
 
 
 def _send_syns(session: ProfileSession, count: int) -> None:
-    """From addresses above the clients' own: the generator knows no flow of theirs."""
+    """Send SYNs from addresses above those of the generator's clients, which it ignores."""
     workload = session.experiment.workload
     ports = 60_000
     addresses = list(workload.client_network.hosts())[::-1]
@@ -172,7 +172,7 @@ def _hardware_address(namespace: str, interface: str) -> bytes:
 
 @contextmanager
 def _set(namespace: str, settings: Mapping[str, int]) -> Iterator[None]:
-    """Settings of a namespace, put back on exit."""
+    """Change settings of a namespace and restore them on exit."""
     before = {name: execute(namespace, ["sysctl", "-n", name]).strip() for name in settings}
     try:
         for name, value in settings.items():

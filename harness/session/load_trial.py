@@ -1,4 +1,4 @@
-"""One load trial: warm-up, sustain, drain, and nothing read from outside of them."""
+"""One load trial: warm-up, sustain and drain; samples are taken only in these phases."""
 
 import math
 import time
@@ -13,12 +13,12 @@ from stackcost.harness.session.path import count_frames, frames_since
 from stackcost.harness.session.profile_session import ProfileSession
 from stackcost.host.waiting import wait_until
 
-# The offered load goes on for so long after the sustain window, so that its last edge is read
+# The load continues for this long after the sustain window, so that the end of the window is read
 # under load. Reading takes some tens of milliseconds.
 OVERHANG_S = 0.5
 POLL_S = 0.1
-# What the server's cost is made of, and how fast its cores were meanwhile, is read so often, so
-# that slices in which nothing slowed them can be told from the others.
+# The server's CPU time and the speed of its cores are read this often, so that undisturbed
+# slices can be separated from the others.
 OFTEN = ("cpu account", "core speed", "peer time")
 SLICE_S = 0.1
 
@@ -26,8 +26,8 @@ SLICE_S = 0.1
 def offer_load(session: ProfileSession, trial: Trial, part: LoadPart) -> None:
     """Offer `trial.offered_cps` and fill in phases, samples, the generator's report.
 
-    The loaded profile is that of `part`, whose times hold. The trial is filled in as it goes, so
-    that one that is cut short holds what it had. Its load is a `ConstantLoad`.
+    `part` gives the loaded profile and the times. The trial is filled in while it runs, so that a
+    trial that is cut short contains its data so far. Its load is a `ConstantLoad`.
     """
     load = trial.traffic
     assert isinstance(load, ConstantLoad)
@@ -63,9 +63,9 @@ def offer_load(session: ProfileSession, trial: Trial, part: LoadPart) -> None:
 
 
 def end_traffic(session: ProfileSession, patience_s: float) -> int:
-    """Wait until all flows have ended; those that have not by then are cut, and counted.
+    """Wait until all flows have ended; abort and count those that have not ended in time.
 
-    A server offered more than it can do leaves some hanging: a result, no reason to give up.
+    An overloaded server leaves some flows unfinished; that is a result and not an error.
     """
     if wait_until(lambda: not session.client.is_traffic_active(), patience_s, POLL_S):
         return 0
@@ -75,7 +75,7 @@ def end_traffic(session: ProfileSession, patience_s: float) -> int:
 
 
 def prepare_load(session: ProfileSession) -> None:
-    """Load the profile on both sides; every level then only starts it at another multiplier."""
+    """Load the profile on both sides; each load then starts it with another multiplier."""
     part = session.experiment.load
     tunables = session.tunables()
     session.server.serve(part.profile, tunables)

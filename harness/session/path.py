@@ -1,4 +1,4 @@
-"""Frames at each point of the way through a device under test, so that lost ones are located."""
+"""Counts frames at each point of the path through a device, to locate lost frames."""
 
 from typing import TypeAlias
 
@@ -11,9 +11,9 @@ Frames: TypeAlias = dict[Direction, FramesPassed]
 
 
 def count_frames(session: ProfileSession) -> Frames | None:
-    """Frames until now by direction; None when no device stands between two ports.
+    """Frames until now by direction; None if there is no device between two ports.
 
-    Read it when nothing is on the way: before the load starts, and after its last flow has ended.
+    Read it when no frame is in flight: before the load starts and after its last flow has ended.
     Sources: the generator's port counters (opackets, ipackets), the device's interfaces, and that
     of a server on the kernel's stack behind it.
     """

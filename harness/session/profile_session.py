@@ -1,4 +1,4 @@
-"""One server on a fresh test bed with a generator of ASTF profiles in front of it."""
+"""A session for ASTF profiles: one server on a new test bed, with a generator."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager

@@ -1,4 +1,4 @@
-"""What a run is doing and how long it will still take: a bar on a terminal, else plain lines."""
+"""Shows the progress of a run and its remaining time: a bar on a terminal, or plain lines."""
 
 import time
 from types import TracebackType
@@ -13,9 +13,9 @@ SLICE_S = 0.25
 
 
 class Progress:
-    """A context manager over `planned_s` seconds of work; `done` seconds of them are behind us.
+    """A context manager for `planned_s` seconds of work, of which `done` seconds are finished.
 
-    On a terminal one line that is redrawn twice a second; elsewhere one line per `say`.
+    On a terminal it redraws one line twice a second; otherwise it prints one line per `say`.
     """
 
     def __init__(self, planned_s: float, console: Console):

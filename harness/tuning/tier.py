@@ -1,4 +1,4 @@
-"""Finds the tiers that there are, and says which of them this machine can be put into."""
+"""Finds the tuning tiers, and checks which of them this machine can use."""
 
 import glob
 import shutil
@@ -29,7 +29,7 @@ def tier_lacks(tier: Tier, server_cores: int) -> str:
 
 
 def _nginx_says() -> str:
-    """What nginx -V prints; nothing without one."""
+    """The output of nginx -V; empty if nginx is not installed."""
     program = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin:/usr/local/sbin")
     if program is None:
         return ""

@@ -19,9 +19,9 @@ ALLOWED = "net.ipv4.tcp_allowed_congestion_control"
 class Tuning:
     """A context manager: sets the tier's sysctls on entry and restores them on exit.
 
-    A sysctl is set in `namespace` where the kernel has it by namespace; else for the whole
-    machine, its old value being written to the state folder first, so that the next start
-    restores it after a kill. `changes` says what became of each setting.
+    A sysctl is set in `namespace` if it exists per namespace. Otherwise it is set for the whole
+    machine; its old value is first written to the state folder, so that the next start
+    restores it after a kill. `changes`: the result of each setting.
     """
 
     def __init__(self, tier: Tier, namespace: str):
@@ -60,8 +60,9 @@ class Tuning:
         }
 
     def _undo(self) -> None:
-        """Step by step. What a namespace does not take back goes with it; what the machine does
-        not is still recorded, and told when the bed is undone.
+        """Undo the changes one by one. What remains in a namespace ends with the namespace.
+
+        What cannot be undone on the machine stays recorded; the clean-up of the bed reports it.
         """
         for change in reversed(self.changes):
             if change.where == "namespace" and change.before is not None:
@@ -78,7 +79,7 @@ class Tuning:
 
     def _set(self, name: str, setting: Setting) -> Change:
         where: Where = "namespace"
-        # Others than net.* are the machine's, though they can be written from a namespace.
+        # Only net.* settings exist per namespace; others belong to the whole machine.
         if not name.startswith("net.") or self._read(where, name) is None:
             where = "machine"
         before = self._read(where, name)
@@ -123,7 +124,7 @@ class Tuning:
 
 
 def _told(name: str, where: Where, setting: Setting) -> Change:
-    """What became of a setting that is not a sysctl."""
+    """The result of a setting that is not a sysctl."""
     return Change(
         setting=name,
         where=where,

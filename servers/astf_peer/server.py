@@ -1,4 +1,4 @@
-"""The ASTF server peer: an engine of its own on the server's cores, serving the load's profile."""
+"""The ASTF server peer: a second engine on the server's cores, which serves the load's profile."""
 
 import os
 from collections.abc import Mapping
@@ -25,10 +25,10 @@ NO_CLIENTS = 0  # client mask: no port opens connections
 
 
 class AstfPeer(Server):
-    """An ASTF server that opens no connections, on a bare server end of the test bed.
+    """An ASTF server that opens no connections, on a server interface without addresses.
 
-    `profile`, `tunables`: the load's own. It has to be started before the generator attaches to
-    the load's end, since the kernel's stack there probes it.
+    `profile`, `tunables`: those of the load. It must be started before the generator attaches to
+    the load's interface, because the kernel's stack there probes it.
     """
 
     name = "astf-peer"
@@ -53,13 +53,13 @@ class AstfPeer(Server):
 
     @property
     def client(self) -> TrexClient:
-        """The connection to it, for the figures that only it knows."""
+        """The RPC connection to it, for its own figures."""
         if self._client is None:
             raise StackcostError(f"{self.name} is not started")
         return self._client
 
     def start(self) -> None:
-        """Start the engine, let it serve, place its receive work, and fetch one response."""
+        """Start the engine and its profile, steer its receive work, and fetch one response."""
         self.stop()
         where = self._endpoint
         where.folder.mkdir(parents=True, exist_ok=True)
@@ -71,7 +71,7 @@ class AstfPeer(Server):
             self._steering = steer_receive(
                 where.namespace, where.interface, ReceiveWork(where.cpus)
             )
-            # The client is the harness's, so it keeps off the server's cores.
+            # The client belongs to the harness, so it must not run on the server's cores.
             harness_cpus = os.sched_getaffinity(0)
             self._client = TrexClient(spawner(where.namespace, harness_cpus))
             with self._generator.blamed():
@@ -100,7 +100,7 @@ class AstfPeer(Server):
         return self._response_length
 
     def requests_served(self) -> int | None:
-        """Connections accepted since start by its own count, less those made here."""
+        """Connections accepted since start by its own count, without those made here."""
         return int(self.client.stats()["traffic"]["server"]["tcps_accepts"]) - self._probes
 
     def serve(self, profile: Path, tunables: Mapping[str, Any]) -> None:
@@ -110,14 +110,14 @@ class AstfPeer(Server):
         self.client.start(mult=1, client_mask=NO_CLIENTS)
 
     def own_collectors(self) -> list[Collector]:
-        """What the engine says of itself."""
+        """Collectors of the engine's own figures."""
         if self._generator is None:
             return []
         data_cpus = self._generator.config.data_cpus
         return [Engine("peer", self.client), engine_time("peer", self.client, data_cpus)]
 
     def processes(self) -> dict[str, int]:
-        """The engine's, and the kernel threads that do its interface's receive work."""
+        """The engine, and the kernel threads that do the receive work of its interface."""
         if self._generator is None:
             return {}
         polls = self._steering.poll_threads if self._steering else ()
@@ -127,7 +127,7 @@ class AstfPeer(Server):
         }
 
     def describe(self) -> dict[str, Any]:
-        """What ran, with which configuration and profile."""
+        """Program, configuration and profile."""
         return {
             "name": self.name,
             "cpus": list(self._endpoint.cpus),

@@ -1,3 +1,3 @@
-"""A server that costs a known amount, to prove the suite's own figures by."""
+"""A server with a known cost, to check the suite's own figures."""
 
 from stackcost.servers.calibration_server.server import CalibrationServer as CalibrationServer

@@ -1,4 +1,4 @@
-"""A server of known cost on the kernel's stack: compiled when needed, set from outside, stopped."""
+"""A server of known cost on the kernel's stack; it is compiled when needed."""
 
 import ctypes
 import mmap
@@ -17,7 +17,7 @@ from stackcost.servers.probe import ask, ensure_port_free
 
 SOURCE = Path(__file__).with_name("calibration_server.c")
 BURNS = 65_536
-PRIORITY = 1  # as the kernel threads that receive for it
+PRIORITY = 1  # the same as that of the kernel threads that receive for it
 PROBE_LOOPS = 100_000
 PROBES = 20
 
@@ -35,10 +35,10 @@ class Control(ctypes.Structure):
 
 
 class CalibrationServer(Server):
-    """Answers each request with `response_bytes`, after a burn of `set_burn`; one process.
+    """Answers each request with `response_bytes`, after the busy loop of `set_burn`; one process.
 
     `hold`: bytes of its own that it allocates and fills for each connection from then on.
-    `leave_unread`: from then on it answers at once and leaves the request in the socket's buffer.
+    `leave_unread`: from then on it answers at once and leaves the request in the socket buffer.
     """
 
     name = "known-cost"
@@ -54,11 +54,11 @@ class CalibrationServer(Server):
 
     @classmethod
     def make(cls, endpoint: Endpoint, settings: ServerSettings) -> Self:
-        """For an experiment, with nothing burnt or held yet."""
+        """The server for an experiment, with no busy loop and no held memory yet."""
         return cls(endpoint, settings.response_bytes)
 
     def start(self) -> None:
-        """Compile, start, wait until it answers, and find how many loops a microsecond has."""
+        """Compile and start it, wait until it answers, and calibrate its busy loop."""
         self.stop()
         where = self._endpoint
         where.folder.mkdir(parents=True, exist_ok=True)
@@ -70,7 +70,7 @@ class CalibrationServer(Server):
         try:
             command = [str(program), *arguments, str(self._response_bytes)]
             self._program.start(spawner(where.namespace, where.cpus), command)
-            # Other programs must not preempt it: what they leave of the caches is no known cost.
+            # Other programs must not preempt it: the cost of refilling caches is unknown.
             number = self._program.process_id
             assert number is not None
             os.sched_setscheduler(number, os.SCHED_FIFO, os.sched_param(PRIORITY))
@@ -83,11 +83,11 @@ class CalibrationServer(Server):
 
     @property
     def namespace(self) -> str:
-        """Where it runs."""
+        """The endpoint where it runs."""
         return self._endpoint.namespace
 
     def set_burn(self, microseconds: float) -> None:
-        """From now on burn about so long for each request; `burnt` says how long it really was."""
+        """Set the length of the busy loop of each request; `burnt` returns the real length."""
         self._set().loops = round(microseconds * self._loops_per_us)
 
     def hold(self, size: int, leave_unread: bool = False) -> None:
@@ -96,7 +96,7 @@ class CalibrationServer(Server):
         self._set().leave_unread = leave_unread
 
     def burnt(self, first: int, last: int) -> float:
-        """Median microseconds of the burns of requests number `first` to `last`, by its clock."""
+        """Median microseconds of the busy loops of requests `first` to `last`, by its clock."""
         control = self._set()
         chosen = range(max(first, last - BURNS), last)
         return median(control.burnt_ns[number % BURNS] for number in chosen) / 1e3
@@ -118,7 +118,7 @@ class CalibrationServer(Server):
         return {"worker-0": number} if number is not None and self._program.runs else {}
 
     def requests_served(self) -> int | None:
-        """Requests answered since start, less those made here."""
+        """Requests answered since start, without those made here."""
         return int(self._set().requests) - self._own_requests
 
     @property
@@ -127,7 +127,7 @@ class CalibrationServer(Server):
         return int(self._set().requests)
 
     def describe(self) -> dict[str, Any]:
-        """What ran and where."""
+        """Program and endpoint."""
         return {
             "name": self.name,
             "cpus": list(self._endpoint.cpus),

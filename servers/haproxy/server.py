@@ -1,7 +1,7 @@
-"""HAProxy as a device in the middle: clients before it, a farm of single-worker nginx behind it.
+"""HAProxy as a proxy between clients and a farm of nginx with one worker each.
 
-The farm runs on the load's cores, as in the cookbook, whose clients and web servers shared one
-machine. So what the server's cores do is HAProxy's work, and the kernel's for it on both sides.
+The farm runs on the load's cores, as in the cookbook, where clients and web servers shared one
+machine. So the server's cores do only the work of HAProxy, and of the kernel for both its sides.
 """
 
 import csv
@@ -22,7 +22,7 @@ from stackcost.servers.template import render_template
 
 HERE = Path(__file__).parent
 FIRST_BACKEND_PORT = 1050
-FEWEST_BACKENDS = 2  # else there is nothing to balance
+FEWEST_BACKENDS = 2  # with one backend there is nothing to balance
 
 
 class HAProxyFarm(HttpFront):
@@ -56,13 +56,13 @@ class HAProxyFarm(HttpFront):
         return [find_program("haproxy"), "-db", "-f", "haproxy.cfg"]
 
     def write_files(self) -> None:
-        """Its configuration; the content is the farm's."""
+        """Write its configuration; the farm has the content."""
         (self.endpoint.folder / "haproxy.cfg").write_text(self._configuration())
 
     def requests_counted(self) -> int | None:
-        """Answers of status 2xx of the frontend, from the UNIX socket: no TCP counter moves.
+        """Responses with status 2xx of the frontend, from the UNIX socket: no TCP counter changes.
 
-        Not req_tot, which counts a connection that sent nothing too, as wrk opens one at its start.
+        req_tot is not used: it also counts connections without a request; wrk opens one at start.
         """
         text = ask_socket(self.endpoint.folder / "admin.sock", b"show stat\n").decode()
         rows = csv.DictReader(text.removeprefix("# ").splitlines())
@@ -82,7 +82,7 @@ class HAProxyFarm(HttpFront):
         }
 
     def stop(self) -> None:
-        """HAProxy, then the farm."""
+        """End HAProxy, then the farm."""
         super().stop()
         for backend in self._backends:
             backend.stop()

@@ -1,4 +1,4 @@
-"""What only a cache knows: how much of what it served came from the origin, and from its disk."""
+"""Figures of a cache: how much it served from the origin, and from its disk."""
 
 import contextlib
 import time
@@ -24,7 +24,7 @@ class CacheCollector(Collector):
         self._processes = processes
 
     def read(self) -> list[Sample]:
-        """The origin's count, and what each process had read from disks."""
+        """The origin's count of requests, and the bytes that each process has read from disks."""
         now = time.monotonic()
         samples = [MISSES.sample(now, self._misses())]
         for role, number in self._processes.items():

@@ -1,6 +1,6 @@
 """Generates objects over HTTP/1.1: the length is the path's number, the content follows X-Object.
 
-A program of its own, run beside the load: generator.py ADDRESS PORT. It imports nothing of ours.
+A separate program on the load's cores: generator.py ADDRESS PORT. It does not import stackcost.
 """
 
 import asyncio

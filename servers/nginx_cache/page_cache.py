@@ -1,4 +1,4 @@
-"""The kernel's page cache of some files, emptied and looked at; it takes no right beyond theirs."""
+"""Drops and inspects the kernel's page cache of files; access to the files is enough."""
 
 import os
 import subprocess
@@ -11,7 +11,7 @@ AT_ONCE = 500  # files in one command line
 
 
 def drop(files: Iterable[Path]) -> None:
-    """Write back what is dirty and let the kernel drop these files' pages, and no other's."""
+    """Write back dirty pages and drop the page cache of these files only."""
     os.sync()
     for path in files:
         descriptor = os.open(path, os.O_RDONLY)

@@ -1,7 +1,7 @@
-"""nginx as a cache on disk: filled from its origin, then cold at the beginning of every trial.
+"""nginx as a cache on disk: it is filled from its origin, and cold at the start of every trial.
 
-Origin and generator run beside the load. Each length that is asked for stands for OBJECTS objects;
-most are in the cache from the start, the others are fetched when they are first drawn.
+Origin and generator run on the load's cores. For each requested length there are OBJECTS objects;
+most are in the cache from the start, the others are fetched at their first request.
 """
 
 import sys
@@ -27,7 +27,7 @@ from stackcost.servers.nginx_kernel.status import read_status
 from stackcost.servers.probe import ask, ask_each, ensure_port_free
 from stackcost.servers.template import render_template
 
-OBJECTS = 500  # of each length; nginx draws by whole hundredths of a percent
+OBJECTS = 500  # of each length; nginx can select shares in steps of 0.01 %
 FILLED = 0.95  # of them, before the first trial
 GENERATOR_PORT, ORIGIN_PORT = 8888, 8080
 HERE = Path(__file__).parent
@@ -62,7 +62,7 @@ class NginxCache(HttpFront):
         return {role: process for role, process in found.items() if process}
 
     def begin(self) -> None:
-        """The cache, and the objects into it."""
+        """Start the cache and fill it with objects."""
         super().begin()
         self._fill()
 
@@ -77,7 +77,7 @@ class NginxCache(HttpFront):
         (self.endpoint.folder / "nginx.conf").write_text(self._configuration())
 
     def before_trial(self) -> dict[str, float]:
-        """Let the objects be on disk alone."""
+        """Drop the objects from the page cache, so that they are only on disk."""
         files = self._cached()
         drop(files)
         return {
@@ -86,7 +86,7 @@ class NginxCache(HttpFront):
         }
 
     def requests_counted(self) -> int | None:
-        """By nginx's status, on a UNIX socket; asking counts as well, and is told apart here."""
+        """From nginx's status on a UNIX socket, without the status requests themselves."""
         self._own_requests += 1
         return read_status(self.endpoint.folder).requests
 
@@ -120,7 +120,7 @@ class NginxCache(HttpFront):
         }
 
     def stop(self) -> None:
-        """The cache with its files, then what is behind it."""
+        """End the cache and delete its files, then end the backends."""
         super().stop()
         self._origin.stop()
         self._generator.end()
@@ -151,7 +151,7 @@ class NginxCache(HttpFront):
         return True
 
     def _fill(self) -> None:
-        """Ask for the first objects of each length, each by its number."""
+        """Request the first objects of each length, each by its number."""
         wanted = [(path, n) for path in self.settings.files for n in range(int(OBJECTS * FILLED))]
         where = self.endpoint
         requests = (

@@ -1,4 +1,4 @@
-"""nginx in a namespace of its own on the kernel's stack: started, probed, counted, stopped."""
+"""nginx in its own namespace on the kernel's stack."""
 
 import shutil
 from collections.abc import Mapping
@@ -25,7 +25,7 @@ from stackcost.servers.probe import Response, ask, ensure_port_free, fit_body
 DEFAULT_REQUEST = b"GET / HTTP/1.1\r\nHost: 48.0.0.1\r\n\r\n"
 START_PATIENCE_S = 10.0
 STOP_PATIENCE_S = 5.0
-SPARE_FILES = 200  # beside its connections, nginx opens logs, sockets and what it serves
+SPARE_FILES = 200  # besides connections, nginx opens logs, sockets and served files
 
 
 class NginxKernel(Server):
@@ -35,7 +35,7 @@ class NginxKernel(Server):
     fitted to it at start. `open_flows`: connections that have to be possible at once.
     `workers`: worker processes, one bound to each core in turn; by default as many as cores.
     `worker_connections`: connections a worker may hold; nginx allocates them all at start.
-    `reuseport`: a listening socket for each worker, between which the kernel spreads connections.
+    `reuseport`: one listening socket per worker; the kernel distributes connections among them.
     `keepalive_timeout_s`: how long nginx waits for the client to close first; 0 makes nginx close
     first, so that TIME_WAIT stays on the server.
     `request`: what `response_length` and the health check send; give the very request of the load,
@@ -168,7 +168,7 @@ class NginxKernel(Server):
             return None
 
     def refusals(self) -> dict[str, int] | None:
-        """Connections it accepted and closed at once, since its workers had no room for more."""
+        """Connections that it accepted and closed at once, because its workers were full."""
         try:
             status = self.status()
         except TimeoutError:
@@ -187,7 +187,7 @@ class NginxKernel(Server):
         }
 
     def describe(self) -> dict[str, Any]:
-        """What ran and how it was tuned."""
+        """Version, configuration and tuning."""
         return {
             "name": self.name,
             "version": self._build.version,
@@ -276,7 +276,7 @@ class NginxKernel(Server):
         }
 
     def _answers(self) -> bool:
-        """On its status socket, where no other server can be mistaken for it."""
+        """Check its status socket, which no other server can use."""
         try:
             self.status()
         except (OSError, ValueError):
@@ -284,7 +284,7 @@ class NginxKernel(Server):
         return True
 
     def _explain(self) -> StackcostError:
-        """Why it is not up: what it calls an emergency in its output, else as any program."""
+        """Why it did not start: the [emerg] line of its output, or the general reason."""
         fatal = [line for line in self._program.output().splitlines() if "[emerg]" in line]
         if not fatal:
             return self._program.start_error()

@@ -1,4 +1,4 @@
-"""nginx's own account of its connections and requests, from its stub_status module."""
+"""nginx's own counts of connections and requests, from its stub_status module."""
 
 import re
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ class Status:
     """Counts since nginx started, over all workers; asking adds one to each of the three.
 
     `accepted`: connections accepted. `handled`: of these, not dropped for want of worker
-    connections. `requests`: requests read. `active`: connections open now, the asking one included.
+    connections. `requests`: requests read. `active`: connections open now, this query included.
     """
 
     accepted: int
@@ -24,13 +24,13 @@ class Status:
 
 
 def read_status(folder: Path) -> Status:
-    """Ask the nginx that runs in `folder`; OSError when none answers."""
+    """Query the nginx that runs in `folder`; OSError if it does not answer."""
     answer = ask_socket(folder / STATUS_SOCKET, b"GET / HTTP/1.0\r\n\r\n")
     return parse_status(answer.decode())
 
 
 def answers(folder: Path) -> bool:
-    """Whether the nginx that runs in `folder` tells its status."""
+    """Whether the nginx that runs in `folder` answers with its status."""
     try:
         read_status(folder)
     except (OSError, ValueError):
@@ -39,7 +39,7 @@ def answers(folder: Path) -> bool:
 
 
 def parse_status(text: str) -> Status:
-    """Read the module's text; ValueError when it is none (ngx_http_stub_status_module)."""
+    """Parse the module's text (ngx_http_stub_status_module); ValueError if it is something else."""
     counts = re.search(r"\n *(\d+) (\d+) (\d+) *\n", text)
     active = re.search(r"Active connections: (\d+)", text)
     if counts is None or active is None:

@@ -1,1 +1,1 @@
-"""Data types and protocols that several packages speak; nothing here imports any of them."""
+"""Data types and protocols that several packages share; nothing here imports these packages."""

@@ -1,4 +1,4 @@
-"""What reads figures of a machine or a program while a trial goes on."""
+"""The interface of collectors, which read figures of a machine or a program during a trial."""
 
 from abc import ABC, abstractmethod
 from typing import Self
@@ -28,11 +28,11 @@ class Collector(ABC):
         """All current values."""
 
     def stop(self) -> None:
-        """End and give back everything `start` took; must work when `start` failed."""
+        """End and release everything that `start` acquired; must also work if `start` failed."""
         return
 
     def __enter__(self) -> Self:
-        """For who reads one collector by itself: started here, stopped on exit."""
+        """A context manager for a single collector: starts it on entry and stops it on exit."""
         try:
             self.start()
         except BaseException:

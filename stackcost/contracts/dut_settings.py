@@ -1,4 +1,4 @@
-"""What an experiment sets of a device under test; each kind takes what it knows."""
+"""Settings of a device under test; each kind of device uses those that apply to it."""
 
 from typing import Literal
 

@@ -1,4 +1,4 @@
-"""Where a server is reached and where it may run, as the test bed tells it."""
+"""The address of a server and the resources that it may use, from the test bed."""
 
 import subprocess
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from stackcost.contracts.stack import Stack
 
 @dataclass(frozen=True, slots=True)
 class Host:
-    """Where programs may run that a server depends on itself: beside the load, on its cores.
+    """Where the backends of a server may run: in the load's namespace, on the load's cores.
 
     `address`, `prefix`: of `interface` there, in one network with the server's own end.
     """
@@ -32,7 +32,7 @@ class Endpoint:
     `address`, `port`: what clients connect to. `cpus`: cores it may use.
     `folder`: a folder for its configuration, logs and pid file, inside the run folder.
     `stack`: what its programs are started by, see `run`.
-    `upstream`: for a server that has others behind it, as a proxy; None where there is no place.
+    `upstream`: where the backends of a server run, such as those of a proxy; None if not possible.
     """
 
     namespace: str

@@ -2,7 +2,7 @@
 
 
 class StackcostError(Exception):
-    """Something the user can fix.
+    """An error that the user can fix.
 
     `what` names the cause, `hint` the command or change that fixes it. The command line prints
     both and exits with 1; nothing else may reach a user as a traceback.

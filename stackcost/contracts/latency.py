@@ -1,4 +1,4 @@
-"""How the times of connections are kept: histograms of microseconds, and what is read of them."""
+"""Histograms of connection times in microseconds, and their percentiles."""
 
 from hdrh.histogram import HdrHistogram
 
@@ -9,7 +9,7 @@ SIGNIFICANT_FIGURES = 2  # the engine's; a value is known to 0.8 %
 
 
 def percentile_us(histogram: HdrHistogram, percentile: float) -> float | None:
-    """Microseconds that this share of the connections took at most; None when there were none."""
+    """The percentile in microseconds; None if there were no connections."""
     if not histogram.get_total_count():
         return None
     return float(histogram.get_value_at_percentile(percentile))

@@ -1,4 +1,4 @@
-"""Where a program runs, and what it is started by there."""
+"""Where a program runs."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,8 +9,8 @@ class Placement:
     """Where a program runs: namespace, the interface it uses there, its cores, its folder.
 
     `listens`: address and port that a server listens on; None for clients. `workers`: a server's
-    processes or threads, or the number of client processes. `flows`: the most that will be open at
-    once by plan.
+    processes or threads, or the number of client processes. `flows`: the planned number of flows
+    that are open at once.
     """
 
     namespace: str

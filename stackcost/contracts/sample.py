@@ -15,7 +15,7 @@ class Kind(StrEnum):
 class Sample(NamedTuple):
     """One value of one metric at one moment.
 
-    A named tuple, as a trial has ten thousand of them, and one is made in half the time.
+    It is a named tuple, because a trial has ten thousands of samples, and tuples are fast to make.
 
     `time`: seconds of CLOCK_MONOTONIC, at which the value was read.
     `metric`: dotted name, such as "cpu.time"; its definition stands in docs/figures.md.

@@ -1,4 +1,4 @@
-"""What the harness asks of a system under test."""
+"""The interface of a system under test."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -47,15 +47,15 @@ class ServerSettings:
 
 
 class Server(ABC):
-    """One system under test, not yet started when made.
+    """One system under test; it is created without being started.
 
-    A server that cannot run on this machine raises StackcostError from `start`, naming the
-    missing part and how that was established.
+    If a server cannot run on this machine, `start` raises StackcostError, which names the missing
+    part and how that was found.
 
-    `name`: "nginx/kernel", "astf-peer". `kernel_stack`: whether it is on the kernel's stack;
-    otherwise it speaks frames itself, and gets a bare interface. `wiring`: the test bed it stands
-    in. `twin`: a server that does nothing of its work over the same path, which shows what the
-    generator and the path can do. `ip_version`: of the clients that it is offered.
+    `name`: such as "nginx/kernel". `kernel_stack`: whether it uses the kernel's stack. Otherwise
+    it sends and receives frames itself, on an interface without addresses. `wiring`: its test
+    bed. `twin`: the reference peer on the same path, which does no server's work and shows the
+    limit of generator and path. `ip_version`: of its clients.
     """
 
     name: ClassVar[str]
@@ -71,7 +71,7 @@ class Server(ABC):
 
     @classmethod
     def wiring_for(cls, settings: ServerSettings) -> Wiring:
-        """The test bed it stands in for what it is asked to do."""
+        """The test bed that it needs for these settings."""
         return cls.wiring
 
     @abstractmethod
@@ -91,7 +91,7 @@ class Server(ABC):
         """Process ids by role, such as {"master": 811, "worker-0": 812}."""
 
     def depends_on(self) -> dict[str, int]:
-        """Process ids by role of what it depends on beside the load; their time is not its own."""
+        """Process ids of its backends by role; their time does not count as the server's."""
         return {}
 
     @abstractmethod
@@ -103,18 +103,18 @@ class Server(ABC):
         """End it and remove what it made; may be called at any time, more than once."""
 
     def requests_served(self) -> int | None:
-        """Requests served since start by its own account; None when it keeps or tells none now."""
+        """Requests served since start by its own count; None if it has none or does not answer."""
         return None
 
     def refusals(self) -> dict[str, int] | None:
-        """Connections it turned away since start, by what it lacked; empty when it counts none.
+        """Connections that it refused since start, by reason; empty if it does not count them.
 
-        None when the server does not answer: an overwhelmed one may not.
+        None if the server does not answer, which happens under overload.
         """
         return {}
 
     def dead_timeout_s(self) -> int | None:
-        """How long it remembers a dead connection of others; None when it has no table of them."""
+        """How long it keeps a dead connection in its tracking table; None if it has no table."""
         return None
 
     def reset(self) -> None:
@@ -122,16 +122,16 @@ class Server(ABC):
         return
 
     def before_trial(self) -> dict[str, float]:
-        """Bring it into the state in which every trial begins; returns it, for the trial's record.
+        """Bring it into the initial state of every trial; returns the state for the record.
 
-        Most servers are in it at any time.
+        Most servers need nothing.
         """
         return {}
 
     def serve(self, profile: Path, tunables: Mapping[str, Any]) -> None:
-        """From now on serve this profile of the load; most servers answer whatever comes."""
+        """Serve this profile from now on; most servers answer any request and need nothing."""
         return
 
     def own_collectors(self) -> list[Collector]:
-        """Collectors of the running server, for figures that only it knows."""
+        """Collectors for the server's own figures."""
         return []

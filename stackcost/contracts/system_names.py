@@ -1,27 +1,27 @@
-"""How what a matrix varies stands in the names of the systems that an experiment compares."""
+"""The names of systems, which contain the settings that the matrix varies."""
 
 import re
 from collections.abc import Sequence
 
 
 def workers_part(workers: int) -> str:
-    """How a number of workers stands in a variant's name."""
+    """The part of a variant's name for a number of workers."""
     return f"{workers}-workers"
 
 
 def workers_of(name: str) -> int | None:
-    """The number of workers in a variant's name; None where it does not vary."""
+    """The number of workers in a variant's name; None if it does not vary."""
     found = re.search(r"\b(\d+)-workers\b", name)
     return int(found[1]) if found else None
 
 
 def length_part(response_bytes: int) -> str:
-    """How a response length stands in a variant's name."""
+    """The part of a variant's name for a response length."""
     return f"{response_bytes}-B"
 
 
 def cores_part(cores: int) -> str:
-    """How a number of the server's cores stands in a variant's name."""
+    """The part of a variant's name for a number of server cores."""
     return f"{cores}-cores"
 
 
@@ -40,14 +40,14 @@ def axis_of(name: str) -> tuple[str, int, str]:
 
 
 def fits(name: str, wanted: str) -> bool:
-    """Whether `wanted` is a system's name, or its server's with some of what the matrix varies."""
+    """Whether `wanted` is a system's name, or its server's name with some of its settings."""
     server, _, parts = name.partition(":")
     wanted_server, _, wanted_parts = wanted.partition(":")
     return server == wanted_server and _parts(wanted_parts) <= _parts(parts)
 
 
 def pairs(systems: Sequence[str], baseline: str, against: str) -> tuple[tuple[str, str], ...]:
-    """Names of the systems that are divided, above and below the line, at the same response.
+    """The pairs of systems of the factors (numerator, denominator), with equal response lengths.
 
     As an experiment's `baseline` and `against` say it.
     """

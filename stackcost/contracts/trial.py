@@ -1,4 +1,4 @@
-"""One load at one setting against one system, and what was seen."""
+"""A trial: one load on one system with one setting, and its readings."""
 
 import copy
 from dataclasses import dataclass, field, replace
@@ -14,7 +14,7 @@ CUT_SHORT = "cut short"  # why a trial that did not come to its end is set aside
 
 @dataclass(slots=True)
 class Trial(StoredPart):
-    """One load at one setting against one server, and what was seen.
+    """One load on one server with one setting, and the readings.
 
     `round`: of the run, from 1 on; 0 of trials before the first. `load`: its kind, what was asked
     for, and what the generator says of it at the end. `response_bytes`: length of one whole

@@ -1,4 +1,4 @@
-"""A tuning tier as data, and what became of each of its settings."""
+"""A tuning tier as data, and the result of each of its settings."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ class _Part(BaseModel):
 
 
 class Setting(_Part):
-    """One value, and where its source says so. `left`: why it is not set although it says so."""
+    """One value, and its place in the source. `left`: why it is not set here."""
 
     value: str
     source: str
@@ -49,7 +49,7 @@ class Receive(_Part):
 
 
 class Needs(_Part):
-    """What a tier cannot do without. `devices`: a pattern of paths; `nginx`: a word of nginx -V."""
+    """The requirements of a tier. `devices`: a pattern of paths; `nginx`: a word of nginx -V."""
 
     devices: str = ""
     nginx: str = ""
@@ -89,10 +89,10 @@ class Tier(_Part):
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What became of one setting of a tuning tier. `before` and `after` are read, not assumed.
+    """The result of one setting of a tuning tier. `before` and `after` are read, not assumed.
 
     `where`: "namespace" of the server, the whole "machine", or the "server" program's own
-    configuration. `reason`: why the wanted value is not in force; empty when it is.
+    configuration. `reason`: why the wanted value is not set; empty if it is.
     """
 
     setting: str

@@ -1,4 +1,4 @@
-"""What is wired to what: the links of a test bed, and the ports that the generator gets on them."""
+"""The links of a test bed, and the generator's ports on them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

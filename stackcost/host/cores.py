@@ -1,4 +1,4 @@
-"""Which cores there are, and keeping the harness off the server's while a test bed stands."""
+"""The cores of this machine, and how the harness stays off the server's cores."""
 
 import os
 from collections.abc import Iterable, Iterator
@@ -17,7 +17,7 @@ def online_cpus() -> list[int]:
 
 
 def allowed_cores() -> list[int]:
-    """Cores that this process may be given, whatever it keeps to now.
+    """Cores that this process may use, regardless of its current affinity.
 
     A thread of its own asks for all, and the kernel grants those of the control group's cpuset
     (sched_setaffinity(2)); so isolated cores are among them, and a test bed narrows nothing.

@@ -1,4 +1,4 @@
-"""Files of which each is there whole or not at all, whatever ends the program or the machine.
+"""Writes files atomically: a file exists completely or not at all, even after a crash.
 
 What is written here has reached the disk when the call returns: the file's bytes before its name,
 and its name before the return (fsync(2) of the file, rename(2), fsync(2) of the folder).
@@ -21,7 +21,7 @@ READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 def write_whole(path: Path, content: bytes) -> None:
     """Write or replace a file: under another name first, which then takes its place.
 
-    StackcostError that says what is missing; what was there before is there still.
+    StackcostError on failure; the old file then still exists.
     """
     unfinished = path.with_name(f".{path.name}.unfinished")
     try:
@@ -37,7 +37,7 @@ def write_whole(path: Path, content: bytes) -> None:
 
 
 def read_whole(path: Path) -> bytes:
-    """The bytes of a file; OSError when it is none: a link, a pipe or a device is not read."""
+    """The bytes of a regular file; OSError for a link, a pipe or a device."""
     descriptor = os.open(path, READ)
     with open(descriptor, "rb") as file:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):

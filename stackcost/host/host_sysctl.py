@@ -1,6 +1,6 @@
-"""Kernel settings of the whole machine: the old value is written down before one is changed.
+"""Kernel settings of the whole machine; the old value is recorded before a change.
 
-Only for what no network namespace has of its own, such as net.core.busy_poll.
+Only for settings that do not exist per network namespace, such as net.core.busy_poll.
 """
 
 from functools import partial
@@ -15,7 +15,7 @@ CHANGED = StateFile("sysctl.json", dict[str, str], {})  # old values by name
 
 
 def read(name: str) -> str | None:
-    """Its value now; None when this kernel does not have it."""
+    """The current value; None if this kernel does not have the setting."""
     try:
         return _path(name).read_text().strip()
     except OSError:
@@ -35,10 +35,10 @@ def write(name: str, value: str) -> None:
 
 
 def restore() -> list[UndoStep]:
-    """Put every recorded value back, the last that was changed first.
+    """Restore every recorded value, the last changed one first.
 
-    A value stays recorded until the kernel was seen to have it. One whose setting is gone, with its
-    module, has nothing to be put back.
+    A value stays recorded until the kernel reports it. If a setting no longer exists, because its
+    module was unloaded, there is nothing to restore.
     """
     return [_restore(name, old) for name, old in reversed(CHANGED.read().items())]
 

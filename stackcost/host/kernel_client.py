@@ -1,4 +1,4 @@
-"""The kernel's stack as the client of a server, before the generator takes the load's end."""
+"""The kernel's stack as the client of a server, before the generator attaches."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -22,11 +22,11 @@ from stackcost.host.namespace import execute
 
 @contextmanager
 def kernel_client(service_address: str = SERVICE_ADDRESS) -> Iterator[None]:
-    """Let the kernel's stack be the client for a while, before the generator takes the load's end.
+    """Use the kernel's stack as the client for a while, before the generator attaches.
 
-    Programs in the load's namespace then reach the server from 16.0.0.1. Anything attached to the
-    interface by AF_XDP would swallow the answers. A generator before may have had the address under
-    another MAC address, so the server is made to ask again.
+    Programs in the load's namespace then reach the server from 16.0.0.1. An AF_XDP socket on the
+    interface would take the replies. An earlier generator may have used the address with another
+    MAC address, so the server's neighbour table is flushed.
     """
     execute(SERVER_NAMESPACE, ["ip", "neighbor", "flush", "dev", SERVER_INTERFACE])
     with IPRoute(netns=LOAD_NAMESPACE) as network:

@@ -1,6 +1,6 @@
-"""Folders of a run that hold gigabytes while it goes, and must not stay when it is killed.
+"""Folders with gigabytes of data during a run, which must be removed even if it is killed.
 
-Each is written down before it is filled, so that the end of a run, or the next start, removes it.
+Each is recorded before it is filled, so that the end of the run, or the next start, removes it.
 """
 
 import shutil
@@ -14,14 +14,14 @@ MADE = StateFile("bulky.json", list[str], [])
 
 
 def make(folder: Path) -> None:
-    """Make it, empty; whatever ends the run, it is removed."""
+    """Make an empty folder; it is removed however the run ends."""
     MADE.write(list(dict.fromkeys([*MADE.read(), str(folder.resolve())])))
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
 
 
 def remove() -> list[UndoStep]:
-    """Remove all of them; one that stays, stays recorded."""
+    """Remove all recorded folders; a folder that cannot be removed stays recorded."""
     return [_remove(Path(folder)) for folder in MADE.read()]
 
 

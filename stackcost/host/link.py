@@ -1,4 +1,4 @@
-"""What one end of a link says of itself."""
+"""Properties of one end of a link."""
 
 from stackcost.contracts.wiring import End
 from stackcost.host.namespace import execute

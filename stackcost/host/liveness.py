@@ -1,4 +1,4 @@
-"""Whether a process that the harness depends on still does its work."""
+"""Checks that a process that the harness needs still runs."""
 
 from contextlib import suppress
 
@@ -10,7 +10,7 @@ STOPPED = (psutil.STATUS_STOPPED, psutil.STATUS_TRACING_STOP)
 
 
 def check_lives(process_id: int, what: str, see: str = "") -> None:
-    """StackcostError when the process has ended, or was stopped and so never answers.
+    """StackcostError if the process has ended, or is stopped and so cannot answer.
 
     `what` is the part of the bed that it belongs to, for the message; `see`: where to look.
     """
@@ -24,9 +24,9 @@ def check_lives(process_id: int, what: str, see: str = "") -> None:
 
 
 def check_family(process_id: int, what: str) -> None:
-    """`check_lives` of a program, and that nothing it has started was stopped.
+    """Apply `check_lives` to a program, and check that none of its children is stopped.
 
-    What a program starts may end by itself at any time, as the commands of a script do.
+    Children may end by themselves at any time, as the commands of a script do.
     """
     check_lives(process_id, what)
     try:

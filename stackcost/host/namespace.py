@@ -93,7 +93,7 @@ def processes_inside(namespace: str) -> list[psutil.Process]:
 
 
 def end_processes(processes: Sequence[psutil.Process]) -> None:
-    """Ask each process to end, and after some seconds make it; returns when all are gone."""
+    """Terminate each process, and kill it after some seconds; returns when all have ended."""
     _signal(processes, signal.SIGTERM)
     _, alive = psutil.wait_procs(processes, timeout=END_PATIENCE_S)
     _signal(alive, signal.SIGKILL)
@@ -113,7 +113,7 @@ def end_group(process: subprocess.Popen[Any], patience: float = END_PATIENCE_S) 
 
 
 def _signal_group(process: subprocess.Popen[Any], number: int) -> bool:
-    """Send a signal, 0 to send none; tells whether any process of the group is left."""
+    """Send a signal (0: none); returns whether any process of the group still exists."""
     process.poll()  # reap, else the parent's zombie keeps its group alive
     try:
         os.killpg(process.pid, number)

@@ -1,4 +1,4 @@
-"""A program that a part of the bed depends on: started, waited for, asked how it is, ended."""
+"""Starts, watches and ends a program of the test bed."""
 
 import subprocess
 from collections.abc import Callable
@@ -15,9 +15,9 @@ WORDS = 40  # of the end of what it printed, in an error
 
 
 class Program:
-    """One program with all that it starts itself; it may be started again once it was ended.
+    """One program and its children; it can be started again after its end.
 
-    `name` is for errors. `log` gets all that it prints, each time anew.
+    `name`: for error messages. `log`: its output; each start overwrites it.
     """
 
     def __init__(self, name: str, log: Path):
@@ -28,18 +28,18 @@ class Program:
     def start(
         self, spawn: Callable[..., "subprocess.Popen[Any]"], command: list[str], **options: Any
     ) -> None:
-        """Start it. `spawn` puts it in its place; it gets the command and Popen's `options`."""
+        """Start it. `spawn`: starts a command in the right namespace, with Popen's `options`."""
         with self.log.open("wb") as output:
             self._process = spawn(command, stdout=output, stderr=output, **options)
 
     @property
     def process_id(self) -> int | None:
-        """Once it was started, until it was ended here; it may have ended by itself."""
+        """Its process id between `start` and `end`; it may have ended by itself."""
         return self._process.pid if self._process else None
 
     @property
     def status(self) -> int | None:
-        """What it ended with by itself; None while it runs, or when it was not started."""
+        """Its exit status if it ended by itself; None while it runs or before its start."""
         return self._process.poll() if self._process else None
 
     @property
@@ -48,7 +48,7 @@ class Program:
         return self._process is not None and self._process.poll() is None
 
     def wait_until_up(self, answers: Callable[[], bool], limit_s: float = START_LIMIT_S) -> bool:
-        """Wait until `answers`; False when it ended before, or the limit was over."""
+        """Wait until `answers` returns True; False if the program ended before, or time ran out."""
         up = False
 
         def settled() -> bool:
@@ -61,7 +61,7 @@ class Program:
         return up
 
     def start_error(self) -> StackcostError:
-        """Why it did not come up: that it ended, or did not answer, and its own last words."""
+        """The reason why it did not start: it ended or did not answer, with its last output."""
         said = " ".join(self.output().split()[-WORDS:]) or "it printed nothing"
         if (status := self.status) is not None:
             return StackcostError(
@@ -72,7 +72,7 @@ class Program:
         )
 
     def output(self) -> str:
-        """All that it printed so far."""
+        """Its output so far."""
         return self.log.read_text(errors="replace") if self.log.exists() else ""
 
     def end(self, patience_s: float = END_PATIENCE_S) -> None:

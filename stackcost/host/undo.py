@@ -1,4 +1,4 @@
-"""Undoing what was applied to a machine: step by step, each looked at afterwards."""
+"""Undoes changes of a machine step by step, and checks the result of each step."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class UndoStep:
-    """One thing to undo, and what became of it.
+    """One change to undo, and the result.
 
-    `what`: in words. `reason`: why it is not done; empty when it is, which was seen afterwards.
-    `matters`: what it means for the next run that it is not done. `blocks`: there is no next run
+    `what`: describes it. `reason`: why it is not done; empty if it is done, which was checked.
+    `matters`: the consequence for the next run if it is not done. `blocks`: no next run is possible
     before it is done.
     """
 
@@ -20,7 +20,7 @@ class UndoStep:
 
     @property
     def done(self) -> bool:
-        """Whether it is undone."""
+        """Whether the change is undone."""
         return not self.reason
 
     def __str__(self) -> str:
@@ -36,10 +36,10 @@ def undo(
     matters: str = "",
     blocks: bool = False,
 ) -> UndoStep:
-    """Do one step and look whether it is done; an error is its reason and hinders no other step.
+    """Do one step and check it; an error becomes its reason and does not stop other steps.
 
-    `left`: what there still is to undo, in words; empty when nothing. When it says so before, there
-    is nothing to do.
+    `left`: describes what is still to undo; empty if nothing is. If it is empty before, the step
+    does nothing.
     """
     try:
         if left():

@@ -1,4 +1,4 @@
-"""Waiting for what comes about by itself, within a limit: the one loop for it."""
+"""Waits for a condition within a time limit."""
 
 import time
 from collections.abc import Callable
@@ -7,9 +7,9 @@ POLL_S = 0.02
 
 
 def wait_until(there: Callable[[], object], limit_s: float, poll_s: float = POLL_S) -> bool:
-    """Ask until `there` is true: whether it was so within `limit_s` seconds.
+    """Call `there` until it is true; returns whether it was true within `limit_s` seconds.
 
-    It is asked at least once, and a last time when the limit is over.
+    It is called at least once, and a last time at the end of the limit.
     """
     deadline = time.monotonic() + limit_s
     while not there():
