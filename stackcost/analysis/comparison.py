@@ -1,23 +1,22 @@
-"""Whether B is dearer than A, by how much, and how surely: the one answer to that question.
+"""Compares B with A: whether B costs more, by how much, and how certain that is.
 
-Factors, `stackcost diff`, gates, the trend and the gains of HTTP tests all ask `compare`. Where the
-turns of a round were paired, rounds that only one side has are set aside. What neighbours on the
-host added is taken off (`stackcost.analysis.host_noise`). Over several loads a turn is the mean of
-how far its trials are from the middle of both sides (`stackcost.analysis.turns`). Size, direction,
-interval and verdict come from the same ranks (`stackcost.analysis.ranks`).
+Factors, `stackcost diff`, gates, the trend and the gains of HTTP tests all use `compare`. If the
+turns of a round were paired, rounds that only one side has are left out. The figures are corrected
+for other load on the host (`stackcost.analysis.host_noise`). Over several loads the value of a turn
+is the mean deviation of its trials from the centre of both sides (`stackcost.analysis.turns`).
+Size, direction, interval and verdict come from the same ranks (`stackcost.analysis.ranks`).
 
-A difference is called by Wilcoxon's test of the pairs' ratios, which do not contain what came and
-went with the hour, and by a Mann-Whitney test where A and B are independent. Both are two-sided and
-ask nothing of the distribution. Several figures that are judged at once are corrected by Holm's
-method, so that of identical set-ups at most `RATE` of the comparisons as a whole are called
-different. A difference has to stand even if what was taken off for the host is off by its standard
-error.
+The test for a difference is Wilcoxon's test of the pairs' ratios, which are free of slow drifts, or
+a Mann-Whitney test if A and B are independent. Both are two-sided and independent of the
+distribution. Several figures that are judged together are corrected by Holm's method, so that at
+most the share `RATE` of comparisons of identical set-ups is called different. A difference must
+remain even if the correction for the host is wrong by its standard error.
 
-With few rounds no outcome, however clear, can reach the rate: the most extreme order of n + m
-values has the probability 2 / C(n+m, n) under equal set-ups, the most extreme signs of n pairs
-2 / 2^n. Pairs that are too few for their own test are tested as two sides: the hour is then in both
-and makes the test less sensitive, never wrong more often. With fewer yet it cannot tell, and says
-how many rounds could, as asv does (asv/_stats.py).
+With few rounds no result can reach this rate: with equal set-ups the most extreme order of n + m
+values has the probability 2 / C(n+m, n), and the most extreme signs of n pairs have 2 / 2^n. If
+there are too few pairs for their own test, they are tested as two independent sides: drifts then
+make the test less sensitive, but not wrong more often. With even fewer rounds the comparison cannot
+tell, and says how many rounds are needed, as asv does (asv/_stats.py).
 """
 
 from collections.abc import Sequence
@@ -36,12 +35,11 @@ Test = Literal["pairs", "sides"]
 
 
 class Design(NamedTuple):
-    """How A and B were measured, and what is asked of them.
+    """How A and B were measured and are compared.
 
-    `paired`: the turns of a round were one after the other, so that the hour is in both. `alike`:
-    both feel the host alike, as two servers on the same kind of stack do; else nothing is taken
-    off for it. `no_change`: the ratio of
-    B to A that counts as no difference.
+    `paired`: the turns of a round were made one after the other, so that drifts affect both.
+    `alike`: other load on the host affects both equally, as with two servers on the same kind of
+    stack; otherwise there is no correction. `no_change`: the ratio B / A that counts as equal.
     """
 
     paired: bool
@@ -50,7 +48,7 @@ class Design(NamedTuple):
 
 
 class Question(NamedTuple):
-    """A and B of one figure. `at`: the load in words. Only what is `judged` gets a verdict."""
+    """A and B of one figure. `at`: describes the load. Only `judged` figures get a verdict."""
 
     a: Series
     b: Series

@@ -1,4 +1,4 @@
-"""Seconds that the parts of a test bed took on its cores in a phase of a trial, and as shares.
+"""CPU seconds of the parts of a test bed in a phase of a trial, also as shares.
 
 For a server on the kernel stack: the exact time of its own processes, divided into user and system
 by the ratio of the kernel's account of these processes; the kernel threads that poll its interface
@@ -22,11 +22,11 @@ Cost = dict[str, float | None]
 
 
 def kernel_seconds(seen: Readings, cpus: Collection[int], phase: str = "sustain") -> Cost:
-    """Seconds that a server on the kernel's stack took on its cores, None for an unknown kind.
+    """CPU seconds of a server on the kernel's stack, by kind; None for an unknown kind.
 
-    What other programs took there is not the server's: `foreign_share`. On cores that clients
-    share, what the kernel does for either side cannot be told apart: "system" is of the server's
-    processes alone, and interrupts of both kinds are unknown.
+    The time of other programs is not included, see `foreign_share`. On cores that clients share,
+    the kernel's work cannot be divided between the sides: "system" is that of the server's
+    processes only, and both kinds of interrupts are unknown.
     """
     shared = shares_cores(seen.trial)
     cores = [core_seconds(seen, cpu, phase) for cpu in cpus]
@@ -58,7 +58,7 @@ def _user_share(seen: Readings, cpus: Collection[int], phase: str) -> float | No
 
 
 def foreign_share(seen: Readings, cpus: Collection[int], phase: str = "sustain") -> float | None:
-    """Share (0 to 1) of the server's cores that programs other than the server took.
+    """Share (0 to 1) of the server's cores that other programs used.
 
     Not of others are the kernel's threads for packets and softirqs and, on shared cores, clients,
     what stands behind the server, and the harness.
@@ -169,7 +169,7 @@ def receive_share(seen: Readings, cpus: Collection[int], phase: str = "sustain")
 
 
 def has_peer(seen: Readings) -> bool:
-    """Whether the server was a peer: it speaks frames itself, past the kernel's stack."""
+    """Whether the server was a peer: it sends and receives frames without the kernel's stack."""
     told = ("engine.busy_time", "trex.counter")
     return any(seen.series(metric, engine="peer") for metric in told)
 
@@ -194,6 +194,6 @@ def steal_share(seen: Readings, phase: str = "sustain") -> float | None:
 
 
 def sum_of(parts: Collection[float | None]) -> float | None:
-    """Their sum; None when one of them is unknown, as the sum then is."""
+    """The sum; None if one of the values is unknown."""
     known = [part for part in parts if part is not None]
     return sum(known) if known and len(known) == len(parts) else None

@@ -1,8 +1,8 @@
-"""CPU time per connection, on the server's side and, apart from it, on the generator's.
+"""CPU time per connection of the server's side and, separately, of the generator.
 
-What counts as whose time is said in `analysis.core_time`. Where the server's side was read often
-enough, its cost is that of the slices of time in which nothing outside of the machine slowed its
-cores (`analysis.undisturbed`).
+`analysis.core_time` defines which time belongs to which side. If the server's side was read often
+enough, its cost is that of the slices of time in which nothing outside the machine slowed its cores
+(`analysis.undisturbed`).
 """
 
 from collections.abc import Collection, Mapping
@@ -34,7 +34,7 @@ def server_cost(seen: Readings, cpus: Collection[int], phase: str = "sustain") -
 
 
 def uncorrected_cost(seen: Readings, cpus: Collection[int], phase: str = "sustain") -> Cost:
-    """The same, with what slowed the cores in it."""
+    """The same for the whole window, without correction for slowed cores."""
     return seen.once(("whole cost", phase, *cpus), lambda: _cost_of_window(seen, cpus, phase))
 
 
@@ -53,19 +53,19 @@ def _cost_of_window(seen: Readings, cpus: Collection[int], phase: str) -> Cost:
 def uncorrected_total(
     seen: Readings, cpus: Collection[int], phase: str = "sustain"
 ) -> float | None:
-    """The same as `server_total`, with what slowed the cores in it."""
+    """The sum of `uncorrected_cost` over its kinds."""
     return sum_of(uncorrected_cost(seen, cpus, phase).values())
 
 
 def server_total(seen: Readings, cpus: Collection[int], phase: str = "sustain") -> float | None:
-    """Sum of `server_cost` over its kinds; None when one of them is unknown, as the sum then is."""
+    """Sum of `server_cost` over its kinds; None if one of them is unknown."""
     return sum_of(server_cost(seen, cpus, phase).values())
 
 
 def why_no_cost(seen: Readings, cpus: Collection[int], phase: str = "sustain") -> str:
-    """Why the server's cost is not known; empty when it is.
+    """Why the server's cost is unknown; empty if it is known.
 
-    A cost without one of its parts is none: the part that lacks may be the largest.
+    A cost with a missing part is unknown, because the missing part may be the largest.
     """
     lacking = [kind for kind, spent in server_cost(seen, cpus, phase).items() if spent is None]
     if not lacking:
@@ -80,8 +80,8 @@ def kernel_cost_on_polling_cores(
 ) -> Cost:
     """Kernel time per completed connection on the cores of a polling peer; empty for others.
 
-    It is the wire's: a veth copies frames in the kernel where a NIC would by DMA. An unknown part
-    of it interrupts busy loop iterations and is in "busy" already, so it is shown and not added.
+    It is the cost of the link: a veth copies frames in the kernel, a NIC uses DMA. An unknown part
+    of it interrupts busy loop iterations and is already in "busy", so it is shown but not added.
     """
     if not has_peer(seen):
         return {}
@@ -91,7 +91,7 @@ def kernel_cost_on_polling_cores(
 
 
 def generator_cost(seen: Readings, cpus: Collection[int], phase: str = "sustain") -> Cost:
-    """Microseconds per completed connection that the generator itself took; never the server's.
+    """Microseconds per completed connection of the generator itself, not of the server.
 
     "busy": its loop iterations that did work; "softirq": all softirq on its cores; "receive polls":
     the kernel threads that hand a veth's frames over to it. Parts of these two interrupt busy
@@ -119,9 +119,9 @@ def per_connection(seen: Readings, seconds: Mapping[str, float | None], phase: s
 def at_full_speed(
     seen: Readings, cpus: Collection[int], phase: str, cost: Cost, kind: str = ""
 ) -> Cost:
-    """A cost of the server's cores in a phase, by kind, as it was while nothing slowed them.
+    """A cost of the server's cores in a phase, by kind, during undisturbed slices of time.
 
-    `kind`: of which all of its parts are. As it is, where too little of that time is known.
+    `kind`: the kind of all parts. The cost is not changed if there was too little such time.
     """
     found = undisturbed(seen, cpus) if phase == "sustain" else None
     if not found or not found.enough:

@@ -1,4 +1,4 @@
-"""The two answers: how many times the CPU, and the memory, of one server another one takes."""
+"""The two main results: the factors between two servers in CPU and in memory."""
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import Literal, NamedTuple
@@ -25,10 +25,9 @@ def factors(
     past: Mapping[int, str],
     merged: Merged,
 ) -> list[Factor]:
-    """Of CPU and of memory: how many times what the second server costs does the first cost.
+    """The factors of CPU and memory: cost of the first server / cost of the second server.
 
-    CPU at half of the ceiling, or the highest load that both held; see `headline`. Memory of the
-    bytes per open flow, by their slopes.
+    CPU: at the load of `headline`. Memory: the slopes, in bytes per open flow.
     """
     above, below = servers
     found = headline(trials, servers, server_cpus, ceilings, past)
@@ -62,7 +61,7 @@ def factors(
 
 
 def observed_cost(seen: Readings, cpus: Collection[int], kind: str = "") -> Observation | None:
-    """CPU per connection of a load trial, all kinds or one of them; None when not known."""
+    """CPU per connection of a load trial, of all kinds or one kind; None if unknown."""
     known, whole = server_cost(seen, cpus), uncorrected_cost(seen, cpus)
     value, of_whole = (each.get(kind) if kind else sum_of(each.values()) for each in (known, whole))
     if value is None:
@@ -71,7 +70,7 @@ def observed_cost(seen: Readings, cpus: Collection[int], kind: str = "") -> Obse
 
 
 class Headline(NamedTuple):
-    """The load at which costs are quoted, connections/s; None when there is none, and why."""
+    """The load at which costs are quoted, connections/s; None with a reason if there is none."""
 
     rate: float | None
     words: str
@@ -84,12 +83,12 @@ def headline(
     ceilings: Mapping[str, float],
     past: Mapping[int, str],
 ) -> Headline:
-    """Of the loads that all these servers met: the one nearest to half of what the slowest holds.
+    """The common load of all these servers that is nearest to half of the lowest ceiling.
 
-    `ceilings`: connections/s that each system was found to hold, by its name; without any it is the
-    highest load with the fewest distrusted trials. `past`: by the number of a trial, the sign that
-    its server was past its ceiling. A load with such a trial is none of a headline, in all rounds:
-    to leave out single rounds by what came out would move the figures.
+    `ceilings`: connections/s by system name; without ceilings it is the highest load with the
+    fewest flagged trials. `past`: by trial number, the sign that the server was above its ceiling.
+    A load with such a trial is not used in any round: a choice of single rounds that depends on
+    their results would bias the figures.
     """
     own = [s for s in trials if s.trial.server in servers and not is_hold(s.trial)]
     known = [seen for seen in own if server_total(seen, server_cpus) is not None]

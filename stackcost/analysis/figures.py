@@ -1,7 +1,7 @@
-"""Every figure of a summary as one flat list: what is compared and exported.
+"""Every figure of a summary as one flat list, for comparison and export.
 
-A figure is found by its type, `Spread`, wherever it stands; so one that is added to a summary is
-compared and exported too.
+A figure is found by its type, `Spread`, anywhere in the summary. So new figures of a summary are
+compared and exported automatically.
 """
 
 from collections.abc import Iterator, Mapping

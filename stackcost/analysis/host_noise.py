@@ -1,18 +1,18 @@
-"""Figures as they would have been, had the host been the same in all trials: the one policy.
+"""Corrects figures for other load on the host (other virtual machines) during the trials.
 
-A neighbour on the host slows a server in two ways. On the other hardware thread of a core it takes
-a part of its units and caches: known system calls take longer then. On other cores it takes a part
-of the caches and the memory bandwidth that all cores share: loads from memory take longer that no
-program of this machine keeps in a core's own caches. The server moves neither (core_speed.c). How
-much it feels each is found from the trials: within each of the groups that are compared, so that a
-difference of two is nowhere in it.
+Other load slows a server in two ways. On the other hardware thread of a core it uses a part of the
+core's units and caches; then known system calls take longer. On other cores it uses a part of the
+shared caches and of the memory bandwidth; then loads from memory that is in no core's own cache
+take longer. The server itself does not change these times (core_speed.c). The sensitivity of the
+server's cost to each of them is estimated from the trials, within each compared group, so that a
+difference between the groups does not influence it.
 
-Where system calls were timed in all trials, the figures of whole trials are compared, each
-corrected by what its calls and loads took. Else the figures are those of the slices of time that
-neighbours left free, corrected by loads alone where those are known. With too few trials to know
-the sensitivity, the figures of the free slices are compared as they are. So are those of two sides
-that feel the host differently, as the kernel's stack and one that polls: their ratio is another one
-on a slow host, and only the free slices tell what it is on a host without neighbours.
+If system calls were timed in all trials, the figures of whole trials are compared, each corrected
+by the times of its system calls and loads. Otherwise the figures of the undisturbed slices of time
+are used, corrected only by the loads, if these are known. With too few trials to estimate the
+sensitivity, the figures of the undisturbed slices are not corrected. The same applies to two sides
+with different sensitivities, such as the kernel's stack and one that polls: their ratio changes on
+a slow host, and only the undisturbed slices show the ratio without other load.
 """
 
 import math
@@ -30,8 +30,10 @@ Values = list[list[float]]  # a figure for each trial of each group
 
 
 class Sensitivity(BaseModel):
-    """`slower`: by how much longer something took on the second side, mean over the groups, less 1.
-    `sensitivity`: the part of it by which connections get dearer.
+    """The influence of one kind of other load on the host.
+
+    `slower`: by how much longer the timed operation took on the second side (0.1 is 10 %), mean
+    over the groups. `sensitivity`: the share of that by which the cost of a connection rises.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -41,13 +43,15 @@ class Sensitivity(BaseModel):
 
     @property
     def logarithm(self) -> float:
-        """Of what it makes of a connection's cost."""
+        """Logarithm of its effect on the cost of a connection."""
         return self.sensitivity * math.log1p(self.slower)
 
 
 class HostNoise(BaseModel):
-    """What was taken off from the costs of two sides. `unsure`: by how much the second side may be
-    off as a whole, as the sensitivity is known to its standard error only.
+    """The correction of the costs of two sides.
+
+    `unsure`: the uncertainty of the second side's correction, from the standard error of the
+    sensitivity.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -58,12 +62,12 @@ class HostNoise(BaseModel):
 
     @property
     def taken_off(self) -> float:
-        """From the second side's costs more than from the first's, as a share of them."""
+        """The correction of the second side's costs relative to the first side's, as a share."""
         return math.expm1(self.loads.logarithm + self.calls.logarithm)
 
 
 class CorrectedFigures(NamedTuple):
-    """The figures of both sides' groups, and what was taken off from them; None: nothing was."""
+    """The corrected figures of both sides' groups, and the correction; None: no correction."""
 
     first: Values
     second: Values
@@ -73,11 +77,10 @@ class CorrectedFigures(NamedTuple):
 def correct_for_host(
     first: Sequence[Group], second: Sequence[Group], is_rate: bool = False
 ) -> CorrectedFigures:
-    """Of groups at the same loads, in the same order; the first side's median host stays.
+    """Correct groups at the same loads, in the same order, to the median host of the first side.
 
-    Both sides have to feel the host alike. At each load the figures of both are multiplied by what
-    makes the first side's median the one that tables show. `is_rate`: the figures fall by what
-    costs rise by.
+    Both sides must have the same sensitivity. At each load the figures of both sides are scaled so
+    that the first side's median is the one in the tables. `is_rate`: figures fall when costs rise.
     """
     costs = -1 if is_rate else 1  # the power of the figure that costs are
     found = _host_part(_basis(first, first, second), _basis(second, first, second), costs)
@@ -98,7 +101,7 @@ def _tabled(groups: Sequence[Group]) -> Values:
 
 
 def _basis(side: Sequence[Group], *sides: Sequence[Group]) -> list[list[Observation]]:
-    """A side's trials with the figure that can be corrected, and what it is corrected by."""
+    """A side's trials with the figure to correct and the times for the correction."""
     every = [trial for groups in sides for group in groups for trial in group]
     if all(trial.whole and trial.call_time for trial in every):
         return [[trial._replace(value=trial.whole or 0.0) for trial in group] for group in side]
@@ -108,9 +111,10 @@ def _basis(side: Sequence[Group], *sides: Sequence[Group]) -> list[list[Observat
 def _host_part(
     first: Sequence[Group], second: Sequence[Group], costs: int
 ) -> tuple[HostNoise, tuple[Values, Values]] | None:
-    """What is in figures for their host, and both sides' figures without it. What was not read in
-    all trials is taken to have been the same in them. None where nothing was, or where the trials
-    are too few.
+    """The effect of the host on the figures, and both sides' corrected figures.
+
+    A time that was not read in all trials is assumed to be constant. None if no time was read in
+    all trials, or if there are too few trials.
     """
     groups = [*first, *second]
     found = [

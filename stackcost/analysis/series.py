@@ -1,4 +1,4 @@
-"""A figure of one system by round: what one side of a comparison is made of."""
+"""The values of one figure of one system by round: one side of a comparison."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -8,13 +8,12 @@ from stackcost.analysis.spread import Spread
 
 
 class Observation(NamedTuple):
-    """A figure in one trial, and how the host was meanwhile.
+    """The value of a figure in one trial, and the state of the host.
 
-    `value`: the figure as tables show it. The value of a cost is that of the slices of time that
-    neighbours on the host left free, where these are known. `load_time`, `call_time`: what a load
-    from shared memory, and a pair of known system calls, took on the server's cores in the whole
-    trial, in any unit; None: not read. `whole`: the figure of the whole trial, with all that
-    neighbours added; None where there is none beside `value`.
+    `value`: the figure as in the tables. A cost is that of the undisturbed slices of time, if these
+    are known. `load_time`, `call_time`: duration of a load from shared memory, and of a pair of
+    known system calls, on the server's cores in the whole trial, in any unit; None: not read.
+    `whole`: the figure of the whole trial, without correction; None if it is the same as `value`.
     """
 
     value: float
@@ -25,13 +24,12 @@ class Observation(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """A figure of one system.
+    """The observations of one figure of one system.
 
-    `rounds`: by round, and in a round by the offered load, what was observed. `is_rate`: what
-    makes a connection dearer makes the figure lower, as of connections/s. `is_given`: it is a
-    number that somebody asked for, and was not measured. `numbered`: the rounds are those of the
-    run; else they are the values in order, of which no two series have one in common. `reason`: why
-    nothing is known, if nothing is.
+    `rounds`: observations by round and by offered load. `is_rate`: a higher cost makes the figure
+    lower, as with connections/s. `is_given`: it is a required number, not a measured one.
+    `numbered`: the keys are the rounds of the run; otherwise they only count the values, and two
+    series have no rounds in common. `reason`: why there are no values, if there are none.
     """
 
     unit: str
@@ -49,9 +47,7 @@ class Series:
         reason: str = "",
         is_rate: bool = False,
     ) -> Self:
-        """From a value by round that the host has no part in; a round without one (None) is left
-        out.
-        """
+        """From one value per round, without the state of the host. None values are left out."""
         known = {number: value for number, value in values.items() if value is not None}
         return cls.of_trials(
             {number: Observation(value) for number, value in known.items()}, unit, reason, is_rate
@@ -65,13 +61,13 @@ class Series:
         reason: str = "",
         is_rate: bool = False,
     ) -> Self:
-        """From a trial by round, all at one load."""
+        """From one trial per round, all at the same load."""
         rounds = {number: {0.0: trial} for number, trial in trials.items()}
         return cls(unit, rounds, is_rate, reason=reason)
 
     @classmethod
     def of_spread(cls, spread: Spread, is_rate: bool = False) -> Self:
-        """From a figure of a summary, of which the rounds may not have been written down."""
+        """From a figure of a summary; older summaries may not contain its rounds."""
         rounds = spread.rounds or range(1, len(spread.values) + 1)
         values = dict(zip(rounds, spread.values, strict=True))
         found = cls.of(values, spread.unit, spread.reason, is_rate)
@@ -79,7 +75,7 @@ class Series:
 
     @classmethod
     def given(cls, number: float, rounds: Sequence[int], unit: str, is_rate: bool = False) -> Self:
-        """A number that is asked for, to be compared with what was measured in these rounds."""
+        """A required number, to be compared with values measured in these rounds."""
         same = {each: {0.0: Observation(number)} for each in rounds}
         return cls(unit, same, is_rate, is_given=True)
 

@@ -1,9 +1,10 @@
 """Repeated measurements of one figure, with their spread.
 
-An interval is one of order statistics: it asks nothing of the distribution, and how often it holds
-the truth is known beforehand (David and Nagaraja, Order Statistics, section 7.1). Few values cannot
-have a good one: the range of two holds the true median in half of all repetitions, that of n in
-1 - 2 / 2^n. So each interval says its coverage, and from 6 values on that is 95 % or more.
+Intervals come from order statistics: they are independent of the distribution, and their coverage
+is known beforehand (David and Nagaraja, Order Statistics, section 7.1). With few values the
+coverage is low: the range of two values contains the true median in half of all repetitions, that
+of n values in 1 - 2 / 2^n. So each interval states its coverage; from 6 values on it is at least
+95 %.
 """
 
 from collections.abc import Sequence
@@ -17,13 +18,13 @@ from stackcost.analysis.thresholds import CONFIDENCE
 
 
 class Spread(BaseModel):
-    """Every trial's value of one figure, and what they have in common.
+    """The values of one figure in all trials, and their statistics.
 
-    `median`, `minimum`, `maximum` over `values`. `low`, `high`: interval of the true median.
-    `coverage`: in which share (0 to 1) of all repetitions such an interval holds it: at least 0.95
-    from 6 values on; of fewer the interval is their range. All are None where nothing is known;
-    `reason` then says why. A summary of before `coverage` was stated has it None.
-    `rounds`: the round of each value, in the same order; empty where that was not written down.
+    `median`, `minimum`, `maximum`: of `values`. `low`, `high`: interval of the true median.
+    `coverage`: the share (0 to 1) of repetitions in which such an interval contains the true
+    median: at least 0.95 from 6 values on; with fewer values the interval is their range. All are
+    None if there are no values; `reason` then says why. Older summaries have no `coverage` (None).
+    `rounds`: the round of each value, in the same order; empty in older summaries.
     """
 
     model_config = ConfigDict(frozen=True)

@@ -1,1 +1,1 @@
-"""From stored trials of searches to ceilings, and to what gave way first."""
+"""From stored trials of searches to ceilings and their bottlenecks."""

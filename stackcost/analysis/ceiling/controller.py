@@ -19,23 +19,23 @@ NEVER_S = 1e9
 
 @dataclass(frozen=True, slots=True)
 class TrialLoss:
-    """A trial as the search sees it: what was to be offered, and how much of that was lost."""
+    """The result of a trial for the search: the intended load, and the lost part of it."""
 
     intended: int
     lost: int
 
     @property
     def loss_ratio(self) -> float:
-        """Share of what was to be offered; 0 when nothing was."""
+        """The lost share of the intended load; 0 if that was nothing."""
         return self.lost / self.intended if self.intended else 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """What is known of one goal.
+    """The bounds of one goal.
 
-    `lower`: a load that meets the goal; `upper`: a load above it that does not. None when no trial
-    has shown one. `throughput`: MLRsearch's conditional throughput, the part of `lower` that is not
+    `lower`: a load that meets the goal. `upper`: a higher load that does not. None if no trial has
+    shown one. `throughput`: MLRsearch's conditional throughput, the part of `lower` that is not
     lost; it is the rate to quote.
     """
 
@@ -46,14 +46,14 @@ class Bounds:
 
 @dataclass(slots=True)
 class SearchResult:
-    """Bounds by goal; `complete` when the search ended by itself and every goal is that narrow."""
+    """Bounds by goal. `complete`: the search was not cut short and all bounds are narrow enough."""
 
     bounds: dict[Goal, Bounds] = field(default_factory=dict)
     complete: bool = False
 
 
 class OutOfTrials(Exception):
-    """Raised by a trial function that has no more to give: the search ends with what it has."""
+    """Raised by a trial function without further trials; the search ends with its bounds so far."""
 
 
 Measure = Callable[[float, float], TrialLoss]
@@ -61,10 +61,10 @@ Measure = Callable[[float, float], TrialLoss]
 
 
 def search(settings: SearchSettings, measure: Measure) -> SearchResult:
-    """Double the load until it is hopeless, then let MLRsearch find the bounds below.
+    """Double the load until its loss is very high, then let MLRsearch find the bounds below.
 
-    Deterministic: the same results of trials lead to the same loads. When `measure` raises
-    OutOfTrials, what is known until then is the outcome.
+    It is deterministic: the same results of trials lead to the same loads. If `measure` raises
+    OutOfTrials, the bounds found until then are the result.
     """
     outcome = SearchResult({goal: Bounds() for goal in settings.goals})
     finder = None
@@ -81,7 +81,7 @@ def search(settings: SearchSettings, measure: Measure) -> SearchResult:
 
 
 def _double(settings: SearchSettings, measure: Measure) -> float:
-    """The first of doubling loads that loses a tenth or more, or the highest allowed."""
+    """Double the load until it loses 10 % or more, or is the highest allowed load."""
     for load in rising(settings.first_load, 2.0, settings.most_load):
         if measure(load, settings.initial_trial_duration).loss_ratio >= HOPELESS:
             break
@@ -130,13 +130,13 @@ def _bounds(finder: MultipleLossRatioSearch, goal: Goal, settings: SearchSetting
 
 
 class _Measurer(AbstractMeasurer):  # type: ignore[misc]
-    """MLRsearch's side of a trial function."""
+    """Adapts a trial function to MLRsearch."""
 
     def __init__(self, measure: Measure):
         self._measure = measure
 
     def measure(self, intended_duration: float, intended_load: float) -> MeasurementResult:
-        """One trial; what the generator did not send is in its loss."""
+        """One trial; connections that the generator did not send count as lost."""
         counted = self._measure(intended_load, intended_duration)
         return MeasurementResult(
             intended_duration=intended_duration,

@@ -1,4 +1,4 @@
-"""The one ramp of load: what to offer next on the way up to what a system does not hold."""
+"""A ramp of rising loads, up to a load that a system does not hold."""
 
 from collections.abc import Iterator
 from typing import TypeVar

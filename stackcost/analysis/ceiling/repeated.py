@@ -1,4 +1,4 @@
-"""Whether the same ceiling, found several times, is the same."""
+"""Checks the repeatability of a ceiling that was found several times."""
 
 from collections.abc import Sequence
 from statistics import median

@@ -1,4 +1,4 @@
-"""The answer in sentences."""
+"""The results of a search in sentences."""
 
 from collections.abc import Sequence
 

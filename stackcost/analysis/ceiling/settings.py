@@ -1,4 +1,4 @@
-"""What a search looks for and how long it looks, under MLRsearch's own names.
+"""The goals and the settings of a search, with MLRsearch's names.
 
 Terms: draft-ietf-bmwg-mlrsearch, section 4 (goal attributes); the search itself is the package
 MLRsearch, which FD.io's CSIT project publishes.
@@ -29,12 +29,12 @@ class Goal(BaseModel):
 class SearchSettings(BaseModel):
     """One search. Durations in seconds; loads in the unit of what is searched for.
 
-    `relative_width`: the search ends when its bounds are that close, as a share of the upper one.
-    A load counts as a bound once trials of `final_trial_duration` with `duration_sum` in all say so
-    whatever the rest would show; of that time the share `exceed_ratio` may be of trials that lost
-    more than the goal allows. `first_load`: where the doubling begins that finds the range;
-    `most_load`: never offered more. `repeats`: how often a trial is repeated that lost something
-    while the generator or the machine was disturbed.
+    `relative_width`: the search ends when its bounds are this close, as a share of the upper one. A
+    load is a bound when trials of `final_trial_duration` with a total of `duration_sum` have
+    decided that; trials with more loss than the goal allows may be the share `exceed_ratio` of this
+    time. `first_load`: where the doubling of the load begins. `most_load`: the highest load.
+    `repeats`: how often a trial with losses is repeated if the generator or the machine was
+    disturbed.
     """
 
     model_config = ConfigDict(frozen=True)

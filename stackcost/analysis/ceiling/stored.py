@@ -1,7 +1,7 @@
-"""The trials of a search as they are stored, and the search done again over them.
+"""The stored trials of a search, and the replay of the search with them.
 
-A search is deterministic, so going through its stored trials gives the same bounds again; of a
-search that was cut short, those known until then.
+A search is deterministic, so a replay with its stored trials gives the same bounds. For a search
+that was cut short it gives the bounds found until then.
 """
 
 from collections.abc import Iterable, Sequence
@@ -30,7 +30,7 @@ class SearchKey(NamedTuple):
 
 
 def step_of(trial: Trial) -> SearchStep:
-    """What the search asked of a trial, and what was lost of it."""
+    """The load of a trial of a search, and its losses."""
     assert isinstance(trial.load, SearchStep), "a run of ceilings has trials of searches alone"
     return trial.load
 
@@ -46,7 +46,7 @@ def is_twin(trial: Trial) -> bool:
 
 
 def is_over(trial: Trial) -> bool:
-    """Whether it came to its end, so that its loss was counted."""
+    """Whether the trial is complete, so that its loss was counted."""
     return step_of(trial).loss is not None
 
 
@@ -58,12 +58,12 @@ def stored_loss(trial: Trial) -> Loss:
 
 
 def trial_loss(trial: Trial) -> TrialLoss:
-    """The same, for the search."""
+    """The loss of a trial, for the search."""
     return TrialLoss(stored_loss(trial).intended, stored_loss(trial).lost)
 
 
 def needs_repeat(trial: Trial) -> bool:
-    """It lost something, and the generator or the machine may have been the reason.
+    """Whether the trial had losses that the generator or the machine may have caused.
 
     A trial that lost 10 % or more is not repeated: a repeat would not change the result.
     """
@@ -71,10 +71,10 @@ def needs_repeat(trial: Trial) -> bool:
 
 
 def decisive(attempts: Sequence[Trial]) -> Trial:
-    """The one of a trial and its repeats that counts.
+    """The attempt of a trial that counts.
 
-    The last, unless that was disturbed as well: then the one with the least loss, as a disturbance
-    only ever adds to it.
+    It is the last one. If that was also disturbed, it is the attempt with the lowest loss, because
+    a disturbance can only add losses.
     """
     last = attempts[-1]
     return min(attempts, key=lambda t: trial_loss(t).loss_ratio) if needs_repeat(last) else last

@@ -1,1 +1,1 @@
-"""From stored trials of events and mixed traffic to what a device under test made of them."""
+"""From stored trials of events and mixed traffic to the results of a device under test."""

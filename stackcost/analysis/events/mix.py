@@ -1,4 +1,4 @@
-"""What mixed traffic in rising steps came to: which application suffers first."""
+"""The result of mixed traffic at rising loads: which application has losses first."""
 
 import itertools
 from collections.abc import Sequence
@@ -15,11 +15,11 @@ OFFERED = 0.98  # of a load, below which the generator did not offer it
 
 
 class MixStepResult(BaseModel):
-    """One load. `started`: flows a second that the generator began.
+    """The result of one load. `started`: flows per second that the generator started.
 
-    `whole`: by template group, share of its connections that were established at the first attempt,
-    or for UDP of its datagrams that were answered; None of a group without any.
-    `table_full`: whether the device had no room to track one more connection.
+    `whole`: by template group, the share of connections that were established at the first SYN, or
+    of UDP datagrams that were answered; None for a group without any. `table_full`: whether the
+    device could not track another connection.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -31,11 +31,11 @@ class MixStepResult(BaseModel):
 
 
 class MixResult(BaseModel):
-    """All steps, each but the last at a higher load.
+    """All steps, with rising loads except for the last one.
 
-    `ceiling`: the highest load, in flows a second, up to which every group was whole; None when it
-    was not found, or there was none. `half`: the last step, at half of the highest whole load.
-    `first`: the group that was the first to be less than whole, and at which load.
+    `ceiling`: the highest load, in flows per second, up to which no group had losses; None if it
+    was not found, or if there was none. `half`: the last step, at half the highest lossless load.
+    `first`: the first group with losses, and its load.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -49,7 +49,7 @@ class MixResult(BaseModel):
 
 
 def mix_result(trial: Trial) -> MixResult:
-    """What a trial of `run_mix` came to; of one that was cut short all its steps were rising."""
+    """The result of a trial of `run_mix`. If it was cut short, all its steps have rising loads."""
     load = trial.load
     assert isinstance(load, MixedLoad)
     steps = steps_of(load, trial.samples)
@@ -73,7 +73,7 @@ def _offered(step: MixStepResult) -> bool:
 
 
 def _suffering(step: MixStepResult) -> list[str]:
-    """Groups that were not whole, the worst first."""
+    """Groups with losses, the worst first."""
     shares = {group: share for group, share in step.whole.items() if share is not None}
     return sorted((group for group in shares if shares[group] < WHOLE), key=shares.__getitem__)
 
@@ -84,12 +84,12 @@ def _described(step: MixStepResult) -> str:
 
 
 def _whole_steps(rising: Sequence[MixStepResult]) -> list[MixStepResult]:
-    """Those below the first at which a group suffered, as far as the generator offered them."""
+    """The steps before the first one with losses that the generator really offered."""
     return list(itertools.takewhile(lambda step: _offered(step) and not _suffering(step), rising))
 
 
 def half_of(rising: Sequence[MixStepResult]) -> float:
-    """Half of the highest load that was whole, or of the least."""
+    """Half of the highest lossless load, or of the lowest load."""
     whole = _whole_steps(rising)
     return (whole[-1] if whole else rising[0]).flows_per_second / 2
 
@@ -112,7 +112,7 @@ def _sentence(found: MixResult, whole: Sequence[MixStepResult]) -> str:
 
 
 def steps_of(mixed: MixedLoad, samples: Sequence[Sample]) -> list[MixStepResult]:
-    """The steps of a trial, each with what the generator and the device counted in it."""
+    """The steps of a trial, each with the counts of the generator and the device."""
     steps: list[MixStepResult] = []
     for watched in mixed.steps:
         since, until = watched.window.start, watched.window.end
@@ -135,7 +135,7 @@ def steps_of(mixed: MixedLoad, samples: Sequence[Sample]) -> list[MixStepResult]
 
 
 def _highest(samples: Sequence[Sample], metric: str, since: float, until: float) -> float:
-    """Of a gauge of the device; 0 when it has none."""
+    """The highest value of a gauge of the device; 0 if it has none."""
     inside = (s.value for s in samples if s.metric == metric and since <= s.time <= until)
     return max((value for value in inside if value is not None), default=0.0)
 

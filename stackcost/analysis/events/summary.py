@@ -1,4 +1,4 @@
-"""What the events of a run came to, as data and in sentences."""
+"""The results of the events of a run, as data and sentences."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -27,7 +27,7 @@ SETTLED_S = 1.5  # the established connections have been opened
 
 
 class EventResult(Part):
-    """One event. Times in seconds from the start of the traffic; None: it did not come to that.
+    """One event. Times in seconds from the start of the traffic; None: it did not happen.
 
     `before`, `after`: requests per second answered on established connections before the
     event, and after it (until the flood ended). `lost_established`: connections that were open
@@ -55,7 +55,7 @@ class EventResult(Part):
 
 
 class EventSummary(Head):
-    """One run of events. `left_out`: sentences about those of the set that were not tried."""
+    """One run of events. `left_out`: sentences about the events that were left out."""
 
     format: str = FORMAT
     left_out: list[str] = Field(default_factory=list)
@@ -161,7 +161,7 @@ def _between(series: Series, start: float | None, end: float | None) -> float | 
 
 
 def _recovered(failures: Series, first: float | None, settings: EventSettings) -> float | None:
-    """The first moment after which no two seconds have more failures than are on their way."""
+    """The moment after which two consecutive seconds never have more than a few failures."""
     if first is None:
         return None
     bad = [at for at, failed in failures if failed > settings.few]
