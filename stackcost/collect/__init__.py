@@ -1,1 +1,1 @@
-"""Collectors: each reads one source of figures on this machine, and changes nothing there."""
+"""Collectors: each reads one source of figures on this machine and changes nothing."""

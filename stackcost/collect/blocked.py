@@ -1,7 +1,7 @@
-"""How long a server's threads were blocked, exactly: in uninterruptible sleep, as for a disk.
+"""Exact time in which a server's threads were blocked (uninterruptible sleep, as for a disk).
 
-A worker's first thread is its event loop: while it is blocked, nothing that the worker serves goes
-on. Threads beside it are its thread pool, whose waiting holds up their own request alone.
+A worker's first thread is its event loop: while it is blocked, the worker serves nothing.
+Its other threads are its thread pool; when one of them waits, only its own request waits.
 """
 
 import ctypes
@@ -52,7 +52,7 @@ class BlockedTime(Collector):
         self._programs.attach()
 
     def read(self) -> list[Sample]:
-        """Of each role, its event loop's waits and its thread pool's, both from the start on."""
+        """The blocked time of the event loop and the thread pool of each role, since the start."""
         if self._programs is None:
             raise StackcostError("the BPF program is not running")
         found = self._programs.read_hash("waits", ThreadKey, Wait, MAX_THREADS)

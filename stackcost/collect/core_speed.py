@@ -1,10 +1,10 @@
-"""How fast the server's cores are at this moment: the time of a small piece of known work.
+"""The current speed of the server's cores: the duration of a small piece of known work.
 
-A virtual machine's core may share its arithmetic units with a neighbour's, as the other hardware
-thread of one physical core. The neighbour makes it slower by up to a half, for a second or a
-minute, and no counter of the kernel says so: nothing was stolen. A trial in that time
-measures the neighbour. So does one in which neighbours take more of the caches and the memory
-bandwidth that all cores of the host share. All works take 0.2 % of a core, by the account of CPU
+A virtual machine's core may share its execution units with another virtual machine, on the other
+hardware thread of the physical core. The other machine slows it by up to 50 %, for a second or a
+minute, and no counter of the kernel shows that: no time was stolen. A trial in that time
+measures the other machine. The same is true if other machines use more of the caches and the memory
+bandwidth that all cores of the host share. All pieces of work use 0.2 % of a core, by exact CPU
 time (harness/selfcheck/overhead.py).
 """
 
@@ -69,7 +69,7 @@ class CoreSpeed(Collector):
                 self._programs[cpu] = _started(program, cpu)
 
     def read(self) -> list[Sample]:
-        """Of each core: how often the works were done, and how long they took."""
+        """The number and the duration of the pieces of work on each core."""
         samples = []
         for cpu, (process, speed) in self._programs.items():
             check_lives(process.pid, f"the program that measures core {cpu} has failed: it")
@@ -117,7 +117,7 @@ def _started(program: Path, cpu: int) -> tuple[subprocess.Popen[bytes], Speed]:
 
 
 def _settled(speed: Speed) -> Speed:
-    """A copy that was not being written meanwhile; StackcostError when there is none to be had."""
+    """A consistent copy of the shared data; StackcostError if none can be read."""
     for _ in range(LOOKS):
         before = speed.version
         copy = Speed.from_buffer_copy(speed)

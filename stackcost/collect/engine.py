@@ -1,4 +1,4 @@
-"""What a generator or a peer says of itself over its control plane: counters, cycles, memory pools.
+"""Figures that a generator or a peer reports by RPC: counters, cycles, memory pools.
 
 TRex has the counters, and an account of its data cores' time (`TrexTime`). Figures that its API
 lacks are unknown there, never 0.
@@ -106,7 +106,7 @@ class EngineTime(Collector):
         self._labels = {"engine": engine}
 
     def read(self) -> list[Sample]:
-        """Of each core: all its time, and that of passes that did work, and that sent."""
+        """For each core: its total time, its busy time, and its sending time."""
         if not self._client.supports(CPU_METHOD):
             return list(_lacking(CPU_METHOD, self._labels, *self.metrics))
         answer = self._client.call(CPU_METHOD, {})
@@ -150,7 +150,7 @@ class TrexTime(Collector):
         self._began = self._last = clock()
 
     def read(self) -> list[Sample]:
-        """Of each data core: its busy time, and all its time."""
+        """For each data core: its busy time and its total time."""
         if not self._cpus:
             now, reason = self._clock(), f"{SHARED_CORE}: give it two cores or more"
             return [metric.unknown(now, reason, **self._labels) for metric in self.metrics]
@@ -171,9 +171,9 @@ def engine_time(
     data_cpus: Sequence[int],
     clock: Callable[[], float] = time.monotonic,
 ) -> Collector:
-    """What reads the time of an engine's cores, by the methods that it has.
+    """The collector for the time of an engine's cores, depending on its RPC methods.
 
-    `data_cpus`: of a TRex, the CPUs of its data threads that are theirs alone.
+    `data_cpus`: for TRex, the CPUs that only its data threads use.
     """
     if client.supports(UTILIZATION) and not client.supports(CPU_METHOD):
         return TrexTime(engine, client, data_cpus, clock)
@@ -181,6 +181,6 @@ def engine_time(
 
 
 def _lacking(method: str, labels: dict[str, str], *metrics: Metric) -> Iterable[Sample]:
-    """What an engine without a method, as TRex is, leaves unknown."""
+    """The metrics that are unknown with an engine without this method, such as TRex."""
     now, reason = time.monotonic(), f"this {labels['engine']} has no RPC method {method}"
     return (metric.unknown(now, reason, **labels) for metric in metrics)

@@ -1,4 +1,4 @@
-"""Counters of each template group: which of several applications is served, and which is not."""
+"""Counters of each template group, which show the service of each application."""
 
 import time
 from typing import Any, Protocol

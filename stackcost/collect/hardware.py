@@ -1,7 +1,7 @@
 """Cycles and instructions of every CPU, where the machine has counters for them (perf_event_open).
 
-They tell a slow core from long code: a cost in microseconds holds for one clock rate and one cache,
-the instructions of a connection for any. Most virtual machines have no such counters; then both
+They distinguish a slow core from long code: a cost in microseconds depends on clock rate and cache,
+but the instructions of a connection do not. Most virtual machines have no such counters; then both
 metrics are unknown, with that reason.
 """
 
@@ -45,7 +45,7 @@ EVENTS = (Event(CYCLES, HARDWARE, 0), Event(INSTRUCTIONS, HARDWARE, 1))
 
 
 class HardwareCounters(Collector):
-    """Counts on every CPU, whatever runs there, user and kernel mode apart."""
+    """Counts on every CPU for all programs, separately for user and kernel mode."""
 
     name = "hardware counters"
 
@@ -62,7 +62,7 @@ class HardwareCounters(Collector):
                     self._open[event.metric, cpu, mode] = _open_counter(event, cpu, mode)
 
     def read(self) -> list[Sample]:
-        """One sample per event, CPU and mode; unknown for a counter that never got its turn."""
+        """One sample per event, CPU and mode; unknown for a counter that never ran."""
         samples = []
         for (metric, cpu, mode), descriptor in self._open.items():
             now = time.monotonic()

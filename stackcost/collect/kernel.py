@@ -1,4 +1,4 @@
-"""The kernel's own configuration, as far as it decides what is measured and how."""
+"""The kernel's configuration options that influence the measurements."""
 
 import gzip
 import platform
@@ -52,7 +52,7 @@ def options() -> dict[str, str] | None:
 
 
 def accounting_mode() -> str:
-    """How /proc/stat comes about.
+    """How the kernel computes /proc/stat.
 
     "tick": a sample at every timer tick; softirq and interrupt times are rough. "tick, interrupts
     exact": interrupt and softirq time by clock, the rest by ticks. "exact": everything by clock.

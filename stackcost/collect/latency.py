@@ -1,4 +1,4 @@
-"""How long connections took, counted from their intended start, by the generator's histograms.
+"""Connection times from the intended start, from the generator's histograms.
 
 TRex has no such histograms: there everything here is unknown, with that reason.
 """
@@ -30,7 +30,7 @@ Histograms = dict[str, dict[str, HdrHistogram]]
 
 
 def read_latency(client: EngineClient, profile: str = PROFILE) -> Histograms | None:
-    """Times of all connections of the run so far; None when the server cannot tell."""
+    """Times of all connections of the run so far; None if the generator does not report them."""
     if not client.supports(METHOD):
         return None
     read: Histograms = {}
@@ -100,7 +100,7 @@ class Latency(Collector):
         self._last: Histograms = {}
 
     def read(self) -> list[Sample]:
-        """By template group, kind and percentile; nothing where no connection got that far."""
+        """Percentiles by template group and kind; none if no connection reached this point."""
         read = read_latency(self._client, self._profile)
         now = time.monotonic()
         if read is None:

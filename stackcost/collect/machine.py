@@ -1,4 +1,4 @@
-"""What a run's figures depend on and no sample says: for the manifest, before and after the run.
+"""Describes the machine for the manifest, before and after a run.
 
 Every part reads files or runs a program that only prints. What cannot be read is None.
 """

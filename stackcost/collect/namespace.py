@@ -1,4 +1,4 @@
-"""Settings that a network namespace has of its own, for the manifest."""
+"""Settings of a network namespace, for the manifest."""
 
 from stackcost.host.namespace import execute
 
@@ -19,7 +19,7 @@ SYSCTLS = (
 
 
 def namespace_settings(namespace: str) -> dict[str, str]:
-    """Their values now, by name; without those that this kernel does not have."""
+    """The current values by name, without settings that this kernel does not have."""
     lines = execute(namespace, ["sysctl", "-e", *SYSCTLS]).splitlines()
     pairs = (line.split(" = ", 1) for line in lines)
     return {name: " ".join(value.split()) for name, value in pairs}

@@ -1,4 +1,4 @@
-"""Files of /proc that a network namespace has of its own, kept open to be read again in place.
+"""Files of /proc of a network namespace, which are kept open and read repeatedly.
 
 They are opened by a thread that enters the namespace: the kernel ties an open file of /proc/net to
 the namespace it was opened in. They also keep the namespace alive, so close them before it is
@@ -46,11 +46,11 @@ class NamespaceFiles:
             )
 
     def text(self, name: str) -> str:
-        """What a file says now."""
+        """The current content of a file."""
         return os.pread(self._files[name], 1 << 20, 0).decode()
 
     def close(self) -> None:
-        """Close them, which lets go of the namespace."""
+        """Close them, which releases the namespace."""
         for descriptor in self._files.values():
             os.close(descriptor)
         self._files.clear()

@@ -65,7 +65,7 @@ class Network(Collector):
         ]
 
     def stop(self) -> None:
-        """Close the files, which lets go of the namespace."""
+        """Close the files, which releases the namespace."""
         self._files.close()
 
     def _sockets(self, now: float) -> Iterator[Sample]:

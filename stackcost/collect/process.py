@@ -1,7 +1,7 @@
 """Memory, CPU time, threads and context switches of the server's processes, by role.
 
-The CPU times are the scheduler's and do hold softirq time that ran on top of a process; use
-`task.time` for what a process itself took.
+The CPU times are the scheduler's and include softirqs that interrupted the process; use
+`task.time` for the time of the process itself.
 """
 
 import time

@@ -53,7 +53,7 @@ class Sampler:
         self._thread.join(READ_LIMIT_S)  # a daemon thread: one that hangs ends with the program
 
     def read_now(self) -> list[Sample]:
-        """Read everything and return it once it is read; for the edges of a window."""
+        """Read everything now and return it; for the edges of a window."""
         request: Future[list[Sample]] = Future()
         self._requests.put(request)
         try:
@@ -65,7 +65,7 @@ class Sampler:
             ) from None
 
     def read_often(self, names: Collection[str], interval_s: float) -> None:
-        """From the next reading on, read the collectors of these names at this interval, too."""
+        """From the next reading on, also read the collectors with these names at this interval."""
         self._often = (names, interval_s)
 
     def _run(self) -> None:

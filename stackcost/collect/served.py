@@ -10,7 +10,7 @@ REQUESTS = Metric("server.requests", "1", Kind.COUNTER, "counted by the server i
 
 
 class Served(Collector):
-    """Reads the count. `count`: requests since start; None when the server tells none."""
+    """Reads the count. `count`: requests since start; None if the server reports none."""
 
     name = "served"
     metrics = (REQUESTS,)

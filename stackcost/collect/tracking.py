@@ -1,4 +1,4 @@
-"""What connection tracking did in a network namespace, and how full its table is."""
+"""Counters of connection tracking in a network namespace, and the entries of its table."""
 
 import time
 from collections.abc import Iterator

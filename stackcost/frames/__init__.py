@@ -1,1 +1,1 @@
-"""Stored runs as pandas tables, for notebooks and for other people's own analysis."""
+"""Stored runs as pandas tables, for notebooks and for your own analysis."""

@@ -1,6 +1,6 @@
-"""Every column of every table: its unit, and what it is.
+"""Every column of every table: its unit and its definition.
 
-The unit "" is that of a name or a text, "yes or no" that of a mark; "1" is that of a number without
+The unit "" is for a name or a text, "yes or no" for a mark, and "1" for a number without
 a unit.
 """
 
@@ -16,12 +16,12 @@ class Column(NamedTuple):
 
 YES_OR_NO = "yes or no"
 _RUN = Column("", "name of the run's folder")
-_SYSTEM = Column("", "name of the system; of several runs with the run's number before it")
+_SYSTEM = Column("", "name of the system; with several runs, the run's number comes first")
 _ROUND = Column("1", "round of the run, from 1 on")
-_TEST = Column("", "test of HTTP clients; empty of loads by profiles")
-_OFFERED = Column("1/s", "connections per second that were offered; 0 of a closed loop")
-_REASON = Column("", "why a value is unknown; empty of a known one")
-_QUOTED = Column(YES_OR_NO, "whether it is the load at which the report quotes the system's cost")
+_TEST = Column("", "test of HTTP clients; empty for loads by profiles")
+_OFFERED = Column("1/s", "offered connections per second; 0 for a closed loop")
+_REASON = Column("", "why the value is unknown; empty if it is known")
+_QUOTED = Column(YES_OR_NO, "whether the report quotes the system's cost at this load")
 
 COSTS = {
     "run": _RUN,
@@ -31,14 +31,14 @@ COSTS = {
     "quoted": _QUOTED,
     "part": Column(
         "",
-        '"time": time of the server\'s cores by kind, of which the sum is the cost; "softirq" and '
-        '"thread" explain that sum by vector and by thread and are not added to it; "beside '
-        'polling": the kernel\'s time on the cores of a polling peer; "generator": time of the '
-        "generator, which is charged to no server",
+        '"time": time of the server\'s cores by kind; the sum is the cost. "softirq" and '
+        '"thread" explain that sum by vector and by thread and are not added to it. "beside '
+        'polling": the kernel\'s time on the cores of a polling peer. "generator": time of the '
+        "generator, which is not part of a server's cost",
     ),
     "kind": Column("", "kind of time, softirq vector, or command of the thread"),
     "round": _ROUND,
-    "us": Column("us", "CPU time per completed connection (of HTTP clients: per request)"),
+    "us": Column("us", "CPU time per completed connection (HTTP clients: per request)"),
     "reason": _REASON,
 }
 MEMORY = {
@@ -47,10 +47,10 @@ MEMORY = {
     "state": Column("", "state in which the flows were held, such as established or time-wait"),
     "part": Column("", '"kind": kind of memory; "cache": slab cache, a part of the kernel\'s slab'),
     "kind": Column("", "kind of memory, or name of the slab cache"),
-    "counted": Column(YES_OR_NO, "whether the report's sum has it in"),
+    "counted": Column(YES_OR_NO, "whether the report's total includes it"),
     "round": _ROUND,
     "bytes_per_flow": Column("B", "slope of memory over the number of flows held open"),
-    "at_no_flow": Column("B", "the same line at no open flow; unknown of caches"),
+    "at_no_flow": Column("B", "the intercept: memory without open flows; unknown for caches"),
     "reason": _REASON,
 }
 MEMORY_POINTS = {
@@ -66,15 +66,15 @@ LATENCY = {
     "system": _SYSTEM,
     "test": _TEST,
     "offered_cps": _OFFERED,
-    "group": Column("", "template group of the profile; empty where it has none"),
+    "group": Column("", "template group of the profile; empty if it has none"),
     "kind": Column(
         "",
-        'what the time ends with: "connect", "first_byte" or "completion", from the moment the '
-        'schedule meant the connection to start; of HTTP clients "request" or "connection"',
+        'end of the measured time: "connect", "first_byte" or "completion", from the intended '
+        'start by the schedule; for HTTP clients "request" or "connection"',
     ),
     "percentile": Column("", '"p50", "p90", "p99", "p99.9" or "max"'),
     "round": _ROUND,
-    "us": Column("us", "this share of the round's connections took at most so long"),
+    "us": Column("us", "the percentile in this round"),
     "reason": _REASON,
 }
 TRIALS = {
@@ -85,39 +85,39 @@ TRIALS = {
     "part": Column("", '"load", "memory" (flows held open) or "search" (a step of a ceiling)'),
     "test": _TEST,
     "offered_cps": _OFFERED,
-    "open_flows": Column("1", "flows to be held open; unknown of loads"),
+    "open_flows": Column("1", "planned open flows; unknown for loads"),
     "completed": Column("1", "connections or requests of the whole trial that completed"),
-    "failed": Column("1", "connections or requests of the whole trial that did not"),
-    "retransmitted": Column("1", "segments that the generator sent again in the whole trial"),
+    "failed": Column("1", "connections or requests of the whole trial that did not complete"),
+    "retransmitted": Column("1", "segments that the generator retransmitted in the whole trial"),
     "us": Column("us", "the server's CPU time per completed connection, as the report counts it"),
-    "whole_us": Column("us", "the same over the whole sustain window, slowed by neighbours or not"),
+    "whole_us": Column("us", "the same over the whole sustain window, not corrected"),
     "undisturbed_s": Column(
-        "s", "of the sustain window, in which nothing slowed the server's cores"
+        "s", "seconds of the sustain window in which nothing slowed the server's cores"
     ),
-    "load_ns": Column("ns", "what a load from memory shared with the host's other cores took"),
-    "call_ns": Column("ns", "what two known system calls took on the server's cores"),
-    "warm_up_s": Column("s", "from the start of the load to where its rate was steady"),
+    "load_ns": Column("ns", "duration of a load from memory that the host's cores share"),
+    "call_ns": Column("ns", "duration of two known system calls on the server's cores"),
+    "warm_up_s": Column("s", "time from the start of the load until its rate was steady"),
     "variation": Column(
         "1", "standard deviation of that rate in the window, as a share of its mean"
     ),
     "drift": Column("1", "growth of the rate over the window, as a share of its mean"),
-    "correlation": Column("1", "Pearson's, of the running count with time; 1 is steady"),
-    "flags": Column("", 'reasons to distrust the trial, joined by "; "; empty is good'),
-    "set_aside": Column("", "why it is in no figure; empty of those that are"),
+    "correlation": Column("1", "Pearson's correlation of the running count with time; 1: steady"),
+    "flags": Column("", 'reasons to doubt the trial, separated by "; "; empty: none'),
+    "set_aside": Column("", "why no figure uses the trial; empty if figures use it"),
 }
 SAMPLES = {
     "run": _RUN,
     "trial": TRIALS["trial"],
     "round": _ROUND,
     "system": _SYSTEM,
-    "phase": Column("", "window of the trial in which it was read; empty outside of all"),
-    "seconds": Column("s", "since the start of the trial's first window"),
-    "metric": Column("", "what was read, such as cpu.exact_time; docs/figures.md has all"),
-    "core": Column("1", "number of the core that it belongs to; unknown where it belongs to none"),
-    "labels": Column("", 'all that it belongs to, by name: labels.str.get("kind")'),
-    "value": Column("as in `unit`", "as it was read: of a counter its running count"),
+    "phase": Column("", "window of the trial in which it was read; empty outside all windows"),
+    "seconds": Column("s", "time since the start of the trial's first window"),
+    "metric": Column("", "the metric, such as cpu.exact_time; docs/figures.md lists all"),
+    "core": Column("1", "number of the core; unknown if it does not belong to a core"),
+    "labels": Column("", 'all labels by name; use labels.str.get("kind")'),
+    "value": Column("as in `unit`", "the value as read; for a counter the running count"),
     "unit": Column("", "unit of the value"),
-    "kind": Column("", '"counter", of which the growth counts, or "gauge", a level'),
+    "kind": Column("", '"counter" (its growth is used) or "gauge" (a level)'),
     "source": Column("", "where it was read"),
     "reason": _REASON,
 }
@@ -127,113 +127,115 @@ LOADS = {
     "test": _TEST,
     "offered_cps": _OFFERED,
     "quoted": _QUOTED,
-    "past_ceiling": Column("", "first sign that the server was past its ceiling; empty: none"),
+    "past_ceiling": Column("", "first sign that the server was above its ceiling; empty: none"),
     "figure": Column(
         "",
         '"completed", "server CPU" (the sum of its kinds), "generator busy", "undisturbed", '
-        '"load from memory"; of HTTP clients also "rate", "bandwidth", "failed", "unsent", '
-        '"connections open", "clients busy", "server busy", "process memory"; of caches also '
-        '"hits", "from disk", "event loop blocked", "thread pool blocked"; docs/figures.md says '
-        "how each is measured",
+        '"load from memory"; for HTTP clients also "rate", "bandwidth", "failed", "unsent", '
+        '"connections open", "clients busy", "server busy", "process memory"; for caches also '
+        '"hits", "from disk", "event loop blocked", "thread pool blocked"; docs/figures.md '
+        "describes how each is measured",
     ),
     "round": _ROUND,
     "value": Column("as in `unit`", "the figure in this round"),
-    "unit": Column("", 'unit of the value; "1" of a share or a number'),
+    "unit": Column("", 'unit of the value; "1" for a share or a number'),
     "reason": _REASON,
 }
 TESTS = {
     "run": _RUN,
     "system": Column("", "name of the system, without its number of workers or cores"),
-    "count": Column("1", "number of workers or cores; 1 where neither varies"),
+    "count": Column("1", "number of workers or cores; 1 if neither varies"),
     "counted": Column("", "what `count` counts, such as worker processes"),
     "test": _TEST,
     "offered_cps": _OFFERED,
     "figure": Column("", '"connections", "requests", "throughput" or "latency"'),
-    "tls": Column(YES_OR_NO, "whether it was over TLS"),
+    "tls": Column(YES_OR_NO, "whether the test used TLS"),
     "round": _ROUND,
-    "value": Column("as in `unit`", "what the clients reached in this round"),
-    "unit": Column("", "unit of the value; of a latency also its percentile"),
+    "value": Column("as in `unit`", "the figure of the clients in this round"),
+    "unit": Column("", "unit of the value; for a latency also its percentile"),
     "reason": _REASON,
 }
 CHECKS = {
     "run": _RUN,
     "trial": Column(
-        "1", "number of the trial; unknown of criteria of RFC 9411, which are over all rounds"
+        "1", "number of the trial; unknown for criteria of RFC 9411, which use all rounds"
     ),
     "system": _SYSTEM,
     "offered_cps": _OFFERED,
-    "check": Column("", "what was compared"),
-    "holds": Column("", '"yes", "no", or "unknown" where one side is not known'),
-    "wanted": Column("", "what the value had to be"),
-    "seen": Column("", "what it was"),
-    "reason": Column("", "why it is unknown; empty of a known one"),
+    "check": Column("", "the comparison"),
+    "holds": Column("", '"yes", "no", or "unknown" if one side is unknown'),
+    "wanted": Column("", "the expected value"),
+    "seen": Column("", "the value found"),
+    "reason": Column("", "why it is unknown; empty if it is known"),
 }
 FACTORS = {
     "run": _RUN,
     "factor": Column("", '"cpu" or "memory"'),
-    "above": Column("", "system whose cost is divided"),
-    "below": Column("", "system by whose cost it is divided"),
-    "at": Column("", "the load, or of memory how the flows were held"),
+    "above": Column("", "system whose cost is the numerator"),
+    "below": Column("", "system whose cost is the denominator"),
+    "at": Column("", "the load; for memory the numbers of flows"),
     "above_cost": Column("us or B", "median cost on `above`: us per connection, or B per flow"),
     "below_cost": Column("us or B", "median cost on `below`: us per connection, or B per flow"),
     "round": _ROUND,
-    "ratio": Column("1", "ratio of this round; unknown where rounds were not pairs"),
+    "ratio": Column("1", "ratio of this round; unknown if rounds were not paired"),
     "median": Column("1", "ratio of all rounds"),
-    "low": Column("1", "lower end of its interval; without one the lowest round"),
-    "high": Column("1", "upper end of its interval; without one the highest round"),
+    "low": Column("1", "lower end of its interval, or the lowest round"),
+    "high": Column("1", "upper end of its interval, or the highest round"),
     "reason": _REASON,
 }
 COMPARISONS = {
     "a": Column("", "first run and its systems"),
     "b": Column("", "other run and its systems"),
-    "figure": Column("", "what is compared; docs/figures.md has all"),
-    "at": Column("", "the load in words"),
+    "figure": Column("", "the compared figure; docs/figures.md lists all"),
+    "at": Column("", "the load as text"),
     "judged": Column(YES_OR_NO, "whether it has a verdict; parts of judged figures have none"),
-    "a_median": Column("as in `unit`", "median of A's rounds; over several loads 1 is A's"),
-    "b_median": Column("as in `unit`", "median of B's rounds; over several loads 1 is A's"),
+    "a_median": Column("as in `unit`", "median of A's rounds; over several loads relative to A"),
+    "b_median": Column("as in `unit`", "median of B's rounds; over several loads relative to A"),
     "unit": Column("", "unit of both medians"),
-    "ratio": Column("1", "B over A"),
+    "ratio": Column("1", "B / A"),
     "low": Column("1", "lower end of the ratio's interval"),
     "high": Column("1", "upper end of the ratio's interval"),
-    "coverage": Column("1", "share of repetitions in which the interval holds the true ratio"),
+    "coverage": Column("1", "share of repetitions in which the interval contains the true ratio"),
     "effect": Column("1", "-1: B is always below A; 1: B is always above A"),
     "p": Column("1", "p value, corrected by Holm's method over the judged figures"),
-    "verdict": Column("", "the answer, such as dearer or no difference shown"),
+    "verdict": Column("", "the verdict, such as dearer or no difference shown"),
     "different": Column(YES_OR_NO, "whether the verdict is that A and B differ"),
-    "reason": Column("", "why there is no verdict; empty where there is one"),
+    "reason": Column("", "why there is no verdict; empty if there is one"),
 }
 EVENTS = {
     "run": _RUN,
     "system": Column("", "name of the device"),
     "event": Column("", '"exhaustion", "half_open", "cut" or "killed"'),
-    "at_s": Column("s", "when the table was full or the link was cut, from the traffic's start"),
-    "before": Column("1/s", "requests answered on established connections before the event"),
-    "after": Column("1/s", "requests answered on established connections after it"),
-    "lost_established": Column("1", "established connections that were given up"),
-    "first_failure_s": Column("s", "from when on new connections failed; unknown: none did"),
-    "recovered_s": Column("s", "from when on they got through again; unknown: they did not"),
-    "tracking": Column("", "counters of connection tracking that grew, and by how much"),
-    "lost_inside": Column("1", "frames that the device received and did not send on"),
+    "at_s": Column("s", "time of the full table or the cut link, from the traffic's start"),
+    "before": Column("1/s", "answered requests on established connections before the event"),
+    "after": Column("1/s", "answered requests on established connections after the event"),
+    "lost_established": Column("1", "established connections that were lost"),
+    "first_failure_s": Column(
+        "s", "time of the first failed new connections; unknown: none failed"
+    ),
+    "recovered_s": Column("s", "time when new connections succeeded again; unknown: they did not"),
+    "tracking": Column("", "growth of the counters of connection tracking"),
+    "lost_inside": Column("1", "frames that the device received but did not forward"),
 }
 EVENT_SERIES = {
     "run": _RUN,
     "system": EVENTS["system"],
     "event": EVENTS["event"],
     "at_s": EVENTS["at_s"],
-    "series": Column("", "what was read over time, with its unit"),
-    "seconds": Column("s", "from the start of the traffic"),
+    "series": Column("", "name of the series, with its unit"),
+    "seconds": Column("s", "time from the start of the traffic"),
     "value": Column("as in `series`", "the rate or level at that time"),
 }
 MIXES = {
     "run": _RUN,
     "system": EVENTS["system"],
     "step": Column("1", "number of the step, from 1; the last one may be at half load"),
-    "asked": Column("1/s", "mixed flows per second that were asked of the generator"),
-    "begun": Column("1/s", "mixed flows per second that it began"),
+    "asked": Column("1/s", "mixed flows per second that the generator should offer"),
+    "begun": Column("1/s", "mixed flows per second that it started"),
     "application": Column("", "template group of the profile"),
     "whole": Column(
         "1",
-        "share of the application's connections that were established at the first attempt, or of "
+        "share of the application's connections that were established at the first SYN, or of "
         "its datagrams that were answered",
     ),
 }
@@ -241,31 +243,31 @@ PUBLISHED = {
     "document": Column("", "title of the publication"),
     "table": Column("", "the table's name in it"),
     "title": Column("", "the table's title"),
-    "shape": Column("", "what it measures; empty of a table that is no measurement over `x`"),
+    "shape": Column("", "the measured quantity; empty if the table is not a measurement over `x`"),
     "column": Column("", "name of the table's column"),
     "x_name": Column("", "what `x` is, such as worker processes"),
     "x": Column("as in `x_name`", "first cell of the row"),
-    "value": Column("as in `unit`", "the number that is printed"),
+    "value": Column("as in `unit`", "the printed number"),
     "unit": Column("", "unit of the value"),
-    "better": Column("", '"higher" or "lower"; empty where neither is'),
+    "better": Column("", '"higher" or "lower"; empty if neither is better'),
 }
 PUBLISHED_MATCHES = {
     "document": PUBLISHED["document"],
     "table": PUBLISHED["table"],
     "what": Column("", "system, test and run that was measured here"),
-    "x": Column("as in the table", "its place on the table's axis"),
-    "value": Column("as in the table", "what was measured here"),
+    "x": Column("as in the table", "its value on the table's axis"),
+    "value": Column("as in the table", "the value measured here"),
     "low": Column("as in the table", "lower bound of the search, or the lowest round"),
     "high": Column("as in the table", "upper bound of the search, or the highest round"),
-    "reason": Column("", "why nothing was measured for this table; empty where something was"),
+    "reason": Column("", "why nothing was measured for this table; otherwise empty"),
 }
 PUBLISHED_STEPS = {
     "factor": Column("", '"cpu" or "memory"'),
     "step": Column("1", "number of the step, from 1, the claim"),
-    "what": Column("", "what is counted otherwise than in the step before"),
-    "value": Column("as in `unit`", "the factor after this step, or another figure on the way"),
-    "unit": Column("", 'unit of the value; "1" of a factor'),
-    "source": Column("", "where the publication says so"),
+    "what": Column("", "the change from the step before"),
+    "value": Column("as in `unit`", "the factor after this step, or an intermediate figure"),
+    "unit": Column("", 'unit of the value; "1" for a factor'),
+    "source": Column("", "place in the publication"),
 }
 TABLES = {
     "costs": COSTS,

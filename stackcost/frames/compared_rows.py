@@ -1,4 +1,4 @@
-"""The rows of tables that compare: systems of a run, runs, and publications with what is here."""
+"""The rows of comparisons: systems of a run, runs, and publications with our figures."""
 
 from collections.abc import Iterator, Sequence
 
@@ -13,7 +13,7 @@ from stackcost.report.published_match import PublishedMatch
 
 
 def factors(summary: Summary) -> Iterator[Row]:
-    """Each factor in every round, beside its ratio over all rounds."""
+    """Each factor in every round, with its ratio over all rounds."""
     for found in summary.factors:
         low, high = bounds(found.ratio) or (None, None)
         for each in rounds(found.ratio):
@@ -59,7 +59,7 @@ def comparisons(found: Difference) -> Iterator[Row]:
 
 
 def published(documents: Sequence[Document]) -> Iterator[Row]:
-    """Every printed number of every publication's tables that stands over a number."""
+    """Every printed number of the publications' tables whose row begins with a number."""
     for document in documents:
         for table in document.tables:
             for column in table.columns:
@@ -79,7 +79,7 @@ def published(documents: Sequence[Document]) -> Iterator[Row]:
 
 
 def published_matches(document: Document, found: Sequence[PublishedMatch]) -> Iterator[Row]:
-    """What was measured here for a publication's tables."""
+    """Our figures for a publication's tables."""
     for each in found:
         known = each.value is not None
         yield {
@@ -95,7 +95,7 @@ def published_matches(document: Document, found: Sequence[PublishedMatch]) -> It
 
 
 def published_steps(recomputed: RecomputedFactors) -> Iterator[Row]:
-    """A published factor from its claim to what its own raw data leave."""
+    """The steps from the claim of a published factor to the value from its raw data."""
     for number, step in enumerate(recomputed.steps, 1):
         yield {
             "factor": step.of,

@@ -22,7 +22,7 @@ def events(summary: EventSummary) -> Iterator[Row]:
 
 
 def event_series(summary: EventSummary) -> Iterator[Row]:
-    """What was read over time in each event."""
+    """The series over time of each event."""
     for each in summary.events:
         head = _head(summary, each)
         for name, points in each.series.items():
@@ -31,7 +31,7 @@ def event_series(summary: EventSummary) -> Iterator[Row]:
 
 
 def mixes(summary: EventSummary) -> Iterator[Row]:
-    """Which application was whole at which step of mixed traffic."""
+    """The lossless share of each application at each step of mixed traffic."""
     for mix in summary.mixes:
         for number, step in enumerate(mix.steps, 1):
             for group, whole in step.whole.items():

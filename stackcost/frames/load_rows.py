@@ -52,7 +52,7 @@ def _figures(level: Level) -> dict[str, Spread]:
 
 
 def tests(summary: Summary) -> Iterator[Row]:
-    """What HTTP clients reached in every test and round, in the shape of the publications."""
+    """The figures of HTTP clients in every test and round, in the form of the publications."""
     for one in series(summary):
         for system, points in one.points.items():
             for count, level in sorted(points.items()):

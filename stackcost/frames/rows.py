@@ -1,4 +1,4 @@
-"""The rows of each table, from the answers and the samples of stored runs."""
+"""The rows of each table, from the summaries and the samples of stored runs."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
@@ -46,7 +46,7 @@ def memory(summary: Summary) -> Iterator[Row]:
 
 
 def memory_points(summary: Summary) -> Iterator[Row]:
-    """What was read at each number of open flows, all rounds."""
+    """The memory at each number of open flows, in all rounds."""
     for server, state, found in _memories(summary):
         head = {"run": summary.run, "system": server.name, "state": state}
         for kind, points in found.points.items():
@@ -66,7 +66,7 @@ def latency(summary: Summary) -> Iterator[Row]:
 
 
 def trials(summary: Summary) -> Iterator[Row]:
-    """Every trial, also those that are in no figure."""
+    """Every trial, including those that no figure uses."""
     return (_trial(summary.run, row) for row in summary.trials)
 
 
@@ -91,7 +91,7 @@ def steps(summary: CeilingSummary) -> Iterator[Row]:
 
 
 def samples(run: str, system: str, trial: Trial, metrics: tuple[str, ...]) -> Iterator[Row]:
-    """What one trial read of some metrics; without any, of all."""
+    """The samples of one trial, of some metrics or of all."""
     seen = Readings(trial)
     first = min((window.start for window in seen.phases.values()), default=0.0)
     for sample in seen.samples(*metrics) if metrics else trial.samples:

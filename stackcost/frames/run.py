@@ -28,8 +28,8 @@ RESULTS = Path("results")
 class Run:
     """One stored run, or several side by side, as tidy tables: one row for each value.
 
-    `opened`: the same runs' answers, which the report's sentences are made of. `folders`: where
-    they are. An unknown value is NaN, and `reason` says why. `columns` says what each column is.
+    `opened`: the summaries of these runs, for the report's sentences. `folders`: their
+    folders. An unknown value is NaN, and `reason` says why. `columns` defines each column.
     """
 
     opened: OpenedRuns
@@ -37,7 +37,7 @@ class Run:
 
     @classmethod
     def open(cls, runs: Sequence[str | PathLike[str]]) -> Self:
-        """As `stackcost.open`."""
+        """The same as `stackcost.open`."""
         folders = [RunFolder.open(_place(Path(each))) for each in runs or named_runs()]
         opened = OpenedRuns()
         for folder in folders:
@@ -58,7 +58,7 @@ class Run:
 
     @property
     def memory_points(self) -> pandas.DataFrame:
-        """Bytes at each number of open flows: what the slopes of `memory` go through."""
+        """Bytes at each number of open flows: the points of the slopes of `memory`."""
         found = (row for s in self.opened.summaries for row in rows.memory_points(s))
         return _frame("memory_points", found)
 
@@ -69,46 +69,46 @@ class Run:
 
     @property
     def trials(self) -> pandas.DataFrame:
-        """All trials, with their flags and with why one is in no figure."""
+        """All trials, with their flags, and the reasons why some are not used."""
         found = [row for s in self.opened.summaries for row in rows.trials(s)]
         found += [row for run in self.opened.ceilings for row in rows.steps(run.summary)]
         return _frame("trials", found)
 
     @property
     def loads(self) -> pandas.DataFrame:
-        """Other figures of each load, such as what completed and how busy cores were, by round."""
+        """Other figures of each load by round, such as completed connections and busy cores."""
         return _frame("loads", (row for s in self.opened.summaries for row in load_rows.loads(s)))
 
     @property
     def tests(self) -> pandas.DataFrame:
-        """What HTTP clients reached in each test, over workers or cores, in each round."""
+        """The figures of HTTP clients in each test, over workers or cores, in each round."""
         return _frame("tests", (row for s in self.opened.tested for row in load_rows.tests(s)))
 
     @property
     def checks(self) -> pandas.DataFrame:
-        """What was compared in each trial, and whether it agreed; criteria of RFC 9411."""
+        """The checks of each trial and their results; criteria of RFC 9411."""
         return _frame("checks", (row for s in self.opened.summaries for row in load_rows.checks(s)))
 
     @property
     def factors(self) -> pandas.DataFrame:
-        """How many times what one system costs another one does, in each round and in all."""
+        """The cost factors between two systems, in each round and over all rounds."""
         found = (row for s in self.opened.summaries for row in compared_rows.factors(s))
         return _frame("factors", found)
 
     @property
     def comparisons(self) -> pandas.DataFrame:
-        """The first run against each other one: every figure that both have."""
+        """The first run compared with each other run: every common figure."""
         found = (row for each in self.differences for row in compared_rows.comparisons(each))
         return _frame("comparisons", found)
 
     @cached_property
     def differences(self) -> Sequence[Difference]:
-        """What `comparisons` and the report's sentences about them are made of."""
+        """The differences behind `comparisons` and the report's sentences."""
         return differences_from_first(self.opened)
 
     @property
     def events(self) -> pandas.DataFrame:
-        """What happened to a device under test, and what that did to connections."""
+        """The events at a device under test, and their effects on connections."""
         found = (row for each in self.opened.events for row in device_rows.events(each.summary))
         return _frame("events", found)
 
@@ -121,23 +121,23 @@ class Run:
 
     @property
     def mixes(self) -> pandas.DataFrame:
-        """Which application of mixed traffic was whole at which load."""
+        """The lossless share of each application of mixed traffic at each load."""
         found = (row for each in self.opened.events for row in device_rows.mixes(each.summary))
         return _frame("mixes", found)
 
     @cached_property
     def documents(self) -> Sequence[Document]:
-        """The publications, with their tables as they are printed."""
+        """The publications, with their tables as printed."""
         return list(documents().values())
 
     @property
     def published(self) -> pandas.DataFrame:
-        """Every number of the publications' tables that stands over a number."""
+        """Every number of the publications' tables whose row begins with a number."""
         return _frame("published", compared_rows.published(self.documents))
 
     @property
     def published_matches(self) -> pandas.DataFrame:
-        """What was measured here for each published measurement, or why nothing was."""
+        """Our figures for each published measurement, or why there are none."""
         found = (
             row
             for document in self.documents
@@ -147,7 +147,7 @@ class Run:
 
     @property
     def published_steps(self) -> pandas.DataFrame:
-        """The TRex comparison's factors, from the claim to what its own raw data leave."""
+        """The TRex comparison's factors, from the claim to the values from its raw data."""
         return _frame("published_steps", compared_rows.published_steps(self.recomputed))
 
     @cached_property
@@ -156,7 +156,7 @@ class Run:
         return recompute(read_publication(PUBLISHED / "trex_nginx.yaml"))
 
     def samples(self, *metrics: str, trials: Collection[int] | None = None) -> pandas.DataFrame:
-        """What was read in the trials, of some metrics ("cpu.exact_time"); without any, of all.
+        """The samples of the trials, of some metrics ("cpu.exact_time") or of all.
 
         `trials`: their numbers, None for all. Reading all takes some seconds.
         """

@@ -1,4 +1,4 @@
-"""Where a run's results lie: one folder with a manifest, samples, trials and the summary."""
+"""Storage of a run's results: one folder with a manifest, samples, trials and the summary."""
 
 from stackcost.store.folder import RunFolder
 from stackcost.store.manifest import Manifest

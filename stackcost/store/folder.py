@@ -1,4 +1,4 @@
-"""The folder of one run, written as the run goes, so that a killed run leaves what it had.
+"""The folder of one run. It is written during the run, so that a killed run keeps its data.
 
     results/20260101T120000Z-compare/
         manifest.json         what was run, where and when
@@ -38,9 +38,9 @@ MANIFEST, SUMMARY, TRIALS, SAMPLES = "manifest.json", "summary.json", "trials.js
 
 @dataclass(frozen=True, slots=True)
 class StoredTrials:
-    """All trials of a run in order. `damaged`: in words, what of them cannot be read.
+    """All trials of a run in order. `damaged`: describes the parts that cannot be read.
 
-    A trial whose samples cannot be read is there without them, and set aside with the reason.
+    A trial whose samples cannot be read is returned without them, and marked with the reason.
     """
 
     trials: list[Trial]
@@ -85,11 +85,11 @@ class RunFolder:
 
     @property
     def name(self) -> str:
-        """What the run is called everywhere: the folder's name."""
+        """The name of the run, which is the folder's name."""
         return self.path.name
 
     def reserve(self) -> None:
-        """Keep some disk, so that a run that fills it can still say so in its manifest."""
+        """Reserve some disk space, so that the manifest can be written even if the disk is full."""
         self._write(RESERVE, bytes(RESERVED_BYTES))
 
     def give_back_reserve(self) -> None:
@@ -105,16 +105,16 @@ class RunFolder:
         return Manifest.read(self.path / MANIFEST)
 
     def add_trial(self, trial: Trial) -> None:
-        """Store a trial; its samples first, so that a trial which is listed is there whole."""
+        """Store a trial; its samples first, so that a listed trial is complete."""
         self._write(_samples_name(trial.number), sample_table.encode(self.name, trial))
         self._write_lines([*self._lines(), trial_lines.encode(trial)])
 
     def set_aside(self, numbers: Collection[int], reason: str) -> None:
-        """Mark stored trials as being in no figure; their samples stay."""
+        """Mark stored trials as not used; their samples stay."""
         self._write_lines([trial_lines.set_aside(line, numbers, reason) for line in self._lines()])
 
     def count(self) -> int:
-        """Number of stored trials, without those of which the line is damaged."""
+        """Number of stored trials, without those with a damaged line."""
         return sum(trial_lines.is_whole(line) for line in self._lines())
 
     def next_number(self) -> int:
@@ -127,7 +127,7 @@ class RunFolder:
         return self.stored(numbers).trials
 
     def stored(self, numbers: Collection[int] | None = None) -> StoredTrials:
-        """The same, and what is damaged of the trials."""
+        """The stored trials, and the damaged parts."""
         found = StoredTrials([], [])
         for number, line in enumerate(self._lines(), 1):
             try:
@@ -146,7 +146,7 @@ class RunFolder:
         return found
 
     def stored_files(self) -> list[Path]:
-        """All files that an answer is computed from, in order."""
+        """All files from which the results are computed, in order."""
         samples = sorted((self.path / SAMPLES).glob("*.parquet"))
         named = [self.path / name for name in (MANIFEST, TRIALS)]
         return [path for path in (*named, *samples) if path.is_file()]

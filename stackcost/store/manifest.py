@@ -1,4 +1,4 @@
-"""What a run was: its machine, its versions and its plan. Written first, completed at the end."""
+"""The manifest of a run: its machine, versions and plan. It is written first and completed last."""
 
 from datetime import UTC, datetime
 from pathlib import Path
@@ -20,7 +20,7 @@ def utc_now() -> str:
 
 
 class Resumption(BaseModel):
-    """A run that was interrupted and went on. `changed`: the machine, since it began."""
+    """A resumption of a run. `changed`: changes of the machine since the run began."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -31,7 +31,7 @@ class Resumption(BaseModel):
 
 
 class LoadsFound(BaseModel):
-    """Loads that are shares of what the slowest system holds, as found before the first round."""
+    """Loads that are shares of the slowest system's ceiling, found before the first round."""
 
     model_config = ConfigDict(extra="forbid")
 

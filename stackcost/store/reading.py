@@ -1,4 +1,4 @@
-"""Reading JSON that was stored: whatever is in the file, the answer is a value or one clear error.
+"""Reads stored JSON: the result is a value or one clear error, whatever the file contains.
 
 A file may be empty or cut after a power cut, or be written by anybody.
 """

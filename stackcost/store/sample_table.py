@@ -34,7 +34,7 @@ Numbers = npt.NDArray[np.int32]
 
 
 class Coded(NamedTuple):
-    """A column of text by its different words: the number of the word in each row."""
+    """A dictionary-encoded column of text: the number of the word in each row."""
 
     words: npt.NDArray[np.object_]
     numbers: Numbers

@@ -62,7 +62,7 @@ def test_a_trial_tells_itself_that_its_server_was_past_the_ceiling() -> None:
     (drowned,) = (
         t for t in over_rounds(4000, drowned=(4000,), rounds=1) if t.server != "astf-peer"
     )
-    assert signs(drowned) == ["it took 98% of core 1"]
+    assert signs(drowned) == ["it used 98% of core 1"]
     beside = load_trial()
     add_other_program(beside, 8.5)
     assert signs(beside) == [], "other programs are a disturbance, and no ceiling of the server's"
@@ -90,7 +90,7 @@ def test_without_a_load_below_the_ceiling_the_factor_is_unknown_and_says_why() -
     assert factor.ratio.median is None and factor.above_cost.median is None
     assert factor.ratio.reason == (
         "every common load was above the ceiling: at 4,000 connections/s nginx/kernel "
-        "(it took 98% of core 1)"
+        "(it used 98% of core 1)"
     )
 
 
@@ -103,7 +103,7 @@ def test_of_loads_that_are_shares_of_the_ceiling_the_headline_is_at_half() -> No
             trial.suspended_s = 1.0
     summary = summarise(trials, context)
     assert summary.factors[0].at == (
-        "2,100 connections/s, 51% of what nginx/kernel holds, 4 of its trials flagged"
+        "2,100 connections/s, 51% of the ceiling of nginx/kernel, 4 of its trials flagged"
     )
     assert summary.ceilings == found
     drowned = summarise(over_rounds(1000, 2100, 3100, drowned=(2100,)), context)

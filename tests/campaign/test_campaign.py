@@ -190,7 +190,7 @@ def test_what_another_stack_carried_ends_a_search_and_is_no_figure(tmp_path: Pat
     (trial,) = campaign.folder.trials()
     assert trial.set_aside == said
     with (
-        pytest.raises(StackcostError, match="not by onload-balanced: no stack"),
+        pytest.raises(StackcostError, match="instead of onload-balanced: no stack"),
         going(tmp_path) as campaign,
     ):
         campaign.take(turn([planned(quiet, Purpose(decides=True))], [], carrier=fallen))

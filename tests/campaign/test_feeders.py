@@ -43,7 +43,9 @@ def test_an_experiment_whose_loads_are_shares_first_finds_what_the_slowest_holds
     experiment = load_experiment(COMPARE, quick=True)
     feed = comparison.turns_of(experiment, campaign)
     asked = [next(feed), feed.send(4000.0)]
-    assert [turn.where for turn in asked] == ["what nginx/kernel holds", "what astf-peer holds"]
+    assert [turn.where for turn in asked] == [
+        f"search for the ceiling of {name}" for name in ("nginx/kernel", "astf-peer")
+    ]
     assert asked[0].left_s > asked[1].left_s, "the plan's own turns follow"
     rest = [feed.send(3600.0), *feed]
     found, rates = campaign.folder.manifest().loads_found, experiment.load.rates_of(3600.0)

@@ -56,7 +56,7 @@ def test_shared_cores_are_all_of_them_for_both_and_for_programs_alone(tmp_path: 
     assert all(each.experiment.cores.common for each in variants(shared))
     with pytest.raises(StackcostError, match="only HTTP clients"):
         load_experiment(EXPERIMENTS / "nginx_kernel.yaml", share_cores=True)
-    with pytest.raises(StackcostError, match=r"would share cores \[0\]"):
+    with pytest.raises(StackcostError, match=r"would use cores \[0\]"):
         load_experiment(edited(tmp_path, "cores: auto", "cores: {load: [0], server: [0]}"))
 
 

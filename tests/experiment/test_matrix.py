@@ -51,7 +51,7 @@ def test_a_tier_that_the_machine_cannot_is_kept_with_the_reason_and_not_run() ->
     tiers = load_experiment(EXPERIMENTS / "tiers.yaml")
     lacking = {each.name: each.lacking for each in variants(tiers) if each.lacking}
     assert list(lacking) == ["nginx/kernel:pinned-apart"]
-    assert "needs 2 cores" in lacking["nginx/kernel:pinned-apart"]
+    assert "needs 2 server cores" in lacking["nginx/kernel:pinned-apart"]
     assert "nginx/kernel:pinned-apart" not in dict(divided(tiers))
 
 

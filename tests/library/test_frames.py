@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import stackcost
-from stackcost.analysis.events.mix import MixResult, Step
+from stackcost.analysis.events.mix import MixResult, MixStepResult
 from stackcost.analysis.events.summary import EventSummary
 from stackcost.contracts.errors import StackcostError
 from stackcost.frames.columns import TABLES
@@ -223,7 +223,7 @@ def test_an_event_has_its_figures_and_its_series() -> None:
 
 def test_a_step_of_mixed_traffic_has_a_row_for_each_application() -> None:
     whole = {"web": 1.0, "dns": None}
-    step = Step(flows_per_second=100, started=99, table_full=False, whole=whole)
+    step = MixStepResult(flows_per_second=100, started=99, table_full=False, whole=whole)
     mix = MixResult(server="dut/nftables", steps=[step], first=None, sentence="")
     summary = EventSummary(
         run="mix", title="", state="complete", machine={}, mixes=[mix], events=[]

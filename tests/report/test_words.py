@@ -78,7 +78,7 @@ def test_a_verdict_says_what_would_have_been_shown_and_why_it_cannot_tell() -> N
     few, near = compared([60.0, 62.0]), compared([10.0 + 0.1 * (n % 3 - 1) for n in range(10)])
     assert verdict_of(few) == "cannot tell: 2 pairs; 5 can show a difference"
     assert change_of(few).startswith("+509.9% (+500.0% to +520.0%, in 50 % of cases")
-    assert verdict_of(near).startswith("no difference shown (one of 1.")
+    assert verdict_of(near).startswith("no difference shown (a difference of 1.")
     assert verdict_of(compared([60.0 + n for n in range(8)])) == "dearer"
 
 

@@ -80,7 +80,7 @@ def test_a_queue_that_overflows_on_an_idle_core_is_the_cause() -> None:
         (
             Limits(tracked_connections_limit=1000),
             "connection tracking",
-            "netfilter tracked 995 connections of 1,000 allowed",
+            "netfilter tracked 995 connections; the limit is 1,000",
         ),
     ],
 )

@@ -48,9 +48,9 @@ def test_a_file_is_found_and_called_by_its_own_name(tmp_path: Path) -> None:
         ("import nothing_of_this_name\n", r"mine\.py line 1: ModuleNotFoundError"),
         ("\nclass Mine(:\n", r"mine\.py line 2: SyntaxError"),
         ("x = 1\n", "exactly one server class; it contains none"),
-        (WHOLE + "class Other(Mine):\n    pass\n", "it has Mine, Other"),
-        (WHOLE.replace("write_files", "write_none"), "Mine lacks write_files"),
-        ("from stackcost.servers.nginx_kernel import NginxKernel\n", "it has none"),
+        (WHOLE + "class Other(Mine):\n    pass\n", "it contains Mine, Other"),
+        (WHOLE.replace("write_files", "write_none"), "Mine does not implement write_files"),
+        ("from stackcost.servers.nginx_kernel import NginxKernel\n", "it contains none"),
     ],
 )
 def test_what_is_wrong_in_a_file_is_told(tmp_path: Path, text: str, told: str) -> None:
@@ -76,7 +76,7 @@ def test_an_experiment_names_a_file_relative_to_its_own() -> None:
         (
             "haproxy.py]",
             "haproxy]",
-            r"there is no server 'haproxy'; one of nginx/kernel, haproxy/kernel",
+            r"there is no server 'haproxy'; choose one of nginx/kernel, haproxy/kernel",
         ),
         (
             "against: haproxy",
@@ -114,5 +114,5 @@ def test_a_body_is_found_for_a_whole_response(wanted: int) -> None:
 
 @pytest.mark.parametrize("wanted", [10, 48])
 def test_a_length_that_no_response_has_is_refused(wanted: int) -> None:
-    with pytest.raises(StackcostError, match=f"no response has {wanted} bytes"):
+    with pytest.raises(StackcostError, match=f"no response has a total length of {wanted} bytes"):
         fit_body(wanted, serving(37, []))

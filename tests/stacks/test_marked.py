@@ -41,7 +41,7 @@ def test_a_trial_that_fell_back_is_kept_as_the_kernels(tmp_path: Path) -> None:
     (stored,) = run.trials()
     assert session.looks == ["before", "after"]
     assert stored.set_aside.startswith("carried by the kernel's stack instead of onload-balanced")
-    with pytest.raises(StackcostError, match="not by onload-balanced: no stack"):
+    with pytest.raises(StackcostError, match="instead of onload-balanced: no stack"):
         check_carrier(stored)
 
 

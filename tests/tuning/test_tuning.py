@@ -116,5 +116,5 @@ def test_a_tier_may_be_a_file_of_ones_own(tmp_path: Path) -> None:
 
 def test_pinning_apart_needs_a_core_for_each() -> None:
     tier = tier_of("pinned-apart")
-    assert "needs 2 cores" in tier_lacks(tier, 1) and not tier_lacks(tier, 2)
+    assert "needs 2 server cores" in tier_lacks(tier, 1) and not tier_lacks(tier, 2)
     assert tier.receive.share((2, 3, 4, 5)) == ((2, 3), (4, 5))
