@@ -42,12 +42,12 @@ class HAProxy(HttpProgram):
         }
 
     def _configuration(self) -> str:
-        room = self.task.worker_connections * self.workers
+        room = self.settings.worker_connections * self.workers
         return f"""global
     nbthread {self.workers}
     maxconn {room}
     no strict-limits # it would ask for two files for each connection; it needs one
-    tune.bufsize {max(SMALLEST_BUFFER, self.task.response_bytes + SPARE)}
+    tune.bufsize {max(SMALLEST_BUFFER, self.settings.response_bytes + SPARE)}
     stats socket unix@admin.sock
 defaults
     mode http
