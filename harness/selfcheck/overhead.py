@@ -127,10 +127,10 @@ def overhead_row(
         return median(costs) / piece.cost - 1
 
     return row(
-        f"busy time of the server's core at the ceiling ({ceiling:,.0f} connections/s offered) "
-        f"with a search's collectors: {full.bookings.switches:.1f} switches booked, {probe:.2%} "
-        f"for the probe of its speed; beside it with softirqs booked, too: {all_of(full):+.1%} "
-        f"there ({full.bookings}), {all_of(low):+.1%} at {LOW_CPS:,.0f} ({low.bookings})",
+        f"busy time of the server's core at the ceiling ({ceiling:,.0f} connections/s offered), "
+        f"with a search's collectors: {full.bookings.switches:.1f} task switches, {probe:.2%} "
+        f"for the speed probe; if softirqs are measured, too: {all_of(full):+.1%} "
+        f"at the ceiling ({full.bookings}), {all_of(low):+.1%} at {LOW_CPS:,.0f} ({low.bookings})",
         "us per connection",
         [full.cost] * len(added),
         [full.with_collectors(each.of_tasks) / (1 - probe) for each in added],

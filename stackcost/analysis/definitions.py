@@ -65,10 +65,10 @@ DEFINITIONS = {
     ),
     "undisturbed": Definition(
         unit="s",
-        definition="time of the sustain window, in slices of a tenth of a second, in which known "
-        "work on the server's cores took at most 2 % more than its least, so that no neighbour on "
-        "the host slowed them; with a second of it or more server_cpu, server_cpu_total, softirq "
-        "and threads are of it alone, else of the whole window",
+        definition="undisturbed time of the sustain window: slices of 0.1 s in which known "
+        "work on the server's cores took at most 2 % more than its minimum, so nothing outside "
+        "the machine slowed them; if it is 1 s or more, server_cpu, server_cpu_total, softirq "
+        "and threads use only this time, otherwise the whole window",
         source="the known work of stackcost/collect/core_speed.c, the CPU account, a peer's "
         "stackcost_get_cpu, each read ten times a second",
     ),

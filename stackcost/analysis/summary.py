@@ -1,7 +1,7 @@
-"""The answer as data: what `summary.json` holds. Its JSON schema is `Summary.model_json_schema()`.
+"""The results as data: the content of `summary.json`, with a JSON schema.
 
-Every figure stands as a `Spread`: all trials' values, their median and range, its unit. What a
-figure is and where it was read stands once, in `definitions`, under the figure's name.
+Every figure is a `Spread`: the values of all trials, their median and range, and the unit. The
+definition and the source of a figure are in `definitions`, under the figure's name.
 """
 
 from typing import Literal
@@ -20,7 +20,7 @@ PUBLISHED_TCP = "published"  # of every run that does not say: there was no othe
 
 
 class Definition(Part):
-    """What a figure is: its unit, how it is computed, and where its parts were read."""
+    """The definition of a figure: its unit, its computation, and the source of its parts."""
 
     unit: str
     definition: str
@@ -28,7 +28,7 @@ class Definition(Part):
 
 
 class HttpFigures(Part):
-    """What HTTP clients were asked for in a test, and what they counted, summed over them.
+    """The settings of HTTP clients in a test, and the sums of their counts.
 
     `connections`: of each of the `processes`; `concurrency`: of all together, where it was found it
     may differ from round to round. `rate`: requests answered per second, of "new"
@@ -57,7 +57,7 @@ class HttpFigures(Part):
 
 
 class CacheFigures(Part):
-    """What a cache on disk did in a test.
+    """The figures of a cache on disk in a test.
 
     `hit_ratio`: share of requests that its origin did not get. `disk_share`: bytes read from disks
     by bytes that clients received. `blocked`: seconds per second that its threads were blocked, by
@@ -117,7 +117,7 @@ class Level(Part):
 
     @property
     def load(self) -> str:
-        """The load in words, the same in every table: "4,000", "rps-1k", "rates at 4,000"."""
+        """The load as text, the same in every table: "4,000", "rps-1k", "rates at 4,000"."""
         rate = f"{self.offered_cps:,.0f}"
         if not self.test:
             return rate
@@ -141,7 +141,7 @@ class Memory(Part):
 
 
 class ServerResult(Part):
-    """What one server cost. `memory` is None when no flows were held open.
+    """The costs of one server. `memory`: None if no flows were held open.
 
     `states`: the same of flows in other states of the kernel's stack, by state. `headline`: the
     offered load at which its cost is quoted.
@@ -166,7 +166,7 @@ class ServerResult(Part):
 
 
 class Factor(Part):
-    """How many times what `below` costs does `above` cost. `at` says at which load, in words.
+    """The factor between two systems: cost of `above` / cost of `below`. `at`: the load as text.
 
     `comparison`: of `above` (B) against `below` (A), with its verdict, what was set aside and what
     was taken off for the host; None in a summary of before it was stored. `ratio`: its ratio and
@@ -188,7 +188,7 @@ class Factor(Part):
 
 
 class TrialRow(Part):
-    """One trial, kept whatever it showed. `set_aside`: why it is in no figure; empty for most.
+    """One trial, whatever its result. `set_aside`: why no figure uses it; empty for most.
 
     `undisturbed` (seconds) and `load_time` (nanoseconds) as of its `Level`. `whole_cpu_total`: the
     server's cost over the whole sustain window, undisturbed or not, us. `call_time`: what two known
@@ -225,9 +225,9 @@ class Summary(Head):
     """One run.
 
     `tcp`: settings of the profiles' TCP, "today" or "published". `ceilings`: connections/s that
-    each system was found to hold before the first round, which the loads are shares of; empty when
-    they were given. `tuning`: by server, what became of each setting of its tier. `not_measured`:
-    servers of the plan that this machine cannot measure, and why. `published`: others' factors,
+    each system held in the search before the first round; the loads are shares of them; empty if
+    rates were given. `tuning`: by server, the result of each setting of its tier. `not_measured`:
+    servers of the plan that this machine cannot measure, and why. `published`: published factors,
     recomputed.
     """
 

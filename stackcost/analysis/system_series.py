@@ -1,9 +1,9 @@
-"""Which figures of two systems are compared, by which series, and which of them are judged.
+"""Selects the figures of two systems that are compared, their series, and the judged ones.
 
-The CPU cost is judged by turns: a turn's trials share one test bed and one start of the server,
-whose luck with caches and addresses they share too, so that they count as one, over its loads. In
-one run the turns of a round are a pair, as the hour was much the same for both. A load past the
-ceiling of either is in no judgement: what one costs there is the cost of a crowd.
+The CPU cost is judged by turns: the trials of a turn share a test bed and a start of the server,
+and so also random effects of caches and addresses. So they count as one value over all loads. In
+one run the turns of a round are a pair, because they were made at almost the same time. A load
+above the ceiling of one system is not judged, because overload changes the cost.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -35,7 +35,7 @@ class SystemFigures(NamedTuple):
 
 
 def system_figures(summary: Summary, name: str) -> SystemFigures:
-    """One system of a run."""
+    """The figures of one system of a run."""
     levels = [level for each in summary.servers if each.name == name for level in each.levels]
     return SystemFigures(
         {(each.name, each.at): each for each in figures(summary) if each.server == name},
@@ -48,7 +48,7 @@ def system_figures(summary: Summary, name: str) -> SystemFigures:
 def questions(
     a: SystemFigures, b: SystemFigures, label: str = "", same_run: bool = False
 ) -> list[Question]:
-    """All figures that both have, in the order of A's; each cost that is judged before its loads.
+    """All common figures, in the order of A's; each judged cost comes before its loads.
 
     `label`: what the figures' names begin with. `same_run`: they took turns, round by round.
     """
@@ -81,7 +81,7 @@ def questions(
 
 
 def is_judged(name: str) -> bool:
-    """Whether a figure is one of the answer's own."""
+    """Whether a figure is one of the main figures."""
     return name.rpartition(": ")[2] in JUDGED
 
 
@@ -98,7 +98,7 @@ def cost_series(trials: Sequence[TrialRow], test: str = "") -> Series:
 
 
 def at_loads(series: Series, loads: Collection[float], reason: str = "") -> Series:
-    """The same at these loads alone. `reason`: why there are none, if there are none."""
+    """The same only at these loads. `reason`: why there are none, if there are none."""
     rounds = {
         number: {load: seen for load, seen in trials.items() if load in loads}
         for number, trials in series.rounds.items()
@@ -110,7 +110,7 @@ def at_loads(series: Series, loads: Collection[float], reason: str = "") -> Seri
 def _judged(
     costs: tuple[Series, Series], held: Sequence[float], design: Design, name: str
 ) -> Question:
-    """The cost of each turn, over the loads that both had and held."""
+    """The cost of each turn, over the loads that both systems held."""
     where = f"{held[0]:,.0f}/s" if len(held) == 1 else "every load"
     by = "pairs of turns" if design.paired else "turns"
     one, other = (at_loads(each, held, PAST_CEILING) for each in costs)

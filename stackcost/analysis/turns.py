@@ -1,4 +1,4 @@
-"""The turns of two sides that are compared: a value for each, without what the host added."""
+"""The compared turns of two sides: one value for each turn, corrected for the host."""
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
@@ -18,9 +18,9 @@ AtLoads = dict[float, tuple[Trials, Trials]]  # of both sides
 
 
 class Turns(NamedTuple):
-    """Values of A and B by round; both empty where none can be compared, with the `reason`.
+    """Values of A and B by round; both are empty with a `reason` if none can be compared.
 
-    `set_aside`: in words, what is not among them. `host`: what was taken off.
+    `set_aside`: describes the values that were left out. `host`: the correction.
     """
 
     a: Mapping[int, float]
@@ -32,7 +32,7 @@ class Turns(NamedTuple):
 
 
 def turns(a: Series, b: Series, paired: bool, alike: bool) -> Turns:
-    """Of the loads that both had. `paired`, `alike`: as of `comparison.Design`."""
+    """Compute the turns over the common loads. `paired`, `alike`: as in `comparison.Design`."""
     if not a.rounds or not b.rounds:
         return Turns({}, {}, a.unit, [], reason=a.reason or b.reason or NO_ROUND)
     used = {load: (_at(a, load), _at(b, load)) for load in a.loads if load in b.loads}
@@ -57,7 +57,7 @@ def _at(side: Series, load: float) -> Trials:
 
 
 def _pairs(at: AtLoads) -> tuple[AtLoads, list[str]]:
-    """The trials of rounds in which both were measured, and both are above zero."""
+    """The trials of rounds in which both sides have a value above zero."""
     used: AtLoads = {}
     missing = without_ratio = 0
     for load, (a, b) in at.items():
@@ -96,8 +96,8 @@ def _over_loads(
 ) -> tuple[dict[int, float], dict[int, float]]:
     """A value for each turn, as a multiple of A's median turn.
 
-    At each load a trial is seen against the middle of both sides there, so that a turn of which one
-    load is missing is no dearer or cheaper for that.
+    At each load a trial is divided by the centre of both sides there, so that a turn with a missing
+    load is not biased.
     """
     apart: tuple[dict[int, list[float]], dict[int, list[float]]] = {}, {}
     for sides in at_loads:

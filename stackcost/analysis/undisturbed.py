@@ -1,9 +1,9 @@
-"""The parts of a trial in which nothing outside of the machine slowed the server's cores.
+"""The parts of a trial in which nothing outside the machine slowed the server's cores.
 
-A neighbour on the host comes and goes within a second, so that hardly a trial is free of it, but
-many slices of a tenth of a second are. They are chosen by the time of a piece of known work, never
-by what the server took. What neighbours on other cores take of the caches and of the memory that
-all share stays in them; how long a load from there takes tells how much that is (`host_noise`).
+Other load on the host changes within a second, so that hardly any trial is free of it, but
+many slices of 0.1 s are. They are chosen by the duration of a piece of known work, never
+by the server's own time. The effect of other load on shared caches and memory remains in them;
+the duration of a load from there shows how large it is (`host_noise`).
 """
 
 from collections.abc import Collection, Sequence
@@ -34,7 +34,7 @@ class Undisturbed(NamedTuple):
 
     @property
     def enough(self) -> bool:
-        """Whether they tell what the server takes."""
+        """Whether there is enough undisturbed time for the server's cost."""
         return self.seconds >= UNDISTURBED_LEAST_S
 
 
@@ -84,13 +84,13 @@ def _undisturbed(seen: Readings, cpus: Collection[int]) -> Undisturbed | None:
 
 
 def slowed_by(seen: Readings, cpus: Collection[int]) -> float | None:
-    """By how much longer a piece of known work took than it can, while a trial's cost was taken."""
+    """By how much longer than its minimum the known work took during the time of a trial's cost."""
     found = undisturbed(seen, cpus)
     return found.slowed if found and found.enough else slowed_share(seen, cpus)
 
 
 def _edges(seen: Readings, cpus: Collection[int]) -> np.ndarray:
-    """Moments within the sustain window at which the speed of all cores was known."""
+    """Moments in the sustain window at which the speed of all cores was known."""
     window = seen.phases.get("sustain")
     times = [[s.time for part in _work(seen, each) for s in part] for each in cpus]
     if not window or not all(times):

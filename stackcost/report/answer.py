@@ -1,4 +1,4 @@
-"""A stored run's answer: computed from its files, stored, printed, and rendered."""
+"""The results of a stored run: computed from its files, stored, printed and rendered."""
 
 from rich.console import Console
 
@@ -15,10 +15,10 @@ from stackcost.store import RunFolder
 
 
 def answer(run: RunFolder, console: Console) -> AnySummary:
-    """Write summary.json and report.html into the run's folder, and print the answer.
+    """Write summary.json and report.html into the run's folder, and print the results.
 
-    Needs nothing but the folder, so it works again on any stored run, also on one cut short.
-    StackcostError when it holds no trial. Without the extra `notebooks` there is no report.html.
+    It needs only the folder, so it works on any stored run, even on one that was cut short.
+    StackcostError if it has no trial. Without the extra `notebooks` there is no report.html.
     """
     summary = summarise_again(run)
     print_answer(summary, console)
@@ -30,7 +30,7 @@ def answer(run: RunFolder, console: Console) -> AnySummary:
 
 
 def summarise_again(run: RunFolder) -> AnySummary:
-    """Write any run's summary.json anew. StackcostError when it holds no trial."""
+    """Compute and write summary.json of any run again. StackcostError if it has no trial."""
     say(f"computing the results of {run.path} from {count(run.count(), 'trial')}")
     summary = computed(run)
     run.write_summary(summary)
@@ -38,7 +38,7 @@ def summarise_again(run: RunFolder) -> AnySummary:
 
 
 def computed(run: RunFolder) -> AnySummary:
-    """Any run's summary, from its trials. StackcostError when it holds none."""
+    """The summary of any run, from its trials. StackcostError if it has none."""
     basis = basis_of(run)  # first: a trial that comes meanwhile may not be in it
     return _computed(run).model_copy(update={"basis": basis})
 
@@ -53,7 +53,7 @@ def _computed(run: RunFolder) -> AnySummary:
 
 
 def current(run: RunFolder) -> AnySummary:
-    """Any run's summary: as it is stored when that is fresh, else from its trials."""
+    """The summary of any run: the stored one if it is current, else from its trials."""
     if found := stored_answer(run):
         return found
     say(
@@ -64,7 +64,7 @@ def current(run: RunFolder) -> AnySummary:
 
 
 def print_answer(summary: AnySummary, console: Console, long: bool = False) -> None:
-    """Tables or sentences on one screen, as fits what was measured; `long`: every table too."""
+    """Print tables or sentences on one screen, depending on the run; `long`: every table."""
     if isinstance(summary, Summary):
         print_screen(summary, console)
         if long:

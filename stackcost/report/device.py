@@ -1,4 +1,4 @@
-"""The answer about a device under test, in sentences."""
+"""The results of a device under test in sentences."""
 
 from rich.console import Console
 
@@ -16,13 +16,13 @@ TABLE_CACHE = "nf_conntrack"  # slab cache of the entries of connection tracking
 def events_of(run: RunFolder) -> EventSummary:
     """A stored run's summary, computed from its trials.
 
-    StackcostError when it holds none, or was stored in another form.
+    StackcostError if it has no trials, or another version stored it.
     """
     manifest = run.manifest()
     if manifest.experiment.get("events_format") != FORMAT:
         raise StackcostError(
-            f"{run.path} was stored by another version, in another form than {FORMAT}",
-            f"measure it again: {' '.join(['stackcost', *manifest.command[1:]])}",
+            f"another version of stackcost wrote {run.path}, in another format than {FORMAT}",
+            f"to measure it again, run: {' '.join(['stackcost', *manifest.command[1:]])}",
         )
     stored = trials_of(run)
     summary = summarise_events(
@@ -36,19 +36,19 @@ def events_of(run: RunFolder) -> EventSummary:
 
 
 def sentences(summary: EventSummary) -> list[str]:
-    """What each event came to."""
+    """The sentences about the events."""
     happened = [mix.sentence for mix in summary.mixes] + [e.sentence for e in summary.events]
     return happened + summary.left_out
 
 
 def print_events(summary: EventSummary, console: Console) -> None:
-    """The sentences on the terminal."""
+    """Print the sentences on the terminal."""
     for line in sentences(summary):
         console.print(line, highlight=False, markup=False, soft_wrap=True)
 
 
 def device_answer(runs: OpenedRuns) -> str:
-    """The page's summary: what it holds, what gave way first, what exhaustion and a cut did."""
+    """The summary of the page: ceilings, bottlenecks, and the effects of the events."""
     names = dict.fromkeys(each.server for run in runs.events for each in run.summary.events)
     ceilings = [c for run in runs.ceilings for c in run.summary.ceilings]
     lines = [f"- {line}" for ceiling in ceilings for line in sentences_of(ceiling)]

@@ -1,6 +1,6 @@
-"""Whether a stored answer is still what would be computed, told without computing it.
+"""Decides whether stored results are still current, without computing them again.
 
-An answer follows from the program and from a run's stored files alone, so it carries the digest of
+Results depend only on the program and on a run's stored files, so they contain the digest of
 both. A file of the run counts by its name, length and moment of writing: to read them all again
 would take as long as to compute. Of the program every file counts by its content.
 """
@@ -30,7 +30,7 @@ PROGRAM = (
 
 
 def basis_of(run: RunFolder) -> str:
-    """Digest of what a run's answer is computed from now."""
+    """Digest of the files from which a run's results are computed."""
     digest = sha256(_program())
     for path in run.stored_files():
         stat = path.stat()
@@ -39,7 +39,7 @@ def basis_of(run: RunFolder) -> str:
 
 
 def stored_answer(run: RunFolder) -> "AnySummary | None":
-    """The answer in a run's folder; None when there is none, or none that is fresh and whole."""
+    """The stored results of a run; None if there are none, or they are not current or damaged."""
     try:
         stored = run.summary()
         if stored.get("basis") != basis_of(run):

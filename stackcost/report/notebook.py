@@ -80,7 +80,7 @@ def render(runs: Sequence[Path], page: Path) -> Path:
 
 
 def question(name: str) -> str:
-    """What a notebook asks: its first heading."""
+    """The question of a notebook: its first heading."""
     return str(_read(name).cells[0].source).splitlines()[0].lstrip("# ")
 
 
@@ -95,7 +95,7 @@ def _join(names: Sequence[str], runs: Sequence[Path]) -> nbformat.NotebookNode:
     """One notebook of many: a cell that names the runs, what they are about, links to the questions
     that follow, and an anchor before each of them.
 
-    Its cells are the suite's own: what a run says comes through `show` alone.
+    Its cells are those of the suite; content of a run is shown only by `show`.
     """
     whole = _read(names[0])
     parameters = f"runs = {[str(run.resolve()) for run in runs]}"
@@ -135,16 +135,16 @@ def _execute(notebook: nbformat.NotebookNode, kept: Path) -> None:
 
 
 def _connection(place: Path) -> Config:
-    """Sockets that nobody else can connect to, in a folder of ours.
+    """Sockets in a private folder, so that other users cannot connect.
 
-    By default they lie in the current folder, and a process that is killed leaves them there.
+    By default they are in the current folder, and a killed process leaves them there.
     """
     files = {"connection_file": str(place / "kernel.json"), "ip": str(place / "kernel")}
     return Config(KernelManager={"transport": "ipc", **files})
 
 
 def _to_html(executed: nbformat.NotebookNode, title: str) -> str:
-    """The notebook's text and outputs, without its code, in a page of our own.
+    """The notebook's text and outputs, without its code, in the suite's own page.
 
     nbconvert's full page brings scripts that it loads from a network; its "basic" body has none.
     """

@@ -1,4 +1,4 @@
-"""The stored runs that a report is about, as the notebooks read them."""
+"""The stored runs of a report, for the notebooks."""
 
 import os
 from collections.abc import Sequence
@@ -43,13 +43,13 @@ class OpenedCeilings:
 
     @property
     def response_bytes(self) -> int:
-        """Length of the response that was asked for."""
+        """Length of the requested response."""
         return int(self.manifest.experiment["workload"]["response_bytes"])
 
 
 @dataclass(frozen=True, slots=True)
 class OpenedEvents:
-    """A run that let something happen to a device under test."""
+    """A run with events at a device under test."""
 
     manifest: Manifest
     summary: EventSummary
@@ -57,7 +57,7 @@ class OpenedEvents:
 
 @dataclass(frozen=True, slots=True)
 class OpenedRuns:
-    """Runs by what they measured, each in the order in which it was named."""
+    """Runs by kind, in the given order."""
 
     costs: list[OpenedCosts] = field(default_factory=list)
     ceilings: list[OpenedCeilings] = field(default_factory=list)
@@ -65,7 +65,7 @@ class OpenedRuns:
 
     @property
     def summaries(self) -> list[Summary]:
-        """Of the runs at given loads; of several, each system is named with its run's number."""
+        """The summaries of runs at given loads; with several, names begin with the run's number."""
         own = [run.summary for run in self.costs]
         if len(own) < 2:
             return own
@@ -73,16 +73,16 @@ class OpenedRuns:
 
     @property
     def servers(self) -> list[ServerResult]:
-        """All systems of all runs, but those that HTTP clients loaded: these are `tested`."""
+        """All systems of all runs, except those of HTTP tests, which are in `tested`."""
         return [s for summary in self.summaries if not summary.has_tests for s in summary.servers]
 
     @property
     def tested(self) -> list[Summary]:
-        """Runs that HTTP clients loaded."""
+        """Runs of HTTP tests."""
         return [summary for summary in self.summaries if summary.has_tests]
 
     def add(self, manifest: Manifest, summary: AnySummary) -> None:
-        """One more run, with its answer."""
+        """Add a run with its summary."""
         if isinstance(summary, CeilingSummary):
             self.ceilings.append(OpenedCeilings(manifest, summary))
         elif isinstance(summary, EventSummary):
@@ -119,7 +119,7 @@ def workers_in(manifest: Manifest) -> int:
 
 
 def named_runs() -> list[Path]:
-    """The runs that `stackcost lab` was given; StackcostError when it was given none."""
+    """The runs that were given to `stackcost lab`; StackcostError if there are none."""
     found = [Path(path) for path in os.environ.get(NAMED, "").split(os.pathsep) if path]
     if not found:
         raise StackcostError(
@@ -140,7 +140,7 @@ def open_runs(paths: Sequence[str | Path] = ()) -> OpenedRuns:
 
 
 def stored_summary(folder: RunFolder) -> AnySummary:
-    """A run's summary as it is stored, fresh or not; StackcostError when it cannot be read."""
+    """A run's stored summary, current or not; StackcostError if it cannot be read."""
     kind, stored = kind_of(folder.manifest()), folder.summary()
     form, wanted = FORMS[kind]
     try:

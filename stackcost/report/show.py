@@ -1,7 +1,7 @@
-"""Shows answers in a notebook: sentences, tables and figures, each in one way.
+"""Shows results in a notebook: sentences, tables and figures, each in a uniform way.
 
-What a stored run says is text in all of them. Jupyter trusts what its own kernel sends, so a script
-that came through would run with the rights of whoever opened the notebook.
+The content of a stored run is shown only as text. Jupyter trusts the output of its own kernel, so
+a script in it would run with the rights of the user who opened the notebook.
 """
 
 import re
@@ -31,8 +31,8 @@ class Sentences:
 
 def show(*things: str | TextTable | DataFrame | Figure | None) -> None:
     """Text as sentences, a table as HTML, a figure as inline SVG; None, empty text and empty tables
-    are left out, so that a cell may name what only some runs have. A table in which nothing is
-    known is one sentence.
+    are left out, so that a cell may show things that only some runs have. A table with only unknown
+    values is shown as a sentence.
     """
     for thing in things:
         if isinstance(thing, str) and thing:

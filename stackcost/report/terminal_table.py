@@ -1,7 +1,7 @@
 """Tables on a terminal of any width.
 
-Where columns do not fit beside each other, the table goes on below with the rest of them, and the
-names of its rows are repeated. No word is broken, and no number.
+If the columns do not fit into one line, the other columns follow in a second table below, and the
+names of the rows are repeated. Words and numbers are never broken.
 """
 
 from collections.abc import Iterator, Sequence
@@ -25,7 +25,7 @@ def draw(text: TextTable) -> "FittedTable":
 
 @dataclass(frozen=True, slots=True)
 class FittedTable:
-    """What rich prints for a table: one table, or several below each other."""
+    """The rich form of a table: one table, or several tables below each other."""
 
     text: TextTable
 
@@ -44,7 +44,7 @@ class FittedTable:
 
 
 def _parts(text: TextTable, width: int) -> list[list[int]]:
-    """Which columns stand beside each other; those that name the row are in each part."""
+    """The columns of each part; every part contains the columns that name the row."""
     names = list(range(max(1, text.named)))
     room = width - 1 - sum(_least(text, column) + BORDER for column in names)
     parts: list[list[int]] = [[]]
@@ -60,7 +60,7 @@ def _parts(text: TextTable, width: int) -> list[list[int]]:
 
 
 def _widths(text: TextTable, columns: Sequence[int], room: int) -> list[int]:
-    """As wide as their text; where that is too much, the widest give way first."""
+    """Column widths: those of the text; if that is too wide, the widest columns shrink first."""
     widths = [max(map(cell_len, _cells(text, column))) for column in columns]
     least = [_least(text, column) for column in columns]
     while sum(widths) + BORDER * len(widths) > room:

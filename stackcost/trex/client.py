@@ -1,4 +1,4 @@
-"""TRex's ASTF API, as the harness uses it: the real client, in a process of its own.
+"""TRex's ASTF API for the harness: the real client, in a separate process.
 
 The process (stackcost.trex.client_process) runs where the server's RPC ports are reachable. Every
 call has a time limit; a server that fails, hangs or dies ends as a StackcostError.
@@ -76,7 +76,7 @@ class TrexClient:
         return self._process.pid
 
     def check(self) -> None:
-        """StackcostError when the client's process has ended, or stands still or did."""
+        """StackcostError if the client's process has ended, or is or was stopped."""
         if self._fault:
             raise self._fault
         check_lives(self.process_id, "the TRex client has failed: its program")
@@ -91,7 +91,7 @@ class TrexClient:
         self._ask("reset")
 
     def profile_json(self, path: Path, tunables: dict[str, Any] | None = None) -> dict[str, Any]:
-        """What the server would receive for a profile file; works without a connection."""
+        """The JSON that the server would receive for a profile file; needs no connection."""
         return dict(self._ask("profile_json", path=str(path.resolve()), tunables=tunables or {}))
 
     def load_profile(
@@ -99,7 +99,7 @@ class TrexClient:
     ) -> None:
         """Upload a TRex profile file; `tunables` become its arguments, --name value.
 
-        `profile`: under which identifier; several may run beside each other.
+        `profile`: its identifier; several profiles can run at the same time.
         """
         self._ask(
             "load_profile", path=str(path.resolve()), tunables=tunables or {}, pid_input=profile
@@ -140,9 +140,9 @@ class TrexClient:
         return bool(self._ask("is_traffic_active"))
 
     def wait_on_traffic(self, timeout: float) -> None:
-        """Return when the traffic has ended and its flows are gone.
+        """Return when the traffic and all its flows have ended.
 
-        StackcostError when that takes more than `timeout` seconds; the traffic then goes on.
+        StackcostError if that takes more than `timeout` seconds; the traffic then continues.
         """
         if not wait_until(lambda: not self.is_traffic_active(), timeout, POLL):
             raise StackcostError(f"the traffic did not end within {timeout:g} s")
@@ -163,11 +163,11 @@ class TrexClient:
         self._ask("clear_stats")
 
     def stop(self) -> None:
-        """Cut all flows without a word to their peers, and return when the server is idle."""
+        """Abort all flows without notice to their peers, and return when the server is idle."""
         self._ask("stop")
 
     def disconnect(self) -> None:
-        """Stop what runs, give the ports back and end the connection."""
+        """Stop the traffic, release the ports and end the connection."""
         self._ask("disconnect")
 
     def supports(self, method: str) -> bool:
@@ -175,7 +175,7 @@ class TrexClient:
         return method in self._methods
 
     def call(self, method: str, params: dict[str, Any]) -> Any:
-        """The result of one RPC method, also of one the TRex API does not cover."""
+        """The result of one RPC method, even if the TRex API does not cover it."""
         return self._ask("call", method=method, params=params)
 
     def close(self) -> None:
@@ -191,7 +191,7 @@ class TrexClient:
         self._errors.close()
 
     def _ask(self, method: str, /, **arguments: Any) -> Any:
-        """One request and its reply; a reply to an earlier, interrupted request is passed over."""
+        """One request and its reply; replies to earlier, interrupted requests are ignored."""
         if self._requests.closed:
             raise StackcostError(f"{method}: the TRex client is closed")
         with self._lock:

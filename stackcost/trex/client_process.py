@@ -1,4 +1,4 @@
-"""The process in which TRex's own client lives; stackcost.trex.client starts and speaks to it.
+"""The process of TRex's own client; stackcost.trex.client starts it and sends it requests.
 
 One JSON object a line: {"number", "method", "arguments"} comes on standard input, {"number"} with
 "result" or "error" goes to standard output. What the client prints goes to standard error. The end
@@ -21,7 +21,7 @@ PLACE = re.compile(r'File "([^"]+)", line (\d+)')
 
 
 class AstfClientService:
-    """One ASTFClient. Its public methods are what the parent may ask for."""
+    """One ASTFClient. Its public methods are the requests of the parent process."""
 
     def __init__(self, server: str, rpc_port: int, async_port: int, answer_limit: float):
         from trex.astf.api import ASTFClient, ASTFProfile
@@ -42,7 +42,7 @@ class AstfClientService:
         self._client.connect()
 
     def reset(self) -> None:
-        """Take the ports from whoever has them, stop and unload everything, clear statistics."""
+        """Acquire the ports by force, stop and unload everything, and clear the statistics."""
         self._client.reset()
 
     def profile_json(self, path: str, tunables: dict[str, Any]) -> dict[str, Any]:
@@ -63,7 +63,7 @@ class AstfClientService:
         self._client.update(mult)
 
     def is_traffic_active(self) -> bool:
-        """Whether a port transmits or cleans up, as the server's events told."""
+        """Whether a port transmits or cleans up, according to the server's events."""
         return bool(self._client.is_traffic_active())
 
     def stats(self) -> dict[str, Any]:
@@ -88,11 +88,11 @@ class AstfClientService:
         self._client.stop(pid_input="*")
 
     def disconnect(self) -> None:
-        """Stop what runs, give the ports back and close the connection."""
+        """Stop the traffic, release the ports and close the connection."""
         self._client.disconnect()
 
     def call(self, method: str, params: dict[str, Any]) -> Any:
-        """One RPC through the client's own connection, also one it does not know itself."""
+        """One RPC through the client's own connection, even one that the client does not know."""
         from trex.astf.api import TRexError
 
         owner = {"handler": self._client.handler}  # asked for by methods that change something
@@ -112,7 +112,7 @@ class AstfClientService:
 
 
 def explain(error: Exception) -> str:
-    """One error as text for a user: of a traceback in it, the last line and the profile's place."""
+    """An error as text for a user; of a traceback only the last line and the profile's line."""
     text = COLOURS.sub("", str(error)).strip() or type(error).__name__
     if "Traceback follows" not in text:
         return text
@@ -122,7 +122,7 @@ def explain(error: Exception) -> str:
 
 
 def serve(session: AstfClientService, requests: IO[str], replies: IO[str]) -> None:
-    """Answer requests in turn until there are no more; an error is an answer too."""
+    """Answer requests in turn until there are no more; an error is also an answer."""
     for line in requests:
         request = json.loads(line)
         reply = {"number": request["number"]}

@@ -26,7 +26,7 @@ END_PATIENCE = 10.0  # seconds between asking it to end and making it
 def trex_home() -> Path | None:
     """The folder of TRex that TREX_HOME names, None when it is not set.
 
-    StackcostError when there is no t-rex-64 in it.
+    StackcostError if it contains no t-rex-64.
     """
     named = os.environ.get("TREX_HOME")
     if not named:
@@ -41,7 +41,7 @@ def trex_home() -> Path | None:
 
 
 def engine_path() -> Path:
-    """astf-engine: by STACKCOST_ENGINE, else the suite's own, of a wheel or as built here."""
+    """The path of astf-engine: STACKCOST_ENGINE, or the suite's own engine."""
     named = os.environ.get("STACKCOST_ENGINE")
     path = Path(named) if named else ENGINE
     if path.is_file():
@@ -58,7 +58,7 @@ class Generator:
     """One ASTF server process. A context manager; leaving it ends the process and its children.
 
     `folder` receives its configuration (<name>.yaml) and all it prints (<name>.log). `spawn` starts
-    it in its namespace. Start it from a thread that lives as long as it: it ends with that thread.
+    it in its namespace. It ends when the thread that started it ends.
     """
 
     def __init__(self, config: TrexConfig, folder: Path, spawn: Spawn = spawn_here):
@@ -102,7 +102,7 @@ class Generator:
     def start(self) -> None:
         """Write the configuration, start, and return once the RPC port listens.
 
-        StackcostError with the program's own words when it ends or does not come up in time;
+        StackcostError with the program's output if it ends or does not start in time;
         nothing is left running then.
         """
         self.config.write(self._file, for_trex=self._trex_home is not None)
@@ -122,7 +122,7 @@ class Generator:
             raise
 
     def check(self) -> None:
-        """StackcostError when it has ended by itself, or when a process of it stands still."""
+        """StackcostError if it has ended by itself, or if one of its processes is stopped."""
         status = self._process.poll() if self._process else None
         if status is not None:
             words = last_lines(self._log) or "it printed nothing"

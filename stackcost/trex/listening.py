@@ -1,4 +1,4 @@
-"""Whether a program, or a child of it, listens on a TCP port: seen from outside its namespace."""
+"""Checks from outside a namespace whether a program, or its child, listens on a TCP port."""
 
 import contextlib
 import os

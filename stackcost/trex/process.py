@@ -1,4 +1,4 @@
-"""How this package starts processes: by a function that the test bed gives."""
+"""The interface for starting processes; the test bed supplies the function."""
 
 import subprocess
 from pathlib import Path
@@ -21,7 +21,7 @@ def spawn_here(argv: list[str], **options: Any) -> "subprocess.Popen[Any]":
 
 
 def last_lines(log: IO[bytes] | Path, count: int = 12) -> str:
-    """The end of what a process wrote, for the message about its end."""
+    """The last lines of a process's output, for an error message."""
     if isinstance(log, Path):
         content = log.read_bytes() if log.exists() else b""
     else:

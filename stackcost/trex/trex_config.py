@@ -13,7 +13,7 @@ from stackcost.contracts.wiring import Port
 
 @dataclass(frozen=True, slots=True)
 class TrexConfig:
-    """What one ASTF server is told. `cpus`: Linux CPU numbers, the first also for control.
+    """The configuration of one ASTF server. `cpus`: Linux CPU numbers, the first also for control.
 
     `flows`: how many flows may be open at a time, each end on this server counted, shared out among
     its data cores; None leaves it to the server (astf-engine: 4,194,304, TRex: 524,288).
@@ -41,7 +41,7 @@ class TrexConfig:
 
     @property
     def data_cpus(self) -> Sequence[int]:
-        """CPUs that TRex's data threads have to themselves; none where all is on one."""
+        """CPUs that only TRex's data threads use; none if there is only one CPU."""
         return self.cpus[1:]
 
     def write(self, path: Path, for_trex: bool) -> None:
@@ -67,7 +67,7 @@ class TrexConfig:
             yaml.dump([configuration], file)
 
     def _threads(self, for_trex: bool) -> dict[str, Any]:
-        """Which thread runs where.
+        """The CPUs of the threads.
 
         TRex refuses a data thread on the CPU of its control threads; all on one CPU is a mode of
         its own, low_end, which sleeps between bursts. astf-engine shares a CPU without ado.

@@ -1,7 +1,7 @@
 """The report's figures: each drawn from stored results alone, with units, intervals and a key.
 
-Colours are those of Okabe and Ito, which stay apart for colour-blind readers; lines differ by
-marker too, so that a print in grey can be read.
+Colours are those of Okabe and Ito, which colour-blind readers can distinguish; lines also have
+different markers, so that a grey print is readable.
 """
 
 from stackcost.report.plots.cpu import (

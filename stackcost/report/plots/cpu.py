@@ -41,7 +41,7 @@ def cost_by_system(servers: Sequence[ServerResult]) -> Figure:
 def cost_over_payload(servers: Sequence[ServerResult]) -> Figure | None:
     """Microseconds per connection over the response's length; None of a single length.
 
-    Systems that differ in nothing else are one line: their length stands last in their names.
+    Systems that differ only in the length are one line: the length is last in their names.
     """
     lines: dict[str, list[tuple[float, Spread]]] = {}
     for server in servers:
@@ -81,7 +81,7 @@ def cost_over_workers(servers: Sequence[ServerResult]) -> Figure | None:
 
 
 def cores_by_kind(servers: Sequence[ServerResult]) -> Figure:
-    """What each core's time went to, at every load; median of the rounds."""
+    """The use of each core's time at every load; median of the rounds."""
     servers = [server for server in servers if any(level.cores for level in server.levels)]
     figure, axes_list = panels(len(servers), same_scale=True)
     for axes, server in zip(axes_list, servers, strict=False):
@@ -106,5 +106,5 @@ def cores_by_kind(servers: Sequence[ServerResult]) -> Figure:
 
 
 def _median(spread: Spread | None) -> float:
-    """Unknown ones are drawn as nothing; the table beside the figure says that they are unknown."""
+    """Unknown values are not drawn; the table next to the figure marks them as unknown."""
     return (spread.median or 0.0) if spread else 0.0

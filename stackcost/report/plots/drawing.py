@@ -1,4 +1,4 @@
-"""What all figures share: size, colours, axes, bars, and how an interval is drawn."""
+"""The common parts of all figures: size, colours, axes, bars and intervals."""
 
 import io
 import warnings
@@ -38,7 +38,7 @@ KIND_COLOURS = {
 OTHER_COLOUR = "#999999"
 WIDTH, HEIGHT, LOW_HEIGHT = 8.0, 3.6, 1.7  # inches
 TICK_SIZE, LABEL_SIZE = 8.5, 9.0  # points; a report shows a figure as wide as its text
-ACROSS = 3  # panels beside each other
+ACROSS = 3  # panels in a row
 MARGIN = 0.04  # of an axis, above its highest mark
 LONG_AXIS = 1000  # times as much at its end as at its start
 
@@ -155,7 +155,7 @@ def labels(axes: Axes, below: str, beside: str) -> None:
 
 
 def plain_numbers(axes: Axes) -> None:
-    """Ticks as people write them, 20,000 and not 2 x 10^4; of a short logarithmic axis 1, 2, 5."""
+    """Ticks such as 20,000 instead of 2 x 10^4; on a short logarithmic axis at 1, 2 and 5."""
     for axis in (axes.xaxis, axes.yaxis):
         axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
         if axis.get_scale() == "log":
@@ -223,7 +223,7 @@ def bars(axes: Axes, table: pandas.DataFrame, lying: bool = False) -> None:
 
 
 def largest(table: pandas.DataFrame, shown: int = 7) -> pandas.DataFrame:
-    """The columns that have most in them, in that order, and the sum of all others."""
+    """The largest columns, in descending order, and the sum of all others."""
     sums = table.sum()
     order = sums[sums > 0].sort_values(ascending=False).index
     rest = table[order[shown:]]

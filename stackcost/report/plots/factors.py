@@ -1,4 +1,4 @@
-"""Figures of cost factors: with their intervals, and how a published one comes apart."""
+"""Figures of cost factors with their intervals."""
 
 import textwrap
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Figures of load: whether it arrives, how long it takes, and where it ends."""
+"""Figures of ceilings."""
 
 from collections.abc import Sequence
 

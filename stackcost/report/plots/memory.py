@@ -41,7 +41,7 @@ def memory_by_system(servers: Sequence[ServerResult]) -> Figure:
 
 
 def memory_by_state(servers: Sequence[ServerResult]) -> Figure | None:
-    """Bytes per flow by the flows' state; None where only established ones were held."""
+    """Bytes per flow by the flows' state; None if only established flows were held."""
     with_states = [server for server in servers if server.states]
     if not with_states:
         return None
