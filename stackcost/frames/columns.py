@@ -192,7 +192,7 @@ COMPARISONS = {
     "a_median": Column("as in `unit`", "median of A's rounds; over several loads relative to A"),
     "b_median": Column("as in `unit`", "median of B's rounds; over several loads relative to A"),
     "unit": Column("", "unit of both medians"),
-    "ratio": Column("1", "B / A"),
+    "ratio": Column("1", "the ratio B / A"),
     "low": Column("1", "lower end of the ratio's interval"),
     "high": Column("1", "upper end of the ratio's interval"),
     "coverage": Column("1", "share of repetitions in which the interval contains the true ratio"),

@@ -107,4 +107,4 @@ def test_of_loads_that_are_shares_of_the_ceiling_the_headline_is_at_half() -> No
     )
     assert summary.ceilings == found
     drowned = summarise(over_rounds(1000, 2100, 3100, drowned=(2100,)), context)
-    assert drowned.factors[0].at == "1,000 connections/s, 24% of what nginx/kernel holds"
+    assert drowned.factors[0].at == "1,000 connections/s, 24% of the ceiling of nginx/kernel"

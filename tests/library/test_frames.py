@@ -96,7 +96,7 @@ def test_trials_have_their_flags_and_why_they_are_in_no_figure(judged: Run) -> N
     trials = judged.trials
     assert trials["trial"].tolist() == list(range(1, 21))
     aside = trials[trials["set_aside"] != ""]
-    assert aside["set_aside"].str.startswith("disturbed; repeated as trial").all() and len(aside)
+    assert aside["set_aside"].str.startswith("disturbed, repeated as trial").all() and len(aside)
     assert not trials["flags"].str.contains("in no figure").any()
     assert (trials["flags"] != "").sum() == 8
 

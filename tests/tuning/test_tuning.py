@@ -110,7 +110,7 @@ def test_a_tier_may_be_a_file_of_ones_own(tmp_path: Path) -> None:
     file.write_text("title: my own\nsource: me\nsysctls: {net.a: {value: 1, source: me}}\n")
     assert tier_of(str(file)).name == "mine" and tier_of(str(file)).sysctls["net.a"].value == "1"
     file.with_name("bad.yaml").write_text("title: no source\n")
-    with pytest.raises(StackcostError, match=r"bad\.yaml is no tuning tier"):
+    with pytest.raises(StackcostError, match=r"bad\.yaml is not a tuning tier"):
         tier_of(str(file.with_name("bad.yaml")))
 
 
