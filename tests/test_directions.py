@@ -75,7 +75,7 @@ def test_a_relative_import_is_an_import(structure: dict[str, Any], tmp_path: Pat
 
 @pytest.mark.parametrize("package", ["harness", "servers", "duts"])
 @pytest.mark.parametrize("line", ["import {}.own", "from {} import own", "from {}.own import it"])
-def test_an_import_that_no_wheel_has_is_told(
+def test_an_import_that_no_wheel_has_is_reported(
     structure: dict[str, Any], tmp_path: Path, package: str, line: str
 ) -> None:
     lay(tmp_path, "harness/cli/show.py", line.format(package))

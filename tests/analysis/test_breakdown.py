@@ -5,7 +5,7 @@ from stackcost.analysis.readings import Readings
 from tests.analysis.trials import counter, load_trial
 
 
-def test_softirq_is_told_apart_by_vector_on_the_servers_cores() -> None:
+def test_softirq_is_distinguished_by_vector_on_the_servers_cores() -> None:
     trial = load_trial()
     trial.samples += counter("softirq.time", 0.02, {"cpu": "1", "vector": "TIMER"})
     found = breakdown.softirq_cost(Readings(trial), [1])

@@ -55,7 +55,7 @@ def test_too_few_trials_are_never_called_however_clear() -> None:
     assert least_p(5, 5) < RATE <= least_p(4, 4) and values_needed(RATE) == 5
 
 
-def test_what_is_unknown_on_one_side_cannot_be_told_and_has_its_reason() -> None:
+def test_what_is_unknown_on_one_side_cannot_be_decided_and_has_its_reason() -> None:
     found = compare(series([1, 2]), Series.of({1: None}, "us", "not read"), SIDES)
     assert (found.verdict, found.reason, found.ratio) == ("cannot tell", "not read", None)
 
@@ -165,7 +165,7 @@ def slowed(costs: Sequence[float], calls: Sequence[float]) -> Series:
     )
 
 
-def test_a_difference_that_may_be_the_corrections_error_cannot_be_told() -> None:
+def test_a_difference_that_may_be_the_corrections_error_cannot_be_decided() -> None:
     """Calls hardly vary within A and within B, so it is known but roughly how sensitive connections
     are to them. Where they take a third longer in B, so is how much of B's cost is its own.
     """

@@ -29,7 +29,7 @@ def test_polling_peer_costs_its_busy_time_and_the_wire_is_shown_beside_it() -> N
     )
 
 
-def test_what_a_peer_hands_to_the_kernel_stands_apart() -> None:
+def test_what_a_peer_hands_to_the_kernel_is_shown_separately() -> None:
     seen = Readings(load_trial("astf-peer", microseconds={"busy": 12, "sending": 9}))
     assert cpu.server_cost(seen, cpus=[1]) == pytest.approx({"stack": 3, "sending": 9})
     assert cpu.server_total(seen, cpus=[1]) == pytest.approx(12)

@@ -28,7 +28,7 @@ def test_the_tables_row_of_what_cannot_run_says_why() -> None:
     assert "event loop was blocked: mix: haproxy/kernel 3.00%" in disk_cache.blocked_answer(whole)
 
 
-def test_past_the_ceiling_both_ways_of_timing_stand_beside_each_other() -> None:
+def test_past_the_ceiling_both_ways_of_timing_are_shown_together() -> None:
     whole = summary(
         asked("h2load", 100, "rates", 1000, 1000),
         asked("h2load", 100, "rates", 4000, 1500),

@@ -55,7 +55,7 @@ def run() -> list[Trial]:
     return [replace(each, number=at) for at, each in enumerate(made, 1)]
 
 
-def test_one_run_has_one_answer_whoever_asks() -> None:
+def test_one_run_has_one_answer_in_every_command() -> None:
     trials = run()
     context = replace(CONTEXT, servers=(A, B), pairs=((B, A),))
     summary = summarise(trials, context)

@@ -20,7 +20,7 @@ def test_factors_are_the_ratio_of_the_two_servers() -> None:
     assert memory.at == "slope over 0 to 5,000 open flows"
 
 
-def test_the_factor_without_what_the_peer_hands_to_the_kernel_stands_beside() -> None:
+def test_the_factor_without_what_the_peer_hands_to_the_kernel_is_shown() -> None:
     trials = compared()
     assert summarise(trials, CONTEXT).factors[0].without_sending.median is None
     for trial in trials:

@@ -65,7 +65,7 @@ def wake_up_limit_us() -> int:
 
 
 @pytest.mark.bed
-def test_idle_cores_stay_awake_while_the_bed_stands_and_no_longer() -> None:
+def test_idle_cores_stay_awake_only_while_the_bed_exists() -> None:
     if not DEVICE.exists():
         pytest.skip(f"this kernel has no {DEVICE}")
     before = wake_up_limit_us()

@@ -1,4 +1,4 @@
-"""Undoing stands step by step: one that fails is told, kept in its record, and hinders no other."""
+"""The clean-up runs step by step: a failed step is reported, stays recorded, and stops no other."""
 
 import json
 import subprocess
@@ -61,7 +61,7 @@ def recorded(state: Path, name: str) -> object:
     return json.loads(path.read_text()) if path.exists() else None
 
 
-def test_a_sysctl_that_the_kernel_refuses_is_told_and_stays_recorded(state: Path) -> None:
+def test_a_sysctl_that_the_kernel_refuses_is_reported_and_stays_recorded(state: Path) -> None:
     now = host_sysctl.read(READ_ONLY)
     record(state, "sysctl.json", {READ_ONLY: "1"})
     (step,) = host_sysctl.restore()
@@ -84,7 +84,9 @@ def test_a_setting_that_is_written_and_not_kept_is_not_undone(
     assert recorded(state, "sysctl.json") == {"dropped": "7"}
 
 
-def test_hugepages_that_do_not_go_back_are_told_and_stay_recorded(state: Path, pages: Path) -> None:
+def test_hugepages_that_do_not_go_back_are_reported_and_stay_recorded(
+    state: Path, pages: Path
+) -> None:
     record(state, "hugepages.json", {"nr_hugepages": 3})
     (pages / "surplus_hugepages").write_text("-4")
     (step,) = hugepages.restore()
@@ -94,7 +96,7 @@ def test_hugepages_that_do_not_go_back_are_told_and_stay_recorded(state: Path, p
     assert step.done and recorded(state, "hugepages.json") is None
 
 
-def test_a_folder_that_does_not_go_is_told_and_stays_recorded(
+def test_a_folder_that_does_not_go_is_reported_and_stays_recorded(
     state: Path, busy: Path, tmp_path: Path
 ) -> None:
     free = tmp_path / "free"

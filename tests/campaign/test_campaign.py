@@ -51,7 +51,9 @@ def ending(how: Callable[[], None]) -> Callable[[Trial], None]:
     return make
 
 
-def test_trials_are_numbered_in_the_order_they_run_and_feeders_are_told(tmp_path: Path) -> None:
+def test_trials_are_numbered_in_the_order_they_run_and_feeds_get_the_results(
+    tmp_path: Path,
+) -> None:
     seen: list[list[int]] = []
     told: list[int] = []
 

@@ -1,4 +1,4 @@
-"""Every kind of run goes through harness/campaign: nobody else does its part of the work."""
+"""Every kind of run uses harness/campaign: no other module does its part of the work."""
 
 import ast
 from collections.abc import Iterator
@@ -49,7 +49,7 @@ def others() -> list[Path]:
     return found
 
 
-def test_nobody_but_the_campaign_makes_manifests_stores_or_shows_progress() -> None:
+def test_only_the_campaign_makes_manifests_stores_or_shows_progress() -> None:
     seen = [
         f"{place}:{call.lineno} {OWN[name]}"
         for path in others()
@@ -60,7 +60,7 @@ def test_nobody_but_the_campaign_makes_manifests_stores_or_shows_progress() -> N
     assert seen == []
 
 
-def test_nobody_but_the_campaign_numbers_trials() -> None:
+def test_only_the_campaign_numbers_trials() -> None:
     seen = [
         f"{path.relative_to(HARNESS)}:{call.lineno}"
         for path in others()

@@ -48,7 +48,7 @@ def blocked(samples: list[Sample], part: str, metric: str = "thread.blocked_time
     return found.value
 
 
-def test_waiting_for_the_disk_is_told_apart_by_thread_and_from_sleeping(
+def test_waiting_for_the_disk_is_distinguished_by_thread_and_from_sleeping(
     program: "subprocess.Popen[str]",
 ) -> None:
     assert program.stdin and program.stdout

@@ -89,7 +89,7 @@ def assert_is(
     assert 0.97 * charged - interrupted < measured < 1.03 * charged + stolen
 
 
-def test_user_and_system_time_are_told_apart_at_system_calls() -> None:
+def test_user_and_system_time_are_distinguished_at_system_calls() -> None:
     cpu = online_cpus()[-1]
     shares = {}
     for name, program in (("user", BURN), ("system", CALL)):

@@ -69,7 +69,7 @@ def test_cycles_become_seconds_and_objects_bytes() -> None:
     assert found["engine.pool_reserved"].value == 1 << 20
 
 
-def test_starts_are_told_by_outcome() -> None:
+def test_starts_are_reported_by_outcome() -> None:
     samples = read("generator", Client(*ANSWERS))
     starts = {s.labels["outcome"]: s.value for s in samples if s.metric == "engine.starts"}
     assert starts == {"intended": 90, "opened": 88, "late": 7, "unsent": 2}

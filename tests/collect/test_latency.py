@@ -1,4 +1,4 @@
-"""Latency histograms: what is told between two readings, and by a server without them."""
+"""Latency histograms between two readings, and with a generator that has none."""
 
 from typing import Any
 

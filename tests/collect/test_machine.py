@@ -42,7 +42,7 @@ def test_how_the_kernel_accounts_time(
     assert kernel.accounting_mode() == mode
 
 
-def test_the_versions_of_all_that_the_setup_installs_are_told() -> None:
+def test_the_versions_of_all_that_the_setup_installs_are_reported() -> None:
     """As dpkg has them now, whether or not they were installed by the setup."""
     packages = describe_machine()["debian_packages"]
     wanted = (Path(__file__).parents[2] / "debian-packages.txt").read_text().split()

@@ -80,7 +80,7 @@ def test_a_table_that_never_fills_is_no_exhaustion() -> None:
     assert found.sentence == "dut/test: its table of 1,000 entries was never full."
 
 
-def test_a_run_that_was_stored_in_another_form_is_told_apart(tmp_path: Path) -> None:
+def test_a_run_that_was_stored_in_another_form_is_distinguished(tmp_path: Path) -> None:
     run = RunFolder.create(tmp_path, "events")
     manifest = Manifest(
         run=run.name,

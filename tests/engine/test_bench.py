@@ -1,4 +1,4 @@
-"""The benchmark beside a run: hugepages and cores are one run's at a time."""
+"""The benchmark and a run exclude each other: only one may use hugepages and cores."""
 
 import json
 import os

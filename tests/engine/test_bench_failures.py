@@ -26,11 +26,11 @@ def failures(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     return failures
 
 
-def test_nothing_is_told_of_a_trial_without_failures(failures: ModuleType) -> None:
+def test_nothing_is_reported_of_a_trial_without_failures(failures: ModuleType) -> None:
     assert failures.told("engine", NO_FAILURE, overflows=3) == ""
 
 
-def test_counters_and_causes_of_failed_flows_are_told(failures: ModuleType) -> None:
+def test_counters_and_causes_of_failed_flows_are_reported(failures: ModuleType) -> None:
     client = NO_FAILURE | {"tcps_conndrops": 9, "tcps_drops": 2, "tcps_keepdrops": 9}
     told = failures.told("engine", client, overflows=70)
     assert told.startswith("engine: 11 of 2000 flows failed (tcps_conndrops 9, tcps_drops 2); ")

@@ -46,6 +46,6 @@ def test_an_error_is_one_message_with_its_hint(
     assert first.startswith(f"stackcost: {cause}") and hint in second
 
 
-def test_a_wrong_command_line_is_told_apart_by_its_exit_code() -> None:
+def test_a_wrong_command_line_is_distinguished_by_its_exit_code() -> None:
     assert stackcost("run").returncode == 2
     assert stackcost("flight").returncode == 2

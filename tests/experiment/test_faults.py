@@ -114,7 +114,7 @@ def test_a_program_killed_in_mid_trial_is_named(
     ],
     ids=["server", "generator", "client"],
 )
-def test_a_program_that_stands_still_is_named_in_bounded_time(
+def test_a_stopped_program_is_named_in_bounded_time(
     going: "subprocess.Popen[str]", tmp_path: Path, program: str, told: str
 ) -> None:
     time.sleep(0.7)
@@ -130,7 +130,7 @@ def test_a_program_that_stands_still_is_named_in_bounded_time(
     assert told in cause and cause.endswith("is stopped by a signal or a debugger")
 
 
-def test_a_collector_that_stands_still_is_named_and_the_run_goes_on(
+def test_a_stopped_collector_is_named_and_the_run_goes_on(
     going: "subprocess.Popen[str]", tmp_path: Path
 ) -> None:
     time.sleep(0.7)  # into the trial: the collector has been read in it
@@ -173,7 +173,7 @@ def test_a_disturbed_trial_is_made_once_more_and_is_in_no_figure(
     assert "more not used" in of_trials(summary)
 
 
-def test_a_full_disk_is_told_in_the_runs_own_manifest(alone: Path, tmp_path: Path) -> None:
+def test_a_full_disk_is_reported_in_the_runs_own_manifest(alone: Path, tmp_path: Path) -> None:
     disk = tmp_path / "results"
     disk.mkdir()
     mount = ["mount", "-t", "tmpfs", "-o", "size=4m", "stackcost-test", str(disk)]

@@ -88,7 +88,7 @@ def test_the_cookbook_has_every_test_of_its_tables_for_every_system() -> None:
         ("http:\n  program: wrk", "load: {profile: x.py}\nhttp:\n  program: wrk", "load.warm_up_s"),
     ],
 )
-def test_what_is_wrong_is_told(tmp_path: Path, old: str, new: str, told: str) -> None:
+def test_what_is_wrong_is_reported(tmp_path: Path, old: str, new: str, told: str) -> None:
     with pytest.raises(StackcostError, match=told):
         load_experiment(edited(tmp_path, old, new))
 

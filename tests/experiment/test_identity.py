@@ -29,7 +29,7 @@ def manifest(**others: Any) -> Manifest:
     return Manifest.model_validate(known | others)
 
 
-def test_an_interrupted_run_goes_on_where_a_setting_changed_which_is_told() -> None:
+def test_an_interrupted_run_goes_on_after_a_changed_setting_which_it_reports() -> None:
     now = MACHINE | {"sysctls": {"net.core.busy_poll": "50"}}
     assert check_resumable(manifest(), now) == load_experiment(COMPARE)
     assert differences(MACHINE, now) == ["sysctls.net.core.busy_poll: 0 -> 50"]

@@ -1,4 +1,4 @@
-"""A place to measure that is made up: a server with a known ceiling on a machine with a name."""
+"""A simulated measuring machine: a server with a known ceiling on a machine with a name."""
 
 import random
 import time

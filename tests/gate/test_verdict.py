@@ -34,7 +34,7 @@ def test_unchanged_holds_and_a_tenth_less_is_below() -> None:
     assert 0.88 < slower.ratio < 0.92
 
 
-def test_what_spreads_too_wide_cannot_be_told_and_says_so() -> None:
+def test_what_spreads_too_wide_cannot_be_decided_and_says_so() -> None:
     wide = against_baseline(trials(8000, 20, 0.15), trials(7800, 10, 0.15, seed=3), 0.03, RATE)
     assert wide.outcome == "cannot tell" and "is too wide" in wide.why
 
@@ -192,7 +192,7 @@ def test_beside_real_neighbours_no_verdict_is_wrong() -> None:
     assert said[1.2]["below"] >= 0.9 * GATES
 
 
-def test_a_number_holds_fails_or_cannot_be_told() -> None:
+def test_a_number_holds_fails_or_cannot_be_decided() -> None:
     now = trials(8000, 10)
     assert against_ceiling(now, 7500, RATE).outcome == "holds"
     assert against_ceiling(now, 8500, RATE).outcome == "below"

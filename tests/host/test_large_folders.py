@@ -1,4 +1,4 @@
-"""Folders of gigabytes, which nobody finds in the results of a killed run."""
+"""Large folders, which are removed even after a run is killed."""
 
 from pathlib import Path
 
@@ -8,7 +8,7 @@ from stackcost.host import large_folders
 from stackcost.host import state as testbed_state
 
 
-def test_they_are_removed_whoever_made_them(
+def test_they_are_removed_after_any_process(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     state, folder, other = (tmp_path / name for name in ("state", "run/cache", "run/logs"))

@@ -87,7 +87,7 @@ def test_a_server_that_answers_late_is_waited_for(monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.mark.bed
-def test_an_experiments_patience_holds_while_its_server_stands(tmp_path: Path) -> None:
+def test_an_experiments_patience_holds_while_its_server_runs(tmp_path: Path) -> None:
     slow = experiment(patience=7)
     with (
         Progress(0.0, Console()) as progress,

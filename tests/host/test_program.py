@@ -33,7 +33,7 @@ def test_it_is_up_when_it_answers_and_ends_with_what_it_started(tmp_path: Path) 
     assert not any(each.is_running() and each.status() != "zombie" for each in family)
 
 
-def test_one_that_ends_before_it_answers_is_told_with_its_last_words(tmp_path: Path) -> None:
+def test_one_that_ends_before_it_answers_is_reported_with_its_last_words(tmp_path: Path) -> None:
     program = started(tmp_path, "import sys; sys.exit('no such device')")
     assert not program.wait_until_up(lambda: False, 60)
     told = program.start_error()
@@ -44,7 +44,7 @@ def test_one_that_ends_before_it_answers_is_told_with_its_last_words(tmp_path: P
     program.end()
 
 
-def test_one_that_does_not_answer_is_told_with_what_to_change(tmp_path: Path) -> None:
+def test_one_that_does_not_answer_is_reported_with_what_to_change(tmp_path: Path) -> None:
     program = started(tmp_path, "import time; time.sleep(300)")
     assert not program.wait_until_up(lambda: False, 0.1)
     told = program.start_error()

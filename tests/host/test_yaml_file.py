@@ -22,7 +22,7 @@ def fault(text: str, folder: Path) -> str:
     return told.value.what.removeprefix(f"{file} ")
 
 
-def test_a_control_character_is_told_with_its_line(tmp_path: Path) -> None:
+def test_a_control_character_is_reported_with_its_line(tmp_path: Path) -> None:
     text = COMPARE.replace("rounds: 4", "rounds: 4 \x07")
     line = COMPARE[: COMPARE.index("rounds: 4")].count("\n") + 1
     told = f"line {line}: not YAML: the character '\\x07' is not allowed"
@@ -36,7 +36,7 @@ def test_a_control_character_is_told_with_its_line(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "nested", ["[" * NESTED, "{a: " * NESTED, "- " * NESTED + "x"], ids=["lists", "maps", "blocks"]
 )
-def test_deep_nesting_is_told_with_its_line(nested: str, tmp_path: Path) -> None:
+def test_deep_nesting_is_reported_with_its_line(nested: str, tmp_path: Path) -> None:
     text = COMPARE + f"\nextra: {nested}\n" if nested[0] != "-" else nested
     line = text.count("\n") if nested[0] != "-" else 1
     assert fault(text, tmp_path) == f"line {line}: nested deeper than {DEEPEST} levels"

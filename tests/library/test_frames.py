@@ -127,7 +127,7 @@ def test_of_several_runs_each_system_has_its_runs_number() -> None:
     assert run.costs["run"].nunique() == 2
 
 
-def test_a_run_is_found_by_its_name_and_a_missing_one_is_told(
+def test_a_run_is_found_by_its_name_and_a_missing_one_is_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)

@@ -18,7 +18,7 @@ def test_a_copy_finds_the_profiles_of_the_suite(example: str, tmp_path: Path) ->
     assert experiment.memory.profile == (PROFILES / "http_hold.py").resolve()
 
 
-def test_a_file_of_the_reader_comes_first_and_a_missing_one_is_told(tmp_path: Path) -> None:
+def test_a_file_of_the_reader_comes_first_and_a_missing_one_is_reported(tmp_path: Path) -> None:
     shutil.copytree(EXAMPLES / "tutorial", tmp_path, dirs_exist_ok=True)
     own = tmp_path / "http_program.py"
     shutil.copy(PROFILES / "http_program.py", own)

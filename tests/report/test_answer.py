@@ -55,7 +55,7 @@ def test_the_answer_fits_one_screen_and_long_has_every_table(
         assert title in written.getvalue()
 
 
-def test_a_reason_is_told_once_with_the_number_of_its_trials() -> None:
+def test_a_reason_is_reported_once_with_the_number_of_its_trials() -> None:
     trials = compared(1)
     slower = "the server's cores were {} slower than at full speed"
     flags = {1: slower.format("3.1%"), 2: slower.format("36.5%"), 3: "cut short"}

@@ -123,7 +123,7 @@ def test_a_run_alone_has_nothing_to_be_compared_with() -> None:
     assert "compare_runs" in fitting(open_runs(COSTS))
 
 
-def test_systems_of_two_runs_are_told_apart() -> None:
+def test_systems_of_two_runs_are_distinguished() -> None:
     names = [server.name for server in open_runs(COSTS).servers]
     assert len(set(names)) == len(names) and names[0] == "run 1: nginx/kernel"
     assert open_runs(COSTS[:1]).servers[0].name == "nginx/kernel"

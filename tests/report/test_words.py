@@ -67,7 +67,7 @@ def test_few_rounds_have_their_range_and_how_sure_that_is(rounds: int, cases: st
     assert "interval" not in factor(found) and "95 %" not in factor(found)
 
 
-def test_an_interval_of_before_it_stated_its_coverage_is_not_told() -> None:
+def test_an_interval_of_before_it_stated_its_coverage_is_not_reported() -> None:
     """A bootstrap's from two values, which claimed 95 %."""
     stored = """{"unit": "1", "values": [6.0, 6.2], "median": 6.1, "minimum": 6.0, "maximum": 6.2,
                  "low": 6.0, "high": 6.2, "reason": ""}"""

@@ -18,14 +18,14 @@ def repeated(ceilings: list[float], hiccup: float = 0.0) -> list[RepeatedCeiling
     return summarise_ceilings(trials, "a run", plan_of(settings), "complete", {}).repeated
 
 
-def test_searches_that_agree_are_said_to() -> None:
+def test_searches_that_agree_are_not_called_noisy() -> None:
     ndr, pdr = repeated([7_400, 7_430, 7_380, 7_410, 7_440])
     assert (ndr.rate, pdr.rate) == ("NDR", "PDR")
     assert len(ndr.values.values) == 5 and ndr.range_share < 0.03
     assert "noisy" not in ndr.sentence
 
 
-def test_a_machine_too_noisy_for_it_is_said_by_itself() -> None:
+def test_a_machine_too_noisy_is_reported() -> None:
     ndr, _ = repeated([7_400, 6_800, 7_300], hiccup=0.3)
     assert 0.07 < ndr.range_share < 0.1
     assert "above 3%: the machine is too noisy" in ndr.sentence

@@ -36,7 +36,7 @@ def objects(cache: str) -> float:
     )
 
 
-def test_half_open_flows_are_requests_that_nobody_completes(session: ProfileSession) -> None:
+def test_half_open_flows_are_requests_that_get_no_ack(session: ProfileSession) -> None:
     with half_open(session, FLOWS) as held:
         assert held() == FLOWS
         assert objects("request_sock_TCP") >= FLOWS

@@ -59,7 +59,7 @@ def test_its_receive_work_is_its_own(peer: AstfPeer) -> None:
     assert all(os.sched_getaffinity(pid) == {1} for pid in processes.values())
 
 
-def test_a_profile_that_is_not_there_is_told(
+def test_a_profile_that_is_not_there_is_reported(
     bare_bed: LocalTestbed, peer: AstfPeer, tmp_path: Path
 ) -> None:
     peer.stop()

@@ -46,7 +46,7 @@ def test_requests_are_spread_over_the_farm_and_counted(bed: LocalTestbed, tmp_pa
 
 
 @pytest.mark.bed
-def test_a_port_of_the_farm_that_is_taken_is_told(bed: LocalTestbed, tmp_path: Path) -> None:
+def test_a_port_of_the_farm_that_is_taken_is_reported(bed: LocalTestbed, tmp_path: Path) -> None:
     first = HAProxyFarm(bed.endpoint(tmp_path / "first"), settings(workers=1))
     second = HAProxyFarm(
         dataclasses.replace(bed.endpoint(tmp_path / "second"), port=8080), settings(workers=1)

@@ -94,7 +94,7 @@ def test_connections_are_not_tracked(bed: LocalTestbed, nginx: NginxKernel) -> N
 
 
 @pytest.mark.parametrize(("timeout", "server_waits"), [(75, 0), (0, 1)])
-def test_the_client_closes_first_unless_told_otherwise(
+def test_the_client_closes_first_unless_set_otherwise(
     bed: LocalTestbed, tmp_path: Path, timeout: int, server_waits: int
 ) -> None:
     def waiting(namespace: str, port: str) -> int:
@@ -142,14 +142,16 @@ def test_a_port_in_use_is_named_and_its_owner_unharmed(
     nginx.check_health()
 
 
-def test_a_setting_nginx_refuses_is_told_in_its_words(bed: LocalTestbed, tmp_path: Path) -> None:
+def test_a_setting_nginx_refuses_is_reported_in_its_words(
+    bed: LocalTestbed, tmp_path: Path
+) -> None:
     server = NginxKernel(bed.endpoint(tmp_path), worker_connections=-3)
     with pytest.raises(StackcostError, match='nginx did not start: invalid number "-3"'):
         server.start()
     assert processes_inside(bed.server_namespace) == []
 
 
-def test_an_address_that_is_not_there_is_told(bed: LocalTestbed, tmp_path: Path) -> None:
+def test_an_address_that_is_not_there_is_reported(bed: LocalTestbed, tmp_path: Path) -> None:
     execute(bed.server_namespace, ["ip", "addr", "del", "48.0.0.1/32", "dev", "sc-server0"])
     try:
         with pytest.raises(StackcostError, match="Cannot assign requested address"):

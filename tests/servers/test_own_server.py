@@ -1,4 +1,4 @@
-"""The walk of docs/adding-a-server.md on the real bed, from a folder that is nobody's."""
+"""The steps of docs/adding-a-server.md on the real bed, in a folder outside the suite."""
 
 import shutil
 from pathlib import Path
@@ -30,7 +30,7 @@ def experiment(tmp_path: Path) -> Path:
     return path
 
 
-def test_a_server_of_ones_own_is_measured_counted_and_reported(
+def test_a_server_of_the_user_is_measured_counted_and_reported(
     experiment: Path, tmp_path: Path
 ) -> None:
     results = tmp_path / "results"
@@ -55,7 +55,9 @@ def test_its_ceiling_is_what_the_gate_measures(experiment: Path, tmp_path: Path)
     assert RunFolder.open(Path(bench.folder)).manifest().state == "complete"
 
 
-def test_one_that_does_not_start_is_told_in_its_own_words(experiment: Path, tmp_path: Path) -> None:
+def test_one_that_does_not_start_is_reported_in_its_own_words(
+    experiment: Path, tmp_path: Path
+) -> None:
     server = tmp_path / "haproxy.py"
     server.write_text(server.read_text().replace("mode http", "mode nonsense"))
     process = start(["run", str(experiment), "--quick", "--results", str(tmp_path / "results")])

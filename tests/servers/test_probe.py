@@ -72,13 +72,13 @@ def test_one_connection_has_one_response_after_the_other() -> None:
         (b"", "closed without a response"),
     ],
 )
-def test_what_is_no_whole_response_is_told(answer: bytes, said: str) -> None:
+def test_what_is_no_whole_response_is_reported(answer: bytes, said: str) -> None:
     with server(answer) as port, pytest.raises(StackcostError, match=said) as told:
         ask("none", "127.0.0.1", port, b"GET / HTTP/1.1\r\n\r\n")
     assert f"no HTTP answer from 127.0.0.1:{port}" in told.value.what
 
 
-def test_nobody_listening_is_told_apart() -> None:
+def test_a_closed_port_is_distinguished() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
     with pytest.raises(StackcostError) as told:

@@ -53,7 +53,7 @@ def test_a_file_is_found_and_called_by_its_own_name(tmp_path: Path) -> None:
         ("from stackcost.servers.nginx_kernel import NginxKernel\n", "it contains none"),
     ],
 )
-def test_what_is_wrong_in_a_file_is_told(tmp_path: Path, text: str, told: str) -> None:
+def test_what_is_wrong_in_a_file_is_reported(tmp_path: Path, text: str, told: str) -> None:
     path = tmp_path / "mine.py"
     path.write_text(text)
     with pytest.raises(StackcostError, match=told):
@@ -85,7 +85,7 @@ def test_an_experiment_names_a_file_relative_to_its_own() -> None:
         ),
     ],
 )
-def test_an_experiment_that_names_none_is_told(
+def test_an_experiment_that_names_none_is_reported(
     tmp_path: Path, old: str, new: str, told: str
 ) -> None:
     text = EXAMPLE.read_text().replace("../", f"{EXAMPLE.parents[1]}/").replace(old, new)

@@ -45,7 +45,7 @@ def test_a_trial_that_fell_back_is_kept_as_the_kernels(tmp_path: Path) -> None:
         check_carrier(stored)
 
 
-def test_what_is_missing_is_told_part_by_part(
+def test_what_is_missing_is_reported_part_by_part(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))

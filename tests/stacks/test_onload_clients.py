@@ -37,7 +37,7 @@ def test_several_clients_need_as_many_virtual_interfaces(machine: Machine) -> No
     machine.onload("wrk", link="sc-load0", listens=None, workers=4).prepare()
 
 
-def test_a_folder_that_onload_would_take_for_two_profiles_is_told(machine: Machine) -> None:
+def test_a_folder_that_onload_would_take_for_two_profiles_is_reported(machine: Machine) -> None:
     stack = machine.onload(folder=machine.home / "two, really")
     stack.prepare()
     with pytest.raises(StackcostError, match="stand between profiles"):

@@ -26,7 +26,7 @@ def looked_at(machine: Machine, **counters: int) -> Carrier:
 
 
 def refused(machine: Machine, case: str) -> StackcostError:
-    """What is told when the program ends at once."""
+    """The error if the program ends at once."""
     machine.play("")
     stack = machine.onload()
     stack.prepare()
@@ -180,7 +180,7 @@ def test_a_client_in_the_same_namespace_is_seen(machine: Machine) -> None:
         ("no profile", "does not know a profile"),
     ],
 )
-def test_profiles_that_do_not_fit_are_told(machine: Machine, case: str, told: str) -> None:
+def test_profiles_that_do_not_fit_are_reported(machine: Machine, case: str, told: str) -> None:
     assert told in str(refused(machine, case))
 
 

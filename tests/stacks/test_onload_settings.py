@@ -71,7 +71,7 @@ def test_no_cluster_is_asked_for_as_onload_wants_it(machine: Machine, profile: s
     assert "deprecated" not in words(machine)
 
 
-def test_a_fragment_that_divides_by_zero_is_told(machine: Machine) -> None:
+def test_a_fragment_that_divides_by_zero_is_reported(machine: Machine) -> None:
     """In the words of the shell that Debian runs the launcher with."""
     stack = machine.onload()
     stack.prepare()

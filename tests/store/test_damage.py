@@ -1,4 +1,4 @@
-"""A damaged trial is set aside and told, the others are read; an unreadable run is one error."""
+"""A damaged trial is left out and reported, the others are read; a bad run is one error."""
 
 import json
 import os
@@ -126,7 +126,7 @@ def _changed(run: Path, name: str, change: Callable[[list[bytes]], list[bytes]])
         (lambda lines: [*lines[:3], b'{"a": 1}\n', *lines[4:]], 4, "server: Field required"),
     ],
 )
-def test_a_line_that_is_no_trial_is_told_and_the_others_count(
+def test_a_line_that_is_no_trial_is_reported_and_the_others_count(
     run: Path, change: Callable[[list[bytes]], list[bytes]], line: int, told: str
 ) -> None:
     _changed(run, "trials.jsonl", change)

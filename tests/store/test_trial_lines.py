@@ -205,7 +205,7 @@ def test_a_combination_that_cannot_be_is_refused() -> None:
         ),
     ],
 )
-def test_a_stored_load_that_cannot_be_is_told_and_the_others_count(
+def test_a_stored_load_that_cannot_be_is_reported_and_the_others_count(
     tmp_path: Path, change: dict[str, Any], told: str
 ) -> None:
     run = RunFolder.create(tmp_path, "compare")
@@ -219,7 +219,7 @@ def test_a_stored_load_that_cannot_be_is_told_and_the_others_count(
     assert said.startswith("line 2 of trials.jsonl: ") and told in said
 
 
-def test_a_line_of_a_newer_format_is_told() -> None:
+def test_a_line_of_a_newer_format_is_reported() -> None:
     record = json.loads(trial_lines.encode(trial_of(RATE))) | {"format": "stackcost-trial/4"}
     with pytest.raises(ValueError, match="newer format stackcost-trial/4; this version reads up"):
         trial_lines.decode(json.dumps(record).encode())

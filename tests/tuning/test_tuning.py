@@ -77,7 +77,7 @@ def test_a_tier_is_set_read_back_and_undone(bed: LocalTestbed) -> None:
 
 
 @pytest.mark.bed
-def test_what_a_source_says_and_is_left_out_is_told_with_its_reason(bed: LocalTestbed) -> None:
+def test_what_a_source_says_and_is_left_out_is_reported_with_its_reason(bed: LocalTestbed) -> None:
     pages = host_sysctl.read("vm.nr_hugepages")
     with Tuning(tier_of("cookbook"), bed.server_namespace) as tuning:
         (left,) = (change for change in tuning.changes if change.setting == "vm.nr_hugepages")
@@ -105,7 +105,7 @@ def test_receive_work_is_done_as_a_tier_wants_it(bed: LocalTestbed) -> None:
     assert os.sched_getaffinity(napi.poll_threads[0]) == {1}
 
 
-def test_a_tier_may_be_a_file_of_ones_own(tmp_path: Path) -> None:
+def test_a_tier_may_be_a_file_of_the_user(tmp_path: Path) -> None:
     file = tmp_path / "mine.yaml"
     file.write_text("title: my own\nsource: me\nsysctls: {net.a: {value: 1, source: me}}\n")
     assert tier_of(str(file)).name == "mine" and tier_of(str(file)).sysctls["net.a"].value == "1"
