@@ -91,8 +91,8 @@ def host_lines(host: HostNoise | None) -> list[str]:
         return []
     parts = {"A load from memory": host.loads, "A system call": host.calls}
     return [
-        f"{name} took {part.slower:+.1%} compared with the baseline. {part.sensitivity:.0%} of "
-        "that affects this server's connections; the connections/s above are corrected for it."
+        f"{name} took {part.slower:+.1%} time compared with the baseline. {part.sensitivity:.0%} "
+        "of that affects this server's connections; the connections/s above are corrected for it."
         for name, part in parts.items()
         if part.sensitivity
     ]

@@ -56,7 +56,8 @@ def lowest_ceilings(systems: Sequence[Variant], after_s: float) -> Feed[dict[str
         )
         if held is None:
             raise StackcostError(
-                f"{system.name} holds no load without loss, so load.offered_shares cannot be used",
+                f"{system.name} holds no load with at most 0.5 % loss, so load.offered_shares "
+                "cannot be used",
                 "set rates instead: load.offered_cps",
             )
         found[system.name] = held

@@ -79,7 +79,7 @@ def test_a_system_that_holds_nothing_ends_the_search_for_loads() -> None:
     systems = variants(load_experiment(COMPARE, quick=True))
     feed = lowest_ceilings(systems, after_s=0.0)
     next(feed)
-    with pytest.raises(Exception, match="holds no load without loss"):
+    with pytest.raises(Exception, match="holds no load with at most"):
         feed.send(None)
 
 
