@@ -12,6 +12,7 @@ from stackcost.contracts.trial import Trial
 from stackcost.contracts.window import Window
 from stackcost.files import PROFILES
 from stackcost.harness.bed.network import remove_namespace
+from stackcost.harness.session.limits import read_limits, refused_since
 from stackcost.harness.session.load_trial import end_traffic
 from stackcost.harness.session.path import count_frames, frames_since
 from stackcost.harness.session.profile_session import ProfileSession
@@ -41,7 +42,7 @@ def run_event(session: ProfileSession, trial: Trial) -> None:
     seconds = settings.length(event)
     for name, arguments in tunables.items():
         client.load_profile(PROFILE, prefixes | arguments, name)
-    frames = count_frames(session)
+    frames, refused = count_frames(session), session.server.refusals()
     session.begin_trial()
     of_groups: list[Sample] = []
     unanswered: list[tuple[float, float]] = []
@@ -67,7 +68,11 @@ def run_event(session: ProfileSession, trial: Trial) -> None:
                 client.stop()
                 break
             session.progress.pause(EVERY_S)
+        if event not in BREAKS:
+            load.limits = read_limits(session, session.experiment.workload.port)
         load.cut_flows = end_traffic(session, LAST_FLOWS_S)
+        if load.limits:
+            load.limits.refused = refused_since(session, refused)
         of_groups += groups.read()
         trial.phases["event"] = Window(began, session.read_edge())
         load.frames = None if event in BREAKS else frames_since(session, frames)

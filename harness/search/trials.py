@@ -13,7 +13,12 @@ from stackcost.contracts.load import CeilingKind, ConstantLoad, HeldFlows, Loss,
 from stackcost.contracts.trial import Trial
 from stackcost.contracts.window import Window
 from stackcost.files import PROFILES
-from stackcost.harness.session.limits import end_connections, open_connections, read_limits
+from stackcost.harness.session.limits import (
+    end_connections,
+    open_connections,
+    read_limits,
+    refused_since,
+)
 from stackcost.harness.session.load_trial import OVERHANG_S, end_traffic, offer_load
 from stackcost.harness.session.path import count_frames, frames_since
 from stackcost.harness.session.profile_session import ProfileSession
@@ -153,8 +158,10 @@ def _hold(session: ProfileSession, trial: Trial, load: HeldFlows, duration: floa
         session.progress.pause(duration)
         trial.phases["hold"] = Window(first, session.read_edge())
         load.held_flows = _served_and_open(session)
-        load.limits = read_limits(session, refused)
+        session.look("during")
+        load.limits = read_limits(session, session.experiment.workload.port)
         load.cut_flows = end_traffic(session, held_s + patient(CLOSE_PATIENCE_S))
+        load.limits.refused = refused_since(session, refused)
         session.read_generator(load)
         load.frames = frames_since(session, frames)
     finally:

@@ -3,12 +3,14 @@
 from pathlib import Path
 
 from stackcost.contracts.load import HttpClients, HttpSettings
+from stackcost.contracts.stack import KERNEL
 from stackcost.contracts.trial import Trial
 from stackcost.contracts.window import Window
 from stackcost.harness.experiment.http_schema import HttpTest, path_of
 from stackcost.harness.load import Clients, LoadRequest, program
 from stackcost.harness.load.clients import counts_of, latency_of
 from stackcost.harness.session.http_session import HttpSession
+from stackcost.harness.session.limits import read_limits, refused_since
 from stackcost.harness.session.server_settings import TLS_PORT
 
 
@@ -44,7 +46,7 @@ def run_http_trial(
     folder = Path(session.folder, f"trial-{trial.number}")
     used = program(http.program_of(test))
     cpus, namespace = session.bed.cpus.load, session.bed.load_namespace
-    served = session.server.requests_served()
+    served, refused = session.server.requests_served(), session.server.refusals()
     carrier = session.clients_stack
     session.begin_trial()
     try:
@@ -55,6 +57,8 @@ def run_http_trial(
             load.processes = clients.process_ids
             _sustain(session, trial, load, clients, sustain_s)
             told = clients.wait()
+            if load.limits:
+                load.limits.refused = refused_since(session, refused)
             load.counted = counts_of(told, used.latency, clients.cpu_seconds())
             load.latency = {"": latency_of(told)}
         now = session.server.requests_served()
@@ -71,10 +75,9 @@ def load_requests(
     sustain_s: float,
 ) -> list[LoadRequest]:
     """What each client process does; a rate is shared out evenly."""
-    http, workload = session.http, session.experiment.workload
-    port = TLS_PORT if test.tls else workload.port
+    http, address = session.http, session.experiment.workload.server
     request = LoadRequest(
-        url=f"{'https' if test.tls else 'http'}://{workload.server}:{port}",
+        url=f"{'https' if test.tls else 'http'}://{address}:{_port(session, test)}",
         paths=tuple(map(path_of, test.body_bytes)),
         connections=connections,
         kept=test.kept,
@@ -85,6 +88,10 @@ def load_requests(
     return [request] * http.processes
 
 
+def _port(session: HttpSession, test: HttpTest) -> int:
+    return TLS_PORT if test.tls else session.experiment.workload.port
+
+
 def _sustain(
     session: HttpSession, trial: Trial, load: HttpClients, clients: Clients, sustain_s: float
 ) -> None:
@@ -92,6 +99,8 @@ def _sustain(
     http = session.http
     began = session.read_edge()
     session.progress.pause(http.warm_up_s)
+    if session.clients_stack.name != KERNEL:
+        session.bed.steer()  # it took its interface when the clients started
     first = session.read_edge()
     trial.phases["warm-up"] = Window(began, first)
     session.look("during")
@@ -101,6 +110,7 @@ def _sustain(
     last = session.read_edge()
     session.clients_stack.prove("after", processes)  # while they live: their stacks end with them
     load.carrier = session.clients_stack.proof()
+    load.limits = read_limits(session, _port(session, http.test(load.test)))
     load.ended_early = not clients.all_run()
     trial.phases["sustain"] = Window(first, last)
     if session.experiment.cores.common:

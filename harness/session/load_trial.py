@@ -8,7 +8,7 @@ from stackcost.contracts.load import ConstantLoad
 from stackcost.contracts.trial import Trial
 from stackcost.contracts.window import Window
 from stackcost.harness.experiment.profile_load import LoadPart
-from stackcost.harness.session.limits import read_limits
+from stackcost.harness.session.limits import read_limits, refused_since
 from stackcost.harness.session.path import count_frames, frames_since
 from stackcost.harness.session.profile_session import ProfileSession
 from stackcost.host.waiting import wait_until
@@ -51,11 +51,12 @@ def offer_load(session: ProfileSession, trial: Trial, part: LoadPart) -> None:
         after = read_latency(session.client)
         load.latency = latency_between(before, after)
         session.look("during")
-        load.limits = read_limits(session, refused)
+        load.limits = read_limits(session, session.experiment.workload.port)
         load.cut_flows = end_traffic(session, end + part.drain_s - time.monotonic())
         trial.phases["drain"] = Window(last, session.read_edge())
         session.read_generator(load)
         load.frames = frames_since(session, frames)
+        load.limits.refused = refused_since(session, refused)
         load.server_requests = _difference(session.server.requests_served(), served)
     finally:
         session.sampler.read_often((), math.inf)

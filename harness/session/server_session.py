@@ -159,6 +159,7 @@ def running_server(
         try:
             stack.prepare()
             start_on(stack, server)
+            bed.steer()  # a stack that took the interface made receive work by that
             yield RunningServer(bed, tuning, stack, server)
         finally:
             server.stop()

@@ -10,6 +10,7 @@ from collections.abc import Collection
 from stackcost.analysis import core_time, flows, thresholds, traffic
 from stackcost.analysis.checks import is_hold, main_phase
 from stackcost.analysis.http import busy_share, load_cpus
+from stackcost.analysis.limits import limits_reached
 from stackcost.analysis.readings import Readings
 from stackcost.analysis.slowed import slowed_share
 from stackcost.analysis.steadiness import Steadiness, completed_series, served_series, steadiness
@@ -34,9 +35,9 @@ def flags_of(seen: Readings, server_cpus: Collection[int]) -> list[str]:
         case HttpClients():
             found = disturbances(seen, server_cpus) + _of_clients(seen, server_cpus)
         case HeldFlows() as load:
-            found = disturbances(seen, server_cpus) + _of_profile(trial) + _of_hold(load)
+            found = disturbances(seen, server_cpus) + _of_profile(seen) + _of_hold(load)
         case ConstantLoad():
-            found = disturbances(seen, server_cpus) + _of_profile(trial) + _of_rate(seen)
+            found = disturbances(seen, server_cpus) + _of_profile(seen) + _of_rate(seen)
         case _:  # what happens to a device disturbs its traffic by intent
             found = _suspended(trial)
     return found + [
@@ -130,9 +131,9 @@ def _moved_limits(seen: Readings) -> list[str]:
     return [f"nf_conntrack_max was {course}: another program changed it during the trial"]
 
 
-def _of_profile(trial: Trial) -> list[str]:
+def _of_profile(seen: Readings) -> list[str]:
     """What went wrong with a profile's connections, and with reading them."""
-    found = []
+    trial, found = seen.trial, _of_limits(seen)
     if flows.failed(trial):
         found.append(f"{flows.failed(trial)} connections failed")
     if traffic.cut_flows(trial):
@@ -140,6 +141,11 @@ def _of_profile(trial: Trial) -> list[str]:
     if flows.retransmitted(trial):
         found.append(f"{flows.retransmitted(trial)} segments retransmitted")
     return found + _failed_collectors(trial)
+
+
+def _of_limits(seen: Readings) -> list[str]:
+    """Limits that were reached: what is beyond them fails, or waits, whatever it would cost."""
+    return [reached.words for reached in limits_reached(seen)]
 
 
 def _failed_collectors(trial: Trial) -> list[str]:
@@ -179,7 +185,7 @@ def _wavered(seen: Readings, limit: float) -> list[str]:
 
 
 def _of_clients(seen: Readings, server_cpus: Collection[int]) -> list[str]:
-    found = []
+    found = _of_limits(seen)
     if flows.failed(seen.trial):
         found.append(f"{flows.failed(seen.trial)} requests failed")
     clients, server = busy_share(seen, load_cpus(seen, server_cpus)), busy_share(seen, server_cpus)

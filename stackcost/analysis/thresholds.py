@@ -44,6 +44,8 @@ KEPT_UP = 0.95
 
 # --- Whether a trial's figures are to be trusted (checks, http) ---
 
+# Of a limit that a server was granted: beyond it there was none left for a burst.
+REACHED = 0.98
 # Of the generator's cores, as CSIT keeps its own.
 GENERATOR_BUSY_LIMIT = 0.80
 # Of connections, started more than 1 ms after their time. Reading the collectors every second

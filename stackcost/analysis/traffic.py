@@ -9,7 +9,6 @@ from stackcost.contracts.counts import (
 )
 from stackcost.contracts.load import (
     ConstantLoad,
-    HeldFlows,
     HttpClients,
     HttpCounts,
     HttpSettings,
@@ -69,9 +68,7 @@ def frames(trial: Trial) -> dict[Direction, FramesPassed] | None:
 
 def limits(trial: Trial) -> Limits:
     """What the server used and was granted; of a trial in which it was not read, nothing."""
-    load = trial.traffic
-    read = load.limits if isinstance(load, ConstantLoad | HeldFlows) else None
-    return read or Limits()
+    return trial.traffic.limits or Limits()
 
 
 def histograms(trial: Trial) -> Histograms:

@@ -62,16 +62,18 @@ class Limits(StoredPart):
     """What a server used and what it was granted, read at once under load.
 
     `open_files`: files and sockets of each of its processes, by role (RLIMIT_NOFILE).
-    `accept_queue`: connections that the kernel keeps for its listening sockets until they are
-    accepted (ss, sums); None: the kernel listens on none. `tracked_connections_limit`: entries that
-    netfilter may track (nf_conntrack_max); None: it tracks none. `refused`: connections that the
-    server itself turned away over the trial, by the reason that it gives; None: it did not answer.
+    `accept_queue`: connections that the server's stack keeps for its listening sockets until they
+    are accepted (sums; of the kernel by ss, of Onload by orm_json); None: why is in
+    `no_accept_queue`, which older trials lack. `tracked_connections_limit`: entries that netfilter
+    may track (nf_conntrack_max); None: it tracks none. `refused`: connections that the server
+    itself turned away over the trial, by the reason that it gives; None: it did not answer.
     """
 
     open_files: dict[str, Usage] = field(default_factory=dict)
     accept_queue: Usage | None = None
     tracked_connections_limit: int | None = None
     refused: dict[str, int] | None = None
+    no_accept_queue: str = ""
 
 
 @dataclass(slots=True)

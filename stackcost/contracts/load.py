@@ -34,13 +34,16 @@ class ProfileTraffic(StoredPart):
     `client`: counters of the generator's clients under TRex's names (its get_counter_desc), in
     flows, segments or bytes; which there are is up to the generator. `schedule`: None: it does not
     tell. `cut_flows`: flows that had not ended when the drain was over, and were cut. `frames`: by
-    direction; None: no device stands between two ports, or its links ended with it.
+    direction; None: no device stands between two ports, or its links ended with it. `limits`: read
+    under load, at the end of the sustain window, of the hold, of an event, or of the highest step;
+    None: not read, as of an event that breaks the device.
     """
 
     client: dict[str, float] = field(default_factory=dict)
     schedule: Schedule | None = None
     cut_flows: int | None = None
     frames: dict[Direction, FramesPassed] | None = None
+    limits: Limits | None = None
 
 
 @dataclass(kw_only=True)
@@ -48,16 +51,14 @@ class ConstantLoad(ProfileTraffic):
     """New connections at a constant rate: `offered_cps`, connections/s, for warm-up and sustain.
 
     `requests_per_connection`: made one after the other on each. `latency`: of the connections that
-    ended in the sustain window; None: the generator does not tell. `limits`: read at the end of the
-    sustain window. `server_requests`: requests of the whole trial by the server's own count; None:
-    it keeps none.
+    ended in the sustain window; None: the generator does not tell. `server_requests`: requests of
+    the whole trial by the server's own count; None: it keeps none.
     """
 
     kind: Literal["load"] = "load"
     offered_cps: float
     requests_per_connection: int = 1
     latency: Histograms | None = None
-    limits: Limits | None = None
     server_requests: int | None = None
 
 
@@ -66,14 +67,13 @@ class HeldFlows(ProfileTraffic):
     """`open_flows` flows that are opened, held in a `state`, and closed.
 
     `held_flows`: how many there were at the end of the hold, by the generator's count, or by the
-    kernel's for states that no server holds. `limits`: read then, in searches only.
+    kernel's for states that no server holds.
     """
 
     kind: Literal["hold"] = "hold"
     open_flows: int
     state: FlowState = ESTABLISHED
     held_flows: float | None = None
-    limits: Limits | None = None
 
 
 @dataclass
@@ -123,8 +123,8 @@ class HttpClients(StoredPart):
     `settings`, `counted`: see there. `latency`: of all requests after the warm-up. `processes`:
     process ids of the clients. `others`: where cores are shared, process ids of all that ran in the
     bed's namespaces, and of the harness. `ended_early`: a client's time was over before the last
-    reading of the sustain window. `server_requests`: as of `ConstantLoad`. `carrier`: of the
-    clients' connections.
+    reading of the sustain window. `server_requests`: as of `ConstantLoad`. `limits`: as of
+    `ProfileTraffic`. `carrier`: of the clients' connections.
     """
 
     kind: Literal["http"] = "http"
@@ -137,6 +137,7 @@ class HttpClients(StoredPart):
     others: list[int] = field(default_factory=list)
     ended_early: bool = False
     server_requests: int | None = None
+    limits: Limits | None = None
     carrier: Carrier | None = None
 
 

@@ -5,7 +5,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, get_args
 
-from stackcost.contracts.counts import Carrier
+from stackcost.contracts.counts import Carrier, Usage
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.placement import Placement
 
@@ -48,6 +48,12 @@ class Stack(ABC):
         """What carried the connections, by the last trial's looks.
 
         `idle`: the trial had no connection, so that the look before it has to do.
+        """
+
+    @abstractmethod
+    def accept_queue(self, namespace: str, port: int) -> Usage | str:
+        """Connections that are kept for the listeners of a port until a program accepts them, and
+        how many may be; where that cannot be had, why.
         """
 
     @abstractmethod

@@ -4,10 +4,10 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from stackcost.contracts.counts import Carrier
+from stackcost.contracts.counts import Carrier, Usage
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.stack import KERNEL, Stack, When
-from stackcost.host.namespace import run
+from stackcost.host.namespace import execute, run
 
 
 class Kernel(Stack):
@@ -30,6 +30,14 @@ class Kernel(Stack):
     def proof(self, idle: bool = False) -> Carrier:
         """The kernel's, as wanted."""
         return Carrier(wanted=KERNEL, carried=KERNEL)
+
+    def accept_queue(self, namespace: str, port: int) -> Usage | str:
+        """By ss, which prints of each listener its state, queue and limit."""
+        said = execute(namespace, ["ss", "-Hltn", f"sport = :{port}"])
+        rows = [row.split() for row in said.splitlines()]
+        if not rows:
+            return f"the kernel has no listener of port {port}"
+        return Usage(now=sum(int(row[1]) for row in rows), limit=sum(int(row[2]) for row in rows))
 
     def explain(self, error: StackcostError) -> StackcostError:
         """The program knows best."""

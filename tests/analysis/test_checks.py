@@ -6,8 +6,9 @@ from stackcost.analysis import core_time, cpu
 from stackcost.analysis.checks import Check, checks
 from stackcost.analysis.flags import disturbances, flags_of
 from stackcost.analysis.readings import Readings
-from stackcost.contracts.counts import Schedule
+from stackcost.contracts.counts import Limits, Schedule, Usage
 from stackcost.contracts.trial import Trial
+from tests.analysis.http_trials import asked
 from tests.analysis.trials import (
     SUSTAIN,
     add_other_program,
@@ -42,6 +43,16 @@ def test_each_fault_of_the_load_is_flagged() -> None:
         "5 segments retransmitted",
         "completed 1000 connections/s of 2000 offered",
     ]
+
+
+@pytest.mark.parametrize(
+    "trial", [load_trial(), hold_trial(100, {"slab.bytes": 1.0}), asked("wrk", 4, "t", 0, 1000)]
+)
+def test_a_limit_that_the_server_reached_is_flagged(trial: Trial) -> None:
+    trial.load.limits = Limits({"worker-0": Usage(1_020, 1_024)}, refused={"memory": 2})
+    found = flags_of(Readings(trial), (1,))
+    assert "open files of worker-0: 1,020 of 1,024 allowed" in found
+    assert "the server refused 2 connections for want of memory" in found
 
 
 def test_a_busy_generator_is_flagged() -> None:

@@ -49,6 +49,8 @@ def test_mixed_traffic_is_whole_and_a_cut_link_is_seen_by_all(tmp_path: Path) ->
         run_event(session, cut)
     assert existing_namespaces() == []
 
+    assert mixed.load.limits is not None and mixed.load.limits.refused == {}
+    assert cut.load.limits is None
     steps = mix_result(mixed).steps
     assert [step.flows_per_second for step in steps] == [200, 400, 200]
     assert all(len(step.whole) == 7 and (step.whole["dns"] or 0) > 0.95 for step in steps)

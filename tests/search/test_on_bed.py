@@ -113,7 +113,9 @@ def one_trial(session: ProfileSession, of: CeilingKind, load: float) -> Trial:
 
 
 @pytest.mark.bed
-def test_each_ceilings_trials_count_what_was_served_and_find_what_was_not(tmp_path: Path) -> None:
+def test_each_ceilings_trials_count_what_was_served_and_find_what_was_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with session_of(small(), tmp_path) as session:
         server = session.server
 
@@ -126,7 +128,10 @@ def test_each_ceilings_trials_count_what_was_served_and_find_what_was_not(tmp_pa
         assert open_connections(session) == 0, "a trial leaves the server as it found it"
 
         prepare(session, "flows")
+        looks: list[str] = []
+        monkeypatch.setattr(session.stack, "prove", lambda when, _: looks.append(when))
         held = one_trial(session, "flows", 600)
+        assert looks == ["during"], "else no stack but the kernel's is proved to carry it"
         assert (held.load.loss.intended, held.load.loss.lost) == (600, 0)
 
         worker = psutil.Process(server.processes()["worker-0"])

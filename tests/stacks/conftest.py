@@ -30,6 +30,7 @@ class Machine:
         self.installation = Installation(home / "root")
         self.started: list[subprocess.Popen[bytes]] = []
         self.count()
+        self.listen()
         self.kernel_counts(0)
         self.play("")
 
@@ -40,6 +41,10 @@ class Machine:
     def count(self, **counters: int) -> None:
         """Let Onload's counters be so."""
         (self.home / "counters").write_text(json.dumps(counters))
+
+    def listen(self, *listeners: tuple[int, int, int, int]) -> None:
+        """Let Onload have these: port, connections that came, that were accepted, room for them."""
+        (self.home / "listeners").write_text(json.dumps(listeners))
 
     def kernel_counts(self, number: int) -> None:
         """Let the kernel's TCP counters of the programs' namespace be so."""

@@ -155,7 +155,21 @@ def onload_tool(arguments: list[str]) -> None:
     MODULE.rmdir()
 
 
+def listener(port: int, came: int, accepted: int, most: int) -> dict[str, object]:
+    """As orm_json has one: its accept queue is what came less what was accepted, in 32 bits."""
+    told = {"acceptq_max": most, "acceptq_n_in": came, "acceptq_n_out": accepted}
+    return {"tcp_listen_sockets": {"s": {"cp": {"laddr": "48.0.0.1", "lport": port}}, **told}}
+
+
 def orm_json(arguments: list[str]) -> None:
+    if arguments == ["sockets"]:
+        told = json.loads((HOME / "listeners").read_text())
+        sockets = {
+            "tcp_listen": {str(at): listener(*each) for at, each in enumerate(told)},
+            "tcp": {"9": {"tcp_state": {"s": {"cp": {"lport": 80}}}}},
+        }
+        entries = [{"0": {"stack": sockets}}] if stacks() else []
+        say(json.dumps({"onload_version": "0", "json": entries}))
     moved = json.loads((HOME / "counters").read_text())
     stats = {name: moved.get(name, 0) for name in COUNTERS}
     say(json.dumps({"onload_version": "0", "json": [{"0": {"stats": stats}}]}))

@@ -36,27 +36,28 @@ from stackcost.store import Manifest, RunFolder, trial_lines
 # A line of each kind as the last version before `stackcost-trial/2` wrote it, on a real test bed.
 UNTYPED = Path(__file__).resolve().parents[1] / "fixtures" / "trials" / "untyped.jsonl"
 
-TRAFFIC: dict[str, Any] = {
-    "client": {"tcps_connects": 7.0},
-    "schedule": Schedule(intended=9, opened=8, late=2, unsent=1),
-    "cut_flows": 3,
-    "frames": {"to servers": FramesPassed(4, 3, 2, 1), "to clients": FramesPassed(8, 7, 6, 5)},
-}
 LIMITS = Limits(
     open_files={"worker-0": Usage(5, 10)},
     accept_queue=Usage(1, 511),
     tracked_connections_limit=1000,
     refused={"worker_connections": 1},
+    no_accept_queue="nobody listens",
 )
+TRAFFIC: dict[str, Any] = {
+    "client": {"tcps_connects": 7.0},
+    "schedule": Schedule(intended=9, opened=8, late=2, unsent=1),
+    "cut_flows": 3,
+    "frames": {"to servers": FramesPassed(4, 3, 2, 1), "to clients": FramesPassed(8, 7, 6, 5)},
+    "limits": LIMITS,
+}
 RATE = ConstantLoad(
     offered_cps=500.0,
     requests_per_connection=20,
     latency={"web": {"connect": "HIST"}},
-    limits=LIMITS,
     server_requests=70,
     **TRAFFIC,
 )
-HOLD = HeldFlows(open_flows=50, state="tracked", held_flows=49.0, limits=LIMITS, **TRAFFIC)
+HOLD = HeldFlows(open_flows=50, state="tracked", held_flows=49.0, **TRAFFIC)
 LOADS: list[Load] = [
     RATE,
     HOLD,
@@ -70,6 +71,7 @@ LOADS: list[Load] = [
         others=[1],
         ended_early=True,
         server_requests=100,
+        limits=LIMITS,
         carrier=Carrier("onload-wrk", "kernel", "no stack", {"before": {"objections": ["x"]}}),
     ),
     SearchStep(

@@ -15,10 +15,10 @@ from stackcost.analysis import core_time, flows, traffic
 from stackcost.analysis.checks import is_hold
 from stackcost.analysis.device import lost_frames
 from stackcost.analysis.flags import generator_limits, late_starts
+from stackcost.analysis.limits import limits_reached
 from stackcost.analysis.readings import Readings
 from stackcost.analysis.thresholds import FOREIGN_LIMIT
 
-REACHED = 0.98  # of a limit
 SATURATED = 0.95  # of a core's time
 POLL_THREAD = core_time.POLL_THREAD
 
@@ -87,7 +87,8 @@ def find_bottleneck(
 def _signs(seen: Readings, server_cpus: Collection[int]) -> Iterator[Evidence]:
     for found in generator_limits(seen):
         yield Evidence(cause="generator", words=f"the generator was the limit: {found}")
-    yield from _limits(seen)
+    for reached in limits_reached(seen):
+        yield Evidence(cause=reached.limit, words=reached.words)
     yield from _memory(seen)
     saturated = list(_cores(seen, server_cpus))
     yield from saturated
@@ -136,27 +137,6 @@ def _disturbances(seen: Readings, server_cpus: Collection[int]) -> Iterator[Evid
         yield Evidence(cause="other programs", words=words)
     for found in late_starts(seen):
         yield Evidence(cause="generator", words=found)
-
-
-def _limits(seen: Readings) -> Iterator[Evidence]:
-    limits = traffic.limits(seen.trial)
-    for role, files in limits.open_files.items():
-        if files.now >= REACHED * files.limit:
-            words = f"{role} had {files.now:,} open files; the limit is {files.limit:,}"
-            yield Evidence(cause="open files", words=words)
-    for reason, number in (limits.refused or {}).items():
-        if number:
-            words = f"the server refused {number:,} connections because of a lack of {reason}"
-            yield Evidence(cause="server's own limit", words=words)
-    most = limits.tracked_connections_limit
-    tracked = [s.value for s in seen.samples("conntrack.entries") if s.value is not None]
-    if most and tracked and max(tracked) >= REACHED * most:
-        words = f"netfilter tracked {max(tracked):,.0f} connections; the limit is {most:,}"
-        yield Evidence(cause="connection tracking", words=words)
-    without_port = flows.client_counter(seen.trial, "err_c_tuple_err")
-    if without_port:
-        words = f"{without_port:,} connections found no free client port"
-        yield Evidence(cause="client ports", words=words)
 
 
 def _memory(seen: Readings) -> Iterator[Evidence]:

@@ -9,7 +9,7 @@ from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
 
-from stackcost.contracts.counts import Carrier
+from stackcost.contracts.counts import Carrier, Usage
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.placement import Placement
 from stackcost.contracts.stack import KERNEL, LOOKS, Stack, When
@@ -23,7 +23,7 @@ from stackcost.stacks.onload.interface import (
     load_modules,
     register,
 )
-from stackcost.stacks.onload.observe import Seen, kernel_log, look
+from stackcost.stacks.onload.observe import Seen, accept_queue, kernel_log, look, said
 from stackcost.stacks.onload.profile import Profile, settle
 from stackcost.stacks.onload.proof import objections
 
@@ -117,6 +117,10 @@ class Onload(Stack):
         failure = find_failure(self._new_in_log())
         why = [failure.what] if failure else []
         return Carrier(self.name, KERNEL, "; ".join([*why, *against]), looks)
+
+    def accept_queue(self, namespace: str, port: int) -> Usage | str:
+        """Of Onload's own listeners: the kernel has one of the same port, which stays empty."""
+        return accept_queue(said(namespace, ["orm_json", "sockets"]), port)
 
     def explain(self, error: StackcostError) -> StackcostError:
         """By the table of failures, from the program's words and the kernel's log."""

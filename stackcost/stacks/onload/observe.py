@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from ipaddress import IPv4Address
 from pathlib import Path
 
+from stackcost.contracts.counts import Usage
 from stackcost.contracts.errors import StackcostError
 from stackcost.host.namespace import execute, find_program
 from stackcost.stacks.onload.installation import Installation
@@ -50,9 +51,9 @@ def look(installation: Installation, namespace: str, processes: Mapping[str, int
     """Look at programs now; `processes`: their ids by role."""
     return Seen(
         sockets={role: _sockets(installation, number) for role, number in processes.items()},
-        stacked=stacked(_said(namespace, ["onload_stackdump", "stacks"])),
-        listening=listening(_said(namespace, ["onload_stackdump", "filters"])),
-        onload=counters(_said(namespace, ["orm_json", "stats"])),
+        stacked=stacked(said(namespace, ["onload_stackdump", "stacks"])),
+        listening=listening(said(namespace, ["onload_stackdump", "filters"])),
+        onload=counters(said(namespace, ["orm_json", "stats"])),
         kernel=_kernel_counters(namespace),
     )
 
@@ -83,6 +84,26 @@ def counters(said: str) -> dict[str, int] | None:
     return None
 
 
+def accept_queue(said: str, port: int) -> Usage | str:
+    """Sums over the listeners of a port in orm_json's text of sockets; in words why there are none.
+
+    A listener counts connections that came in and that went out, in 32 bits each. Only listeners
+    are decoded: the text has each connection, too, of which there may be ten thousands.
+    """
+    found = []
+    with contextlib.suppress(ValueError, KeyError, TypeError, AttributeError):
+        for match in re.finditer(r'"tcp_listen":\s*', said):
+            listeners, _ = json.JSONDecoder().raw_decode(said, match.end())
+            for each in listeners.values():
+                listener = each["tcp_listen_sockets"]
+                if listener["s"]["cp"]["lport"] == port:
+                    waiting = (listener["acceptq_n_in"] - listener["acceptq_n_out"]) % 2**32
+                    found.append(Usage(waiting, listener["acceptq_max"]))
+    if not found:
+        return f"orm_json tells of no listener of port {port} on Onload"
+    return Usage(sum(each.now for each in found), sum(each.limit for each in found))
+
+
 def kernel_log() -> list[str]:
     """The kernel's messages, oldest first; none where they may not be read."""
     try:
@@ -92,7 +113,7 @@ def kernel_log() -> list[str]:
     return done.stdout.splitlines()
 
 
-def _said(namespace: str, command: list[str]) -> str:
+def said(namespace: str, command: list[str]) -> str:
     """What a tool says; nothing when it fails, as it does without any stack."""
     try:
         return execute(namespace, command)
@@ -139,7 +160,7 @@ def _is_loopback(text: str) -> bool:
 def _kernel_counters(namespace: str) -> dict[str, int]:
     """KERNEL_COUNTERS of the namespace; none where they cannot be read."""
     with contextlib.suppress(ValueError):
-        rows = _said(namespace, ["cat", "/proc/net/snmp"]).splitlines()
+        rows = said(namespace, ["cat", "/proc/net/snmp"]).splitlines()
         names, values = (row.split() for row in rows if row.startswith("Tcp:"))
         table = dict(zip(names, values, strict=True))
         return {name: int(table[name]) for name in KERNEL_COUNTERS}

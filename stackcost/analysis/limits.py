@@ -1,0 +1,39 @@
+"""Limits that a server ran into, and those of the clients' side, by what was read under load."""
+
+from collections.abc import Iterator
+from typing import Literal, NamedTuple
+
+from stackcost.analysis import flows, traffic
+from stackcost.analysis.readings import Readings
+from stackcost.analysis.thresholds import REACHED
+
+Limit = Literal["open files", "server's own limit", "connection tracking", "client ports"]
+
+
+class Reached(NamedTuple):
+    """One limit of which nothing, or next to nothing, was left; in words with its figures."""
+
+    limit: Limit
+    words: str
+
+
+def limits_reached(seen: Readings) -> Iterator[Reached]:
+    """The limits that a trial reached; none where they were not read."""
+    limits = traffic.limits(seen.trial)
+    for role, files in limits.open_files.items():
+        if files.now >= REACHED * files.limit:
+            words = f"open files of {role}: {files.now:,} of {files.limit:,} allowed"
+            yield Reached("open files", words)
+    for reason, number in (limits.refused or {}).items():
+        if number:
+            words = f"the server refused {number:,} connections for want of {reason}"
+            yield Reached("server's own limit", words)
+    most = limits.tracked_connections_limit
+    tracked = [s.value for s in seen.samples("conntrack.entries") if s.value is not None]
+    if most and tracked and max(tracked) >= REACHED * most:
+        words = f"netfilter tracked {max(tracked):,.0f} connections of {most:,} allowed"
+        yield Reached("connection tracking", words)
+    without_port = flows.client_counter(seen.trial, "err_c_tuple_err")
+    if without_port:
+        words = f"{without_port:,} connections found no free client port"
+        yield Reached("client ports", words)

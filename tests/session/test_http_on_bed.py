@@ -1,0 +1,135 @@
+"""Trials of HTTP clients on the real test bed: where receive work goes, and what limits say."""
+
+import io
+import os
+import subprocess
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+from rich.console import Console
+
+from stackcost.analysis.flags import flags_of
+from stackcost.analysis.readings import Readings
+from stackcost.contracts.load import HttpClients
+from stackcost.contracts.stack import Stack
+from stackcost.contracts.trial import Trial
+from stackcost.harness.bed.lock import RunLock
+from stackcost.harness.bed.signals import ending_signals_raise
+from stackcost.harness.experiment.load_file import load_experiment
+from stackcost.harness.experiment.schema import Experiment
+from stackcost.harness.session import http_session, server_session
+from stackcost.harness.session.http_session import HttpSession, open_http_session
+from stackcost.harness.session.http_trial import run_http_trial
+from stackcost.harness.session.progress import Progress
+from stackcost.host.compiler import compile_bpf
+from stackcost.host.kernel_stack import Kernel
+from stackcost.host.namespace import execute
+from stackcost.host.steering import poll_threads
+from stackcost.servers.nginx_kernel import NginxKernel
+from stackcost.stacks.onload.interface import NATIVE_XDP
+
+pytestmark = pytest.mark.bed
+
+PLAN = """
+title: "one test"
+servers: [nginx/kernel]
+baseline: nginx/kernel
+against: nginx/kernel
+rounds: 1
+cores: auto
+nginx: {tuning: stock, worker_connections: 256}
+workload: {clients: 16.0.0.1-16.0.0.4, server: 48.0.0.1, port: 80}
+http:
+  program: wrk
+  processes: 1
+  connections: 4
+  warm_up_s: 0.5
+  sustain_s: 0.5
+  tests: [{name: only, measures: connections, body_bytes: 100}]
+"""
+
+
+class Attaching(Kernel):
+    """Takes its interface by XDP when its first program starts, as Onload does over AF_XDP: the
+    receive queue that is polled then was not there before.
+    """
+
+    name = "attaching"
+
+    def run(
+        self, command: Sequence[str], cpus: Sequence[int] = (), **options: Any
+    ) -> subprocess.Popen[Any]:
+        namespace, interface = self.place.namespace, self.place.interface
+        image = self.place.folder.parent / f"{interface}.o"
+        image.write_bytes(compile_bpf(NATIVE_XDP))
+        device = ["ip", "link", "set", "dev", interface, "xdpdrv"]
+        execute(namespace, ["ethtool", "-K", interface, "gro", "off"])
+        execute(namespace, [*device, "object", str(image), "section", "xdp"])
+        return super().run(command, cpus, **options)
+
+
+@contextmanager
+def session_in(folder: Path) -> Iterator[HttpSession]:
+    plan = folder / "plan.yaml"
+    plan.write_text(PLAN)
+    experiment: Experiment = load_experiment(plan)
+    with (
+        RunLock(),
+        ending_signals_raise(),
+        Progress(60, Console(file=io.StringIO())) as progress,
+        open_http_session(NginxKernel, experiment, folder / "logs", "test", progress) as session,
+    ):
+        yield session
+
+
+def trial_of(session: HttpSession) -> Trial:
+    trial = Trial("nginx/kernel", 0, 1, HttpClients(test="only"))
+    run_http_trial(session, trial)
+    return trial
+
+
+def told_threads(session: HttpSession, interface: str) -> tuple[int, ...]:
+    (end,) = (
+        each
+        for each in session.bed.describe()["receive_steering"]
+        if each["interface"] == interface
+    )
+    return tuple(end["poll_threads"])
+
+
+def test_receive_work_is_placed_after_a_stack_took_its_interface(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def attaching(name: str, place: Any) -> Stack:
+        return Attaching(place)
+
+    for module in (server_session, http_session):
+        monkeypatch.setattr(module, "stack_of", attaching)
+    with session_in(tmp_path) as session:
+        bed = session.bed
+        ends = [(bed.server_interface, bed.cpus.server), (bed.load_interface, bed.cpus.load)]
+        trial = trial_of(session)
+        for interface, cpus in ends:
+            threads = poll_threads(interface)
+            assert threads and told_threads(session, interface) == threads, interface
+            assert all(os.sched_getaffinity(each) == {*cpus} for each in threads), interface
+        assert trial.load.counted.requests > 0  # type: ignore[union-attr]
+
+
+def test_a_server_without_free_descriptors_is_told_by_its_limits(tmp_path: Path) -> None:
+    with session_in(tmp_path) as session:
+        worker = psutil.Process(session.processes["worker-0"])
+        open_now = {int(name) for name in os.listdir(f"/proc/{worker.pid}/fd")}
+        free = min({*range(len(open_now) + 1)} - open_now)
+        worker.rlimit(psutil.RLIMIT_NOFILE, (free, free))
+        trial = trial_of(session)
+    assert isinstance(trial.load, HttpClients) and trial.load.limits is not None
+    files, queue = trial.load.limits.open_files["worker-0"], trial.load.limits.accept_queue
+    assert files.now >= files.limit == free
+    assert queue is not None and queue.limit == 511 and queue.now > 0
+    found = flags_of(Readings(trial), session.bed.cpus.server)
+    assert f"open files of worker-0: {files.now} of {files.limit} allowed" in found
