@@ -75,7 +75,7 @@ def open_http_session(
         _ready(http, standing.bed, folder) as clients_stack,
     ):
         bed, tuning, stack, server = standing
-        processes = server.processes()
+        processes = server.processes() | stack.processes()
         collectors = [
             *machine_collectors(bed.server_namespace, bed.cpus.server, processes),
             Served(server.requests_served),

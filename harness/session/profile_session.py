@@ -91,7 +91,7 @@ def open_profile_session(
                 client.connect()
                 client.reset()
             bed.steer()
-            processes = server.processes()
+            processes = server.processes() | stack.processes()
             collectors = [
                 *machine_collectors(bed.server_namespace, bed.cpus.server, processes, detail),
                 Engine("generator", client),

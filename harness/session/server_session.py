@@ -41,8 +41,8 @@ SAMPLE_INTERVAL_S = 1.0
 class ServerSession:
     """What trials are run on.
 
-    `where`: round and server, for people. `processes`: the server's, by role, as they were at its
-    start. `folder`: logs of all programs.
+    `where`: round and server, for people. `processes`: the server's and its stack's, by role, as
+    they were at its start. `folder`: logs of all programs.
     """
 
     experiment: Experiment

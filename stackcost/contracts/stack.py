@@ -56,6 +56,10 @@ class Stack(ABC):
         how many may be; where that cannot be had, why.
         """
 
+    def processes(self) -> dict[str, int]:
+        """Process ids by role of its own programs, whose time and memory count as the server's."""
+        return {}
+
     @abstractmethod
     def explain(self, error: StackcostError) -> StackcostError:
         """Why a program did not start, where this stack knows better than the program's words."""

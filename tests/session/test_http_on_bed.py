@@ -5,6 +5,7 @@ import os
 import subprocess
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,10 @@ import psutil
 import pytest
 from rich.console import Console
 
+from stackcost.analysis.core_time import foreign_share, kernel_seconds
 from stackcost.analysis.flags import flags_of
 from stackcost.analysis.readings import Readings
+from stackcost.analysis.thresholds import FOREIGN_LIMIT
 from stackcost.contracts.load import HttpClients
 from stackcost.contracts.stack import Stack
 from stackcost.contracts.trial import Trial
@@ -27,10 +30,11 @@ from stackcost.harness.session.http_trial import run_http_trial
 from stackcost.harness.session.progress import Progress
 from stackcost.host.compiler import compile_bpf
 from stackcost.host.kernel_stack import Kernel
-from stackcost.host.namespace import execute
+from stackcost.host.namespace import execute, run
 from stackcost.host.steering import poll_threads
 from stackcost.servers.nginx_kernel import NginxKernel
 from stackcost.stacks.onload.interface import NATIVE_XDP
+from stackcost.stacks.onload.observe import CONTROL_PLANE, control_plane
 
 pytestmark = pytest.mark.bed
 
@@ -48,7 +52,7 @@ http:
   processes: 1
   connections: 4
   warm_up_s: 0.5
-  sustain_s: 0.5
+  sustain_s: 1.5
   tests: [{name: only, measures: connections, body_bytes: 100}]
 """
 
@@ -70,6 +74,23 @@ class Attaching(Kernel):
         execute(namespace, ["ethtool", "-K", interface, "gro", "off"])
         execute(namespace, [*device, "object", str(image), "section", "xdp"])
         return super().run(command, cpus, **options)
+
+
+class WithControlPlane(Kernel):
+    """Has a busy program of its own beside the server, named as Onload's control-plane server."""
+
+    name = "with control plane"
+
+    def run(
+        self, command: Sequence[str], cpus: Sequence[int] = (), **options: Any
+    ) -> subprocess.Popen[Any]:
+        program = self.place.folder.parent / CONTROL_PLANE
+        program.symlink_to("/bin/sh")
+        run(self.place.namespace, [str(program), "-c", "while :; do :; done"], self.place.cpus)
+        return super().run(command, cpus, **options)
+
+    def processes(self) -> dict[str, int]:
+        return control_plane(self.place.namespace)
 
 
 @contextmanager
@@ -118,6 +139,23 @@ def test_receive_work_is_placed_after_a_stack_took_its_interface(
             assert threads and told_threads(session, interface) == threads, interface
             assert all(os.sched_getaffinity(each) == {*cpus} for each in threads), interface
         assert trial.load.counted.requests > 0  # type: ignore[union-attr]
+
+
+def test_the_control_plane_of_a_stack_is_no_other_program(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(server_session, "stack_of", lambda name, place: WithControlPlane(place))
+    with session_in(tmp_path) as session:
+        trial, cpus = trial_of(session), session.bed.cpus.server
+        number = session.processes[CONTROL_PLANE]
+    seen = Readings(trial)
+    taken = seen.by_label("task.time", "sustain", "process")[str(number)]
+    others = [s for s in trial.samples if s.labels.get("command") != CONTROL_PLANE[:15]]
+    apart = Readings(replace(trial, samples=others))
+    assert taken > FOREIGN_LIMIT * seen.phases["sustain"].length
+    assert foreign_share(seen, cpus) == foreign_share(apart, cpus), "it is none of the others"
+    cost = kernel_seconds(seen, cpus)
+    assert (cost["user"] or 0.0) + (cost["system"] or 0.0) > taken
 
 
 def test_a_server_without_free_descriptors_is_told_by_its_limits(tmp_path: Path) -> None:

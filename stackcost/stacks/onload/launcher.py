@@ -23,7 +23,14 @@ from stackcost.stacks.onload.interface import (
     load_modules,
     register,
 )
-from stackcost.stacks.onload.observe import Seen, accept_queue, kernel_log, look, said
+from stackcost.stacks.onload.observe import (
+    Seen,
+    accept_queue,
+    control_plane,
+    kernel_log,
+    look,
+    said,
+)
 from stackcost.stacks.onload.profile import Profile, settle
 from stackcost.stacks.onload.proof import objections
 
@@ -121,6 +128,10 @@ class Onload(Stack):
     def accept_queue(self, namespace: str, port: int) -> Usage | str:
         """Of Onload's own listeners: the kernel has one of the same port, which stays empty."""
         return accept_queue(said(namespace, ["orm_json", "sockets"]), port)
+
+    def processes(self) -> dict[str, int]:
+        """Its control-plane server, which Onload's module starts for the place's namespace."""
+        return control_plane(self.place.namespace)
 
     def explain(self, error: StackcostError) -> StackcostError:
         """By the table of failures, from the program's words and the kernel's log."""

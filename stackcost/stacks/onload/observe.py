@@ -10,9 +10,11 @@ from dataclasses import dataclass
 from ipaddress import IPv4Address
 from pathlib import Path
 
+import psutil
+
 from stackcost.contracts.counts import Usage
 from stackcost.contracts.errors import StackcostError
-from stackcost.host.namespace import execute, find_program
+from stackcost.host.namespace import execute, find_program, processes_inside
 from stackcost.stacks.onload.installation import Installation
 
 # Onload's, of its stacks together; and the kernel's, of the program's namespace.
@@ -23,6 +25,8 @@ ONLOAD_COUNTERS = (
     "sock_wakes_rx_os",
     "no_match_pass_to_kernel_tcp",
 )
+CONTROL_PLANE = "onload_cp_server"
+NAME_LENGTH = 15  # TASK_COMM_LEN less its end, include/linux/sched.h
 KERNEL_COUNTERS = ("PassiveOpens", "ActiveOpens", "InSegs")
 
 
@@ -102,6 +106,19 @@ def accept_queue(said: str, port: int) -> Usage | str:
     if not found:
         return f"orm_json tells of no listener of port {port} on Onload"
     return Usage(sum(each.now for each in found), sum(each.limit for each in found))
+
+
+def control_plane(namespace: str) -> dict[str, int]:
+    """Process ids by role of the control-plane server of a namespace, while a stack is there.
+
+    The kernel keeps 15 characters of a program's name, and tasks are told by these.
+    """
+    found = {}
+    for process in processes_inside(namespace):
+        with contextlib.suppress(psutil.NoSuchProcess):
+            if process.name()[:NAME_LENGTH] == CONTROL_PLANE[:NAME_LENGTH]:
+                found[CONTROL_PLANE] = process.pid
+    return found
 
 
 def kernel_log() -> list[str]:
