@@ -3,6 +3,7 @@
 docs/figures.md defines loss for each of the three ceilings.
 """
 
+import time
 from collections.abc import Mapping
 
 from stackcost.analysis import flows
@@ -152,6 +153,7 @@ def _hold(session: ProfileSession, trial: Trial, load: HeldFlows, duration: floa
     try:
         began = session.read_edge()
         session.client.start(mult=1)
+        end = time.monotonic() + held_s  # of the first flow
         session.progress.pause(opening + SETTLE_S)
         first = session.read_edge()
         trial.phases["opening"] = Window(began, first)
@@ -160,6 +162,7 @@ def _hold(session: ProfileSession, trial: Trial, load: HeldFlows, duration: floa
         load.held_flows = _served_and_open(session)
         session.look("during")
         load.limits = read_limits(session, session.experiment.workload.port)
+        load.overrun_s = max(0.0, time.monotonic() - end)
         load.cut_flows = end_traffic(session, held_s + patient(CLOSE_PATIENCE_S))
         load.limits.refused = refused_since(session, refused)
         session.read_generator(load)

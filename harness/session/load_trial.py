@@ -52,6 +52,7 @@ def offer_load(session: ProfileSession, trial: Trial, part: LoadPart) -> None:
         load.latency = latency_between(before, after)
         session.look("during")
         load.limits = read_limits(session, session.experiment.workload.port)
+        load.overrun_s = max(0.0, time.monotonic() - end)
         load.cut_flows = end_traffic(session, end + part.drain_s - time.monotonic())
         trial.phases["drain"] = Window(last, session.read_edge())
         session.read_generator(load)

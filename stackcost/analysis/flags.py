@@ -134,6 +134,11 @@ def _moved_limits(seen: Readings) -> list[str]:
 def _of_profile(seen: Readings) -> list[str]:
     """What went wrong with a profile's connections, and with reading them."""
     trial, found = seen.trial, _of_limits(seen)
+    if overrun := traffic.overrun_s(trial):
+        found.append(
+            f"what is read under load was read until {overrun:.1f} s after its end: what carried "
+            "the connections, limits and counters may be those of an idle server"
+        )
     if flows.failed(trial):
         found.append(f"{flows.failed(trial)} connections failed")
     if traffic.cut_flows(trial):

@@ -60,6 +60,12 @@ def cut_flows(trial: Trial) -> int:
     return (load.cut_flows or 0) if isinstance(load, ProfileTraffic) else 0
 
 
+def overrun_s(trial: Trial) -> float:
+    """Seconds for which what is read under load was still read after it; 0 where not told."""
+    load = trial.traffic
+    return (load.overrun_s or 0.0) if isinstance(load, ProfileTraffic) else 0.0
+
+
 def frames(trial: Trial) -> dict[Direction, FramesPassed] | None:
     """Frames at each point of the way through a device; None when they were not counted."""
     load = trial.traffic

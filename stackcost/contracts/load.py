@@ -36,7 +36,9 @@ class ProfileTraffic(StoredPart):
     tell. `cut_flows`: flows that had not ended when the drain was over, and were cut. `frames`: by
     direction; None: no device stands between two ports, or its links ended with it. `limits`: read
     under load, at the end of the sustain window, of the hold, of an event, or of the highest step;
-    None: not read, as of an event that breaks the device.
+    None: not read, as of an event that breaks the device. `overrun_s`: seconds from the end of the
+    load, or of the hold, to the end of the last reading that was to be made before it: the last
+    edge, what carried the connections, limits; 0: all in time; None: not told.
     """
 
     client: dict[str, float] = field(default_factory=dict)
@@ -44,6 +46,7 @@ class ProfileTraffic(StoredPart):
     cut_flows: int | None = None
     frames: dict[Direction, FramesPassed] | None = None
     limits: Limits | None = None
+    overrun_s: float | None = None
 
 
 @dataclass(kw_only=True)

@@ -1,6 +1,7 @@
 """Searches on the real test bed, of servers whose ceilings were set on purpose."""
 
 import io
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -15,6 +16,7 @@ from stackcost.analysis.ceiling.settings import Goal, SearchSettings, settings_f
 from stackcost.analysis.ceiling.stored import SearchKey
 from stackcost.analysis.ceiling.summarise import summarise_ceilings
 from stackcost.analysis.ceiling.summary import Ceiling
+from stackcost.analysis.flags import flags_of
 from stackcost.analysis.readings import Readings
 from stackcost.contracts.load import CeilingKind
 from stackcost.contracts.trial import Trial
@@ -41,6 +43,7 @@ from tests.search.simulated import plan_of
 
 COMPARE = Path(__file__).resolve().parents[2] / "experiments" / "compare.yaml"
 ALLOWED_CPS = 1_000
+OUTLASTS_S = 1.5  # the load goes on for half a second after the last edge, and a hold for one
 BURST = 100  # of the token bucket; it lets a generator that was stopped for a moment catch up
 LIMIT = f"""
 table ip sc_limit {{
@@ -110,6 +113,19 @@ def one_trial(session: ProfileSession, of: CeilingKind, load: float) -> Trial:
     trial = Trial("nginx/kernel", 1, 1, step_of(of, load, 1.0), session.response_bytes)
     run_trial(session, trial)
     return trial
+
+
+@pytest.mark.bed
+def test_a_look_that_outlasts_the_load_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    late = "what is read under load was read until"
+    with session_of(small(), tmp_path) as session:
+        monkeypatch.setattr(session.stack, "prove", lambda *_: time.sleep(OUTLASTS_S))
+        for of, load in (("connections", 200.0), ("flows", 50.0)):
+            prepare(session, of)
+            flags = flags_of(Readings(one_trial(session, of, load)), (1,))
+            assert late in " ".join(flags), flags
 
 
 @pytest.mark.bed

@@ -49,6 +49,7 @@ TRAFFIC: dict[str, Any] = {
     "cut_flows": 3,
     "frames": {"to servers": FramesPassed(4, 3, 2, 1), "to clients": FramesPassed(8, 7, 6, 5)},
     "limits": LIMITS,
+    "overrun_s": 0.25,
 }
 RATE = ConstantLoad(
     offered_cps=500.0,
