@@ -51,13 +51,15 @@ def hardware_cost(seen: Readings, cpus: Collection[int], phase: str = "sustain")
 
     Counts, not microseconds; a polling peer's hold those of polling in vain. None when not read.
     """
-    connections = completed_in(seen, phase)
+    connections = completed_in(seen, phase) or 0.0
     costs: Cost = {}
     for event in HARDWARE:
         for mode in ("user", "kernel"):
             counts = [seen.growth(f"cpu.{event}", phase, cpu=str(cpu), mode=mode) for cpu in cpus]
             known = [count for count in counts if count is not None]
-            whole = sum(known) / connections if connections and len(known) == len(counts) else None
+            whole = (
+                sum(known) / connections if connections >= 1 and len(known) == len(counts) else None
+            )
             costs[f"{event}, {mode}"] = whole
     return costs
 

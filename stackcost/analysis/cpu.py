@@ -15,7 +15,7 @@ from stackcost.analysis.core_time import (
     poll_seconds,
     sum_of,
 )
-from stackcost.analysis.flows import completed_in
+from stackcost.analysis.flows import completed_in, why_no_connection
 from stackcost.analysis.readings import Readings
 from stackcost.analysis.undisturbed import undisturbed
 
@@ -67,6 +67,8 @@ def why_no_cost(seen: Readings, cpus: Collection[int], phase: str = "sustain") -
 
     A cost with a missing part is unknown, because the missing part may be the largest.
     """
+    if none := why_no_connection(seen, phase):
+        return none
     lacking = [kind for kind, spent in server_cost(seen, cpus, phase).items() if spent is None]
     if not lacking:
         return ""
@@ -108,7 +110,7 @@ def generator_cost(seen: Readings, cpus: Collection[int], phase: str = "sustain"
 def per_connection(seen: Readings, seconds: Mapping[str, float | None], phase: str) -> Cost:
     """Microseconds per completed connection, from seconds of a phase; None where unknown."""
     connections = completed_in(seen, phase)
-    if not connections:
+    if connections is None or connections < 1:
         return dict.fromkeys(seconds)
     return {
         kind: None if value is None else value / connections * MICROSECONDS

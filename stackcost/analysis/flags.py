@@ -175,7 +175,8 @@ def _of_hold(load: HeldFlows) -> list[str]:
 def _of_rate(seen: Readings) -> list[str]:
     rate, offered = flows.completed_rate(seen), seen.trial.offered_cps
     if rate is None:
-        return ["connections of the sustain window were not counted"]
+        why = flows.why_no_connection(seen)
+        return [why or "connections of the sustain window were not counted"]
     found = []
     if abs(rate - offered) > thresholds.RATE_TOLERANCE * offered:
         found.append(f"completed {rate:.0f} connections/s of {offered:.0f} offered")
@@ -193,6 +194,8 @@ def _of_clients(seen: Readings, server_cpus: Collection[int]) -> list[str]:
     found = _of_limits(seen)
     if flows.failed(seen.trial):
         found.append(f"{flows.failed(seen.trial)} requests failed")
+    if none := flows.why_no_connection(seen):
+        found.append(none)
     clients, server = busy_share(seen, load_cpus(seen, server_cpus)), busy_share(seen, server_cpus)
     if clients is not None and server is not None and clients > FULL and server < NOT_FULL:
         found.append(

@@ -17,8 +17,10 @@ RETRANSMITTED = ("tcps_sndrexmitpack", "tcps_rexmttimeo_syn")
 
 
 def completed_in(seen: Readings, phase: str = "sustain") -> float | None:
-    """Connections opened, served and closed that ended inside a phase; None when not counted.
+    """Connections opened, served and closed that ended inside a phase.
 
+    None when not counted, and when none began there either: the phase missed the load, as that of a
+    host may that is too slow to read in time, and what the server would have done is not known.
     Of HTTP clients requests, by the server's own count; where it keeps none by the clients', who
     tell it of all their time only.
     """
@@ -28,13 +30,34 @@ def completed_in(seen: Readings, phase: str = "sustain") -> float | None:
         if served is None and whole and phase in seen.phases:
             return whole.rate * seen.phases[phase].length
         return served
+    closed = _grown(seen, phase, "tcps_closed")
+    if closed is None or _missed(seen, phase):
+        return None
+    return closed - sum(_grown(seen, phase, name) or 0 for name in ABORTED)
 
-    def grown(counter: str) -> float | None:
-        labels = {"engine": "generator", "side": "client", "counter": counter}
-        return seen.growth("trex.counter", phase, **labels)
 
-    closed = grown("tcps_closed")
-    return None if closed is None else closed - sum(grown(name) or 0 for name in ABORTED)
+def why_no_connection(seen: Readings, phase: str = "sustain") -> str:
+    """Why a phase has no figure per connection although they were counted; empty when it may have.
+
+    Less than one is none: between two readings a counter is taken to grow evenly.
+    """
+    if _missed(seen, phase):
+        return f"no connection fell inside the {phase} window"
+    count = completed_in(seen, phase)
+    if count is None or count >= 1:
+        return ""
+    return f"no {'request' if is_http(seen.trial) else 'connection'} ended in the {phase} window"
+
+
+def _missed(seen: Readings, phase: str) -> bool:
+    """Whether no connection began in a phase, and none ended."""
+    counted = [_grown(seen, phase, name) for name in ("tcps_connattempt", "tcps_closed")]
+    return all(number is not None and number < 1 for number in counted)
+
+
+def _grown(seen: Readings, phase: str, counter: str) -> float | None:
+    labels = {"engine": "generator", "side": "client", "counter": counter}
+    return seen.growth("trex.counter", phase, **labels)
 
 
 def completed_rate(seen: Readings, phase: str = "sustain") -> float | None:

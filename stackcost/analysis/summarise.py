@@ -181,24 +181,29 @@ def _level(
 
     shared = "clients also ran on these cores" if any(shares_cores(t.trial) for t in trials) else ""
     lacking = next((why for t in trials if (why := cpu.why_no_cost(t, context.server_cpus))), "")
-    no_cycles = next((why for t in trials if (why := t.why_unknown("cpu.cycles"))), "")
+    none = next((why for t in trials if (why := flows.why_no_connection(t))), "")
+    no_cycles = none or next((why for t in trials if (why := t.why_unknown("cpu.cycles"))), "")
 
     return Level(
         offered_cps=offered,
-        completed_cps=over(flows.completed_rate, "1/s"),
+        completed_cps=over(flows.completed_rate, "1/s", none),
         server_cpu=by_kind(cpu.server_cost, context.server_cpus, reason=shared or lacking),
         server_cpu_total=over(
             lambda seen: cpu.server_total(seen, context.server_cpus), "us", shared or lacking
         ),
-        beside_polling=by_kind(cpu.kernel_cost_on_polling_cores, context.server_cpus),
-        softirq=by_kind(breakdown.softirq_cost, context.server_cpus),
-        threads=by_kind(breakdown.thread_cost, context.server_cpus),
+        beside_polling=by_kind(
+            cpu.kernel_cost_on_polling_cores, context.server_cpus, reason=none
+        ),
+        softirq=by_kind(breakdown.softirq_cost, context.server_cpus, reason=none),
+        threads=by_kind(breakdown.thread_cost, context.server_cpus, reason=none),
         hardware=by_kind(breakdown.hardware_cost, context.server_cpus, "1", no_cycles),
         undisturbed=over(lambda seen: _undisturbed_seconds(seen, context), "s", NOT_CUT),
         load_time=over(lambda seen: _nanoseconds(load_seconds(seen)), "ns"),
         closure=over(closed, "1"),
         generator_cpu=by_kind(
-            http.client_cost if test else cpu.generator_cost, context.load_cpus, reason=shared
+            http.client_cost if test else cpu.generator_cost,
+            context.load_cpus,
+            reason=shared or none,
         ),
         generator_busy=over(
             lambda seen: (

@@ -1,0 +1,60 @@
+"""A window in which no connection ended has no figure per connection, and says why."""
+
+from stackcost.analysis.flags import flags_of
+from stackcost.analysis.overload import overload
+from stackcost.analysis.readings import Readings
+from stackcost.analysis.summary import Level
+from stackcost.contracts.trial import Trial
+from tests.analysis.http_trials import asked, summary
+from tests.analysis.trials import counter, load_trial
+
+
+def without_ends(started: float) -> Trial:
+    """The server's core was busy as ever, and of what was started in the window nothing ended."""
+    trial = load_trial()
+    trial.samples = [s for s in trial.samples if s.metric != "trex.counter"]
+    for name, grown in (("tcps_connattempt", started), ("tcps_closed", 0.0), ("tcps_drops", 0.0)):
+        labels = {"engine": "generator", "side": "client", "counter": name}
+        trial.samples += counter("trex.counter", grown, labels)
+    return trial
+
+
+def level_of(trial: Trial) -> Level:
+    (server,) = summary(trial).servers
+    (level,) = server.levels
+    return level
+
+
+def unknown(level: Level) -> set[str]:
+    """Why figures per connection are unknown; each of them has to be."""
+    kinds = (level.server_cpu, level.softirq, level.threads, level.hardware, level.generator_cpu)
+    per_connection = [level.server_cpu_total, *(each for kind in kinds for each in kind.values())]
+    assert {each.median for each in per_connection} == {None}
+    return {each.reason for each in per_connection}
+
+
+def test_a_window_that_missed_the_load_has_neither_rate_nor_cost() -> None:
+    trial = without_ends(started=0.0)
+    why = "no connection fell inside the sustain window"
+    level = level_of(trial)
+    assert level.completed_cps.median is None and level.completed_cps.reason == why
+    assert unknown(level) == {why}
+    assert why in flags_of(Readings(trial), (1,))
+    assert not overload(Readings(trial), (1,)), "nothing is known of the server"
+
+
+def test_a_server_that_completed_nothing_has_a_rate_of_zero_and_no_cost() -> None:
+    trial = without_ends(started=10_000.0)
+    level = level_of(trial)
+    assert level.completed_cps.median == 0.0
+    assert unknown(level) == {"no connection ended in the sustain window"}
+    assert "completed 0 connections/s of 1000 offered" in flags_of(Readings(trial), (1,))
+
+
+def test_clients_without_an_answer_in_the_window_are_told() -> None:
+    trial = asked("wrk", 4, "tps", 0, 1000)
+    trial.samples = [s for s in trial.samples if s.metric != "server.requests"]
+    trial.samples += counter("server.requests", 0.0, {})
+    why = "no request ended in the sustain window"
+    assert unknown(level_of(trial)) == {why}
+    assert why in flags_of(Readings(trial), (1,))
