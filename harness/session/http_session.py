@@ -80,6 +80,7 @@ def open_http_session(
             *machine_collectors(bed.server_namespace, bed.cpus.server, processes),
             Served(server.requests_served),
             *server.own_collectors(),
+            *stack.own_collectors(),
         ]
         with Sampler(collectors, SAMPLE_INTERVAL_S, bed.cpus.load) as sampler:
             yield HttpSession(

@@ -98,6 +98,7 @@ def open_profile_session(
                 engine_time("generator", client, config.data_cpus),
                 Latency(client),
                 *server.own_collectors(),
+                *stack.own_collectors(),
             ]
             with Sampler(collectors, SAMPLE_INTERVAL_S, bed.cpus.load) as sampler:
                 yield ProfileSession(

@@ -110,6 +110,29 @@ DEFINITIONS = {
         "time is part of the kind that it interrupted",
         source="cpu.exact_time",
     ),
+    "onload.k_polls": Definition(
+        unit="1/s",
+        definition="how often Onload's code in the kernel looked into the event queues, per second "
+        "of the sustain window: by interrupts, timers, and system calls of programs that wait",
+        source="onload.counter k_polls, summed over its stacks",
+    ),
+    "onload.u_polls": Definition(
+        unit="1/s",
+        definition="how often Onload's library in the programs did; a program that spins does so "
+        "all the time, with and without connections, and all of it counts as busy",
+        source="onload.counter u_polls, summed over its stacks",
+    ),
+    "onload.rx_evs": Definition(
+        unit="1/s",
+        definition="events of received packets that these polls found; over k_polls and u_polls "
+        "together, with tx_evs, events per poll: near 0 of a stack that spins in vain",
+        source="onload.counter rx_evs, summed over its stacks",
+    ),
+    "onload.tx_evs": Definition(
+        unit="1/s",
+        definition="events of sent packets that these polls found",
+        source="onload.counter tx_evs, summed over its stacks",
+    ),
     "generator_cpu": Definition(
         unit="us",
         definition="the generator's own busy loop time, all softirq on its cores, and the threads "

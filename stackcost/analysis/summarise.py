@@ -17,6 +17,7 @@ from stackcost.analysis.head import State
 from stackcost.analysis.latency import latency
 from stackcost.analysis.memory import Merged
 from stackcost.analysis.memory_summary import summarise_memory
+from stackcost.analysis.onload import onload_figures
 from stackcost.analysis.overload import overload
 from stackcost.analysis.published import RecomputedFactors
 from stackcost.analysis.readings import Readings
@@ -226,6 +227,7 @@ def _level(
         ),
         past_ceiling=next((past[t.trial.number] for t in trials if t.trial.number in past), ""),
         cache=cache_figures(trials),
+        onload=onload_figures(trials),
     )
 
 

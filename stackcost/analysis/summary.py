@@ -89,6 +89,7 @@ class Level(Part):
     `acceptance`: RFC 9411's criteria, see `stackcost.analysis.acceptance`; none of HTTP clients.
     `process_memory`: of the server's processes, shared pages divided, in tests of HTTP clients.
     `past_ceiling`: the first sign that the server was past its ceiling; then it is in no headline.
+    `onload`: Onload's polls and events per second, by its own names; empty on other stacks.
     """
 
     offered_cps: float
@@ -114,6 +115,7 @@ class Level(Part):
     process_memory: Spread | None = None
     past_ceiling: str = ""
     cache: CacheFigures | None = None
+    onload: dict[str, Spread] = Field(default_factory=dict)
 
     @property
     def load(self) -> str:

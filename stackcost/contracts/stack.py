@@ -5,6 +5,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, get_args
 
+from stackcost.contracts.collector import Collector
 from stackcost.contracts.counts import Carrier, Usage
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.placement import Placement
@@ -59,6 +60,10 @@ class Stack(ABC):
     def processes(self) -> dict[str, int]:
         """Process ids by role of its own programs, whose time and memory count as the server's."""
         return {}
+
+    def own_collectors(self) -> list[Collector]:
+        """Collectors of the running stack, for figures that only it knows."""
+        return []
 
     @abstractmethod
     def explain(self, error: StackcostError) -> StackcostError:

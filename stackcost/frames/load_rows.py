@@ -43,6 +43,7 @@ def _figures(level: Level) -> dict[str, Spread]:
             "clients busy": http.clients_busy,
             "server busy": http.server_busy,
         }
+    found |= {f"Onload {name}": spread for name, spread in level.onload.items()}
     if level.process_memory:
         found["process memory"] = level.process_memory
     if cache := level.cache:

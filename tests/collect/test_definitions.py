@@ -20,6 +20,7 @@ from stackcost.collect import (
 )
 from stackcost.contracts.sample import Metric
 from stackcost.servers.nginx_cache.figures import CacheCollector
+from stackcost.stacks.onload import counters
 
 COLLECTORS = (
     blocked.BlockedTime,
@@ -33,6 +34,7 @@ COLLECTORS = (
     hardware.HardwareCounters(),
     latency.Latency,
     network.Network,
+    counters.OnloadCounters,
     process.Processes,
     slab.Slab,
     softnet.Softnet,

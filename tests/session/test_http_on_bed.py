@@ -17,6 +17,8 @@ from stackcost.analysis.core_time import foreign_share, kernel_seconds
 from stackcost.analysis.flags import flags_of
 from stackcost.analysis.readings import Readings
 from stackcost.analysis.thresholds import FOREIGN_LIMIT
+from stackcost.collect.tracking import Tracking
+from stackcost.contracts.collector import Collector
 from stackcost.contracts.load import HttpClients
 from stackcost.contracts.stack import Stack
 from stackcost.contracts.trial import Trial
@@ -92,6 +94,9 @@ class WithControlPlane(Kernel):
     def processes(self) -> dict[str, int]:
         return control_plane(self.place.namespace)
 
+    def own_collectors(self) -> list[Collector]:
+        return [Tracking(self.place.namespace)]
+
 
 @contextmanager
 def session_in(folder: Path) -> Iterator[HttpSession]:
@@ -141,7 +146,7 @@ def test_receive_work_is_placed_after_a_stack_took_its_interface(
         assert trial.load.counted.requests > 0  # type: ignore[union-attr]
 
 
-def test_the_control_plane_of_a_stack_is_no_other_program(
+def test_programs_and_collectors_of_a_stack_belong_to_the_server(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(server_session, "stack_of", lambda name, place: WithControlPlane(place))
@@ -149,6 +154,7 @@ def test_the_control_plane_of_a_stack_is_no_other_program(
         trial, cpus = trial_of(session), session.bed.cpus.server
         number = session.processes[CONTROL_PLANE]
     seen = Readings(trial)
+    assert {name for name in Tracking.metrics if seen.samples(name.name)}, "its own are read"
     taken = seen.by_label("task.time", "sustain", "process")[str(number)]
     others = [s for s in trial.samples if s.labels.get("command") != CONTROL_PLANE[:15]]
     apart = Readings(replace(trial, samples=others))

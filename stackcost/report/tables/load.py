@@ -48,6 +48,7 @@ def _kinds(costs: Mapping[str, Spread]) -> str:
 
 def breakdown_table(summary: Summary) -> TextTable:
     """The use of the server's cores in more detail than by kind."""
+    polls = any(level.onload for server in summary.servers for level in server.levels)
     return TextTable(
         "The server's cores in detail, microseconds per completed connection (median)",
         (
@@ -59,6 +60,7 @@ def breakdown_table(summary: Summary) -> TextTable:
             "undisturbed seconds",
             "load from memory, ns",
             "accounted time",
+            *(("polls and events of Onload /s",) if polls else ()),
         ),
         [
             (
@@ -70,6 +72,7 @@ def breakdown_table(summary: Summary) -> TextTable:
                 number(level.undisturbed.median),
                 number(level.load_time.median),
                 share(level.closure.median),
+                *((_kinds(level.onload),) if polls else ()),
             )
             for server in summary.servers
             for level in server.levels

@@ -9,11 +9,13 @@ from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
 
+from stackcost.contracts.collector import Collector
 from stackcost.contracts.counts import Carrier, Usage
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.placement import Placement
 from stackcost.contracts.stack import KERNEL, LOOKS, Stack, When
 from stackcost.host.namespace import find_program, run
+from stackcost.stacks.onload.counters import OnloadCounters
 from stackcost.stacks.onload.failures import find_failure
 from stackcost.stacks.onload.installation import Installation
 from stackcost.stacks.onload.interface import (
@@ -132,6 +134,10 @@ class Onload(Stack):
     def processes(self) -> dict[str, int]:
         """Its control-plane server, which Onload's module starts for the place's namespace."""
         return control_plane(self.place.namespace)
+
+    def own_collectors(self) -> list[Collector]:
+        """What it polled, in the kernel and in user space, and what it found."""
+        return [OnloadCounters(self.place.namespace)]
 
     def explain(self, error: StackcostError) -> StackcostError:
         """By the table of failures, from the program's words and the kernel's log."""

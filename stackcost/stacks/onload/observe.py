@@ -78,14 +78,19 @@ def listening(said: str) -> frozenset[tuple[str, int]]:
 def counters(said: str) -> dict[str, int] | None:
     """ONLOAD_COUNTERS of all stacks together from orm_json's text; None when it is none."""
     with contextlib.suppress(ValueError, KeyError, TypeError, AttributeError):
-        tables = [
-            stack["stats"]
-            for entry in json.loads(said)["json"]
-            for name, stack in entry.items()
-            if name != "all"  # their sum
-        ]
+        tables = stack_stats(said).values()
         return {name: sum(int(t[name]) for t in tables) for name in ONLOAD_COUNTERS}
     return None
+
+
+def stack_stats(said: str) -> dict[str, dict[str, int]]:
+    """Counters by stack from orm_json's text; errors of json, of types and keys when it is none."""
+    return {
+        name: stack["stats"]
+        for entry in json.loads(said)["json"]
+        for name, stack in entry.items()
+        if name != "all"  # their sum
+    }
 
 
 def accept_queue(said: str, port: int) -> Usage | str:

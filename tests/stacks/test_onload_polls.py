@@ -1,0 +1,51 @@
+"""How much Onload polled, and for how many events: read from its tools, told by the answer."""
+
+from stackcost.collect.sampler import Sampler
+from stackcost.contracts.trial import Trial
+from stackcost.report.tables import breakdown_table
+from tests.analysis.http_trials import summary
+from tests.analysis.trials import END, START, load_trial
+from tests.stacks.conftest import Machine
+
+FIRST = {"k_polls": 10, "u_polls": 2**32 - 1_000, "rx_evs": 7, "tx_evs": 3}
+GROWN = {"k_polls": 20, "u_polls": 5_000_000, "rx_evs": 400, "tx_evs": 300}
+
+
+def trial_on(machine: Machine) -> Trial:
+    """A window of 10 s, at whose edges the collectors of a stack on this machine were read."""
+    stack = machine.onload()
+    trial = load_trial(server="nginx/onload-balanced")
+    with Sampler(stack.own_collectors(), interval_s=1_000) as sampler:
+        for moment, grown in ((START, 0), (END, 1)):
+            told = {name: (FIRST[name] + grown * GROWN[name]) % 2**32 for name in FIRST}
+            machine.count(**told)
+            trial.samples += [s._replace(time=moment) for s in sampler.read_now()]
+    return trial
+
+
+def test_polls_in_the_kernel_and_in_user_space_are_told_with_their_events(machine: Machine) -> None:
+    """Counters of 32 bits: a stack that spins goes past their end in a long run."""
+    answer = summary(trial_on(machine))
+    (level,) = answer.servers[0].levels
+    assert {name: each.median for name, each in level.onload.items()} == {
+        name: grown / (END - START) for name, grown in GROWN.items()
+    }
+    for name, each in level.onload.items():
+        assert each.unit == answer.definitions[f"onload.{name}"].unit == "1/s"
+    table = breakdown_table(answer)
+    assert table.columns[-1] == "polls and events of Onload /s"
+    assert table.rows[0][-1] == "k_polls 2, u_polls 500,000, rx_evs 40, tx_evs 30"
+
+
+def test_polls_that_cannot_be_read_are_unknown_with_the_reason(machine: Machine) -> None:
+    machine.play("no stack")
+    (level,) = summary(trial_on(machine)).servers[0].levels
+    assert {(each.median, each.reason) for each in level.onload.values()} == {
+        (None, "onload: orm_json tells of no stack")
+    }
+
+
+def test_a_trial_on_the_kernels_stack_has_no_such_figures() -> None:
+    answer = summary(load_trial())
+    assert answer.servers[0].levels[0].onload == {}
+    assert "polls and events of Onload /s" not in breakdown_table(answer).columns
