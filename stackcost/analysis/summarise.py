@@ -17,7 +17,7 @@ from stackcost.analysis.head import State
 from stackcost.analysis.latency import latency
 from stackcost.analysis.memory import Merged
 from stackcost.analysis.memory_summary import summarise_memory
-from stackcost.analysis.onload import onload_figures
+from stackcost.analysis.onload import is_onload, onload_figures
 from stackcost.analysis.overload import overload
 from stackcost.analysis.published import RecomputedFactors
 from stackcost.analysis.readings import Readings
@@ -101,17 +101,21 @@ def summarise(trials: Sequence[Trial], context: Context) -> Summary:
 def _past_ceiling(trials: Sequence[Readings], context: Context) -> dict[int, str]:
     """By the number of a load trial, the first sign that its server was past its ceiling."""
     signs = {
-        seen.trial.number: overload(seen, context.server_cpus, _spins(seen.trial.server, context))
+        seen.trial.number: overload(seen, context.server_cpus, _spins(seen, context))
         for seen in trials
         if not checks.is_hold(seen.trial)
     }
     return {number: found[0] for number, found in signs.items() if found}
 
 
-def _spins(server: str, context: Context) -> bool:
-    """Whether its tier lets it poll while it waits (net.core.busy_poll, busy_read)."""
-    changes = context.tuning.get(server, [])
-    return any("busy_" in change.setting and change.after not in (None, "0") for change in changes)
+def _spins(seen: Readings, context: Context) -> bool:
+    """Whether the server may poll while it waits: by its tier (net.core.busy_poll, busy_read), or
+    on Onload, where most profiles let it.
+    """
+    changes = context.tuning.get(seen.trial.server, [])
+    return is_onload(seen) or any(
+        "busy_" in change.setting and change.after not in (None, "0") for change in changes
+    )
 
 
 def _server_result(

@@ -45,6 +45,14 @@ def test_polls_that_cannot_be_read_are_unknown_with_the_reason(machine: Machine)
     }
 
 
+def test_a_spinning_stack_is_not_past_its_ceiling_by_a_busy_core(machine: Machine) -> None:
+    full = {"user": 900.0, "system": 50.0, "irq": 1.0, "softirq": 40.0}  # of 10 s, by 10,000
+    kernel, onload = load_trial(microseconds=full), trial_on(machine)
+    onload.samples = kernel.samples + [s for s in onload.samples if s.metric == "onload.counter"]
+    signs = [summary(each).servers[0].levels[0].past_ceiling for each in (kernel, onload)]
+    assert signs == ["it took 99% of core 1", ""]
+
+
 def test_a_trial_on_the_kernels_stack_has_no_such_figures() -> None:
     answer = summary(load_trial())
     assert answer.servers[0].levels[0].onload == {}
