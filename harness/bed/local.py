@@ -48,6 +48,7 @@ class LocalTestbed:
     `kernel_server`: the server's interface gets addresses of the kernel's stack, 198.18.0.2 and
     `service_address`, and a route to `client_network`. Otherwise it gets no address, for a peer
     that sends and receives frames itself. `service_address`, `service_port`: clients connect there.
+    `initial_window`: of TCP on the route to the clients, in segments.
     `server_receive`: the cores that do the receive work of interfaces under test; by default all
     cores of the server. `queues`: veth queues in each direction, one for each generator core.
     `wanted_hugepages`: pages of 2 MB; fewer are no error, see `hugepages.reason` of `describe`.
@@ -72,6 +73,7 @@ class LocalTestbed:
         service_address: str = SERVICE_ADDRESS,
         service_port: int = 80,
         client_network: str = CLIENT_NETWORK,
+        initial_window: int = network.INITIAL_WINDOW["today"],
         server_receive: ReceiveWork | None = None,
         queues: int = 1,
         wanted_hugepages: int = hugepages.USUAL_COUNT,
@@ -83,6 +85,7 @@ class LocalTestbed:
         self._service_address = service_address
         self._service_port = service_port
         self._client_network = client_network
+        self._initial_window = initial_window
         self._receive = (
             ReceiveWork(self.cpus.load),
             server_receive or ReceiveWork(self.cpus.server),
@@ -180,7 +183,7 @@ class LocalTestbed:
             "idle_cores": self._idle,
             "queues": self._queues,
             "mtu_bytes": network.MTU,
-            "initial_window_segments": network.INITIAL_WINDOW if self._kernel_server else None,
+            "initial_window_segments": self._initial_window if self._kernel_server else None,
             "receive_steering": [end.describe() for end in self._steering],
             "offloads": {
                 interface: network.offloads(name, interface) for name, interface in self.wiring.ends
@@ -217,10 +220,16 @@ class LocalTestbed:
         """Behind a device every route leads through it: it may translate the clients' addresses."""
         if behind := self.wiring.server:
             network.add_server_addresses(
-                self._service_address, EVERYWHERE, behind.address, behind.gateway
+                self._service_address,
+                EVERYWHERE,
+                self._initial_window,
+                behind.address,
+                behind.gateway,
             )
         else:
-            network.add_server_addresses(self._service_address, self._client_network)
+            network.add_server_addresses(
+                self._service_address, self._client_network, self._initial_window
+            )
 
     def _receive_as_nics(self) -> None:
         """Turn GRO on for interfaces of the kernel's stack, but not for those used by AF_XDP."""

@@ -25,7 +25,9 @@ from stackcost.host.namespace import NAMESPACE_FOLDER, execute
 MTU = 1500
 RECEIVE_STEP_NS = 50_000  # common in drivers of NICs
 EMPTY_POLLS = 100  # consecutive empty polls, after which polling stops until an interrupt
-INITIAL_WINDOW = 2  # segments; the published bed sets it on the same route
+# Segments, by the workload's `tcp`: Linux's own (TCP_INIT_CWND in include/net/tcp.h, RFC 6928), and
+# that of the published bed, which sets it on the same route.
+INITIAL_WINDOW = {"today": 10, "published": 2}
 
 
 def make_network(links: Sequence[Link], queues: int) -> None:
@@ -47,6 +49,7 @@ def make_network(links: Sequence[Link], queues: int) -> None:
 def add_server_addresses(
     service_address: str,
     client_network: str,
+    initial_window: int,
     address: str = SERVER_ADDRESS,
     gateway: str = LOAD_ADDRESS,
 ) -> None:
@@ -60,7 +63,7 @@ def add_server_addresses(
         network.addr("add", index=index, address=address, prefixlen=24)
         network.addr("add", index=index, address=service_address, prefixlen=32)
         network.route(
-            "add", dst=client_network, gateway=gateway, metrics={"initcwnd": INITIAL_WINDOW}
+            "add", dst=client_network, gateway=gateway, metrics={"initcwnd": initial_window}
         )
 
 

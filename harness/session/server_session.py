@@ -23,7 +23,7 @@ from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.sample import Sample
 from stackcost.contracts.server import Server
 from stackcost.contracts.stack import KERNEL, Stack, When
-from stackcost.harness.bed import hugepages
+from stackcost.harness.bed import hugepages, network
 from stackcost.harness.bed.local import LocalTestbed
 from stackcost.harness.experiment.schema import Experiment
 from stackcost.harness.session.progress import Progress
@@ -140,6 +140,7 @@ def running_server(
         service_address=str(workload.server),
         service_port=workload.port,
         client_network=str(workload.client_network),
+        initial_window=network.INITIAL_WINDOW[workload.tcp],
         wanted_hugepages=wanted_hugepages,
         may_share=cores.shared,
     )

@@ -11,7 +11,7 @@ Limit = Literal["open files", "server's own limit", "connection tracking", "clie
 
 
 class Reached(NamedTuple):
-    """One limit of which nothing, or next to nothing, was left; in words with its figures."""
+    """A limit that was used up, or nearly. `words`: a sentence with its figures."""
 
     limit: Limit
     words: str
@@ -22,16 +22,16 @@ def limits_reached(seen: Readings) -> Iterator[Reached]:
     limits = traffic.limits(seen.trial)
     for role, files in limits.open_files.items():
         if files.now >= REACHED * files.limit:
-            words = f"open files of {role}: {files.now:,} of {files.limit:,} allowed"
+            words = f"{role} had {files.now:,} open files; the limit is {files.limit:,}"
             yield Reached("open files", words)
     for reason, number in (limits.refused or {}).items():
         if number:
-            words = f"the server refused {number:,} connections for want of {reason}"
+            words = f"the server refused {number:,} connections because of a lack of {reason}"
             yield Reached("server's own limit", words)
     most = limits.tracked_connections_limit
     tracked = [s.value for s in seen.samples("conntrack.entries") if s.value is not None]
     if most and tracked and max(tracked) >= REACHED * most:
-        words = f"netfilter tracked {max(tracked):,.0f} connections of {most:,} allowed"
+        words = f"netfilter tracked {max(tracked):,.0f} connections; the limit is {most:,}"
         yield Reached("connection tracking", words)
     without_port = flows.client_counter(seen.trial, "err_c_tuple_err")
     if without_port:

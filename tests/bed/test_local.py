@@ -79,13 +79,23 @@ def test_idle_cores_stay_awake_only_while_the_bed_exists() -> None:
 
 
 @pytest.mark.bed
+@pytest.mark.parametrize(("tcp", "segments"), [("today", 10), ("published", 2)])
+def test_a_server_on_the_kernel_has_the_initial_window_of_the_workload(
+    tcp: str, segments: int
+) -> None:
+    window = network.INITIAL_WINDOW[tcp]
+    with LocalTestbed(wanted_hugepages=0, initial_window=window) as bed:
+        assert f"initcwnd {segments}" in execute(bed.server_namespace, ["ip", "route"])
+        assert bed.describe()["initial_window_segments"] == segments
+
+
+@pytest.mark.bed
 def test_addresses_stand_in_the_servers_namespace_and_nowhere_else() -> None:
     with LocalTestbed(wanted_hugepages=0) as bed:
         shown = execute(bed.server_namespace, ["ip", "-o", "-4", "addr"])
         assert "198.18.0.2/24" in shown and "48.0.0.1/32" in shown
         way_back = execute(bed.server_namespace, ["ip", "route", "get", "16.0.0.77"])
         assert "via 198.18.0.1 dev sc-server0" in way_back
-        assert "initcwnd 2" in execute(bed.server_namespace, ["ip", "route"])
         assert execute(bed.load_namespace, ["ip", "route"]) == ""
         outside = subprocess.run(["ip", "addr"], capture_output=True, text=True).stdout
         assert "48.0.0.1" not in outside and "198.18.0.2" not in outside
