@@ -22,11 +22,12 @@ std::atomic<bool> stop = false;
 
 void serve(const engine::EngineConfig& config) {
   engine::Engine machine(config);
+  const engine::Subjects subjects = machine.subjects();
   for (const std::string& notice : machine.notices())
     fmt::print(stderr, "astf-engine: notice: {}\n", notice);
-  engine::RpcServer server(machine, config);
+  engine::RpcServer server(subjects, config);
   fmt::print("astf-engine ready rpc={} async={} ports={} cores={}\n", config.rpc_port,
-             config.async_port, machine.ports().size(), machine.core_count());
+             config.async_port, subjects.ports.infos().size(), subjects.cores.count());
   fflush(stdout);
   server.run(stop);
 }

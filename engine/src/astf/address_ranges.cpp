@@ -62,4 +62,10 @@ std::optional<uint32_t> AddressRanges::first_outside(uint32_t address) const {
   return range->second + 1;  // ranges do not touch, so it is in no other one
 }
 
+ClientAddresses& ClientAddresses::operator+=(const ClientAddresses& other) {
+  for (const auto& [first, last] : other.known.ranges()) known.add(first, last);
+  for (const auto& [first, last] : other.disabled.ranges()) disabled.add(first, last);
+  return *this;
+}
+
 }  // namespace engine

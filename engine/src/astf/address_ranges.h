@@ -32,4 +32,13 @@ class AddressRanges {
   std::map<uint32_t, uint32_t> ranges_;
 };
 
+/// Client addresses that runs have, and those of them that open no flows.
+struct ClientAddresses {
+  AddressRanges known;
+  AddressRanges disabled;
+
+  /// Those of another core.
+  ClientAddresses& operator+=(const ClientAddresses& other);
+};
+
 }  // namespace engine

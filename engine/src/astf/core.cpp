@@ -30,12 +30,6 @@ DataCore::World::World(const CoreConfig& config, std::array<TransmitQueue*, kSid
       latency_streams{LatencyStream(Side::client, context.paths[0], *transmit[0]),
                       LatencyStream(Side::server, context.paths[1], *transmit[1])} {}
 
-ProfileRun* DataCore::World::find(const std::string& id) const {
-  for (const auto& run : runs)
-    if (run->id() == id) return run.get();
-  return nullptr;
-}
-
 AddressRanges DataCore::World::clients() const {
   AddressRanges all;
   for (const auto& run : runs)
@@ -83,10 +77,9 @@ size_t DataCore::advance(Nanoseconds now) {
   return work;
 }
 
-std::unique_ptr<ProfileRun> DataCore::prepare(std::string id,
-                                              std::shared_ptr<const Profile> profile,
+std::unique_ptr<ProfileRun> DataCore::prepare(std::shared_ptr<const Profile> profile,
                                               const RunOptions& options) const {
-  return std::make_unique<ProfileRun>(std::move(id), std::move(profile), options, world_->config,
+  return std::make_unique<ProfileRun>(std::move(profile), options, world_->config,
                                       world_->port_offsets);
 }
 
@@ -103,31 +96,17 @@ void DataCore::attach(std::unique_ptr<ProfileRun>& run, Nanoseconds now) {
   world.runs.push_back(std::move(run));
 }
 
-void DataCore::stop_opening(const std::string& id) {
-  if (ProfileRun* run = world_->find(id); run != nullptr && run->phase == RunPhase::opening) {
-    world_->stop_opening(*run);
-  }
+void DataCore::stop_opening(ProfileRun& run) {
+  if (run.phase == RunPhase::opening) world_->stop_opening(run);
 }
-
-namespace {
-
-uint64_t open_flows_of(ProfileRun& run, Side side) {
-  uint64_t count = side == Side::server ? run.undecided : 0;
-  for (size_t t = 0; t < run.profile().templates.size(); ++t)
-    count += run.flow_class(side, t).open_flows;
-  return count;
-}
-
-}  // namespace
 
 // Both sides at once, so that neither takes the other's last frames for errors.
-void DataCore::close(const std::string& id) {
-  stop_opening(id);
+void DataCore::close(ProfileRun& run) {
+  stop_opening(run);
   World& world = *world_;
-  ProfileRun* run = world.find(id);
-  if (run == nullptr || run->phase >= RunPhase::closing) return;
-  for (uint32_t number : run->class_numbers[index_of(Side::server)]) world.servers.remove(number);
-  run->phase = RunPhase::closing;
+  if (run.phase >= RunPhase::closing) return;
+  for (uint32_t number : run.class_numbers[index_of(Side::server)]) world.servers.remove(number);
+  run.phase = RunPhase::closing;
   ++world.closing;
   world.cut_flows(0);  // there may be none
 }
@@ -137,10 +116,10 @@ size_t DataCore::World::cut_flows(size_t budget) {
   size_t looked_at = 0;
   for (const auto& run : runs) {
     if (run->phase != RunPhase::closing) continue;
-    uint64_t left = open_flows_of(*run, Side::client) + open_flows_of(*run, Side::server);
+    uint64_t left = run->open_flows(Side::client) + run->open_flows(Side::server);
     for (; left != 0 && looked_at < budget; ++looked_at) {
       Flow& flow = context.flows[run->next_to_cut++];
-      if (flow.state == FlowState::free || context.class_of(flow).run != run.get()) continue;
+      if (flow.state == FlowState::free || class_of(flow).run != run.get()) continue;
       cut(flow);
       --left;
     }
@@ -151,11 +130,11 @@ size_t DataCore::World::cut_flows(size_t budget) {
   return looked_at;
 }
 
-std::unique_ptr<ProfileRun> DataCore::detach(const std::string& id) {
+std::unique_ptr<ProfileRun> DataCore::detach(ProfileRun& closed) {
   World& world = *world_;
   const auto found = std::find_if(world.runs.begin(), world.runs.end(),
-                                  [&id](const auto& run) { return run->id() == id; });
-  if (found == world.runs.end() || (*found)->phase != RunPhase::closed) return nullptr;
+                                  [&closed](const auto& run) { return run.get() == &closed; });
+  if (found == world.runs.end() || closed.phase != RunPhase::closed) return nullptr;
   std::unique_ptr<ProfileRun> run = std::move(*found);
   world.runs.erase(found);
   run->leave_offsets(world.port_offsets);
@@ -165,16 +144,8 @@ std::unique_ptr<ProfileRun> DataCore::detach(const std::string& id) {
   return run;
 }
 
-void DataCore::set_multiplier(const std::string& id, double multiplier, Nanoseconds now) {
-  if (ProfileRun* run = world_->find(id)) run->set_multiplier(multiplier, now);
-}
-
 void DataCore::set_service(const ServiceMode& mode) {
   world_->service = mode;
-}
-
-void DataCore::hold(const std::string& id, uint64_t flows, Nanoseconds ramp, Nanoseconds now) {
-  if (ProfileRun* run = world_->find(id)) run->hold(flows, ramp, now);
 }
 
 void DataCore::set_ignored(const Ignored& ignored) {
@@ -192,49 +163,16 @@ ClientAddresses DataCore::clients() const {
   return {world_->clients(), world_->disabled_clients};
 }
 
-RunStatus DataCore::status(const std::string& id) const {
-  RunStatus status;
-  ProfileRun* run = world_->find(id);
-  if (run == nullptr) return status;
-  status.phase = run->phase;
-  status.client_flows = open_flows_of(*run, Side::client);
-  status.server_flows = open_flows_of(*run, Side::server);
-  status.intended = run->intended(world_->context.now);
-  status.opened = run->opened;
-  status.late = run->late;
-  status.unsent = run->unsent;
-  status.held_wanted = run->held.wanted(world_->context.now);
-  status.held_opened = run->held.opened;
-  status.held_refused = run->held.refused;
-  status.established = run->established;
-  return status;
+RunStatus DataCore::status(const ProfileRun& run) const {
+  return run.status(world_->context.now);
 }
 
-std::vector<tcp::Info> DataCore::watched_flows(const std::string& id, Nanoseconds now) {
+std::vector<tcp::Info> DataCore::watched_flows(ProfileRun& run, Nanoseconds now) {
   std::vector<tcp::Info> flows;
-  ProfileRun* run = world_->find(id);
-  if (run == nullptr) return flows;
   world_->context.set_time(now);
   for (const Side side : {Side::client, Side::server})
-    if (const auto info = run->watch.look(world_->context, side)) flows.push_back(*info);
+    if (const auto info = run.watch.look(world_->context, side)) flows.push_back(*info);
   return flows;
-}
-
-std::vector<CounterBlock> DataCore::counters(const std::string& id, Side side) const {
-  const ProfileRun* run = world_->find(id);
-  return run == nullptr ? std::vector<CounterBlock>{} : run->counters(side);
-}
-
-const Histogram* DataCore::latency(const std::string& id, size_t template_index,
-                                   LatencyKind kind) const {
-  const ProfileRun* run = world_->find(id);
-  if (run == nullptr || template_index >= run->latencies().size()) return nullptr;
-  return &run->latencies()[template_index][kind];
-}
-
-std::vector<PayloadBlock> DataCore::payload(const std::string& id) const {
-  const ProfileRun* run = world_->find(id);
-  return run == nullptr ? std::vector<PayloadBlock>{} : run->payload();
 }
 
 CounterBlock DataCore::table_counters(Side side) const {

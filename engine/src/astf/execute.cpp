@@ -39,7 +39,7 @@ void DataCore::World::unlink(const Flow& flow) {
 uint32_t DataCore::World::client_range_of(const Flow& flow) {
   if (executed(flow)) return context.variables[flow.variables].client_range;
   const ProfileRun& run = run_of(flow);
-  return run.profile().templates[context.class_of(flow).template_index].client_range;
+  return run.profile().templates[class_of(flow).template_index].client_range;
 }
 
 }  // namespace engine

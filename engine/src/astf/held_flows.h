@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "flow/time.h"
+#include "base/time.h"
 
 namespace engine {
 

@@ -13,7 +13,7 @@ const Program kNoProgram{true, false, false, {{}}};
 
 }  // namespace
 
-uint32_t DataCore::World::take_number(FlowClass& shared) {
+uint32_t DataCore::World::take_number(TemplateClass& shared) {
   if (free_classes.empty()) {
     context.classes.push_back(&shared);
     return static_cast<uint32_t>(context.classes.size() - 1);
@@ -34,7 +34,7 @@ void DataCore::World::listen(ProfileRun& run) {
   auto& numbers = run.class_numbers[index_of(Side::server)];
   // A connection is accepted before its template is known, so all in question accept alike.
   const auto check_alike = [this](const Template& source, uint32_t other) {
-    if (other != ServerTable::kNone && *context.classes[other]->tunables != source.server_tunables)
+    if (other != ServerTable::kNone && *class_at(other).tunables != source.server_tunables)
       throw ProfileError(
           fmt::format("TCP port {}: templates told apart by l7_map must have the same server "
                       "tunables (glob_info) as all others for these addresses",
@@ -43,7 +43,7 @@ void DataCore::World::listen(ProfileRun& run) {
   try {
     for (size_t t = 0; t < templates.size(); ++t) {
       const Template& source = templates[t];
-      FlowClass& shared = run.flow_class(Side::server, t);
+      TemplateClass& shared = run.flow_class(Side::server, t);
       const bool tcp = shared.program->stream;
       numbers.push_back(take_number(shared));
       if (tcp)
@@ -75,29 +75,28 @@ uint32_t DataCore::World::take_undecided(uint32_t reference) {
   }
   UndecidedClass& taken = *free_undecided.back();
   free_undecided.pop_back();
-  static_cast<FlowClass&>(taken) = *context.classes[reference];
+  static_cast<TemplateClass&>(taken) = class_at(reference);
   taken.program = &kNoProgram;
   taken.reference = reference;
-  taken.undecided = true;
+  taken.undecided = &taken;
   taken.payload_check = nullptr;  // what is expected is not known either
   taken.own_counters = {};
   taken.counters = &taken.own_counters;
-  ++static_cast<ProfileRun*>(taken.run)->undecided;
+  ++taken.run->undecided;
   return taken.number;
 }
 
-void DataCore::World::give_back_undecided(uint32_t number) {
-  auto& unused = static_cast<UndecidedClass&>(*context.classes[number]);
-  --static_cast<ProfileRun*>(unused.run)->undecided;
+void DataCore::World::give_back_undecided(UndecidedClass& unused) {
+  --unused.run->undecided;
   free_undecided.push_back(&unused);
 }
 
 void DataCore::World::decide(Flow& flow, uint32_t number) {
-  auto& known = static_cast<UndecidedClass&>(context.class_of(flow));
-  FlowClass& decided = *context.classes[number];
+  UndecidedClass& known = *class_of(flow).undecided;
+  TemplateClass& decided = class_at(number);
   *decided.counters += known.own_counters;
   ++decided.open_flows;
-  give_back_undecided(known.number);
+  give_back_undecided(known);
   flow.flow_class = number;
 }
 

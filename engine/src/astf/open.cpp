@@ -69,7 +69,7 @@ size_t DataCore::World::open_due(ProfileRun& run, Nanoseconds now) {
 size_t DataCore::World::open_held(ProfileRun& run, Nanoseconds now) {
   HeldFlows& held = run.held;
   if (now < held.retry || run.draw().empty()) return 0;
-  const uint64_t open = run.open_clients();
+  const uint64_t open = run.open_flows(Side::client);
   const uint64_t wanted = held.wanted(now);
   const uint64_t missing = wanted > open ? wanted - open : 0;
   const auto count = static_cast<size_t>(std::min<uint64_t>(missing, kOpensPerPass));
@@ -172,7 +172,7 @@ Flow* DataCore::World::make_flow(const FlowKey& key, uint32_t hash, uint32_t flo
     context.flows.give_back(number);
     return nullptr;
   }
-  ++context.classes[flow_class]->open_flows;
+  ++class_at(flow_class).open_flows;
   context.tables[index_of(side)].insert(flow, hash);
   return &flow;
 }
@@ -185,10 +185,11 @@ bool DataCore::World::add_variables(Flow& flow) {
 }
 
 void DataCore::World::release(Flow& flow) {
-  if (context.class_of(flow).undecided)  // to the end: counted with one of its templates
-    decide(flow, static_cast<UndecidedClass&>(context.class_of(flow)).reference);
-  FlowClass& shared = context.class_of(flow);
-  ProfileRun& run = run_of(flow);
+  // Undecided to the end: it is counted with one of the templates in question.
+  if (const UndecidedClass* undecided = class_of(flow).undecided)
+    decide(flow, undecided->reference);
+  TemplateClass& shared = class_of(flow);
+  ProfileRun& run = *shared.run;
   ++(*shared.counters)[flow.state == FlowState::datagram ? Counter::udps_closed
                                                          : Counter::tcps_closed];
   context.wheel.remove(flow);

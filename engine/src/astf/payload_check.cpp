@@ -20,7 +20,7 @@ void count(PayloadCheck& check, Extension& extension, ExpectedStream::Difference
 // Before the segment is taken: what is new of it lies at or behind rcv_nxt.
 void DataCore::World::check_payload(Flow& flow, const tcp::Segment& segment, const Packet& packet) {
   if (flow.state <= FlowState::syn_sent || flow.has(kPeerFin) || segment.is(tcp::kSyn)) return;
-  FlowClass& shared = context.class_of(flow);
+  const TemplateClass& shared = class_of(flow);
   PayloadCheck& check = *shared.payload_check;
   Extension* const extension = context.extend(flow);
   if (extension == nullptr) return;
@@ -47,7 +47,7 @@ void DataCore::World::check_payload(Flow& flow, const tcp::Segment& segment, con
 }
 
 void DataCore::World::check_datagram(Flow& flow, const Packet& packet) {
-  PayloadCheck& check = *context.class_of(flow).payload_check;
+  PayloadCheck& check = *class_of(flow).payload_check;
   Extension* const extension = context.extend(flow);
   if (extension == nullptr) return;
   const std::span<const uint8_t> bytes{packet.payload, packet.payload_at_hand};

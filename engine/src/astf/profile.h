@@ -2,15 +2,13 @@
 // A parsed and validated ASTF profile: immutable, shared by all data cores.
 
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <stdexcept>
 #include <string>
-#include <string_view>
 #include <vector>
 
-#include "astf/tunables.h"
-#include "program/buffer.h"
+#include "flow/buffer.h"
+#include "flow/tunables.h"
 #include "program/program.h"
 
 namespace engine {
@@ -77,13 +75,5 @@ struct Profile {
   /// Bytes of memory held.
   uint64_t memory() const;
 };
-
-/// What a profile may take that nobody bounds otherwise.
-inline constexpr uint64_t kMostProfileBytes = uint64_t{512} << 20;
-
-/// Parses the JSON that the TRex client uploads. `force_ipv6`: start(ipv6=True). Its document and
-/// its payload take at most `most_bytes` each. Throws ProfileError.
-std::shared_ptr<const Profile> parse_profile(std::string_view json, bool force_ipv6,
-                                             uint64_t most_bytes = kMostProfileBytes);
 
 }  // namespace engine

@@ -140,16 +140,16 @@ Flow* DataCore::World::new_server_flow(const Frame& frame, const Packet& packet,
     refused = true;
     return nullptr;
   }
-  const FlowClass& shared = *context.classes[number];
+  const TemplateClass& shared = class_at(number);
   const uint16_t path = shared.tunables->dont_use_inbound_mac
                             ? PathTable::kPort
                             : context.paths[index_of(Side::server)].intern(reply_path(frame));
   Flow* flow = make_flow(key_of(packet, !tcp), hash, number, path, Side::server,
                          shared.program->uses_variables);
   if (flow == nullptr) ++counters[Counter::err_s_nf_throttled];
-  if (!shared.undecided) return flow;
+  if (shared.undecided == nullptr) return flow;
   if (flow == nullptr) {
-    give_back_undecided(number);
+    give_back_undecided(*shared.undecided);
   } else {
     flow->wait = Wait::template_choice;
     ++counters[Counter::defer_template];
@@ -198,7 +198,7 @@ void DataCore::World::receive_tcp(Side side, const Frame& frame, const Packet& p
       refuse_undecided(*flow);
       return;
     }
-    if (packet.payload_length != 0 && context.class_of(*flow).payload_check != nullptr) [[unlikely]]
+    if (packet.payload_length != 0 && class_of(*flow).payload_check != nullptr) [[unlikely]]
       check_payload(*flow, segment, packet);
     const bool begins = waiting && flow->wait == Wait::nothing && flow->has(kEverEstablished);
     tcp::Events events = tcp::receive(context, *flow, segment, packet.traffic_class);
@@ -252,14 +252,14 @@ void DataCore::World::receive_udp(Side side, const Frame& frame, const Packet& p
     if (flow == nullptr) return;
     udp::open(context, *flow);
     ++run_of(*flow).established;
-    if (context.class_of(*flow).payload_check != nullptr) check_datagram(*flow, packet);
+    if (class_of(*flow).payload_check != nullptr) check_datagram(*flow, packet);
     udp::receive(context, *flow, packet);
     // The first datagram counts before the program begins, so a first rx_msg may find it.
     const uint64_t datagrams = flow->rx_available;
     if (program::start(context, *flow, datagrams) == program::Outcome::release) release(*flow);
     return;
   }
-  if (context.class_of(*flow).payload_check != nullptr) [[unlikely]]
+  if (class_of(*flow).payload_check != nullptr) [[unlikely]]
     check_datagram(*flow, packet);
   udp::receive(context, *flow, packet);
   if (program::wake(context, *flow, tcp::kDelivered) == program::Outcome::release) release(*flow);

@@ -36,11 +36,9 @@ void check_covered(const Topology& topology, uint32_t port, const AddressSlice& 
 
 }  // namespace
 
-ProfileRun::ProfileRun(std::string id, std::shared_ptr<const Profile> profile,
-                       const RunOptions& options, const CoreConfig& config,
-                       const PortOffsets& offsets)
-    : id_(std::move(id)),
-      profile_(std::move(profile)),
+ProfileRun::ProfileRun(std::shared_ptr<const Profile> profile, const RunOptions& options,
+                       const CoreConfig& config, const PortOffsets& offsets)
+    : profile_(std::move(profile)),
       options_(options),
       thread_(config.thread),
       threads_(config.threads),
@@ -71,7 +69,7 @@ ProfileRun::ProfileRun(std::string id, std::shared_ptr<const Profile> profile,
     for (uint32_t t = 0; t < classes.size(); ++t) {
       const Template& source = profile_->templates[t];
       const bool client = side == Side::client;
-      FlowClass& made = classes[t];
+      TemplateClass& made = classes[t];
       made.program = &profile_->programs[client ? source.client_program : source.server_program];
       made.tunables = client ? &source.client_tunables : &source.server_tunables;
       made.buffers = &profile_->buffers;
@@ -151,10 +149,24 @@ void ProfileRun::hold(uint64_t flows, Nanoseconds ramp, Nanoseconds now) {
   held.retry = now;
 }
 
-uint64_t ProfileRun::open_clients() const {
-  uint64_t open = 0;
-  for (const FlowClass& shared : classes_[index_of(Side::client)]) open += shared.open_flows;
+uint64_t ProfileRun::open_flows(Side side) const {
+  uint64_t open = side == Side::server ? undecided : 0;
+  for (const TemplateClass& shared : classes_[index_of(side)]) open += shared.open_flows;
   return open;
+}
+
+RunStatus ProfileRun::status(Nanoseconds now) const {
+  return {.phase = phase,
+          .client_flows = open_flows(Side::client),
+          .server_flows = open_flows(Side::server),
+          .intended = intended(now),
+          .opened = opened,
+          .late = late,
+          .unsent = unsent,
+          .held_wanted = held.wanted(now),
+          .held_opened = held.opened,
+          .held_refused = held.refused,
+          .established = established};
 }
 
 void ProfileRun::count_open(uint32_t index) {

@@ -4,16 +4,15 @@
 #include <array>
 #include <map>
 #include <memory>
-#include <string>
 #include <vector>
 
 #include "astf/address_pool.h"
 #include "astf/core.h"
 #include "astf/flow_watch.h"
 #include "astf/held_flows.h"
-#include "astf/payload_check.h"
 #include "astf/profile.h"
 #include "astf/schedule.h"
+#include "astf/template_class.h"
 #include "flow/context.h"
 
 namespace engine {
@@ -25,10 +24,9 @@ using PortOffsets = std::map<uint32_t, uint32_t>;
 class ProfileRun {
  public:
   /// Throws ProfileError when a range cannot be shared among the cores.
-  ProfileRun(std::string id, std::shared_ptr<const Profile> profile, const RunOptions& options,
+  ProfileRun(std::shared_ptr<const Profile> profile, const RunOptions& options,
              const CoreConfig& config, const PortOffsets& offsets);
 
-  const std::string& id() const { return id_; }
   const Profile& profile() const { return *profile_; }
 
   /// Enters the headers of the clients' gateways into the core's table, before any flow is opened.
@@ -44,7 +42,7 @@ class ProfileRun {
   void leave_offsets(PortOffsets& offsets) const;
 
   /// The class of one side of a template.
-  FlowClass& flow_class(Side side, size_t index) { return classes_[index_of(side)][index]; }
+  TemplateClass& flow_class(Side side, size_t index) { return classes_[index_of(side)][index]; }
   std::vector<CounterBlock>& counters(Side side) { return counters_[index_of(side)]; }
   const std::vector<CounterBlock>& counters(Side side) const { return counters_[index_of(side)]; }
   /// By template.
@@ -76,7 +74,9 @@ class ProfileRun {
 
   /// Holds this core's share of `flows` open from `now` on; a run that opens none holds none.
   void hold(uint64_t flows, Nanoseconds ramp, Nanoseconds now);
-  uint64_t open_clients() const;
+  /// Flows of one side that are open now.
+  uint64_t open_flows(Side side) const;
+  RunStatus status(Nanoseconds now) const;
 
   RunPhase phase = RunPhase::opening;
   uint32_t next_to_cut = 0;  ///< closing: flows of the pool before this number are not this run's
@@ -87,21 +87,20 @@ class ProfileRun {
   uint64_t unsent = 0;
   uint64_t established = 0;
   uint64_t undecided = 0;  ///< server flows open whose template is not chosen yet
-  /// Of each side and template: number of its FlowClass in Context::classes.
+  /// Of each side and template: number of its class in Context::classes.
   std::array<std::vector<uint32_t>, kSides> class_numbers;
 
  private:
   double rate(double multiplier) const;
   void check_payload();
 
-  std::string id_;
   std::shared_ptr<const Profile> profile_;
   RunOptions options_;
   uint32_t thread_;
   uint32_t threads_;
   uint32_t port_;                ///< number of the client port
   std::vector<uint16_t> paths_;  ///< by group of the topology; empty without one
-  std::array<std::vector<FlowClass>, kSides> classes_;
+  std::array<std::vector<TemplateClass>, kSides> classes_;
   std::array<std::vector<CounterBlock>, kSides> counters_;
   std::vector<LatencyBlock> latencies_;
   /// By side that receives, and template; empty: nothing is checked.

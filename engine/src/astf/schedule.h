@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "flow/time.h"
+#include "base/time.h"
 
 namespace engine {
 

@@ -4,26 +4,18 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <string>
 #include <vector>
 
 #include "astf/core.h"
 #include "astf/run.h"
 #include "astf/server_table.h"
+#include "astf/template_class.h"
 #include "flow/context.h"
 #include "net/packet.h"
 #include "program/interpreter.h"
 #include "tcp/tcp.h"
 
 namespace engine {
-
-/// The class of one server flow whose template its first payload decides on (l7_map). What is
-/// counted until then goes along to the template's counters.
-struct UndecidedClass : FlowClass {
-  CounterBlock own_counters;
-  uint32_t number = 0;     ///< in Context::classes
-  uint32_t reference = 0;  ///< class of one of the templates in question
-};
 
 /// A flow about to be opened.
 struct Start {
@@ -79,12 +71,12 @@ struct DataCore::World {
   /// Has the servers of `run` listen. Throws ProfileError, and nothing has changed, when a port is
   /// taken.
   void listen(ProfileRun& run);
-  uint32_t take_number(FlowClass& shared);
+  uint32_t take_number(TemplateClass& shared);
   void give_back_number(uint32_t number);
   /// A class for a flow of which only the port and the address are known. `reference`: any of the
   /// templates in question.
   uint32_t take_undecided(uint32_t reference);
-  void give_back_undecided(uint32_t number);
+  void give_back_undecided(UndecidedClass& unused);
   /// Makes the flow one of class `number`, now that it is known.
   void decide(Flow& flow, uint32_t number);
   /// `packet` has the flow's first payload: finds its template. False: there is none.
@@ -139,10 +131,12 @@ struct DataCore::World {
   void after_events(Flow& flow, tcp::Events events, bool answered_later);
   void expired(Flow& flow, TimerKind kind);
 
-  ProfileRun& run_of(const Flow& flow) {
-    return *static_cast<ProfileRun*>(context.class_of(flow).run);
+  /// All of Context::classes are classes of templates: only `take_number` enters any.
+  TemplateClass& class_at(uint32_t number) {
+    return static_cast<TemplateClass&>(*context.classes[number]);
   }
-  ProfileRun* find(const std::string& id) const;
+  TemplateClass& class_of(const Flow& flow) { return class_at(flow.flow_class); }
+  ProfileRun& run_of(const Flow& flow) { return *class_of(flow).run; }
   /// Addresses that the runs' clients have on this core.
   AddressRanges clients() const;
 };

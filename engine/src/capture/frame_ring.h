@@ -8,7 +8,7 @@
 #include <memory>
 #include <span>
 
-#include "flow/time.h"
+#include "base/time.h"
 
 namespace engine {
 

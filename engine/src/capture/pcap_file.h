@@ -6,7 +6,7 @@
 #include <span>
 #include <string>
 
-#include "flow/time.h"
+#include "base/time.h"
 
 namespace engine {
 

@@ -5,40 +5,34 @@
 #include <cstdint>
 #include <vector>
 
-#include "astf/side.h"
-#include "astf/tunables.h"
+#include "base/random.h"
+#include "base/side.h"
+#include "base/time.h"
+#include "flow/buffer.h"
 #include "flow/extension.h"
 #include "flow/flow.h"
 #include "flow/flow_table.h"
 #include "flow/pool.h"
-#include "flow/random.h"
-#include "flow/time.h"
 #include "flow/timer_wheel.h"
+#include "flow/tunables.h"
 #include "net/frame.h"
 #include "net/path.h"
-#include "program/buffer.h"
-#include "program/program.h"
 #include "stats/counters.h"
 #include "stats/latency.h"
 
 namespace engine {
 
-struct PayloadCheck;
+struct Program;
 
-/// What all flows of one side of one template have in common. Kept by the run; flows hold its
-/// number.
+/// What all flows of one side of one template have in common, as far as TCP, UDP and programs act
+/// upon it. Flows hold its number.
 struct FlowClass {
-  const Program* program = nullptr;
+  const Program* program = nullptr;  ///< carried for the layer that runs it
   const Tunables* tunables = nullptr;
   const std::vector<Buffer>* buffers = nullptr;
   CounterBlock* counters = nullptr;
-  LatencyBlock* latency = nullptr;        ///< of a client's template; nullptr: not recorded
-  PayloadCheck* payload_check = nullptr;  ///< of received payload; nullptr: none
-  void* run = nullptr;                    ///< the ProfileRun it belongs to
-  uint32_t template_index = 0;            ///< in the run's profile
+  LatencyBlock* latency = nullptr;  ///< of a client's template; nullptr: not recorded
   Side side = Side::client;
-  bool undecided = false;  ///< of one flow only, until its first payload tells the template
-  uint64_t open_flows = 0;
 };
 
 struct Context {

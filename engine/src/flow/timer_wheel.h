@@ -3,9 +3,9 @@
 
 #include <cstdint>
 
+#include "base/time.h"
 #include "flow/flow.h"
 #include "flow/pool.h"
-#include "flow/time.h"
 #include "flow/timer_kind.h"
 
 namespace engine {

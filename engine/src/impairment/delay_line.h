@@ -6,7 +6,7 @@
 #include <memory>
 #include <vector>
 
-#include "flow/time.h"
+#include "base/time.h"
 #include "net/frame.h"
 
 namespace engine {

@@ -4,8 +4,8 @@
 
 #include <cstdint>
 
-#include "flow/random.h"
-#include "flow/time.h"
+#include "base/random.h"
+#include "base/time.h"
 #include "impairment/delay_line.h"
 #include "net/frame.h"
 

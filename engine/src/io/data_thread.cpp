@@ -8,6 +8,8 @@
 
 #include <ctime>
 
+#include "control/config.h"
+
 namespace engine {
 namespace {
 
@@ -80,22 +82,6 @@ void DataThread::ask(Request& request) {
 void DataThread::finish(Request& request) {
   answers_.wait(request.before_, std::memory_order_acquire);
   if (request.error_) std::rethrow_exception(request.error_);
-}
-
-void DataThread::add_latencies(const std::string& id, std::vector<LatencyBlock>& sum) {
-  Histogram copy;
-  for (size_t t = 0;; ++t)
-    for (size_t kind = 0; kind < kLatencyKinds; ++kind) {
-      bool found = false;
-      run([&](DataCore& core, Nanoseconds) {
-        const Histogram* const histogram = core.latency(id, t, static_cast<LatencyKind>(kind));
-        found = histogram != nullptr;
-        if (found) copy = *histogram;
-      });
-      if (!found) return;
-      if (t == sum.size()) sum.emplace_back();
-      sum[t].kinds[kind] += copy;
-    }
 }
 
 void DataThread::loop() {

@@ -45,9 +45,6 @@ class DataThread {
   /// `finish` before the next one.
   void ask(Request& request);
   void finish(Request& request);
-  /// Adds how long a run's client flows took, by template, to `sum`. Each histogram in a turn of
-  /// the loop of its own: ports are polled between.
-  void add_latencies(const std::string& id, std::vector<LatencyBlock>& sum);
 
   // -- For jobs only
   // -----------------------------------------------------------------------------------

@@ -9,7 +9,7 @@
 #include <optional>
 #include <vector>
 
-#include "io/config.h"
+#include "control/config.h"
 
 namespace engine {
 namespace {

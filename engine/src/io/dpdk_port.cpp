@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "control/config.h"
 #include "io/captured_errors.h"
 #include "io/dpdk_queue.h"
 #include "io/linux_interface.h"

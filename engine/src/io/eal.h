@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "io/config.h"
+#include "control/config.h"
 
 namespace engine {
 

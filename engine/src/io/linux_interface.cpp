@@ -11,7 +11,7 @@
 #include <cstring>
 #include <utility>
 
-#include "io/config.h"
+#include "control/config.h"
 
 namespace engine {
 namespace {

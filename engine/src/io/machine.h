@@ -1,12 +1,17 @@
 #pragma once
 // Ports and data threads, put together as the configuration says.
 
+#include "control/config.h"
 #include "io/clock.h"
-#include "io/config.h"
 #include "io/data_thread.h"
 #include "io/port.h"
 
 namespace engine {
+
+/// The side that a port plays in its pair.
+constexpr Side side_of(uint32_t port) {
+  return port % 2 == 0 ? Side::client : Side::server;
+}
 
 /// Data thread t serves port pair t mod pairs, as that pair's core number t / pairs.
 class Machine {

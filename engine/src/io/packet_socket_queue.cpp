@@ -10,8 +10,8 @@
 #include <bit>
 #include <cerrno>
 
+#include "control/config.h"
 #include "io/clock.h"
-#include "io/config.h"
 #include "net/checksum.h"
 #include "net/offload.h"
 

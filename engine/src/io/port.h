@@ -6,7 +6,7 @@
 #include <optional>
 #include <span>
 
-#include "io/engine.h"
+#include "control/ports.h"
 #include "net/frame.h"
 
 namespace engine {

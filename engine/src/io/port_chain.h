@@ -6,10 +6,10 @@
 #include <span>
 #include <vector>
 
-#include "capture/tap.h"
 #include "impairment/impairment.h"
 #include "io/clock.h"
 #include "io/port.h"
+#include "io/tap.h"
 
 namespace engine {
 

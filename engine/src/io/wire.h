@@ -1,6 +1,7 @@
 #pragma once
 // An in-memory wire that joins the two ports of a pair, on every data core by itself.
 
+#include "base/side.h"
 #include "io/port.h"
 
 namespace engine {

@@ -1,41 +1,12 @@
 #pragma once
 // IPv4 and IPv6 addresses in one type, so that nothing above the wire format tells them apart.
 
-#include <bit>
 #include <compare>
 #include <cstdint>
-#include <cstring>
+
+#include "base/byte_order.h"
 
 namespace engine {
-
-inline uint16_t byteswap(uint16_t value) {
-  return __builtin_bswap16(value);
-}
-inline uint32_t byteswap(uint32_t value) {
-  return __builtin_bswap32(value);
-}
-inline uint64_t byteswap(uint64_t value) {
-  return __builtin_bswap64(value);
-}
-
-/// Reads a big-endian integer from unaligned memory.
-template <typename T>
-inline T load_be(const void* from) {
-  T value;
-  std::memcpy(&value, from, sizeof value);
-  if constexpr (sizeof(T) == 1 || std::endian::native == std::endian::big)
-    return value;
-  else
-    return byteswap(value);
-}
-
-/// Writes a big-endian integer to unaligned memory.
-template <typename T>
-inline void store_be(void* to, T value) {
-  if constexpr (sizeof(T) > 1 && std::endian::native == std::endian::little)
-    value = byteswap(value);
-  std::memcpy(to, &value, sizeof value);
-}
 
 /// An IP address, host byte order. IPv4 is kept as IPv4-mapped IPv6 (RFC 4291 section 2.5.5.2).
 struct IpAddress {

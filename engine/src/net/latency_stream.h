@@ -3,8 +3,8 @@
 
 #include <cstdint>
 
-#include "astf/side.h"
-#include "flow/time.h"
+#include "base/side.h"
+#include "base/time.h"
 #include "net/frame.h"
 #include "net/path.h"
 #include "stats/decade_histogram.h"

@@ -8,7 +8,7 @@
 #include <optional>
 #include <span>
 
-#include "flow/time.h"
+#include "base/time.h"
 #include "net/address.h"
 #include "net/frame.h"
 #include "net/gateway.h"

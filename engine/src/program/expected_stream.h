@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "program/buffer.h"
+#include "flow/buffer.h"
 #include "program/program.h"
 
 namespace engine {

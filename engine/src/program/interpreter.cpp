@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "flow/latency.h"
+#include "program/program.h"
 #include "udp/udp.h"
 
 namespace engine::program {

@@ -19,7 +19,7 @@ constexpr double kCollectPeriod = 0.005;
 
 }  // namespace
 
-Control::Control(Engine& engine, const EngineConfig& config) : state_(engine, config) {
+Control::Control(const Subjects& engine, const EngineConfig& config) : state_(engine, config) {
   add_system_methods(methods_, state_);
   add_refused_methods(methods_);
   add_session_methods(methods_, state_);
@@ -80,7 +80,7 @@ void Control::attempt(const char* what, const std::function<void()>& part) {
 
 double Control::advance() {
   attempt("profiles", [this] { state_.profiles.advance(); });
-  const double now = state_.engine.now();
+  const double now = state_.engine.clock.now();
   attempt("packets to send", [&] { state_.paced_frames.advance(now); });
   if (state_.watches.active()) {
     attempt("captured frames", [this] { state_.watches.collect(); });
@@ -99,14 +99,14 @@ double Control::advance() {
 
 void Control::tell_link_changes() {
   for (uint32_t port = 0; port < state_.link_up.size(); ++port) {
-    const bool up = state_.engine.port_state(port).link_up;
+    const bool up = state_.engine.ports.state(port).link_up;
     if (up == state_.link_up[port]) continue;
     state_.link_up[port] = up;
     Json attributes = port_attributes(state_, port);
     attributes.erase("layer_cfg");
     state_.sessions.publish(Event::port_attributes,
                             {{"port_id", port}, {"attr", std::move(attributes)}},
-                            state_.engine.now());
+                            state_.engine.clock.now());
   }
 }
 

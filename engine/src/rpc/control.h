@@ -12,7 +12,7 @@ namespace engine {
 
 class Control {
  public:
-  Control(Engine& engine, const EngineConfig& config);
+  Control(const Subjects& engine, const EngineConfig& config);
 
   /// Answers one message. Never throws for what `bytes` hold.
   std::string handle(std::string_view bytes);

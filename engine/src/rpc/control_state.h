@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "astf/address_ranges.h"
-#include "io/config.h"
-#include "io/engine.h"
+#include "control/config.h"
+#include "control/subjects.h"
 #include "rpc/frames/captures.h"
 #include "rpc/frames/frame_watches.h"
 #include "rpc/frames/paced_frames.h"
@@ -24,12 +24,12 @@ namespace engine {
 
 /// What all methods share.
 struct ControlState {
-  ControlState(Engine& engine, const EngineConfig& config);
+  ControlState(const Subjects& engine, const EngineConfig& config);
 
   /// Port number from parameters; throws RpcError when there is no such port.
   uint32_t port_of(const Json& params) const;
 
-  Engine& engine;
+  const Subjects engine;
   Budgets budgets;  ///< before all that takes from them
   Sessions sessions;
   Ownership ownership;

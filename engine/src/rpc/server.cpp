@@ -45,7 +45,7 @@ void bind_socket(zmq::socket_t& socket, const std::string& address, uint16_t por
 }  // namespace
 
 struct RpcServer::Implementation {
-  Implementation(Engine& engine, const EngineConfig& config)
+  Implementation(const Subjects& engine, const EngineConfig& config)
       : control(engine, config), requests(context, ZMQ_REP), doorbell(context, ZMQ_PUB) {
     requests.set(zmq::sockopt::maxmsgsize, kMaxMessageBytes);
     requests.set(zmq::sockopt::rcvhwm, kWaitingMessages);
@@ -93,7 +93,7 @@ struct RpcServer::Implementation {
   void say_farewell() {
     Sessions& sessions = control.state().sessions;
     sessions.publish(Event::server_stopped, {{"cause", "server shutdown"}},
-                     control.state().engine.now());
+                     control.state().engine.clock.now());
     const auto deadline = std::chrono::steady_clock::now() + kFarewell;
     do {
       ring();
@@ -107,7 +107,7 @@ struct RpcServer::Implementation {
   zmq::socket_t doorbell;
 };
 
-RpcServer::RpcServer(Engine& engine, const EngineConfig& config)
+RpcServer::RpcServer(const Subjects& engine, const EngineConfig& config)
     : implementation_(std::make_unique<Implementation>(engine, config)) {}
 
 RpcServer::~RpcServer() = default;

@@ -4,16 +4,17 @@
 #include <atomic>
 #include <memory>
 
-#include "io/config.h"
-#include "io/engine.h"
+#include "control/config.h"
+#include "control/subjects.h"
 
 namespace engine {
 
 /// Serves TRex's JSON-RPC to ASTF clients and drives the engine on their behalf, on one thread.
 class RpcServer {
  public:
-  /// Binds both sockets. Throws ConfigError naming address, port and hint. `engine` outlives this.
-  RpcServer(Engine& engine, const EngineConfig& config);
+  /// Binds both sockets. Throws ConfigError naming address, port and hint. The engine outlives
+  /// this.
+  RpcServer(const Subjects& engine, const EngineConfig& config);
   ~RpcServer();
 
   /// Serves until `stop` is set (a signal handler may do so) or a client asks for shutdown.

@@ -38,9 +38,9 @@ std::string format_uptime(double seconds) {
                      whole / 60 % 60, whole % 60);
 }
 
-Json describe_port(const Engine& engine, uint32_t port) {
-  const PortInfo& info = engine.ports()[port];
-  const PortState now = engine.port_state(port);
+Json describe_port(const Ports& ports, uint32_t port) {
+  const PortInfo& info = ports.infos()[port];
+  const PortState now = ports.state(port);
   Json speeds = Json::array();
   if (info.speed_mbps > 0) speeds.push_back(info.speed_mbps);
   return {{"index", port},
@@ -63,16 +63,16 @@ Json describe_port(const Engine& engine, uint32_t port) {
 }
 
 Json system_info(const ControlState& state) {
-  const Engine& engine = state.engine;
+  const Subjects& engine = state.engine;
   Json ports = Json::array();
-  for (uint32_t port = 0; port < engine.ports().size(); ++port)
-    ports.push_back(describe_port(engine, port));
+  for (uint32_t port = 0; port < engine.ports.infos().size(); ++port)
+    ports.push_back(describe_port(engine.ports, port));
   return {{"hostname", host_name()},
-          {"uptime", format_uptime(engine.now())},
+          {"uptime", format_uptime(engine.clock.now())},
           {"core_type", cpu_model()},
-          {"dp_core_count", engine.core_count()},
-          {"dp_core_count_per_port", engine.cores_per_pair()},
-          {"is_multiqueue_mode", engine.cores_per_pair() > 1},
+          {"dp_core_count", engine.cores.count()},
+          {"dp_core_count_per_port", engine.cores.count_per_pair()},
+          {"is_multiqueue_mode", engine.cores.count_per_pair() > 1},
           {"advanced_per_stream_stats", false},
           {"port_count", ports.size()},
           {"ports", std::move(ports)}};

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "flow/time.h"
+#include "base/time.h"
 
 namespace engine {
 

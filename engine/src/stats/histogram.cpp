@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "net/address.h"
+#include "base/byte_order.h"
 
 namespace engine {
 

@@ -4,7 +4,7 @@
 #include <array>
 #include <cstdint>
 
-#include "astf/side.h"
+#include "base/side.h"
 
 namespace engine {
 

@@ -2,7 +2,7 @@
 // Times and limits of the TCP implementation. Where they differ from an RFC's default the reason is
 // that a generator is to see loss and trouble soon; TRex ASTF has values of the same order.
 
-#include "flow/time.h"
+#include "base/time.h"
 #include "flow/timer_kind.h"
 
 namespace engine::tcp {

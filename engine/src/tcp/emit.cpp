@@ -115,7 +115,8 @@ struct Payload {
   const uint16_t window = window_field(context, flow, syn);
   const uint8_t ecn =
       flow.has(kEcn) && !syn ? mark_segment(flow, sequence, payload.length, flags) : uint8_t{0};
-  compose_ip(ip, flow.local, flow.remote, kProtocolTcp, transport_length, tunables, ecn, !offload);
+  compose_ip(ip, flow.local, flow.remote, kProtocolTcp, transport_length, tunables.tos_with(ecn),
+             tunables.ttl, !offload);
   store_be<uint16_t>(tcp, flow.local_port);
   store_be<uint16_t>(tcp + 2, flow.remote_port);
   store_be<uint32_t>(tcp + 4, sequence);
@@ -266,7 +267,7 @@ void refuse(Context& context, Side side, const Packet& packet, const Segment& se
   const bool offload = queue.offloads().checksum;
   uint8_t* const ip = compose_ethernet(frame->head, path, ipv4);
   uint8_t* const tcp = compose_ip(ip, packet.destination, packet.source, kProtocolTcp, kFixedHeader,
-                                  tunables, 0, !offload);
+                                  tunables.tos_with(0), tunables.ttl, !offload);
   const bool acknowledged = segment.is(kAck);
   store_be<uint16_t>(tcp, packet.destination_port);
   store_be<uint16_t>(tcp + 2, packet.source_port);

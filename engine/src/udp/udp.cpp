@@ -56,8 +56,8 @@ bool send(Context& context, Flow& flow, uint32_t index) {
   const uint32_t length = kHeader + buffer.size();
   uint8_t* const ip =
       compose_ethernet(frame->head, context.paths[index_of(shared.side)][flow.path], ipv4);
-  uint8_t* const header =
-      compose_ip(ip, flow.local, flow.remote, kProtocolUdp, length, *shared.tunables, 0, !offload);
+  uint8_t* const header = compose_ip(ip, flow.local, flow.remote, kProtocolUdp, length,
+                                     shared.tunables->tos_with(0), shared.tunables->ttl, !offload);
   store_be<uint16_t>(header, flow.local_port);
   store_be<uint16_t>(header + 2, flow.remote_port);
   store_be<uint16_t>(header + 4, static_cast<uint16_t>(length));

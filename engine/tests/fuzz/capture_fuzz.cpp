@@ -9,9 +9,9 @@
 #include <cstring>
 #include <deque>
 
-#include "capture/tap.h"
 #include "fuzz/script.h"
 #include "io/clock.h"
+#include "io/tap.h"
 
 namespace {
 

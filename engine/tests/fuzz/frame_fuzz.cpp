@@ -12,6 +12,7 @@
 
 #include "astf/run.h"
 #include "fuzz/script.h"
+#include "json/parse_profile.h"
 #include "netsim/netsim.h"
 
 namespace {
@@ -135,7 +136,7 @@ class Run {
   void close() {
     network_.run_until(network_.now() + 20 * kMillisecond);
     for (const Side side : {Side::client, Side::server}) {
-      check_reports(network_.core(side), side);
+      check_reports(side);
       network_.close(side);
     }
     network_.run_until(network_.now() + 20 * kMillisecond);
@@ -143,7 +144,7 @@ class Run {
       if (network_.core(side).open_flows() != 0) std::abort();
       for (const PoolStatus& pool : network_.core(side).memory())
         if (pool.in_use != 0) std::abort();
-      if (network_.core(side).detach("_") == nullptr) std::abort();
+      if (network_.core(side).detach(network_.run(side)) == nullptr) std::abort();
     }
   }
 
@@ -174,11 +175,11 @@ class Run {
                                      .kinds = static_cast<uint8_t>(how / 3 | kNoTcpUdp)});
   }
 
-  void check_reports(DataCore& core, Side side) const {
-    const LatencyReport& latency = core.latency_stream(side).report();
+  void check_reports(Side side) {
+    const LatencyReport& latency = network_.core(side).latency_stream(side).report();
     if (latency.histogram.count() != latency.received) std::abort();
     if (latency.histogram.maximum() > network_.now() + kSecond) std::abort();
-    for (const PayloadBlock& block : core.payload("_"))
+    for (const PayloadBlock& block : network_.run(side).payload())
       for (const PayloadCounts& counts : block.sides)
         if (counts.mismatched_bytes > counts.compared_bytes ||
             counts.mismatched_flows > counts.mismatched_bytes)

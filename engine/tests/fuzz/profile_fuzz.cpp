@@ -9,6 +9,7 @@
 #include "astf/address_pool.h"
 #include "astf/profile.h"
 #include "astf/server_table.h"
+#include "json/parse_profile.h"
 
 namespace engine {
 namespace {

@@ -22,7 +22,7 @@ constexpr char kFrameMark = '~';
 
 class Fixture {
  public:
-  Fixture() : engine_(config_), control_(engine_, config_) {
+  Fixture() : control_(engine_.subjects(), config_) {
     api_ = call("api_sync_v2", {{"name", "ASTF"}, {"major", 2}, {"minor", 3}})["api_h"];
     handlers_ = call("acquire", {{"user", "u"}, {"session_id", 1}, {"force", false}});
   }
@@ -38,7 +38,7 @@ class Fixture {
     if (bytes.empty()) return;
     const auto how = static_cast<uint8_t>(bytes.front());
     bytes.remove_prefix(1);
-    engine::stand_in().pass({{how & 1u, (how & 2) != 0, {bytes.begin(), bytes.end()}}});
+    engine_.pass({{how & 1u, (how & 2) != 0, {bytes.begin(), bytes.end()}}});
     pass_time();
   }
 
@@ -57,7 +57,7 @@ class Fixture {
 
  private:
   void pass_time() {
-    engine::stand_in().now += 0.02;
+    engine_.now += 0.02;
     control_.advance();
   }
 
@@ -68,7 +68,7 @@ class Fixture {
   }
 
   engine::EngineConfig config_;
-  engine::Engine engine_;
+  engine::EngineStandIn engine_;
   engine::Control control_;
   std::string api_;
   Json handlers_;

@@ -5,6 +5,8 @@
 
 #include "astf/run.h"
 #include "io/engine_tools.h"
+#include "io/run_latencies.h"
+#include "json/parse_profile.h"
 
 namespace engine {
 namespace {
@@ -60,21 +62,45 @@ uint32_t this_cpu() {
   return static_cast<uint32_t>(sched_getcpu());
 }
 
+/// Counts how often it was copied or moved since it was made.
+struct Copied {
+  Copied() = default;
+  Copied(const Copied& other) : times(other.times + 1) {}
+  Copied& operator=(const Copied& other) {
+    times = other.times + 1;
+    return *this;
+  }
+  int times = 0;
+};
+
+TEST(DataThread, CopiesWhatAJobRefersToOnce) {
+  const Clock clock;
+  PolledQueue client;
+  PolledQueue server;
+  DataThread thread(clock, {}, this_cpu(), false, {&client, &server});
+  const Copied kept;
+  const auto answers = on_cores(
+      std::array{&thread}, [&](size_t, DataThread&, DataCore&, Nanoseconds) -> const auto& {
+        return kept;
+      });
+  EXPECT_EQ(answers.front().times, 1);
+}
+
 TEST(DataThread, PollsItsPortsBetweenTheHistogramsThatAreRead) {
   constexpr size_t kTemplates = 40;
   const Clock clock;
   PolledQueue client;
   PolledQueue server;
   DataThread thread(clock, {}, this_cpu(), false, {&client, &server});
-  auto run = thread.core().prepare("a", many_templates(kTemplates), {});
+  auto run = thread.core().prepare(many_templates(kTemplates), {});
+  const std::vector<ProfileRun*> parts{run.get()};
   uint64_t before = 0;
   thread.run([&](DataCore& core, Nanoseconds now) {
     core.attach(run, now);
     thread.count_run(1);
     before = client.polls;
   });
-  std::vector<LatencyBlock> times;
-  thread.add_latencies("a", times);
+  const std::vector<LatencyBlock> times = read_latencies(std::array{&thread}, parts);
   uint64_t polls = 0;
   thread.run([&](DataCore&, Nanoseconds) { polls = client.polls - before; });
   EXPECT_EQ(times.size(), kTemplates);

@@ -27,65 +27,69 @@ std::vector<uint8_t> gratuitous_arp(uint32_t address, const MacAddress& mac) {
 }
 
 /// By data core: frames that reached `port` and were for somebody else.
-std::vector<uint64_t> not_ours(const Engine& engine, uint32_t port) {
+std::vector<uint64_t> not_ours(const Subjects& engine, uint32_t port) {
   std::vector<uint64_t> counts;
-  for (const PortDrops& one : engine.drops())
+  for (const PortDrops& one : engine.ports.drops())
     if (one.port == port) counts.push_back(one.drops[Drop::not_ours]);
   return counts;
 }
 
 TEST(Engine, RunsAProfileOverTheWire) {
-  Engine engine(wires(1, 1));
-  ASSERT_EQ(engine.ports().size(), 2u);
-  EXPECT_EQ(engine.ports()[0].driver, "wire");
-  EXPECT_TRUE(engine.port_state(0).resolved);
-  EXPECT_EQ(engine.port_state(0).destination, engine.port_state(1).address.mac);
+  Engine machine(wires(1, 1));
+  const Subjects engine = machine.subjects();
+  ASSERT_EQ(engine.ports.infos().size(), 2u);
+  EXPECT_EQ(engine.ports.infos()[0].driver, "wire");
+  EXPECT_TRUE(engine.ports.state(0).resolved);
+  EXPECT_EQ(engine.ports.state(0).destination, engine.ports.state(1).address.mac);
 
-  engine.start("a", small_http(400), {}, ~0u);
-  EXPECT_EQ(engine.population().clients, 200u);
-  const RunStatus status = finish(engine, "a");
+  const auto a = engine.runs.start(small_http(400), {}, ~0u);
+  EXPECT_EQ(engine.runs.population().clients, 200u);
+  const RunStatus status = finish(*a);
   EXPECT_EQ(status.opened, 400u);
-  expect_all_flows_whole(engine, "a", 400);
-  const PortCounters client = engine.port_counters(0);
-  const PortCounters server = engine.port_counters(1);
+  expect_all_flows_whole(engine, *a, 400);
+  const PortCounters client = engine.ports.counters(0);
+  const PortCounters server = engine.ports.counters(1);
   EXPECT_EQ(client.opackets, server.ipackets);
   EXPECT_EQ(client.ibytes, server.obytes);
   EXPECT_EQ(client.oerrors + server.oerrors, 0u);
   EXPECT_GT(client.ibytes, 400u * 32000);
-  engine.remove("a");
-  EXPECT_EQ(counters_of(engine, "a").groups[0].size(), 0u);
+  a->remove();
+  EXPECT_EQ(engine.runs.population().clients, 0u);
 }
 
 TEST(Engine, SharesOutAmongCoresAndPairs) {
-  Engine engine(wires(2, 2));
-  EXPECT_EQ(engine.core_count(), 4u);
-  EXPECT_EQ(engine.cores_per_pair(), 2u);
-  EXPECT_THAT(engine.ports()[0].cores, testing::ElementsAre(0, 2));
-  EXPECT_THAT(engine.ports()[3].cores, testing::ElementsAre(1, 3));
-  engine.start("a", small_http(400), {}, ~0u);
-  finish(engine, "a");
-  expect_all_flows_whole(engine, "a", 400);
-  for (uint32_t port = 0; port < 4; ++port) EXPECT_GT(engine.port_counters(port).opackets, 100u);
+  Engine machine(wires(2, 2));
+  const Subjects engine = machine.subjects();
+  EXPECT_EQ(engine.cores.count(), 4u);
+  EXPECT_EQ(engine.cores.count_per_pair(), 2u);
+  EXPECT_THAT(engine.ports.infos()[0].cores, testing::ElementsAre(0, 2));
+  EXPECT_THAT(engine.ports.infos()[3].cores, testing::ElementsAre(1, 3));
+  const auto a = engine.runs.start(small_http(400), {}, ~0u);
+  finish(*a);
+  expect_all_flows_whole(engine, *a, 400);
+  for (uint32_t port = 0; port < 4; ++port) EXPECT_GT(engine.ports.counters(port).opackets, 100u);
 }
 
 TEST(Engine, OpensOnlyWhereTheMaskSays) {
-  Engine engine(wires(2, 1));
-  engine.start("a", small_http(200), {}, 1u << 2);
-  for (const double end = engine.now() + 20;
-       engine.port_counters(2).opackets == 0 && engine.now() < end;)
+  Engine machine(wires(2, 1));
+  const Subjects engine = machine.subjects();
+  const auto a = engine.runs.start(small_http(200), {}, 1u << 2);
+  for (const double end = engine.clock.now() + 20;
+       engine.ports.counters(2).opackets == 0 && engine.clock.now() < end;)
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  EXPECT_GT(engine.port_counters(2).opackets, 0u);
-  EXPECT_EQ(engine.port_counters(0).opackets, 0u);
+  EXPECT_GT(engine.ports.counters(2).opackets, 0u);
+  EXPECT_EQ(engine.ports.counters(0).opackets, 0u);
 }
 
 TEST(Engine, CountersOfBothSidesAreOneReadingUnderTraffic) {
-  Engine engine(wires(1, 2));
+  Engine machine(wires(1, 2));
+  const Subjects engine = machine.subjects();
   RunOptions fast;
   fast.multiplier = 10;
-  engine.start("a", small_http(1'000'000), fast, ~0u);
+  const auto a = engine.runs.start(small_http(1'000'000), fast, ~0u);
   uint64_t last = 0;
   for (int reading = 0; reading < 2000 || last == 0; ++reading) {
-    const RunCounters counters = counters_of(engine, "a");
+    const RunCounters counters = counters_of(engine, *a);
     const CounterBlock client = counters.sum(Side::client);
     const CounterBlock server = counters.sum(Side::server);
     last = client[Counter::tcps_connattempt];
@@ -93,57 +97,63 @@ TEST(Engine, CountersOfBothSidesAreOneReadingUnderTraffic) {
     ASSERT_GE(server[Counter::tcps_sndbyte], client[Counter::tcps_rcvbyte]);
     ASSERT_GE(client[Counter::tcps_sndbyte], server[Counter::tcps_rcvbyte]);
   }
-  engine.remove("a");
+  a->remove();
 }
 
 TEST(Engine, ADummyPortOpensNothing) {
   EngineConfig config;
   config.ports = {{"dummy", {}}, {"dummy", {}}};
-  Engine engine(config);
-  EXPECT_TRUE(engine.ports()[0].is_dummy);
-  engine.start("a", small_http(200), {}, ~0u);
+  Engine machine(config);
+  const Subjects engine = machine.subjects();
+  EXPECT_TRUE(engine.ports.infos()[0].is_dummy);
+  const auto a = engine.runs.start(small_http(200), {}, ~0u);
   std::this_thread::sleep_for(std::chrono::milliseconds(150));
-  EXPECT_EQ(engine.status("a").opened, 0u);
-  EXPECT_EQ(engine.port_counters(0).opackets, 0u);
+  EXPECT_EQ(a->status().opened, 0u);
+  EXPECT_EQ(engine.ports.counters(0).opackets, 0u);
 }
 
 TEST(Engine, ARefusedStartLeavesNothingBehind) {
-  Engine engine(wires(1, 2));
-  engine.start("a", small_http(1), {}, 0);
-  EXPECT_THROW(engine.start("b", small_http(1), {}, 0), ProfileError);  // the same port
-  engine.start("c", small_http(1, 81), {}, 0);
-  engine.remove("a");
-  engine.start("b", small_http(1), {}, 0);
+  Engine machine(wires(1, 2));
+  const Subjects engine = machine.subjects();
+  const auto a = engine.runs.start(small_http(1), {}, 0);
+  // The port is taken.
+  EXPECT_THROW(engine.runs.start(small_http(1), {}, 0), ProfileError);
+  const auto c = engine.runs.start(small_http(1, 81), {}, 0);
+  a->remove();
+  const auto b = engine.runs.start(small_http(1), {}, 0);
 }
 
 TEST(Engine, ARunMayBeRemovedInFullFlight) {
-  Engine engine(wires(1, 1));
+  Engine machine(wires(1, 1));
+  const Subjects engine = machine.subjects();
   RunOptions fast;
   fast.multiplier = 20;
   for (int round = 0; round < 5; ++round) {
-    engine.start("a", small_http(1'000'000), fast, ~0u);
+    const auto a = engine.runs.start(small_http(1'000'000), fast, ~0u);
     std::this_thread::sleep_for(std::chrono::milliseconds(130 + round));
-    engine.remove("a");
+    a->remove();
   }
-  EXPECT_EQ(engine.status("a").client_flows, 0u);
+  EXPECT_EQ(engine.runs.population().ports_in_use, 0u);
+  EXPECT_EQ(engine.cores.memory().at(0).in_use, 0u) << "flows";
 }
 
 TEST(Engine, PortsOnAWireResolveEachOther) {
   EngineConfig config = wires(1, 1);
   config.ports[0].address.ipv4 = config.ports[1].address.gateway = 0x01010101;
   config.ports[1].address.ipv4 = config.ports[0].address.gateway = 0x02020202;
-  Engine engine(config);
-  engine.start("a", small_http(10), {}, ~0u);  // waits for ARP
-  finish(engine, "a");
-  expect_all_flows_whole(engine, "a", 10);
-  EXPECT_EQ(engine.port_state(0).destination, engine.port_state(1).address.mac);
+  Engine machine(config);
+  const Subjects engine = machine.subjects();
+  const auto a = engine.runs.start(small_http(10), {}, ~0u);  // waits for ARP
+  finish(*a);
+  expect_all_flows_whole(engine, *a, 10);
+  EXPECT_EQ(engine.ports.state(0).destination, engine.ports.state(1).address.mac);
 
-  PortAddress nobody = engine.port_state(0).address;
+  PortAddress nobody = engine.ports.state(0).address;
   nobody.gateway = 0x03030303;
-  engine.configure_port(0, nobody);
-  EXPECT_FALSE(engine.port_state(0).resolved);
+  engine.ports.configure(0, nobody);
+  EXPECT_FALSE(engine.ports.state(0).resolved);
   try {
-    engine.start("b", small_http(10, 81), {}, ~0u);
+    engine.runs.start(small_http(10, 81), {}, ~0u);
     FAIL();
   } catch (const ProfileError& error) {
     EXPECT_THAT(error.what(), testing::HasSubstr("does not answer ARP"));
@@ -158,38 +168,40 @@ TEST(Engine, EveryCoreOfAPortFollowsAGatewayThatOneOfThemHears) {
   config.ports[0].address.ipv4 = kOurs;
   config.ports[0].address.gateway = kGateway;
   config.ports[1].address.destination = local_mac(0);  // no addresses: it answers nothing
-  Engine engine(config);
-  const MacAddress first = engine.port_state(1).address.mac;
+  Engine machine(config);
+  const Subjects engine = machine.subjects();
+  const MacAddress first = engine.ports.state(1).address.mac;
   const MacAddress second{2, 0, 0, 0, 0, 0x77};
-  engine.send(1, {gratuitous_arp(kGateway, first)});  // arrives at the first core alone
-  engine.start("a", small_http(100'000), {}, ~0u);
+  engine.frames.send(1, {gratuitous_arp(kGateway, first)});  // arrives at the first core alone
+  const auto a = engine.runs.start(small_http(100'000), {}, ~0u);
   // A core that is late opens all the same, so both have opened some when so many more are open.
   const auto opens_more = [&] {
-    const uint64_t before = engine.status("a").opened;
-    eventually([&] { return engine.status("a").opened >= before + 500; });
+    const uint64_t before = a->status().opened;
+    eventually([&] { return a->status().opened >= before + 500; });
   };
   opens_more();
   EXPECT_EQ(not_ours(engine, 1), (std::vector<uint64_t>{0, 0}));
-  EXPECT_EQ(engine.port_state(0).destination, first);
-  EXPECT_FALSE(engine.port_state(0).address.destination.has_value()) << "learned, not configured";
+  EXPECT_EQ(engine.ports.state(0).destination, first);
+  EXPECT_FALSE(engine.ports.state(0).address.destination.has_value()) << "learned, not configured";
 
-  engine.send(1, {gratuitous_arp(kGateway, second)});
+  engine.frames.send(1, {gratuitous_arp(kGateway, second)});
   opens_more();
   const std::vector<uint64_t> lost = not_ours(engine, 1);
   EXPECT_GT(lost.at(0), 0u);
   EXPECT_GT(lost.at(1), 0u) << "it still sends to where the gateway was";
-  EXPECT_EQ(engine.port_state(0).destination, second);
+  EXPECT_EQ(engine.ports.state(0).destination, second);
 }
 
 TEST(Engine, CountsCyclesOfWorkAndOfPolling) {
-  Engine engine(wires(1, 1));
-  const CoreCycles before = engine.cycles().at(0);
-  engine.start("a", small_http(200), {}, ~0u);
-  finish(engine, "a");
-  const CoreCycles after = engine.cycles().at(0);
+  Engine machine(wires(1, 1));
+  const Subjects engine = machine.subjects();
+  const CoreCycles before = engine.cores.cycles().at(0);
+  const auto a = engine.runs.start(small_http(200), {}, ~0u);
+  finish(*a);
+  const CoreCycles after = engine.cores.cycles().at(0);
   EXPECT_GT(after.busy, before.busy);
   EXPECT_GT(after.total - before.total, after.busy - before.busy);
-  EXPECT_GT(engine.tsc_hz(), 100'000'000u);
+  EXPECT_GT(engine.cores.tsc_hz(), 100'000'000u);
 }
 
 TEST(Engine, SaysWhatIsWrongWithItsConfiguration) {

@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "io/engine.h"
+#include "json/parse_profile.h"
 
 namespace engine {
 
@@ -53,22 +54,22 @@ void eventually(Condition happened) {
 }
 
 /// Waits for a run to close its last flow.
-inline RunStatus finish(const Engine& engine, const std::string& id) {
+inline RunStatus finish(const Run& run) {
   RunStatus status;
   eventually([&] {
-    status = engine.status(id);
+    status = run.status();
     return status.phase != RunPhase::opening && status.client_flows + status.server_flows == 0;
   });
   return status;
 }
 
-inline RunCounters counters_of(const Engine& engine, const std::string& id) {
-  CounterReading reading = engine.counters({id});
-  return {std::move(reading.runs[id]), reading.table};
+inline RunCounters counters_of(const Subjects& engine, const Run& run) {
+  CounterReading reading = engine.runs.counters({&run});
+  return {std::move(reading.runs.front()), reading.table};
 }
 
-inline void expect_all_flows_whole(const Engine& engine, const std::string& id, uint64_t flows) {
-  const RunCounters counters = counters_of(engine, id);
+inline void expect_all_flows_whole(const Subjects& engine, const Run& run, uint64_t flows) {
+  const RunCounters counters = counters_of(engine, run);
   const CounterBlock client = counters.sum(Side::client);
   const CounterBlock server = counters.sum(Side::server);
   EXPECT_EQ(client[Counter::tcps_connattempt], flows);

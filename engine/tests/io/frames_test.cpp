@@ -25,7 +25,7 @@ class FramesTest : public ::testing::Test {
   std::vector<std::vector<uint8_t>> seen(size_t count) {
     std::vector<std::vector<uint8_t>> frames;
     for (int i = 0; i < 3000 && frames.size() < count; ++i) {
-      engine_.read_seen([&](const SeenFrame& frame) {
+      engine_.frames.read_seen([&](const SeenFrame& frame) {
         frames.emplace_back(frame.bytes.begin(), frame.bytes.end());
         frames.back().push_back(static_cast<uint8_t>(frame.port * 2 + frame.transmitted));
       });
@@ -35,14 +35,15 @@ class FramesTest : public ::testing::Test {
   }
 
   void watch(uint32_t port, uint32_t number, const std::string& filter, uint64_t budget = 1000) {
-    engine_.watch(port, {.number = number,
-                         .received = true,
-                         .transmitted = true,
-                         .filter = *PacketFilter::compile(filter),
-                         .budget = budget});
+    engine_.frames.watch(port, {.number = number,
+                                .received = true,
+                                .transmitted = true,
+                                .filter = *PacketFilter::compile(filter),
+                                .budget = budget});
   }
 
-  Engine engine_{wire()};
+  Engine machine_{wire()};
+  const Subjects engine_ = machine_.subjects();
 };
 
 /// A frame of an EtherType of its own, `length` bytes long, each its place in it.
@@ -63,7 +64,7 @@ std::vector<uint8_t> at(uint32_t port, bool transmitted, std::vector<uint8_t> by
 TEST_F(FramesTest, AFrameIsSeenWhereItLeavesAndWhereItArrives) {
   watch(0, 3, "");
   watch(1, 3, "");
-  EXPECT_EQ(engine_.send(0, {frame(60), frame(9000)}), 2u);
+  EXPECT_EQ(engine_.frames.send(0, {frame(60), frame(9000)}), 2u);
   EXPECT_THAT(seen(4),
               ::testing::UnorderedElementsAre(at(0, true, frame(60)), at(1, false, frame(60)),
                                               at(0, true, frame(9000)), at(1, false, frame(9000))));
@@ -72,10 +73,10 @@ TEST_F(FramesTest, AFrameIsSeenWhereItLeavesAndWhereItArrives) {
 TEST_F(FramesTest, EachWatchSeesWhatItAskedForUntilItsBudgetEnds) {
   watch(1, 0, "ether proto 0x88b5", 2);
   watch(1, 1, "ether proto 0x88b6");
-  engine_.send(0, {frame(60, 0xb5), frame(60, 0xb5), frame(60, 0xb5), frame(60, 0xb6)});
+  engine_.frames.send(0, {frame(60, 0xb5), frame(60, 0xb5), frame(60, 0xb5), frame(60, 0xb6)});
   std::vector<uint64_t> watches;
   for (int i = 0; i < 3000 && watches.size() < 3; ++i) {
-    engine_.read_seen([&](const SeenFrame& seen) { watches.push_back(seen.watches); });
+    engine_.frames.read_seen([&](const SeenFrame& seen) { watches.push_back(seen.watches); });
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
   EXPECT_THAT(watches, ElementsAre(1, 1, 2));
@@ -83,21 +84,21 @@ TEST_F(FramesTest, EachWatchSeesWhatItAskedForUntilItsBudgetEnds) {
 
 TEST_F(FramesTest, NothingIsSeenOnceNobodyLooks) {
   watch(0, 0, "");
-  engine_.unwatch(0);
-  engine_.send(0, {frame(60)});
+  engine_.frames.unwatch(0);
+  engine_.frames.send(0, {frame(60)});
   watch(1, 1, "");
-  engine_.send(0, {frame(61)});
+  engine_.frames.send(0, {frame(61)});
   EXPECT_THAT(seen(1), ElementsAre(at(1, false, frame(61))));
 }
 
 TEST_F(FramesTest, FramesThatNobodyFetchesAreCountedAsUnseen) {
   watch(1, 0, "", UINT64_MAX);
   const size_t frames = FrameRing::kBytes / 9000 + 100;
-  for (size_t i = 0; i < frames; ++i) ASSERT_EQ(engine_.send(0, {frame(9000)}), 1u);
+  for (size_t i = 0; i < frames; ++i) ASSERT_EQ(engine_.frames.send(0, {frame(9000)}), 1u);
   const size_t kept = seen(frames).size();
   EXPECT_LT(kept, frames);
-  EXPECT_EQ(kept + engine_.unseen(1), frames);
-  EXPECT_EQ(engine_.unseen(0), 0u);
+  EXPECT_EQ(kept + engine_.frames.unseen(1), frames);
+  EXPECT_EQ(engine_.frames.unseen(0), 0u);
 }
 
 }  // namespace

@@ -7,15 +7,15 @@
 namespace engine {
 namespace {
 
-ImpairmentCounts counts(const Engine& engine, uint32_t port, Direction direction) {
-  for (const PortImpairment& one : engine.impairments())
+ImpairmentCounts counts(const Subjects& engine, uint32_t port, Direction direction) {
+  for (const PortImpairment& one : engine.ports.impairments())
     if (one.port == port && one.direction == direction) return one.counts;
   return {};
 }
 
-uint64_t dropped(const Engine& engine, uint32_t port, Drop reason) {
+uint64_t dropped(const Subjects& engine, uint32_t port, Drop reason) {
   uint64_t sum = 0;
-  for (const PortDrops& drops : engine.drops())
+  for (const PortDrops& drops : engine.ports.drops())
     if (drops.port == port) sum += drops.drops[reason];
   return sum;
 }
@@ -23,18 +23,19 @@ uint64_t dropped(const Engine& engine, uint32_t port, Drop reason) {
 class ImpairedFlows : public testing::TestWithParam<Direction> {};
 
 TEST_P(ImpairedFlows, AreWholeAndEveryLossHasItsNameAndPort) {
-  Engine engine(wires(1, 1));
-  engine.impair(1, GetParam(),
-                {.loss = 0.02,
-                 .duplication = 0.02,
-                 .reordering = 0.02,
-                 .congestion = 0.02,
-                 .corruption = 0.02,
-                 .delay = kMillisecond,
-                 .jitter = 100 * kMicrosecond});
-  engine.start("_", small_http(200), {}, 0xff);
-  finish(engine, "_");
-  expect_all_flows_whole(engine, "_", 200);
+  Engine machine(wires(1, 1));
+  const Subjects engine = machine.subjects();
+  engine.ports.impair(1, GetParam(),
+                      {.loss = 0.02,
+                       .duplication = 0.02,
+                       .reordering = 0.02,
+                       .congestion = 0.02,
+                       .corruption = 0.02,
+                       .delay = kMillisecond,
+                       .jitter = 100 * kMicrosecond});
+  const auto run = engine.runs.start(small_http(200), {}, 0xff);
+  finish(*run);
+  expect_all_flows_whole(engine, *run, 200);
   const ImpairmentCounts impaired = counts(engine, 1, GetParam());
   EXPECT_GT(impaired.frames, 500u);
   EXPECT_GT(impaired.lost, 0u);
@@ -60,15 +61,17 @@ INSTANTIATE_TEST_SUITE_P(Directions, ImpairedFlows,
 // Over IPv6 the transport's checksum alone tells of damage, and what is sent here has none yet: the
 // wire vouches for it.
 TEST_P(ImpairedFlows, TakeNoDamagedPayload) {
-  Engine engine(wires(1, 1));
-  engine.impair(1, GetParam(), {.corruption = 0.03});
-  engine.start("_", small_http(200, 80, true), {.payload_check = {.enabled = true}}, 0xff);
-  finish(engine, "_");
+  Engine machine(wires(1, 1));
+  const Subjects engine = machine.subjects();
+  engine.ports.impair(1, GetParam(), {.corruption = 0.03});
+  const auto run =
+      engine.runs.start(small_http(200, 80, true), {.payload_check = {.enabled = true}}, 0xff);
+  finish(*run);
   EXPECT_GT(counts(engine, 1, GetParam()).corrupted, 0u);
   const uint32_t receiver = GetParam() == Direction::transmit ? 0 : 1;
   EXPECT_GT(dropped(engine, receiver, Drop::transport_checksum), 0u);
   uint64_t compared = 0;
-  for (const PayloadBlock& block : engine.payload("_"))
+  for (const PayloadBlock& block : run->payload())
     for (const PayloadCounts& side : block.sides) {
       compared += side.compared_bytes;
       EXPECT_EQ(side.mismatched_bytes, 0u);
@@ -77,42 +80,45 @@ TEST_P(ImpairedFlows, TakeNoDamagedPayload) {
 }
 
 TEST(ImpairedPort, CanBeImpairedAndMendedUnderTraffic) {
-  Engine engine(wires(1, 1));
-  engine.start("_", small_http(2000), {}, 0xff);
-  for (uint32_t turn = 0; engine.status("_").phase == RunPhase::opening; ++turn) {
+  Engine machine(wires(1, 1));
+  const Subjects engine = machine.subjects();
+  const auto run = engine.runs.start(small_http(2000), {}, 0xff);
+  for (uint32_t turn = 0; run->status().phase == RunPhase::opening; ++turn) {
     for (const Direction direction : {Direction::transmit, Direction::receive})
-      engine.impair(turn % 2, direction,
-                    {.loss = 0.01 * (turn % 3), .delay = turn % 4 * kMillisecond, .seed = turn});
+      engine.ports.impair(
+          turn % 2, direction,
+          {.loss = 0.01 * (turn % 3), .delay = turn % 4 * kMillisecond, .seed = turn});
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
   for (uint32_t port : {0, 1})
     for (const Direction direction : {Direction::transmit, Direction::receive})
-      engine.impair(port, direction, {});
-  finish(engine, "_");
-  expect_all_flows_whole(engine, "_", 2000);
+      engine.ports.impair(port, direction, {});
+  finish(*run);
+  expect_all_flows_whole(engine, *run, 2000);
   EXPECT_GT(counts(engine, 0, Direction::transmit).delayed, 0u);
   const uint64_t frames = counts(engine, 0, Direction::transmit).frames;
-  engine.send(0, {std::vector<uint8_t>(60)});
+  engine.frames.send(0, {std::vector<uint8_t>(60)});
   EXPECT_EQ(counts(engine, 0, Direction::transmit).frames, frames) << "still on its way";
 }
 
 TEST(ImpairedPort, ACaptureSeesWhatIsOnTheWire) {
-  Engine engine(wires(1, 1));
-  engine.impair(0, Direction::transmit, {.duplication = 1, .delay = 50 * kMillisecond});
-  engine.impair(1, Direction::receive, {.loss = 1});
+  Engine machine(wires(1, 1));
+  const Subjects engine = machine.subjects();
+  engine.ports.impair(0, Direction::transmit, {.duplication = 1, .delay = 50 * kMillisecond});
+  engine.ports.impair(1, Direction::receive, {.loss = 1});
   for (uint32_t port : {0, 1})
-    engine.watch(port, {.received = true,
-                        .transmitted = true,
-                        .filter = *PacketFilter::compile("ether proto 0x88b5")});
+    engine.frames.watch(port, {.received = true,
+                               .transmitted = true,
+                               .filter = *PacketFilter::compile("ether proto 0x88b5")});
   std::vector<uint8_t> bytes(2000, 7);
   bytes[12] = 0x88;
   bytes[13] = 0xb5;
-  const auto before = static_cast<Nanoseconds>(engine.now() * kSecond);
-  EXPECT_EQ(engine.send(0, {bytes}), 1u);
+  const auto before = static_cast<Nanoseconds>(engine.clock.now() * kSecond);
+  EXPECT_EQ(engine.frames.send(0, {bytes}), 1u);
   bytes.assign(bytes.size(), 0);  // the one on its way is a copy
   size_t seen = 0;
   eventually([&] {
-    engine.read_seen([&](const SeenFrame& frame) {
+    engine.frames.read_seen([&](const SeenFrame& frame) {
       ++seen;
       EXPECT_EQ(frame.transmitted, frame.port == 0);
       EXPECT_EQ(frame.wire_length, 2000u);

@@ -100,12 +100,13 @@ class Server {
         config, std::array<TransmitQueue*, kSides>{&queue_->transmit(), &queue_->transmit()});
     RunOptions options;
     options.opens_flows = false;
-    auto run = core_->prepare("_", small_http(1, 80, false, kPauseUs), options);
+    auto run = core_->prepare(small_http(1, 80, false, kPauseUs), options);
+    run_ = run.get();
     core_->attach(run, now());
   }
 
   TransmitQueue& transmit() { return queue_->transmit(); }
-  uint64_t count(Counter counter) const { return core_->counters("_", Side::server)[0][counter]; }
+  uint64_t count(Counter counter) const { return run_->counters(Side::server)[0][counter]; }
   /// Lets the engine work until `happened`. The time is a limit, not a measure.
   void work_until(const std::function<bool()>& happened) {
     const Nanoseconds limit = now() + kLimit;
@@ -122,6 +123,7 @@ class Server {
   std::unique_ptr<Port> port_;
   PortQueue* queue_ = nullptr;
   std::unique_ptr<DataCore> core_;
+  ProfileRun* run_ = nullptr;
 };
 
 /// A connection of the kernel's TCP that sends a request as soon as it can.

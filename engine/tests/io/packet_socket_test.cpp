@@ -9,6 +9,7 @@
 #include <functional>
 #include <thread>
 
+#include "flow/tunables.h"
 #include "io/config.h"
 #include "io/packet_socket_port.h"
 #include "net/compose.h"
@@ -66,7 +67,7 @@ void write(PortQueue& queue, const MacAddress& to, const Bytes& payload) {
   path.destination = to;
   uint8_t* const ip = compose_ethernet(frame->head, path, true);
   uint8_t* const tcp =
-      compose_ip(ip, source, destination, kProtocolTcp, length, Tunables{}, 0, false);
+      compose_ip(ip, source, destination, kProtocolTcp, length, 0, Tunables{}.ttl, false);
   std::memset(tcp, 0, 20);
   store_be<uint16_t>(tcp, 1024);
   store_be<uint16_t>(tcp + 2, 80);

@@ -28,15 +28,16 @@ TEST(Closing, ATurnOfTheLoopCutsFewFlowsHoweverManyAreOpen) {
     uint64_t open = core.open_flows();
     ASSERT_GT(open, 5000u);
     const uint64_t sent = network.frames_sent(side);
-    core.close("_");
+    core.close(network.run(side));
     EXPECT_EQ(core.open_flows(), open) << "cut at once, on the control thread's request";
-    for (uint64_t turns = open; core.status("_").phase != RunPhase::closed && turns > 0; --turns) {
+    for (uint64_t turns = open;
+         core.status(network.run(side)).phase != RunPhase::closed && turns > 0; --turns) {
       const size_t looked_at = core.advance(network.now());
       EXPECT_LE(looked_at, kMostPerTurn);
       EXPECT_LE(open - core.open_flows(), kMostPerTurn);
       open = core.open_flows();
     }
-    EXPECT_EQ(core.status("_").phase, RunPhase::closed);
+    EXPECT_EQ(core.status(network.run(side)).phase, RunPhase::closed);
     EXPECT_EQ(open, 0u);
     EXPECT_EQ(network.frames_sent(side), sent);
   }

@@ -40,7 +40,7 @@ TEST(Drops, WhatTheFlowTableCountsIsAmongThem) {
   small.max_flows = 8;
   Network full(small, profile({.cps = 1000, .limit = 50}), forever());
   full.run_until(kSecond);
-  const RunStatus status = full.core(Side::client).status("_");
+  const RunStatus status = full.status(Side::client);
   ASSERT_GT(status.unsent, 0u);
   EXPECT_EQ(full.core(Side::client).drops(Side::client)[Drop::client_flow_table_full],
             status.unsent);
@@ -53,7 +53,7 @@ TEST(Drops, StartsThatWereStillWaitingAtTheEndAreNamed) {
   network.run_until(600 * kMillisecond);
   network.skip(2 * kSecond);
   ASSERT_TRUE(network.drain(20 * kSecond));
-  const RunStatus status = network.core(Side::client).status("_");
+  const RunStatus status = network.status(Side::client);
   EXPECT_EQ(status.intended, status.opened + status.unsent);
   ASSERT_GT(status.unsent, 100u);
   EXPECT_EQ(network.core(Side::client).drops(Side::client)[Drop::start_too_late], status.unsent);

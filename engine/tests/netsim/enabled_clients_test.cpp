@@ -64,9 +64,9 @@ TEST_F(EnabledClients, ThoseDisabledOpenNothingUntilEnabled) {
 TEST_F(EnabledClients, WithNoneLeftStartsAreGivenUpByName) {
   EXPECT_FALSE(seen().empty());
   clients().enable_clients(range(kFirst, last()), false);
-  const uint64_t before = clients().status("_").opened;
+  const uint64_t before = network.status(Side::client).opened;
   EXPECT_TRUE(seen().empty());
-  const RunStatus status = clients().status("_");
+  const RunStatus status = network.status(Side::client);
   EXPECT_EQ(status.opened, before);
   EXPECT_NEAR(static_cast<double>(status.unsent), 500, 2);
   EXPECT_EQ(clients().drops(Side::client)[Drop::no_client_enabled], status.unsent);
@@ -79,7 +79,7 @@ TEST_F(EnabledClients, AddressesThatNoRunHasAreForgotten) {
   clients().enable_clients(range(kFirst - 1, kFirst), false);
   EXPECT_EQ(clients().clients().disabled.ranges(), (std::map{std::pair{kFirst, kFirst}}));
   network.close(Side::client);
-  const auto run = clients().detach("_");
+  const auto run = clients().detach(network.run(Side::client));
   EXPECT_TRUE(clients().clients().known.empty());
   EXPECT_TRUE(clients().clients().disabled.empty());
 }

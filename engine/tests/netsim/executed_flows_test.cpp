@@ -35,7 +35,7 @@ std::string executing(const std::string& scheduler, const json& first = kAsk) {
 }
 
 CounterBlock group(Network& network, size_t number) {
-  return network.core(Side::client).counters("_", Side::client)[number];
+  return network.run(Side::client).counters(Side::client)[number];
 }
 
 TEST(ExecutedFlows, FollowEachOtherFromTheSameAddress) {

@@ -27,7 +27,7 @@ std::string lingering(double cps) {
 }
 
 std::vector<tcp::Info> watched(Network& network, Side side) {
-  return network.core(side).watched_flows("_", network.now());
+  return network.core(side).watched_flows(network.run(side), network.now());
 }
 
 TEST(FlowWatch, TellsOfOneConnectionOfEachSideToItsEnd) {

@@ -197,7 +197,7 @@ TEST(HttpFlows, ACoreThatIsLateOpensNothingLongAfterTheEnd) {
   network.run_until(500 * kMillisecond);
   network.skip(5 * kSecond);  // the core was not run meanwhile
   ASSERT_TRUE(network.drain(20 * kSecond));
-  const RunStatus status = network.core(Side::client).status("_");
+  const RunStatus status = network.status(Side::client);
   EXPECT_EQ(status.intended, 890u);  // from 0.11 s on
   EXPECT_EQ(status.opened + status.unsent, status.intended);
   EXPECT_LT(status.opened, 500u);
@@ -207,7 +207,7 @@ TEST(HttpFlows, ACoreThatIsLateOpensNothingLongAfterTheEnd) {
 TEST(HttpFlows, ALimitIsAllThatIsIntended) {
   Network network({}, profile({.response = 100, .cps = 1000, .limit = 50}), forever());
   ASSERT_TRUE(network.drain(20 * kSecond));
-  const RunStatus status = network.core(Side::client).status("_");
+  const RunStatus status = network.status(Side::client);
   EXPECT_EQ(status.intended, 50u);
   EXPECT_EQ(status.opened, 50u);
   EXPECT_EQ(status.unsent, 0u);

@@ -25,7 +25,7 @@ uint64_t most_open(Network& network, Nanoseconds duration) {
   uint64_t most = 0;
   for (Nanoseconds now = 0; now < duration; now += 10 * kMillisecond) {
     network.run_until(now);
-    most = std::max(most, network.core(Side::client).status("_").client_flows);
+    most = std::max(most, network.status(Side::client).client_flows);
   }
   return most;
 }

@@ -5,6 +5,7 @@
 
 #include "astf/profile.h"
 #include "astf/run.h"
+#include "json/parse_profile.h"
 #include "net/offload.h"
 
 namespace engine::netsim {
@@ -80,7 +81,8 @@ Network::Network(const Settings& settings, std::shared_ptr<const Profile> profil
     end.core = std::make_unique<DataCore>(config_for(side, settings), queues);
     RunOptions mine = options;
     mine.opens_flows = side == Side::client;
-    auto run = end.core->prepare("_", profile, mine);
+    auto run = end.core->prepare(profile, mine);
+    end.run = run.get();
     end.core->attach(run, 0);
   }
 }
@@ -175,22 +177,22 @@ void Network::run_until(Nanoseconds until) {
 bool Network::drain(Nanoseconds limit) {
   while (now_ < limit) {
     run_until(std::min(limit, now_ + 20 * kMillisecond));
-    const RunStatus status = core(Side::client).status("_");
-    if (status.phase != RunPhase::opening && status.client_flows == 0 &&
-        core(Side::server).status("_").server_flows == 0)
+    const RunStatus clients = status(Side::client);
+    if (clients.phase != RunPhase::opening && clients.client_flows == 0 &&
+        status(Side::server).server_flows == 0)
       return true;
   }
   return false;
 }
 
 void Network::close(Side side) {
-  core(side).close("_");
-  while (core(side).status("_").phase != RunPhase::closed) core(side).advance(now_);
+  core(side).close(run(side));
+  while (status(side).phase != RunPhase::closed) core(side).advance(now_);
 }
 
 CounterBlock Network::counters(Side side) {
   CounterBlock sum;
-  for (const CounterBlock& block : core(side).counters("_", side)) sum += block;
+  for (const CounterBlock& block : run(side).counters(side)) sum += block;
   return sum;
 }
 

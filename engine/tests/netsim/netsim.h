@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "astf/core.h"
+#include "astf/run.h"
 #include "flow/context.h"
 #include "impairment/impairment.h"
 #include "net/packet.h"
@@ -65,6 +65,9 @@ class Network {
   void close(Side side);
 
   DataCore& core(Side side) { return *ends_[index_of(side)].core; }
+  /// The part of the one run that a side has.
+  ProfileRun& run(Side side) { return *ends_[index_of(side)].run; }
+  RunStatus status(Side side) { return core(side).status(run(side)); }
   CounterBlock counters(Side side);
   CounterBlock table_counters(Side side) { return core(side).table_counters(side); }
   uint64_t count(Side side, Counter counter) { return counters(side)[counter]; }
@@ -87,6 +90,7 @@ class Network {
     std::unique_ptr<TransmitQueue> queue;
     std::unique_ptr<TransmitQueue> unused;  ///< the pair's other port leads nowhere
     std::unique_ptr<DataCore> core;
+    ProfileRun* run = nullptr;  ///< the core's
     std::deque<std::array<uint8_t, kHeadRoom>> heads;
     uint64_t sent = 0;
     bool frames_withheld = false;

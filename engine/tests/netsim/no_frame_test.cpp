@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "flow/random.h"
+#include "base/random.h"
 #include "netsim/netsim.h"
 #include "netsim/several_templates.h"
 
@@ -20,7 +20,7 @@ bool drain_with_shortages(Network& network, Nanoseconds longest, Nanoseconds lim
     for (const Side side : {Side::client, Side::server})
       network.withhold_frames(side, random.between(0, 1) == 0);
     network.run_until(network.now() + static_cast<Nanoseconds>(random.between(1, most)));
-    const RunStatus status = network.core(Side::client).status("_");
+    const RunStatus status = network.status(Side::client);
     if (status.phase != RunPhase::opening && network.core(Side::client).open_flows() == 0 &&
         network.core(Side::server).open_flows() == 0)
       return true;

@@ -22,7 +22,7 @@ RunOptions checked(uint64_t skip = 0) {
 
 PayloadCounts found(Network& network, Side receiver) {
   PayloadCounts sum;
-  for (const PayloadBlock& block : network.core(receiver).payload("_"))
+  for (const PayloadBlock& block : network.run(receiver).payload())
     sum += block.sides[index_of(receiver)];
   return sum;
 }
@@ -107,7 +107,7 @@ TEST(PayloadCheck, ServersKnowTheTemplateThatThePayloadChose) {
                           {"A", "B"}),
                   options);
   ASSERT_TRUE(network.drain(10 * kSecond));
-  const std::vector<PayloadBlock> blocks = network.core(Side::server).payload("_");
+  const std::vector<PayloadBlock> blocks = network.run(Side::server).payload();
   ASSERT_EQ(blocks.size(), 2u);
   for (const PayloadBlock& block : blocks) {
     EXPECT_GT(block.sides[index_of(Side::server)].compared_bytes, 0u);
@@ -118,7 +118,7 @@ TEST(PayloadCheck, ServersKnowTheTemplateThatThePayloadChose) {
 TEST(PayloadCheck, WithoutItNothingIsCompared) {
   Network network({}, profile({.limit = kFlows}), forever());
   ASSERT_TRUE(network.drain(20 * kSecond));
-  EXPECT_TRUE(network.core(Side::client).payload("_").empty());
+  EXPECT_TRUE(network.run(Side::client).payload().empty());
 }
 
 }  // namespace

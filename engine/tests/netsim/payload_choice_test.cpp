@@ -34,8 +34,8 @@ std::string tcp_profile(bool with_rest) {
 
 /// Counters of both sides agree in every group.
 void expect_balanced(Network& network) {
-  const auto client = network.core(Side::client).counters("_", Side::client);
-  const auto server = network.core(Side::server).counters("_", Side::server);
+  const auto client = network.run(Side::client).counters(Side::client);
+  const auto server = network.run(Side::server).counters(Side::server);
   for (size_t group = 0; group < client.size(); ++group) {
     SCOPED_TRACE(group);
     EXPECT_EQ(client[group][tcps_connects], server[group][tcps_accepts]);
@@ -55,7 +55,7 @@ TEST(PayloadChoice, CountsEachConnectionWithTheTemplateItTurnsOutToBe) {
   Network network({}, tcp_profile(true), options);
   ASSERT_TRUE(network.drain(10 * kSecond));
   expect_balanced(network);
-  const auto server = network.core(Side::server).counters("_", Side::server);
+  const auto server = network.run(Side::server).counters(Side::server);
   EXPECT_GT(server[1][tcps_accepts], 40u);
   EXPECT_GT(server[2][tcps_accepts], 20u);
   EXPECT_GT(server[3][tcps_accepts], 30u);
@@ -75,8 +75,8 @@ TEST(PayloadChoice, HoldsOverALossyWire) {
   options.duration = 2 * kSecond;
   Network network(settings, tcp_profile(true), options);
   ASSERT_TRUE(network.drain(60 * kSecond));
-  const auto client = network.core(Side::client).counters("_", Side::client);
-  const auto server = network.core(Side::server).counters("_", Side::server);
+  const auto client = network.run(Side::client).counters(Side::client);
+  const auto server = network.run(Side::server).counters(Side::server);
   for (size_t group = 1; group < client.size(); ++group)
     EXPECT_EQ(client[group][tcps_rcvbyte], server[group][tcps_sndbyte]) << group;
   EXPECT_EQ(network.core(Side::server).open_flows(), 0u);
@@ -90,7 +90,7 @@ TEST(PayloadChoice, RefusesAPayloadOfNoTemplate) {
   options.duration = kSecond;
   Network network({}, profile.dump(), options);
   ASSERT_TRUE(network.drain(20 * kSecond));
-  const auto client = network.core(Side::client).counters("_", Side::client);
+  const auto client = network.run(Side::client).counters(Side::client);
   const CounterBlock table = network.table_counters(Side::server);
   EXPECT_GT(client[2][tcps_connects], 10u);
   EXPECT_EQ(client[2][tcps_drops], client[2][tcps_connects]);
@@ -116,8 +116,8 @@ TEST(PayloadChoice, DatagramsChooseAtOnce) {
                           {"A", "B"}),
                   options);
   ASSERT_TRUE(network.drain(10 * kSecond));
-  const auto client = network.core(Side::client).counters("_", Side::client);
-  const auto server = network.core(Side::server).counters("_", Side::server);
+  const auto client = network.run(Side::client).counters(Side::client);
+  const auto server = network.run(Side::server).counters(Side::server);
   for (size_t group : {1, 2}) {
     EXPECT_GT(client[group][udps_connects], 20u);
     EXPECT_EQ(client[group][udps_connects], server[group][udps_accepts]);
@@ -133,10 +133,10 @@ TEST(PayloadChoice, CutsConnectionsThatNeverSaidWhatTheyWant) {
         {{{"name", "connect"}}, {{"name", "delay"}, {"usec", 4'000'000}}});
   Network network({}, profile.dump(), forever());
   network.run_until(2 * kSecond);
-  EXPECT_GT(network.core(Side::server).status("_").server_flows, 50u);
+  EXPECT_GT(network.status(Side::server).server_flows, 50u);
   network.close(Side::server);
   EXPECT_EQ(network.core(Side::server).open_flows(), 0u);
-  EXPECT_EQ(network.core(Side::server).status("_").server_flows, 0u);
+  EXPECT_EQ(network.status(Side::server).server_flows, 0u);
 }
 
 }  // namespace

@@ -45,7 +45,7 @@ TEST_P(Variables, AreAtHandInEveryProgramThatNamesThem) {
               {flow_template(0, 1, 50, 0, GetParam().association)}, {}),
       options);
   ASSERT_TRUE(network.drain(10 * kSecond));
-  const uint64_t flows = network.core(Side::client).status("_").opened;
+  const uint64_t flows = network.status(Side::client).opened;
   EXPECT_GT(flows, 40u);
   for (const Side side : {Side::client, Side::server})
     EXPECT_EQ(network.count(side, user_counter_A), flows);

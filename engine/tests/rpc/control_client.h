@@ -13,7 +13,9 @@ namespace engine {
 class ControlTest : public ::testing::Test {
  protected:
   explicit ControlTest(EngineConfig config = {})
-      : config_(std::move(config)), engine_(config_), control_(engine_, config_) {}
+      : config_(std::move(config)), control_(engine_.subjects(), config_) {}
+
+  EngineStandIn& stand_in() { return engine_; }
 
   Json raw(const std::string& method, const Json& params) {
     const Json request = {{"jsonrpc", "2.0"}, {"id", 1}, {"method", method}, {"params", params}};
@@ -69,7 +71,7 @@ class ControlTest : public ::testing::Test {
   }
 
   EngineConfig config_;
-  Engine engine_;
+  EngineStandIn engine_;
   Control control_;
   std::string api_;
   Json handlers_;

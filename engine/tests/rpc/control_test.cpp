@@ -127,9 +127,9 @@ TEST_F(ControlTest, StartChecksItsArguments) {
   endless["client_mask"] = 0;
   result("start", endless);
   pass(0.1);
-  EXPECT_GT(stand_in().runs["_"].options.duration, 0);
-  EXPECT_EQ(stand_in().runs["_"].client_mask, 0u);
-  EXPECT_EQ(stand_in().runs["_"].options.multiplier, 1.5);
+  EXPECT_GT(stand_in().runs.at(1).options.duration, 0);
+  EXPECT_EQ(stand_in().runs.at(1).client_mask, 0u);
+  EXPECT_EQ(stand_in().runs.at(1).options.multiplier, 1.5);
 }
 
 Json latency_parameters() {

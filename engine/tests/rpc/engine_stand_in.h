@@ -1,20 +1,28 @@
 #pragma once
 // An engine without ports, threads and clock, so that the control plane is tested alone: time
-// stands still until a test moves it, flows are numbers. It implements class Engine and is linked
-// in its place.
+// stands still until a test moves it, flows are numbers. It implements what the control plane asks,
+// a class for each subject.
 
 #include <array>
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
-#include "io/engine.h"
+#include "control/config.h"
+#include "control/subjects.h"
 
 namespace engine {
 
 /// Scripts the stand-in and tells what the control plane asked of it.
-struct EngineStandIn {
+class EngineStandIn {
+ public:
+  EngineStandIn();
+  ~EngineStandIn();
+
+  Subjects subjects();
+
   std::function<double()> clock = [this] { return now; };
   double now = 0;                               ///< seconds
   Nanoseconds epoch = 1'700'000'000 * kSecond;  ///< wall-clock time then
@@ -23,7 +31,7 @@ struct EngineStandIn {
   uint64_t lingering_servers = 0;  ///< server flows left when the client flows are gone
   bool establishes = true;
   std::string start_error;         ///< start throws ProfileError with this text
-  std::vector<std::string> calls;  ///< of what changes something, in order
+  std::vector<std::string> calls;  ///< of what changes something, in order; runs by number
   std::array<PortState, 2> ports;
   std::array<CounterBlock, kSides> table;
 
@@ -59,12 +67,13 @@ struct EngineStandIn {
     double stopped = -1;  ///< by stop_opening
     bool closed = false;
   };
-  std::map<std::string, Run> runs;
+  std::map<int, Run> runs;                     ///< by number: the lowest that is free, from 1 on
   std::map<uint32_t, LatencyOptions> latency;  ///< by port, as started last
   LatencyReport latency_report;                ///< of every port
-};
 
-/// Made new with each Engine.
-EngineStandIn& stand_in();
+ private:
+  struct Parts;
+  std::unique_ptr<Parts> parts_;
+};
 
 }  // namespace engine

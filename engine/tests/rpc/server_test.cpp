@@ -25,19 +25,19 @@ uint16_t free_port() {
 
 class RpcServerTest : public ::testing::Test {
  protected:
-  RpcServerTest() : engine_(config_) {
+  RpcServerTest() {
     config_.rpc_port = free_port();
     config_.async_port = free_port();
   }
 
   EngineConfig config_;
-  Engine engine_;
+  EngineStandIn engine_;
 };
 
 TEST_F(RpcServerTest, NamesAPortInUseAndTheMend) {
-  RpcServer first(engine_, config_);
+  RpcServer first(engine_.subjects(), config_);
   try {
-    RpcServer second(engine_, config_);
+    RpcServer second(engine_.subjects(), config_);
     FAIL() << "bound twice";
   } catch (const ConfigError& error) {
     EXPECT_THAT(error.what(), HasSubstr(std::to_string(config_.rpc_port)));
@@ -49,7 +49,7 @@ TEST_F(RpcServerTest, NamesAPortInUseAndTheMend) {
 TEST_F(RpcServerTest, NamesAnAddressThatIsNotOurs) {
   config_.bind = "192.0.2.1";
   try {
-    RpcServer server(engine_, config_);
+    RpcServer server(engine_.subjects(), config_);
     FAIL() << "bound";
   } catch (const ConfigError& error) {
     EXPECT_THAT(error.what(), HasSubstr("--bind"));
@@ -57,7 +57,7 @@ TEST_F(RpcServerTest, NamesAnAddressThatIsNotOurs) {
 }
 
 TEST_F(RpcServerTest, MessagesOfAClientThatDoesNotWaitStayWithTheClient) {
-  RpcServer busy(engine_, config_);  // it does not run, and takes no request
+  RpcServer busy(engine_.subjects(), config_);  // it does not run, and takes no request
   zmq::context_t context;
   zmq::socket_t hasty(context, ZMQ_DEALER);
   hasty.set(zmq::sockopt::linger, 0);
@@ -74,7 +74,7 @@ TEST_F(RpcServerTest, MessagesOfAClientThatDoesNotWaitStayWithTheClient) {
 
 class RunningServerTest : public RpcServerTest {
  protected:
-  RunningServerTest() : server_(engine_, config_) {
+  RunningServerTest() : server_(engine_.subjects(), config_) {
     thread_ = std::thread([this] { server_.run(stop_); });
     requests_.connect("tcp://127.0.0.1:" + std::to_string(config_.rpc_port));
     requests_.set(zmq::sockopt::rcvtimeo, 5000);

@@ -1,6 +1,7 @@
 #include "tcp/script.h"
 
 #include "astf/run.h"
+#include "json/parse_profile.h"
 #include "net/compose.h"
 
 namespace engine::tcp {
@@ -78,7 +79,8 @@ Script::Script(Side role, const netsim::HttpLike& http)
   RunOptions options;
   options.opens_flows = role == Side::client;
   options.samples_flows = true;
-  auto run = end_->core->prepare("_", parse_profile(netsim::profile(one), false), options);
+  auto run = end_->core->prepare(parse_profile(netsim::profile(one), false), options);
+  run_ = run.get();
   end_->core->attach(run, 0);
   stack_port_ = 80;
   stack_address_ = IpAddress::v4(0x30000001);
@@ -101,13 +103,12 @@ void Script::wait(Nanoseconds duration) {
 }
 
 void Script::send(const Out& out) {
-  Tunables tunables;
   std::vector<uint8_t> bytes(14 + 20 + 20 + out.options.size() + out.length, 0xab);
   const Path path{{2, 0, 0, 0, 0, 1}, {2, 0, 0, 0, 0, 2}, 0};
   uint8_t* const ip = compose_ethernet(bytes.data(), path, true);
   const auto header = static_cast<uint32_t>(20 + out.options.size());
   uint8_t* const tcp = compose_ip(ip, peer_address_, stack_address_, kProtocolTcp,
-                                  header + out.length, tunables, out.code_point, true);
+                                  header + out.length, out.code_point, Tunables{}.ttl, true);
   std::fill(tcp, tcp + 20, 0);
   store_be<uint16_t>(tcp, role_ == Side::server ? 1025 : 80);
   store_be<uint16_t>(tcp + 2, stack_port_);
@@ -177,13 +178,13 @@ void Script::withhold_frames(bool withheld) {
 }
 
 Info Script::info() const {
-  const std::vector<Info> flows = end_->core->watched_flows("_", now_);
+  const std::vector<Info> flows = end_->core->watched_flows(*run_, now_);
   EXPECT_EQ(flows.size(), 1u);
   return flows.empty() ? Info{} : flows[0];
 }
 
 uint64_t Script::count(Counter counter) const {
-  return end_->core->counters("_", role_)[0][counter];
+  return run_->counters(role_)[0][counter];
 }
 
 uint64_t Script::open_flows() const {

@@ -67,6 +67,7 @@ class Script {
  private:
   struct End;
   std::unique_ptr<End> end_;
+  ProfileRun* run_ = nullptr;
   Side role_;
   uint32_t stack_isn_ = 0;
   bool known_ = false;

@@ -4,7 +4,8 @@
 
 #include <algorithm>
 
-#include "astf/base64.h"
+#include "control/config.h"
+#include "json/base64.h"
 #include "rpc/protocol/rpc_error.h"
 
 namespace engine {
@@ -48,7 +49,7 @@ Captures::Capture& Captures::begin(CaptureMap& captures, uint32_t key,
   const auto entry = captures
                          .emplace(key, Capture{.request = request,
                                                .memory = Charge(budgets_.captures),
-                                               .started = engine_.now()})
+                                               .started = clock_.now()})
                          .first;
   Capture& capture = entry->second;
   try {

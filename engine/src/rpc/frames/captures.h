@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "io/engine.h"
+#include "control/clock.h"
 #include "rpc/frames/frame_watches.h"
 #include "rpc/memory/budgets.h"
 #include "rpc/protocol/json.h"
@@ -31,8 +31,8 @@ class Captures {
   static constexpr size_t kMost = 10;                 ///< captures at once, as in TRex
   static constexpr uint64_t kMostFrames = 1'000'000;  ///< in one capture or queue
 
-  Captures(const Engine& engine, FrameWatches& watches, Budgets& budgets)
-      : engine_(engine), watches_(watches), budgets_(budgets) {}
+  Captures(const EngineClock& clock, FrameWatches& watches, Budgets& budgets)
+      : clock_(clock), watches_(watches), budgets_(budgets) {}
 
   /// Returns the new capture's id. Throws RpcError: no filter, too many captures, no memory for so
   /// many frames even if they are short.
@@ -88,7 +88,7 @@ class Captures {
   static void drop_oldest(Capture& capture);
   Json take(Capture& capture, size_t most, uint32_t snap_length) const;
 
-  const Engine& engine_;
+  const EngineClock& clock_;
   FrameWatches& watches_;
   Budgets& budgets_;
   uint32_t last_id_ = 0;

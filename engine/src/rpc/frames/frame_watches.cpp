@@ -25,14 +25,14 @@ uint32_t FrameWatches::begin(const WatchRequest& request, Take take) {
   };
   takes_.emplace(number, std::move(take));
   try {
-    for (uint32_t port = 0; port < engine_.ports().size(); ++port) {
+    for (uint32_t port = 0; port < ports_; ++port) {
       const Watch wanted{.number = number,
                          .received = contains(request.receiving, port),
                          .transmitted = contains(request.transmitting, port),
                          .filter = *filter,
                          .snap_length = request.snap_length,
                          .budget = request.budget};
-      if (wanted.received || wanted.transmitted) engine_.watch(port, wanted);
+      if (wanted.received || wanted.transmitted) frames_.watch(port, wanted);
     }
   } catch (...) {
     end(number);
@@ -43,7 +43,7 @@ uint32_t FrameWatches::begin(const WatchRequest& request, Take take) {
 
 void FrameWatches::end(uint32_t number) {
   try {
-    engine_.unwatch(number);
+    frames_.unwatch(number);
     collect();
   } catch (...) {
     takes_.erase(number);
@@ -53,7 +53,7 @@ void FrameWatches::end(uint32_t number) {
 }
 
 void FrameWatches::collect() {
-  engine_.read_seen([this](const SeenFrame& seen) {
+  frames_.read_seen([this](const SeenFrame& seen) {
     for (const auto& [number, take] : takes_)
       if ((seen.watches >> number & 1) != 0) take(seen);
   });

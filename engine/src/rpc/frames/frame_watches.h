@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "io/engine.h"
+#include "control/frames.h"
 
 namespace engine {
 
@@ -31,7 +31,8 @@ class FrameWatches {
   using Take = std::function<void(const SeenFrame&)>;
   static constexpr uint32_t kMost = 64;  ///< at once: bits of SeenFrame::watches
 
-  explicit FrameWatches(Engine& engine) : engine_(engine) {}
+  /// `ports`: how many there are.
+  FrameWatches(Frames& frames, size_t ports) : frames_(frames), ports_(ports) {}
 
   /// Gives `take` what is seen from now on, in `collect`. Returns the watch's number. Throws
   /// RpcError: no filter, too many watches.
@@ -44,7 +45,8 @@ class FrameWatches {
   bool active() const { return !takes_.empty(); }
 
  private:
-  Engine& engine_;
+  Frames& frames_;
+  const size_t ports_;
   std::map<uint32_t, Take> takes_;  ///< by number
 };
 

@@ -5,8 +5,8 @@
 namespace engine {
 
 size_t PacedFrames::send(uint32_t port, std::vector<std::vector<uint8_t>> frames, double gap_s) {
-  if (gap_s == 0) return engine_.send(port, std::move(frames));
-  const double now = engine_.now();
+  if (gap_s == 0) return frames_.send(port, std::move(frames));
+  const double now = clock_.now();
   for (size_t i = 0; i < frames.size(); ++i)
     waiting_.emplace(now + static_cast<double>(i) * gap_s, Waiting{port, std::move(frames[i])});
   advance(now);
@@ -17,7 +17,7 @@ void PacedFrames::advance(double now) {
   while (!waiting_.empty() && waiting_.begin()->first <= now) {
     Waiting due = std::move(waiting_.begin()->second);
     waiting_.erase(waiting_.begin());  // before it is sent: what fails is not tried again
-    engine_.send(due.port, {std::move(due.frame)});
+    frames_.send(due.port, {std::move(due.frame)});
   }
 }
 

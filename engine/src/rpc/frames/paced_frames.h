@@ -5,13 +5,14 @@
 #include <map>
 #include <vector>
 
-#include "io/engine.h"
+#include "control/clock.h"
+#include "control/frames.h"
 
 namespace engine {
 
 class PacedFrames {
  public:
-  explicit PacedFrames(Engine& engine) : engine_(engine) {}
+  PacedFrames(const EngineClock& clock, Frames& frames) : clock_(clock), frames_(frames) {}
 
   /// Sends `frames` on `port`, each `gap_s` seconds behind the one before it; those without a gap
   /// at once. Returns how many were taken.
@@ -27,7 +28,8 @@ class PacedFrames {
     std::vector<uint8_t> frame;
   };
 
-  Engine& engine_;
+  const EngineClock& clock_;
+  Frames& frames_;
   std::multimap<double, Waiting> waiting_;  ///< by due time, s
 };
 

@@ -47,8 +47,8 @@ PcapFiles::Writing PcapFiles::open(const Request& request, const std::string& pa
     return {.request = request,
             .path = path,
             .file = PcapFile(path),
-            .epoch = engine_.wall_epoch(),
-            .unseen_before = engine_.unseen(request.port)};
+            .epoch = clock_.wall_epoch(),
+            .unseen_before = frames_.unseen(request.port)};
   } catch (const std::system_error& error) {
     throw refused(fmt::format("{}: {}", path, error.code().message()));
   }
@@ -98,7 +98,7 @@ Json PcapFiles::status_of(const Writing& writing) const {
           {"frames", writing.frames},
           {"bytes", writing.file.size()},
           {"limit_bytes", writing.request.limit_bytes},
-          {"lost", engine_.unseen(writing.request.port) - writing.unseen_before}};
+          {"lost", frames_.unseen(writing.request.port) - writing.unseen_before}};
 }
 
 Json PcapFiles::status() const {

@@ -5,7 +5,8 @@
 #include <string>
 
 #include "capture/pcap_file.h"
-#include "io/engine.h"
+#include "control/clock.h"
+#include "control/frames.h"
 #include "rpc/frames/frame_watches.h"
 #include "rpc/protocol/json.h"
 
@@ -25,8 +26,9 @@ class PcapFiles {
   };
 
   /// `folder` empty: none was given.
-  PcapFiles(Engine& engine, FrameWatches& watches, const std::string& folder)
-      : engine_(engine), watches_(watches), folder_(folder) {}
+  PcapFiles(const EngineClock& clock, const Frames& frames, FrameWatches& watches,
+            const std::string& folder)
+      : clock_(clock), frames_(frames), watches_(watches), folder_(folder) {}
 
   /// Begins a file; returns its status. Throws RpcError: no folder, a name that leads elsewhere, a
   /// file that cannot be made, a port that already has one.
@@ -58,7 +60,8 @@ class PcapFiles {
   void end(Writing& writing);
   Json status_of(const Writing& writing) const;
 
-  Engine& engine_;
+  const EngineClock& clock_;
+  const Frames& frames_;
   FrameWatches& watches_;
   const std::string folder_;
   std::map<uint32_t, Writing> files_;  ///< by port

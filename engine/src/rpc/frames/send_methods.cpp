@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "astf/base64.h"
+#include "json/base64.h"
 #include "rpc/methods.h"
 
 namespace engine {
@@ -37,10 +37,10 @@ Json push_packets(ControlState& state, const Json& params) {
   const Json& packets = params.at("pkts");
   if (static_cast<double>(packets.size()) * gap_s > 1)
     throw bad_parameters("TX batch total transmit time exceeds the limit of 1 second");
-  const PortState port_state = state.engine.port_state(port);
+  const PortState port_state = state.engine.ports.state(port);
   std::vector<std::vector<uint8_t>> frames;
   for (const Json& packet : packets) frames.push_back(frame_of(port_state, packet));
-  const double now = state.engine.now();
+  const double now = state.engine.clock.now();
   return {{"sent", state.paced_frames.send(port, std::move(frames), gap_s)}, {"ts", now}};
 }
 

@@ -18,7 +18,7 @@ Json set_service_mode(ControlState& state, const Json& params) {
       static_cast<uint8_t>(params.value("mask", 0) == 0 ? 0 : integer_in(params, "mask", 1, 255));
   if (mode.filtered && (mode.kinds & kNoTcpUdp) == 0)
     throw refused("Cannot disable no_tcp_udp in ASTF!");
-  state.engine.set_service(mode);
+  state.engine.frames.set_service(mode);
   state.service = mode;
   return Json::object();
 }

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 #include <zlib.h>
 
-#include "astf/base64.h"
+#include "json/base64.h"
 #include "net/address.h"
 #include "rpc/methods.h"
 

@@ -26,7 +26,7 @@ void LatencyControl::check_idle() const {
 
 void LatencyControl::start(const Addresses& addresses, double rate, PortMask mask) {
   check_idle();
-  const auto port_count = static_cast<uint32_t>(engine_.ports().size());
+  const auto port_count = static_cast<uint32_t>(ports_.infos().size());
   LatencyOptions options;
   options.interval = interval_of(rate);
   options.warm_up = static_cast<uint64_t>(std::clamp(rate, 0.0, kMostPackets) / 2);
@@ -37,22 +37,22 @@ void LatencyControl::start(const Addresses& addresses, double rate, PortMask mas
   for (uint32_t port = 0; port < port_count; ++port) {
     const uint32_t server = address(addresses.server, addresses.server_pair_offset, port);
     for (uint32_t owner = 0; owner < port_count; ++owner)
-      if (engine_.port_state(owner).address.ipv4 == server)
+      if (ports_.state(owner).address.ipv4 == server)
         throw refused(fmt::format("Latency dst IP and dual_port might reach port {} with IP {}",
                                   owner, ipv4_text(server)));
   }
   try {
     for (uint32_t port = 0; port < port_count; ++port) {
-      if (engine_.ports()[port].is_dummy) continue;
+      if (ports_.infos()[port].is_dummy) continue;
       options.port = static_cast<uint8_t>(port);
       options.sends = (mask >> port & 1) != 0;
       options.source = address(addresses.client, addresses.client_pair_offset, port);
       options.destination = address(addresses.server, addresses.server_pair_offset, port);
       if (port % 2 == 1) std::swap(options.source, options.destination);
-      engine_.start_latency(port, options);
+      streams_.start(port, options);
     }
   } catch (const ProfileError& error) {
-    engine_.stop_latency();
+    streams_.stop();
     throw refused(error.what());
   }
   active_ = true;
@@ -60,11 +60,11 @@ void LatencyControl::start(const Addresses& addresses, double rate, PortMask mas
 
 void LatencyControl::update(double rate) {
   if (!active_) throw refused("Latency is not active, can't update rate");
-  engine_.set_latency_interval(interval_of(rate));
+  streams_.set_interval(interval_of(rate));
 }
 
 void LatencyControl::stop() {
-  if (active_) engine_.stop_latency();
+  if (active_) streams_.stop();
   active_ = false;
 }
 

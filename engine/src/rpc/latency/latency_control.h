@@ -1,7 +1,10 @@
 #pragma once
 // Latency streams as the control plane sees them: idle, or running on some ports.
 
-#include "io/engine.h"
+#include "astf/profile.h"
+#include "control/config.h"
+#include "control/latency_streams.h"
+#include "control/ports.h"
 
 namespace engine {
 
@@ -16,7 +19,7 @@ class LatencyControl {
   };
   static constexpr PortMask kAllPorts = ~PortMask{0};
 
-  explicit LatencyControl(Engine& engine) : engine_(engine) {}
+  LatencyControl(LatencyStreams& streams, const Ports& ports) : streams_(streams), ports_(ports) {}
 
   /// `rate`: packets per second and port. `mask`: bit p for port p. Throws RpcError when streams
   /// run already or a port cannot send.
@@ -30,7 +33,8 @@ class LatencyControl {
   uint8_t epoch() const { return epoch_; }
 
  private:
-  Engine& engine_;
+  LatencyStreams& streams_;
+  const Ports& ports_;
   bool active_ = false;
   uint8_t epoch_ = 0x17;  ///< TRex's first
 };

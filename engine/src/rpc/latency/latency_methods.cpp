@@ -44,8 +44,8 @@ Json port_report(const LatencyReport& report) {
 
 Json statistics(ControlState& state) {
   Json data = {{"cpu_util", 0}, {"epoch", state.profiles.latency().epoch()}, {"unknown", 0}};
-  for (uint32_t port = 0; port < state.engine.ports().size(); ++port)
-    data["port-" + std::to_string(port)] = port_report(state.engine.latency(port));
+  for (uint32_t port = 0; port < state.engine.ports.infos().size(); ++port)
+    data["port-" + std::to_string(port)] = port_report(state.engine.latency.report(port));
   // The name is spelt as TRex spells it.
   return {{"name", "trex-latecny-v2"}, {"type", 0}, {"data", std::move(data)}};
 }

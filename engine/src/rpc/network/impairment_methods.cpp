@@ -91,9 +91,9 @@ Direction direction_of(const Json& params) {
       fmt::format("parameter 'direction' must be transmit or receive, not '{}'", name));
 }
 
-Json impairments(const Engine& engine) {
+Json impairments(const Ports& ports) {
   Json all = Json::array();
-  for (const PortImpairment& one : engine.impairments())
+  for (const PortImpairment& one : ports.impairments())
     all.push_back({{"port", one.port},
                    {"direction", kDirectionNames[static_cast<size_t>(one.direction)].first},
                    {"settings", settings_json(one.settings)},
@@ -106,12 +106,12 @@ Json impairments(const Engine& engine) {
 void add_impairment_methods(MethodTable& methods, ControlState& state) {
   methods.add("stackcost_set_impairment", Access::port_owner,
               {{"direction", string}, {"settings", object}}, [&state](const Json& params) {
-                state.engine.impair(state.port_of(params), direction_of(params),
-                                    settings_of(params.at("settings")));
+                state.engine.ports.impair(state.port_of(params), direction_of(params),
+                                          settings_of(params.at("settings")));
                 return Json::object();
               });
   methods.add("stackcost_get_impairment", Access::reader, {},
-              [&state](const Json&) { return impairments(state.engine); });
+              [&state](const Json&) { return impairments(state.engine.ports); });
 }
 
 }  // namespace engine

@@ -20,32 +20,32 @@ constexpr uint64_t kMaxVlan = 4095;
 
 /// Names of the devices' own statistics on any port. TRex's client asks one port for the names and
 /// takes them for every port's, whatever its kind.
-Json extended_names(const Engine& engine) {
+Json extended_names(const Ports& ports) {
   Json names = Json::array();
-  for (uint32_t port = 0; port < engine.ports().size(); ++port)
-    for (const auto& [name, value] : engine.extended_statistics(port))
+  for (uint32_t port = 0; port < ports.infos().size(); ++port)
+    for (const auto& [name, value] : ports.extended_statistics(port))
       if (std::ranges::find(names, Json(name)) == names.end()) names.push_back(name);
   return names;
 }
 
 Json set_l2(ControlState& state, const Json& params) {
   const uint32_t port = state.port_of(params);
-  PortAddress address = state.engine.port_state(port).address;
+  PortAddress address = state.engine.ports.state(port).address;
   address.ipv4.reset();
   address.gateway.reset();
   address.destination = mac_of(params, "dst_mac");
-  state.engine.configure_port(port, address);
+  state.engine.ports.configure(port, address);
   return Json::object();
 }
 
 Json set_l3(ControlState& state, const Json& params) {
   const uint32_t port = state.port_of(params);
-  PortAddress address = state.engine.port_state(port).address;
+  PortAddress address = state.engine.ports.state(port).address;
   address.ipv4 = ipv4_of(params, "src_addr");
   address.gateway = ipv4_of(params, "dst_addr");
   address.destination.reset();
   if (params.contains("resolved_mac")) address.destination = mac_of(params, "resolved_mac");
-  state.engine.configure_port(port, address);
+  state.engine.ports.configure(port, address);
   return Json::object();
 }
 
@@ -53,18 +53,18 @@ Json set_vlan(ControlState& state, const Json& params) {
   const Json& tags = params.at("vlan");
   if (tags.size() > 1) throw refused("Stacked VLANs are not allowed in ASTF mode");
   const uint32_t port = state.port_of(params);
-  PortAddress address = state.engine.port_state(port).address;
+  PortAddress address = state.engine.ports.state(port).address;
   address.vlan = 0;
   if (!tags.empty())
     address.vlan = static_cast<uint16_t>(integer_in({{"vlan", tags[0]}}, "vlan", 1, kMaxVlan));
-  state.engine.configure_port(port, address);
+  state.engine.ports.configure(port, address);
   return Json::object();
 }
 
 /// As Linux does for TRex: once enabled, the port has its link-local address and `src_ipv6`.
 Json conf_ipv6(ControlState& state, const Json& params) {
   const uint32_t port = state.port_of(params);
-  PortAddress address = state.engine.port_state(port).address;
+  PortAddress address = state.engine.ports.state(port).address;
   address.ipv6 = params.at("enabled");
   address.ipv6_address.reset();
   const std::string text = params.value("src_ipv6", "");
@@ -74,7 +74,7 @@ Json conf_ipv6(ControlState& state, const Json& params) {
       throw bad_parameters(
           fmt::format("parameter 'src_ipv6' must be a unicast IPv6 address, not '{}'", text));
   }
-  state.engine.configure_port(port, address);
+  state.engine.ports.configure(port, address);
   return Json::object();
 }
 
@@ -87,16 +87,16 @@ void set_port_attribute(ControlState& state, uint32_t port, const std::string& n
   };
   if (name == "promiscuous") {
     check_parameters(value, {{"enabled", boolean}});
-    state.engine.set_promiscuous(port, value["enabled"]);
+    state.engine.ports.set_promiscuous(port, value["enabled"]);
   } else if (name == "multicast") {  // received in any case
     check_parameters(value, {{"enabled", boolean}});
     state.multicast[port] = value["enabled"];
   } else if (name == "link_status") {
     check_parameters(value, {{"up", boolean}});
-    require(state.engine.set_link(port, value["up"]));
+    require(state.engine.ports.set_link(port, value["up"]));
   } else if (name == "flow_ctrl_mode") {
     const auto mode = static_cast<int>(integer_in(value, "mode", 0, kFlowControlModes - 1));
-    require(state.engine.set_flow_control(port, mode));
+    require(state.engine.ports.set_flow_control(port, mode));
   } else {
     require(false);
   }
@@ -122,20 +122,20 @@ void add_port_methods(MethodTable& methods, ControlState& state) {
   methods.add("get_port_xstats_names", Access::reader, {{"port_id", integer}},
               [&state](const Json& params) {
                 state.port_of(params);  // refuses one that is not there
-                Json names = extended_names(state.engine);
+                Json names = extended_names(state.engine.ports);
                 return Json{{"xstats_names", std::move(names)}};
               });
-  methods.add(
-      "get_port_xstats_values", Access::reader, {{"port_id", integer}},
-      [&state](const Json& params) {
-        Json own = Json::object();
-        for (const auto& [name, value] : state.engine.extended_statistics(state.port_of(params)))
-          own[name] = value;
-        Json values = Json::array();
-        for (const auto& name : extended_names(state.engine))
-          values.push_back(own.value(name.get<std::string>(), uint64_t{0}));
-        return Json{{"xstats_values", std::move(values)}};
-      });
+  methods.add("get_port_xstats_values", Access::reader, {{"port_id", integer}},
+              [&state](const Json& params) {
+                Json own = Json::object();
+                for (const auto& [name, value] :
+                     state.engine.ports.extended_statistics(state.port_of(params)))
+                  own[name] = value;
+                Json values = Json::array();
+                for (const auto& name : extended_names(state.engine.ports))
+                  values.push_back(own.value(name.get<std::string>(), uint64_t{0}));
+                return Json{{"xstats_values", std::move(values)}};
+              });
 
   methods.add("set_port_attr", Access::port_owner, {{"attr", object}},
               [&state](const Json& params) { return set_port_attributes(state, params); });

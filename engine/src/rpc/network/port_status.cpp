@@ -37,14 +37,14 @@ Json inactive() {
 }  // namespace
 
 Json port_attributes(const ControlState& state, uint32_t port) {
-  const PortState now = state.engine.port_state(port);
+  const PortState now = state.engine.ports.state(port);
   Json tags = Json::array();
   if (now.address.vlan != 0) tags.push_back(now.address.vlan);
   return {
       {"promiscuous", {{"enabled", now.promiscuous}}},
       {"multicast", {{"enabled", bool{state.multicast[port]}}}},
       {"link", {{"up", now.link_up}}},
-      {"speed", state.engine.ports()[port].speed_mbps / 1000.0},
+      {"speed", state.engine.ports.infos()[port].speed_mbps / 1000.0},
       {"rx_filter_mode", now.promiscuous || state.service.enabled ? "all" : "hw"},
       {"vxlan_fs", Json::array()},
       {"fc", {{"mode", now.flow_control.value_or(0)}}},
@@ -55,7 +55,7 @@ Json port_attributes(const ControlState& state, uint32_t port) {
 
 Json port_status(const ControlState& state, uint32_t port) {
   Json grat_arp = inactive();
-  if (state.engine.port_state(port).address.ipv4)
+  if (state.engine.ports.state(port).address.ipv4)
     grat_arp = {{"is_active", true}, {"interval_sec", kGratuitousArpSeconds}};
   return {{"owner", state.ownership.user()},
           {"state", port_state_name(state.profiles.state())},

@@ -55,7 +55,7 @@ void add_topology_methods(MethodTable& methods, ControlState& state) {
       {{"fragment", string}, optional("frag_first", boolean), optional("frag_last", boolean)},
       [&state](const Json& params) {
         state.topology.add(params.at("fragment"), params.value("frag_first", false),
-                           params.value("frag_last", false), state.engine.ports().size());
+                           params.value("frag_last", false), state.engine.ports.infos().size());
         return Json::object();
       });
 
@@ -64,7 +64,7 @@ void add_topology_methods(MethodTable& methods, ControlState& state) {
   methods.add("set_ignored_ips", Access::reader, {{"ip_list", array}},
               [&state](const Json& params) {
                 state.ignored_addresses = checked_list(params, "ip_list", "ip", UINT32_MAX);
-                state.engine.set_ignored(ignored_of(state));
+                state.engine.frames.set_ignored(ignored_of(state));
                 return Json::object();
               });
   methods.add("get_ignored_macs", Access::reader, {},
@@ -72,7 +72,7 @@ void add_topology_methods(MethodTable& methods, ControlState& state) {
   methods.add("set_ignored_macs", Access::reader, {{"mac_list", array}},
               [&state](const Json& params) {
                 state.ignored_macs = checked_list(params, "mac_list", "mac_addr", kMaxMac);
-                state.engine.set_ignored(ignored_of(state));
+                state.engine.frames.set_ignored(ignored_of(state));
                 return Json::object();
               });
 }

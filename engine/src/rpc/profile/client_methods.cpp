@@ -66,7 +66,7 @@ void add_client_methods(MethodTable& methods, ControlState& state) {
   methods.add("enable_disable_client", Access::reader,
               {{"is_enable", boolean}, {"is_range", boolean}, {"attr", array}},
               [&state](const Json& params) {
-                state.engine.enable_clients(addresses_of(params), params.at("is_enable"));
+                state.engine.runs.enable_clients(addresses_of(params), params.at("is_enable"));
                 return Json::object();
               });
 
@@ -81,7 +81,8 @@ void add_client_methods(MethodTable& methods, ControlState& state) {
       throw refused("get_clients_info_start has to be called before get_clients_info_pull");
     state.budgets.replies.require(count_of(*state.clients_asked) * kTextPerClient,
                                   "what is told of these clients");
-    return information(state.engine.clients(), *std::exchange(state.clients_asked, std::nullopt));
+    return information(state.engine.runs.clients(),
+                       *std::exchange(state.clients_asked, std::nullopt));
   });
 }
 

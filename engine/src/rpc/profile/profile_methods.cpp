@@ -81,8 +81,8 @@ Json traffic_distribution(const ControlState& state, const Json& params) {
   range.per_core = params.at("seq_split");
   if (range.last < range.first) throw bad_parameters("'end_ip' must not be below 'start_ip'");
 
-  const uint32_t threads = state.engine.core_count();
-  const auto pairs = static_cast<uint32_t>(state.engine.ports().size() / 2);
+  const uint32_t threads = state.engine.cores.count();
+  const auto pairs = static_cast<uint32_t>(state.engine.ports.infos().size() / 2);
   Json ports = Json::object();
   for (uint32_t thread = 0; thread < threads; ++thread) {
     const AddressSlice slice = slice_of(range, thread, threads, pairs);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "json/parse_profile.h"
 #include "rpc/profile/profile_table.h"
 #include "rpc/protocol/rpc_error.h"
 
@@ -24,6 +25,11 @@ constexpr double kTransientPatience = 0.002;
 constexpr double kDeletionVisible = 0.05;
 constexpr double kDeletionLimit = 2;
 
+void end_run(ProfileSlot& slot) {
+  slot.handle->remove();
+  slot.handle.reset();
+}
+
 }  // namespace
 
 Json ProfileTable::event_data(const std::string& id) const {
@@ -36,7 +42,7 @@ void ProfileTable::set_state(const std::string& id, ProfileSlot& slot, ProfileSt
   Json data = event_data(id);
   data["state"] = static_cast<int>(state);
   if (!error.empty()) data["error"] = error;
-  sessions_.publish(Event::profile_state, data, engine_.now());
+  sessions_.publish(Event::profile_state, data, clock_.now());
   update_server_state();
 }
 
@@ -48,11 +54,11 @@ void ProfileTable::update_server_state() {
   if (highest == state_) return;
   state_ = highest;
   sessions_.publish(Event::state, {{"state", static_cast<int>(state_)}, {"epoch", epoch_}},
-                    engine_.now());
+                    clock_.now());
 }
 
 void ProfileTable::advance() {
-  const bool watch_due = engine_.now() >= next_watch_;
+  const bool watch_due = clock_.now() >= next_watch_;
   size_t running = 0;
   for (auto entry = profiles_.begin(); entry != profiles_.end();) {
     auto& [id, slot] = *entry;
@@ -68,7 +74,7 @@ void ProfileTable::advance() {
   }
   if (watch_due)
     next_watch_ =
-        engine_.now() + kWatchPeriod + kWatchPeriodPerProfile * static_cast<double>(running);
+        clock_.now() + kWatchPeriod + kWatchPeriodPerProfile * static_cast<double>(running);
 }
 
 bool ProfileTable::step(const std::string& id, ProfileSlot& slot, bool watch_due) {
@@ -83,12 +89,16 @@ bool ProfileTable::step(const std::string& id, ProfileSlot& slot, bool watch_due
       build(id, slot);
       break;
     case ProfileState::transmit:
-      if (slot.flow_samples.patience(engine_.now()) == 0)
-        slot.flow_samples.add(engine_.watched_flows(id), engine_.now());
+      if (slot.flow_samples.patience(clock_.now()) == 0)
+        slot.flow_samples.add(slot.handle->watched_flows(), clock_.now());
       if (watch_due) watch(id, slot);
       break;
     case ProfileState::cleanup:
-      finish_cleanup(id, slot);
+      // There is no run when its start was refused and the event that says so failed.
+      if (slot.running())
+        finish_cleanup(id, slot);
+      else
+        set_state(id, slot, ProfileState::loaded);
       break;
     case ProfileState::remove:
       return may_be_removed(slot) && remove(id, slot);
@@ -100,10 +110,11 @@ bool ProfileTable::step(const std::string& id, ProfileSlot& slot, bool watch_due
 void ProfileTable::give_up(const std::string& id, ProfileSlot& slot, const std::string& why) {
   try {
     if (std::exchange(slot.has_latency, false)) latency_.stop();
-    engine_.remove(id);
+    if (slot.handle != nullptr) slot.handle->remove();
   } catch (const std::exception& error) {
     fmt::print(stderr, "astf-engine: profile {} is not removed: {}\n", id, error.what());
   }
+  slot.handle.reset();
   refuse_run(id, slot, why);
 }
 
@@ -113,7 +124,7 @@ double ProfileTable::patience() const {
     if (slot.state == ProfileState::parse || slot.state == ProfileState::build) return 0;
     if (is_transient(slot.state)) patience = kTransientPatience;
     if (slot.state == ProfileState::transmit)
-      patience = std::min({patience, kWatchPeriod, slot.flow_samples.patience(engine_.now())});
+      patience = std::min({patience, kWatchPeriod, slot.flow_samples.patience(clock_.now())});
   }
   return patience;
 }
@@ -153,9 +164,9 @@ void ProfileTable::build(const std::string& id, ProfileSlot& slot) {
   run.samples_flows = options.sample_interval_s > 0;
   run.duration =
       options.duration_s > 0 ? static_cast<Nanoseconds>(options.duration_s * kSecond) : 0;
-  const std::array<CounterBlock, kSides> table = engine_.counters({}).table;
+  const std::array<CounterBlock, kSides> table = runs_.counters({}).table;
   try {
-    engine_.start(id, slot.profile, run, options.client_mask);
+    slot.handle = runs_.start(slot.profile, run, options.client_mask);
   } catch (const std::exception& error) {
     refuse_run(id, slot, error.what());
     return;
@@ -166,12 +177,12 @@ void ProfileTable::build(const std::string& id, ProfileSlot& slot) {
                      LatencyControl::kAllPorts);
       slot.has_latency = true;
     } catch (const RpcError& error) {
-      engine_.remove(id);
+      end_run(slot);
       refuse_run(id, slot, error.specific);
       return;
     }
   }
-  const double now = engine_.now();
+  const double now = clock_.now();
   if (state_ == ProfileState::build) {  // the first to start after quiet
     ++epoch_;
     finished_ = {};
@@ -193,15 +204,15 @@ void ProfileTable::refuse_run(const std::string& id, ProfileSlot& slot, const st
 }
 
 void ProfileTable::watch(const std::string& id, ProfileSlot& slot) {
-  const double now = engine_.now();
-  slot.run = engine_.status(id);
+  const double now = clock_.now();
+  slot.run = slot.handle->status();
   const RunStep step = next_step(slot, now);
   if (!total_.traffic.first) total_.traffic.first = slot.statistics.traffic.first;
   switch (step) {
     case RunStep::carry_on:
       break;
     case RunStep::stop_opening:
-      engine_.stop_opening(id);
+      slot.handle->stop_opening();
       break;
     case RunStep::finish:
       begin_cleanup(id, slot);
@@ -210,23 +221,23 @@ void ProfileTable::watch(const std::string& id, ProfileSlot& slot) {
 }
 
 void ProfileTable::begin_cleanup(const std::string& id, ProfileSlot& slot) {
-  engine_.stop_opening(id);
+  slot.handle->stop_opening();
   if (std::exchange(slot.has_latency, false)) latency_.stop();
   set_state(id, slot, ProfileState::cleanup);
 }
 
 void ProfileTable::finish_cleanup(const std::string& id, ProfileSlot& slot) {
-  engine_.close(id);
-  slot.run = engine_.status(id);
+  slot.handle->close();
+  slot.run = slot.handle->status();
   if (slot.run.phase != RunPhase::closed) return;
 
-  slot.final_counters = read(id);
-  slot.final_latencies = engine_.latencies(id);
-  slot.final_payload = engine_.payload(id);
-  engine_.remove(id);
+  slot.final_counters = read(slot);
+  slot.final_latencies = slot.handle->latencies();
+  slot.final_payload = slot.handle->payload();
+  end_run(slot);
   for (Side side : {Side::client, Side::server})
     finished_[index_of(side)] += slot.final_counters.sum(side);
-  const double now = engine_.now();
+  const double now = clock_.now();
   TrafficTime& traffic = slot.statistics.traffic;
   if (traffic.first && !traffic.last) traffic.last = now;
   slot.statistics.settle();
@@ -238,7 +249,7 @@ void ProfileTable::finish_cleanup(const std::string& id, ProfileSlot& slot) {
 }
 
 bool ProfileTable::may_be_removed(ProfileSlot& slot) const {
-  const double now = engine_.now();
+  const double now = clock_.now();
   if (!slot.deletion_told) {
     if (!sessions_.owner_delivered() && now - slot.deleting < kDeletionLimit) return false;
     slot.deletion_told = now;
@@ -247,7 +258,7 @@ bool ProfileTable::may_be_removed(ProfileSlot& slot) const {
 }
 
 bool ProfileTable::remove(const std::string& id, ProfileSlot& slot) {
-  sessions_.publish(Event::profile_cleared, event_data(id), engine_.now());
+  sessions_.publish(Event::profile_cleared, event_data(id), clock_.now());
   if (id != kDefault) return true;
   const uint64_t epoch = slot.epoch + 1;
   slot = ProfileSlot(budget_);
@@ -258,11 +269,12 @@ bool ProfileTable::remove(const std::string& id, ProfileSlot& slot) {
 }
 
 void ProfileTable::sample() {
-  const double now = engine_.now();
+  const double now = clock_.now();
   if (!any_running()) return;
-  const CounterReading reading = engine_.counters(running());
-  for (const auto& [id, groups] : reading.runs)
-    slot(id).statistics.sample({groups, reading.table}, now);
+  const CounterReading reading = runs_.counters(running());
+  auto groups = reading.runs.begin();
+  for (auto& [id, slot] : profiles_)
+    if (slot.running()) slot.statistics.sample({*groups++, reading.table}, now);
   total_.sample(total_of(reading), now);
 }
 

@@ -5,13 +5,12 @@
 #include <optional>
 #include <string>
 
-#include "astf/core.h"
-#include "astf/profile.h"
+#include "control/runs.h"
 #include "rpc/memory/byte_budget.h"
 #include "rpc/profile/flow_samples.h"
 #include "rpc/profile/profile_state.h"
 #include "rpc/protocol/fragments.h"
-#include "stats/run_statistics.h"
+#include "rpc/statistics/run_statistics.h"
 
 namespace engine {
 
@@ -54,6 +53,7 @@ struct ProfileSlot {
   double started = 0;
   std::optional<double> draining;      ///< since when no flows are opened
   std::optional<double> clients_done;  ///< since when, in addition, no client flow is open
+  std::unique_ptr<Run> handle;         ///< while it runs
   RunStatus run;                       ///< as last seen; final after the run
   RunCounters final_counters;          ///< of the last finished run
   std::vector<LatencyBlock> final_latencies;
@@ -72,7 +72,7 @@ struct ProfileSlot {
   /// Bytes of it beside what was parsed.
   uint64_t own_bytes() const { return sizeof *this + text.size(); }
   /// The run is known to the engine.
-  bool running() const { return state == ProfileState::transmit || state == ProfileState::cleanup; }
+  bool running() const { return handle != nullptr; }
 };
 
 /// What to do with a running profile.

@@ -24,8 +24,12 @@ bool at_rest(const ProfileSlot& slot) {
 
 }  // namespace
 
-ProfileTable::ProfileTable(Engine& engine, Sessions& sessions, ByteBudget& budget)
-    : engine_(engine), sessions_(sessions), budget_(budget), latency_(engine) {
+ProfileTable::ProfileTable(const Subjects& engine, Sessions& sessions, ByteBudget& budget)
+    : clock_(engine.clock),
+      runs_(engine.runs),
+      sessions_(sessions),
+      budget_(budget),
+      latency_(engine.latency, engine.ports) {
   added(kDefault);
 }
 
@@ -97,7 +101,7 @@ void ProfileTable::update(const std::string& id, double multiplier) {
   ProfileSlot& slot = this->slot(id);
   if (slot.state != ProfileState::transmit)
     throw invalid_state(slot.state, name_of(ProfileState::transmit));
-  engine_.set_multiplier(id, multiplier);
+  slot.handle->set_multiplier(multiplier);
   slot.options.multiplier = multiplier;
 }
 
@@ -105,14 +109,14 @@ void ProfileTable::hold(const std::string& id, uint64_t flows, double ramp_s) {
   ProfileSlot& slot = this->slot(id);
   if (slot.state != ProfileState::transmit)
     throw invalid_state(slot.state, name_of(ProfileState::transmit));
-  engine_.hold(id, flows, static_cast<Nanoseconds>(ramp_s * kSecond));
+  slot.handle->hold(flows, static_cast<Nanoseconds>(ramp_s * kSecond));
 }
 
 void ProfileTable::clear(const std::string& id) {
   ProfileSlot& slot = this->slot(id);
   if (!at_rest(slot)) throw invalid_state(slot.state, kAtRest);
   if (slot.state == ProfileState::loaded) {
-    slot.deleting = engine_.now();
+    slot.deleting = clock_.now();
     slot.deletion_told.reset();
     set_state(id, slot, ProfileState::remove);
   } else if (remove(id, slot)) {
@@ -144,21 +148,21 @@ bool ProfileTable::any_running() const {
                      [](const auto& entry) { return entry.second.running(); });
 }
 
-RunCounters ProfileTable::read(const std::string& id) const {
-  CounterReading reading = engine_.counters({id});
-  return {std::move(reading.runs[id]), reading.table};
+RunCounters ProfileTable::read(const ProfileSlot& slot) const {
+  CounterReading reading = runs_.counters({slot.handle.get()});
+  return {std::move(reading.runs.front()), reading.table};
 }
 
-std::vector<std::string> ProfileTable::running() const {
-  std::vector<std::string> ids;
+std::vector<const Run*> ProfileTable::running() const {
+  std::vector<const Run*> runs;
   for (const auto& [id, slot] : profiles_)
-    if (slot.running()) ids.push_back(id);
-  return ids;
+    if (slot.running()) runs.push_back(slot.handle.get());
+  return runs;
 }
 
 RunCounters ProfileTable::total_of(const CounterReading& reading) const {
   RunCounters total{{{{finished_[0]}, {finished_[1]}}}, reading.table};
-  for (const auto& [id, sides] : reading.runs)
+  for (const GroupCounters& sides : reading.runs)
     for (size_t side = 0; side < kSides; ++side)
       for (const CounterBlock& group : sides[side]) total.groups[side][0] += group;
   return total;
@@ -166,16 +170,16 @@ RunCounters ProfileTable::total_of(const CounterReading& reading) const {
 
 RunCounters ProfileTable::counters(const std::string& id) const {
   const ProfileSlot& slot = find(id);
-  return slot.running() ? read(id) : slot.final_counters;
+  return slot.running() ? read(slot) : slot.final_counters;
 }
 
 RunCounters ProfileTable::total_counters() const {
-  return total_of(engine_.counters(running()));
+  return total_of(runs_.counters(running()));
 }
 
 std::vector<LatencyBlock> ProfileTable::latencies(const std::string& id) const {
   const ProfileSlot& slot = find(id);
-  return slot.running() ? engine_.latencies(id) : slot.final_latencies;
+  return slot.running() ? slot.handle->latencies() : slot.final_latencies;
 }
 
 void ProfileTable::set_payload_check(const std::string& id, const PayloadCheckOptions& check) {
@@ -187,12 +191,12 @@ void ProfileTable::set_payload_check(const std::string& id, const PayloadCheckOp
 
 std::vector<PayloadBlock> ProfileTable::payload(const std::string& id) const {
   const ProfileSlot& slot = find(id);
-  return slot.running() ? engine_.payload(id) : slot.final_payload;
+  return slot.running() ? slot.handle->payload() : slot.final_payload;
 }
 
 RunStatus ProfileTable::run_status(const std::string& id) const {
   const ProfileSlot& slot = find(id);
-  return slot.running() ? engine_.status(id) : slot.run;
+  return slot.running() ? slot.handle->status() : slot.run;
 }
 
 }  // namespace engine

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "io/engine.h"
+#include "control/subjects.h"
 #include "rpc/latency/latency_control.h"
 #include "rpc/profile/profile_slot.h"
 #include "rpc/session/sessions.h"
@@ -23,7 +23,7 @@ class ProfileTable {
   static constexpr size_t kLongestId = 1'000;   ///< bytes
 
   /// `budget` pays for profiles.
-  ProfileTable(Engine& engine, Sessions& sessions, ByteBudget& budget);
+  ProfileTable(const Subjects& engine, Sessions& sessions, ByteBudget& budget);
 
   /// One piece of a profile's JSON. True: a profile with this `md5` is loaded under this id
   /// already, nothing need follow. Nothing is parsed yet. Throws RpcError also when there are too
@@ -95,11 +95,12 @@ class ProfileTable {
   bool may_be_removed(ProfileSlot& slot) const;
   bool remove(const std::string& id, ProfileSlot& slot);  ///< true: to be erased
 
-  RunCounters read(const std::string& id) const;
-  std::vector<std::string> running() const;
+  RunCounters read(const ProfileSlot& slot) const;
+  std::vector<const Run*> running() const;
   RunCounters total_of(const CounterReading& reading) const;
 
-  Engine& engine_;
+  const EngineClock& clock_;
+  Runs& runs_;
   Sessions& sessions_;
   ByteBudget& budget_;
   LatencyControl latency_;

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 #include <zlib.h>
 
-#include "net/address.h"
+#include "base/byte_order.h"
 
 namespace engine {
 

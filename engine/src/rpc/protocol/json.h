@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "astf/json_text.h"
+#include "json/json_text.h"
 
 namespace engine {
 

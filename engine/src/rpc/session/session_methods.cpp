@@ -39,7 +39,7 @@ Json acquire(ControlState& state, const Json& params) {
   const int64_t previous = state.ownership.session();
   Json handlers = state.ownership.acquire(params.at("user"), session, params.at("force"));
   if (taken_over) state.sessions.release(previous);
-  state.sessions.acquire(session, state.engine.now());
+  state.sessions.acquire(session, state.engine.clock.now());
   state.profiles.drop_uploads();
   state.topology.drop_pieces();
   return handlers;
@@ -79,7 +79,7 @@ void add_session_methods(MethodTable& methods, ControlState& state) {
         // What an answer holds beside the events is short.
         constexpr uint64_t kRest = 1'000;
         const uint64_t left = state.budgets.replies.left();
-        return Json{{"data", state.sessions.take(params.at("session_id"), state.engine.now(),
+        return Json{{"data", state.sessions.take(params.at("session_id"), state.engine.clock.now(),
                                                  left - std::min(left, kRest))}};
       });
 }

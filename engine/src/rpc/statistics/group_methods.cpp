@@ -35,7 +35,7 @@ Json group_statistics(ControlState& state, const Json& params) {
                               kMaxGroupsPerCall));
   const size_t groups = state.profiles.group_names(id).size();
   const RunCounters counters = state.profiles.counters(id);
-  const double now = state.engine.now();
+  const double now = state.engine.clock.now();
   for (const Json& element : ids) {
     const uint64_t group = integer_in({{"tg_ids", element}}, "tg_ids", 1, groups);
     answer[std::to_string(group)] = {

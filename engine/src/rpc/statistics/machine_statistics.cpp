@@ -14,23 +14,23 @@ constexpr double kPortsPerClient = 62'975;
 
 }  // namespace
 
-MachineStatistics::MachineStatistics(const Engine& engine)
-    : engine_(engine), ports_(engine.ports().size()) {
-  for (const CoreCycles& cycles : engine.cycles()) cores_.emplace_back().before = cycles;
+MachineStatistics::MachineStatistics(const Subjects& engine)
+    : engine_(engine), ports_(engine.ports.infos().size()) {
+  for (const CoreCycles& cycles : engine.cores.cycles()) cores_.emplace_back().before = cycles;
   sample();
 }
 
 void MachineStatistics::sample() {
-  const double now = engine_.now();
+  const double now = engine_.clock.now();
   for (uint32_t port = 0; port < ports_.size(); ++port) {
-    const PortCounters counters = engine_.port_counters(port);
+    const PortCounters counters = engine_.ports.counters(port);
     PortRates& rates = ports_[port];
     rates.bytes_out.sample(static_cast<double>(counters.obytes), now);
     rates.bytes_in.sample(static_cast<double>(counters.ibytes), now);
     rates.packets_out.sample(static_cast<double>(counters.opackets), now);
     rates.packets_in.sample(static_cast<double>(counters.ipackets), now);
   }
-  const std::vector<CoreCycles> cycles = engine_.cycles();
+  const std::vector<CoreCycles> cycles = engine_.cores.cycles();
   for (size_t i = 0; i < cores_.size(); ++i) {
     CoreUse& core = cores_[i];
     const auto total = static_cast<double>(cycles[i].total - core.before.total);
@@ -64,12 +64,7 @@ Json MachineStatistics::global_stats(const ProfileTable& profiles) const {
   PortCounters sum;
   double bits_out = 0, bits_in = 0, packets_out = 0, packets_in = 0;
   for (uint32_t port = 0; port < ports_.size(); ++port) {
-    const PortCounters counters = engine_.port_counters(port);
-    sum.opackets += counters.opackets;
-    sum.ipackets += counters.ipackets;
-    sum.obytes += counters.obytes;
-    sum.ibytes += counters.ibytes;
-    sum.oerrors += counters.oerrors;
+    sum += engine_.ports.counters(port);
     bits_out += 8 * ports_[port].bytes_out.value();
     bits_in += 8 * ports_[port].bytes_in.value();
     packets_out += ports_[port].packets_out.value();
@@ -83,8 +78,7 @@ Json MachineStatistics::global_stats(const ProfileTable& profiles) const {
   };
   const double percent = mean_percent(&CoreUse::percent);
   const double lost = bits_out - bits_in;
-  const Engine::Population population =
-      profiles.any_running() ? engine_.population() : Engine::Population{};
+  const Population population = profiles.any_running() ? engine_.runs.population() : Population{};
   const double client_ports = kPortsPerClient * static_cast<double>(population.clients);
 
   Json stats = {
@@ -125,7 +119,7 @@ Json MachineStatistics::global_stats(const ProfileTable& profiles) const {
 }
 
 Json MachineStatistics::port_stats(uint32_t port) const {
-  const PortCounters counters = engine_.port_counters(port);
+  const PortCounters counters = engine_.ports.counters(port);
   const PortRates& rates = ports_[port];
   return {{"opackets", counters.opackets},
           {"obytes", counters.obytes},

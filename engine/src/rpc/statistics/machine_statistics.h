@@ -4,7 +4,7 @@
 #include <deque>
 #include <vector>
 
-#include "io/engine.h"
+#include "control/subjects.h"
 #include "rpc/profile/profile_table.h"
 #include "rpc/protocol/json.h"
 #include "stats/gauges.h"
@@ -13,7 +13,7 @@ namespace engine {
 
 class MachineStatistics {
  public:
-  explicit MachineStatistics(const Engine& engine);
+  explicit MachineStatistics(const Subjects& engine);
 
   /// Takes readings for rates and utilisation; every 0.5 to 1 s.
   void sample();
@@ -40,7 +40,7 @@ class MachineStatistics {
   /// Mean of the cores that serve `port`.
   double port_percent(uint32_t port) const;
 
-  const Engine& engine_;
+  const Subjects engine_;
   std::vector<PortRates> ports_;
   std::vector<CoreUse> cores_;
 };

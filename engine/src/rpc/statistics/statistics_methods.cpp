@@ -1,7 +1,7 @@
 // Counters and rates.
 
 #include "rpc/methods.h"
-#include "stats/descriptors.h"
+#include "rpc/statistics/descriptors.h"
 
 namespace engine {
 
@@ -26,9 +26,9 @@ Json no_dynamic_counters() {
 }
 
 /// TRex names pools by the size of their buffers: how many are free, and how many there are.
-Json buffer_pools(const Engine& engine) {
+Json buffer_pools(const Cores& cores) {
   Json pools = Json::object();
-  for (const auto& [bytes, counts] : engine.buffers())
+  for (const auto& [bytes, counts] : cores.buffers())
     pools[std::to_string(bytes) + "b"] = {counts.first, counts.second};
   return {{"cpu-socket-0", std::move(pools)}};
 }
@@ -44,11 +44,11 @@ void add_statistics_methods(MethodTable& methods, ControlState& state) {
                 const std::string id = params.at("profile_id");
                 const ProfileSlot& slot = state.profiles.find(id);
                 return counter_answer(slot.statistics, state.profiles.counters(id), slot.epoch,
-                                      state.engine.now());
+                                      state.engine.clock.now());
               });
   methods.add("get_total_counter_values", Access::reader, {}, [&state](const Json&) {
     return counter_answer(state.profiles.total_statistics(), state.profiles.total_counters(),
-                          state.profiles.epoch(), state.engine.now());
+                          state.profiles.epoch(), state.engine.clock.now());
   });
 
   methods.add("get_dynamic_counter_desc", Access::reader, {}, [](const Json&) {
@@ -63,7 +63,7 @@ void add_statistics_methods(MethodTable& methods, ControlState& state) {
               [&state](const Json&) { return state.machine.global_stats(state.profiles); });
   methods.add("get_utilization", Access::reader, {}, [&state](const Json&) {
     return Json{{"cpu", state.machine.core_histories()},
-                {"mbuf_stats", buffer_pools(state.engine)}};
+                {"mbuf_stats", buffer_pools(state.engine.cores)}};
   });
 }
 

@@ -155,7 +155,7 @@ TEST_F(PcapMethodsTest, ARefusalUnderTrafficLeavesNothingBehind) {
   result("stackcost_start_pcap", start());
   result("stackcost_stop_pcap", {{"port_id", 1}});
   // Frames pass the port all the time.
-  stand_in().on_call = [](const std::string&) { stand_in().pass({{1, true, frame(1)}}); };
+  stand_in().on_call = [this](const std::string&) { stand_in().pass({{1, true, frame(1)}}); };
   EXPECT_THAT(refusal("stackcost_start_pcap", start()), HasSubstr("File exists"));
   EXPECT_THAT(refusal("stackcost_start_pcap", start({{"file", "b"}, {"filter", "no filter"}})),
               HasSubstr("not a valid pattern"));

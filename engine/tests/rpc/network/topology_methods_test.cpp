@@ -39,7 +39,7 @@ TEST_F(TopologyMethodsTest, ATopologyComesInPiecesAndGoesWithTheNextStart) {
 
   load();
   start();
-  const auto& groups = stand_in().runs.at("_").options.topology->groups();
+  const auto& groups = stand_in().runs.at(1).options.topology->groups();
   ASSERT_EQ(groups.size(), 2u);
   EXPECT_EQ(groups[0].source, (MacAddress{0x11, 0, 0, 0, 1, 0}));
   EXPECT_EQ(groups[0].vlan, 7);

@@ -21,7 +21,7 @@ TEST_F(PayloadMethodsTest, ACheckIsOfTheRunsThatStartAfterIt) {
   result("stackcost_set_payload_check", check(true));
   EXPECT_TRUE(result("stackcost_get_payload_check", {{"profile_id", "_"}})["templates"].empty());
   start();
-  const PayloadCheckOptions& asked = stand_in().runs.at("_").options.payload_check;
+  const PayloadCheckOptions& asked = stand_in().runs.at(1).options.payload_check;
   EXPECT_TRUE(asked.enabled);
   EXPECT_EQ(asked.skip_bytes, 120u);
   EXPECT_THAT(call("stackcost_set_payload_check", check(false)).dump(), HasSubstr("Invalid state"));
@@ -35,7 +35,7 @@ TEST_F(PayloadMethodsTest, ACheckIsOfTheRunsThatStartAfterIt) {
                                       {"mismatched_flows", 0}}));
   result("stop", {{"profile_id", "_"}});
   pass(3);
-  EXPECT_FALSE(stand_in().runs.contains("_"));
+  EXPECT_FALSE(stand_in().runs.contains(1));
   EXPECT_GE(result("stackcost_get_payload_check",
                    {{"profile_id", "_"}})["templates"][0]["client"]["compared_bytes"],
             found[0]["client"]["compared_bytes"]);

@@ -30,7 +30,7 @@ std::string short_form(const Json& event) {
 
 class ProfileTableTest : public ::testing::Test {
  protected:
-  ProfileTableTest() : engine_(EngineConfig{}), table_(engine_, sessions_, budget_) {
+  ProfileTableTest() : table_(engine_.subjects(), sessions_, budget_) {
     sessions_.acquire(kOwner, 0);
   }
 
@@ -58,6 +58,8 @@ class ProfileTableTest : public ::testing::Test {
     pass(0.05);
   }
 
+  EngineStandIn& stand_in() { return engine_; }
+
   ProfileState state(const std::string& id = "_") { return table_.find(id).state; }
 
   std::string refusal(const std::function<void()>& action) {
@@ -69,7 +71,7 @@ class ProfileTableTest : public ::testing::Test {
     return "not refused";
   }
 
-  Engine engine_;
+  EngineStandIn engine_;
   Sessions sessions_;
   ByteBudget budget_{"profiles", 1 << 20, "upload less"};
   ProfileTable table_;
@@ -158,7 +160,7 @@ TEST_F(ProfileTableTest, DurationEndsWithADrain) {
   EXPECT_EQ(state(), ProfileState::transmit);
   pass(0.5);
   EXPECT_THAT(events(), ElementsAre("60 _ 5", "50 5", "60 _ 1", "50 1"));
-  EXPECT_THAT(stand_in().calls, ElementsAre("start _", "stop_opening _", "close _", "remove _"));
+  EXPECT_THAT(stand_in().calls, ElementsAre("start 1", "stop_opening 1", "close 1", "remove 1"));
 }
 
 TEST_F(ProfileTableTest, WithoutCloseNothingIsWaitedFor) {
@@ -203,7 +205,7 @@ TEST_F(ProfileTableTest, OpeningStopsWhenNothingIsEstablished) {
   load();
   start({.establish_limit_s = 1});
   pass(1.2);
-  EXPECT_THAT(stand_in().calls, ::testing::Contains("stop_opening _"));
+  EXPECT_THAT(stand_in().calls, ::testing::Contains("stop_opening 1"));
   EXPECT_EQ(state(), ProfileState::loaded);
 }
 
@@ -240,7 +242,7 @@ TEST_F(ProfileTableTest, CommandsNeedTheRightState) {
   EXPECT_EQ(refusal([&] { load(); }), in_transmit);
   EXPECT_EQ(refusal([&] { table_.clear("_"); }), in_transmit);
   table_.update("_", 2);
-  EXPECT_EQ(stand_in().runs["_"].options.multiplier, 2);
+  EXPECT_EQ(stand_in().runs.at(1).options.multiplier, 2);
 }
 
 TEST_F(ProfileTableTest, ClearingTheDefaultProfileEmptiesIt) {
@@ -347,7 +349,7 @@ TEST_F(ProfileTableTest, CountersOfOneAnswerAreOfOneMoment) {
   start({}, "b");
   pass(1);
   // Flows go on between two calls: 10 of each profile are opened, on both sides.
-  stand_in().on_call = [](const std::string&) {
+  stand_in().on_call = [this](const std::string&) {
     stand_in().now += 0.1;
     for (CounterBlock& side : stand_in().table) ++side[Counter::err_no_syn];
   };
@@ -383,7 +385,7 @@ TEST_F(ProfileTableTest, AStepThatFailsEndsItsRunWithTheReasonAndNoOther) {
   };
   pass(0.1);
   EXPECT_THAT(events(), ElementsAre("60 a 5 no memory for that", "60 a 1"));
-  EXPECT_FALSE(stand_in().runs.contains("a"));
+  EXPECT_FALSE(stand_in().runs.contains(1));
   EXPECT_EQ(state("b"), ProfileState::transmit);
   start({}, "a");
   EXPECT_EQ(state("a"), ProfileState::transmit);
@@ -400,6 +402,28 @@ TEST_F(ProfileTableTest, AFailureThatStaysIsNotMetForEver) {
   };
   pass(1);
   EXPECT_LE(failures, 2);
+  EXPECT_EQ(state(), ProfileState::loaded);
+}
+
+TEST_F(ProfileTableTest, ARefusalThatCannotBeToldLeavesNoRunToCleanUp) {
+  load();
+  stand_in().start_error = "port taken";
+  bool events_fail = false;
+  stand_in().on_call = [&events_fail](const std::string& call) { events_fail |= call == "start"; };
+  // Events carry the time, so without a clock nothing is published.
+  const double now = stand_in().now;
+  stand_in().clock = [&events_fail, now] {
+    return events_fail ? throw std::runtime_error("no memory for that") : now;
+  };
+  table_.start("_", {});
+  table_.advance();  // it is parsed
+  EXPECT_THROW(table_.advance(), std::runtime_error);
+  EXPECT_EQ(state(), ProfileState::cleanup);
+  EXPECT_FALSE(table_.find("_").running());
+  events_fail = false;
+  stand_in().on_call = [](const std::string&) {};
+  EXPECT_NO_THROW(table_.total_counters());
+  table_.advance();
   EXPECT_EQ(state(), ProfileState::loaded);
 }
 

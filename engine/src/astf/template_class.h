@@ -1,0 +1,32 @@
+#pragma once
+// One side of one template of a run, as the flows of one data core see it.
+
+#include <cstdint>
+
+#include "astf/payload_check.h"
+#include "flow/context.h"
+#include "stats/counters.h"
+
+namespace engine {
+
+class ProfileRun;
+struct UndecidedClass;
+
+/// A flow's class with what only the run and its core act upon.
+struct TemplateClass : FlowClass {
+  ProfileRun* run = nullptr;              ///< it belongs to this run
+  PayloadCheck* payload_check = nullptr;  ///< of received payload; nullptr: none
+  UndecidedClass* undecided = nullptr;    ///< itself, where it is of one undecided flow
+  uint64_t open_flows = 0;
+  uint32_t template_index = 0;  ///< in the run's profile
+};
+
+/// The class of one server flow whose template its first payload decides on (l7_map). What is
+/// counted until then goes along to the template's counters.
+struct UndecidedClass : TemplateClass {
+  CounterBlock own_counters;
+  uint32_t number = 0;     ///< of this class
+  uint32_t reference = 0;  ///< class of one of the templates in question
+};
+
+}  // namespace engine

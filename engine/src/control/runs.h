@@ -1,0 +1,70 @@
+#pragma once
+// Runs of profiles, as the control plane starts, steers and reads them.
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "astf/address_ranges.h"
+#include "astf/profile.h"
+#include "astf/run_status.h"
+#include "control/config.h"
+#include "stats/latency.h"
+#include "stats/payload_counts.h"
+#include "stats/run_counters.h"
+#include "tcp/info.h"
+
+namespace engine {
+
+/// A run on all data cores, from its start until it is removed.
+class Run {
+ public:
+  virtual ~Run() = default;
+
+  virtual void set_multiplier(double multiplier) = 0;
+  /// Holds `flows` client flows open on all cores together, reached over `ramp`.
+  virtual void hold(uint64_t flows, Nanoseconds ramp) = 0;
+  virtual void stop_opening() = 0;
+  /// Cuts what is open. It takes the cores some turns: `status` tells when the run is closed.
+  virtual void close() = 0;
+  /// Closes the run and takes it out; waits until that is done, and nothing refers to the profile
+  /// any more. It is the last call.
+  virtual void remove() = 0;
+
+  virtual RunStatus status() const = 0;
+  /// By template; of one histogram one moment, not of all.
+  virtual std::vector<LatencyBlock> latencies() const = 0;
+  /// By template; empty without a payload check.
+  virtual std::vector<PayloadBlock> payload() const = 0;
+  /// By core: connections of a run started with `samples_flows`, at most one of each side.
+  virtual std::vector<std::vector<tcp::Info>> watched_flows() const = 0;
+};
+
+/// Addresses of the client and server pools of running profiles, and their ports in use
+/// (m_total_clients ...).
+struct Population {
+  uint64_t clients = 0;
+  uint64_t servers = 0;
+  uint64_t ports_in_use = 0;
+};
+
+class Runs {
+ public:
+  virtual ~Runs() = default;
+
+  /// Starts a profile on all data cores, or on none. `client_mask` bit p: port p (even) opens
+  /// flows. Throws ProfileError: no address to share, port taken by another run, unresolved
+  /// destination.
+  virtual std::unique_ptr<Run> start(std::shared_ptr<const Profile> profile,
+                                     const RunOptions& options, PortMask client_mask) = 0;
+  /// Counters of these runs and of the flow tables, sums over cores: one reading. All cores are
+  /// asked at once, and each tells both sides of everything in one piece.
+  virtual CounterReading counters(const std::vector<const Run*>& runs) const = 0;
+  /// Disables or enables clients of the profiles that run; addresses that none has are left out.
+  virtual void enable_clients(const AddressRanges& addresses, bool enabled) = 0;
+  /// Clients of the profiles that run.
+  virtual ClientAddresses clients() const = 0;
+  virtual Population population() const = 0;
+};
+
+}  // namespace engine

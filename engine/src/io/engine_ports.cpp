@@ -1,0 +1,162 @@
+#include "io/engine_ports.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <thread>
+
+#include "astf/profile.h"
+#include "io/core_jobs.h"
+
+namespace engine {
+namespace {
+
+/// How long a start waits for a gateway that has not answered yet.
+constexpr int kResolvePolls = 100;
+constexpr auto kResolvePoll = std::chrono::milliseconds(10);
+
+}  // namespace
+
+std::optional<MacAddress> EnginePorts::destination(uint32_t port) const {
+  std::optional<MacAddress> found;
+  machine_.threads_of(port).front()->run([&](DataCore& core, Nanoseconds now) {
+    PortResponder& responder = core.responder(side_of(port));
+    responder.follow(now);  // answers reach one core of several
+    found = responder.destination();
+  });
+  return found;
+}
+
+void EnginePorts::resolve(uint32_t port) {
+  if (machine_.infos()[port].is_dummy) return;
+  std::optional<MacAddress> found = destination(port);
+  const PortAddress& address = machine_.configured(port);
+  if (!found && !address.gateway && !address.ipv6_gateway)
+    throw ProfileError(fmt::format(
+        "port {} has no destination: give it default_gw, default_gw_ipv6 or dest_mac in the "
+        "configuration",
+        port));
+  for (int poll = 0; !found && poll < kResolvePolls; ++poll) {
+    std::this_thread::sleep_for(kResolvePoll);
+    found = destination(port);
+  }
+  if (!found)
+    throw ProfileError(fmt::format(
+        "port {}: its gateway does not answer {}; see that the other side is up, has that address "
+        "and is on the same link",
+        port, address.gateway ? "ARP" : "neighbour solicitations"));
+}
+
+PortState EnginePorts::state(uint32_t port) const {
+  const Port& device = machine_.port(port);
+  PortState state;
+  machine_.threads_of(port).front()->run([&](DataCore& core, Nanoseconds now) {
+    PortResponder& responder = core.responder(side_of(port));
+    responder.follow(now);
+    state.resolved = responder.destination().has_value();
+    state.destination = responder.destination().value_or(MacAddress{});
+    state.address = responder.address();
+  });
+  state.link_up = device.link_up();
+  state.promiscuous = promiscuous_[port];
+  state.flow_control = device.flow_control();
+  return state;
+}
+
+PortCounters EnginePorts::counters(uint32_t port) const {
+  PortCounters sum = machine_.port(port).losses();
+  sum += sum_of(
+      on_cores(machine_.threads_of(port), [&](size_t, DataThread& thread, DataCore&, Nanoseconds) {
+        return thread.queue(side_of(port)).counters();
+      }));
+  return sum;
+}
+
+std::vector<std::pair<std::string, uint64_t>> EnginePorts::extended_statistics(
+    uint32_t port) const {
+  std::vector<std::pair<std::string, uint64_t>> all = machine_.port(port).extended_statistics();
+  all.emplace_back("capture_ring_full", frames_.unseen(port));
+  return all;
+}
+
+void EnginePorts::configure(uint32_t port, const PortAddress& address) {
+  PortAddress complete = address;
+  if (complete.mac == MacAddress{}) complete.mac = machine_.port(port).mac();
+  const auto gateway = std::make_shared<LearnedGateway>();
+  on_cores(machine_.threads_of(port),
+           [&](size_t, DataThread& thread, DataCore& core, Nanoseconds now) {
+             core.responder(side_of(port)).configure(complete, gateway, now);
+             thread.queue(side_of(port)).set_filter(complete.mac, promiscuous_[port]);
+           });
+}
+
+void EnginePorts::set_promiscuous(uint32_t port, bool enabled) {
+  machine_.port(port).set_promiscuous(enabled);
+  promiscuous_[port] = enabled;
+  on_cores(machine_.threads_of(port), [&](size_t, DataThread& thread, DataCore& core, Nanoseconds) {
+    thread.queue(side_of(port)).set_filter(core.responder(side_of(port)).address().mac, enabled);
+  });
+}
+
+void EnginePorts::impair(uint32_t port, Direction direction, const ImpairmentSettings& settings) {
+  on_cores(machine_.threads_of(port),
+           [&](size_t number, DataThread& thread, DataCore&, Nanoseconds) {
+             ImpairmentSettings own = settings;
+             own.seed = (settings.seed << 32 | port << 1 | static_cast<uint32_t>(direction)) +
+                        (uint64_t{number} << 16);
+             thread.chain(side_of(port)).impair(direction, own);
+           });
+  impairments_[{port, direction}] = settings;
+}
+
+std::vector<PortImpairment> EnginePorts::impairments() const {
+  using Counts = std::array<std::array<ImpairmentCounts, kDirections>, kSides>;
+  std::vector<PortImpairment> all;
+  for (uint32_t port = 0; port < machine_.ports(); ++port)
+    for (const Direction direction : {Direction::transmit, Direction::receive}) {
+      const auto set = impairments_.find({port, direction});
+      all.push_back(
+          {port, direction, set == impairments_.end() ? ImpairmentSettings{} : set->second, {}});
+    }
+  const std::vector<Counts> cores =
+      on_cores(machine_.threads(), [](size_t, DataThread& thread, DataCore&, Nanoseconds) {
+        Counts counts;
+        for (const Side side : {Side::client, Side::server})
+          for (const Direction direction : {Direction::transmit, Direction::receive})
+            counts[index_of(side)][static_cast<size_t>(direction)] =
+                thread.chain(side).impairment_counts(direction);
+        return counts;
+      });
+  for (size_t number = 0; number < cores.size(); ++number)
+    for (const Side side : {Side::client, Side::server})
+      for (size_t direction = 0; direction < kDirections; ++direction)
+        all[machine_.port_of(number, side) * kDirections + direction].counts +=
+            cores[number][index_of(side)][direction];
+  return all;
+}
+
+std::vector<PortDrops> EnginePorts::drops() const {
+  using SideDrops = std::array<Drops, kSides>;
+  const std::vector<SideDrops> cores =
+      on_cores(machine_.threads(), [](size_t, DataThread& thread, DataCore& core, Nanoseconds) {
+        SideDrops sides;
+        for (const Side side : {Side::client, Side::server}) {
+          Drops& drops = sides[index_of(side)] = core.drops(side);
+          for (const Direction direction : {Direction::transmit, Direction::receive}) {
+            const ImpairmentCounts counts = thread.chain(side).impairment_counts(direction);
+            drops[Drop::impairment_loss] += counts.lost;
+            drops[Drop::impairment_full] += counts.no_room;
+          }
+          drops += thread.queue(side).drops();
+          drops[Drop::no_buffer] += thread.queue(side).transmit().without_buffer();
+        }
+        return sides;
+      });
+  std::vector<PortDrops> all;
+  for (uint32_t number = 0; number < cores.size(); ++number)
+    for (const Side side : {Side::client, Side::server})
+      all.push_back({machine_.port_of(number, side), number, cores[number][index_of(side)]});
+  return all;
+}
+
+}  // namespace engine

@@ -1,0 +1,186 @@
+#include "io/engine_runs.h"
+
+#include <algorithm>
+
+#include "io/run_latencies.h"
+
+namespace engine {
+
+/// One run, with its part on every data core.
+class EngineRun final : public Run {
+  const std::vector<std::unique_ptr<DataThread>>& threads() const {
+    return runs_.machine_.threads();
+  }
+  /// Has `job`(part, core, now) done on every core.
+  template <typename Job>
+  auto on_parts(Job job) const {
+    return on_cores(threads(), [&](size_t number, DataThread&, DataCore& core, Nanoseconds now) {
+      return job(*on_core_[number], core, now);
+    });
+  }
+
+ public:
+  EngineRun(EngineRuns& runs, std::shared_ptr<const Profile> profile)
+      : runs_(runs), profile_(std::move(profile)), on_core_(threads().size(), nullptr) {
+    runs_.running_.emplace(this, this);
+  }
+  ~EngineRun() override { runs_.running_.erase(this); }
+
+  /// Has the prepared parts run. When one throws, others may run already.
+  void attach(std::vector<std::unique_ptr<ProfileRun>> parts);
+
+  void set_multiplier(double multiplier) override {
+    on_parts([&](ProfileRun& part, DataCore&, Nanoseconds now) {
+      part.set_multiplier(multiplier, now);
+    });
+  }
+  void hold(uint64_t flows, Nanoseconds ramp) override {
+    on_parts([&](ProfileRun& part, DataCore&, Nanoseconds now) { part.hold(flows, ramp, now); });
+  }
+  void stop_opening() override {
+    on_parts([](ProfileRun& part, DataCore& core, Nanoseconds) { core.stop_opening(part); });
+  }
+  void close() override {
+    on_parts([](ProfileRun& part, DataCore& core, Nanoseconds) { core.close(part); });
+  }
+
+  void remove() override;
+
+  RunStatus status() const override {
+    return sum_of(
+        on_parts([](ProfileRun& part, DataCore& core, Nanoseconds) { return core.status(part); }));
+  }
+  std::vector<LatencyBlock> latencies() const override {
+    return read_latencies(threads(), on_core_);
+  }
+  std::vector<PayloadBlock> payload() const override {
+    const auto cores =
+        on_parts([](ProfileRun& part, DataCore&, Nanoseconds) { return part.payload(); });
+    std::vector<PayloadBlock> sum;
+    for (const auto& own : cores) add(sum, own);
+    return sum;
+  }
+  std::vector<std::vector<tcp::Info>> watched_flows() const override {
+    return on_parts([](ProfileRun& part, DataCore& core, Nanoseconds now) {
+      return core.watched_flows(part, now);
+    });
+  }
+
+  const Profile& profile() const { return *profile_; }
+  /// Its part on data core number `core`.
+  const ProfileRun& part(size_t core) const { return *on_core_[core]; }
+
+ private:
+  void wait_for_frames() const;
+
+  EngineRuns& runs_;
+  const std::shared_ptr<const Profile> profile_;
+  std::vector<ProfileRun*> on_core_;  ///< nullptr: not attached there
+};
+
+void EngineRun::attach(std::vector<std::unique_ptr<ProfileRun>> parts) {
+  on_cores(threads(), [&](size_t number, DataThread& thread, DataCore& core, Nanoseconds now) {
+    ProfileRun* const part = parts[number].get();
+    core.attach(parts[number], now);
+    thread.count_run(1);
+    on_core_[number] = part;
+  });
+}
+
+void EngineRun::remove() {
+  on_cores(threads(), [this](size_t number, DataThread&, DataCore& core, Nanoseconds) {
+    if (on_core_[number] != nullptr) core.close(*on_core_[number]);
+  });
+  std::vector<std::unique_ptr<ProfileRun>> parts(threads().size());
+  for (bool closed = false; !closed;) {  // Each time the cores have made a turn.
+    on_cores(threads(), [&](size_t number, DataThread& thread, DataCore& core, Nanoseconds) {
+      ProfileRun*& part = on_core_[number];
+      if (part == nullptr || core.status(*part).phase != RunPhase::closed) return;
+      parts[number] = core.detach(*part);
+      part = nullptr;
+      thread.count_run(-1);
+    });
+    closed = std::ranges::all_of(on_core_, [](const ProfileRun* part) { return part == nullptr; });
+  }
+  wait_for_frames();
+  runs_.running_.erase(this);
+}
+
+/// Frames on a wire refer to the profile's payload, so it goes only once these have arrived.
+void EngineRun::wait_for_frames() const {
+  for (const auto& thread : threads())
+    for (const Side side : {Side::client, Side::server}) {
+      uint64_t sent = 0;
+      uint64_t released = 0;
+      const auto read = [&](DataCore&, Nanoseconds) {
+        if (sent == 0) sent = thread->queue(side).counters().opackets;
+        released = thread->queue(side).payload_released();
+      };
+      for (thread->run(read); released < sent;) thread->run(read);
+    }
+}
+
+std::unique_ptr<Run> EngineRuns::start(std::shared_ptr<const Profile> profile,
+                                       const RunOptions& options, PortMask client_mask) {
+  // A dummy port leads nowhere, so nothing is opened there.
+  const auto opens = [&](uint32_t port) {
+    return options.opens_flows && (client_mask >> port & 1) != 0 &&
+           !machine_.infos()[port].is_dummy;
+  };
+  for (uint32_t port = 0; port < machine_.ports(); port += 2)
+    if (opens(port) && !options.topology) ports_.resolve(port);
+
+  std::vector<std::unique_ptr<ProfileRun>> parts;
+  for (size_t number = 0; number < machine_.threads().size(); ++number) {
+    RunOptions own = options;
+    own.opens_flows = opens(machine_.port_of(number, Side::client));
+    parts.push_back(machine_.threads()[number]->core().prepare(profile, own));
+  }
+  auto run = std::make_unique<EngineRun>(*this, std::move(profile));
+  try {
+    run->attach(std::move(parts));
+  } catch (...) {
+    run->remove();
+    throw;
+  }
+  return run;
+}
+
+CounterReading EngineRuns::counters(const std::vector<const Run*>& runs) const {
+  return sum_of(
+      on_cores(machine_.threads(), [&](size_t number, DataThread&, DataCore& core, Nanoseconds) {
+        CounterReading own;
+        for (const Run* run : runs) {
+          const ProfileRun& part = running_.at(run)->part(number);
+          own.runs.push_back({part.counters(Side::client), part.counters(Side::server)});
+        }
+        for (const Side side : {Side::client, Side::server})
+          own.table[index_of(side)] = core.table_counters(side);
+        return own;
+      }));
+}
+
+void EngineRuns::enable_clients(const AddressRanges& addresses, bool enabled) {
+  on_cores(machine_.threads(), [&](size_t, DataThread&, DataCore& core, Nanoseconds) {
+    core.enable_clients(addresses, enabled);
+  });
+}
+
+ClientAddresses EngineRuns::clients() const {
+  return sum_of(on_cores(machine_.threads(), [](size_t, DataThread&, DataCore& core, Nanoseconds) {
+    return core.clients();
+  }));
+}
+
+Population EngineRuns::population() const {
+  Population population;
+  for (const auto& [handle, run] : running_) {
+    for (const AddressRange& range : run->profile().ranges)
+      (range.client ? population.clients : population.servers) +=
+          uint64_t{range.last} - range.first + 1;
+    population.ports_in_use += run->status().client_flows;
+  }
+  return population;
+}
+
+}  // namespace engine
