@@ -103,7 +103,7 @@ bool LatencyStream::receive(const Frame& frame, Nanoseconds now) {
       ++report_.bad_ip_sum;
       return true;
     }
-    const bool at_hand = length >= kIpv4Length && length <= frame.head_length - ethernet.length;
+    const bool at_hand = length >= kIpv4Length && ethernet.length + length <= frame.head_length;
     if (is_icmp && at_hand && !sum_is_good(icmp, length - kIpv4Length)) {
       ++report_.bad_icmp_sum;
       return true;
