@@ -1,13 +1,11 @@
 #include "astf/service.h"
 
 #include "net/ethernet.h"
+#include "net/ip.h"
 
 namespace engine {
 
 namespace {
-
-constexpr uint8_t kTcp = 6;
-constexpr uint8_t kUdp = 17;
 
 constexpr uint16_t kFirstTransportPort = 0xff00;
 
@@ -28,11 +26,11 @@ Transport read_transport(const Frame& frame) {
   if (ethernet.length == 0 || (!ipv6 && ethernet.type != kEtherTypeIpv4)) return {};
   const uint8_t* const ip = frame.head + ethernet.length;
   const size_t available = frame.head_length - ethernet.length;
-  if (available < 20) return {};
-  const size_t ip_length = ipv6 ? 40 : size_t{ip[0] & 0xfu} * 4;
+  if (available < kIpv4Length) return {};
+  const size_t ip_length = ipv6 ? kIpv6Length : size_t{ip[0] & 0xfu} * 4;
   if (available < ip_length + 4) return {};
   const uint8_t protocol = ipv6 ? ip[6] : ip[9];
-  if (protocol != kTcp && protocol != kUdp) return {};
+  if (protocol != kProtocolTcp && protocol != kProtocolUdp) return {};
   return {protocol, ipv6, load_be<uint16_t>(ip + ip_length), load_be<uint16_t>(ip + ip_length + 2)};
 }
 
@@ -46,9 +44,9 @@ bool is_for_service(const ServiceMode& mode, const Frame& frame) {
   if (mode.enabled) return true;
   if (!mode.filtered) return false;
   const Transport packet = read_transport(frame);
-  const bool udp = packet.protocol == kUdp;
+  const bool udp = packet.protocol == kProtocolUdp;
   return packet.protocol == 0 ||
-         ((mode.kinds & kBgp) != 0 && packet.protocol == kTcp && packet.has(179)) ||
+         ((mode.kinds & kBgp) != 0 && packet.protocol == kProtocolTcp && packet.has(179)) ||
          ((mode.kinds & kDhcp) != 0 && udp && is_dhcp(packet)) ||
          ((mode.kinds & kTransport) != 0 &&
           (packet.source >= kFirstTransportPort || packet.destination >= kFirstTransportPort)) ||

@@ -6,12 +6,10 @@
 
 #include "net/address.h"
 #include "net/checksum.h"
+#include "net/ip.h"
 #include "net/path.h"
 
 namespace engine {
-
-inline constexpr uint8_t kProtocolTcp = 6;
-inline constexpr uint8_t kProtocolUdp = 17;
 
 /// Writes the Ethernet header, tagged when the path is; returns where the IP header goes.
 inline uint8_t* compose_ethernet(uint8_t* head, const Path& path, bool ipv4) {
@@ -35,19 +33,19 @@ inline uint8_t* compose_ip(uint8_t* at, const IpAddress& source, const IpAddress
                            bool fill_checksum) {
   if (source.is_v4()) {
     store_be<uint16_t>(at, static_cast<uint16_t>(0x4500 | tos));
-    store_be<uint16_t>(at + 2, static_cast<uint16_t>(20 + transport_length));
+    store_be<uint16_t>(at + 2, static_cast<uint16_t>(kIpv4Length + transport_length));
     store_be<uint32_t>(at + 4, 0x0000'4000);
     store_be<uint32_t>(at + 8, uint32_t{ttl} << 24 | uint32_t{protocol} << 16);
     store_be<uint32_t>(at + 12, source.low32());
     store_be<uint32_t>(at + 16, destination.low32());
     if (fill_checksum) {
-      const ChecksumSum sum = ChecksumSum{0x4500u | tos} + ((20 + transport_length) & 0xffff) +
-                              0x4000 + (uint32_t{ttl} << 8 | protocol) + (source.low32() >> 16) +
-                              (source.low32() & 0xffff) + (destination.low32() >> 16) +
-                              (destination.low32() & 0xffff);
+      const ChecksumSum sum =
+          ChecksumSum{0x4500u | tos} + ((kIpv4Length + transport_length) & 0xffff) + 0x4000 +
+          (uint32_t{ttl} << 8 | protocol) + (source.low32() >> 16) + (source.low32() & 0xffff) +
+          (destination.low32() >> 16) + (destination.low32() & 0xffff);
       store_be<uint16_t>(at + 10, checksum_finish(sum));
     }
-    return at + 20;
+    return at + kIpv4Length;
   }
   store_be<uint32_t>(at, 0x6000'0000u | uint32_t{tos} << 20);
   store_be<uint16_t>(at + 4, static_cast<uint16_t>(transport_length));
@@ -57,7 +55,7 @@ inline uint8_t* compose_ip(uint8_t* at, const IpAddress& source, const IpAddress
   store_be<uint64_t>(at + 16, source.low);
   store_be<uint64_t>(at + 24, destination.high);
   store_be<uint64_t>(at + 32, destination.low);
-  return at + 40;
+  return at + kIpv6Length;
 }
 
 }  // namespace engine

@@ -7,7 +7,6 @@
 namespace engine {
 namespace {
 
-constexpr uint8_t kIcmpv6 = 58;
 constexpr uint8_t kEchoRequest = 128;
 constexpr uint8_t kEchoReply = 129;
 constexpr uint8_t kSolicitation = 135;
@@ -33,13 +32,13 @@ struct Message {
 };
 
 std::optional<Message> read_message(std::span<const uint8_t> packet) {
-  if (packet.size() < kIpv6Length || packet[0] >> 4 != 6 || packet[6] != kIcmpv6)
+  if (packet.size() < kIpv6Length || packet[0] >> 4 != 6 || packet[6] != kProtocolIcmpv6)
     return std::nullopt;
   const size_t length = load_be<uint16_t>(packet.data() + 4);
   if (length < kEcho6Length || length > packet.size() - kIpv6Length) return std::nullopt;
   Message message{IpAddress::v6(packet.data() + 8), IpAddress::v6(packet.data() + 24), packet[7],
                   packet.subspan(kIpv6Length, length)};
-  const ChecksumSum sum = pseudo_header_sum(message.source, message.destination, kIcmpv6,
+  const ChecksumSum sum = pseudo_header_sum(message.source, message.destination, kProtocolIcmpv6,
                                             static_cast<uint32_t>(length));
   if (checksum_fold(checksum_add(sum, message.bytes.data(), length)) != 0xffff) return std::nullopt;
   return message;
@@ -54,7 +53,7 @@ void write_ipv6(uint8_t* to, const IpAddress& source, const IpAddress& destinati
                 uint8_t hop_limit, size_t length) {
   store_be<uint32_t>(to, 0x6000'0000);
   store_be(to + 4, static_cast<uint16_t>(length));
-  to[6] = kIcmpv6;
+  to[6] = kProtocolIcmpv6;
   to[7] = hop_limit;
   store_address(to + 8, source);
   store_address(to + 24, destination);
@@ -133,7 +132,7 @@ size_t write_neighbour_message(uint8_t* to, const NeighbourMessage& message) {
     bytes[kNeighbourLength + 1] = 1;
     std::ranges::copy(*message.link_address, bytes + kNeighbourLength + 2);
   }
-  const ChecksumSum sum = pseudo_header_sum(message.source, message.destination, kIcmpv6,
+  const ChecksumSum sum = pseudo_header_sum(message.source, message.destination, kProtocolIcmpv6,
                                             static_cast<uint32_t>(length));
   store_be(bytes + 2, checksum_finish(checksum_add(sum, bytes, length)));
   return kIpv6Length + length;
@@ -152,7 +151,7 @@ size_t write_echo_reply(uint8_t* to, const EchoRequest& request, const IpAddress
   uint8_t* const reply = to + kIpv6Length;
   store_be<uint32_t>(reply, uint32_t{kEchoReply} << 24);
   std::copy_n(request.message.begin() + 4, 4, reply + 4);
-  ChecksumSum sum = pseudo_header_sum(source, request.source, kIcmpv6,
+  ChecksumSum sum = pseudo_header_sum(source, request.source, kProtocolIcmpv6,
                                       static_cast<uint32_t>(kEcho6Length + data.size()));
   sum = checksum_add(sum, reply, kEcho6Length);
   store_be(reply + 2, checksum_finish(checksum_add(sum, data.data(), data.size())));

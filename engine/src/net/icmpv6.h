@@ -7,11 +7,10 @@
 #include <span>
 
 #include "net/address.h"
+#include "net/ip.h"
 #include "net/path.h"
 
 namespace engine {
-
-inline constexpr size_t kIpv6Length = 40;
 
 /// ff02::1, all nodes on the link: RFC 4291 section 2.7.1.
 inline constexpr IpAddress kAllNodes{0xff02'0000'0000'0000, 1};

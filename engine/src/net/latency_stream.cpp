@@ -5,17 +5,16 @@
 
 #include "net/checksum.h"
 #include "net/ethernet.h"
+#include "net/ip.h"
 
 namespace engine {
 namespace {
 
 // IPv4 header, ICMP echo header (RFC 792), time, mark and sequence number, 4 bytes of nothing.
-constexpr size_t kIpv4Length = 20;
 constexpr size_t kIcmpLength = 8;
 constexpr size_t kIpLength = 48;
 constexpr uint8_t kTypeOfService = 3;
 constexpr uint8_t kTimeToLive = 255;
-constexpr uint8_t kIcmp = 1;
 constexpr uint8_t kEchoRequest = 8;
 constexpr uint8_t kEchoReply = 0;
 constexpr uint16_t kIdentifier = 0xaabb;
@@ -91,7 +90,7 @@ bool LatencyStream::receive(const Frame& frame, Nanoseconds now) {
   const uint8_t* const icmp = ip + kIpv4Length;
   Stamp stamp;
   std::memcpy(&stamp, icmp + kIcmpLength, sizeof stamp);
-  const bool is_icmp = ip[0] == 0x45 && ip[9] == kIcmp;
+  const bool is_icmp = ip[0] == 0x45 && ip[9] == kProtocolIcmp;
   const bool is_echo = is_icmp && (icmp[0] == kEchoRequest || icmp[0] == kEchoReply) &&
                        load_be<uint16_t>(icmp + 4) == kIdentifier;
   const bool is_marked = (stamp.mark & ~0xffu) == kMark + (uint32_t{options_.epoch} << 8);
@@ -162,7 +161,7 @@ void LatencyStream::send(Nanoseconds now) {
   store_be<uint16_t>(ip, 0x4500 | kTypeOfService);
   store_be<uint16_t>(ip + 2, kIpLength);
   ip[8] = kTimeToLive;
-  ip[9] = kIcmp;
+  ip[9] = kProtocolIcmp;
   store_be(ip + 12, options_.source);
   store_be(ip + 16, options_.destination);
   store_be(ip + 10, checksum_finish(checksum_add(0, ip, kIpv4Length)));

@@ -2,6 +2,7 @@
 // Where the headers of a frame lie that a device is to complete.
 
 #include "net/ethernet.h"
+#include "net/ip.h"
 
 namespace engine {
 
@@ -19,8 +20,8 @@ inline HeaderLengths header_lengths(const Frame& frame) {
   const EtherType ethernet = read_ethernet(frame);
   const uint8_t* const ip = frame.head + ethernet.length;
   const bool ipv4 = ethernet.type == kEtherTypeIpv4;
-  const auto ip_length = static_cast<uint16_t>(ipv4 ? (ip[0] & 0xf) * 4 : 40);
-  const bool tcp = (ipv4 ? ip[9] : ip[6]) == 6;
+  const auto ip_length = static_cast<uint16_t>(ipv4 ? (ip[0] & 0xf) * 4 : kIpv6Length);
+  const bool tcp = (ipv4 ? ip[9] : ip[6]) == kProtocolTcp;
   const auto transport = static_cast<uint16_t>(tcp ? ip[ip_length + 12] / 16 * 4 : 8);
   return {ethernet.length, ip_length, transport, ipv4, tcp};
 }

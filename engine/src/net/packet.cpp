@@ -4,17 +4,14 @@
 
 #include "net/checksum.h"
 #include "net/ethernet.h"
+#include "net/ip.h"
 
 namespace engine {
 namespace {
 
-constexpr size_t kIpv4Length = 20;
-constexpr size_t kIpv6Length = 40;
 constexpr size_t kTcpLength = 20;
 constexpr size_t kUdpLength = 8;
 constexpr uint8_t kHopByHop = 0;
-constexpr uint8_t kTcp = 6;
-constexpr uint8_t kUdp = 17;
 
 /// Where the transport header lies in a frame and what carries it.
 struct Transport {
@@ -71,7 +68,7 @@ PacketKind read_ipv6(const Frame& frame, Packet& packet, Transport& transport) {
 /// The length of the transport header; 0 when it does not fit.
 size_t transport_header(const uint8_t* header, const Transport& transport, size_t in_head) {
   const size_t room = transport.length < in_head ? transport.length : in_head;
-  if (transport.protocol == kUdp) return room < kUdpLength ? 0 : kUdpLength;
+  if (transport.protocol == kProtocolUdp) return room < kUdpLength ? 0 : kUdpLength;
   if (room < kTcpLength) return 0;
   const size_t length = size_t{header[12]} / 16 * 4;
   return length < kTcpLength || length > room ? 0 : length;
@@ -79,7 +76,7 @@ size_t transport_header(const uint8_t* header, const Transport& transport, size_
 
 /// Where the checksum stands in a TCP or UDP header.
 size_t sum_offset(uint8_t protocol) {
-  return protocol == kTcp ? 16 : 6;
+  return protocol == kProtocolTcp ? 16 : 6;
 }
 
 /// `either`: complete, or partial: the field holds the pseudo-header's sum, for a device to
@@ -90,7 +87,7 @@ bool transport_sum_good(const Packet& packet, uint8_t protocol, size_t length, b
       pseudo_header_sum(packet.source, packet.destination, protocol, static_cast<uint32_t>(length));
   const uint16_t found = load_be<uint16_t>(field);
   // RFC 768: no checksum, over IPv4 only (RFC 8200 section 8.1).
-  if (protocol == kUdp && found == 0) return packet.destination.is_v4();
+  if (protocol == kProtocolUdp && found == 0) return packet.destination.is_v4();
   if (either && found == checksum_fold(pseudo)) return true;
   if (packet.payload_at_hand < packet.payload_length) return false;  // nothing to compute it from
   const ChecksumSum header = checksum_add(pseudo, packet.transport, packet.transport_header_length);
@@ -111,13 +108,14 @@ PacketKind parse_packet(const Frame& frame, Packet& packet) {
   else if (ethernet.type == kEtherTypeIpv6)
     kind = read_ipv6(frame, packet, transport);
   if (kind != PacketKind::tcp) return kind;
-  if (transport.protocol != kTcp && transport.protocol != kUdp) return PacketKind::other;
+  if (transport.protocol != kProtocolTcp && transport.protocol != kProtocolUdp)
+    return PacketKind::other;
 
   const uint8_t* header = frame.head + transport.offset;
   const size_t in_head = frame.head_length - transport.offset;
   const size_t header_length = transport_header(header, transport, in_head);
   if (header_length == 0) return PacketKind::bad_length;
-  if (transport.protocol == kUdp) {
+  if (transport.protocol == kProtocolUdp) {
     const size_t length = load_be<uint16_t>(header + 4);
     if (length < kUdpLength || length > transport.length) return PacketKind::bad_length;
     transport.length = length;
@@ -138,7 +136,7 @@ PacketKind parse_packet(const Frame& frame, Packet& packet) {
       !transport_sum_good(packet, transport.protocol, transport.length,
                           frame.checksums == Checksums::either))
     return PacketKind::bad_transport_sum;
-  return transport.protocol == kTcp ? PacketKind::tcp : PacketKind::udp;
+  return transport.protocol == kProtocolTcp ? PacketKind::tcp : PacketKind::udp;
 }
 
 void complete_checksums(Frame& frame) {
@@ -154,7 +152,7 @@ void complete_checksums(Frame& frame) {
     store_be<uint16_t>(ip + 10, 0);
     store_be<uint16_t>(ip + 10, checksum_finish(checksum_add(0, ip, size_t{ip[0] & 0xfu} * 4)));
   }
-  const uint8_t protocol = kind == PacketKind::tcp ? kTcp : kUdp;
+  const uint8_t protocol = kind == PacketKind::tcp ? kProtocolTcp : kProtocolUdp;
   uint8_t* const transport = frame.head + (packet.transport - frame.head);
   uint8_t* const field = transport + sum_offset(protocol);
   if (kind == PacketKind::udp && load_be<uint16_t>(field) == 0) return;  // RFC 768: it has none

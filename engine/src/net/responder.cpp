@@ -7,6 +7,7 @@
 #include "net/checksum.h"
 #include "net/ethernet.h"
 #include "net/icmpv6.h"
+#include "net/ip.h"
 
 namespace engine {
 namespace {
@@ -24,9 +25,7 @@ constexpr uint64_t kArpEthernetIpv4 = 0x0001'0800'06'04;  // hardware, protocol,
 constexpr uint16_t kArpRequest = 1;
 constexpr uint16_t kArpReply = 2;
 
-constexpr size_t kIpv4Length = 20;
 constexpr size_t kEchoLength = 8;
-constexpr uint8_t kIcmp = 1;
 constexpr uint8_t kEchoRequest = 8;
 constexpr uint8_t kEchoReply = 0;
 constexpr uint8_t kEchoTtl = 128;
@@ -123,7 +122,8 @@ bool PortResponder::receive_arp(const Frame& frame, size_t offset, Nanoseconds n
 bool PortResponder::answer_echo(const Frame& frame, size_t offset) {
   const size_t available = frame.head_length - offset;
   const uint8_t* ip = frame.head + offset;
-  if (available < kIpv4Length + kEchoLength || ip[0] != 0x45 || ip[9] != kIcmp) return false;
+  if (available < kIpv4Length + kEchoLength || ip[0] != 0x45 || ip[9] != kProtocolIcmp)
+    return false;
   const size_t total = load_be<uint16_t>(ip + 2);
   if (total < kIpv4Length + kEchoLength || total > available || total > kLongestEcho) return false;
   if ((load_be<uint16_t>(ip + 6) & 0x3fff) != 0) return false;  // a fragment

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "net/compose.h"
+#include "net/ip.h"
 #include "tcp/internal.h"
 
 namespace engine::tcp {
@@ -98,7 +99,7 @@ struct Payload {
   const bool syn = (flags & kSyn) != 0;
   uint8_t* const ip =
       compose_ethernet(frame->head, context.paths[index_of(shared.side)][flow.path], ipv4);
-  uint8_t* const tcp = ip + (ipv4 ? 20 : 40);
+  uint8_t* const tcp = ip + (ipv4 ? kIpv4Length : kIpv6Length);
   uint8_t* end = tcp + kFixedHeader;
   bool reports = false;
   if (syn) {

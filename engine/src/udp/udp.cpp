@@ -2,6 +2,7 @@
 
 #include "flow/latency.h"
 #include "net/compose.h"
+#include "net/ip.h"
 
 namespace engine::udp {
 

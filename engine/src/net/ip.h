@@ -1,0 +1,17 @@
+#pragma once
+// Numbers of IP headers: RFC 791, RFC 8200, and the protocols in IANA's list.
+
+#include <cstddef>
+#include <cstdint>
+
+namespace engine {
+
+inline constexpr size_t kIpv4Length = 20;  ///< without options
+inline constexpr size_t kIpv6Length = 40;  ///< without extension headers
+
+inline constexpr uint8_t kProtocolIcmp = 1;
+inline constexpr uint8_t kProtocolTcp = 6;
+inline constexpr uint8_t kProtocolUdp = 17;
+inline constexpr uint8_t kProtocolIcmpv6 = 58;
+
+}  // namespace engine
