@@ -1,29 +1,13 @@
 #pragma once
-// Writing layer-2 and IP headers of frames to send.
+// Writing IP headers of frames to send.
 
-#include <cstddef>
 #include <cstdint>
 
 #include "net/address.h"
 #include "net/checksum.h"
 #include "net/ip.h"
-#include "net/path.h"
 
 namespace engine {
-
-/// Writes the Ethernet header, tagged when the path is; returns where the IP header goes.
-inline uint8_t* compose_ethernet(uint8_t* head, const Path& path, bool ipv4) {
-  static_assert(offsetof(Path, destination) == 0 && offsetof(Path, source) == 6);
-  std::memcpy(head, &path, 12);
-  head += 12;
-  if (path.vlan != 0) {
-    store_be<uint16_t>(head, 0x8100);
-    store_be<uint16_t>(head + 2, path.vlan);
-    head += 4;
-  }
-  store_be<uint16_t>(head, ipv4 ? 0x0800 : 0x86dd);
-  return head + 2;
-}
 
 /// Writes an IP header (IPv4: DF set, identification 0, RFC 6864) before `transport_length` bytes;
 /// returns where the transport header goes. `tos`: its low two bits are ECN (RFC 3168). With

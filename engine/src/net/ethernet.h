@@ -20,6 +20,10 @@ inline constexpr size_t kEthernetLength = 14;
 inline constexpr size_t kVlanTagLength = 4;
 inline constexpr uint16_t kVlanIdMask = 0x0fff;
 
+constexpr uint16_t ether_type_of_ip(bool ipv4) {
+  return ipv4 ? kEtherTypeIpv4 : kEtherTypeIpv6;
+}
+
 /// What follows the addresses of a received frame.
 struct EtherType {
   uint16_t type = 0;    ///< of the payload
@@ -39,8 +43,8 @@ inline EtherType read_ethernet(const Frame& frame) {
 
 /// Writes the Ethernet header of `path` for a payload of `type`; returns its length (14 or 18).
 inline size_t write_ethernet(uint8_t* to, const Path& path, uint16_t type) {
-  std::memcpy(to, path.destination.data(), 6);
-  std::memcpy(to + 6, path.source.data(), 6);
+  static_assert(offsetof(Path, destination) == 0 && offsetof(Path, source) == 6);
+  std::memcpy(to, &path, 12);
   if (path.vlan == 0) {
     store_be(to + 12, type);
     return kEthernetLength;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "net/compose.h"
+#include "net/ethernet.h"
 #include "net/ip.h"
 #include "tcp/internal.h"
 
@@ -97,8 +98,8 @@ struct Payload {
   }
   const bool ipv4 = flow.local.is_v4();
   const bool syn = (flags & kSyn) != 0;
-  uint8_t* const ip =
-      compose_ethernet(frame->head, context.paths[index_of(shared.side)][flow.path], ipv4);
+  const Path& path = context.paths[index_of(shared.side)][flow.path];
+  uint8_t* const ip = frame->head + write_ethernet(frame->head, path, ether_type_of_ip(ipv4));
   uint8_t* const tcp = ip + (ipv4 ? kIpv4Length : kIpv6Length);
   uint8_t* end = tcp + kFixedHeader;
   bool reports = false;
@@ -266,7 +267,7 @@ void refuse(Context& context, Side side, const Packet& packet, const Segment& se
   if (frame == nullptr) return;
   const bool ipv4 = packet.source.is_v4();
   const bool offload = queue.offloads().checksum;
-  uint8_t* const ip = compose_ethernet(frame->head, path, ipv4);
+  uint8_t* const ip = frame->head + write_ethernet(frame->head, path, ether_type_of_ip(ipv4));
   uint8_t* const tcp = compose_ip(ip, packet.destination, packet.source, kProtocolTcp, kFixedHeader,
                                   tunables.tos_with(0), tunables.ttl, !offload);
   const bool acknowledged = segment.is(kAck);

@@ -2,6 +2,7 @@
 
 #include "flow/latency.h"
 #include "net/compose.h"
+#include "net/ethernet.h"
 #include "net/ip.h"
 
 namespace engine::udp {
@@ -55,8 +56,8 @@ bool send(Context& context, Flow& flow, uint32_t index) {
   }
   const bool offload = queue.offloads().checksum;
   const uint32_t length = kHeader + buffer.size();
-  uint8_t* const ip =
-      compose_ethernet(frame->head, context.paths[index_of(shared.side)][flow.path], ipv4);
+  const Path& path = context.paths[index_of(shared.side)][flow.path];
+  uint8_t* const ip = frame->head + write_ethernet(frame->head, path, ether_type_of_ip(ipv4));
   uint8_t* const header = compose_ip(ip, flow.local, flow.remote, kProtocolUdp, length,
                                      shared.tunables->tos_with(0), shared.tunables->ttl, !offload);
   store_be<uint16_t>(header, flow.local_port);

@@ -13,6 +13,7 @@
 #include "io/config.h"
 #include "io/packet_socket_port.h"
 #include "net/compose.h"
+#include "net/ethernet.h"
 #include "net/latency_stream.h"
 #include "net/packet.h"
 
@@ -65,7 +66,7 @@ void write(PortQueue& queue, const MacAddress& to, const Bytes& payload) {
   const auto length = static_cast<uint32_t>(20 + payload.size());
   Path path;
   path.destination = to;
-  uint8_t* const ip = compose_ethernet(frame->head, path, true);
+  uint8_t* const ip = frame->head + write_ethernet(frame->head, path, kEtherTypeIpv4);
   uint8_t* const tcp =
       compose_ip(ip, source, destination, kProtocolTcp, length, 0, Tunables{}.ttl, false);
   std::memset(tcp, 0, 20);
