@@ -196,9 +196,7 @@ def _level(
         server_cpu_total=over(
             lambda seen: cpu.server_total(seen, context.server_cpus), "us", shared or lacking
         ),
-        beside_polling=by_kind(
-            cpu.kernel_cost_on_polling_cores, context.server_cpus, reason=none
-        ),
+        beside_polling=by_kind(cpu.kernel_cost_on_polling_cores, context.server_cpus, reason=none),
         softirq=by_kind(breakdown.softirq_cost, context.server_cpus, reason=none),
         threads=by_kind(breakdown.thread_cost, context.server_cpus, reason=none),
         hardware=by_kind(breakdown.hardware_cost, context.server_cpus, "1", no_cycles),

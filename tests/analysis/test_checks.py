@@ -52,8 +52,8 @@ def test_each_fault_of_the_load_is_flagged() -> None:
 def test_a_limit_that_the_server_reached_is_flagged(trial: Trial) -> None:
     trial.load.limits = Limits({"worker-0": Usage(1_020, 1_024)}, refused={"memory": 2})
     found = flags_of(Readings(trial), (1,))
-    assert "open files of worker-0: 1,020 of 1,024 allowed" in found
-    assert "the server refused 2 connections for want of memory" in found
+    assert "worker-0 had 1,020 open files; the limit is 1,024" in found
+    assert "the server refused 2 connections because of a lack of memory" in found
 
 
 def test_a_busy_generator_is_flagged() -> None:

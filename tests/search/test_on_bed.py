@@ -157,7 +157,7 @@ def test_each_ceilings_trials_count_what_was_served_and_find_what_was_not(
         assert 0 < few.load.loss.lost < 400
         found = find_bottleneck(Readings(few), (1,))
         assert found.cause == "open files", found.sentence
-        assert "of 300 allowed" in found.sentence
+        assert "the limit is 300" in found.sentence
 
         enter = ["sh", "-c", "echo 1 > /proc/sys/net/core/somaxconn"]
         execute(session.bed.server_namespace, enter)

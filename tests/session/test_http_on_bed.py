@@ -176,4 +176,4 @@ def test_a_server_without_free_descriptors_is_told_by_its_limits(tmp_path: Path)
     assert files.now >= files.limit == free
     assert queue is not None and queue.limit == 511 and queue.now > 0
     found = flags_of(Readings(trial), session.bed.cpus.server)
-    assert f"open files of worker-0: {files.now} of {files.limit} allowed" in found
+    assert f"worker-0 had {files.now} open files; the limit is {files.limit}" in found

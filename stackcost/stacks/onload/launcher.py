@@ -133,11 +133,11 @@ class Onload(Stack):
 
     def processes(self) -> dict[str, int]:
         """Its control-plane server, which Onload's module starts for the place's namespace."""
-        return control_plane(self.place.namespace)
+        return control_plane(self.placement.namespace)
 
     def own_collectors(self) -> list[Collector]:
         """What it polled, in the kernel and in user space, and what it found."""
-        return [OnloadCounters(self.place.namespace)]
+        return [OnloadCounters(self.placement.namespace)]
 
     def explain(self, error: StackcostError) -> StackcostError:
         """By the table of failures, from the program's words and the kernel's log."""
