@@ -1,7 +1,6 @@
 #include "impairment/delay_line.h"
 
 #include <algorithm>
-#include <cstring>
 #include <new>
 
 namespace engine {
@@ -54,9 +53,10 @@ Frame* DelayLine::put(const Frame& frame, Nanoseconds due) {
   Frame& copy = record->frame;
   copy.head = bytes;
   copy.owner = nullptr;
-  std::memcpy(bytes, frame.head, frame.head_length);
+  // Not memcpy, which forbids a null pointer even for 0 bytes: a frame may have no head.
+  std::copy_n(frame.head, frame.head_length, bytes);
   if (frame.payload != nullptr) {
-    std::memcpy(bytes + frame.head_length, frame.payload, frame.payload_length);
+    std::copy_n(frame.payload, frame.payload_length, bytes + frame.head_length);
     copy.payload = bytes + frame.head_length;
   }
   waiting_.push_back({due, last_});

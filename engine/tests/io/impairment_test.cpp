@@ -79,7 +79,7 @@ TEST_P(ImpairedFlows, TakeNoDamagedPayload) {
   EXPECT_GT(compared, 200u * 32000u);
 }
 
-TEST(ImpairedPort, CanBeImpairedAndMendedUnderTraffic) {
+TEST(ImpairedPort, CanBeImpairedAndRestoredUnderTraffic) {
   Engine machine(wires(1, 1));
   const Subjects engine = machine.subjects();
   const auto run = engine.runs.start(small_http(2000), {}, 0xff);

@@ -34,7 +34,7 @@ class RpcServerTest : public ::testing::Test {
   EngineStandIn engine_;
 };
 
-TEST_F(RpcServerTest, NamesAPortInUseAndTheMend) {
+TEST_F(RpcServerTest, NamesAPortInUseAndItsRemedy) {
   RpcServer first(engine_.subjects(), config_);
   try {
     RpcServer second(engine_.subjects(), config_);
