@@ -89,7 +89,7 @@ def test_a_run_that_was_stored_in_another_form_is_distinguished(tmp_path: Path) 
         machine={},
     )
     run.write_manifest(manifest)
-    with pytest.raises(StackcostError, match=r"another version.*again: stackcost dut bridge"):
+    with pytest.raises(StackcostError, match=r"another version.*again, run: stackcost dut bridge"):
         events_of(run)
 
 

@@ -80,7 +80,7 @@ def test_a_long_name_takes_several_lines_and_a_short_one_is_not_broken() -> None
 
 def test_what_a_report_is_about_stands_before_the_links_to_its_questions() -> None:
     names = ["cpu_cost", "trust"]
-    sources = [cell.source for cell in _join(names).cells]
+    sources = [cell.source for cell in _join(names, []).cells]
     (head,) = (at for at, source in enumerate(sources) if "head(open_runs(runs))" in source)
     links = "\n".join(f"1. [{question(name)}](#{name})" for name in names)
     assert sources[head + 1] == links

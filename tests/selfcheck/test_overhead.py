@@ -24,7 +24,9 @@ def test_each_round_says_what_the_bookings_of_a_connection_add() -> None:
     assert row.known == [100, 100]
     assert row.seen == pytest.approx([100.4, 100.6]), "a search books task switches alone"
     assert row.holds(OVERHEAD_TOLERANCE)
-    assert "+0.6% there" in row.name  # with softirqs, the median of 0.5 and 0.7 us more of 100
+    assert (
+        "+0.6% at the ceiling" in row.name
+    )  # with softirqs, the median of 0.5 and 0.7 us more of 100
     assert "+1.4% at 3,000" in row.name  # of 2.4 and 3.2 us more of 200
 
 
@@ -36,5 +38,5 @@ def test_bookings_that_cost_too_much_do_not_hold() -> None:
 def test_what_the_probe_takes_of_the_core_is_in_it() -> None:
     none = Bookings(switches=0, interruptions=0)
     row = overhead_row(50_000, LOW, FULL, [Added(none, none)] * 4, 0.02)
-    assert row.seen == pytest.approx([100 / 0.98] * 4) and "2.00% for the probe" in row.name
+    assert row.seen == pytest.approx([100 / 0.98] * 4) and "2.00% for the speed probe" in row.name
     assert not row.holds(OVERHEAD_TOLERANCE)

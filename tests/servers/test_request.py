@@ -35,5 +35,5 @@ def test_a_buffer_may_be_given_by_start_size_and_filling() -> None:
 
 @pytest.mark.parametrize("commands", [[], [{"name": "rx", "min_bytes": 1}]])
 def test_a_client_that_sends_nothing_has_no_request(commands: list[dict[str, Any]]) -> None:
-    with pytest.raises(ValueError, match="no request"):
+    with pytest.raises(ValueError, match="no TCP request"):
         first_request(profile(commands, []))
