@@ -69,8 +69,8 @@ class Attaching(Kernel):
     def run(
         self, command: Sequence[str], cpus: Sequence[int] = (), **options: Any
     ) -> subprocess.Popen[Any]:
-        namespace, interface = self.place.namespace, self.place.interface
-        image = self.place.folder.parent / f"{interface}.o"
+        namespace, interface = self.placement.namespace, self.placement.interface
+        image = self.placement.folder.parent / f"{interface}.o"
         image.write_bytes(compile_bpf(NATIVE_XDP))
         device = ["ip", "link", "set", "dev", interface, "xdpdrv"]
         execute(namespace, ["ethtool", "-K", interface, "gro", "off"])
@@ -86,16 +86,20 @@ class WithControlPlane(Kernel):
     def run(
         self, command: Sequence[str], cpus: Sequence[int] = (), **options: Any
     ) -> subprocess.Popen[Any]:
-        program = self.place.folder.parent / CONTROL_PLANE
+        program = self.placement.folder.parent / CONTROL_PLANE
         program.symlink_to("/bin/sh")
-        run(self.place.namespace, [str(program), "-c", "while :; do :; done"], self.place.cpus)
+        run(
+            self.placement.namespace,
+            [str(program), "-c", "while :; do :; done"],
+            self.placement.cpus,
+        )
         return super().run(command, cpus, **options)
 
     def processes(self) -> dict[str, int]:
-        return control_plane(self.place.namespace)
+        return control_plane(self.placement.namespace)
 
     def own_collectors(self) -> list[Collector]:
-        return [Tracking(self.place.namespace)]
+        return [Tracking(self.placement.namespace)]
 
 
 @contextmanager
