@@ -11,6 +11,7 @@ import pytest
 
 from stackcost.contracts.errors import StackcostError
 from stackcost.host.liveness import check_family
+from stackcost.host.waiting import wait_until
 
 # Starts one command that stays, and one that ends and is not waited for.
 SCRIPT = """
@@ -38,12 +39,14 @@ def script() -> Iterator[tuple[int, int]]:
 
 def test_a_command_of_a_script_may_end(script: tuple[int, int]) -> None:
     children = psutil.Process(script[0]).children()
-    assert psutil.STATUS_ZOMBIE in [each.status() for each in children]
+    assert wait_until(lambda: psutil.STATUS_ZOMBIE in [each.status() for each in children], 10)
     check_family(script[0], "the script")
 
 
 def test_a_part_that_is_stopped_is_named(script: tuple[int, int]) -> None:
     os.kill(script[1], signal.SIGSTOP)
+    # The kernel stops it when it next runs, which is not at once.
+    assert wait_until(lambda: psutil.Process(script[1]).status() == psutil.STATUS_STOPPED, 10)
     with pytest.raises(StackcostError, match=f"the script \\(process {script[1]}\\) is stopped"):
         check_family(script[0], "the script")
 
