@@ -13,7 +13,7 @@ STATUS_SOCKET = "status.sock"
 class Status:
     """Counts since nginx started, over all workers; asking adds one to each of the three.
 
-    `accepted`: connections accepted. `handled`: of these, not dropped for want of worker
+    `accepted`: connections accepted. `handled`: of these, not dropped because of a lack of worker
     connections. `requests`: requests read. `active`: connections open now, this query included.
     """
 

@@ -69,7 +69,7 @@ def disturbances(seen: Readings, server_cpus: Collection[int]) -> list[str]:
 
 
 def generator_limits(seen: Readings) -> list[str]:
-    """Signs that the generator did not offer what was asked of it."""
+    """Signs that the generator did not offer the planned load."""
     busy = core_time.engine_busy_share(seen, "generator", main_phase(seen.trial))
     limit = thresholds.GENERATOR_BUSY_LIMIT
     over = busy is not None and busy > limit

@@ -51,7 +51,7 @@ GENERATOR_BUSY_LIMIT = 0.80
 # Of connections, started more than 1 ms after their time. Reading the collectors every second
 # beside the generator makes 1 to 2 % late where both share a core, by a tick of the kernel's.
 LATE_LIMIT = 0.03
-# Of the server's cores, taken by other programs: a run flags the trial and makes it once more.
+# Share of the server's cores that other programs took; above it a run flags and repeats the trial.
 FOREIGN_LIMIT = 0.02
 SUSPENDED_LIMIT_S = 0.1
 # Of all cores' time.

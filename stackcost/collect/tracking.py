@@ -21,7 +21,7 @@ class Tracking(Collector):
 
     Events by name, all cores together, are the columns of the kernel's file
     (net/netfilter/nf_conntrack_standalone.c, ct_cpu_seq_show): insert_failed, drop (no room in the
-    table, or no memory), early_drop (an entry that gave way to a new one), invalid, and so on.
+    table, or no memory), early_drop (an entry that was removed for a new one), invalid, and so on.
     """
 
     name = "tracking"

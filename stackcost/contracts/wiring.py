@@ -62,7 +62,7 @@ class Wiring:
 
     `words`: for the manifest. `namespace`: the one of the system under test. `tested`: ends that
     are the system's under test, whose receive work is done on its cores; all others are the
-    generator's. `ports`: what the generator is told, client's side and server's side. `server`: the
+    generator's. `ports`: the generator's ports, client's side and server's side. `server`: the
     end of a server on the kernel's stack behind a device, None where the generator is the server.
     """
 

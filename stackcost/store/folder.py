@@ -8,7 +8,7 @@
         reserve               some bytes of disk, kept while the run goes
 
 Every file appears whole or not at all, and is on the disk when the call that writes it returns.
-What is read may still be damaged, or be of anybody's making: it is told, and the rest is read.
+A file may be damaged or written by anyone: the damage is reported, and the rest is read.
 """
 
 import glob

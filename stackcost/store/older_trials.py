@@ -1,12 +1,11 @@
 """Trials as older versions stored them.
 
-Before `stackcost-trial/2` a load was one object of free keys. Of which kind it was told by which of
-the keys it had. What it said of a trial, whatever the load, stands in the trial itself since then.
+Before `stackcost-trial/2` a load was one object with free keys, and the keys that it had said of
+which kind it was. What belongs to a trial with any load is now a field of the trial.
 
-Before `stackcost-trial/3` a trial also had what was judged of it when it ran: its flags, how steady
-the rate was, and where the warm-up was found to end. All of it is found from the samples now. Where
-the warm-up was found to end later than planned, the edge that was read is not stored: the one that
-was found stands for it.
+Before `stackcost-trial/3` a trial also had judgements of the time when it ran: its flags, how steady
+the rate was, and where the warm-up ended. They are computed from the samples now. Where the warm-up
+ended later than planned, the edge that was read is not stored, and the computed one is used.
 """
 
 from collections.abc import Callable, Mapping

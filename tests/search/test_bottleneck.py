@@ -1,4 +1,4 @@
-"""What gave way, from trials whose readings show one fault each."""
+"""The bottleneck, from trials whose readings show one fault each."""
 
 from typing import Any
 

@@ -116,7 +116,7 @@ def accept_queue(said: str, port: int) -> Usage | str:
 def control_plane(namespace: str) -> dict[str, int]:
     """Process ids by role of the control-plane server of a namespace, while a stack is there.
 
-    The kernel keeps 15 characters of a program's name, and tasks are told by these.
+    The kernel keeps 15 characters of a program's name, and these identify a task.
     """
     found = {}
     for process in processes_inside(namespace):
