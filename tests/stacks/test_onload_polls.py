@@ -50,7 +50,7 @@ def test_a_spinning_stack_is_not_past_its_ceiling_by_a_busy_core(machine: Machin
     kernel, onload = load_trial(microseconds=full), trial_on(machine)
     onload.samples = kernel.samples + [s for s in onload.samples if s.metric == "onload.counter"]
     signs = [summary(each).servers[0].levels[0].past_ceiling for each in (kernel, onload)]
-    assert signs == ["it took 99% of core 1", ""]
+    assert signs == ["it used 99% of core 1", ""]
 
 
 def test_a_trial_on_the_kernels_stack_has_no_such_figures() -> None:
