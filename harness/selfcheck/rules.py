@@ -53,7 +53,9 @@ def load_rules(namespace: str, walks: int) -> None:
     """
     text = f"table ip {TABLE}\ndelete table ip {TABLE}\n"
     if walks:
-        rules = "\n".join(["ip saddr 203.0.113.1 drop"] * CHAIN_RULES)  # RFC 5737: an address for documentation
+        rules = "\n".join(
+            ["ip saddr 203.0.113.1 drop"] * CHAIN_RULES
+        )  # RFC 5737: an address for documentation
         inner = "\n".join(["jump rules"] * JUMPS)
         outer = "\n".join(["jump walks"] * (walks // JUMPS))
         hook = "type filter hook input priority 0;"

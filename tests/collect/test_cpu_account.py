@@ -206,7 +206,7 @@ def test_a_machine_without_a_compiler_has_unknown_figures_with_the_reason(
         samples = sampler.read_now()
     unknown = {sample.metric for sample in samples if sample.value is None}
     assert unknown == {metric.name for metric in CpuAccount.metrics}
-    assert all("clang is missing" in s.reason for s in samples if s.value is None)
+    assert all("clang is not installed" in s.reason for s in samples if s.value is None)
     assert any(sample.metric == "cpu.time" for sample in samples)
 
 
@@ -218,5 +218,7 @@ def test_an_account_that_ends_in_mid_trial_is_unknown_from_then_on_and_the_other
         last = sampler.read_now()
     assert all(sample.value is not None for sample in first)
     lost = {s.metric: s.reason for s in last if s.value is None}
-    assert lost == {metric.name: "cpu account: it is not running" for metric in CpuAccount.metrics}
+    assert lost == {
+        metric.name: "cpu account: the BPF program is not running" for metric in CpuAccount.metrics
+    }
     assert any(sample.metric == "cpu.time" and sample.value for sample in last)

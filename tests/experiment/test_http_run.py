@@ -131,7 +131,9 @@ def ends_well(arguments: list[str], results: Path) -> None:
     assert levels["second"]["server_cpu_total"]["median"] > 0
     assert list(levels["third"]["latency"][""]) == ["request", "completion"]
     used = [row for row in summary["trials"] if not row["set_aside"]]
-    counts = [c for row in used for c in row["checks"] if c["name"].startswith("requests by")]
+    counts = [
+        c for row in used for c in row["checks"] if c["name"].startswith("requests counted by")
+    ]
     assert len(counts) == len(used) and all(check["holds"] for check in counts), counts
     assert 'id="http_tests"' in (folder.path / "report.html").read_text()
 

@@ -44,7 +44,7 @@ def test_a_response_can_be_fitted_to_a_whole_length(bed: LocalTestbed, tmp_path:
     with started(NginxKernel(bed.endpoint(tmp_path), response_bytes=32_000)) as fitted:
         head, body = fetch(bed, "%{size_header} %{size_download}").split()
         assert int(head) + int(body) == fitted.response_length() == 32_000
-    with pytest.raises(StackcostError, match="no response has 10 bytes"):
+    with pytest.raises(StackcostError, match="no response has a total length of 10 bytes"):
         NginxKernel(bed.endpoint(tmp_path), response_bytes=10).start()
     assert processes_inside(bed.server_namespace) == []
 
