@@ -5,7 +5,7 @@ which kind it was. What belongs to a trial with any load is now a field of the t
 
 Before `stackcost-trial/3` a trial also had judgements of the time when it ran: its flags, how
 steady the rate was, and where the warm-up ended. They are computed from the samples now. Where the
-warm-up ended later than planned, the edge that was read is not stored, and the computed one is used.
+warm-up ended later than planned, the edge that was read is not stored; the computed one is used.
 """
 
 from collections.abc import Callable, Mapping
