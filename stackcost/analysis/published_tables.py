@@ -5,6 +5,7 @@ then has a value for each of `columns`, then, where gains are printed, one for e
 the first of those: percent over the column `gains_over`.
 """
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal, Self
 
@@ -14,19 +15,65 @@ from ruamel.yaml import YAML
 from stackcost.files import PUBLISHED
 
 Cell = float | str | None
-# What a table measures, so that a run of our own can be told to be of the same shape.
-Shape = Literal["connections", "requests", "throughput", "latency"]
+# What is measured, in connections/s, requests/s, Gb/s of 10^9 bits, us (99th percentile), and bytes
+# per open flow.
+Shape = Literal["connections", "requests", "throughput", "latency", "memory"]
+Load = Literal["HTTP clients", "ASTF profile"]
 
 
-class PublishedTable(BaseModel):
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Measurement(_Part):
+    """What a figure is of. A figure of ours joins a published one only if all of this is equal.
+
+    `system`: a system's name here, such as "nginx/kernel". `load`: what loads it. `axis`: what the
+    figure's x counts, such as "worker processes"; empty for a figure without one.
+    `response_bytes`: of each length that was requested, without headers if HTTP clients request it,
+    with headers if an ASTF profile does. `tls`: whether over TLS.
+    """
+
+    system: str
+    shape: Shape
+    load: Load = "HTTP clients"
+    axis: str = ""
+    response_bytes: tuple[int, ...] = ()
+    tls: bool = False
+
+
+class PublishedFigure(_Part):
+    """One printed number that a measurement of ours may join, in the table's own `unit`.
+
+    `unit_size`: one of `unit` in the unit of `Shape`.
+    """
+
+    of: Measurement
+    table: str
+    column: str
+    x: float | None
+    value: float
+    unit: str
+    unit_size: float
+
+
+class RowFigure(Measurement):
+    """A row of a table in words that is a figure by itself. `x`: on `axis`."""
+
+    x: float | None = None
+    unit: str
+    unit_size: float = Field(default=1.0, gt=0)
+
+
+class PublishedTable(_Part):
     """One table. `page`: where it stands; `better`: which way its values improve, where they do.
 
     `shape`: None for a table that is no measurement over `x`, and is shown without a plot.
     `unit_size`: one of `unit` in the unit that a figure of ours has (connections/s, requests/s,
-    Gb/s of 10^9 bits, us). `notes`: where the print contradicts itself, and what was made of it.
+    Gb/s of 10^9 bits, us). `figures`: rows of such a table that are figures, by their first cell.
+    `tls`: None where the print says both; then figures of ours with and without TLS join.
+    `notes`: where the print contradicts itself, and what was made of it.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     name: str
     page: str
@@ -39,8 +86,10 @@ class PublishedTable(BaseModel):
     notes: list[str] = []
     shape: Shape | None = None
     response_bytes: int | None = None
+    tls: bool | None = False
     better: Literal["higher", "lower"] | None = None
     gains_over: str | None = None
+    figures: dict[str, RowFigure] = {}
 
     @model_validator(mode="after")
     def _is_whole(self) -> Self:
@@ -48,6 +97,9 @@ class PublishedTable(BaseModel):
         for row in self.rows:
             if len(row) != wanted:
                 raise ValueError(f"{self.name}: a row has {len(row)} cells, not {wanted}: {row}")
+        numbers = {row[0] for row in self.rows if isinstance(row[1], float | int)}
+        if unknown := self.figures.keys() - numbers:
+            raise ValueError(f"{self.name}: figures of rows without a number: {unknown}")
         return self
 
     @property
@@ -74,16 +126,60 @@ class PublishedTable(BaseModel):
 class Document(BaseModel):
     """One publication's tables. `conditions`: what they were measured on and with, in short.
 
-    `system`: what its tables with a shape measure, as the first part of a system's name here.
+    `systems`: what its tables with a shape measured, by column, as a system's name here.
+    `measured_by`: the commands that measure the same here.
     """
 
     model_config = ConfigDict(extra="ignore", frozen=True)  # one has the raw data of factors too
 
     title: str
     source: str
-    system: str
     conditions: str = ""
+    measured_by: str
+    systems: dict[str, str] = {}
     tables: list[PublishedTable]
+
+    @model_validator(mode="after")
+    def _names_its_systems(self) -> Self:
+        for table in self.tables:
+            if table.shape and (unknown := set(table.columns) - self.systems.keys()):
+                raise ValueError(f"{table.name}: no system is given for the columns {unknown}")
+        return self
+
+    def figures(self, table: PublishedTable) -> Iterator[PublishedFigure]:
+        """Every number of a table that a measurement of ours may join, column by column."""
+        if table.shape:
+            for column in table.columns:
+                for tls in (False, True) if table.tls is None else (table.tls,):
+                    of = Measurement(
+                        system=self.systems[column],
+                        shape=table.shape,
+                        axis=table.x,
+                        response_bytes=(table.response_bytes or 0,),
+                        tls=tls,
+                    )
+                    for x, value in table.points(column):
+                        yield _figure(of, table, column, x, value, table.unit, table.unit_size)
+        for row in table.rows:
+            if own := table.figures.get(str(row[0])):
+                of = Measurement(**{name: getattr(own, name) for name in Measurement.model_fields})
+                first = row[1]
+                assert isinstance(first, float | int)  # `_is_whole` has checked it
+                yield _figure(of, table, str(row[0]), own.x, first, own.unit, own.unit_size)
+
+
+def _figure(
+    of: Measurement,
+    table: PublishedTable,
+    column: str,
+    x: float | None,
+    value: float,
+    unit: str,
+    unit_size: float,
+) -> PublishedFigure:
+    return PublishedFigure(
+        of=of, table=table.name, column=column, x=x, value=value, unit=unit, unit_size=unit_size
+    )
 
 
 def read_document(path: Path) -> Document:

@@ -20,6 +20,12 @@ def length_part(response_bytes: int) -> str:
     return f"{response_bytes}-B"
 
 
+def length_of(name: str) -> int | None:
+    """The response length in a variant's name; None if it does not vary."""
+    found = re.search(r"[,:](\d+)-B(,|$)", name)
+    return int(found[1]) if found else None
+
+
 def cores_part(cores: int) -> str:
     """The part of a variant's name for a number of server cores."""
     return f"{cores}-cores"
@@ -58,15 +64,9 @@ def pairs(systems: Sequence[str], baseline: str, against: str) -> tuple[tuple[st
         if fits(above, baseline)
         and fits(below, against)
         and above != below
-        and _length(above) == _length(below)
+        and length_of(above) == length_of(below)
     )
 
 
 def _parts(text: str) -> set[str]:
     return set(filter(None, text.split(",")))
-
-
-def _length(name: str) -> str:
-    """The response length in a system's name; nothing where it does not vary."""
-    found = re.search(r"[,:](\d+-B)(,|$)", name)
-    return found[1] if found else ""

@@ -254,12 +254,18 @@ PUBLISHED = {
 PUBLISHED_MATCHES = {
     "document": PUBLISHED["document"],
     "table": PUBLISHED["table"],
-    "what": Column("", "system, test and run that was measured here"),
+    "column": Column("", "name of the table's column, or of a row that is a figure"),
     "x": Column("as in the table", "its value on the table's axis"),
-    "value": Column("as in the table", "the value measured here"),
-    "low": Column("as in the table", "lower bound of the search, or the lowest round"),
-    "high": Column("as in the table", "upper bound of the search, or the highest round"),
-    "reason": Column("", "why nothing was measured for this table; otherwise empty"),
+    "unit": Column("", "unit of the values"),
+    "published": Column("as in `unit`", "the printed number; unknown if the table has no such row"),
+    "what": Column("", "system, test and run that was measured here"),
+    "value": Column("as in `unit`", "the value measured here"),
+    "low": Column("as in `unit`", "lower bound of the search, or the lowest round"),
+    "high": Column("as in `unit`", "upper bound of the search, or the highest round"),
+    "ratio": Column("1", "measured here : published"),
+    "published_gain": Column("1", "published, divided by the column's first row that both have"),
+    "gain": Column("1", "measured here, divided by its own figure for that first row"),
+    "reason": Column("", "why one of the two is missing; otherwise empty"),
 }
 PUBLISHED_STEPS = {
     "factor": Column("", '"cpu" or "memory"'),

@@ -85,11 +85,17 @@ def published_matches(document: Document, found: Sequence[PublishedMatch]) -> It
         yield {
             "document": document.title,
             "table": each.table,
-            "what": each.what,
+            "column": each.column,
             "x": each.x,
+            "unit": each.unit,
+            "published": each.published,
+            "what": each.what,
             "value": each.value,
             "low": each.low if known else None,
             "high": each.high if known else None,
+            "ratio": each.ratio,
+            "published_gain": each.published_gain,
+            "gain": each.gain,
             "reason": each.reason,
         }
 

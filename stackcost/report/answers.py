@@ -7,7 +7,6 @@ from stackcost.analysis.summary import Factor
 from stackcost.report.difference import Difference, sentence
 from stackcost.report.http import KINDS, Curve, Tls, ceiling_over_axis, series
 from stackcost.report.opened import OpenedRuns
-from stackcost.report.published_match import PublishedMatch
 from stackcost.report.words import number, with_interval, with_range
 
 NAMED = 2  # up to this number all factors are listed; of more, the smallest and the largest
@@ -134,22 +133,6 @@ def published_answer(published: RecomputedFactors, factors: Sequence[Factor]) ->
         )
     text = ". ".join(part[0].upper() + part[1:] for part in parts)
     return f"**{text}.**"
-
-
-def published_match_answer(found: Sequence[PublishedMatch]) -> str:
-    """Our figures for the published tables, and the reasons for missing ones."""
-    ours = [each for each in found if each.value is not None]
-    lines = [
-        f"- {each.table}: {each.what}: **{number(each.value)}** "
-        f"({number(each.low)} to {number(each.high)})"
-        for each in ours
-    ]
-    reasons: dict[str, list[str]] = {}
-    for each in found:
-        if each.value is None:
-            reasons.setdefault(each.reason, []).append(each.table)
-    lines += [f"- {', '.join(tables)}: {reason}." for reason, tables in reasons.items()]
-    return "Measured here, comparable with the tables:\n\n" + "\n".join(lines)
 
 
 def difference_answer(found: Sequence[Difference]) -> str:

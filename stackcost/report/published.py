@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from stackcost.analysis.published import CalculationStep, RecomputedFactors
 from stackcost.analysis.published_tables import Cell, Document, PublishedTable
 from stackcost.analysis.summary import Factor
+from stackcost.report.published_match import PublishedMatch
 from stackcost.report.tables import TextTable
 from stackcost.report.words import factor, number, pair, size
 
@@ -37,6 +38,50 @@ def printed_table(document: Document, table: PublishedTable) -> TextTable:
         tuple(table.headings),
         [tuple(_printed(cell) for cell in row) for row in table.rows],
     )
+
+
+def matches_table(document: Document, found: Sequence[PublishedMatch]) -> TextTable:
+    """The published figures that have one of ours beside them."""
+    ours = [each for each in found if each.value is not None]
+    return TextTable(
+        f"{document.title}: published and measured here",
+        (
+            "table",
+            "figure",
+            "at",
+            "unit",
+            "published",
+            "measured here (range)",
+            "here : published",
+            "published, times its first row",
+            "here, times its first row",
+            "system, test and run",
+        ),
+        [
+            (
+                each.table,
+                each.column,
+                "" if each.x is None else number(each.x),
+                each.unit,
+                each.reason if each.published is None else number(each.published),
+                f"{number(each.value)} ({number(each.low)}-{number(each.high)})",
+                "" if each.ratio is None else number(each.ratio),
+                "" if each.published_gain is None else number(each.published_gain),
+                "" if each.gain is None else number(each.gain),
+                each.what,
+            )
+            for each in ours
+        ],
+    )
+
+
+def missing_matches(found: Sequence[PublishedMatch]) -> list[str]:
+    """A sentence for each reason why tables have none of our figures beside them."""
+    reasons: dict[str, list[str]] = {}
+    for each in found:
+        if each.value is None:
+            reasons.setdefault(each.reason, []).append(each.table)
+    return [f"{', '.join(tables)}: {reason}." for reason, tables in reasons.items()]
 
 
 def _printed(cell: Cell) -> str:

@@ -1,12 +1,13 @@
-"""A figure of ours joins a published table of the same system, stack, test and axis only."""
+"""A figure of ours joins a published one only if system, stack, test, axis and TLS agree."""
 
 from typing import Any
 
 import pytest
 
-from stackcost.analysis.published_tables import documents
-from stackcost.report.opened import OpenedCosts, OpenedRuns
-from stackcost.report.published_match import PublishedMatch, matches
+from stackcost.analysis.ceiling.summary import Ceiling, CeilingSummary, Rate
+from stackcost.analysis.published_tables import Document, documents
+from stackcost.report.opened import OpenedCeilings, OpenedCosts, OpenedRuns
+from stackcost.report.published_match import NO_FIGURE, PublishedMatch, matches
 from stackcost.store import Manifest
 from tests.analysis.http_trials import asked, summary
 
@@ -14,63 +15,142 @@ ANSWERED = 50_000.0  # requests/s
 BITS = 8e9  # per second
 
 
-def joined(
-    document: str, server: str, measures: str, body: int, offered: float = 0.0
-) -> dict[str, PublishedMatch]:
-    """Our figures beside a document's tables, by table, after a run of one HTTP test."""
-    trial = asked("wrk", 50, "made", offered, ANSWERED)
-    trial.server = server
-    trial.load.settings.measures, trial.load.settings.body_bytes = measures, [body]
-    trial.load.counted.rate, trial.load.counted.bits_per_second = ANSWERED, BITS
+def run_of(
+    *servers: str,
+    measures: str,
+    body: int,
+    offered: float = 0.0,
+    tls: bool = False,
+    shared: bool = False,
+) -> OpenedRuns:
+    """A run of one test of HTTP clients on each server; each answers more than the one before."""
+    trials = []
+    for times, server in enumerate(servers, 1):
+        trial = asked("wrk", 50, "made", offered, times * ANSWERED)
+        trial.server = server
+        settings, counted = trial.load.settings, trial.load.counted
+        settings.measures, settings.body_bytes = measures, [body]
+        settings.tls, settings.cores_shared = tls, shared
+        counted.rate, counted.bits_per_second = times * ANSWERED, BITS
+        trials.append(trial)
+    return OpenedRuns(costs=[OpenedCosts(manifest(), summary(*trials))])
+
+
+def manifest(**workload: Any) -> Manifest:
     made: dict[str, Any] = {"nginx": {"workers": 4}, "cores": {"server": [1, 2]}}
-    manifest = Manifest(run="made", state="complete", experiment=made, machine={})
-    runs = OpenedRuns(costs=[OpenedCosts(manifest, summary(trial))])
+    return Manifest(run="made", state="complete", experiment=made | workload, machine={})
+
+
+def joined(document: str, runs: OpenedRuns) -> dict[str, PublishedMatch]:
+    """Our figures beside printed ones, by table."""
     found = matches(documents()[document], runs)
-    return {each.table: each for each in found if each.value is not None}
+    return {each.table: each for each in found if each.published is not None}
+
+
+def reasons(document: str, runs: OpenedRuns) -> dict[str, str]:
+    """Why a table has none of ours, by table."""
+    found = matches(documents()[document], runs)
+    return {each.table: each.reason for each in found if each.value is None}
 
 
 def test_a_proxys_connections_stand_in_the_proxys_table_alone() -> None:
-    assert joined("nginx_cookbook", "haproxy/kernel", "connections", 0) == {}
-    (found,) = joined("haproxy_cookbook", "haproxy/kernel", "connections", 0).values()
-    assert found.table == "Table 1" and found.x == 4, "as many as its workers"
+    runs = run_of("haproxy/kernel", measures="connections", body=0)
+    assert joined("nginx_cookbook", runs) == {}
+    runs = run_of("haproxy/kernel:8-workers", measures="connections", body=0)
+    (found,) = joined("haproxy_cookbook", runs).values()
+    assert (found.table, found.column, found.x) == ("Table 1", "Kernel", 8)
     assert found.value == pytest.approx(ANSWERED / 1000), "the table counts thousands"
+    assert found.published == 150 and found.ratio == pytest.approx(50 / 150)
 
 
-def test_a_web_servers_connections_stand_in_the_web_servers_tables_alone() -> None:
-    assert joined("haproxy_cookbook", "nginx/kernel", "connections", 0) == {}
-    found = joined("nginx_cookbook", "nginx/kernel", "connections", 0)
-    assert set(found) == {"Table 2", "Table 11"}
-    assert {each.value for each in found.values()} == {ANSWERED}
+def test_each_stack_stands_in_its_own_column() -> None:
+    runs = run_of("nginx/onload-balanced", measures="requests", body=1000)
+    found = joined("nginx_cookbook", runs)
+    assert {name: each.column for name, each in found.items()} == {
+        "Table 4": "Onload balanced",
+        "Table 13": "Onload balanced",
+    }
 
 
-def test_another_stack_or_another_length_joins_nothing() -> None:
-    assert joined("nginx_cookbook", "nginx/onload-balanced", "connections", 0) == {}
-    assert joined("haproxy_cookbook", "haproxy/kernel", "requests", 1000) == {}
-    assert set(joined("haproxy_cookbook", "haproxy/kernel", "requests", 1024)) == {"Table 2"}
-    assert set(joined("haproxy_cookbook", "haproxy/kernel", "throughput", 10_240)) == {"Table 3"}
+def test_another_length_joins_nothing_and_says_so() -> None:
+    runs = run_of("haproxy/kernel:2-workers", measures="requests", body=1000)
+    assert joined("haproxy_cookbook", runs) == {}
+    why = reasons("haproxy_cookbook", runs)["Table 2"]
+    assert "responses of 1,000 bytes instead of 1,024 bytes" in why
+
+
+def test_tls_joins_only_where_the_print_may_mean_tls() -> None:
+    """Of its transactions the cookbook prints a command over https, and a script over http."""
+    for tls in (False, True):
+        runs = run_of("nginx/kernel", measures="connections", body=0, tls=tls)
+        assert set(joined("nginx_cookbook", runs)) == {"Table 2", "Table 11"}
+    runs = run_of("nginx/kernel", measures="requests", body=0, tls=True)
+    assert joined("nginx_cookbook", runs) == {}
+    assert "over TLS" in reasons("nginx_cookbook", runs)["Table 3"]
+
+
+def test_clients_on_the_servers_cores_join_nothing() -> None:
+    runs = run_of("nginx/kernel", measures="requests", body=0, shared=True)
+    assert joined("nginx_cookbook", runs) == {}
+
+
+def test_a_search_with_an_offered_load_is_no_closed_loop_of_clients() -> None:
+    rate = Rate(name="NDR", loss_ratio=0.0, value=9e3, lower=8e3, upper=9e3)
+    ceiling = Ceiling.model_construct(server="nginx/kernel", of="connections", rates=[rate])
+    found = CeilingSummary.model_construct(run="made", ceilings=[ceiling])
+    setup = manifest(workload={"response_bytes": 32000})
+    runs = OpenedRuns(ceilings=[OpenedCeilings(setup, found)])
+    assert joined("nginx_cookbook", runs) == {}
+    why = reasons("nginx_cookbook", runs)["Table 2"]
+    assert "load by an ASTF profile instead of HTTP clients" in why
+    beside = matches(documents()["trex_nginx"], runs)
+    (ours,) = (each for each in beside if each.column == "nginx, new flows/s")
+    assert ours.value == 9e3 and ours.published is None
+    assert ours.reason == "the table has no row for 2 cores", "it has 16"
 
 
 def test_latency_stands_at_the_rate_that_was_offered() -> None:
-    (found,) = joined("haproxy_cookbook", "haproxy/kernel", "latency", 1024, 4000.0).values()
-    assert found.table == "Table 4" and found.x == 4000
-    assert joined("haproxy_cookbook", "haproxy/kernel", "latency", 1024) == {}, "a closed loop"
+    runs = run_of("haproxy/kernel", measures="latency", body=1024, offered=100_000.0)
+    (found,) = joined("haproxy_cookbook", runs).values()
+    assert found.table == "Table 4" and found.x == 100_000
+    closed = run_of("haproxy/kernel", measures="latency", body=1024)
+    assert joined("haproxy_cookbook", closed) == {}, "a closed loop"
+
+
+def test_a_rate_that_is_not_printed_stands_alone_and_says_so() -> None:
+    runs = run_of("haproxy/kernel", measures="latency", body=1024, offered=4000.0)
+    found = matches(documents()["haproxy_cookbook"], runs)
+    (ours,) = (each for each in found if each.value is not None)
+    assert (ours.table, ours.x, ours.published) == ("Table 4", 4000, None)
+    assert ours.reason == "the table has no row for 4,000 requests/s"
 
 
 def test_throughput_is_in_the_bits_that_the_table_counts() -> None:
-    found = joined("nginx_cookbook", "nginx/kernel", "throughput", 100_000)
+    runs = run_of("nginx/kernel", measures="throughput", body=100_000)
+    found = joined("nginx_cookbook", runs)
     assert set(found) == {"Table 7", "Table 16"}
     for each in found.values():
         assert each.value == pytest.approx(BITS / (1000 * 2**20))
 
 
-def test_workers_that_vary_are_the_axis() -> None:
-    (found,) = joined("haproxy_cookbook", "haproxy/kernel:2-workers", "connections", 0).values()
-    assert found.x == 2
+def test_gains_are_over_the_first_row_that_both_have() -> None:
+    names = "haproxy/kernel:2-workers", "haproxy/kernel:8-workers"
+    runs = run_of(*names, measures="requests", body=1024)
+    found = matches(documents()["haproxy_cookbook"], runs)
+    two, eight = (each for each in found if each.table == "Table 2")
+    assert (two.x, two.gain, two.published_gain) == (2, None, None)
+    assert eight.x == 8
+    assert eight.gain == pytest.approx(2), "the second one answered twice as many"
+    assert eight.published_gain == pytest.approx(318 / 80)
 
 
-def test_every_table_without_ours_says_what_measures_it() -> None:
-    for name in ("nginx_cookbook", "haproxy_cookbook"):
-        document = documents()[name]
-        found = matches(document, OpenedRuns())
-        assert [each.table for each in found] == [table.name for table in document.tables]
-        assert all("stackcost run experiments/" in each.reason for each in found)
+@pytest.mark.parametrize("name", documents())
+def test_every_table_without_ours_says_why(name: str) -> None:
+    document: Document = documents()[name]
+    found = matches(document, OpenedRuns())
+    assert [each.table for each in found] == [table.name for table in document.tables]
+    for each, table in zip(found, document.tables, strict=True):
+        if list(document.figures(table)):
+            assert "to measure it: stackcost run experiments/" in each.reason
+        else:
+            assert each.reason == NO_FIGURE
