@@ -1,4 +1,8 @@
-"""What a slope of bytes per flow comes to at a line rate, with every assumption as a number.
+"""What the cost of a connection comes to at a line rate, with every assumption as a number.
+
+CPU: a straight line through the busy cores over the completed rate, in each round by itself. Its
+slope is the cost of one more connection. What a server's cores do without any connection is left
+out, and so are loads past the ceiling.
 
 Payload alone fills the line (headers and acknowledgements are left out, so that a real line
 carries somewhat fewer connections); the flows that are open at once are arrivals x time open
@@ -6,8 +10,10 @@ carries somewhat fewer connections); the flows that are open at once are arrival
 Linux (TCP_TIMEWAIT_LEN, include/net/tcp.h), unless net.ipv4.tcp_max_tw_buckets caps their number.
 """
 
+import numpy as np
 from pydantic import BaseModel, ConfigDict
 
+from stackcost.analysis.spread import Spread, spread
 from stackcost.analysis.summary import ServerResult
 
 LINE_BITS_PER_S = 100e9
@@ -61,3 +67,61 @@ def at_line_rate(
         for state, memory, seconds in states
         if memory and memory.total.median is not None
     ]
+
+
+class CoresAtLineRate(BaseModel):
+    """One system's cores for a line of payload, with the spread over the rounds.
+
+    `connections_per_core`: connections/s of one core that is busy all the time. `bits_per_core`:
+    their payload, Gb/s of 10^9 bits; only responses are counted. `cores`: for the whole line.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    server: str
+    connections_per_core: Spread
+    bits_per_core: Spread
+    cores: Spread
+
+
+def cores_at_line_rate(
+    server: ServerResult, bits_per_s: float = LINE_BITS_PER_S
+) -> CoresAtLineRate:
+    """The cores that a line of payload needs; unknown with the reason below two loads a round."""
+    slopes = {number: slope for number, slope in _slopes(server).items() if slope > 0}
+    rounds, length = list(slopes), server.response_bytes
+    reason = (
+        "a line needs the cost at two loads of the same round, below the ceiling"
+        if length
+        else "the response's length is not known, or is not the same in all trials"
+    )
+    bits = [8 * length / slope for slope in slopes.values()] if length else []
+
+    def over(values: list[float], unit: str) -> Spread:
+        return spread(values, unit, reason, rounds)
+
+    return CoresAtLineRate(
+        server=server.name,
+        connections_per_core=over([1 / slope for slope in slopes.values()], "connections/s"),
+        bits_per_core=over([each / 1e9 for each in bits], "Gb/s"),
+        cores=over([bits_per_s / each for each in bits], "cores"),
+    )
+
+
+def _slopes(server: ServerResult) -> dict[int, float]:
+    """By round: core seconds that one more connection takes."""
+    points: dict[int, list[tuple[float, float]]] = {}
+    for level in server.levels:
+        if level.past_ceiling or level.test:
+            continue
+        rates = dict(zip(level.completed_cps.rounds, level.completed_cps.values, strict=False))
+        total = level.server_cpu_total
+        for number, cost in zip(total.rounds, total.values, strict=False):
+            if rate := rates.get(number):
+                points.setdefault(number, []).append((rate, cost * rate / 1e6))
+    lines = {number: np.array(each) for number, each in sorted(points.items())}
+    return {
+        number: float(np.polyfit(line[:, 0], line[:, 1], 1)[0])
+        for number, line in lines.items()
+        if len(np.unique(line[:, 0])) > 1
+    }

@@ -12,6 +12,7 @@ from ruamel.yaml import YAML
 
 from stackcost.analysis.published_tables import Document
 
+LINE_GBPS = 100.0
 BUSY = ("us", "sy", "ni", "hi", "si")  # columns of top in which a CPU works
 
 
@@ -80,12 +81,26 @@ class CalculationStep(_Part):
     source: str
 
 
+class PublishedCores(_Part):
+    """Cores that one system needs for 100 Gb/s: as claimed, and by the busy share of its cores.
+
+    `connections_per_core` and `gbps_per_core`: of one core that is busy all the time.
+    """
+
+    system: str
+    connections_per_core: float
+    gbps_per_core: float
+    claimed: float
+    busy: float
+
+
 class RecomputedFactors(_Part):
     """The publication's factors, from its claim to what its raw data say."""
 
     title: str
     source: str
     steps: list[CalculationStep]
+    cores: list[PublishedCores] = []
 
     def last(self, of: Literal["cpu", "memory"]) -> float:
         """The factor at the end of all steps."""
@@ -103,6 +118,7 @@ def recompute(publication: Publication) -> RecomputedFactors:
         title=publication.title,
         source=publication.source,
         steps=_cpu_steps(publication) + _memory_steps(publication.memory),
+        cores=_cores(publication.cpu),
     )
 
 
@@ -148,6 +164,35 @@ def _cpu_steps(publication: Publication) -> list[CalculationStep]:
         ),
     ]
     return [CalculationStep(of="cpu", what=w, value=v, unit=u, source=s) for w, v, u, s in steps]
+
+
+def _cores(cpu: CpuFacts) -> list[PublishedCores]:
+    sides = (
+        (
+            "nginx and kernel",
+            cpu.nginx_cores_counted,
+            cpu.busy_cpus,
+            cpu.nginx_rate,
+            cpu.nginx_gbps,
+        ),
+        (
+            "TRex",
+            cpu.trex_cores_counted,
+            cpu.trex_cores_counted.value * cpu.trex_server_busy.value,
+            cpu.trex_rate,
+            cpu.trex_gbps,
+        ),
+    )
+    return [
+        PublishedCores(
+            system=system,
+            connections_per_core=rate.value / busy,
+            gbps_per_core=gbps.value / busy,
+            claimed=counted.value * LINE_GBPS / gbps.value,
+            busy=busy * LINE_GBPS / gbps.value,
+        )
+        for system, counted, busy, rate, gbps in sides
+    ]
 
 
 def _memory_steps(memory: MemoryFacts) -> list[CalculationStep]:

@@ -2,12 +2,13 @@
 
 from collections.abc import Sequence
 
+from stackcost.analysis.extrapolate import cores_at_line_rate
 from stackcost.analysis.published import CalculationStep, RecomputedFactors
 from stackcost.analysis.published_tables import Cell, Document, PublishedTable
-from stackcost.analysis.summary import Factor
+from stackcost.analysis.summary import Factor, ServerResult
 from stackcost.report.published_match import PublishedMatch
 from stackcost.report.tables import TextTable
-from stackcost.report.words import factor, number, pair, size
+from stackcost.report.words import factor, number, pair, size, with_range
 
 
 def published_table(published: RecomputedFactors | None, factors: Sequence[Factor]) -> TextTable:
@@ -28,6 +29,33 @@ def published_table(published: RecomputedFactors | None, factors: Sequence[Facto
     ]
     title = f"{published.title}, recomputed from its raw data" if published else ""
     return TextTable(title, ("factor", "what", "value", "source"), rows)
+
+
+def cores_table(published: RecomputedFactors, servers: Sequence[ServerResult]) -> TextTable:
+    """What one busy core carries and how many cores 100 Gb/s need: published, and here."""
+    rows: list[tuple[str, ...]] = [
+        (
+            f"published: {each.system}",
+            number(each.connections_per_core),
+            number(each.gbps_per_core),
+            f"{number(each.busy)}; claimed with idle cores: {number(each.claimed)}",
+        )
+        for each in published.cores
+    ]
+    for server in servers:
+        here = cores_at_line_rate(server)
+        spreads = here.connections_per_core, here.bits_per_core, here.cores
+        told = (each.reason if each.median is None else with_range(each) for each in spreads)
+        rows.append((f"measured here: {server.name}", *told))
+    return TextTable(
+        "One busy core, and the cores for 100 Gb/s of payload",
+        ("system", "connections/s of a core", "Gb/s of a core", "cores for 100 Gb/s"),
+        rows,
+        reason=next(
+            (here.cores.reason for here in map(cores_at_line_rate, servers) if here.cores.reason),
+            "",
+        ),
+    )
 
 
 def printed_table(document: Document, table: PublishedTable) -> TextTable:
