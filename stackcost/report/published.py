@@ -8,7 +8,7 @@ from stackcost.analysis.published_tables import Cell, Document, PublishedTable
 from stackcost.analysis.summary import Factor, ServerResult
 from stackcost.report.published_match import PublishedMatch
 from stackcost.report.tables import TextTable
-from stackcost.report.words import factor, number, pair, size, with_range
+from stackcost.report.words import UNKNOWN, factor, number, pair, size, with_range
 
 
 def published_table(published: RecomputedFactors | None, factors: Sequence[Factor]) -> TextTable:
@@ -44,9 +44,9 @@ def cores_table(published: RecomputedFactors, servers: Sequence[ServerResult]) -
     ]
     for server in servers:
         here = cores_at_line_rate(server)
-        spreads = here.connections_per_core, here.bits_per_core, here.cores
-        told = (each.reason if each.median is None else with_range(each) for each in spreads)
-        rows.append((f"measured here: {server.name}", *told))
+        told = (with_range(here.connections_per_core), with_range(here.bits_per_core))
+        cores = with_range(here.cores) if here.cores.values else f"{UNKNOWN}: {here.cores.reason}"
+        rows.append((f"measured here: {server.name}", *told, cores))
     return TextTable(
         "One busy core, and the cores for 100 Gb/s of payload",
         ("system", "connections/s of a core", "Gb/s of a core", "cores for 100 Gb/s"),
