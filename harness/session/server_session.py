@@ -12,6 +12,7 @@ from stackcost.collect.core_speed import CoreSpeed
 from stackcost.collect.cpu import CpuTime
 from stackcost.collect.cpu_account import CpuAccount, Detail
 from stackcost.collect.hardware import HardwareCounters
+from stackcost.collect.kernel_log import KernelLog
 from stackcost.collect.namespace import namespace_settings
 from stackcost.collect.network import Network
 from stackcost.collect.process import Processes
@@ -188,6 +189,7 @@ def machine_collectors(
         CoreSpeed(server_cpus),
         HardwareCounters(),
         Softnet(),
+        KernelLog(),
         Network(server_namespace),
         # Looking for the processes at every reading would fill caches of /proc.
         Processes(lambda: processes),

@@ -40,6 +40,7 @@ def flags_of(seen: Readings, server_cpus: Collection[int]) -> list[str]:
             found = disturbances(seen, server_cpus) + _of_profile(seen) + _of_rate(seen)
         case _:  # what happens to a device disturbs its traffic by intent
             found = _suspended(trial)
+    found += _kernel_log(seen)
     return found + [
         "carried by the kernel's stack" for each in _carriers(trial) if not each.as_wanted
     ]
@@ -120,6 +121,19 @@ def _slowed(seen: Readings, server_cpus: Collection[int]) -> list[str]:
     least = thresholds.UNDISTURBED_LEAST_S
     but = f", except for {found.seconds:.1f} s ({least:.1f} s are needed)" if found else ""
     return [f"the server's cores were {slowed:.1%} slower than at full speed{but}"]
+
+
+def _kernel_log(seen: Readings) -> list[str]:
+    """Messages of trouble in the kernel's log between the first and the last reading."""
+    counts = {}
+    for series in seen.series("kernel_log.messages"):
+        known = [sample.value for sample in series if sample.value is not None]
+        if known and known[-1] > known[0]:
+            counts[series[0].labels["kind"]] = known[-1] - known[0]
+    return [
+        f"the kernel's log has {count:.0f} new message{'s' * (count > 1)} of the kind: {kind}"
+        for kind, count in counts.items()
+    ]
 
 
 def _moved_limits(seen: Readings) -> list[str]:
