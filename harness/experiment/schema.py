@@ -167,7 +167,9 @@ class Experiment(Section):
         min_length=1, description="the systems to compare, in the order of their turns"
     )
     matrix: Matrix = Field(default=Matrix(), description="settings to vary")
-    baseline: str = Field(description="system whose cost is the numerator of each factor")
+    baseline: str | Annotated[list[str], Once] = Field(
+        description="system whose cost is the numerator of each factor; a list for several factors"
+    )
     against: str = Field(description="system whose cost is the denominator of each factor")
     rounds: int = Field(ge=1, le=100, description="number of turns of each system")
     patience: float = Field(
@@ -219,7 +221,8 @@ class Experiment(Section):
         there = dict.fromkeys(
             [*servers, *(on_stack(server, stack) for server in servers for stack in stacks)]
         )
-        for name in (self.baseline, self.against):
+        baselines = [self.baseline] if isinstance(self.baseline, str) else self.baseline
+        for name in (*baselines, self.against):
             server, _, parts = name.partition(":")
             if server not in there:
                 raise ValueError(

@@ -52,16 +52,19 @@ def fits(name: str, wanted: str) -> bool:
     return server == wanted_server and _parts(wanted_parts) <= _parts(parts)
 
 
-def pairs(systems: Sequence[str], baseline: str, against: str) -> tuple[tuple[str, str], ...]:
+def pairs(
+    systems: Sequence[str], baseline: str | Sequence[str], against: str
+) -> tuple[tuple[str, str], ...]:
     """The pairs of systems of the factors (numerator, denominator), with equal response lengths.
 
-    As an experiment's `baseline` and `against` say it.
+    As an experiment's `baseline` (one or several) and `against` say it.
     """
+    numerators = [baseline] if isinstance(baseline, str) else baseline
     return tuple(
         (above, below)
         for above in systems
         for below in systems
-        if fits(above, baseline)
+        if any(fits(above, name) for name in numerators)
         and fits(below, against)
         and above != below
         and length_of(above) == length_of(below)

@@ -42,7 +42,7 @@ class _Plan(BaseModel):
     """The parts of the plan that are needed to read a run that measured costs."""
 
     title: str
-    baseline: str
+    baseline: str | list[str]
     against: str
     cores: _Cores
     http: dict[str, Any] | None = None

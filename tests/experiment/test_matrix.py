@@ -88,3 +88,22 @@ def test_a_stack_is_part_of_the_servers_name_and_what_lacks_is_kept_with_the_rea
 def test_a_matrix_that_cannot_be_is_refused(others: dict[str, Any], told: str) -> None:
     with pytest.raises(ValidationError, match=told):
         experiment(**others)
+
+
+def test_three_stacks_are_each_divided_by_the_peer(monkeypatch: pytest.MonkeyPatch) -> None:
+    triple = load_experiment(EXPERIMENTS / "triple.yaml")
+    monkeypatch.setattr(matrix, "stack_lacks", lambda stack: "")
+    assert divided(triple) == (
+        ("nginx/kernel", "astf-peer"),
+        ("nginx/onload-balanced", "astf-peer"),
+        ("nginx/onload-performance", "astf-peer"),
+    )
+    monkeypatch.setattr(
+        matrix, "stack_lacks", lambda stack: "" if stack == "kernel" else "no Onload"
+    )
+    assert divided(triple) == (("nginx/kernel", "astf-peer"),), "without Onload the rest stands"
+
+
+def test_each_numerator_must_be_a_system_of_the_experiment() -> None:
+    with pytest.raises(ValidationError, match="'nginx/onload-balanced' is not a system"):
+        experiment(baseline=["nginx/kernel", "nginx/onload-balanced"])
