@@ -21,7 +21,7 @@ Merged = Mapping[str, Sequence[str]]  # slab caches that the kernel merged, by n
 class Line:
     """A straight line through memory over open flows.
 
-    `slope`: bytes per flow. `intercept`: bytes at no flow. `r_squared`: 1 when every point is on
+    `slope`: bytes per flow. `intercept`: bytes with no flow. `r_squared`: 1 when every point is on
     the line. `points`: (open flows, bytes).
     """
 

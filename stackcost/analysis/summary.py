@@ -127,7 +127,7 @@ class Level(Part):
 
 
 class Memory(Part):
-    """One server's memory. By kind of memory: bytes per open flow, and bytes at no open flow.
+    """One server's memory. By kind of memory: bytes per open flow, and bytes with no open flow.
 
     `total` sums the kinds that `counted` names. `caches`: bytes per open flow of the kernel's
     slab caches, largest first. `points`: (open flows, bytes) by kind of memory, all rounds.

@@ -6,6 +6,7 @@ from stackcost.analysis.thresholds import CONFIDENCE
 
 UNKNOWN = "n/a"
 INTERVAL = "95 % interval; below 6 rounds the range"  # the interval of `Spread` and figures
+MANY_TIMES = 10.0  # a ratio from which a change is a factor, not a percentage
 WITHOUT_SENDING = "without the peer's cost of handing frames to the link"
 
 
@@ -80,12 +81,19 @@ def _uncertainty(spread: Spread) -> str:
 
 
 def change(ratio: float, low: float | None, high: float | None, coverage: float | None) -> str:
-    """A ratio as a change in percent, with its interval, and its coverage if below 95 %."""
-    text = f"{ratio - 1:+.1%}"
+    """A ratio as a change in percent, with its interval, and its coverage if below 95 %.
+
+    From `MANY_TIMES` on it is given as a factor: +138841.8 % says little.
+    """
+    text = _change(ratio)
     if low is None or high is None or coverage is None:
         return text
     poor = f", in {percent(coverage)} of cases" if coverage < CONFIDENCE else ""
-    return f"{text} ({low - 1:+.1%} to {high - 1:+.1%}{poor})"
+    return f"{text} ({_change(low)} to {_change(high)}{poor})"
+
+
+def _change(ratio: float) -> str:
+    return f"{ratio - 1:+.1%}" if ratio < MANY_TIMES else f"{number(ratio)} times"
 
 
 def change_of(found: Comparison) -> str:

@@ -4,6 +4,7 @@ from stackcost.analysis.comparison import Comparison, Design, compare
 from stackcost.analysis.series import Series
 from stackcost.analysis.spread import Spread, spread
 from stackcost.report.words import (
+    change,
     change_of,
     count,
     factor,
@@ -98,3 +99,9 @@ def test_a_pair_names_its_run_once_and_a_count_has_its_plural() -> None:
         "0 trials",
         "2 searches",
     )
+
+
+def test_a_change_of_many_times_is_a_factor() -> None:
+    assert change(1.05, 1.01, 1.09, 0.97) == "+5.0% (+1.0% to +9.0%)"
+    assert change(1389.4, None, None, None) == "1,389 times"
+    assert change(12.0, 9.0, 15.0, 0.97) == "12 times (+800.0% to 15 times)"

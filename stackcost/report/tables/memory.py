@@ -13,7 +13,7 @@ def memory_table(summary: Summary) -> TextTable:
     """Bytes per open flow by kind of memory, and memory without any flow."""
     return TextTable(
         "Memory: bytes per open flow (slope; min-max of the rounds), and memory without flows",
-        ("server", "flows", "kind", "bytes per flow", "at no flow", "in the total"),
+        ("server", "flows", "kind", "bytes per flow", "with no flow", "in the total"),
         [
             row
             for server in summary.servers

@@ -109,7 +109,7 @@ def short_memory_table(summary: Summary) -> TextTable:
     kinds = list(dict.fromkeys(kind for _, memory in rows for kind in memory.counted))
     return TextTable(
         "Memory of one open flow, bytes: medians",
-        ("system", "total (range)", *kinds, "at no flow"),
+        ("system", "total (range)", *kinds, "with no flow"),
         [
             (
                 name,
