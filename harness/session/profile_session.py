@@ -1,7 +1,7 @@
 """A session for ASTF profiles: one server on a new test bed, with a generator."""
 
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -86,7 +86,11 @@ def open_profile_session(
         )
         config = TrexConfig("generator", bed.wiring.ports, bed.cpus.load)
         spawn = spawner(bed.load_namespace, bed.cpus.load)
-        with Generator(config, folder, spawn) as generator, TrexClient(spawn) as client:
+        with (
+            TrexClient(spawn) as client,  # its process needs as long as the generator to start
+            Generator(config, folder, spawn) as generator,
+            closing(client),  # before the generator ends
+        ):
             with generator.blamed():
                 client.connect()
                 client.reset()

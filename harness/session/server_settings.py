@@ -1,5 +1,8 @@
 """Computes the settings of a server from an experiment."""
 
+import functools
+import json
+from pathlib import Path
 from typing import Any
 
 from stackcost.contracts.addresses import CLIENT_PREFIX, SERVER_PREFIX, IpVersion
@@ -73,7 +76,16 @@ def server_settings(experiment: Experiment, kind: type[Server]) -> ServerSetting
 
 def _request_of(experiment: Experiment) -> bytes:
     """The exact request that the load will send, because the response length may depend on it."""
-    workload = experiment.workload
+    workload, profile = experiment.workload, experiment.load.profile
     tunables = tunables_of(workload, workload.response_bytes)
+    return _request(profile, profile.read_bytes(), json.dumps(tunables))
+
+
+@functools.cache
+def _request(profile: Path, content: bytes, tunables: str) -> bytes:
+    """Asked once for a profile and its arguments: the client's start takes a second.
+
+    `content`: of the file, so that a changed one is asked again. `tunables`: as JSON.
+    """
     with TrexClient() as client:
-        return first_request(client.profile_json(experiment.load.profile, tunables))
+        return first_request(client.profile_json(profile, json.loads(tunables)))

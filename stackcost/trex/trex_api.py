@@ -14,6 +14,7 @@ import warnings
 from types import ModuleType
 
 from stackcost.contracts.errors import StackcostError
+from stackcost.host.modules import hidden
 
 
 def open_trex_api() -> None:
@@ -36,6 +37,10 @@ def open_trex_api() -> None:
         ) from None
     importlib.import_module("trex")  # puts the bundled libraries first
     _replace_bundled_six()
+    # The bundled scapy imports matplotlib where it finds it, which takes half of the client's
+    # start. It draws nothing here.
+    with hidden("matplotlib"):
+        importlib.import_module("scapy.extlib")
 
 
 def _steady_clock() -> None:

@@ -1,0 +1,39 @@
+"""The settings of a server, from an experiment."""
+
+from pathlib import Path
+
+import pytest
+
+from stackcost.files import EXPERIMENTS
+from stackcost.harness.experiment.load_file import load_experiment
+from stackcost.harness.session import server_settings as module
+from stackcost.harness.session.server_settings import server_settings
+from stackcost.servers.nginx_kernel import NginxKernel
+from stackcost.trex.client import TrexClient
+
+
+class Counted(TrexClient):
+    """The real client; how often it was started."""
+
+    starts = 0
+
+    def __init__(self) -> None:
+        super().__init__()
+        Counted.starts += 1
+
+
+def test_the_request_of_a_profile_is_asked_once_until_the_file_changes(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(module, "TrexClient", Counted)
+    experiment = load_experiment(EXPERIMENTS / "compare.yaml")
+    profile = tmp_path / "profile.py"
+    profile.write_bytes(experiment.load.profile.read_bytes())
+    load = experiment.load.model_copy(update={"profile": profile})
+    experiment = experiment.model_copy(update={"load": load})
+    first, second = (server_settings(experiment, NginxKernel) for _ in range(2))
+    assert first.request == second.request and first.request.startswith(b"GET ")
+    assert Counted.starts == 1
+    profile.write_text(profile.read_text() + "# changed\n")
+    assert server_settings(experiment, NginxKernel).request == first.request
+    assert Counted.starts == 2
