@@ -1,8 +1,8 @@
 """Runs a BPF program of this package through libbpf, which every Debian with iproute2 has.
 
-The program is compiled by clang when it is needed: half a second, and no compiled file that could
-be out of step with its source. The kernel drops programs and maps with their last descriptor, so
-nothing is left behind however this process ends.
+The program is compiled by clang when it is needed, once in a process: half a second, and no
+compiled file that could be out of step with its source. The kernel drops programs and maps with
+their last descriptor, so nothing is left behind however this process ends.
 """
 
 import ctypes

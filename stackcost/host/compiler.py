@@ -1,5 +1,6 @@
 """Makes programs of C sources: for this machine, and for BPF in its kernel."""
 
+import functools
 import subprocess
 import sysconfig
 import tempfile
@@ -24,7 +25,16 @@ def compile_program(source: Path, program: Path) -> None:
 
 
 def compile_bpf(source: Path, defines: Sequence[str] = ()) -> bytes:
-    """The object file of a .bpf.c file; StackcostError when clang is missing or refuses it."""
+    """The object file of a .bpf.c file; StackcostError when clang is missing or refuses it.
+
+    It is compiled once in a process, and again if the file has changed: every turn of a run needs
+    the same one.
+    """
+    return _image(source, source.read_bytes(), tuple(defines))
+
+
+@functools.cache
+def _image(source: Path, content: bytes, defines: tuple[str, ...]) -> bytes:
     headers = f"/usr/include/{sysconfig.get_config_var('MULTIARCH')}"
     flags = ["-O2", "-g", "-target", "bpf", "-mcpu=v3", f"-I{headers}"]
     flags += [f"-D{name}" for name in defines]
