@@ -23,6 +23,7 @@ SETTINGS = EventSettings(
 PLAN = EXPERIMENT.model_dump(mode="json")
 
 
+@pytest.mark.long
 def test_flows_through_a_device_that_is_killed_end_by_themselves(tmp_path: Path) -> None:
     """Its links go with it, and the generator's ports, which are their other ends."""
     with session_of(Forwarding, tmp_path) as session:

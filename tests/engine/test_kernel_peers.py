@@ -75,9 +75,9 @@ def peers(request: pytest.FixtureRequest) -> Iterator[Peers]:
     ("peers", "lengths"),
     [
         ((0, AF_XDP), (32_000, 10_000_000)),
-        ((10, AF_XDP), (32_000, 10_000_000)),
         ((0, PACKET_SOCKETS), (32_000,)),
-        ((10, PACKET_SOCKETS), (10_000_000,)),
+        pytest.param((10, AF_XDP), (32_000, 10_000_000), marks=pytest.mark.long),
+        pytest.param((10, PACKET_SOCKETS), (10_000_000,), marks=pytest.mark.long),
     ],
     indirect=["peers"],
 )
@@ -97,7 +97,11 @@ def test_curl_gets_whole_responses(peers: Peers, lengths: tuple[int, ...], tmp_p
             client.stop()
 
 
-@pytest.mark.parametrize("peers", [(10, AF_XDP), (10, PACKET_SOCKETS)], indirect=True)
+@pytest.mark.parametrize(
+    "peers",
+    [(10, AF_XDP), pytest.param((10, PACKET_SOCKETS), marks=pytest.mark.long)],
+    indirect=True,
+)
 def test_every_flow_against_nginx_completes_over_a_lossy_wire(peers: Peers, tmp_path: Path) -> None:
     folder = tmp_path / "nginx"
     folder.mkdir()

@@ -13,7 +13,7 @@ from stackcost.harness.bed.local import LocalTestbed
 from stackcost.host.namespace import execute
 from tests.rpc.test_pcap import Capturing
 
-pytestmark = pytest.mark.bed
+pytestmark = [pytest.mark.bed, pytest.mark.long]
 
 OPTIONS = TIMESTAMPS | SACK | SCALING
 ENOUGH_BLOCKS = 200

@@ -32,6 +32,7 @@ class Ending(Console):
 
 
 @pytest.mark.bed
+@pytest.mark.long
 @pytest.mark.timeout(600)  # a search and a run; on a busy machine disturbed trials are made again
 def test_the_ceiling_is_found_once_and_a_run_that_goes_on_keeps_it(tmp_path: Path) -> None:
     experiment = load_experiment(short_compare(tmp_path, SHARES), quick=True)
