@@ -21,7 +21,7 @@ from stackcost.contracts.addresses import (
 from stackcost.contracts.collector import Collector
 from stackcost.contracts.endpoint import Endpoint
 from stackcost.contracts.errors import StackcostError
-from stackcost.contracts.server import Server, ServerSettings
+from stackcost.contracts.server import POLL_ROLE, Server, ServerSettings
 from stackcost.contracts.wiring import (
     DUT_CLIENT_INTERFACE,
     DUT_SERVER_INTERFACE,
@@ -43,19 +43,23 @@ class Dut(Server):
 
     `endpoint.namespace`: the device's. A kind overrides `ruleset`, or `configure` if it is not a
     router. `settings.dut`: its settings in the experiment. `ip_versions`: supported IP versions.
+    `behind_at`: where the server behind it listens; empty: at the address that clients connect to.
     """
 
     kernel_stack = False
     wiring: ClassVar[Wiring] = THROUGH_ROUTER
     twin = "dut/wire"
     ip_versions: ClassVar[tuple[IpVersion, ...]] = (4, 6)
+    behind_at: ClassVar[str] = ""
 
     def __init__(self, endpoint: Endpoint, settings: ServerSettings):
         self.endpoint = endpoint
         self.settings = settings
         self.ip_version = settings.dut.ip_version
         self.wired = self.wiring_for(settings)
-        self.behind = server_behind(endpoint, settings) if self.wired.server else None
+        self.behind = (
+            server_behind(endpoint, settings, self.behind_at) if self.wired.server else None
+        )
 
     @classmethod
     def make(cls, endpoint: Endpoint, settings: ServerSettings) -> Self:
@@ -164,7 +168,15 @@ class Dut(Server):
     def processes(self) -> dict[str, int]:
         """The kernel threads that poll its interfaces; a router has no program."""
         threads = [t for each in self.interfaces for t in poll_threads(each)]
-        return {f"receive-poll-{number}": thread for number, thread in enumerate(threads)}
+        return {f"{POLL_ROLE}-{number}": thread for number, thread in enumerate(threads)}
+
+    def depends_on(self) -> dict[str, int]:
+        """The server behind it, and the threads that poll the server's interface."""
+        if self.behind is None:
+            return {}
+        threads = poll_threads(self.wired.ends[-1].interface)
+        polls = {f"{POLL_ROLE}-{number}": thread for number, thread in enumerate(threads)}
+        return self.behind.processes() | polls
 
     @property
     def interfaces(self) -> Sequence[str]:
@@ -204,14 +216,15 @@ class Dut(Server):
         self.execute("sysctl", "-q", "-w", f"{name}={value}")
 
 
-def server_behind(endpoint: Endpoint, settings: ServerSettings) -> NginxKernel:
-    """nginx with the device's service address; it runs on the generator's cores."""
+def server_behind(endpoint: Endpoint, settings: ServerSettings, address: str = "") -> NginxKernel:
+    """nginx on the generator's cores, at `address` or else at the device's service address."""
     host = endpoint.upstream
     assert host is not None  # every test bed has one
     behind = replace(
         endpoint,
         namespace=host.namespace,
         interface=host.interface,
+        address=address or endpoint.address,
         cpus=host.cpus,
         folder=endpoint.folder / "behind",
         upstream=None,

@@ -19,6 +19,7 @@ from stackcost.contracts.wiring import (
     SERVER_INTERFACE,
     SERVER_NAMESPACE,
     TO_SERVER,
+    End,
     Wiring,
 )
 from stackcost.harness.bed import hugepages, network
@@ -143,10 +144,17 @@ class LocalTestbed:
         its interface with AF_XDP, because that creates receive work that did not exist before.
         """
         self._steering = tuple(
-            steer_receive(*end, self._receive[end in self.wiring.tested])
-            for end in self.wiring.ends
+            steer_receive(*end, self._receive_work(end)) for end in self.wiring.ends
         )
         return self._steering
+
+    def _receive_work(self, end: End) -> ReceiveWork:
+        """A server behind a device shares the generator's cores. So all its receive work is that of
+        one thread, whose time tells it from the generator's.
+        """
+        if self.wiring.server and end.namespace == self.wiring.serving:
+            return ReceiveWork(self.cpus.load, packet_steering=False)
+        return self._receive[end in self.wiring.tested]
 
     def endpoint(self, folder: Path) -> Endpoint:
         """The endpoint of a server on the kernel's stack. `folder`: for configuration and logs."""

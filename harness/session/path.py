@@ -11,14 +11,14 @@ Frames: TypeAlias = dict[Direction, FramesPassed]
 
 
 def count_frames(session: ProfileSession) -> Frames | None:
-    """Frames until now by direction; None if there is no device between two ports.
+    """Frames until now by direction; None if no device passes them on between two ports.
 
     Read it when no frame is in flight: before the load starts and after its last flow has ended.
     Sources: the generator's port counters (opackets, ipackets), the device's interfaces, and that
     of a server on the kernel's stack behind it.
     """
     tested = session.bed.wiring.tested
-    if len(tested) != 2:
+    if len(tested) != 2 or not session.server.passes_frames:
         return None
     near, far = (_interface_frames(end) for end in tested)
     ports = session.client.stats()

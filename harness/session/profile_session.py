@@ -9,6 +9,7 @@ from typing import Any
 from stackcost.collect.cpu_account import Detail
 from stackcost.collect.engine import SCHEDULE_METHOD, Engine, engine_time
 from stackcost.collect.latency import Latency
+from stackcost.collect.process import ProcessesBehind
 from stackcost.collect.sampler import Sampler
 from stackcost.contracts.counts import Schedule
 from stackcost.contracts.load import ProfileTraffic
@@ -101,6 +102,7 @@ def open_profile_session(
                 Engine("generator", client),
                 engine_time("generator", client, config.data_cpus),
                 Latency(client),
+                ProcessesBehind(server.depends_on()),
                 *server.own_collectors(),
                 *stack.own_collectors(),
             ]

@@ -22,6 +22,10 @@ DEVICES = {
     "dut/nat64": ("stackcost.duts.nat64", "Nat64"),
     "dut/connection_limit": ("stackcost.duts.connection_limit", "ConnectionLimit"),
     "dut/bridge": ("stackcost.duts.bridge", "Bridge"),
+    "dut/proxy_nginx": ("stackcost.duts.proxy", "NginxTcp"),
+    "dut/proxy_haproxy": ("stackcost.duts.proxy", "HAProxyTcp"),
+    "dut/proxy_envoy_tcp": ("stackcost.duts.proxy", "EnvoyTcp"),
+    "dut/proxy_envoy_http": ("stackcost.duts.proxy", "EnvoyHttp"),
 }
 SHIPPED = {
     "nginx/kernel": ("stackcost.servers.nginx_kernel", "NginxKernel"),

@@ -14,11 +14,15 @@ Directives = Mapping[str, Mapping[str, str]]  # values by name, by context: main
 
 @dataclass(frozen=True, slots=True)
 class Build:
-    """The nginx installed here: its path, version, and modules that are compiled in by default."""
+    """The nginx installed here: its path, version, and modules that are compiled in by default.
+
+    `configured`: what `nginx -V` prints of its build.
+    """
 
     path: str
     version: str
     proxying_modules: tuple[str, ...]
+    configured: str = ""
 
 
 def find_build() -> Build:
@@ -27,7 +31,7 @@ def find_build() -> Build:
     said = subprocess.run([path, "-V"], capture_output=True, text=True).stderr
     version = said.partition("\n")[0].removeprefix("nginx version: ")
     modules = (name for name in PROXYING_MODULES if f"--without-http_{name}_module" not in said)
-    return Build(path, version, tuple(modules))
+    return Build(path, version, tuple(modules), said)
 
 
 def affinity_masks(workers: int, cpus: Sequence[int]) -> list[str]:

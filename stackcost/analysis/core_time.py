@@ -14,10 +14,10 @@ from stackcost.analysis.cpu_time import CpuSeconds, cpu_seconds, seconds_by_proc
 from stackcost.analysis.flows import shares_cores
 from stackcost.analysis.readings import Readings
 from stackcost.contracts.sample import Sample
+from stackcost.contracts.server import POLL_ROLE
 
 POLL_THREAD = "napi/"  # what the kernel names threads that poll an interface
 SOFTIRQ_THREAD = "ksoftirqd/"  # and those that run softirqs when there are many
-POLL_ROLE = "receive-poll"  # what a server that lists them among its processes calls them
 Cost = dict[str, float | None]
 
 

@@ -78,6 +78,13 @@ DEFINITIONS = {
         "core's own caches; it shows how busy the shared caches and the memory of the host are",
         source="stackcost/collect/core_speed.c, over the whole sustain window",
     ),
+    "behind_cpu": Definition(
+        unit="us",
+        definition="time of the server behind a device, on the generator's cores, per completed "
+        "connection: its processes in user and system mode, and the thread that does all receive "
+        "work of its interface; its TCP timers run in softirqs of these cores and are not included",
+        source="tracepoint sched:sched_switch, divided as server_cpu.user; threads napi/*",
+    ),
     "beside_polling": Definition(
         unit="us",
         definition="kernel time on a polling peer's cores per completed connection: softirq, and "

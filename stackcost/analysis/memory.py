@@ -49,7 +49,7 @@ def components(seen: Readings, merged: Merged) -> dict[str, float]:
 
     "kernel slab": caches that a connection is made of. "other slab": all others. "socket
     buffers": what the kernel charged to TCP sockets. "process": memory of the server's processes,
-    shared pages divided.
+    shared pages divided. "process behind": the same of the server behind a device.
     "engine pools": objects in use in the pools of a peer that keeps its flows itself, without its
     packet buffers: no flow holds one, and how many are in use at the moment says nothing of flows.
     "engine reserved": all that its pools took beforehand.
@@ -63,6 +63,7 @@ def components(seen: Readings, merged: Merged) -> dict[str, float]:
         "other slab": sum(caches.values()) - sum(own) if caches else None,
         "socket buffers": seen.level("sockstat.memory", HOLD, protocol="TCP"),
         "process": seen.level("process.pss", HOLD),
+        "process behind": seen.level("behind.pss", HOLD),
         "engine pools": sum(of_flows) if of_flows else None,
         "engine reserved": seen.level("engine.pool_reserved", HOLD, engine="peer"),
     }

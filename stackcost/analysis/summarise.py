@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 from stackcost.analysis import breakdown, checks, core_time, cpu, flows, http, traffic
 from stackcost.analysis.acceptance import acceptance
+from stackcost.analysis.behind import behind_cost
 from stackcost.analysis.closure import closure
 from stackcost.analysis.cores import core_shares
 from stackcost.analysis.definitions import DEFINITIONS
@@ -196,6 +197,7 @@ def _level(
         server_cpu_total=over(
             lambda seen: cpu.server_total(seen, context.server_cpus), "us", shared or lacking
         ),
+        behind_cpu=by_kind(behind_cost, context.load_cpus, reason=none),
         beside_polling=by_kind(cpu.kernel_cost_on_polling_cores, context.server_cpus, reason=none),
         softirq=by_kind(breakdown.softirq_cost, context.server_cpus, reason=none),
         threads=by_kind(breakdown.thread_cost, context.server_cpus, reason=none),

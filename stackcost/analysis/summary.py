@@ -77,6 +77,7 @@ class Level(Part):
     offers no rate, and every figure "per completed connection" is per request.
 
     `server_cpu` and `generator_cpu` are by kind; `server_cpu_total` is the sum of the server's.
+    `behind_cpu`: of the server behind a device, by kind; it is not in that sum; empty without one.
     `beside_polling`: the kernel's time on the cores of a polling peer, which is not in that sum.
     `softirq`, `threads`: the time of the server's cores by softirq vector and by thread; `hardware`
     their cycles and instructions (counts). They explain the kinds and are not added to them.
@@ -96,6 +97,7 @@ class Level(Part):
     completed_cps: Spread
     server_cpu: dict[str, Spread]
     server_cpu_total: Spread
+    behind_cpu: dict[str, Spread] = Field(default_factory=dict)
     beside_polling: dict[str, Spread]
     softirq: dict[str, Spread]
     threads: dict[str, Spread]

@@ -17,6 +17,8 @@ PROPORTIONAL = Metric("process.pss", "B", Kind.GAUGE, "/proc/PID/smaps_rollup Ps
 UNSHARED = Metric("process.uss", "B", Kind.GAUGE, "/proc/PID/smaps_rollup Private_*")
 THREADS = Metric("process.threads", "1", Kind.GAUGE, "/proc/PID/status Threads")
 CPU_TIME = Metric("process.cpu_time", "s", Kind.COUNTER, "/proc/PID/stat utime, stime")
+BEHIND_TIME = Metric("behind.cpu_time", "s", Kind.COUNTER, "/proc/PID/stat utime, stime")
+BEHIND_MEMORY = Metric("behind.pss", "B", Kind.GAUGE, "/proc/PID/smaps_rollup Pss")
 SWITCHES = Metric("process.context_switches", "1", Kind.COUNTER, "/proc/PID/status *_ctxt_switches")
 
 
@@ -38,6 +40,37 @@ class Processes(Collector):
                 samples += _read_process(psutil.Process(number), labels)
             except psutil.NoSuchProcess:
                 now, reason = time.monotonic(), f"process {number} ({role}) has ended"
+                samples += [metric.unknown(now, reason, **labels) for metric in self.metrics]
+        return samples
+
+
+class ProcessesBehind(Collector):
+    """Reads the processes behind a device by role: their time and memory are not the device's.
+
+    `processes`: process ids by role.
+    """
+
+    name = "processes behind"
+    metrics = (BEHIND_TIME, BEHIND_MEMORY)
+
+    def __init__(self, processes: Mapping[str, int]):
+        self._processes = processes
+
+    def read(self) -> list[Sample]:
+        """CPU time and memory of each process; unknown for one that has ended."""
+        samples = []
+        for role, number in self._processes.items():
+            now, labels = time.monotonic(), {"role": role, "process": str(number)}
+            try:
+                process = psutil.Process(number)
+                spent, memory = process.cpu_times(), process.memory_full_info()
+                samples += [
+                    BEHIND_TIME.sample(now, spent.user, **labels, kind="user"),
+                    BEHIND_TIME.sample(now, spent.system, **labels, kind="system"),
+                    BEHIND_MEMORY.sample(now, memory.pss, **labels),
+                ]
+            except psutil.NoSuchProcess:
+                reason = f"process {number} ({role}) has ended"
                 samples += [metric.unknown(now, reason, **labels) for metric in self.metrics]
         return samples
 

@@ -13,6 +13,9 @@ from stackcost.contracts.endpoint import Endpoint
 from stackcost.contracts.tuning import Tier
 from stackcost.contracts.wiring import TO_SERVER, Wiring
 
+# The role of the kernel's threads that poll a system's interfaces, before their number.
+POLL_ROLE = "receive-poll"
+
 
 @dataclass(frozen=True, slots=True)
 class ServerSettings:
@@ -55,7 +58,8 @@ class Server(ABC):
     `name`: such as "nginx/kernel". `kernel_stack`: whether it uses the kernel's stack. Otherwise
     it sends and receives frames itself, on an interface without addresses. `wiring`: its test
     bed. `twin`: the reference peer on the same path, which does no server's work and shows the
-    limit of generator and path. `ip_version`: of its clients.
+    limit of generator and path. `ip_version`: of its clients. `passes_frames`: whether a device
+    sends on the frames that it receives; a proxy sends its own.
     """
 
     name: ClassVar[str]
@@ -63,6 +67,7 @@ class Server(ABC):
     wiring: ClassVar[Wiring] = TO_SERVER
     twin: ClassVar[str] = "astf-peer"
     ip_version: IpVersion = 4
+    passes_frames: ClassVar[bool] = True
 
     @classmethod
     @abstractmethod
@@ -91,7 +96,11 @@ class Server(ABC):
         """Process ids by role, such as {"master": 811, "worker-0": 812}."""
 
     def depends_on(self) -> dict[str, int]:
-        """Process ids of its backends by role; their time does not count as the server's."""
+        """Process ids of its backends, or of the server behind it, by role.
+
+        Their time does not count as its own. With threads that poll their interface, if these are
+        known: their role begins with `POLL_ROLE`.
+        """
         return {}
 
     @abstractmethod

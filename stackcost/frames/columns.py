@@ -32,7 +32,9 @@ COSTS = {
     "part": Column(
         "",
         '"time": time of the server\'s cores by kind; the sum is the cost. "softirq" and '
-        '"thread" explain that sum by vector and by thread and are not added to it. "beside '
+        '"thread" explain that sum by vector and by thread and are not added to it. "behind": time '
+        "of the server behind a device, which is not in the device's sum. "
+        '"beside '
         'polling": the kernel\'s time on the cores of a polling peer. "generator": time of the '
         "generator, which is not part of a server's cost",
     ),

@@ -129,6 +129,7 @@ def _parts(level: Level) -> dict[str, Mapping[str, Spread]]:
         "time": level.server_cpu,
         "softirq": level.softirq,
         "thread": level.threads,
+        "behind": level.behind_cpu,
         "beside polling": level.beside_polling,
         "generator": level.generator_cpu,
     }

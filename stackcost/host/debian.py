@@ -11,10 +11,13 @@ PROGRAMS = {
     "ethtool": "ethtool",
     "sysctl": "procps",
     "taskset": "util-linux",
+    "prlimit": "util-linux",
     "cc": "gcc",
     "clang": "clang",
     "nft": "nftables",
     "nginx": "nginx-light",
+    "iptables-nft-restore": "iptables",
+    "iptables-legacy-restore": "iptables",
     "haproxy": "haproxy",
     "tayga": "tayga",
     "wrk": "wrk",
@@ -30,7 +33,9 @@ FILES = {
     "/usr/include/stdio.h": "libc6-dev",
     "/usr/include/bpf/bpf_helpers.h": "libbpf-dev",
 }
-PACKAGES = sorted({*PROGRAMS.values(), *LIBRARIES.values(), *FILES.values()})
+# Modules of programs, which the programs load from a folder of their own.
+MODULES = {"ngx_stream_module.so": "libnginx-mod-stream"}
+PACKAGES = sorted({*PROGRAMS.values(), *LIBRARIES.values(), *FILES.values(), *MODULES.values()})
 
 
 def install_command(packages: Iterable[str]) -> str:

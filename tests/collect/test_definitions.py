@@ -38,6 +38,7 @@ COLLECTORS = (
     network.Network,
     counters.OnloadCounters,
     process.Processes,
+    process.ProcessesBehind,
     slab.Slab,
     softnet.Softnet,
     tracking.Tracking,

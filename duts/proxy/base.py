@@ -1,0 +1,169 @@
+"""A proxy as a device: it ends each client's connection and opens its own to the server behind it.
+
+Its program runs alone on the device's cores. Both of its sides, TCP in the kernel included, are
+its cost; the server behind it runs on the generator's cores.
+"""
+
+from abc import abstractmethod
+from dataclasses import replace
+from typing import Any, ClassVar
+
+import psutil
+
+from stackcost.contracts.addresses import BEHIND_DUT_ADDRESS
+from stackcost.contracts.endpoint import Endpoint
+from stackcost.contracts.errors import StackcostError
+from stackcost.contracts.server import ServerSettings
+from stackcost.contracts.wiring import DUT_CLIENT_INTERFACE, Wiring
+from stackcost.duts.base import Dut, server_behind
+from stackcost.host.namespace import spawner
+from stackcost.host.program import Program
+from stackcost.servers.probe import Response, ask, ensure_port_free, fit_body
+
+STOP_PATIENCE_S = 5.0
+# A connection that a proxy has closed keeps its local port for 60 s in TIME_WAIT, and there is one
+# address to connect from. With the kernel's defaults the ports would be used up at about 470
+# connections per second (ip(7), ip_local_port_range; Documentation/networking/ip-sysctl.rst).
+SYSCTLS = {"net.ipv4.ip_local_port_range": "1024 65535", "net.ipv4.tcp_tw_reuse": "1"}
+
+
+class Proxy(Dut):
+    """A proxy at the clients' address. A kind gives `command` and `write_files`.
+
+    `log`: the output of its program, in its folder. The program's folder is its current one.
+    """
+
+    ip_versions = (4,)
+    passes_frames = False
+    behind_at: ClassVar[str] = BEHIND_DUT_ADDRESS
+
+    def __init__(self, endpoint: Endpoint, settings: ServerSettings):
+        super().__init__(endpoint, settings)
+        self.log = endpoint.folder / "error.log"
+        self._program = Program(self.name, self.log)
+
+    @abstractmethod
+    def command(self) -> list[str]:
+        """The program and its arguments; it stays in the foreground."""
+
+    @abstractmethod
+    def write_files(self) -> None:
+        """Write its configuration into `endpoint.folder`, which exists."""
+
+    @abstractmethod
+    def configuration(self) -> str:
+        """The text of its configuration."""
+
+    @classmethod
+    def wiring_for(cls, settings: ServerSettings) -> Wiring:
+        """The wiring of a router with a server; StackcostError if the experiment has no server."""
+        if settings.dut.server == "engine":
+            raise StackcostError(
+                f"{cls.name} opens connections to a server behind it, and the generator's own "
+                "server port has no kernel's stack",
+                "set dut.server: nginx in the experiment, or --server nginx",
+            )
+        return super().wiring_for(settings)
+
+    @property
+    def workers(self) -> int:
+        """The experiment's number of workers, or one for each core."""
+        return self.settings.workers or len(self.endpoint.cpus)
+
+    @property
+    def room(self) -> int:
+        """Clients' connections that it must be able to hold, over all workers."""
+        return self.settings.worker_connections * self.workers
+
+    def start(self) -> None:
+        """Start the server behind it, then itself; StackcostError with its output if it fails.
+
+        A proxy of HTTP changes the headers. So the server's response gets the length with which the
+        clients receive what the experiment asks for.
+        """
+        try:
+            self.configure()
+            fit_body(self.settings.response_bytes, self._serve)
+        except BaseException:
+            self.stop()
+            raise
+
+    def configure(self) -> None:
+        """Set addresses and routes of both sides, the address for clients, and sysctls."""
+        super().configure()
+        self.ip(f"address replace {self.endpoint.address}/32 dev {DUT_CLIENT_INTERFACE}")
+        for name, value in SYSCTLS.items():
+            self.set_sysctl(name, value)
+
+    def check_health(self) -> None:
+        """One request through it must bring the whole response."""
+        length = self.response_length()
+        if length != self.settings.response_bytes:
+            raise StackcostError(
+                f"{self.name} sent {length} bytes instead of {self.settings.response_bytes}",
+                f"see {self.log}",
+            )
+
+    def response_length(self) -> int:
+        """As probed through it."""
+        return self._ask().length
+
+    def processes(self) -> dict[str, int]:
+        """Its program with all children, and the threads that poll its interfaces."""
+        number = self._program.process_id
+        if number is None or not self._program.runs:
+            return super().processes()
+        children = sorted(child.pid for child in psutil.Process(number).children(recursive=True))
+        own = {"proxy": number} | {f"proxy-{at}": pid for at, pid in enumerate(children)}
+        return super().processes() | own
+
+    def describe(self) -> dict[str, Any]:
+        """The description of a device, with its command, configuration and sysctls."""
+        return super().describe() | {
+            "command": self.command(),
+            "configuration": self.configuration(),
+            "workers": self.workers,
+            "sysctls": SYSCTLS,
+        }
+
+    def stop(self) -> None:
+        """End it, then the server behind it."""
+        self._program.end(STOP_PATIENCE_S)
+        super().stop()
+
+    def _serve(self, behind_bytes: int) -> int:
+        """Start both with a response of so many bytes from the server; returns the clients'."""
+        self.stop()
+        settings = replace(self.settings, response_bytes=behind_bytes)
+        self.behind = server_behind(self.endpoint, settings, self.behind_at)
+        self.behind.start()
+        self._begin()
+        return self.response_length()
+
+    def _begin(self) -> None:
+        where = self.endpoint
+        where.folder.mkdir(parents=True, exist_ok=True)
+        ensure_port_free(where.namespace, where.address, where.port)
+        self.write_files()
+        spawn = spawner(where.namespace, where.cpus)
+        self._program.start(spawn, self.command(), cwd=where.folder)
+        if not self._program.wait_until_up(self._answers):
+            raise self._program.start_error()
+
+    def _ask(self) -> Response:
+        where = self.endpoint
+        response = ask(where.namespace, where.address, where.port, self.settings.request)
+        if response.status != 200:
+            raise StackcostError(
+                f"{self.name} answered {response.status}, not 200", f"see {self.log}"
+            )
+        return response
+
+    def _answers(self) -> bool:
+        try:
+            self._ask()
+        except StackcostError as error:
+            if isinstance(error.__cause__, ConnectionRefusedError):
+                return False
+            raise
+        return True

@@ -1,0 +1,36 @@
+"""HAProxy as a proxy of TCP."""
+
+from pathlib import Path
+
+from stackcost.duts.proxy.base import Proxy
+from stackcost.host.namespace import find_program
+from stackcost.servers.template import render_template
+
+TEMPLATE = Path(__file__).with_name("haproxy.cfg.j2")
+
+
+class HAProxyTcp(Proxy):
+    """One process with a thread for each core, each with a listener of its own."""
+
+    name = "dut/proxy_haproxy"
+
+    def command(self) -> list[str]:
+        """In the foreground, without a master process."""
+        return [find_program("haproxy"), "-db", "-f", "haproxy.cfg"]
+
+    def write_files(self) -> None:
+        """Write its configuration."""
+        (self.endpoint.folder / "haproxy.cfg").write_text(self.configuration())
+
+    def configuration(self) -> str:
+        """haproxy.cfg."""
+        cpus = self.endpoint.cpus
+        return render_template(
+            TEMPLATE,
+            room=self.room,
+            workers=self.workers,
+            cpus=[cpus[at % len(cpus)] for at in range(self.workers)],
+            address=self.endpoint.address,
+            port=self.endpoint.port,
+            upstream=self.behind_at,
+        )

@@ -1,0 +1,46 @@
+"""CPU time of the server behind a device, which shares its cores with the generator.
+
+A device's own cost is that of its cores (`stackcost.analysis.cpu`). The server behind it is found
+by its processes and by the thread that does all receive work of its interface. Softirqs on the
+generator's cores cannot be divided between the two, so the server's TCP timers are in no figure.
+"""
+
+from collections import defaultdict
+from collections.abc import Collection
+
+from stackcost.analysis.core_time import Cost
+from stackcost.analysis.cpu import per_connection
+from stackcost.analysis.readings import Readings
+from stackcost.contracts.server import POLL_ROLE
+
+KINDS = ("user", "system", "receive polls")
+
+
+def behind_cost(seen: Readings, cpus: Collection[int], phase: str = "sustain") -> Cost:
+    """Microseconds of the server behind a device per completed connection, by kind.
+
+    `cpus`: the generator's cores, on which it runs. "user" and "system" are its processes',
+    "receive polls" the kernel's threads for its interface. Empty if there is no such server.
+    """
+    roles = {s.labels["process"]: s.labels["role"] for s in seen.samples("behind.cpu_time")}
+    if not roles:
+        return {}
+    threads = {process for process, role in roles.items() if role.startswith(POLL_ROLE)}
+    spent: dict[str, float] = defaultdict(float)
+    for cpu in cpus:
+        for process, seconds in seen.by_label("task.time", phase, "process", cpu=str(cpu)).items():
+            spent[process] += seconds
+    own = sum(seconds for process, seconds in spent.items() if process in roles.keys() - threads)
+    user, system = (
+        sum(
+            seen.growth("behind.cpu_time", phase, process=process, kind=kind) or 0.0
+            for process in roles.keys() - threads
+        )
+        for kind in ("user", "system")
+    )
+    if not spent or not user + system:
+        return dict.fromkeys(KINDS)
+    polls = sum(spent[process] for process in threads) if threads else None
+    share = user / (user + system)
+    parts = {"user": own * share, "system": own * (1 - share), "receive polls": polls}
+    return per_connection(seen, parts, phase)

