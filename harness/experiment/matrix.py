@@ -4,7 +4,7 @@ import itertools
 from dataclasses import dataclass
 
 from stackcost.contracts.stack import KERNEL
-from stackcost.contracts.system_names import cores_part, length_part, workers_part
+from stackcost.contracts.system_names import cores_part, length_part, rules_part, workers_part
 from stackcost.harness.experiment.schema import Experiment, Matrix
 from stackcost.harness.systems.registry import server_class, server_name
 from stackcost.harness.tuning import tier_lacks, tier_of
@@ -46,18 +46,21 @@ def _variants_of(server: str, experiment: Experiment) -> list[Variant]:
     )
     tuned = bool(tunable or stacked) and server_class(server).kernel_stack
     numbers: list[int | None] = [*matrix.workers] if tuned else []
-    for stack, tuning, cores, workers, length in itertools.product(
+    ruled = bool(matrix.rules) and server_class(server).takes_rules
+    for stack, tuning, cores, workers, length, rules in itertools.product(
         (tuned and matrix.stack) or [nginx.stack if tuned else KERNEL],
         (tuned and matrix.tuning) or [nginx.tuning],
         (tuned and matrix.cores) or [everything],
         numbers or [nginx.workers],
         matrix.response_bytes or [workload.response_bytes],
+        (ruled and matrix.rules) or [experiment.dut.rules],
     ):
         varied = [
             tier_of(tuning).name if tuned and matrix.tuning else "",
             cores_part(cores) if tuned and matrix.cores else "",
             workers_part(workers) if workers and numbers else "",
             length_part(length) if matrix.response_bytes else "",
+            rules_part(rules) if ruled else "",
         ]
         parts = ",".join(filter(None, varied))
         resolved = experiment.model_copy(
@@ -71,9 +74,12 @@ def _variants_of(server: str, experiment: Experiment) -> list[Variant]:
                     update={"stack": stack, "tuning": tuning, "workers": workers}
                 ),
                 "workload": workload.model_copy(update={"response_bytes": length}),
+                "dut": experiment.dut.model_copy(update={"rules": rules}),
             }
         )
-        lacking = (stack_lacks(stack) or tier_lacks(tier_of(tuning), cores)) if tuned else ""
+        lacking = server_class(server).lacks()
+        if tuned:
+            lacking = lacking or stack_lacks(stack) or tier_lacks(tier_of(tuning), cores)
         if experiment.http:
             lacking = lacking or stack_lacks(experiment.http.stack)
         called = on_stack(name, stack)

@@ -11,7 +11,7 @@ from pydantic import Field, field_validator, model_validator
 
 from stackcost.contracts.dut_settings import DutSettings
 from stackcost.contracts.stack import KERNEL
-from stackcost.contracts.system_names import cores_part, length_part, workers_part
+from stackcost.contracts.system_names import cores_part, length_part, rules_part, workers_part
 from stackcost.harness.experiment.entries import Once, ServerName, TierName
 from stackcost.harness.experiment.http_schema import HttpLoad
 from stackcost.harness.experiment.profile_load import NO_LOAD, NO_MEMORY, LoadPart, MemoryPart
@@ -22,6 +22,7 @@ from stackcost.harness.tuning import tier_of
 from stackcost.stacks import on_stack
 
 Workers = Annotated[int, Field(ge=1, le=1024)]
+Rules = Annotated[int, Field(ge=0, le=100_000)]
 TcpSettings = Literal["today", "published"]
 ResponseBytes = Annotated[int, Field(ge=1, le=100_000_000)]
 
@@ -121,7 +122,8 @@ class Matrix(Section):
     """Settings to vary: every server is measured with every combination of them.
 
     Stacks, tiers, cores and workers apply to servers on the kernel's stack or on a replacement of
-    it. A server that sends and receives frames itself is measured once for each response length.
+    it. A server that sends and receives frames itself is measured once for each response length,
+    and a device with a list of rules once for each of its lengths.
     """
 
     stack: Annotated[list[StackName], Once] = Field(
@@ -140,6 +142,10 @@ class Matrix(Section):
     response_bytes: Annotated[list[ResponseBytes], Once] = Field(
         default=[], description="response lengths; overrides workload.response_bytes"
     )
+    rules: Annotated[list[Rules], Once] = Field(
+        default=[],
+        description="lengths of lists of rules; overrides dut.rules, of devices with one",
+    )
 
     def parts(self) -> set[str]:
         """Every part that the matrix can add to a server's name."""
@@ -148,6 +154,7 @@ class Matrix(Section):
             *map(cores_part, self.cores),
             *map(workers_part, self.workers),
             *map(length_part, self.response_bytes),
+            *map(rules_part, self.rules),
         }
 
 

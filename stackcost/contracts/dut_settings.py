@@ -27,7 +27,15 @@ class DutSettings(BaseModel):
         default=100,
         ge=0,
         le=100_000,
-        description="nftables: length of the rule list; the rules match no frame of the load",
+        description="nftables: length of the rule list; the rules match no frame of the load; "
+        "service_*: other Services on the node, whose rules come first where rules are a list",
+    )
+    endpoints: int = Field(
+        default=3,
+        ge=1,
+        le=1_000,
+        description="service_*: endpoints of the Service, one is chosen at random for each "
+        "connection; all are the same server",
     )
     established_first: bool = Field(
         default=True,

@@ -59,7 +59,8 @@ class Server(ABC):
     it sends and receives frames itself, on an interface without addresses. `wiring`: its test
     bed. `twin`: the reference peer on the same path, which does no server's work and shows the
     limit of generator and path. `ip_version`: of its clients. `passes_frames`: whether a device
-    sends on the frames that it receives; a proxy sends its own.
+    sends on the frames that it receives; a proxy sends its own. `takes_rules`: whether it is a
+    device whose list of rules has the length `settings.dut.rules`.
     """
 
     name: ClassVar[str]
@@ -68,6 +69,7 @@ class Server(ABC):
     twin: ClassVar[str] = "astf-peer"
     ip_version: IpVersion = 4
     passes_frames: ClassVar[bool] = True
+    takes_rules: ClassVar[bool] = False
 
     @classmethod
     @abstractmethod
@@ -78,6 +80,15 @@ class Server(ABC):
     def wiring_for(cls, settings: ServerSettings) -> Wiring:
         """The test bed that it needs for these settings."""
         return cls.wiring
+
+    @classmethod
+    def lacks(cls) -> str:
+        """What an experiment can leave out where it is not installed, in words; empty: nothing.
+
+        The result then says that the system was not measured, and why. Without what every run needs
+        `start` fails instead.
+        """
+        return ""
 
     @abstractmethod
     def start(self) -> None:

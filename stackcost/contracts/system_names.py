@@ -31,6 +31,17 @@ def cores_part(cores: int) -> str:
     return f"{cores}-cores"
 
 
+def rules_part(rules: int) -> str:
+    """The part of a variant's name for a length of a list of rules."""
+    return f"{rules}-rules"
+
+
+def rules_of(name: str) -> int | None:
+    """The number of rules in a variant's name; None if it does not vary."""
+    found = re.search(r"[,:](\d+)-rules\b", name)
+    return int(found[1]) if found else None
+
+
 def axis_of(name: str) -> tuple[str, int, str]:
     """A variant's name without its number of workers or cores, that number, and what it counts.
 

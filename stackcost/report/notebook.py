@@ -20,6 +20,7 @@ from stackcost.host.modules import hidden
 from stackcost.report.disk_cache import is_cache
 from stackcost.report.opened import OpenedRuns, open_runs
 from stackcost.report.past_ceiling import at_rates
+from stackcost.report.paths import is_path
 from stackcost.report.progress import say
 
 # jsonschema, which nbformat imports, compiles 38 grammars of this package at once when it finds it.
@@ -45,6 +46,7 @@ def fitting(runs: OpenedRuns) -> list[str]:
     with_memory = any(server.memory for server in runs.servers)
     fits = {
         "dut": bool(runs.events),
+        "paths": any(is_path(summary) for summary in runs.summaries),
         "http_tests": with_tests,
         "past_ceiling": any(at_rates(summary) for summary in runs.summaries),
         "disk_cache": any(is_cache(summary) for summary in runs.summaries),

@@ -15,6 +15,7 @@ from stackcost.report.http import (
     tls_pairs,
     tls_table,
 )
+from stackcost.report.paths import is_path, paths_answer, paths_table
 from stackcost.report.story import loads_found
 from stackcost.report.tables import (
     TextTable,
@@ -46,6 +47,7 @@ def print_screen(summary: Summary, console: Console) -> None:
             _print_line(past_ceiling.collapse(summary), console)
         _print_line(shared_remark(summary).replace("**", ""), console)
     else:
+        _print_paths(summary, console)
         _print_table(short_factor_table(summary), console)
         for line in unknown_factors(summary.factors):
             _print_line(line, console)
@@ -57,6 +59,13 @@ def print_screen(summary: Summary, console: Console) -> None:
         style = "yellow" if line[0] == " " else ""
         told = textwrap.fill(line, console.width, subsequent_indent="    ")
         console.print(told, style=style, highlight=False, markup=False)
+
+
+def _print_paths(summary: Summary, console: Console) -> None:
+    """Print what each hop adds, if the run has paths and the bare server."""
+    if is_path(summary):
+        _print_line(paths_answer(summary).replace("**", ""), console)
+        _print_table(paths_table(summary), console)
 
 
 def print_long(summary: Summary, console: Console) -> None:

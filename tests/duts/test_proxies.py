@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import TypeVar
 
 import pytest
 
@@ -14,6 +15,7 @@ from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.placement import Placement
 from stackcost.contracts.server import ServerSettings
 from stackcost.contracts.wiring import DUT_NAMESPACE, SERVER_NAMESPACE
+from stackcost.duts.base import Dut
 from stackcost.duts.proxy import EnvoyHttp, EnvoyTcp, HAProxyTcp, NginxTcp, envoy
 from stackcost.duts.proxy.base import Proxy
 from stackcost.harness.tuning import tier_of
@@ -21,6 +23,7 @@ from stackcost.host.kernel_stack import Kernel
 from stackcost.host.namespace import processes_inside
 from tests.duts.bed import DEVICE_CPUS, EXPERIMENT, load_trial, session_of
 
+D = TypeVar("D", bound=Dut)
 NGINX = EXPERIMENT.model_copy(update={"dut": EXPERIMENT.dut.model_copy(update={"server": "nginx"})})
 # Envoy is an extra: where it is not installed, its error is what there is to test.
 ENVOY: list[type[Proxy]] = [EnvoyTcp, EnvoyHttp] if envoy.is_installed() else []
@@ -62,7 +65,7 @@ def settings_of(server: str) -> ServerSettings:
     )
 
 
-def made(kind: type[Proxy], folder: Path) -> Proxy:
+def made(kind: type[D], folder: Path) -> D:
     """As on the test bed, but not started."""
     placement = Placement(DUT_NAMESPACE, "sc-dut0", (1, 3), folder, ("48.0.0.1", 80))
     host = Host(SERVER_NAMESPACE, "sc-server0", "198.19.0.2", 24, (0,))

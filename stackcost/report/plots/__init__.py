@@ -35,6 +35,7 @@ from stackcost.report.plots.memory import (
     memory_by_state,
     memory_by_system,
 )
+from stackcost.report.plots.paths import waterfall
 
 __all__ = [
     "OTHER_COLOUR",
@@ -61,5 +62,6 @@ __all__ = [
     "plain_numbers",
     "save",
     "title",
+    "waterfall",
     "whiskers",
 ]

@@ -1,0 +1,3 @@
+"""Plain forwarding with connection tracking switched on."""
+
+from stackcost.duts.conntrack.dut import Conntrack as Conntrack

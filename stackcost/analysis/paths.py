@@ -1,0 +1,182 @@
+"""What each path before the same server adds to a connection: hop by hop, and rule by rule.
+
+A path is a device with a real server behind it. The bare server is the same server on a wire. A
+connection's whole cost is the device's and the server's; without a device it is the server's alone.
+The generator's cost is in neither.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from stackcost.analysis.comparison import Comparison, Design, Question, compare_all
+from stackcost.analysis.series import Series
+from stackcost.analysis.spread import Spread, spread
+from stackcost.analysis.summary import Level, ServerResult, Summary
+from stackcost.analysis.thresholds import CONFIDENCE
+from stackcost.contracts.system_names import rules_of, rules_part
+
+BARE = "dut/wire"
+SERVER = "server"
+SOFTIRQ = "softirq"
+
+
+@dataclass(frozen=True, slots=True)
+class Hop:
+    """One path at one load, in microseconds per completed connection.
+
+    `path`: of the device by kind; empty without one. `server`: of the server behind it, all kinds.
+    `whole`: both. `compared`: `whole` against the bare server's, paired by round.
+    """
+
+    system: str
+    path: Mapping[str, Spread]
+    server: Spread
+    whole: Spread
+    compared: Comparison
+
+
+@dataclass(frozen=True, slots=True)
+class Hops:
+    """All paths of a run at `offered_cps`, the highest load that every system held."""
+
+    offered_cps: float
+    bare: Spread
+    hops: Sequence[Hop]
+
+
+@dataclass(frozen=True, slots=True)
+class RuleLine:
+    """A straight line through the softirq time of a connection over the length of a list of rules.
+
+    `per_rule`: its slope, microseconds for each rule, and `low`, `high` the interval of that at
+    95 % (Student's t); `at_none`: microseconds without any rule. `r_squared`: 1 if all points are
+    on the line. `points`: (rules, microseconds), one for each round.
+    """
+
+    system: str
+    per_rule: float
+    low: float
+    high: float
+    at_none: float
+    r_squared: float
+    points: Sequence[tuple[int, float]]
+
+
+def hops_of(summary: Summary) -> Hops | None:
+    """None unless the run has the bare server and a path, both at a load that all of them held."""
+    held = {server.name: _held(server) for server in summary.servers}
+    bare, others = held.pop(BARE, None), {name: at for name, at in held.items() if at}
+    common = set(bare or ()).intersection(*others.values())
+    if bare is None or not others or not common:
+        return None
+    rate = max(common)
+    alone = _sum(list(bare[rate].behind_cpu.values()))
+    against = Series.of_spread(alone)
+    found = {name: _parts(levels[rate]) for name, levels in others.items()}
+    questions = [
+        Question(against, Series.of_spread(whole), Design(paired=True), name, f"{rate:,.0f}/s")
+        for name, (_, _, whole) in found.items()
+    ]
+    compared = compare_all(questions)
+    return Hops(
+        rate,
+        alone,
+        [
+            Hop(name, *parts, each)
+            for (name, parts), each in zip(found.items(), compared, strict=True)
+        ],
+    )
+
+
+def rule_lines(summary: Summary) -> list[RuleLine]:
+    """One line for each device that was measured with at least three lengths of its list."""
+    points: dict[str, list[tuple[int, float]]] = {}
+    for server in summary.servers:
+        rules, level = rules_of(server.name), server.quoted
+        if rules is not None and level and SOFTIRQ in level.server_cpu:
+            name = server.name.replace(rules_part(rules), "").rstrip(":,")
+            costs = level.server_cpu[SOFTIRQ].values
+            points.setdefault(name, []).extend((rules, cost) for cost in costs)
+    lines = [_line(name, found) for name, found in points.items()]
+    return [line for line in lines if line is not None]
+
+
+def added(hop: Hop, bare: Spread) -> dict[str, float]:
+    """What a path adds by kind, microseconds, medians: the device's kinds, and what the server's
+    cost changed by. A kind that is unknown is left out.
+    """
+    parts = {kind: cost.median for kind, cost in hop.path.items() if cost.median is not None}
+    if hop.server.median is not None and bare.median is not None:
+        parts[SERVER] = hop.server.median - bare.median
+    return parts
+
+
+def _held(server: ServerResult) -> dict[float, Level]:
+    """Its loads below its ceiling at which the cost of the server behind it is known."""
+    return {
+        level.offered_cps: level
+        for level in server.levels
+        if not level.past_ceiling and _sum(list(level.behind_cpu.values())).median is not None
+    }
+
+
+def _parts(level: Level) -> tuple[Mapping[str, Spread], Spread, Spread]:
+    server = _sum(list(level.behind_cpu.values()))
+    return level.server_cpu, server, _sum([level.server_cpu_total, server])
+
+
+def _sum(parts: Sequence[Spread]) -> Spread:
+    """By round; unknown in rounds in which a part is."""
+    by_round = [dict(zip(part.rounds, part.values, strict=True)) for part in parts]
+    common = sorted(set.intersection(*map(set, by_round))) if by_round else []
+    reason = next((part.reason for part in parts if part.median is None), "")
+    return spread([sum(each[at] for each in by_round) for at in common], "us", reason, common)
+
+
+def _line(name: str, points: list[tuple[int, float]]) -> RuleLine | None:
+    if len({rules for rules, _ in points}) < 3:
+        return None
+    from scipy.stats import linregress, t  # takes a second, which a stored answer does not need
+
+    fitted = linregress([rules for rules, _ in points], [cost for _, cost in points])
+    half = float(t.ppf((1 + CONFIDENCE) / 2, len(points) - 2) * fitted.stderr)
+    slope = float(fitted.slope)
+    return RuleLine(
+        name,
+        slope,
+        slope - half,
+        slope + half,
+        float(fitted.intercept),
+        float(fitted.rvalue**2),
+        points,
+    )
+
+
+def dearest(hops: Hops) -> list[Hop]:
+    """The known ones, the dearest first."""
+    known = [hop for hop in hops.hops if hop.whole.median is not None]
+    return sorted(known, key=lambda hop: -(hop.whole.median or 0.0))
+
+
+def added_bytes(summary: Summary) -> dict[str, dict[str, float]]:
+    """By path and slab cache, the bytes per open flow more than with the bare server (medians).
+
+    A summary has the largest caches of each system: one that is not among those of the bare server
+    counts as 0 there.
+    """
+    caches = {
+        server.name: {
+            name: each.median
+            for name, each in server.memory.caches.items()
+            if each.median is not None
+        }
+        for server in summary.servers
+        if server.memory
+    }
+    bare = caches.pop(BARE, None)
+    if bare is None:
+        return {}
+    return {
+        system: {name: size - bare.get(name, 0.0) for name, size in own.items()}
+        for system, own in caches.items()
+    }

@@ -1,0 +1,86 @@
+"""What each hop adds to a connection: the sentences, the table and the lines of rules."""
+
+from collections.abc import Sequence
+
+from stackcost.analysis.paths import Hop, Hops, RuleLine, added, dearest, hops_of, rule_lines
+from stackcost.analysis.summary import Summary
+from stackcost.report.tables import TextTable
+from stackcost.report.words import UNKNOWN, change_of, number, with_range
+
+NANOSECONDS = 1e3  # in a microsecond
+
+
+def is_path(summary: Summary) -> bool:
+    """Whether a run has paths and the bare server."""
+    return hops_of(summary) is not None
+
+
+def paths_answer(summary: Summary) -> str:
+    """What the dearest and the cheapest path add, and what a rule costs."""
+    hops = hops_of(summary)
+    ordered = dearest(hops) if hops else []
+    if hops is None or not ordered:
+        return "**No path was measured beside the bare server in these runs.**"
+    most, least = ordered[0], ordered[-1]
+    text = (
+        f"**{most.system} adds {_added(most, hops)} us of CPU to a connection that takes "
+        f"{number(hops.bare.median)} us on the bare server"
+    )
+    if most is not least:
+        text += f"; {least.system} adds {_added(least, hops)} us"
+    text += f"** (at {number(hops.offered_cps)} connections/s, of {len(ordered)} paths the dearest "
+    text += "and the cheapest)."
+    lines = [_rule(line) for line in rule_lines(summary)]
+    return f"{text} {' '.join(lines)}".strip()
+
+
+def paths_table(summary: Summary) -> TextTable:
+    """Each path with its parts, the dearest first."""
+    hops = hops_of(summary)
+    if hops is None:
+        return TextTable("", (), [])
+    first = ("bare server", UNKNOWN, with_range(hops.bare), with_range(hops.bare), "", "")
+    return TextTable(
+        f"What each hop adds at {number(hops.offered_cps)} connections/s, microseconds of CPU per "
+        "connection: median (min-max of the rounds)",
+        ("path", "path", "server", "both", "more than bare", "path by kind"),
+        [first, *(_row(hop) for hop in dearest(hops))],
+    )
+
+
+def rules_table(lines: Sequence[RuleLine]) -> TextTable:
+    """The cost of a rule of each list."""
+    return TextTable(
+        "A rule of a list, and a connection without any, in softirq",
+        ("path", "ns per rule (95 % interval)", "us without rules", "straightness"),
+        [
+            (
+                line.system,
+                f"{number(line.per_rule * NANOSECONDS)} ({_interval(line)})",
+                number(line.at_none),
+                f"{line.r_squared:.3f}",
+            )
+            for line in lines
+        ],
+    )
+
+
+def _row(hop: Hop) -> tuple[str, ...]:
+    kinds = ", ".join(f"{kind} {number(cost.median)}" for kind, cost in hop.path.items())
+    path = sum(cost.median or 0.0 for cost in hop.path.values())
+    more = change_of(hop.compared)
+    return hop.system, number(path), with_range(hop.server), with_range(hop.whole), more, kinds
+
+
+def _added(hop: Hop, hops: Hops) -> str:
+    return number(sum(added(hop, hops.bare).values()))
+
+
+def _rule(line: RuleLine) -> str:
+    told = f"A rule of {line.system} costs {number(line.per_rule * NANOSECONDS)} ns"
+    return f"{told} ({_interval(line)})."
+
+
+def _interval(line: RuleLine) -> str:
+    low, high = (number(end * NANOSECONDS) for end in (line.low, line.high))
+    return f"{low} to {high}"
