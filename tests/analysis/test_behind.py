@@ -6,7 +6,7 @@ from stackcost.analysis.behind import behind_cost
 from stackcost.analysis.cpu import server_total
 from stackcost.analysis.memory import components
 from stackcost.analysis.readings import Readings
-from tests.analysis.trials import counter, gauge, hold_trial, load_trial
+from tests.analysis.trials import add_server_behind, gauge, hold_trial, load_trial
 
 CONNECTIONS = 10_000
 
@@ -14,14 +14,7 @@ CONNECTIONS = 10_000
 def with_server_behind() -> Readings:
     """A device on core 1; behind it on core 0 a server of 60 us and its poll thread of 25 us."""
     trial = load_trial("dut/proxy_nginx", completed=CONNECTIONS)
-    for process, command, microseconds in (("8", "nginx", 60.0), ("9", "napi/sc-server0-1", 25.0)):
-        labels = {"cpu": "0", "process": process, "thread": process, "command": command}
-        spent = microseconds * CONNECTIONS / 1e6
-        trial.samples += counter("task.time", spent, labels | {"kind": "task"})
-    for role, process, user, system in (("worker-0", "8", 0.2, 0.6), ("receive-poll-0", "9", 0, 1)):
-        for kind, ticks in (("user", user), ("system", system)):
-            labels = {"role": role, "process": process, "kind": kind}
-            trial.samples += counter("behind.cpu_time", ticks, labels)
+    add_server_behind(trial, 60.0, 25.0, CONNECTIONS)
     return Readings(trial)
 
 

