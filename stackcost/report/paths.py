@@ -3,11 +3,13 @@
 from collections.abc import Sequence
 
 from stackcost.analysis.paths import Hop, Hops, RuleLine, added, dearest, hops_of, rule_lines
+from stackcost.analysis.published_tables import documents
 from stackcost.analysis.summary import Summary
 from stackcost.report.tables import TextTable
 from stackcost.report.words import UNKNOWN, change_of, number, with_range
 
 NANOSECONDS = 1e3  # in a microsecond
+US_OF_A_VCPU = 1e3  # per request, at the 1,000 requests per second that the figures are for
 
 
 def is_path(summary: Summary) -> bool:
@@ -65,11 +67,44 @@ def rules_table(lines: Sequence[RuleLine]) -> TextTable:
     )
 
 
+def published_table(summary: Summary) -> TextTable:
+    """What a mesh says of its sidecar, as a multiple of each Envoy that was measured here."""
+    document, hops = documents()["paths"], hops_of(summary)
+    sidecars = [hop for hop in (hops.hops if hops else ()) if document.system in hop.system]
+    ours = {hop.system: cost for hop in sidecars if (cost := _path(hop)) is not None}
+    (table,) = document.tables
+    rows = [
+        (
+            f"{document.title}, {table.x} {row[0]}",
+            number(float(row[1] or 0) * US_OF_A_VCPU),
+            *(f"{float(row[1] or 0) * US_OF_A_VCPU / cost:.2f}x" for cost in ours.values()),
+        )
+        for row in table.rows
+    ]
+    return TextTable(
+        f"Published beside: {document.conditions}",
+        ("publication", "us per request", *(f"times {name}" for name in ours)),
+        rows if ours else [],
+    )
+
+
+def _path(hop: Hop) -> float | None:
+    """Microseconds of the path alone; None if a kind is unknown."""
+    known = [cost.median for cost in hop.path.values() if cost.median is not None]
+    return sum(known) if known and len(known) == len(hop.path) else None
+
+
 def _row(hop: Hop) -> tuple[str, ...]:
     kinds = ", ".join(f"{kind} {number(cost.median)}" for kind, cost in hop.path.items())
-    path = sum(cost.median or 0.0 for cost in hop.path.values())
     more = change_of(hop.compared)
-    return hop.system, number(path), with_range(hop.server), with_range(hop.whole), more, kinds
+    return (
+        hop.system,
+        number(_path(hop)),
+        with_range(hop.server),
+        with_range(hop.whole),
+        more,
+        kinds,
+    )
 
 
 def _added(hop: Hop, hops: Hops) -> str:

@@ -9,7 +9,7 @@ from stackcost.analysis.paths import added, added_bytes, dearest, hops_of, rule_
 from stackcost.analysis.summarise import summarise
 from stackcost.analysis.summary import Summary
 from stackcost.contracts.trial import Trial
-from stackcost.report.paths import paths_answer, paths_table
+from stackcost.report.paths import paths_answer, paths_table, published_table
 from tests.analysis.runs import CONTEXT
 from tests.analysis.trials import add_server_behind, gauge, hold_trial, load_trial
 
@@ -77,6 +77,16 @@ def test_the_answer_names_what_the_dearest_and_the_cheapest_add() -> None:
         "dut/proxy_nginx",
         "dut/forwarding",
     ]
+
+
+def test_a_published_sidecar_is_a_multiple_of_the_envoy_measured_here() -> None:
+    trials = paths()
+    assert published_table(summary_of(trials)).rows == []
+    for trial in trials:
+        trial.server = trial.server.replace("proxy_nginx", "proxy_envoy_http")
+    table = published_table(summary_of(trials))
+    assert table.columns == ("publication", "us per request", "times dut/proxy_envoy_http")
+    assert [row[1:] for row in table.rows if "1.7.4" in row[0]] == [("500", "2.50x")]
 
 
 def test_without_the_bare_server_or_a_server_behind_there_is_no_answer() -> None:

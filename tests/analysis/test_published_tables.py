@@ -48,6 +48,7 @@ def test_all_tables_of_all_publications_are_there() -> None:
         "nginx_cookbook",
         "nginx_dlb",
         "nginx_white_paper",
+        "paths",
         "trex_nginx",
     }
     cookbook = [table.name for table in ALL["nginx_cookbook"].tables]

@@ -1,6 +1,5 @@
 """A path of a user's own, by one file outside of the repository, and its known cost."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
