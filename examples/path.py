@@ -27,22 +27,39 @@ class MyProxy(Proxy):
         )
 
 
-async def copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    while part := await reader.read(65_536):
-        writer.write(part)
-        await writer.drain()
-    writer.close()
+class Side(asyncio.Protocol):
+    """One of the two connections: what it receives goes to the other one."""
+
+    def __init__(self, to: list | None = None, other: asyncio.Transport | None = None):
+        self.to, self.other, self.early = to, other, b""
+
+    def connection_made(self, transport: asyncio.Transport) -> None:
+        self.own = transport
+        if self.to:
+            end = time.process_time() + BURN_US / 1e6
+            while time.process_time() < end:
+                pass
+            self.opening = asyncio.ensure_future(self.open())
+
+    async def open(self) -> None:
+        loop = asyncio.get_running_loop()
+        self.other, _ = await loop.create_connection(lambda: Side(other=self.own), *self.to)
+        self.other.write(self.early)
+
+    def data_received(self, data: bytes) -> None:
+        if self.other:
+            self.other.write(data)
+        else:
+            self.early += data
+
+    def connection_lost(self, error: Exception | None) -> None:
+        if self.other:
+            self.other.close()
 
 
 async def main(listen: list, to: list) -> None:
-    async def lead(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        end = time.process_time() + BURN_US / 1e6
-        while time.process_time() < end:
-            pass
-        server = await asyncio.open_connection(*to)
-        await asyncio.gather(copy(reader, server[1]), copy(server[0], writer))
-
-    server = await asyncio.start_server(lead, *listen, backlog=4096)
+    loop = asyncio.get_running_loop()
+    server = await loop.create_server(lambda: Side(to), *listen, backlog=4096)
     await server.serve_forever()
 
 

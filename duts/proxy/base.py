@@ -147,8 +147,12 @@ class Proxy(Dut):
         self.write_files()
         spawn = spawner(where.namespace, where.cpus)
         self._program.start(spawn, self.command(), cwd=where.folder)
-        if not self._program.wait_until_up(self._answers):
+        if not self.wait_until_up():
             raise self._program.start_error()
+
+    def wait_until_up(self) -> bool:
+        """Wait until it answers; False if it ended before, or time ran out."""
+        return self._program.wait_until_up(self._answers)
 
     def _ask(self) -> Response:
         where = self.endpoint

@@ -21,7 +21,8 @@ def dut(
         str,
         typer.Argument(
             metavar="KIND",
-            help="forwarding, nftables, nat44, nat64, connection_limit, bridge, or a Python file",
+            help="forwarding, nftables, nat44, nat64, connection_limit, bridge, or another kind of "
+            "docs/adding-a-dut.md, or a Python file",
         ),
     ],
     quick: Annotated[bool, typer.Option("--quick", help="fewer, shorter trials")] = False,

@@ -27,6 +27,8 @@ DEVICES = {
     "dut/service_nftables": ("stackcost.duts.service", "NftablesService"),
     "dut/service_iptables": ("stackcost.duts.service", "IptablesService"),
     "dut/service_iptables_legacy": ("stackcost.duts.service", "IptablesLegacyService"),
+    "dut/rootless_pasta": ("stackcost.duts.rootless", "Pasta"),
+    "dut/rootless_slirp4netns": ("stackcost.duts.rootless", "Slirp"),
     "dut/proxy_nginx": ("stackcost.duts.proxy", "NginxTcp"),
     "dut/proxy_haproxy": ("stackcost.duts.proxy", "HAProxyTcp"),
     "dut/proxy_envoy_tcp": ("stackcost.duts.proxy", "EnvoyTcp"),

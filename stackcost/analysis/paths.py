@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from stackcost.analysis.comparison import Comparison, Design, Question, compare_all
 from stackcost.analysis.series import Series
+from stackcost.analysis.slab import is_of_connection
 from stackcost.analysis.spread import Spread, spread
 from stackcost.analysis.summary import Level, ServerResult, Summary
 from stackcost.analysis.thresholds import CONFIDENCE
@@ -159,7 +160,8 @@ def dearest(hops: Hops) -> list[Hop]:
 
 
 def added_bytes(summary: Summary) -> dict[str, dict[str, float]]:
-    """By path and slab cache, the bytes per open flow more than with the bare server (medians).
+    """By path and slab cache, the bytes per open flow more than with the bare server (medians), of
+    caches that connections are made of.
 
     A summary has the largest caches of each system: one that is not among those of the bare server
     counts as 0 there.
@@ -168,7 +170,7 @@ def added_bytes(summary: Summary) -> dict[str, dict[str, float]]:
         server.name: {
             name: each.median
             for name, each in server.memory.caches.items()
-            if each.median is not None
+            if each.median is not None and is_of_connection(name, {})
         }
         for server in summary.servers
         if server.memory

@@ -18,6 +18,7 @@ from stackcost.contracts.wiring import DUT_NAMESPACE, SERVER_NAMESPACE
 from stackcost.duts.base import Dut
 from stackcost.duts.proxy import EnvoyHttp, EnvoyTcp, HAProxyTcp, NginxTcp, envoy
 from stackcost.duts.proxy.base import Proxy
+from stackcost.duts.rootless import Pasta, Slirp
 from stackcost.harness.tuning import tier_of
 from stackcost.host.kernel_stack import Kernel
 from stackcost.host.namespace import processes_inside
@@ -27,6 +28,7 @@ D = TypeVar("D", bound=Dut)
 NGINX = EXPERIMENT.model_copy(update={"dut": EXPERIMENT.dut.model_copy(update={"server": "nginx"})})
 # Envoy is an extra: where it is not installed, its error is what there is to test.
 ENVOY: list[type[Proxy]] = [EnvoyTcp, EnvoyHttp] if envoy.is_installed() else []
+ROOTLESS: list[type[Proxy]] = [kind for kind in (Pasta, Slirp) if not kind.lacks()]
 
 
 @pytest.mark.bed
@@ -49,6 +51,22 @@ def test_every_connection_passes_and_each_part_has_its_own_cost(
     assert (sum_of([own["user"], own["system"]]) or 0) > (own["softirq"] or 0) > 0, own
     assert tuple(behind) == KINDS and (behind["receive polls"] or 0) > 0, behind
     assert (sum_of([behind["user"], behind["system"]]) or 0) > 0, behind
+
+
+@pytest.mark.bed
+@pytest.mark.parametrize("kind", ROOTLESS)
+def test_a_rootless_network_passes_every_connection_to_the_server(
+    kind: type[Proxy], tmp_path: Path
+) -> None:
+    """Its program does the server's receive work, so that is in its own cost."""
+    with session_of(kind, tmp_path, NGINX) as session:
+        seen = load_trial(session, 100, 1.0)
+    trial = seen.trial
+    assert trial.load.server_requests == flows.completed(trial) > 0
+    assert flows.client_counter(trial, "tcps_rcvbyte") == flows.completed(trial) * 1_000
+    own = server_cost(seen, DEVICE_CPUS)
+    assert (sum_of([own["user"], own["system"]]) or 0) > 0, own
+    print(kind.name, own, behind_cost(seen, session.bed.cpus.load))
 
 
 def settings_of(server: str) -> ServerSettings:

@@ -1,0 +1,22 @@
+"""pasta (of passt), which Podman uses by default."""
+
+from stackcost.contracts.wiring import DUT_CLIENT_INTERFACE
+from stackcost.duts.rootless.base import BITS, GATEWAY, SERVER_AT, TAP, Rootless
+
+
+class Pasta(Rootless):
+    """It passes the Service's port only."""
+
+    name = "dut/rootless_pasta"
+    program, package = "pasta", "passt"
+
+    def command(self) -> list[str]:
+        """In the foreground; `-t`: the port outside, and the same inside."""
+        where = self.endpoint
+        return [
+            *("pasta", "--foreground", "--quiet", "--ipv4-only", "--config-net"),
+            *("--interface", DUT_CLIENT_INTERFACE, "--ns-ifname", TAP),
+            *("--address", SERVER_AT, "--netmask", str(BITS), "--gateway", GATEWAY),
+            *("-t", f"{where.address}/{where.port}", "-u", "none", "-T", "none", "-U", "none"),
+            *("--runas", "0:0", "--netns", self.server_namespace),
+        ]
