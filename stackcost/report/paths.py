@@ -8,6 +8,7 @@ from stackcost.analysis.summary import Summary
 from stackcost.report.tables import TextTable
 from stackcost.report.words import UNKNOWN, change_of, number, with_range
 
+SIDECAR = "envoy"  # in the names of the systems that the publication is of
 NANOSECONDS = 1e3  # in a microsecond
 US_OF_A_VCPU = 1e3  # per request, at the 1,000 requests per second that the figures are for
 
@@ -70,7 +71,7 @@ def rules_table(lines: Sequence[RuleLine]) -> TextTable:
 def published_table(summary: Summary) -> TextTable:
     """What a mesh says of its sidecar, as a multiple of each Envoy that was measured here."""
     document, hops = documents()["paths"], hops_of(summary)
-    sidecars = [hop for hop in (hops.hops if hops else ()) if document.system in hop.system]
+    sidecars = [hop for hop in (hops.hops if hops else ()) if SIDECAR in hop.system]
     ours = {hop.system: cost for hop in sidecars if (cost := _path(hop)) is not None}
     (table,) = document.tables
     rows = [
