@@ -14,16 +14,18 @@ US_OF_A_VCPU = 1e3  # per request, at the 1,000 requests per second that the fig
 
 
 def is_path(summary: Summary) -> bool:
-    """Whether a run has paths and the bare server."""
-    return hops_of(summary) is not None
+    """Whether a run has paths and the bare server, or lists of several lengths."""
+    return hops_of(summary) is not None or bool(rule_lines(summary))
 
 
 def paths_answer(summary: Summary) -> str:
     """What the dearest and the cheapest path add, and what a rule costs."""
+    rules = " ".join(_rule(line) for line in rule_lines(summary))
     hops = hops_of(summary)
     ordered = dearest(hops) if hops else []
     if hops is None or not ordered:
-        return "**No path was measured beside the bare server in these runs.**"
+        none = "No path was measured beside the bare server in these runs."
+        return f"**{rules or none}**"
     most, least = ordered[0], ordered[-1]
     text = (
         f"**{most.system} adds {_added(most, hops)} us of CPU to a connection that takes "
@@ -33,8 +35,7 @@ def paths_answer(summary: Summary) -> str:
         text += f"; {least.system} adds {_added(least, hops)} us"
     text += f"** (at {number(hops.offered_cps)} connections/s, of {len(ordered)} paths the dearest "
     text += "and the cheapest)."
-    lines = [_rule(line) for line in rule_lines(summary)]
-    return f"{text} {' '.join(lines)}".strip()
+    return f"{text} {rules}".strip()
 
 
 def paths_table(summary: Summary) -> TextTable:

@@ -31,6 +31,19 @@ def test_a_list_of_rules_is_drawn_with_its_line_and_its_table() -> None:
     assert any("ns per rule (95 % interval)" in output for output in outputs)
 
 
+def test_lists_of_rules_alone_are_answered_too() -> None:
+    trials = [
+        load(f"dut/service_iptables:{rules}-rules", ROUTER | {"softirq": 60.0 + 0.04 * rules},
+             60.0, number, 1000)
+        for number in (1, 2) for rules in (0, 1000, 4000)
+    ]  # fmt: skip
+    runs = opened(summary_of(trials))
+    assert fitting(runs)[0] == "paths"
+    outputs = shown("paths", runs)
+    assert outputs[0].startswith("**A rule of dut/service_iptables costs 40.0 ns")
+    assert any("<svg" in output for output in outputs)
+
+
 def test_it_is_in_the_report_of_paths_alone_and_on_the_terminal() -> None:
     summary = summary_of(paths())
     assert fitting(opened(summary))[0] == "paths", "its answer is the first sentence"
