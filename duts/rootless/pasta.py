@@ -1,8 +1,17 @@
 """pasta (of passt), which Podman uses by default."""
 
+import socket
+
+from pyroute2 import netns
+
 from stackcost.contracts.addresses import LOAD_ADDRESS
 from stackcost.contracts.wiring import DUT_CLIENT_INTERFACE
 from stackcost.duts.rootless.base import BITS, GATEWAY, SERVER_AT, TAP, Rootless
+from stackcost.host.namespace import execute
+from stackcost.host.waiting import wait_until
+
+PATIENCE_S = 5.0
+DISCARD = 9  # the port of a service that answers nothing (RFC 863)
 
 
 class Pasta(Rootless):
@@ -28,3 +37,17 @@ class Pasta(Rootless):
             *("-t", str(self.endpoint.port), "-u", "none", "-T", "none", "-U", "none"),
             *("--runas", "0:0", "--netns", self.server_namespace),
         ]
+
+    def wait_until_up(self) -> bool:
+        """Have the server's kernel send a frame first, from which pasta learns its MAC address.
+
+        Elsewhere the solicitations of IPv6 do so, which is off here.
+        """
+        if wait_until(self._has_route, PATIENCE_S):
+            family, kind = socket.AF_INET, socket.SOCK_DGRAM
+            with netns.create_socket(self.wired.serving, family, kind) as frames:
+                frames.sendto(b"", (GATEWAY, DISCARD))
+        return super().wait_until_up()
+
+    def _has_route(self) -> bool:
+        return f"default via {GATEWAY}" in execute(self.wired.serving, ["ip", "route"])

