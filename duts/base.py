@@ -21,7 +21,8 @@ from stackcost.contracts.addresses import (
 from stackcost.contracts.collector import Collector
 from stackcost.contracts.endpoint import Endpoint
 from stackcost.contracts.errors import StackcostError
-from stackcost.contracts.server import POLL_ROLE, Server, ServerSettings
+from stackcost.contracts.roles import POLL_ROLE
+from stackcost.contracts.server import Server, ServerSettings
 from stackcost.contracts.wiring import (
     DUT_CLIENT_INTERFACE,
     DUT_SERVER_INTERFACE,

@@ -11,7 +11,7 @@ from collections.abc import Collection
 from stackcost.analysis.core_time import Cost
 from stackcost.analysis.cpu import per_connection
 from stackcost.analysis.readings import Readings
-from stackcost.contracts.server import POLL_ROLE
+from stackcost.contracts.roles import POLL_ROLE
 
 KINDS = ("user", "system", "receive polls")
 

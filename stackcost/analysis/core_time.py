@@ -13,8 +13,8 @@ from stackcost.analysis import traffic
 from stackcost.analysis.cpu_time import CpuSeconds, cpu_seconds, seconds_by_process
 from stackcost.analysis.flows import shares_cores
 from stackcost.analysis.readings import Readings
+from stackcost.contracts.roles import POLL_ROLE
 from stackcost.contracts.sample import Sample
-from stackcost.contracts.server import POLL_ROLE
 
 POLL_THREAD = "napi/"  # what the kernel names threads that poll an interface
 SOFTIRQ_THREAD = "ksoftirqd/"  # and those that run softirqs when there are many

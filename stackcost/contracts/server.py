@@ -13,9 +13,6 @@ from stackcost.contracts.endpoint import Endpoint
 from stackcost.contracts.tuning import Tier
 from stackcost.contracts.wiring import TO_SERVER, Wiring
 
-# The role of the kernel's threads that poll a system's interfaces, before their number.
-POLL_ROLE = "receive-poll"
-
 
 @dataclass(frozen=True, slots=True)
 class ServerSettings:
@@ -110,7 +107,7 @@ class Server(ABC):
         """Process ids of its backends, or of the server behind it, by role.
 
         Their time does not count as its own. With threads that poll their interface, if these are
-        known: their role begins with `POLL_ROLE`.
+        known: their role begins with `stackcost.contracts.roles.POLL_ROLE`.
         """
         return {}
 
