@@ -8,6 +8,7 @@ and is in the path's cost.
 import shutil
 from typing import ClassVar
 
+from stackcost.contracts.roles import POLL_ROLE
 from stackcost.duts.proxy.base import Proxy
 from stackcost.host.debian import install_command
 from stackcost.host.namespace import NAMESPACE_FOLDER, execute
@@ -38,6 +39,14 @@ class Rootless(Proxy):
         execute(namespace, ["ip", "link", "set", interface, "down"])
         execute(namespace, ["ip", "address", "flush", "dev", interface])
         execute(namespace, ["ip", "address", "replace", f"{SERVER_AT}/32", "dev", "lo"])
+
+    def depends_on(self) -> dict[str, int]:
+        """The server behind it. Who polls the server's interface is the program itself, on the
+        path's cores, so the server has no receive work on its own.
+        """
+        if self.behind is None or self._program.process_id is None:
+            return {}
+        return self.behind.processes() | {f"{POLL_ROLE}-0": self._program.process_id}
 
     def write_files(self) -> None:
         """It has no configuration file."""

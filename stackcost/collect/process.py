@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 import psutil
 
 from stackcost.contracts.collector import Collector
+from stackcost.contracts.roles import POLL_ROLE
 from stackcost.contracts.sample import Kind, Metric, Sample
 
 RESIDENT = Metric("process.rss", "B", Kind.GAUGE, "/proc/PID/statm resident")
@@ -57,18 +58,20 @@ class ProcessesBehind(Collector):
         self._processes = processes
 
     def read(self) -> list[Sample]:
-        """CPU time and memory of each process; unknown for one that has ended."""
+        """CPU time of each process, and memory unless it only polls; unknown for one that ended."""
         samples = []
         for role, number in self._processes.items():
             now, labels = time.monotonic(), {"role": role, "process": str(number)}
             try:
                 process = psutil.Process(number)
-                spent, memory = process.cpu_times(), process.memory_full_info()
+                spent = process.cpu_times()
                 samples += [
                     BEHIND_TIME.sample(now, spent.user, **labels, kind="user"),
                     BEHIND_TIME.sample(now, spent.system, **labels, kind="system"),
-                    BEHIND_MEMORY.sample(now, memory.pss, **labels),
                 ]
+                if not role.startswith(POLL_ROLE):
+                    memory = process.memory_full_info().pss
+                    samples.append(BEHIND_MEMORY.sample(now, memory, **labels))
             except psutil.NoSuchProcess:
                 reason = f"process {number} ({role}) has ended"
                 samples += [metric.unknown(now, reason, **labels) for metric in self.metrics]
