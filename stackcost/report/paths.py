@@ -47,7 +47,7 @@ def paths_table(summary: Summary) -> TextTable:
     return TextTable(
         f"What each hop adds at {number(hops.offered_cps)} connections/s, microseconds of CPU per "
         "connection: median (min-max of the rounds)",
-        ("path", "path", "server", "both", "more than bare", "path by kind"),
+        ("system", "path", "server", "both", "more than bare", "path by kind"),
         [first, *(_row(hop) for hop in dearest(hops))],
     )
 
@@ -77,7 +77,7 @@ def published_table(summary: Summary) -> TextTable:
     (table,) = document.tables
     rows = [
         (
-            f"{document.title}, {table.x} {row[0]}",
+            f"{row[0]}, {table.name}",
             number(float(row[1] or 0) * US_OF_A_VCPU),
             *(f"{float(row[1] or 0) * US_OF_A_VCPU / cost:.2f}x" for cost in ours.values()),
         )
