@@ -28,7 +28,7 @@ class Pasta(Rootless):
     def command(self) -> list[str]:
         """In the foreground; `-t`: the port outside, and the same inside.
 
-        Debian 12's pasta (2023-03-09) crashes at the first connection if an address is given too.
+        Debian 12's pasta (2023-03-09) crashed once when an address was given before the port.
         """
         return [
             *("pasta", "--foreground", "--quiet", "--ipv4-only", "--config-net"),
