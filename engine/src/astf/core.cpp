@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "astf/world.h"
+#include "astf/flow_driver.h"
 
 namespace engine {
 
@@ -20,16 +20,30 @@ Path path_of(const PortAddress& port) {
 
 }  // namespace
 
-DataCore::World::World(const CoreConfig& config, std::array<TransmitQueue*, kSides> transmit)
-    : config(config),
-      context(config.max_flows, config.seed, config.epoch, transmit,
-              {path_of(config.ports[0]), path_of(config.ports[1])}),
-      responders{
-          PortResponder(config.ports[0], config.gateways[0], context.paths[0], *transmit[0]),
-          PortResponder(config.ports[1], config.gateways[1], context.paths[1], *transmit[1])},
-      latency_streams{LatencyStream(Side::client, context.paths[0], *transmit[0]),
-                      LatencyStream(Side::server, context.paths[1], *transmit[1])} {}
+/// The parts of a data core. Each knows only those above it.
+struct DataCore::World {
+  World(const CoreConfig& config, std::array<TransmitQueue*, kSides> transmit)
+      : config(config),
+        context(config.max_flows, config.seed, config.epoch, transmit,
+                {path_of(config.ports[0]), path_of(config.ports[1])}) {}
 
+  AddressRanges clients() const;
+
+  CoreConfig config;
+  Context context;
+  TableCounts counts;
+  AttachedRuns runs;
+  PortOffsets port_offsets;
+  Classes classes{context};
+  Listeners listeners{context, classes};
+  OpenFlows flows{context, classes, listeners};
+  Opener opener{context, classes, flows, counts};
+  Strays strays{context, counts};
+  SlowPath slow_path{config, context, counts};
+  FlowDriver driver{{context, classes, listeners, flows, opener, strays, slow_path, counts, runs}};
+};
+
+/// Addresses that the runs' clients have on this core.
 AddressRanges DataCore::World::clients() const {
   AddressRanges all;
   for (const auto& run : runs)
@@ -46,12 +60,17 @@ DataCore::DataCore(const CoreConfig& config, std::array<TransmitQueue*, kSides> 
 
 DataCore::~DataCore() = default;
 
+void DataCore::receive(Side side, std::span<const Frame> frames, Nanoseconds now) {
+  world_->context.set_time(now);
+  world_->driver.receive(side, frames);
+}
+
 size_t DataCore::advance(Nanoseconds now) {
   World& world = *world_;
   world.context.set_time(now);
   size_t work = world.context.wheel.advance(
       world.context.tick, kTimersPerPass,
-      [&world](Flow& flow, TimerKind kind) { world.expired(flow, kind); },
+      [&world](Flow& flow, TimerKind kind) { world.driver.expire(flow, kind); },
       [&context = world.context](const Flow& flow) {
         // It is about to leave its table.
         if (flow.state == FlowState::time_wait)
@@ -59,22 +78,12 @@ size_t DataCore::advance(Nanoseconds now) {
       });
   for (const auto& run : world.runs) {
     if (run->phase != RunPhase::opening) continue;
-    work += world.open_due(*run, now);
-    if (!run->exhausted(now)) continue;
-    world.stop_opening(*run);
+    work += world.opener.open_due(*run, now);
+    if (run->exhausted(now)) world.opener.stop(*run);
   }
-  if (world.closing != 0) [[unlikely]]
-    work += world.cut_flows(kCutsPerPass);
-  for (PortResponder& responder : world.responders) {
-    responder.follow(now);
-    if (responder.next_deadline() <= now) responder.advance(now);
-  }
-  for (LatencyStream& stream : world.latency_streams)
-    if (stream.next_deadline() <= now) {
-      stream.advance(now);
-      ++work;
-    }
-  return work;
+  if (world.flows.cutting()) [[unlikely]]
+    work += world.flows.cut_some(world.runs, kCutsPerPass);
+  return work + world.slow_path.advance(now);
 }
 
 std::unique_ptr<ProfileRun> DataCore::prepare(std::shared_ptr<const Profile> profile,
@@ -86,18 +95,18 @@ std::unique_ptr<ProfileRun> DataCore::prepare(std::shared_ptr<const Profile> pro
 void DataCore::attach(std::unique_ptr<ProfileRun>& run, Nanoseconds now) {
   World& world = *world_;
   world.context.set_time(now);
-  world.listen(*run);  // first: it is what can be refused
+  world.listeners.add(*run);  // first: it is what can be refused
   for (size_t t = 0; t < run->profile().templates.size(); ++t)
     run->class_numbers[index_of(Side::client)].push_back(
-        world.take_number(run->flow_class(Side::client, t)));
-  world.stray_tunables = run->profile().server_defaults;
+        world.classes.take(run->flow_class(Side::client, t)));
+  world.strays.tunables = run->profile().server_defaults;
   run->enter_paths(world.context.paths[index_of(Side::client)]);
   run->begin(now);
   world.runs.push_back(std::move(run));
 }
 
 void DataCore::stop_opening(ProfileRun& run) {
-  if (run.phase == RunPhase::opening) world_->stop_opening(run);
+  if (run.phase == RunPhase::opening) world_->opener.stop(run);
 }
 
 // Both sides at once, so that neither takes the other's last frames for errors.
@@ -105,29 +114,9 @@ void DataCore::close(ProfileRun& run) {
   stop_opening(run);
   World& world = *world_;
   if (run.phase >= RunPhase::closing) return;
-  for (uint32_t number : run.class_numbers[index_of(Side::server)]) world.servers.remove(number);
-  run.phase = RunPhase::closing;
-  ++world.closing;
-  world.cut_flows(0);  // there may be none
-}
-
-// A run that is closing gets no new flows, so all that it still has are ahead in the pool.
-size_t DataCore::World::cut_flows(size_t budget) {
-  size_t looked_at = 0;
-  for (const auto& run : runs) {
-    if (run->phase != RunPhase::closing) continue;
-    uint64_t left = run->open_flows(Side::client) + run->open_flows(Side::server);
-    for (; left != 0 && looked_at < budget; ++looked_at) {
-      Flow& flow = context.flows[run->next_to_cut++];
-      if (flow.state == FlowState::free || class_of(flow).run != run.get()) continue;
-      cut(flow);
-      --left;
-    }
-    if (left != 0) continue;
-    run->phase = RunPhase::closed;
-    --closing;
-  }
-  return looked_at;
+  world.listeners.remove(run);
+  world.flows.begin_cutting(run);
+  world.flows.cut_some(world.runs, 0);  // there may be none
 }
 
 std::unique_ptr<ProfileRun> DataCore::detach(ProfileRun& closed) {
@@ -138,29 +127,30 @@ std::unique_ptr<ProfileRun> DataCore::detach(ProfileRun& closed) {
   std::unique_ptr<ProfileRun> run = std::move(*found);
   world.runs.erase(found);
   run->leave_offsets(world.port_offsets);
-  if (!world.disabled_clients.empty()) world.disabled_clients.keep(world.clients());
+  AddressRanges& disabled = world.opener.disabled_clients;
+  if (!disabled.empty()) disabled.keep(world.clients());
   for (const auto& numbers : run->class_numbers)
-    for (uint32_t number : numbers) world.give_back_number(number);
+    for (uint32_t number : numbers) world.classes.give_back(number);
   return run;
 }
 
 void DataCore::set_service(const ServiceMode& mode) {
-  world_->service = mode;
+  world_->driver.service = mode;
 }
 
 void DataCore::set_ignored(const Ignored& ignored) {
-  world_->ignored = ignored;
+  world_->strays.ignored = ignored;
 }
 
 void DataCore::enable_clients(const AddressRanges& addresses, bool enabled) {
-  AddressRanges& disabled = world_->disabled_clients;
+  AddressRanges& disabled = world_->opener.disabled_clients;
   for (const auto& [first, last] : addresses.ranges())
     enabled ? disabled.remove(first, last) : disabled.add(first, last);
   disabled.keep(world_->clients());
 }
 
 ClientAddresses DataCore::clients() const {
-  return {world_->clients(), world_->disabled_clients};
+  return {world_->clients(), world_->opener.disabled_clients};
 }
 
 RunStatus DataCore::status(const ProfileRun& run) const {
@@ -176,12 +166,12 @@ std::vector<tcp::Info> DataCore::watched_flows(ProfileRun& run, Nanoseconds now)
 }
 
 CounterBlock DataCore::table_counters(Side side) const {
-  return world_->table_counters[index_of(side)];
+  return world_->counts.of(side);
 }
 
 Drops DataCore::drops(Side side) const {
-  Drops drops = world_->drops[index_of(side)];
-  const CounterBlock& counters = world_->table_counters[index_of(side)];
+  Drops drops = world_->counts.dropped(side);
+  const CounterBlock& counters = world_->counts.of(side);
 #define DROP(name, help)
 #define DROP_AS(name, counter, help) drops[Drop::name] += counters[Counter::counter];
 #include "stats/drops.def"
@@ -218,11 +208,11 @@ uint64_t DataCore::open_flows() const {
 }
 
 PortResponder& DataCore::responder(Side side) {
-  return world_->responders[index_of(side)];
+  return world_->slow_path.responders[index_of(side)];
 }
 
 LatencyStream& DataCore::latency_stream(Side side) {
-  return world_->latency_streams[index_of(side)];
+  return world_->slow_path.latency_streams[index_of(side)];
 }
 
 }  // namespace engine

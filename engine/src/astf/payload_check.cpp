@@ -1,6 +1,7 @@
 #include "astf/payload_check.h"
 
-#include "astf/world.h"
+#include <algorithm>
+#include <utility>
 
 namespace engine {
 
@@ -18,16 +19,14 @@ void count(PayloadCheck& check, Extension& extension, ExpectedStream::Difference
 }  // namespace
 
 // Before the segment is taken: what is new of it lies at or behind rcv_nxt.
-void DataCore::World::check_payload(Flow& flow, const tcp::Segment& segment, const Packet& packet) {
+void check_payload(Context& context, PayloadCheck& check, Flow& flow, const tcp::Segment& segment,
+                   const Packet& packet) {
   if (flow.state <= FlowState::syn_sent || flow.has(kPeerFin) || segment.is(tcp::kSyn)) return;
-  const TemplateClass& shared = class_of(flow);
-  PayloadCheck& check = *shared.payload_check;
-  Extension* const extension = context.extend(flow);
-  if (extension == nullptr) return;
+  Extension& extension = context.extend(flow);
   // No payload was taken before the first was seen here, so it begins at rcv_nxt.
-  if (!std::exchange(extension->follows_stream, true)) extension->stream_sequence = flow.rcv_nxt;
-  extension->stream_position += flow.rcv_nxt - extension->stream_sequence;
-  extension->stream_sequence = flow.rcv_nxt;
+  if (!std::exchange(extension.follows_stream, true)) extension.stream_sequence = flow.rcv_nxt;
+  extension.stream_position += flow.rcv_nxt - extension.stream_sequence;
+  extension.stream_sequence = flow.rcv_nxt;
 
   std::span<const uint8_t> bytes{packet.payload, packet.payload_at_hand};
   check.counts.unknown_bytes += packet.payload_length - packet.payload_at_hand;
@@ -36,23 +35,20 @@ void DataCore::World::check_payload(Flow& flow, const tcp::Segment& segment, con
     bytes = bytes.subspan(std::min<size_t>(flow.rcv_nxt - segment.sequence, bytes.size()));
     ahead = 0;
   }
-  const uint32_t window = shared.tunables->receive_buffer;
+  const uint32_t window = context.class_of(flow).tunables->receive_buffer;
   bytes = bytes.first(std::min<size_t>(bytes.size(), window - std::min(ahead, window)));
-  const uint64_t position = extension->stream_position + ahead;
+  const uint64_t position = extension.stream_position + ahead;
   const size_t skipped =
       position < check.skip ? std::min<uint64_t>(check.skip - position, bytes.size()) : 0;
   check.counts.unknown_bytes += skipped;
   bytes = bytes.subspan(skipped);
-  count(check, *extension, check.expected.compare(position + skipped, bytes), bytes.size());
+  count(check, extension, check.expected.compare(position + skipped, bytes), bytes.size());
 }
 
-void DataCore::World::check_datagram(Flow& flow, const Packet& packet) {
-  PayloadCheck& check = *class_of(flow).payload_check;
-  Extension* const extension = context.extend(flow);
-  if (extension == nullptr) return;
+void check_datagram(Context& context, PayloadCheck& check, Flow& flow, const Packet& packet) {
   const std::span<const uint8_t> bytes{packet.payload, packet.payload_at_hand};
   const bool whole = packet.payload_at_hand == packet.payload_length;
-  count(check, *extension,
+  count(check, context.extend(flow),
         whole ? check.expected.compare_datagram(bytes) : ExpectedStream::Difference{},
         packet.payload_length);
 }

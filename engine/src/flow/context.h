@@ -86,15 +86,20 @@ struct Context {
     return flow.has(kServerSide) ? Side::server : Side::client;
   }
 
-  /// The flow's extension, made when it has none. nullptr: the pool is full.
-  Extension* extend(Flow& flow) {
+  /// The flow's extension, made when it has none. There is one for every flow of the pool.
+  Extension& extend(Flow& flow) {
     if (flow.extension == Flow::kNone) {
       flow.extension = extensions.take();
-      if (flow.extension == Flow::kNone) return nullptr;
       extensions[flow.extension].reset();
     }
-    return &extensions[flow.extension];
+    return extensions[flow.extension];
   }
+  /// Gives a flow the variables of its program. There is a block for every flow of the pool.
+  void add_variables(Flow& flow) {
+    flow.variables = variables.take();
+    variables[flow.variables] = {};
+  }
+  /// nullptr: it has none.
   Extension* extension_of(const Flow& flow) {
     return flow.extension == Flow::kNone ? nullptr : &extensions[flow.extension];
   }

@@ -50,17 +50,15 @@ enum FlowFlag : uint32_t {
   kNonBlocking = 1 << 8,   ///< tx_mode
   kEverEstablished = 1 << 9,
   kReceiveOnlyKeepalive = 1 << 10,  ///< UDP keepalive with rx_mode
-  kPersist = 1 << 11,               ///< the retransmit timer runs as persist timer
-  kAfterTimeout = 1 << 12,          ///< resending after a retransmission timeout, until `recover`
-  kPortOwned = 1 << 13,             ///< local port is to be given back to the client pool
-  kScaling = 1 << 14,               ///< both sides sent the window scale option (RFC 7323)
-  kEcn = 1 << 15,                   ///< both sides agreed on ECN (RFC 3168)
-  kEcnEcho = 1 << 16,               ///< CE was received: ACKs carry ECE until the peer's CWR
-  kEcnReduced = 1 << 17,            ///< the window was reduced for an ECE, until `recover`
-  kCongestionWindowReduced = 1 << 18,  ///< CWR goes with the next new data
-  kProbeTimer = 1 << 19,   ///< the retransmit timer runs as probe timer (RFC 8985 section 7)
-  kProbing = 1 << 20,      ///< a tail loss probe was sent, `recover` is its TLP.end_seq
-  kProbedAgain = 1 << 21,  ///< that probe was a retransmission
+  kAfterTimeout = 1 << 11,          ///< resending after a retransmission timeout, until `recover`
+  kPortOwned = 1 << 12,             ///< local port is to be given back to the client pool
+  kScaling = 1 << 13,               ///< both sides sent the window scale option (RFC 7323)
+  kEcn = 1 << 14,                   ///< both sides agreed on ECN (RFC 3168)
+  kEcnEcho = 1 << 15,               ///< CE was received: ACKs carry ECE until the peer's CWR
+  kEcnReduced = 1 << 16,            ///< the window was reduced for an ECE, until `recover`
+  kCongestionWindowReduced = 1 << 17,  ///< CWR goes with the next new data
+  kProbing = 1 << 18,                  ///< a tail loss probe was sent, `recover` is its TLP.end_seq
+  kProbedAgain = 1 << 19,              ///< that probe was a retransmission
 };
 
 /// Comparisons in sequence space, RFC 9293 section 3.4.
@@ -84,7 +82,8 @@ struct alignas(64) Flow {
   uint32_t flow_class;  ///< number of its FlowClass
   FlowState state = FlowState::free;
   Wait wait;
-  uint16_t spare;  ///< keeps the line at its length
+  RetransmitPurpose retransmit_purpose;
+  uint8_t spare;  ///< keeps the line at its length
   uint32_t rcv_nxt;
   uint32_t snd_una;
   uint32_t snd_nxt;

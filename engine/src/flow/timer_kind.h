@@ -6,12 +6,22 @@ namespace engine {
 /// A flow's timers. Each has a deadline of its own; the wheel holds the flow once, for the
 /// earliest.
 enum class TimerKind : uint8_t {
-  retransmit,  ///< retransmission, persist, and TIME_WAIT's end
+  retransmit,  ///< what it is for says Flow::retransmit_purpose
   delayed_ack,
   keep,     ///< handshake limit, keepalive; UDP: idle time
   program,  ///< delay
 };
 inline constexpr unsigned kTimerKinds = 4;
+
+/// What TCP does when a flow's retransmission timer expires.
+enum class RetransmitPurpose : uint8_t {
+  send,          ///< sends what is queued: there was no frame buffer for it, and nothing in flight
+  handshake,     ///< sends the SYN or SYN-ACK, again unless there was no frame buffer
+  timeout,       ///< retransmission timeout, RFC 6298
+  probe,         ///< tail loss probe or reordering timer, RFC 8985; the timeout is due after it
+  persist,       ///< asks for a window that is closed, RFC 9293 section 3.8.6.1
+  time_wait_end  ///< the flow is over, RFC 9293 section 3.6.1
+};
 
 /// Time of timers and round trips: 2^14 ns (16.384 us), wrapping after 19.5 hours; differences up
 /// to half of that are told apart.

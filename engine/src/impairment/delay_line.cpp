@@ -53,7 +53,6 @@ Frame* DelayLine::put(const Frame& frame, Nanoseconds due) {
   Frame& copy = record->frame;
   copy.head = bytes;
   copy.owner = nullptr;
-  // Not memcpy, which forbids a null pointer even for 0 bytes: a frame may have no head.
   std::copy_n(frame.head, frame.head_length, bytes);
   if (frame.payload != nullptr) {
     std::copy_n(frame.payload, frame.payload_length, bytes + frame.head_length);

@@ -71,11 +71,7 @@ void request_offloads(rte_mbuf* packet, const Frame& frame) {
 
 DpdkQueue::DpdkQueue(uint16_t device, uint16_t queue, rte_mempool* pool, DeviceOffloads offloads,
                      Checksums received)
-    : device_(device),
-      queue_(queue),
-      pool_(pool),
-      checksums_(received),
-      transmit_(drain, this, offloads) {}
+    : PortQueue(offloads), device_(device), queue_(queue), pool_(pool), checksums_(received) {}
 
 DpdkQueue::~DpdkQueue() = default;
 
@@ -115,15 +111,13 @@ void DpdkQueue::release() {
   rte_pktmbuf_free_bulk(packets_.data(), received_);
 }
 
-void DpdkQueue::drain(void* self, std::span<Frame> frames) {
-  auto& queue = *static_cast<DpdkQueue*>(self);
+void DpdkQueue::send(std::span<Frame> frames) {
   std::array<rte_mbuf*, TransmitQueue::kBurst> packets;
   size_t count = 0;
   for (Frame& frame : frames)
-    if (frame.head != nullptr)
-      if (rte_mbuf* packet = queue.complete(frame)) packets[count++] = packet;
-  queue.send({packets.data(), count});
-  queue.refill(frames);
+    if (rte_mbuf* packet = complete(frame)) packets[count++] = packet;
+  hand_over({packets.data(), count});
+  refill(frames);
 }
 
 rte_mbuf* DpdkQueue::complete(Frame& frame) {
@@ -139,7 +133,7 @@ rte_mbuf* DpdkQueue::complete(Frame& frame) {
   return nullptr;
 }
 
-void DpdkQueue::send(std::span<rte_mbuf*> packets) {
+void DpdkQueue::hand_over(std::span<rte_mbuf*> packets) {
   uint64_t bytes = 0;
   for (const rte_mbuf* packet : packets) bytes += packet->pkt_len;
   size_t sent = 0;

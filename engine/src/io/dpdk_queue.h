@@ -16,18 +16,18 @@ class DpdkQueue final : public PortQueue {
             Checksums received);
   ~DpdkQueue() override;
 
-  /// Packet buffers that the transmit queue holds ready.
+  /// Packet buffers that the transmit queue holds ready at most.
   static constexpr uint32_t kHeld = TransmitQueue::kBurst;
 
   std::span<const Frame> receive() override;
   void release() override;
-  TransmitQueue& transmit() override { return transmit_; }
   BufferPool buffers() const override;
 
  private:
-  static void drain(void* self, std::span<Frame> frames);
+  void send(std::span<Frame> frames) override;
+  void refill(Frame& slot) override { refill({&slot, 1}); }
   rte_mbuf* complete(Frame& frame);
-  void send(std::span<rte_mbuf*> packets);
+  void hand_over(std::span<rte_mbuf*> packets);
   void refill(std::span<Frame> frames);
 
   const uint16_t device_;
@@ -37,7 +37,6 @@ class DpdkQueue final : public PortQueue {
   uint16_t received_ = 0;  ///< packets out with the core
   std::array<rte_mbuf*, TransmitQueue::kBurst> packets_;
   std::array<Frame, TransmitQueue::kBurst> frames_;
-  TransmitQueue transmit_;
 };
 
 }  // namespace engine

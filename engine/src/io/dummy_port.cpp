@@ -1,32 +1,25 @@
 #include "io/dummy_port.h"
 
+#include "net/send_heads.h"
+
 namespace engine {
 namespace {
 
 class DummyQueue final : public PortQueue {
  public:
-  DummyQueue() : transmit_(drain, this, {.checksum = true, .max_payload = kUncutPayload}) {}
+  DummyQueue() : PortQueue({.checksum = true, .max_payload = kUncutPayload}) {}
 
   std::span<const Frame> receive() override { return {}; }
   void release() override {}
-  TransmitQueue& transmit() override { return transmit_; }
 
  private:
-  static void drain(void* self, std::span<Frame> frames) {
-    auto& queue = *static_cast<DummyQueue*>(self);
-    for (Frame& frame : frames) {
-      if (frame.head == nullptr) {
-        frame.head = queue.heads_[queue.heads_used_++].data();
-        continue;
-      }
-      ++queue.counters_.opackets;
-      queue.counters_.obytes += frame.length();
-    }
+  void send(std::span<Frame> frames) override {
+    counters_.opackets += frames.size();
+    for (const Frame& frame : frames) counters_.obytes += frame.length();
   }
+  void refill(Frame& slot) override { heads_.refill(slot); }
 
-  std::array<std::array<uint8_t, kHeadRoom>, TransmitQueue::kBurst> heads_;
-  size_t heads_used_ = 0;
-  TransmitQueue transmit_;
+  SendHeads heads_;
 };
 
 class DummyPort final : public Port {

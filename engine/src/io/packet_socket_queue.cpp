@@ -95,8 +95,7 @@ Descriptor::~Descriptor() {
 }
 
 PacketSocketQueue::PacketSocketQueue(const LinkLayer& link)
-    : socket_(socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0)),
-      transmit_(drain, this, {.checksum = true}) {
+    : PortQueue({.checksum = true}), socket_(socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0)) {
   for (size_t i = 0; i < messages_.size(); ++i) {
     headers_[i].msg_hdr.msg_iov = messages_[i].parts.data();
     messages_[i].parts[0] = {&messages_[i].offload, sizeof(OffloadHeader)};
@@ -227,16 +226,9 @@ bool PacketSocketQueue::read(tpacket2_hdr& slot, Frame& frame) {
   return true;
 }
 
-void PacketSocketQueue::drain(void* self, std::span<Frame> frames) {
-  auto& queue = *static_cast<PacketSocketQueue*>(self);
-  size_t count = 0;
-  for (Frame& frame : frames) {
-    if (frame.head == nullptr)
-      frame.head = queue.heads_[queue.heads_used_++].data();
-    else
-      queue.describe(frame, count++);
-  }
-  queue.send(std::span(queue.headers_).first(count));
+void PacketSocketQueue::send(std::span<Frame> frames) {
+  for (size_t i = 0; i < frames.size(); ++i) describe(frames[i], i);
+  hand_over(std::span(headers_).first(frames.size()));
 }
 
 void PacketSocketQueue::describe(const Frame& frame, size_t position) {
@@ -247,7 +239,7 @@ void PacketSocketQueue::describe(const Frame& frame, size_t position) {
   headers_[position].msg_hdr.msg_iovlen = frame.payload_length == 0 ? 2 : 3;
 }
 
-void PacketSocketQueue::send(std::span<mmsghdr> messages) {
+void PacketSocketQueue::hand_over(std::span<mmsghdr> messages) {
   const uint64_t from = Clock::read();
   for (int attempt = 0; !messages.empty();) {
     const int sent = sendmmsg(socket_.number, messages.data(),

@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 
 #include "io/port.h"
+#include "net/send_heads.h"
 
 namespace engine {
 
@@ -59,7 +60,6 @@ class PacketSocketQueue final : public PortQueue {
 
   std::span<const Frame> receive() override;
   void release() override;
-  TransmitQueue& transmit() override { return transmit_; }
 
  private:
   /// A frame on its way out: what is to be done to it, its head, its payload.
@@ -68,7 +68,8 @@ class PacketSocketQueue final : public PortQueue {
     std::array<iovec, 3> parts;
   };
 
-  static void drain(void* self, std::span<Frame> frames);
+  void send(std::span<Frame> frames) override;
+  void refill(Frame& slot) override { heads_.refill(slot); }
   /// Has the interface receive what it would not (packet(7), PACKET_ADD_MEMBERSHIP).
   void receive_also(int option, uint16_t what, const MacAddress& mac);
   void set(int option, int value, const char* what);
@@ -76,7 +77,7 @@ class PacketSocketQueue final : public PortQueue {
   tpacket2_hdr& slot(size_t ahead);
   bool read(tpacket2_hdr& slot, Frame& frame);
   void describe(const Frame& frame, size_t position);
-  void send(std::span<mmsghdr> messages);
+  void hand_over(std::span<mmsghdr> messages);
   void drop(Drop reason, size_t frames);
   void check(int result, const char* what) const;
 
@@ -89,11 +90,9 @@ class PacketSocketQueue final : public PortQueue {
   uint64_t lost_ = 0;
   std::array<Frame, TransmitQueue::kBurst> frames_;
 
-  std::array<std::array<uint8_t, kHeadRoom>, TransmitQueue::kBurst> heads_;
-  size_t heads_used_ = 0;
+  SendHeads heads_;
   std::array<Message, TransmitQueue::kBurst> messages_;
   std::array<mmsghdr, TransmitQueue::kBurst> headers_{};
-  TransmitQueue transmit_;
 };
 
 }  // namespace engine

@@ -32,15 +32,17 @@ struct BufferPool {
 };
 
 /// One port's frames of one data core. Used by that core's thread alone.
-class PortQueue {
+class PortQueue : private TransmitDevice {
  public:
+  PortQueue(const PortQueue&) = delete;
+  PortQueue& operator=(const PortQueue&) = delete;
   virtual ~PortQueue() = default;
 
   /// Frames that arrived, at most TransmitQueue::kBurst; they live until `release`.
   virtual std::span<const Frame> receive() = 0;
   /// Gives back the frames of the last `receive`.
   virtual void release() = 0;
-  virtual TransmitQueue& transmit() = 0;
+  TransmitQueue& transmit() { return transmit_; }
 
   /// Own address and whether foreign ones are received as well, as they are until this is called.
   void set_filter(const MacAddress& mac, bool promiscuous) { filter_ = {mac, promiscuous}; }
@@ -56,10 +58,15 @@ class PortQueue {
   uint64_t sending_cycles() const { return sending_; }
 
  protected:
+  explicit PortQueue(DeviceOffloads offloads) : transmit_(*this, offloads) {}
+
   uint64_t sending_ = 0;
   PortCounters counters_;
   Drops drops_;
   AddressFilter filter_;
+
+ private:
+  TransmitQueue transmit_;
 };
 
 /// A port as the control thread sees it.

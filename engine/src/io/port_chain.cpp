@@ -31,15 +31,18 @@ ImpairmentCounts PortChain::impairment_counts(Direction direction) const {
 // cutting nor summing behind an impairment.
 void PortChain::link() {
   TransmitQueue& transmit = queue_.transmit();
-  TransmitQueue::Device device = device_;
-  if (tap_ != nullptr) device = tap_->before(device);
+  TransmitDevice* device = &device_;
+  if (tap_ != nullptr) {
+    tap_->stand_before(*device);
+    device = tap_.get();
+  }
   impairs_sent_ = impairments_ != nullptr && !of(Direction::transmit).idle();
   impairs_received_ = impairments_ != nullptr && !of(Direction::receive).idle();
   if (impairs_sent_) {
     behind_impairment_ = device;
-    device = {impair_sent, this};
+    device = this;
   }
-  transmit.redirect(device);
+  transmit.redirect(*device);
   transmit.set_offloads(impairs_sent_ ? DeviceOffloads{} : offloads_);
   in_use_ = tap_ != nullptr || impairs_sent_ || impairs_received_;
 }
@@ -61,18 +64,15 @@ std::span<const Frame> PortChain::arrive(std::span<const Frame> frames) {
 }
 
 // A slot whose frame is not to be sent now keeps its buffer.
-void PortChain::impair_sent(void* self, std::span<Frame> frames) {
-  PortChain& chain = *static_cast<PortChain*>(self);
-  const TransmitQueue::Device& next = chain.behind_impairment_;
-  const Nanoseconds now = chain.clock_.now();
+void PortChain::send(std::span<Frame> frames) {
+  const Nanoseconds now = clock_.now();
   size_t first = 0;
   const auto send_up_to = [&](size_t end) {
-    if (first != end) next.drain(next.device, frames.subspan(first, end - first));
+    if (first != end) behind_impairment_->send(frames.subspan(first, end - first));
     first = end + 1;
   };
   for (size_t i = 0; i < frames.size(); ++i)
-    if (frames[i].head != nullptr && !chain.of(Direction::transmit).pass(frames[i], now))
-      send_up_to(i);
+    if (!of(Direction::transmit).pass(frames[i], now)) send_up_to(i);
   send_up_to(frames.size());
 }
 
@@ -84,7 +84,7 @@ void PortChain::send_due() {
   const Nanoseconds now = clock_.now();
   if (line.next_due() > now) return;
   TransmitQueue& transmit = queue_.transmit();
-  const TransmitQueue::Device impaired = transmit.redirect(behind_impairment_);
+  transmit.redirect(*behind_impairment_);
   while (const Frame* due = line.take(now)) {
     Frame* const frame = transmit.next();
     if (frame == nullptr) break;
@@ -97,7 +97,7 @@ void PortChain::send_due() {
     transmit.commit();
   }
   transmit.flush();
-  transmit.redirect(impaired);
+  transmit.redirect(*this);
   carried_ = queue_.counters().opackets;
 }
 

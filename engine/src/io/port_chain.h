@@ -16,7 +16,7 @@ namespace engine {
 /// Frames to send go through the impairment, past the tap, into the port's queue; those received
 /// past the tap, through the impairment, to the core: the tap sees what is on the wire. Nothing of
 /// this is there until it is asked for, and a burst then pays one branch that is never taken.
-class PortChain {
+class PortChain : private TransmitDevice {
  public:
   PortChain(const Clock& clock, PortQueue& queue);
 
@@ -57,16 +57,18 @@ class PortChain {
 
   Impairment& of(Direction direction) { return (*impairments_)[static_cast<size_t>(direction)]; }
   std::span<const Frame> arrive(std::span<const Frame> frames);
-  static void impair_sent(void* self, std::span<Frame> frames);
+  /// Impairs frames to send.
+  void send(std::span<Frame> frames) override;
+  void refill(Frame& slot) override { behind_impairment_->refill(slot); }
   void send_due();
   void finish_pass();
   void link();
 
   const Clock& clock_;
   PortQueue& queue_;
-  const TransmitQueue::Device device_;  ///< the port's own
-  const DeviceOffloads offloads_;       ///< what that does
-  TransmitQueue::Device behind_impairment_;
+  TransmitDevice& device_;         ///< the port's own
+  const DeviceOffloads offloads_;  ///< what that does
+  TransmitDevice* behind_impairment_ = nullptr;
   std::unique_ptr<Tap> tap_;
   std::unique_ptr<Impairments> impairments_;
   bool in_use_ = false;

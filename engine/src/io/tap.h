@@ -9,20 +9,20 @@ class Clock;
 
 /// Stands before a port's device and has all that passes it looked at. A port without a watch has
 /// no tap: looking costs nothing when nobody looks.
-class Tap : public FrameCopier {
+class Tap final : public FrameCopier, public TransmitDevice {
  public:
   Tap(uint32_t port, const Clock& clock) : FrameCopier(port), clock_(clock) {}
 
-  /// What to put in the place of `device` so that frames sent are seen on their way there.
-  TransmitQueue::Device before(TransmitQueue::Device device);
+  /// Frames to send are seen, and go on to `device`.
+  void stand_before(TransmitDevice& device) { device_ = &device; }
+  void send(std::span<Frame> frames) override;
+  void refill(Frame& slot) override { device_->refill(slot); }
 
   void received(std::span<const Frame> frames);
 
  private:
-  static void sent(void* self, std::span<Frame> frames);
-
   const Clock& clock_;
-  TransmitQueue::Device device_;  ///< where frames go when they have been seen
+  TransmitDevice* device_ = nullptr;  ///< where frames go when they have been seen
 };
 
 }  // namespace engine

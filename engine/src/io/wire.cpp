@@ -34,7 +34,7 @@ void WireRing::pop(size_t count) {
 }
 
 // Whole IP packets of any length pass.
-WireQueue::WireQueue() : transmit_(drain, this, {.checksum = true, .max_payload = kUncutPayload}) {}
+WireQueue::WireQueue() : PortQueue({.checksum = true, .max_payload = kUncutPayload}) {}
 
 void WireQueue::join(WireQueue& left, WireQueue& right) {
   left.peer_ = &right;
@@ -63,26 +63,21 @@ bool WireQueue::arrive(Frame& frame) {
   return true;
 }
 
-void WireQueue::drain(void* self, std::span<Frame> frames) {
-  auto& queue = *static_cast<WireQueue*>(self);
+void WireQueue::send(std::span<Frame> frames) {
   uint64_t sent = 0;
   uint64_t bytes = 0;
   for (Frame& frame : frames) {
-    if (frame.head == nullptr) {
-      frame.head = queue.heads_[queue.heads_used_++].data();
-      continue;
-    }
     const size_t length = frame.length();
-    if (queue.peer_->arrive(frame)) {
+    if (peer_->arrive(frame)) {
       ++sent;
       bytes += length;
     } else {
-      ++queue.counters_.oerrors;
-      ++queue.drops_[Drop::ring_full];
+      ++counters_.oerrors;
+      ++drops_[Drop::ring_full];
     }
   }
-  queue.counters_.opackets += sent;
-  queue.counters_.obytes += bytes;
+  counters_.opackets += sent;
+  counters_.obytes += bytes;
 }
 
 namespace {

@@ -3,6 +3,7 @@
 
 #include "base/side.h"
 #include "io/port.h"
+#include "net/send_heads.h"
 
 namespace engine {
 
@@ -38,23 +39,21 @@ class WireQueue final : public PortQueue {
 
   std::span<const Frame> receive() override;
   void release() override;
-  TransmitQueue& transmit() override { return transmit_; }
   uint64_t payload_released() const override { return counters_.opackets - peer_->inbound_.size(); }
   BufferPool buffers() const override {
     return {kHeadRoom, WireRing::kSlots, inbound_.free(), WireRing::kSlots * kHeadRoom};
   }
 
  private:
-  static void drain(void* self, std::span<Frame> frames);
+  void send(std::span<Frame> frames) override;
+  void refill(Frame& slot) override { heads_.refill(slot); }
   /// The frame at the end of its way; false: there is no room.
   bool arrive(Frame& frame);
 
   WireQueue* peer_ = nullptr;
   WireRing inbound_;
   size_t received_ = 0;  ///< frames out with the core
-  std::array<std::array<uint8_t, kHeadRoom>, TransmitQueue::kBurst> heads_;
-  size_t heads_used_ = 0;
-  TransmitQueue transmit_;
+  SendHeads heads_;
 };
 
 /// The two ports of a pair; `first` is the number of the even one.

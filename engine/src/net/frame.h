@@ -19,10 +19,10 @@ enum class Checksums : uint8_t {
   either,   ///< received, and not known which: complete, or as a sender leaves them to its device
 };
 
-/// One frame to send or received. `head` holds the bytes from the Ethernet header on. Payload
-/// either follows in `head` or, when `payload` is set, lies elsewhere in memory that outlives the
-/// frame. A received frame with a payload_length and no `payload` is cut: so many more bytes were
-/// on the wire, and the port has them no more.
+/// One frame to send or received. `head`, which every frame has, holds the bytes from the Ethernet
+/// header on. Payload either follows in `head` or, when `payload` is set, lies elsewhere in memory
+/// that outlives the frame. A received frame with a payload_length and no `payload` is cut: so many
+/// more bytes were on the wire, and the port has them no more.
 struct Frame {
   uint8_t* head = nullptr;
   const uint8_t* payload = nullptr;
@@ -42,25 +42,31 @@ struct DeviceOffloads {
       0;  ///< payload bytes it cuts into segments of segment_size; 0: none (no TSO)
 };
 
+/// Where a transmit queue's frames go: a port, or what stands in front of it.
+class TransmitDevice {
+ public:
+  /// Sends `frames`, of which there are 1 to TransmitQueue::kBurst. Each has a head; payload is by
+  /// reference. Frames that it cannot send are lost, and it counts them. It leaves each frame a
+  /// head of kHeadRoom bytes to be written anew, the same or another one, or nullptr where it has
+  /// none now.
+  virtual void send(std::span<Frame> frames) = 0;
+  /// Gives `slot`, which has no head, one of kHeadRoom bytes, or leaves it as it is when it has
+  /// none now. A device that leaves a head to every frame it sends is asked at most kBurst times.
+  virtual void refill(Frame& slot) = 0;
+
+ protected:
+  ~TransmitDevice() = default;
+};
+
 /// Frames of one data core on their way to one port. The core fills slots; a full queue, or the end
 /// of a burst, hands them to the device in one call.
 class TransmitQueue {
  public:
   static constexpr size_t kBurst = 64;
 
-  /// Sends `frames` (payload still by reference) and gives every slot a fresh `head` of kHeadRoom
-  /// bytes, nullptr where memory ran out. Counts what the device would not take as dropped.
-  using Drain = void (*)(void* device, std::span<Frame> frames);
-  /// Where frames go.
-  struct Device {
-    Drain drain = nullptr;
-    void* device = nullptr;
-  };
-
-  TransmitQueue() = default;
-  /// `drain` is called once with an empty queue's slots to fill them first: frames with head_length
-  /// 0 are not sent.
-  TransmitQueue(Drain drain, void* device, DeviceOffloads offloads);
+  /// `device` outlives the queue and is not called before a frame is asked for.
+  TransmitQueue(TransmitDevice& device, DeviceOffloads offloads)
+      : device_(&device), offloads_(offloads) {}
 
   /// The slot to fill next, or nullptr when there is no buffer; `commit` makes it count.
   Frame* next() {
@@ -78,9 +84,9 @@ class TransmitQueue {
   /// Hands all committed frames to the device.
   void flush();
 
-  const Device& device() const { return device_; }
+  TransmitDevice& device() const { return *device_; }
   /// Puts `device` in the place of the present one, which it may call on. Returns that.
-  Device redirect(Device device) { return std::exchange(device_, device); }
+  TransmitDevice& redirect(TransmitDevice& device) { return *std::exchange(device_, &device); }
 
   const DeviceOffloads& offloads() const { return offloads_; }
   /// Of frames from now on: not more than the device does.
@@ -94,7 +100,7 @@ class TransmitQueue {
   Frame slots_[kBurst];
   size_t count_ = 0;
   uint64_t without_buffer_ = 0;
-  Device device_;
+  TransmitDevice* device_;
   DeviceOffloads offloads_;
 };
 

@@ -47,7 +47,9 @@ void grow_window(Context& context, Flow& flow, uint32_t acked) {
   if (uint64_t{flight_size(flow)} * 2 < flow.cwnd) return;
   if (flow.cwnd < flow.ssthresh) {
     flow.cwnd += acked;  // slow start, RFC 5681 (2) counted in bytes (RFC 3465), as Linux does
-  } else if (!is_cubic(context, flow) || !cubic_grow(context, flow, acked)) {
+  } else if (is_cubic(context, flow)) {
+    cubic_grow(context, flow, acked);
+  } else {
     flow.cwnd += std::max<uint32_t>(
         static_cast<uint32_t>(uint64_t{flow.mss} * acked / std::max<uint32_t>(flow.cwnd, 1)), 1);
   }

@@ -31,21 +31,17 @@ void start(Context& context, const Flow& flow, Cubic& cubic, double window) {
 }  // namespace
 
 uint32_t cubic_reduce(Context& context, Flow& flow, uint32_t flight) {
-  if (Extension* extension = context.extend(flow)) {
-    Cubic& cubic = extension->cubic;
-    const auto window = static_cast<float>(flow.cwnd) / static_cast<float>(flow.mss);
-    cubic.before = window;
-    // Fast convergence, section 4.7: a flow that lost before it came back makes room for others.
-    cubic.maximum = window < cubic.maximum ? window * static_cast<float>((1 + kBeta) / 2) : window;
-    cubic.started = false;
-  }
+  Cubic& cubic = context.extend(flow).cubic;
+  const auto window = static_cast<float>(flow.cwnd) / static_cast<float>(flow.mss);
+  cubic.before = window;
+  // Fast convergence, section 4.7: a flow that lost before it came back makes room for others.
+  cubic.maximum = window < cubic.maximum ? window * static_cast<float>((1 + kBeta) / 2) : window;
+  cubic.started = false;
   return static_cast<uint32_t>(flight * kBeta);
 }
 
-bool cubic_grow(Context& context, Flow& flow, uint32_t acked) {
-  Extension* extension = context.extend(flow);
-  if (extension == nullptr) return false;
-  Cubic& cubic = extension->cubic;
+void cubic_grow(Context& context, Flow& flow, uint32_t acked) {
+  Cubic& cubic = context.extend(flow).cubic;
   const double mss = flow.mss;
   const double window = flow.cwnd / mss;
   const double segments = acked / mss;
@@ -65,7 +61,6 @@ bool cubic_grow(Context& context, Flow& flow, uint32_t acked) {
     next = window + (target - window) / window * segments;
   }
   flow.cwnd = std::max(flow.cwnd, static_cast<uint32_t>(next * mss));
-  return true;
 }
 
 }  // namespace engine::tcp

@@ -54,7 +54,7 @@ uint8_t syn_ecn_flags(Context& context, const Flow& flow) {
 uint8_t mark_segment(Flow& flow, uint32_t sequence, uint32_t length, uint8_t& flags) {
   if (flow.has(kEcnEcho)) flags |= kEce;
   // Sections 6.1.4 to 6.1.6: pure ACKs, retransmissions and window probes are not capable.
-  if (length == 0 || before(sequence, flow.snd_max) || flow.has(kPersist)) return kNotCapable;
+  if (length == 0 || before(sequence, flow.snd_max) || persists(flow)) return kNotCapable;
   if (flow.has(kCongestionWindowReduced)) {
     flags |= kCwr;
     flow.clear(kCongestionWindowReduced);

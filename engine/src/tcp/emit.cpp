@@ -189,6 +189,7 @@ void emit_syn(Context& context, Flow& flow) {
   CounterBlock& counters = *context.class_of(flow).counters;
   const auto flags =
       static_cast<uint8_t>((syn_ack ? kSyn | kAck : kSyn) | syn_ecn_flags(context, flow));
+  flow.retransmit_purpose = RetransmitPurpose::handshake;
   if (!emit(context, flow, flow.snd_una, flags, {})) {
     send_later(context, flow, TimerKind::retransmit);
     return;
@@ -254,7 +255,7 @@ bool emit_data(Context& context, Flow& flow, uint32_t sequence, uint32_t length,
   const uint32_t next = end + (fin ? 1 : 0);
   if (after(next, flow.snd_max)) flow.snd_max = next;
   // Before anything was in flight the timer ran, if it did, to try again (send_later).
-  if (first_in_flight || !TimerWheel::is_armed(flow, TimerKind::retransmit) || flow.has(kPersist))
+  if (first_in_flight || !TimerWheel::is_armed(flow, TimerKind::retransmit) || persists(flow))
     start_retransmit_timer(context, flow);
   return true;
 }

@@ -215,10 +215,9 @@ Events take_payload(Context& context, Flow& flow, const Segment& segment, uint32
     decide_on_ack(context, flow, segment, delivered != 0 && !had_holes);
   }
   if (fin && sequence + length != flow.rcv_nxt) {
-    if (Extension* extension = context.extend(flow)) {
-      extension->has_fin = true;
-      extension->fin_sequence = sequence + length;
-    }
+    Extension& extension = context.extend(flow);
+    extension.has_fin = true;
+    extension.fin_sequence = sequence + length;
     flow.set(kAckNow);
     return events;
   }
@@ -237,7 +236,6 @@ Events challenge(Context& context, Flow& flow) {
   }
   if (++context.challenges > kChallengesPerSecond) return kNothing;
   flow.set(kAckNow);
-  transmit(context, flow);
   return kNothing;
 }
 
@@ -382,7 +380,7 @@ Events receive(Context& context, Flow& flow, const Segment& segment, uint8_t tra
   }
   if (flow.has(kProbing)) on_ack_while_probing(context, flow, segment, advanced);
   take_window(flow, segment, counters);
-  if (flow.snd_wnd != 0 && flow.has(kPersist)) {
+  if (flow.snd_wnd != 0 && persists(flow)) {
     flow.retransmissions = 0;
     stop_retransmit_timer(context, flow);
     if (flow.snd_una != flow.snd_max) {

@@ -30,7 +30,7 @@ uint32_t cut_to_segment(Context& context, const Flow& flow, uint32_t sequence, u
 void add_rtt_sample(Flow& flow, uint32_t microseconds);
 /// RFC 6298 (2.3) to (2.5) with back-off (5.5).
 Nanoseconds retransmission_timeout(const Flow& flow);
-/// After a SYN or SYN-ACK.
+/// After a SYN or SYN-ACK was sent.
 void start_handshake_timer(Context& context, Flow& flow);
 /// For the retransmission timeout, or for what should come before it: `probe_timeout` or
 /// `reordering_window`.
@@ -38,10 +38,14 @@ void start_retransmit_timer(Context& context, Flow& flow);
 /// For the retransmission timeout, of which `waited` has passed.
 void start_timeout(Context& context, Flow& flow, Nanoseconds waited);
 void start_persist_timer(Context& context, Flow& flow);
+/// Whether the window is closed and nothing in flight would open it.
+inline bool persists(const Flow& flow) {
+  return flow.retransmit_purpose == RetransmitPurpose::persist;
+}
 /// Nothing is in flight, and nothing waits for a window.
 void stop_retransmit_timer(Context& context, Flow& flow);
-/// There was no frame buffer for what `kind` would send: it is tried again by that timer, soon
-/// unless it runs.
+/// There was no frame buffer for what `kind` would send: that timer tries again, soon unless it
+/// runs, for the purpose that it has.
 void send_later(Context& context, Flow& flow, TimerKind kind);
 void start_keepalive(Context& context, Flow& flow);
 void enter_time_wait(Context& context, Flow& flow);
@@ -70,8 +74,8 @@ inline uint32_t flight_size(const Flow& flow) {
 
 /// The slow start threshold after a sign of congestion at `flight` bytes (RFC 9438 section 4.6).
 uint32_t cubic_reduce(Context& context, Flow& flow, uint32_t flight);
-/// Congestion avoidance; false: no memory for it, NewReno is to do it.
-bool cubic_grow(Context& context, Flow& flow, uint32_t acked);
+/// Congestion avoidance.
+void cubic_grow(Context& context, Flow& flow, uint32_t acked);
 
 // -- ecn.cpp: RFC 3168 ----------------------------------------------------------------------------
 

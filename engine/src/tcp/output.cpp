@@ -61,10 +61,10 @@ Events expire_persist(Context& context, Flow& flow) {
   if (flow.retransmissions < UINT8_MAX) ++flow.retransmissions;
   // RFC 9293 section 3.8.6.1: one byte beyond the window.
   if (before(flow.snd_una, flow.snd_end)) {
+    const bool fin = fin_is_next(flow, flow.snd_una + 1);
     flow.snd_nxt = flow.snd_una;
     ++counters[Counter::tcps_sndprobe];
-    if (emit_data(context, flow, flow.snd_una, 1, fin_is_next(flow, flow.snd_una + 1)))
-      flow.snd_nxt = flow.snd_una + 1;
+    if (emit_data(context, flow, flow.snd_una, 1, fin)) flow.snd_nxt = flow.snd_una + (fin ? 2 : 1);
   } else if (flow.has(kFinQueued)) {
     emit_data(context, flow, flow.snd_end, 0, true);
     flow.snd_nxt = flow.snd_end + 1;
@@ -73,22 +73,32 @@ Events expire_persist(Context& context, Flow& flow) {
   return kNothing;
 }
 
-Events expire_retransmission(Context& context, Flow& flow) {
+Events expire_timeout(Context& context, Flow& flow) {
   CounterBlock& counters = *context.class_of(flow).counters;
-  if (flow.has(kProbeTimer)) {
-    if (expire_probe(context, flow))
-      transmit(context, flow);
-    else
-      start_timeout(context, flow, probe_timeout(flow));
-    return kNothing;
-  }
   ++counters[Counter::tcps_rexmttimeo];
   if (++flow.retransmissions > kMaxRetransmissions) {
     drop_established(context, flow, Counter::tcps_timeoutdrop);
     return kGone;
   }
   on_retransmission_timeout(context, flow);
-  transmit(context, flow);
+  return kNothing;
+}
+
+Events expire_retransmit(Context& context, Flow& flow) {
+  switch (flow.retransmit_purpose) {
+    case RetransmitPurpose::handshake:
+      return expire_handshake(context, flow);
+    case RetransmitPurpose::timeout:
+      return expire_timeout(context, flow);
+    case RetransmitPurpose::probe:
+      if (!expire_probe(context, flow)) start_timeout(context, flow, probe_timeout(flow));
+      break;
+    case RetransmitPurpose::persist:
+      return expire_persist(context, flow);
+    case RetransmitPurpose::time_wait_end:  // it sends nothing: see expire
+    case RetransmitPurpose::send:
+      break;
+  }
   return kNothing;
 }
 
@@ -127,8 +137,8 @@ void queue(Context& context, Flow& flow, uint32_t buffer) {
   if (flow.snd_una == flow.snd_end || flow.tx_buffer == Flow::kNone) {
     flow.tx_buffer = buffer;
     flow.tx_base = flow.snd_end;
-  } else if (Extension* extension = context.extend(flow)) {
-    extension->queue.push_back({buffer, flow.snd_end});
+  } else {
+    context.extend(flow).queue.push_back({buffer, flow.snd_end});
   }
   flow.snd_end += size;
 }
@@ -177,7 +187,7 @@ void transmit_queued(Context& context, Flow& flow) {
     const bool fin = length == left && fin_is_next(flow, sequence + length);
     if (length == 0 && !fin) {
       // A closed window and nothing in flight that would open it: ask again (persist).
-      if (left != 0 && window == 0 && flight == 0 && !flow.has(kPersist))
+      if (left != 0 && window == 0 && flight == 0 && !persists(flow))
         start_persist_timer(context, flow);
       return;
     }
@@ -209,7 +219,9 @@ void transmit(Context& context, Flow& flow) {
 }
 
 Events expire(Context& context, Flow& flow, TimerKind kind) {
-  if (kind == TimerKind::retransmit && flow.state == FlowState::time_wait) return kGone;
+  const bool time_wait_ends =
+      kind == TimerKind::retransmit && flow.retransmit_purpose == RetransmitPurpose::time_wait_end;
+  if (time_wait_ends) return kGone;
   if (kind == TimerKind::keep && flow.state < FlowState::established)
     return give_handshake_up(context, flow);
   // Everything else sends. What could not leave was no try: nothing is counted, and nothing backs
@@ -222,17 +234,11 @@ Events expire(Context& context, Flow& flow, TimerKind kind) {
     case TimerKind::delayed_ack:
       ++(*context.class_of(flow).counters)[Counter::tcps_delack];
       flow.set(kAckNow);
-      transmit(context, flow);
-      return kNothing;
+      break;
     case TimerKind::keep:
       return expire_keep(context, flow);
     case TimerKind::retransmit:
-      if (flow.state == FlowState::syn_sent || flow.state == FlowState::syn_received)
-        return expire_handshake(context, flow);
-      if (flow.has(kPersist)) return expire_persist(context, flow);
-      if (flow.snd_una != flow.snd_max) return expire_retransmission(context, flow);
-      transmit(context, flow);  // there was no frame buffer
-      return kNothing;
+      return expire_retransmit(context, flow);
     case TimerKind::program:
       break;
   }

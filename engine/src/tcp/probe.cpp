@@ -42,7 +42,6 @@ Nanoseconds reordering_window(const Flow& flow) {
 }
 
 bool expire_probe(Context& context, Flow& flow) {
-  flow.clear(kProbeTimer);
   if (recover_holes(context, flow)) return true;
   // A lone segment's ACK may be delayed for as long as a retransmission timeout (section 7.2).
   if (flight_size(flow) <= flow.mss || flow.has(kProbing)) return false;

@@ -33,29 +33,28 @@ void report_first(std::vector<uint32_t>& reported, const SequenceRange& block) {
 void hold(Context& context, Flow& flow, SequenceRange range) {
   FlowClass& shared = context.class_of(flow);
   CounterBlock& counters = *shared.counters;
-  Extension* extension = context.extend(flow);
-  if (extension == nullptr ||
-      (extension->out_of_order.size() >= shared.tunables->reassembly_limit &&
-       !covers(extension->out_of_order, range))) {
+  Extension& extension = context.extend(flow);
+  if (extension.out_of_order.size() >= shared.tunables->reassembly_limit &&
+      !covers(extension.out_of_order, range)) {
     ++counters[Counter::tcps_rcvoopackdrop];
     counters[Counter::tcps_rcvoobytesdrop] += range.end - range.start;
     return;
   }
-  if (!extension->reassembling) {
-    extension->reassembling = true;
-    extension->out_of_order_peak = 0;
+  if (!extension.reassembling) {
+    extension.reassembling = true;
+    extension.out_of_order_peak = 0;
     ++counters[Counter::tcps_reasalloc];
   }
-  if (covers(extension->out_of_order, range)) {
+  if (covers(extension.out_of_order, range)) {
     ++counters[Counter::tcps_rcvduppack];
     counters[Counter::tcps_rcvdupbyte] += range.end - range.start;
   } else {
     ++counters[Counter::tcps_rcvoopack];
     counters[Counter::tcps_rcvoobyte] += range.end - range.start;
   }
-  report_first(extension->reported, insert_range(extension->out_of_order, range));
-  extension->out_of_order_peak =
-      std::max(extension->out_of_order_peak, static_cast<uint32_t>(extension->out_of_order.size()));
+  report_first(extension.reported, insert_range(extension.out_of_order, range));
+  extension.out_of_order_peak =
+      std::max(extension.out_of_order_peak, static_cast<uint32_t>(extension.out_of_order.size()));
 }
 
 }  // namespace

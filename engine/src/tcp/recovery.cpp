@@ -100,10 +100,9 @@ bool update_scoreboard(Context& context, Flow& flow, const Segment& segment) {
     if (!before(block.start, block.end) || before(block.start, flow.snd_una) ||
         after(block.end, flow.snd_max))
       continue;
-    Extension* extension = context.extend(flow);
-    if (extension == nullptr) continue;
-    if (covers(extension->sacked, block)) continue;
-    insert_range(extension->sacked, block);
+    auto& sacked = context.extend(flow).sacked;
+    if (covers(sacked, block)) continue;
+    insert_range(sacked, block);
     news = true;
   }
   return news;
@@ -120,11 +119,10 @@ void enter_recovery(Context& context, Flow& flow) {
   const uint32_t resent = resend(context, flow, flow.snd_una, flow.snd_max);
   if (flow.has(kSack)) {
     ++(*context.class_of(flow).counters)[Counter::tcps_sack_recovery_episode];
-    if (Extension* extension = context.extend(flow)) {
-      extension->high_retransmit = flow.snd_una + resent;
-      extension->lost_before = flow.snd_una;
-      extension->rescued = false;
-    }
+    Extension& extension = context.extend(flow);
+    extension.high_retransmit = flow.snd_una + resent;
+    extension.lost_before = flow.snd_una;
+    extension.rescued = false;
   }
   start_retransmit_timer(context, flow);
 }

@@ -1,9 +1,10 @@
 #pragma once
 // TCP (RFC 9293) without I/O: segments, time and the program's wishes in, segments and events out.
 //
-// A flow is driven in three steps. `receive` or `expire` changes its state and says what happened;
-// the program acts on that with `queue`, `close` or `abort`; `transmit` then sends whatever is due,
-// so that data, ACK and FIN that belong together leave in one segment.
+// Every event of a flow is handled in three steps. `receive` or `expire` changes the flow's state
+// and says what happened; the program acts on that with `queue`, `close` or `abort`; `transmit`
+// then sends whatever is due, so that data, ACK and FIN that belong together leave in one segment.
+// Only segments that are no part of the stream leave in the first step: SYN, RST, and probes.
 
 #include <cstdint>
 

@@ -39,8 +39,7 @@ Nanoseconds retransmission_timeout(const Flow& flow) {
 }
 
 void start_timeout(Context& context, Flow& flow, Nanoseconds waited) {
-  flow.clear(kPersist);
-  flow.clear(kProbeTimer);
+  flow.retransmit_purpose = RetransmitPurpose::timeout;
   context.wheel.arm(flow, TimerKind::retransmit, context.tick,
                     ticks_for(retransmission_timeout(flow) - waited));
 }
@@ -62,13 +61,12 @@ void start_retransmit_timer(Context& context, Flow& flow) {
     start_timeout(context, flow, 0);
     return;
   }
-  flow.clear(kPersist);
-  flow.set(kProbeTimer);
+  flow.retransmit_purpose = RetransmitPurpose::probe;
   context.wheel.arm(flow, TimerKind::retransmit, context.tick, ticks_for(early));
 }
 
 void start_persist_timer(Context& context, Flow& flow) {
-  flow.set(kPersist);
+  flow.retransmit_purpose = RetransmitPurpose::persist;
   const Nanoseconds base =
       std::max(flow.srtt_us == 0
                    ? kInitialRto
@@ -79,8 +77,7 @@ void start_persist_timer(Context& context, Flow& flow) {
 }
 
 void stop_retransmit_timer(Context& context, Flow& flow) {
-  flow.clear(kPersist);
-  flow.clear(kProbeTimer);
+  flow.retransmit_purpose = RetransmitPurpose::send;
   context.wheel.disarm(flow, TimerKind::retransmit);
 }
 
@@ -96,7 +93,7 @@ void start_keepalive(Context& context, Flow& flow) {
 
 void enter_time_wait(Context& context, Flow& flow) {
   flow.state = FlowState::time_wait;
-  flow.clear(kPersist);
+  flow.retransmit_purpose = RetransmitPurpose::time_wait_end;
   // Into the list of its end at once: left where an earlier timer had it, the wheel would look at
   // the flow twice, and it has long left the cache each time.
   context.wheel.remove(flow);
@@ -108,7 +105,7 @@ void establish(Context& context, Flow& flow) {
   flow.set(kEverEstablished);
   start_congestion_control(context, flow);
   flow.retransmissions = 0;
-  context.wheel.disarm(flow, TimerKind::retransmit);
+  stop_retransmit_timer(context, flow);
   ++(*context.class_of(flow).counters)[Counter::tcps_connects];
   start_keepalive(context, flow);
 }

@@ -49,6 +49,8 @@ enum class Step : uint8_t { watch, unwatch, pass, amid_write, read, read_amid_pa
 
 class Port {
  public:
+  Port() { tap_.stand_before(nowhere_); }
+
   void step(Script& script) {
     switch (static_cast<Step>(script.next() % static_cast<uint8_t>(Step::count))) {
       case Step::watch:
@@ -127,7 +129,7 @@ class Port {
     }
     const auto wire_length = static_cast<uint32_t>(frame.length());
     if (transmitted)
-      device_.drain(device_.device, {&frame, 1});
+      tap_.send({&frame, 1});
     else
       tap_.received({&frame, 1});
     expect(transmitted, wire_length, std::move(bytes));
@@ -191,10 +193,13 @@ class Port {
     require(count == 0);
   }
 
-  static void take_nothing(void*, std::span<Frame>) {}
+  struct Nowhere final : TransmitDevice {
+    void send(std::span<Frame>) override {}
+    void refill(Frame&) override {}
+  };
 
+  Nowhere nowhere_;
   Tap tap_{kNumber, any_clock()};
-  const TransmitQueue::Device device_ = tap_.before({take_nothing, nullptr});
   std::vector<Watch> watches_;
   std::deque<Expected> expected_;
   size_t pending_ = 0;  ///< bytes that `expected_` may take in the ring

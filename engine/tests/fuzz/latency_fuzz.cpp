@@ -28,7 +28,7 @@ struct End {
   }
 
   RecordingDevice device;
-  TransmitQueue queue{RecordingDevice::drain, &device, {}};
+  TransmitQueue queue{device, {}};
   LatencyStream stream;
   Nanoseconds started = 0;
 };

@@ -7,6 +7,7 @@
 #include "io/engine_tools.h"
 #include "io/run_latencies.h"
 #include "json/parse_profile.h"
+#include "net/send_heads.h"
 
 namespace engine {
 namespace {
@@ -14,23 +15,21 @@ namespace {
 /// A port to nowhere that counts how often it is polled: once in a turn of the loop.
 class PolledQueue final : public PortQueue {
  public:
+  PolledQueue() : PortQueue({}) {}
+
   std::span<const Frame> receive() override {
     ++polls;
     return {};
   }
   void release() override {}
-  TransmitQueue& transmit() override { return transmit_; }
 
   uint64_t polls = 0;  ///< for jobs
 
  private:
-  static void drain(void* self, std::span<Frame> frames) {
-    auto& queue = *static_cast<PolledQueue*>(self);
-    for (size_t i = 0; i < frames.size(); ++i) frames[i].head = queue.heads_[i].data();
-  }
+  void send(std::span<Frame>) override {}
+  void refill(Frame& slot) override { heads_.refill(slot); }
 
-  std::array<std::array<uint8_t, kHeadRoom>, TransmitQueue::kBurst> heads_;
-  TransmitQueue transmit_{drain, this, {}};
+  SendHeads heads_;
 };
 
 /// Many templates, on a port each.

@@ -19,7 +19,6 @@
 #include "astf/run.h"
 #include "io/engine_tools.h"
 #include "io/packet_socket_port.h"
-#include "net/use_up.h"
 
 namespace engine {
 namespace {
@@ -41,37 +40,34 @@ void command(const std::string& line) {
 }
 
 /// What stands between a transmit queue and its port.
-class Shortage {
+class Shortage final : TransmitDevice {
  public:
   enum class Mode { none, loses_frames, has_no_buffer };
 
-  explicit Shortage(TransmitQueue& queue)
-      : queue_(queue), port_(queue.redirect({&Shortage::drain, this})) {}
+  explicit Shortage(TransmitQueue& queue) : queue_(queue), port_(queue.redirect(*this)) {}
 
   void set(Mode mode) {
     mode_ = mode;
-    if (mode == Mode::has_no_buffer) use_up(queue_);
+    if (mode != Mode::has_no_buffer) return;
+    while (queue_.next() != nullptr) queue_.commit();
+    queue_.flush();
   }
 
  private:
-  static void drain(void* self, std::span<Frame> frames) {
-    Shortage& shortage = *static_cast<Shortage*>(self);
-    const bool refill = frames.front().head == nullptr;
-    if (!refill && shortage.mode_ == Mode::none)
-      shortage.port_.drain(shortage.port_.device, frames);
-    for (Frame& frame : frames) {
-      if (shortage.mode_ == Mode::has_no_buffer && frame.head != nullptr) {
-        shortage.taken_.push_back(frame.head);
-        frame.head = nullptr;
-      } else if (shortage.mode_ != Mode::has_no_buffer && frame.head == nullptr) {
-        frame.head = shortage.taken_.back();
-        shortage.taken_.pop_back();
-      }
-    }
+  void send(std::span<Frame> frames) override {
+    if (mode_ == Mode::none) port_.send(frames);
+    if (mode_ != Mode::has_no_buffer) return;
+    for (Frame& frame : frames) taken_.push_back(std::exchange(frame.head, nullptr));
+  }
+  void refill(Frame& slot) override {
+    if (mode_ == Mode::has_no_buffer) return;
+    if (taken_.empty()) return port_.refill(slot);
+    slot.head = taken_.back();
+    taken_.pop_back();
   }
 
   TransmitQueue& queue_;
-  TransmitQueue::Device port_;
+  TransmitDevice& port_;
   std::vector<uint8_t*> taken_;
   Mode mode_ = Mode::none;
 };

@@ -13,18 +13,20 @@ void send_one(TransmitQueue& queue, uint8_t mark) {
   queue.commit();
 }
 
-TEST(TransmitQueue, AsksForHeadsFirstAndSendsNothing) {
+TEST(TransmitQueue, AsksForAHeadWhenASlotHasNone) {
   RecordingDevice device;
-  TransmitQueue queue(RecordingDevice::drain, &device, {});
-  EXPECT_EQ(device.drains, 1u);
-  EXPECT_TRUE(device.sent.empty());
+  TransmitQueue queue(device, {});
+  EXPECT_EQ(device.refills, 0u);
+  EXPECT_NE(queue.next(), nullptr);
+  EXPECT_NE(queue.next(), nullptr);
+  EXPECT_EQ(device.refills, 1u);
   queue.flush();
-  EXPECT_EQ(device.drains, 1u);
+  EXPECT_TRUE(device.sent.empty());
 }
 
 TEST(TransmitQueue, HandsOverInOrderWhenFullAndWhenFlushed) {
   RecordingDevice device;
-  TransmitQueue queue(RecordingDevice::drain, &device, {});
+  TransmitQueue queue(device, {});
   const size_t count = 2 * TransmitQueue::kBurst + 3;
   for (size_t i = 0; i < count; ++i) send_one(queue, static_cast<uint8_t>(i));
   EXPECT_EQ(device.sent.size(), 2 * TransmitQueue::kBurst);
@@ -35,7 +37,7 @@ TEST(TransmitQueue, HandsOverInOrderWhenFullAndWhenFlushed) {
 
 TEST(TransmitQueue, ASlotNotCommittedIsNotSentAndComesBackClean) {
   RecordingDevice device;
-  TransmitQueue queue(RecordingDevice::drain, &device, {});
+  TransmitQueue queue(device, {});
   const uint8_t payload[3] = {};
   Frame* frame = queue.next();
   frame->payload = payload;
@@ -54,7 +56,7 @@ TEST(TransmitQueue, ASlotNotCommittedIsNotSentAndComesBackClean) {
 TEST(TransmitQueue, GoesOnAfterMemoryRanOut) {
   RecordingDevice device;
   device.out_of_memory = true;
-  TransmitQueue queue(RecordingDevice::drain, &device, {});
+  TransmitQueue queue(device, {});
   EXPECT_EQ(queue.next(), nullptr);
   EXPECT_EQ(queue.next(), nullptr);
   device.out_of_memory = false;

@@ -18,7 +18,7 @@ class LatencyStreamTest : public ::testing::Test {
   struct End {
     explicit End(Side side)
         : paths(Path{{2, 2, 2, 2, 2, 2}, {4, 4, 4, 4, 4, 4}, 0}),
-          queue(RecordingDevice::drain, &device, {}),
+          queue(device, {}),
           stream(side, paths, queue) {}
     RecordingDevice device;
     PathTable paths;

@@ -9,24 +9,24 @@
 
 namespace engine {
 
-class RecordingDevice {
+class RecordingDevice final : public TransmitDevice {
  public:
-  static void drain(void* self, std::span<Frame> frames) {
-    auto& device = *static_cast<RecordingDevice*>(self);
-    ++device.drains;
+  void send(std::span<Frame> frames) override {
     for (Frame& frame : frames) {
-      if (frame.head != nullptr && frame.head_length > 0) {
-        std::vector<uint8_t> bytes(frame.head, frame.head + frame.head_length);
-        bytes.insert(bytes.end(), frame.payload, frame.payload + frame.payload_length);
-        device.sent.push_back(std::move(bytes));
-      }
-      frame.head_length = 0;
-      frame.head = device.out_of_memory ? nullptr : device.heads_.emplace_back().data();
+      std::vector<uint8_t> bytes(frame.head, frame.head + frame.head_length);
+      bytes.insert(bytes.end(), frame.payload, frame.payload + frame.payload_length);
+      sent.push_back(std::move(bytes));
+      frame.head = nullptr;
+      refill(frame);
     }
+  }
+  void refill(Frame& slot) override {
+    ++refills;
+    if (!out_of_memory) slot.head = heads_.emplace_back().data();
   }
 
   std::vector<std::vector<uint8_t>> sent;
-  size_t drains = 0;
+  size_t refills = 0;
   bool out_of_memory = false;
 
  private:

@@ -130,7 +130,7 @@ class ResponderIpv6 : public testing::Test {
   }
 
   RecordingDevice device;
-  TransmitQueue queue{RecordingDevice::drain, &device, {}};
+  TransmitQueue queue{device, {}};
   PathTable paths{Path{}};
   std::shared_ptr<LearnedGateway> learned = std::make_shared<LearnedGateway>();
   std::unique_ptr<PortResponder> responder;

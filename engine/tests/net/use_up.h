@@ -3,13 +3,20 @@
 
 namespace engine {
 
-/// Takes the buffers that the queue still has. Its device must have none left to give, and lose
-/// frames of head_length 0.
+/// Sends what the queue has, and takes the buffers that are left. Its device must have none left to
+/// give.
 inline void use_up(TransmitQueue& queue) {
-  while (Frame* frame = queue.next()) {
-    frame->head_length = 0;
-    queue.commit();
-  }
+  struct Taker final : TransmitDevice {
+    void send(std::span<Frame> frames) override {
+      for (Frame& frame : frames) frame.head = nullptr;
+    }
+    void refill(Frame&) override {}
+  } taker;
+  queue.flush();
+  TransmitDevice& device = queue.redirect(taker);
+  while (queue.next() != nullptr) queue.commit();
+  queue.flush();
+  queue.redirect(device);
 }
 
 }  // namespace engine

@@ -74,8 +74,8 @@ Network::Network(const Settings& settings, std::shared_ptr<const Profile> profil
     End& end = ends_[index_of(side)];
     end.network = this;
     end.side = side;
-    end.queue = std::make_unique<TransmitQueue>(&drain_to_wire, &end, settings.offloads);
-    end.unused = std::make_unique<TransmitQueue>(&drain_nowhere, &end, settings.offloads);
+    end.queue = std::make_unique<TransmitQueue>(end, settings.offloads);
+    end.unused = std::make_unique<TransmitQueue>(end.nowhere, settings.offloads);
     std::array<TransmitQueue*, kSides> queues{end.unused.get(), end.unused.get()};
     queues[index_of(side)] = end.queue.get();
     end.core = std::make_unique<DataCore>(config_for(side, settings), queues);
@@ -89,19 +89,12 @@ Network::Network(const Settings& settings, std::shared_ptr<const Profile> profil
 
 Network::~Network() = default;
 
-void Network::drain_to_wire(void* device, std::span<Frame> frames) {
-  End& end = *static_cast<End*>(device);
+void Network::End::send(std::span<Frame> frames) {
   for (Frame& frame : frames) {
-    if (frame.head_length != 0) {
-      ++end.sent;
-      if (!end.network->settings_.device_cuts) frame.segment_size = 0;
-      for (auto& bytes : segments_of(frame)) end.network->put(end.side, std::move(bytes));
-      frame.head_length = 0;
-    }
-    if (end.frames_withheld)
-      frame.head = nullptr;
-    else if (frame.head == nullptr)
-      frame.head = end.heads.emplace_back().data();
+    ++sent;
+    if (!network->settings_.device_cuts) frame.segment_size = 0;
+    for (auto& bytes : segments_of(frame)) network->put(side, std::move(bytes));
+    if (frames_withheld) frame.head = nullptr;
   }
 }
 
@@ -109,14 +102,6 @@ void Network::withhold_frames(Side side, bool withheld) {
   End& end = ends_[index_of(side)];
   end.frames_withheld = withheld;
   if (withheld) use_up(*end.queue);
-}
-
-void Network::drain_nowhere(void* device, std::span<Frame> frames) {
-  End& end = *static_cast<End*>(device);
-  for (Frame& frame : frames) {
-    frame.head_length = 0;
-    if (frame.head == nullptr) frame.head = end.heads.emplace_back().data();
-  }
 }
 
 void Network::inject(Side from, std::vector<uint8_t> bytes) {

@@ -14,6 +14,7 @@
 #include "flow/context.h"
 #include "impairment/impairment.h"
 #include "net/packet.h"
+#include "net/send_heads.h"
 #include "net/use_up.h"
 #include "tcp/segment.h"
 
@@ -84,10 +85,20 @@ class Network {
   uint64_t frames_sent(Side side) const { return ends_[index_of(side)].sent; }
 
  private:
-  struct End {
+  struct Nowhere final : TransmitDevice {
+    void send(std::span<Frame>) override {}
+    void refill(Frame& slot) override { heads.refill(slot); }
+    SendHeads heads;
+  };
+  struct End final : TransmitDevice {
+    void send(std::span<Frame> frames) override;
+    void refill(Frame& slot) override {
+      if (!frames_withheld) slot.head = heads.emplace_back().data();
+    }
     Network* network = nullptr;
     Side side = Side::client;
     std::unique_ptr<TransmitQueue> queue;
+    Nowhere nowhere;
     std::unique_ptr<TransmitQueue> unused;  ///< the pair's other port leads nowhere
     std::unique_ptr<DataCore> core;
     ProfileRun* run = nullptr;  ///< the core's
@@ -95,8 +106,6 @@ class Network {
     uint64_t sent = 0;
     bool frames_withheld = false;
   };
-  static void drain_to_wire(void* end, std::span<Frame> frames);
-  static void drain_nowhere(void* end, std::span<Frame> frames);
   void put(Side from, std::vector<uint8_t> bytes);
   Impairment& wire(Side from) { return wires_[index_of(from)]; }
   /// Hands over what has arrived of the frames that one side sent.

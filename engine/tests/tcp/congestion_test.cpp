@@ -1,5 +1,6 @@
 // How much may be in flight: RFC 5681, 7661, 9438.
 
+#include "net/recording_device.h"
 #include "netsim/netsim.h"
 #include "tcp/internal.h"
 #include "tcp/script.h"
@@ -53,10 +54,7 @@ TEST(Congestion, LostSynsMakeTheFirstWindowOneSegment) {
 struct CubicFlow {
   static constexpr uint32_t kMss = 1000;
 
-  CubicFlow()
-      : queue([](void*, std::span<Frame>) {}, nullptr, DeviceOffloads{}),
-        context(4, 1, 0, {&queue, &queue}, {}),
-        flow(context.flows[context.flows.take()]) {
+  CubicFlow() : context(4, 1, 0, {&queue, &queue}, {}), flow(context.flows[context.flows.take()]) {
     tunables.congestion_control = kCubic;
     shared.tunables = &tunables;
     shared.counters = &counters;
@@ -85,7 +83,8 @@ struct CubicFlow {
   }
   uint32_t segments() const { return flow.cwnd / kMss; }
 
-  TransmitQueue queue;
+  RecordingDevice device;
+  TransmitQueue queue{device, {}};
   Tunables tunables;
   CounterBlock counters;
   FlowClass shared;

@@ -39,28 +39,24 @@ std::vector<uint8_t> operator+(std::vector<uint8_t> a, const std::vector<uint8_t
   return a;
 }
 
-struct Script::End {
+struct Script::End final : TransmitDevice {
   std::deque<std::array<uint8_t, kHeadRoom>> heads;
   std::deque<std::vector<uint8_t>> sent;
   std::unique_ptr<TransmitQueue> queue;
   std::unique_ptr<DataCore> core;
   bool frames_withheld = false;
 
-  static void drain(void* device, std::span<Frame> frames) {
-    End& end = *static_cast<End*>(device);
+  void send(std::span<Frame> frames) override {
     for (Frame& frame : frames) {
-      if (frame.head_length != 0) {
-        std::vector<uint8_t> bytes(frame.head, frame.head + frame.head_length);
-        if (frame.payload != nullptr)
-          bytes.insert(bytes.end(), frame.payload, frame.payload + frame.payload_length);
-        end.sent.push_back(std::move(bytes));
-        frame.head_length = 0;
-      }
-      if (end.frames_withheld)
-        frame.head = nullptr;
-      else if (frame.head == nullptr)
-        frame.head = end.heads.emplace_back().data();
+      std::vector<uint8_t> bytes(frame.head, frame.head + frame.head_length);
+      if (frame.payload != nullptr)
+        bytes.insert(bytes.end(), frame.payload, frame.payload + frame.payload_length);
+      sent.push_back(std::move(bytes));
+      if (frames_withheld) frame.head = nullptr;
     }
+  }
+  void refill(Frame& slot) override {
+    if (!frames_withheld) slot.head = heads.emplace_back().data();
   }
 };
 
@@ -68,7 +64,7 @@ Script::Script(Side role, const netsim::HttpLike& http)
     : end_(std::make_unique<End>()), role_(role) {
   netsim::HttpLike one = http;
   one.limit = 1;
-  end_->queue = std::make_unique<TransmitQueue>(&End::drain, end_.get(), DeviceOffloads{});
+  end_->queue = std::make_unique<TransmitQueue>(*end_, DeviceOffloads{});
   CoreConfig config;
   config.max_flows = 64;
   for (PortAddress& port : config.ports) {

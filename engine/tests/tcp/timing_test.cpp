@@ -69,6 +69,22 @@ TEST(Timing, TimeoutsStayBoundedHoweverOftenAPersistProbeIsRepeated) {
   EXPECT_GT(script.count(tcps_sndprobe), 100u);
 }
 
+TEST(Timing, AProbeThatHasTheFinIsNotFollowedByTheFinAlone) {
+  Script script(Side::server,
+                {.response = 1,
+                 .server_commands = R"({"name":"tx_mode","flags":1},{"name":"rx","min_bytes":100},)"
+                                    R"({"name":"tx","buf_index":1})"});
+  script.establish(mss_option(1000), 0);
+  script.send({.flags = kPshAck, .length = 100, .window = 0});
+  EXPECT_EQ(script.expect("an acknowledgment").length, 0u);
+  script.wait(1200 * kMillisecond);
+  const Segment probe = script.expect("probe");
+  EXPECT_EQ(probe.length, 1u);
+  EXPECT_TRUE(probe.is(kFin));
+  script.send({.seq = 101, .window = 0});
+  script.expect_nothing("a FIN beyond the closed window");
+}
+
 TEST(Timing, AWindowThatStaysClosedAfterItTookAProbeIsProbedAgain) {
   ClosedWindow script;
   script.wait(1200 * kMillisecond);

@@ -1,0 +1,113 @@
+#include "astf/listeners.h"
+
+#include <fmt/format.h>
+
+#include "program/program.h"
+
+namespace engine {
+
+namespace {
+
+/// What a flow is before its template is known; never run.
+const Program kNoProgram{true, false, false, {{}}};
+
+}  // namespace
+
+/// A connection is accepted before its template is known, so all in question accept alike.
+void Listeners::check_alike(const Template& source, uint32_t other) {
+  if (other != kNone && *classes_[other].tunables != source.server_tunables)
+    throw ProfileError(
+        fmt::format("TCP port {}: templates told apart by l7_map must have the same server "
+                    "tunables (glob_info) as all others for these addresses",
+                    source.server_port));
+}
+
+void Listeners::add(ProfileRun& run) {
+  const auto& templates = run.profile().templates;
+  auto& numbers = run.class_numbers[index_of(Side::server)];
+  try {
+    for (size_t t = 0; t < templates.size(); ++t) {
+      const Template& source = templates[t];
+      TemplateClass& shared = run.flow_class(Side::server, t);
+      const bool tcp = shared.program->stream;
+      numbers.push_back(classes_.take(shared));
+      if (tcp)
+        check_alike(source, servers_.find_undecided(tcp, source.server_port, source.server_first));
+      if (!source.layer7_map) {
+        servers_.add(tcp, source.server_port, source.server_first, source.server_last,
+                     numbers.back());
+        continue;
+      }
+      if (tcp) check_alike(source, servers_.find(tcp, source.server_port, source.server_first));
+      servers_.add(tcp, source.server_port, source.server_first, source.server_last,
+                   *source.layer7_map, numbers.back());
+    }
+  } catch (...) {
+    remove(run);
+    for (uint32_t number : numbers) classes_.give_back(number);
+    numbers.clear();
+    throw;
+  }
+}
+
+void Listeners::remove(const ProfileRun& run) {
+  for (uint32_t number : run.class_numbers[index_of(Side::server)]) servers_.remove(number);
+}
+
+uint32_t Listeners::find(const Packet& packet, bool tcp) {
+  const uint16_t port = packet.destination_port;
+  const uint32_t address = packet.destination.low32();
+  const uint32_t undecided = servers_.find_undecided(tcp, port, address);
+  if (undecided == kNone) return servers_.find(tcp, port, address);
+  if (tcp) return take_undecided(undecided);
+  return servers_.choose(tcp, port, address, {packet.payload, packet.payload_at_hand});
+}
+
+uint32_t Listeners::take_undecided(uint32_t reference) {
+  if (free_.empty()) {
+    UndecidedClass& made = *undecided_.emplace_back(std::make_unique<UndecidedClass>());
+    made.number = classes_.take(made);
+    free_.push_back(&made);
+  }
+  UndecidedClass& taken = *free_.back();
+  free_.pop_back();
+  static_cast<TemplateClass&>(taken) = classes_[reference];
+  taken.program = &kNoProgram;
+  taken.reference = reference;
+  taken.undecided = &taken;
+  taken.payload_check = nullptr;  // what is expected is not known either
+  taken.own_counters = {};
+  taken.counters = &taken.own_counters;
+  ++taken.run->undecided;
+  return taken.number;
+}
+
+void Listeners::give_back(uint32_t number) {
+  if (UndecidedClass* const unused = classes_[number].undecided) give_back(*unused);
+}
+
+void Listeners::give_back(UndecidedClass& unused) {
+  --unused.run->undecided;
+  free_.push_back(&unused);
+}
+
+void Listeners::decide(Flow& flow, uint32_t number) {
+  UndecidedClass& known = *classes_.of(flow).undecided;
+  TemplateClass& decided = classes_[number];
+  *decided.counters += known.own_counters;
+  ++decided.open_flows;
+  give_back(known);
+  flow.flow_class = number;
+}
+
+bool Listeners::choose(Flow& flow, const Packet& packet) {
+  const uint32_t number = servers_.choose(true, packet.destination_port, packet.destination.low32(),
+                                          {packet.payload, packet.payload_at_hand});
+  if (number == kNone) return false;
+  decide(flow, number);
+  flow.wait = Wait::nothing;
+  if (context_.class_of(flow).program->uses_variables) context_.add_variables(flow);
+  return true;
+}
+
+}  // namespace engine

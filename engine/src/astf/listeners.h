@@ -1,0 +1,53 @@
+#pragma once
+// Who answers: server templates on their ports, and the choice among those that share one (l7_map).
+
+#include <memory>
+#include <vector>
+
+#include "astf/classes.h"
+#include "astf/run.h"
+#include "astf/server_table.h"
+#include "net/packet.h"
+
+namespace engine {
+
+/// The server templates of all runs on one data core. The template of a TCP flow may be known only
+/// when its first payload comes. Until then the flow is undecided: it has a class of its own.
+class Listeners {
+ public:
+  static constexpr uint32_t kNone = ServerTable::kNone;
+
+  Listeners(Context& context, Classes& classes) : context_(context), classes_(classes) {}
+
+  /// Has the servers of `run` listen. Throws ProfileError, and nothing has changed, when a port is
+  /// taken.
+  void add(ProfileRun& run);
+  /// They listen no more; open flows go on.
+  void remove(const ProfileRun& run);
+
+  /// The class of a flow that `packet` begins; kNone: nobody listens there.
+  uint32_t find(const Packet& packet, bool tcp);
+  /// No flow could be opened for what `find` returned.
+  void give_back(uint32_t number);
+  /// The flow's first payload is `packet`: finds its template. False: there is none.
+  bool choose(Flow& flow, const Packet& packet);
+  /// An undecided flow ends: it is counted with one of the templates in question.
+  void give_up(Flow& flow) { decide(flow, classes_.of(flow).undecided->reference); }
+
+ private:
+  /// A class for a flow of which only the port and the address are known. `reference`: any of the
+  /// templates in question.
+  uint32_t take_undecided(uint32_t reference);
+  void give_back(UndecidedClass& unused);
+  /// Makes an undecided flow one of class `number`.
+  void decide(Flow& flow, uint32_t number);
+  void check_alike(const Template& source, uint32_t other);
+
+  Context& context_;
+  Classes& classes_;
+  ServerTable servers_;
+  std::vector<std::unique_ptr<UndecidedClass>> undecided_;  ///< in the order they were made
+  std::vector<UndecidedClass*> free_;                       ///< those that no flow has
+};
+
+}  // namespace engine

@@ -1,0 +1,63 @@
+#pragma once
+// How flows begin and end on one data core, whoever opens them.
+
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+#include "astf/classes.h"
+#include "astf/listeners.h"
+#include "astf/run.h"
+#include "flow/context.h"
+
+namespace engine {
+
+/// Runs that a data core has, in the order they were attached.
+using AttachedRuns = std::vector<std::unique_ptr<ProfileRun>>;
+
+class OpenFlows {
+ public:
+  OpenFlows(Context& context, Classes& classes, Listeners& listeners)
+      : context_(context), classes_(classes), listeners_(listeners) {}
+
+  /// Identity and class of a new flow, entered into the table under `hash`, of its key. nullptr:
+  /// there are as many flows as there may be.
+  Flow* make(const FlowKey& key, uint32_t hash, uint32_t flow_class, uint16_t path, Side side,
+             bool with_variables);
+  /// Gives back all that a flow holds; counts it closed.
+  void release(Flow& flow);
+
+  /// From now on flows of `run` are cut: they end without a word.
+  void begin_cutting(ProfileRun& run);
+  /// Looks at `budget` flows at most, to cut those of runs that are closing. Returns at how many.
+  size_t cut_some(AttachedRuns& runs, size_t budget);
+  bool cutting() const { return closing_ != 0; }
+  /// A flow that is about to act. True: its run is closing, and instead of acting it is gone.
+  bool cut_instead(Flow& flow) {
+    if (closing_ == 0) [[likely]]
+      return false;
+    if (classes_.of(flow).run->phase != RunPhase::closing) return false;
+    cut(flow);
+    return true;
+  }
+
+  /// From whose pool a client's flow has its port.
+  uint32_t client_range_of(const Flow& flow);
+
+ private:
+  void cut(Flow& flow);
+  /// `flow` ends: whoever waits for it goes on.
+  void unlink(const Flow& flow);
+  /// A program opened it, not the schedule: limits do not count it.
+  bool executed(const Flow& flow) const {
+    return flow.variables != Flow::kNone &&
+           context_.variables[flow.variables].client_range != VariableBlock::kNone;
+  }
+
+  Context& context_;
+  Classes& classes_;
+  Listeners& listeners_;
+  uint32_t closing_ = 0;  ///< runs in that phase
+};
+
+}  // namespace engine

@@ -1,0 +1,172 @@
+#include "astf/opener.h"
+
+#include <algorithm>
+
+#include "flow/latency.h"
+#include "program/interpreter.h"
+#include "tcp/tcp.h"
+#include "udp/udp.h"
+
+namespace engine {
+
+namespace {
+
+/// Flows opened in one pass at most, so that a burst of due starts does not delay received frames.
+constexpr size_t kOpensPerPass = 64;
+/// Of those, prepared together.
+constexpr size_t kStartsAhead = 16;
+static_assert(kOpensPerPass % kStartsAhead == 0);
+/// A start later than this is counted late.
+constexpr Nanoseconds kLate = 1 * kMillisecond;
+/// How long a refused replacement of a held flow waits.
+constexpr Nanoseconds kHeldRetry = 1 * kMillisecond;
+
+IpAddress address_of(const std::array<uint32_t, 3>& msb, uint32_t low, bool ipv6) {
+  if (!ipv6) return IpAddress::v4(low);
+  return {uint64_t{msb[0]} << 32 | msb[1], uint64_t{msb[2]} << 32 | low};
+}
+
+}  // namespace
+
+void Opener::stop(ProfileRun& run) {
+  const uint64_t before = run.unsent;
+  run.stop_opening(context_.now);
+  counts_.dropped(Side::client)[Drop::start_too_late] += run.unsent - before;
+  run.phase = RunPhase::draining;
+}
+
+// Starts are prepared some at a time, so that their places in the table are in the cache when they
+// are looked at: with many flows open they seldom are.
+size_t Opener::open_due(ProfileRun& run, Nanoseconds now) {
+  const FlowTable& table = context_.tables[index_of(Side::client)];
+  std::array<Start, kStartsAhead> starts;
+  size_t count = 0;
+  size_t prepared;
+  do {
+    for (prepared = 0; prepared < starts.size() && !run.draw().empty(); ++prepared) {
+      Start& start = starts[prepared];
+      if (!run.schedule().take(now, start.intended)) break;
+      start.template_index = run.draw().draw();
+      run.count_open(start.template_index);
+      start.prepared = prepare(run, start, nullptr);
+      if (start.prepared) table.prefetch(start.hash);
+    }
+    for (size_t i = 0; i < prepared; ++i)
+      if (starts[i].prepared) context_.prefetch(table.first(starts[i].hash));
+    for (size_t i = 0; i < prepared; ++i) {
+      if (starts[i].prepared && open_flow(run, starts[i], nullptr)) {
+        ++run.opened;
+        if (now - starts[i].intended > kLate) ++run.late;
+      } else {
+        run.uncount_open(starts[i].template_index);
+        ++run.unsent;
+      }
+    }
+    count += prepared;
+  } while (prepared == starts.size() && count < kOpensPerPass);
+  return run.held.flows == 0 ? count : count + open_held(run, now);
+}
+
+size_t Opener::open_held(ProfileRun& run, Nanoseconds now) {
+  HeldFlows& held = run.held;
+  if (now < held.retry || run.draw().empty()) return 0;
+  const uint64_t open = run.open_flows(Side::client);
+  const uint64_t wanted = held.wanted(now);
+  const uint64_t missing = wanted > open ? wanted - open : 0;
+  const auto count = static_cast<size_t>(std::min<uint64_t>(missing, kOpensPerPass));
+  for (size_t done = 0; done < count && !run.draw().empty(); ++done) {
+    Start start{.template_index = run.draw().draw(), .intended = now};
+    if (prepare(run, start, nullptr) && open_flow(run, start, nullptr)) {
+      run.count_open(start.template_index);
+      ++held.opened;
+      continue;
+    }
+    ++held.refused;
+    held.retry = now + kHeldRetry;
+    return done;
+  }
+  return count;
+}
+
+bool Opener::prepare(ProfileRun& run, Start& start, const Flow* parent) {
+  const Template& source = run.profile().templates[start.template_index];
+  start.client_range = parent == nullptr ? source.client_range : flows_.client_range_of(*parent);
+  ClientPool& clients = run.clients(start.client_range);
+  uint32_t client = parent == nullptr ? 0 : parent->local.low32();
+  uint16_t port = 0;
+  if (parent == nullptr && !disabled_clients.empty() && !clients.pass_over(disabled_clients)) {
+    ++counts_.dropped(Side::client)[Drop::no_client_enabled];
+    return false;
+  }
+  if (parent == nullptr ? !clients.take(client, port) : !clients.take_port_of(client, port)) {
+    ++counts_.of(Side::client)[Counter::err_c_tuple_err];
+    return false;
+  }
+  const FlowClass& shared = run.flow_class(Side::client, start.template_index);
+  const Tunables& tunables = *shared.tunables;
+  const uint32_t server = run.servers(source.server_range).take();
+  start.key = {address_of(tunables.destination_msb, server, tunables.ipv6),
+               address_of(tunables.source_msb, client, tunables.ipv6), source.destination_port,
+               port, !shared.program->stream};
+  start.hash = context_.tables[index_of(Side::client)].hash(start.key);
+  return true;
+}
+
+bool Opener::open_flow(ProfileRun& run, const Start& start, Flow* parent) {
+  CounterBlock& counters = counts_.of(Side::client);
+  const FlowClass& shared = run.flow_class(Side::client, start.template_index);
+  const FlowKey& key = start.key;
+  const uint32_t client = key.local.low32();
+  Flow* flow = nullptr;
+  if (context_.tables[index_of(Side::client)].find(key, start.hash) != nullptr) {
+    ++counters[Counter::err_dct];
+  } else {
+    flow = flows_.make(
+        key, start.hash, run.class_numbers[index_of(Side::client)][start.template_index],
+        run.path_of(client), Side::client, parent != nullptr || shared.program->uses_variables);
+    if (flow == nullptr) ++counters[Counter::err_c_nf_throttled];
+  }
+  if (flow == nullptr) {
+    run.clients(start.client_range).give_back(client, key.local_port);
+    return false;
+  }
+  flow->set(kPortOwned);
+  latency::begin(*flow, start.intended);
+  if (parent != nullptr) {
+    VariableBlock& block = context_.variables[flow->variables];
+    block.client_range = start.client_range;
+    block.parent = context_.flows.number_of(*parent);
+    context_.variables[parent->variables].child = context_.flows.number_of(*flow);
+    parent->wait = Wait::child;
+  }
+  if (key.datagram) {
+    udp::open(context_, *flow);
+    ++run.established;
+  } else {
+    tcp::open(context_, *flow, start.hash);
+  }
+  if (program::start(context_, *flow, 0) == program::Outcome::release) flows_.release(*flow);
+  return true;
+}
+
+void Opener::execute(Flow& parent) {
+  const TemplateClass& shared = classes_.of(parent);
+  ProfileRun& run = *shared.run;
+  CounterBlock& counters = *shared.counters;
+  VariableBlock& block = context_.variables[parent.variables];
+  const uint32_t group = block.next_group;
+  ++counters[Counter::flows_total];
+  if (block.last_group != 0 && block.last_group != group) ++counters[Counter::flows_other];
+  block.last_group = group;
+
+  const std::vector<uint32_t>& templates = run.templates_of(group);
+  Start start{.intended = context_.now};
+  if (!templates.empty())
+    start.template_index = templates[context_.random.between(0, templates.size() - 1)];
+  const bool opened =
+      !templates.empty() && prepare(run, start, &parent) && open_flow(run, start, &parent);
+  // A flow that could not be opened is over; the counter of the refusal tells why.
+  if (!opened) program::resume(context_, parent);
+}
+
+}  // namespace engine
