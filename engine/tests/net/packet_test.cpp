@@ -137,6 +137,42 @@ TEST(Packet, ReadsEveryField) {
   }
 }
 
+/// Any change to a header means the same with and without a tag, whichever way the frame is parsed.
+TEST(Packet, AnUntaggedFrameIsReadAsATaggedOneIs) {
+  const auto kind_of = [](const Bytes& bytes, Packet& packet, Checksums checksums) {
+    packet = {};
+    const PacketKind kind = parse(bytes, packet, checksums);
+    packet.transport = packet.payload = nullptr;  // of memory that is gone
+    packet.l3_offset = 0;
+    return kind;
+  };
+  for (const size_t padding : {size_t{0}, size_t{6}}) {
+    const Bytes plain = make({.padding = padding});
+    for (const Checksums checksums : {Checksums::trusted, Checksums::in_frame, Checksums::either})
+      for (size_t at = 12; at < 14 + 20 + 32; ++at)
+        for (int value = 0; value < 256; ++value) {
+          Bytes untagged = plain;
+          untagged[at] = static_cast<uint8_t>(value);
+          if (at < 14 && value == 0x81) continue;  // a tag of its own
+          Bytes tagged = untagged;
+          const Bytes tag{0x81, 0x00, 0x00, 0x07};
+          tagged.insert(tagged.begin() + 12, tag.begin(), tag.end());
+          Packet one, other;
+          const PacketKind kind = kind_of(untagged, one, checksums);
+          ASSERT_EQ(kind, kind_of(tagged, other, checksums)) << at << " is " << value;
+          if (kind != PacketKind::tcp && kind != PacketKind::bad_transport_sum) continue;
+          EXPECT_EQ(one.source, other.source) << at << " is " << value;
+          EXPECT_EQ(one.destination, other.destination) << at << " is " << value;
+          EXPECT_EQ(one.source_port, other.source_port) << at << " is " << value;
+          EXPECT_EQ(one.destination_port, other.destination_port) << at << " is " << value;
+          EXPECT_EQ(one.traffic_class, other.traffic_class) << at << " is " << value;
+          EXPECT_EQ(one.transport_header_length, other.transport_header_length) << at;
+          EXPECT_EQ(one.payload_length, other.payload_length) << at << " is " << value;
+          EXPECT_EQ(one.payload_at_hand, other.payload_at_hand) << at << " is " << value;
+        }
+  }
+}
+
 TEST(Packet, LeavesEthernetPaddingOut) {
   Packet packet;
   ASSERT_EQ(parse(make({.tcp_options = 0, .payload = 0, .padding = 6}), packet), PacketKind::tcp);
