@@ -19,14 +19,32 @@ enum Option : uint8_t {
 }  // namespace
 
 void parse_options(const uint8_t* option, const uint8_t* end, Segment& segment) {
+  // Options of a SYN that stand aligned, as most stacks lay them out (RFC 7323 appendix A).
+  for (; end - option >= 4; option += 4) {
+    const auto word = load_be<uint32_t>(option);
+    if (word >> 16 == (kMaximumSegmentSize << 8 | 4)) {
+      segment.mss = static_cast<uint16_t>(word);
+    } else if (word >> 8 == (kNoOperation << 16 | kWindowScale << 8 | 3)) {
+      segment.has_scale = true;
+      segment.scale = std::min(static_cast<uint8_t>(word), kMaxWindowScale);
+    } else if (word == (kNoOperation << 24 | kNoOperation << 16 | kSackPermitted << 8 | 2)) {
+      segment.sack_permitted = true;
+    } else if (word == kAlignedTimestamps && end - option >= 12) {
+      segment.has_timestamps = true;
+      segment.timestamp = load_be<uint32_t>(option + 4);
+      segment.timestamp_echo = load_be<uint32_t>(option + 8);
+      option += 8;
+    } else {
+      break;
+    }
+  }
   while (option < end) {
-    const uint8_t kind = option[0];
-    if (kind == kEnd) return;
+    const uint8_t kind = *option;
     if (kind == kNoOperation) {
       ++option;
       continue;
     }
-    if (end - option < 2) return;
+    if (kind == kEnd || end - option < 2) return;
     const uint8_t length = option[1];
     if (length < 2 || length > end - option) return;
     switch (kind) {
