@@ -92,24 +92,17 @@ void FlowDriver::receive_for_flows(Side side, std::span<const Frame> frames) {
     for (size_t i = 0; i < count; ++i) {
       const Parsed& p = parsed[i];
       const Frame& frame = frames[from + i];
-      switch (p.kind) {
-        case PacketKind::tcp:
-          receive_tcp(side, frame, p.packet, p.hash,
-                      p.packet.payload_length != 0 && i + 1 < count && same_flow(p, parsed[i + 1])
-                          ? &parsed[i + 1].packet
-                          : nullptr);
-          break;
-        case PacketKind::udp:
-          receive_udp(side, frame, p.packet, p.hash);
-          break;
-        case PacketKind::other:
-          parts_.slow_path.receive(side, frame, context.now);
-          break;
-        default:
-          // A damaged frame of the latency stream is the stream's to count.
-          if (!parts_.slow_path.latency_streams[index_of(side)].receive(frame, context.now))
-            ++parts_.counts.of(side)[reason_of(p.kind)];
-          break;
+      if (p.kind == PacketKind::tcp) [[likely]] {
+        const bool followed =
+            p.packet.payload_length != 0 && i + 1 < count && same_flow(p, parsed[i + 1]);
+        receive_tcp(side, frame, p.packet, p.hash, followed ? &parsed[i + 1].packet : nullptr);
+      } else if (p.kind == PacketKind::udp) {
+        receive_udp(side, frame, p.packet, p.hash);
+      } else if (p.kind == PacketKind::other) {
+        parts_.slow_path.receive(side, frame, context.now);
+      } else if (!parts_.slow_path.latency_streams[index_of(side)].receive(frame, context.now)) {
+        // A damaged frame of the latency stream is the stream's to count.
+        ++parts_.counts.of(side)[reason_of(p.kind)];
       }
     }
   }
@@ -185,7 +178,7 @@ void FlowDriver::expire(Flow& flow, TimerKind kind) {
     tcp::transmit(context, flow);
 }
 
-void FlowDriver::finish(Flow& flow, tcp::Events events, bool answered_later) {
+inline void FlowDriver::finish(Flow& flow, tcp::Events events, bool answered_later) {
   Context& context = parts_.context;
   if ((events & tcp::kGone) != 0) {
     parts_.flows.release(flow);

@@ -57,11 +57,12 @@ void grow_window(Context& context, Flow& flow, uint32_t acked) {
 }
 
 void restart_after_idle(Context& context, Flow& flow) {
-  const uint32_t initial = initial_window(context, flow);
-  if (flow.cwnd <= initial) return;
-  // rtt_tick is when the last timed segment left, at most one round trip before the last of all.
+  // rtt_tick is when the last timed segment left, at most one round trip before the last of all. No
+  // timeout is below kMinRto: most flows need not know theirs.
   const Tick idle = context.tick - flow.rtt_tick;
-  if (idle <= ticks_for(retransmission_timeout(flow))) return;
+  if (idle <= ticks_for(kMinRto)) return;
+  const uint32_t initial = initial_window(context, flow);
+  if (flow.cwnd <= initial || idle <= ticks_for(retransmission_timeout(flow))) return;
   flow.ssthresh = std::max(flow.ssthresh, flow.cwnd - flow.cwnd / 4);
   flow.cwnd = initial;
 }

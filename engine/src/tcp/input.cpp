@@ -69,11 +69,15 @@ void take_offer(Context& context, Flow& flow, const Segment& syn) {
   flow.snd_wl1 = syn.sequence;
 }
 
-void take_rtt(Context& context, Flow& flow, uint32_t acknowledgment) {
-  if (!flow.has(kRttTiming) || before(acknowledgment, flow.rtt_sequence)) return;
+void end_rtt_timing(Context& context, Flow& flow) {
   flow.clear(kRttTiming);
   add_rtt_sample(flow, microseconds_of(context.tick - flow.rtt_tick));
   ++(*context.class_of(flow).counters)[Counter::tcps_rttupdated];
+}
+
+inline void take_rtt(Context& context, Flow& flow, uint32_t acknowledgment) {
+  if (flow.has(kRttTiming) && !before(acknowledgment, flow.rtt_sequence))
+    end_rtt_timing(context, flow);
 }
 
 Events receive_syn_sent(Context& context, Flow& flow, const Segment& segment) {
@@ -208,8 +212,8 @@ Events take_payload(Context& context, Flow& flow, const Segment& segment, uint32
   }
   Events events = kNothing;
   if (length != 0) {
-    const bool had_holes =
-        context.extension_of(flow) != nullptr && context.extension_of(flow)->reassembling;
+    const Extension* const held = context.extension_of(flow);
+    const bool had_holes = held != nullptr && held->reassembling;
     const uint32_t delivered = reassemble(context, flow, sequence, length);
     if (delivered != 0) events |= kDelivered;
     decide_on_ack(context, flow, segment, delivered != 0 && !had_holes);
@@ -265,74 +269,76 @@ Events receive(Context& context, Flow& flow, const Segment& segment, uint8_t tra
   if (flow.state == FlowState::syn_sent) return receive_syn_sent(context, flow, segment);
 
   const uint32_t window = shared.tunables->receive_buffer;
+  const bool timestamps = segment.has_timestamps && flow.has(kTimestamps);
   // PAWS, RFC 7323 section 5.3.
-  if (segment.has_timestamps && flow.has(kTimestamps) && !segment.is(kRst) &&
-      before(segment.timestamp, flow.ts_recent)) {
+  if (timestamps && before(segment.timestamp, flow.ts_recent) && !segment.is(kRst)) [[unlikely]] {
     ++counters[Counter::tcps_pawsdrop];
     return challenge(context, flow);
   }
-  if (segment.is(kRst)) {
-    // A late segment that met no flow on the other side; TIME_WAIT outlives it (RFC 1337 section
-    // 3).
-    if (flow.state == FlowState::time_wait) return kNothing;
-    // RFC 5961 section 3.2: only the exact next number resets.
-    if (segment.sequence == flow.rcv_nxt) {
-      if (flow.state == FlowState::syn_received)
-        ++counters[Counter::tcps_conndrops];
-      else if (flow.state != FlowState::closing && flow.state != FlowState::last_ack)
-        ++counters[Counter::tcps_drops];  // after both FINs nothing is lost
-      return kGone;
+  if ((segment.flags & (kRst | kSyn | kAck)) != kAck) [[unlikely]] {
+    if (segment.is(kRst)) {
+      // A late segment that met no flow on the other side; TIME_WAIT outlives it (RFC 1337 section
+      // 3).
+      if (flow.state == FlowState::time_wait) return kNothing;
+      // RFC 5961 section 3.2: only the exact next number resets.
+      if (segment.sequence == flow.rcv_nxt) {
+        if (flow.state == FlowState::syn_received)
+          ++counters[Counter::tcps_conndrops];
+        else if (flow.state != FlowState::closing && flow.state != FlowState::last_ack)
+          ++counters[Counter::tcps_drops];  // after both FINs nothing is lost
+        return kGone;
+      }
+      return segment.sequence - flow.rcv_nxt < window ? challenge(context, flow) : kNothing;
     }
-    return segment.sequence - flow.rcv_nxt < window ? challenge(context, flow) : kNothing;
-  }
-  if (segment.is(kSyn)) {
-    if (flow.state == FlowState::syn_received && segment.sequence + 1 == flow.rcv_nxt &&
-        !segment.is(kAck)) {
-      flow.retransmissions = std::max<uint8_t>(flow.retransmissions, 1);
-      emit_syn(context, flow);  // our SYN-ACK was lost
-      return kNothing;
+    if (segment.is(kSyn)) {
+      if (flow.state == FlowState::syn_received && segment.sequence + 1 == flow.rcv_nxt &&
+          !segment.is(kAck)) {
+        flow.retransmissions = std::max<uint8_t>(flow.retransmissions, 1);
+        emit_syn(context, flow);  // our SYN-ACK was lost
+        return kNothing;
+      }
+      if (flow.state != FlowState::syn_received)  // RFC 5961 section 4.2
+        return challenge(context, flow);
     }
-    if (flow.state != FlowState::syn_received)  // RFC 5961 section 4.2
-      return challenge(context, flow);
+    if (!segment.is(kAck)) return kNothing;
   }
-  if (!segment.is(kAck)) return kNothing;
 
-  // Trim what is old and what lies beyond the window.
   uint32_t sequence = segment.sequence;
   uint32_t length = segment.length;
   bool fin = segment.is(kFin);
   if (segment.is(kSyn)) ++sequence;  // simultaneous open: the SYN was taken before
-  if (before(sequence, flow.rcv_nxt)) {
-    const uint32_t old = flow.rcv_nxt - sequence;
-    if (old >= length + (fin ? 1 : 0)) {
-      if (length != 0) {
-        ++counters[Counter::tcps_rcvduppack];
-        counters[Counter::tcps_rcvdupbyte] += length;
+  if (sequence != flow.rcv_nxt || length > window) [[unlikely]] {
+    // Trim what is old and what lies beyond the window.
+    if (before(sequence, flow.rcv_nxt)) {
+      const uint32_t old = flow.rcv_nxt - sequence;
+      if (old >= length + (fin ? 1 : 0)) {
+        if (length != 0) {
+          ++counters[Counter::tcps_rcvduppack];
+          counters[Counter::tcps_rcvdupbyte] += length;
+        }
+        if (flow.state == FlowState::time_wait)  // RFC 9293: a retransmitted FIN restarts 2 MSL
+          enter_time_wait(context, flow);
+        flow.set(kAckNow);
+        length = 0;
+        fin = false;
+      } else {
+        ++counters[Counter::tcps_rcvpartduppack];
+        counters[Counter::tcps_rcvpartdupbyte] += old;
+        length -= old;
       }
-      if (flow.state == FlowState::time_wait)  // RFC 9293: a retransmitted FIN restarts 2 MSL
-        enter_time_wait(context, flow);
+      sequence = flow.rcv_nxt;
+    } else if (after(sequence + length, flow.rcv_nxt + window)) {
+      const uint32_t excess = sequence + length - (flow.rcv_nxt + window);
+      ++counters[Counter::tcps_rcvpackafterwin];
+      counters[Counter::tcps_rcvbyteafterwin] += std::min(excess, length);
       flow.set(kAckNow);
-      length = 0;
+      if (excess >= length) return challenge(context, flow);
+      length -= excess;
       fin = false;
-    } else {
-      ++counters[Counter::tcps_rcvpartduppack];
-      counters[Counter::tcps_rcvpartdupbyte] += old;
-      length -= old;
     }
-    sequence = flow.rcv_nxt;
-  } else if (after(sequence + length, flow.rcv_nxt + window)) {
-    const uint32_t excess = sequence + length - (flow.rcv_nxt + window);
-    ++counters[Counter::tcps_rcvpackafterwin];
-    counters[Counter::tcps_rcvbyteafterwin] += std::min(excess, length);
-    flow.set(kAckNow);
-    if (excess >= length) return challenge(context, flow);
-    length -= excess;
-    fin = false;
   }
-  if (segment.has_timestamps && flow.has(kTimestamps) &&
-      !after(segment.sequence, flow.last_ack_sent)) {
+  if (timestamps && !after(segment.sequence, flow.last_ack_sent))
     flow.ts_recent = segment.timestamp;
-  }
   if (TimerWheel::is_armed(flow, TimerKind::keep) && flow.state >= FlowState::established) {
     start_keepalive(context, flow);
     if (flow.snd_una == flow.snd_max) flow.retransmissions = 0;  // answered keepalive probes
@@ -354,19 +360,22 @@ Events receive(Context& context, Flow& flow, const Segment& segment, uint8_t tra
     establish(context, flow);
     events |= kEstablished;
   }
-  if (after(acknowledgment, flow.snd_max)) {
-    ++counters[Counter::tcps_rcvacktoomuch];
-    return events | challenge(context, flow);
+  const bool of_flight = acknowledgment - flow.snd_una <= flow.snd_max - flow.snd_una;
+  if (!of_flight) [[unlikely]] {
+    if (after(acknowledgment, flow.snd_max)) {
+      ++counters[Counter::tcps_rcvacktoomuch];
+      return events | challenge(context, flow);
+    }
+    // RFC 5961 section 5: older than the largest window that was ever open.
+    if (before(acknowledgment, flow.snd_una - (uint32_t{UINT16_MAX} << flow.send_scale())))
+      return events | challenge(context, flow);
   }
-  // RFC 5961 section 5: older than the largest window that was ever open.
-  if (before(acknowledgment, flow.snd_una - (uint32_t{UINT16_MAX} << flow.send_scale())))
-    return events | challenge(context, flow);
   if (flow.has(kEcn) || (traffic_class & 3) != 0) {
     take_code_point(context, flow, segment, traffic_class);
     if (flow.has(kEcn) && segment.is(kEce)) on_congestion_echo(context, flow);
   }
   const bool news =
-      flow.has(kSack) && segment.sack_count != 0 && update_scoreboard(context, flow, segment);
+      segment.sack_count != 0 && flow.has(kSack) && update_scoreboard(context, flow, segment);
   const bool advanced = after(acknowledgment, flow.snd_una);
   if (advanced) {
     if (length == 0) ++counters[Counter::tcps_predack];
@@ -380,7 +389,7 @@ Events receive(Context& context, Flow& flow, const Segment& segment, uint8_t tra
   }
   if (flow.has(kProbing)) on_ack_while_probing(context, flow, segment, advanced);
   take_window(flow, segment, counters);
-  if (flow.snd_wnd != 0 && persists(flow)) {
+  if (persists(flow) && flow.snd_wnd != 0) {
     flow.retransmissions = 0;
     stop_retransmit_timer(context, flow);
     if (flow.snd_una != flow.snd_max) {
