@@ -47,6 +47,9 @@ void start_timeout(Context& context, Flow& flow, Nanoseconds waited) {
 void start_handshake_timer(Context& context, Flow& flow) {
   const Nanoseconds timeout =
       kInitialRto * kSynBackoff[std::min<size_t>(flow.retransmissions, std::size(kSynBackoff) - 1)];
+  // The wheel is to look as early as any timer of data that follows may be due, so that the flow
+  // need not be moved when data is sent.
+  context.wheel.arm(flow, TimerKind::retransmit, context.tick, ticks_for(kMinProbe));
   context.wheel.arm(flow, TimerKind::retransmit, context.tick, ticks_for(timeout));
 }
 
