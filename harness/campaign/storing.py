@@ -18,7 +18,7 @@ def storing(run: RunFolder, session: ServerSession, trial: Trial) -> Iterator[No
     A trial whose connections went through the kernel's stack instead of the wanted stack is also
     marked and not used. StackcostError names the part of the session that ended, if one did.
     """
-    trial.before = session.server.before_trial()
+    trial.before = session.serving.before_trial()
     session.look("before")
     asleep = _asleep_s()
     try:
@@ -45,7 +45,7 @@ def _mark_carrier(session: ServerSession, trial: Trial) -> None:
     """Record which stack carried the connections, or would carry them in an idle trial."""
     session.look("after")
     traffic = trial.traffic
-    trial.carrier = session.stack.proof(
+    trial.carrier = session.serving.proof(
         idle=isinstance(traffic, HeldFlows) and not traffic.open_flows
     )
     clients = traffic.carrier if isinstance(traffic, HttpClients) else None

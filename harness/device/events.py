@@ -12,7 +12,7 @@ from stackcost.contracts.trial import Trial
 from stackcost.contracts.window import Window
 from stackcost.files import PROFILES
 from stackcost.harness.bed.network import remove_namespace
-from stackcost.harness.session.limits import read_limits, refused_since
+from stackcost.harness.session.limits import refused_since
 from stackcost.harness.session.load_trial import end_traffic
 from stackcost.harness.session.path import count_frames, frames_since
 from stackcost.harness.session.profile_session import ProfileSession
@@ -35,14 +35,14 @@ def run_event(session: ProfileSession, trial: Trial) -> None:
     assert isinstance(load, DeviceEvent)
     event, settings = load.event, load.settings
     client, tunables = session.client, settings.tunables(event)
-    if session.bed.wiring.server:
+    if session.serving.wiring.server:
         tunables = {name: arguments | _http(session) for name, arguments in tunables.items()}
-    prefixes = prefixes_of(session.server.ip_version)
+    prefixes = prefixes_of(session.serving.ip_version)
     groups, latency = Groups(client, *tunables), Latency(client, "probe")
     seconds = settings.length(event)
     for name, arguments in tunables.items():
         client.load_profile(PROFILE, prefixes | arguments, name)
-    frames, refused = count_frames(session), session.server.refusals()
+    frames, refused = count_frames(session), session.serving.refusals()
     session.begin_trial()
     of_groups: list[Sample] = []
     unanswered: list[tuple[float, float]] = []
@@ -52,14 +52,14 @@ def run_event(session: ProfileSession, trial: Trial) -> None:
     load.course = course = EventTimes(
         began,
         answer_bytes=tunables["established"].get("response_bytes", MESSAGE_BYTES),
-        dead_timeout_s=session.server.dead_timeout_s(),
+        dead_timeout_s=session.serving.dead_timeout_s(),
     )
     try:
         while time.monotonic() < began + seconds:
             due = time.monotonic() > began + settings.cut_at
             if event in BREAKS and due and course.cut is None:
                 course.cut = time.monotonic()
-                session.processes = {}  # the threads that polled its links end with them
+                session.here.processes = {}  # the threads that polled its links end with them
                 BREAKS[event](session)
             now, read = session.read_edge(), groups.read()
             of_groups += read + latency.read()
@@ -69,7 +69,7 @@ def run_event(session: ProfileSession, trial: Trial) -> None:
                 break
             session.progress.pause(EVERY_S)
         if event not in BREAKS:
-            load.limits = read_limits(session, session.experiment.workload.port)
+            load.limits = session.serving.limits(session.experiment.workload.port)
         load.cut_flows = end_traffic(session, LAST_FLOWS_S)
         if load.limits:
             load.limits.refused = refused_since(session, refused)
@@ -106,13 +106,13 @@ def _http(session: ProfileSession) -> dict[str, int]:
 
 def _cut(session: ProfileSession) -> None:
     """Set the device's link to the servers down."""
-    namespace, interface = session.bed.wiring.tested[-1]
+    namespace, interface = session.here.wiring.tested[-1]
     execute(namespace, ["ip", "link", "set", interface, "down"])
 
 
 def _kill(session: ProfileSession) -> None:
     """Remove the device's namespace with its links, and so the generator's ports at their ends."""
-    remove_namespace(session.bed.server_namespace)
+    remove_namespace(session.here.bed.server_namespace)
 
 
 BREAKS: dict[Happening, Callable[[ProfileSession], None]] = {"cut": _cut, "killed": _kill}

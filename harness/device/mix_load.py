@@ -10,7 +10,7 @@ from stackcost.contracts.sample import Sample
 from stackcost.contracts.trial import Trial
 from stackcost.contracts.window import Window
 from stackcost.files import PROFILES
-from stackcost.harness.session.limits import read_limits, refused_since
+from stackcost.harness.session.limits import refused_since
 from stackcost.harness.session.load_trial import end_traffic
 from stackcost.harness.session.path import count_frames, frames_since
 from stackcost.harness.session.profile_session import ProfileSession
@@ -30,8 +30,8 @@ def run_mix(session: ProfileSession, trial: Trial, settings: EventSettings) -> N
     load = trial.load
     assert isinstance(load, MixedLoad)
     client, groups, length = session.client, Groups(session.client, ONLY), settings.mix_step_s
-    client.load_profile(PROFILE, prefixes_of(session.server.ip_version) | {"cps": 1})
-    frames, refused = count_frames(session), session.server.refusals()
+    client.load_profile(PROFILE, prefixes_of(session.serving.ip_version) | {"cps": 1})
+    frames, refused = count_frames(session), session.serving.refusals()
     session.begin_trial()
     samples: list[Sample] = []
 
@@ -55,9 +55,9 @@ def run_mix(session: ProfileSession, trial: Trial, settings: EventSettings) -> N
             if number:
                 client.update(flows_per_second)
             watch(flows_per_second)
-        load.limits = read_limits(session, session.experiment.workload.port)
+        load.limits = session.serving.limits(session.experiment.workload.port)
         client.stop()
-        session.server.reset()  # an overload may have filled its table for minutes
+        session.serving.reset()  # an overload may have filled its table for minutes
         half = half_of(steps_of(load, samples))
         client.start(mult=half, duration=length + SPARE_S)
         watch(half)

@@ -14,12 +14,7 @@ from stackcost.contracts.load import CeilingKind, ConstantLoad, HeldFlows, Loss,
 from stackcost.contracts.trial import Trial
 from stackcost.contracts.window import Window
 from stackcost.files import PROFILES
-from stackcost.harness.session.limits import (
-    end_connections,
-    open_connections,
-    read_limits,
-    refused_since,
-)
+from stackcost.harness.session.limits import refused_since
 from stackcost.harness.session.load_trial import OVERHANG_S, end_traffic, offer_load
 from stackcost.harness.session.path import count_frames, frames_since
 from stackcost.harness.session.profile_session import ProfileSession
@@ -43,11 +38,11 @@ POLL_S = 0.1
 def prepare(session: ProfileSession, of: CeilingKind) -> None:
     """Load the profile of these trials on both sides; flows use a new profile for each trial."""
     if of == "flows":
-        session.server.serve(session.experiment.memory.profile, _tunables(session, {}))
+        session.serving.serve(session.experiment.memory.profile, _tunables(session, {}))
         return
     extra = {"requests": REQUESTS_PER_CONNECTION} if of == "requests" else {}
     profile = KEEPALIVE_PROFILE if of == "requests" else session.experiment.load.profile
-    session.server.serve(profile, _tunables(session, extra))
+    session.serving.serve(profile, _tunables(session, extra))
     session.client.load_profile(profile, _tunables(session, extra))
 
 
@@ -145,7 +140,7 @@ def _hold(session: ProfileSession, trial: Trial, load: HeldFlows, duration: floa
     number, open_cps = load.open_flows, session.experiment.memory.open_cps
     opening = number / open_cps
     held_s = opening + SETTLE_S + duration + SPARE_S
-    refused = session.server.refusals()
+    refused = session.serving.refusals()
     frames = count_frames(session)
     session.begin_trial()
     hold = {"flows": number, "cps": open_cps, "hold_seconds": held_s}
@@ -161,7 +156,7 @@ def _hold(session: ProfileSession, trial: Trial, load: HeldFlows, duration: floa
         trial.phases["hold"] = Window(first, session.read_edge())
         load.held_flows = _served_and_open(session)
         session.look("during")
-        load.limits = read_limits(session, session.experiment.workload.port)
+        load.limits = session.serving.limits(session.experiment.workload.port)
         load.overrun_s = max(0.0, time.monotonic() - end)
         load.cut_flows = end_traffic(session, held_s + patient(CLOSE_PATIENCE_S))
         load.limits.refused = refused_since(session, refused)
@@ -187,12 +182,12 @@ def reset_server(session: ProfileSession) -> None:
     The generator forgets the flows that it aborts, but nginx would keep its side of them as long
     as idle connections, and run out of files after some trials.
     """
-    session.server.reset()
+    session.serving.reset()
 
     def ended() -> bool:
-        if not open_connections(session):
+        if not session.serving.open_connections():
             return True
-        end_connections(session)
+        session.serving.end_connections(session.experiment.workload.port)
         return False
 
     wait_until(ended, patient(RESET_PATIENCE_S), POLL_S)

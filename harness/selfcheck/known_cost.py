@@ -45,7 +45,7 @@ def known_cost_steps(
     burns_us: Sequence[float] = BURNS_US,
 ) -> PlannedTrials[list[Row]]:
     """A row for each busy loop and one for the rules, from `rounds` rounds of all trials."""
-    namespace = session.bed.server_namespace
+    namespace = session.here.bed.server_namespace
     pairs: dict[str, list[tuple[float, float]]] = defaultdict(list)
     prepare_load(session)
     load_rules(namespace, 0)
@@ -77,7 +77,7 @@ def _made(
     load, sends = ConstantLoad(offered_cps=part.offered_cps[0]), Sends()
 
     def make(trial: Trial) -> None:
-        with sending(session.bed.server_namespace, cores[0], sends):
+        with sending(session.here.bed.server_namespace, cores[0], sends):
             offer_load(session, trial, part)
 
     (trial,) = yield PlannedTrial(

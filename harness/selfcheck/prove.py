@@ -30,10 +30,11 @@ def prove_known(rounds: int = 1, quick: bool = False) -> list[Row]:
     experiment = selfcheck_experiment(sustain_s=1 if quick else 2)
 
     def steps(session: ProfileSession) -> PlannedTrials[list[Row]]:
-        assert isinstance(session.server, CalibrationServer)
+        server = session.here.server
+        assert isinstance(server, CalibrationServer)
         burns_us = QUICK_BURNS_US if quick else BURNS_US
-        costs = yield from known_cost_steps(session, session.server, rounds, burns_us)
-        return costs + (yield from known_memory_steps(session, session.server, rounds))
+        costs = yield from known_cost_steps(session, server, rounds, burns_us)
+        return costs + (yield from known_memory_steps(session, server, rounds))
 
     turn = Turn(
         system=CalibrationServer.name,

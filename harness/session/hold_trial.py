@@ -8,7 +8,7 @@ from stackcost.contracts.load import HeldFlows
 from stackcost.contracts.trial import Trial
 from stackcost.contracts.window import Window
 from stackcost.harness.session.kernel_states import end_time_wait, half_open, time_wait, tracked
-from stackcost.harness.session.limits import read_limits, refused_since
+from stackcost.harness.session.limits import refused_since
 from stackcost.harness.session.load_trial import end_traffic
 from stackcost.harness.session.profile_session import ProfileSession
 from stackcost.host.patience import patient
@@ -25,8 +25,8 @@ def run_hold_trial(session: ProfileSession, trial: Trial) -> None:
     load = trial.load
     assert isinstance(load, HeldFlows)
     count, state = load.open_flows, load.state
-    session.server.reset()  # a device goes on tracking the closed flows of the trial before
-    refused = session.server.refusals()
+    session.serving.reset()  # a device goes on tracking the closed flows of the trial before
+    refused = session.serving.refusals()
     session.begin_trial()
     try:
         if state == "half-open":
@@ -60,7 +60,7 @@ def _read_held(
     trial.phases["hold"] = _read_memory(session, part.read_s)
     session.look("during")
     load.held_flows = held()  # after the reading: none closed during it
-    load.limits = read_limits(session, session.experiment.workload.port)
+    load.limits = session.serving.limits(session.experiment.workload.port)
 
 
 def _hold_seconds(session: ProfileSession, count: int) -> float:

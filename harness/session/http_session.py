@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from stackcost.collect.sampler import Sampler
+from stackcost.collect.cpu_account import Detail
 from stackcost.collect.served import Served
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.placement import Placement
@@ -18,12 +18,7 @@ from stackcost.harness.experiment.http_schema import HttpLoad
 from stackcost.harness.experiment.schema import Experiment
 from stackcost.harness.load import Addresses, Clients
 from stackcost.harness.session.progress import Progress
-from stackcost.harness.session.server_session import (
-    SAMPLE_INTERVAL_S,
-    ServerSession,
-    machine_collectors,
-    running_server,
-)
+from stackcost.harness.session.server_session import ServerSession, running_server
 from stackcost.stacks import stack_of
 
 HTTP_SETUP_S = 1.0  # until the first trial: there is no generator of ASTF profiles to start
@@ -70,34 +65,23 @@ def open_http_session(
         )
     own = addresses_of(workload.clients, http.processes)
     with (
-        running_server(kind, experiment, folder, where, progress, wanted_hugepages=0) as standing,
+        running_server(kind, experiment, folder, where, progress, wanted_hugepages=0) as serving,
         client_addresses(own, str(workload.server)),
-        _ready(http, standing.bed, folder) as clients_stack,
+        _ready(http, serving.bed, folder) as clients_stack,
+        serving.sampling([Served(serving.requests_served)], Detail.SOFTIRQS) as sampler,
     ):
-        bed, tuning, stack, server = standing
-        processes = server.processes() | stack.processes()
-        collectors = [
-            *machine_collectors(bed.server_namespace, bed.cpus.server, processes),
-            Served(server.requests_served),
-            *server.own_collectors(),
-            *stack.own_collectors(),
-        ]
-        with Sampler(collectors, SAMPLE_INTERVAL_S, bed.cpus.load) as sampler:
-            yield HttpSession(
-                experiment=experiment,
-                where=where,
-                bed=bed,
-                server=server,
-                tuning=tuning,
-                stack=stack,
-                sampler=sampler,
-                progress=progress,
-                processes=processes,
-                folder=folder,
-                http=http,
-                addresses=Addresses(FIRST_USER, own),
-                clients_stack=clients_stack,
-            )
+        yield HttpSession(
+            experiment=experiment,
+            where=where,
+            serving=serving,
+            bed=serving.bed,
+            sampler=sampler,
+            progress=progress,
+            folder=folder,
+            http=http,
+            addresses=Addresses(FIRST_USER, own),
+            clients_stack=clients_stack,
+        )
 
 
 @contextmanager

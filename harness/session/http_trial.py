@@ -10,7 +10,7 @@ from stackcost.harness.experiment.http_schema import HttpTest, path_of
 from stackcost.harness.load import Clients, LoadRequest, program
 from stackcost.harness.load.clients import counts_of, latency_of
 from stackcost.harness.session.http_session import HttpSession
-from stackcost.harness.session.limits import read_limits, refused_since
+from stackcost.harness.session.limits import refused_since
 from stackcost.harness.session.server_settings import TLS_PORT
 
 
@@ -46,7 +46,7 @@ def run_http_trial(
     folder = Path(session.folder, f"trial-{trial.number}")
     used = program(http.program_of(test))
     cpus, namespace = session.bed.cpus.load, session.bed.load_namespace
-    served, refused = session.server.requests_served(), session.server.refusals()
+    served, refused = session.serving.requests_served(), session.serving.refusals()
     carrier = session.clients_stack
     session.begin_trial()
     try:
@@ -61,7 +61,7 @@ def run_http_trial(
                 load.limits.refused = refused_since(session, refused)
             load.counted = counts_of(told, used.latency, clients.cpu_seconds())
             load.latency = {"": latency_of(told)}
-        now = session.server.requests_served()
+        now = session.serving.requests_served()
         load.server_requests = None if now is None or served is None else now - served
     finally:
         trial.samples = session.trial_samples()
@@ -110,7 +110,7 @@ def _sustain(
     last = session.read_edge()
     session.clients_stack.prove("after", processes)  # while they live: their stacks end with them
     load.carrier = session.clients_stack.proof()
-    load.limits = read_limits(session, _port(session, http.test(load.test)))
+    load.limits = session.serving.limits(_port(session, http.test(load.test)))
     load.ended_early = not clients.all_run()
     trial.phases["sustain"] = Window(first, last)
     if session.experiment.cores.common:

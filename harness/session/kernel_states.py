@@ -62,7 +62,7 @@ Held = Callable[[], int]
 @contextmanager
 def tracked(session: ProfileSession) -> Iterator[None]:
     """Inside, netfilter tracks every connection of the server's namespace."""
-    namespace = session.bed.server_namespace
+    namespace = session.here.bed.server_namespace
     execute(namespace, ["nft", "-f", "-"], stdin=TRACK)
     try:
         yield
@@ -74,7 +74,7 @@ def tracked(session: ProfileSession) -> Iterator[None]:
 @contextmanager
 def half_open(session: ProfileSession, count: int) -> Iterator[Held]:
     """`count` flows in SYN_RECV; yields how many there are now."""
-    namespace = session.bed.server_namespace
+    namespace = session.here.bed.server_namespace
     settings = {
         "net.core.somaxconn": 1_000_000,
         "net.ipv4.tcp_max_syn_backlog": 1_000_000,
@@ -110,7 +110,7 @@ def time_wait(session: ProfileSession, count: int) -> Iterator[Held]:
 
     They stay on exit, for the next and larger count; `end_time_wait` waits until they have ended.
     """
-    namespace = session.bed.server_namespace
+    namespace = session.here.bed.server_namespace
     with _set(namespace, {"net.ipv4.tcp_max_tw_buckets": 1_000_000}):
         there = time_waiting(session)
         arguments = [str(min(there, count)), str(count)]
@@ -125,7 +125,7 @@ def end_time_wait(session: ProfileSession) -> None:
 
 def time_waiting(session: ProfileSession) -> int:
     """Flows in TIME_WAIT in the server's namespace."""
-    words = execute(session.bed.server_namespace, ["cat", "/proc/net/sockstat"]).split()
+    words = execute(session.here.bed.server_namespace, ["cat", "/proc/net/sockstat"]).split()
     return int(words[words.index("tw") + 1])
 
 
@@ -134,7 +134,7 @@ def _send_syns(session: ProfileSession, count: int) -> None:
     workload = session.experiment.workload
     ports = 60_000
     addresses = list(workload.client_network.hosts())[::-1]
-    bed = session.bed
+    bed = session.here.bed
     frames = {bed.load_namespace: bed.load_interface, bed.server_namespace: bed.server_interface}
     source, target = (_hardware_address(name, end) for name, end in frames.items())
     wire = netns.create_socket(bed.load_namespace, socket.AF_PACKET, socket.SOCK_RAW)

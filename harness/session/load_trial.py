@@ -8,7 +8,7 @@ from stackcost.contracts.load import ConstantLoad
 from stackcost.contracts.trial import Trial
 from stackcost.contracts.window import Window
 from stackcost.harness.experiment.profile_load import LoadPart
-from stackcost.harness.session.limits import read_limits, refused_since
+from stackcost.harness.session.limits import refused_since
 from stackcost.harness.session.path import count_frames, frames_since
 from stackcost.harness.session.profile_session import ProfileSession
 from stackcost.host.waiting import wait_until
@@ -31,8 +31,8 @@ def offer_load(session: ProfileSession, trial: Trial, part: LoadPart) -> None:
     """
     load = trial.traffic
     assert isinstance(load, ConstantLoad)
-    served = session.server.requests_served()
-    refused = session.server.refusals()
+    served = session.serving.requests_served()
+    refused = session.serving.refusals()
     frames = count_frames(session)
     session.begin_trial()
     session.sampler.read_often(OFTEN, SLICE_S)
@@ -51,14 +51,14 @@ def offer_load(session: ProfileSession, trial: Trial, part: LoadPart) -> None:
         after = read_latency(session.client)
         load.latency = latency_between(before, after)
         session.look("during")
-        load.limits = read_limits(session, session.experiment.workload.port)
+        load.limits = session.serving.limits(session.experiment.workload.port)
         load.overrun_s = max(0.0, time.monotonic() - end)
         load.cut_flows = end_traffic(session, end + part.drain_s - time.monotonic())
         trial.phases["drain"] = Window(last, session.read_edge())
         session.read_generator(load)
         load.frames = frames_since(session, frames)
         load.limits.refused = refused_since(session, refused)
-        load.server_requests = _difference(session.server.requests_served(), served)
+        load.server_requests = _difference(session.serving.requests_served(), served)
     finally:
         session.sampler.read_often((), math.inf)
         trial.samples = session.trial_samples()
@@ -80,7 +80,7 @@ def prepare_load(session: ProfileSession) -> None:
     """Load the profile on both sides; each load then starts it with another multiplier."""
     part = session.experiment.load
     tunables = session.tunables()
-    session.server.serve(part.profile, tunables)
+    session.serving.serve(part.profile, tunables)
     session.client.load_profile(part.profile, tunables)
 
 

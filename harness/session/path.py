@@ -3,9 +3,8 @@
 from typing import TypeAlias
 
 from stackcost.contracts.counts import Direction, FramesPassed
-from stackcost.contracts.wiring import End
+from stackcost.harness.serving.side import Interface
 from stackcost.harness.session.profile_session import ProfileSession
-from stackcost.host.namespace import execute
 
 Frames: TypeAlias = dict[Direction, FramesPassed]
 
@@ -17,20 +16,20 @@ def count_frames(session: ProfileSession) -> Frames | None:
     Sources: the generator's port counters (opackets, ipackets), the device's interfaces, and that
     of a server on the kernel's stack behind it.
     """
-    tested = session.bed.wiring.tested
-    if len(tested) != 2 or not session.server.passes_frames:
+    frames = session.serving.frames()
+    if len(session.serving.wiring.tested) != 2 or not frames:
         return None
-    near, far = (_interface_frames(end) for end in tested)
+    near, far, *behind = frames
     ports = session.client.stats()
     clients, servers = (
-        {"rx": int(ports[number]["ipackets"]), "tx": int(ports[number]["opackets"])}
+        Interface(received=int(ports[number]["ipackets"]), sent=int(ports[number]["opackets"]))
         for number in "01"
     )
-    if session.bed.wiring.server:
-        servers = _interface_frames(session.bed.wiring.ends[-1])
+    if behind:
+        (servers,) = behind
     return {
-        "to servers": FramesPassed(clients["tx"], near["rx"], far["tx"], servers["rx"]),
-        "to clients": FramesPassed(servers["tx"], far["rx"], near["tx"], clients["rx"]),
+        "to servers": FramesPassed(clients.sent, near.received, far.sent, servers.received),
+        "to clients": FramesPassed(servers.sent, far.received, near.sent, clients.received),
     }
 
 
@@ -48,11 +47,3 @@ def frames_since(session: ProfileSession, before: Frames | None) -> Frames | Non
         )
         for way, passed in now.items()
     }
-
-
-def _interface_frames(end: End) -> dict[str, int]:
-    """Frames received and sent by one interface (/proc/net/dev, columns 2 and 10)."""
-    lines = execute(end.namespace, ["cat", "/proc/net/dev"]).splitlines()
-    (line,) = (line for line in lines if line.strip().startswith(f"{end.interface}:"))
-    columns = line.partition(":")[2].split()
-    return {"rx": int(columns[1]), "tx": int(columns[9])}

@@ -9,19 +9,12 @@ from typing import Any
 from stackcost.collect.cpu_account import Detail
 from stackcost.collect.engine import SCHEDULE_METHOD, Engine, engine_time
 from stackcost.collect.latency import Latency
-from stackcost.collect.process import ProcessesBehind
-from stackcost.collect.sampler import Sampler
 from stackcost.contracts.counts import Schedule
 from stackcost.contracts.load import ProfileTraffic
 from stackcost.contracts.server import Server
 from stackcost.harness.experiment.schema import Experiment
 from stackcost.harness.session.progress import Progress
-from stackcost.harness.session.server_session import (
-    SAMPLE_INTERVAL_S,
-    ServerSession,
-    machine_collectors,
-    running_server,
-)
+from stackcost.harness.session.server_session import ServerSession, running_server
 from stackcost.harness.session.server_settings import tunables_of
 from stackcost.host.namespace import spawner
 from stackcost.trex.client import TrexClient
@@ -50,7 +43,7 @@ class ProfileSession(ServerSession):
 
     def tunables(self) -> dict[str, Any]:
         """Arguments of the suite's HTTP profiles."""
-        version = self.server.ip_version
+        version = self.serving.ip_version
         return tunables_of(self.experiment.workload, self.response_bytes, version)
 
     def describe(self) -> dict[str, Any]:
@@ -79,9 +72,8 @@ def open_profile_session(
     `folder` takes the configuration and logs of the server and the generator.
     `detail`: how detailed CPU time is measured.
     """
-    with running_server(kind, experiment, folder, where, progress) as standing:
-        bed, tuning, stack, server = standing
-        length = server.response_length()
+    with running_server(kind, experiment, folder, where, progress) as serving:
+        bed, length = serving.bed, serving.response_length()
         progress.say(
             f"{where}: server is healthy, response of {length:,} bytes; starting the generator"
         )
@@ -96,30 +88,22 @@ def open_profile_session(
                 client.connect()
                 client.reset()
             bed.steer()
-            processes = server.processes() | stack.processes()
             collectors = [
-                *machine_collectors(bed.server_namespace, bed.cpus.server, processes, detail),
                 Engine("generator", client),
                 engine_time("generator", client, config.data_cpus),
                 Latency(client),
-                ProcessesBehind(server.depends_on()),
-                *server.own_collectors(),
-                *stack.own_collectors(),
             ]
-            with Sampler(collectors, SAMPLE_INTERVAL_S, bed.cpus.load) as sampler:
+            with serving.sampling(collectors, detail) as sampler:
                 yield ProfileSession(
                     experiment=experiment,
                     where=where,
+                    serving=serving,
                     bed=bed,
-                    server=server,
-                    tuning=tuning,
-                    stack=stack,
                     generator=generator,
                     client=client,
                     sampler=sampler,
                     progress=progress,
                     response_bytes=length,
-                    processes=processes,
                     folder=folder,
                 )
 

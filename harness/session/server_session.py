@@ -1,62 +1,52 @@
 """One server on a fresh test bed, and everything read meanwhile; what loads it comes on top."""
 
-import dataclasses
 import statistics
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-from stackcost.collect.core_speed import CoreSpeed
-from stackcost.collect.cpu import CpuTime
-from stackcost.collect.cpu_account import CpuAccount, Detail
-from stackcost.collect.hardware import HardwareCounters
-from stackcost.collect.kernel_log import KernelLog
-from stackcost.collect.namespace import namespace_settings
-from stackcost.collect.network import Network
-from stackcost.collect.process import Processes
-from stackcost.collect.sampler import Sampler
-from stackcost.collect.slab import Slab
-from stackcost.collect.softnet import Softnet
-from stackcost.contracts.collector import Collector
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.sample import Sample
 from stackcost.contracts.server import Server
-from stackcost.contracts.stack import KERNEL, Stack, When
+from stackcost.contracts.stack import When
 from stackcost.harness.bed import hugepages, network
 from stackcost.harness.bed.local import LocalTestbed
 from stackcost.harness.experiment.schema import Experiment
+from stackcost.harness.serving.here import ServingHere, serving_here
+from stackcost.harness.serving.plan import ServingPlan
+from stackcost.harness.serving.side import Sampling, ServingSide
 from stackcost.harness.session.progress import Progress
 from stackcost.harness.session.server_settings import server_settings
-from stackcost.harness.tuning import Tuning
-from stackcost.host.liveness import check_lives
-from stackcost.host.patience import patience
-from stackcost.host.steering import ReceiveWork
-from stackcost.stacks import stack_of
-
-SAMPLE_INTERVAL_S = 1.0
 
 
 @dataclass(slots=True, kw_only=True)
 class ServerSession:
     """What trials are run on.
 
-    `where`: round and server, for people. `processes`: the server's and its stack's, by role, as
-    they were at its start. `folder`: logs of all programs.
+    `where`: round and server, for people. `serving`: the server and everything next to it. `bed`:
+    the test bed of the load. `folder`: logs of all programs.
     """
 
     experiment: Experiment
     where: str
+    serving: ServingSide
     bed: LocalTestbed
-    server: Server
-    tuning: Tuning
-    stack: Stack
-    sampler: Sampler
+    sampler: Sampling
     progress: Progress
-    processes: dict[str, int]
     folder: Path
     _mark: int = 0
+
+    @property
+    def here(self) -> ServingHere:
+        """The serving side, for what works only where it is in this process."""
+        if isinstance(self.serving, ServingHere):
+            return self.serving
+        raise StackcostError(
+            "this measurement needs the server on this machine",
+            "leave out the section bed of the experiment",
+        )
 
     def say(self, what: str) -> None:
         """Show what is being done now."""
@@ -64,16 +54,11 @@ class ServerSession:
 
     def check_parts(self) -> None:
         """StackcostError that names the part that has ended or is stopped."""
-        for role, process in (self.processes | self.server.depends_on()).items():
-            check_lives(
-                process,
-                f"{self.server.name} has failed: its {role}",
-                f"see its log in {self.folder}",
-            )
+        self.serving.check()
 
     def look(self, when: When) -> None:
         """Record which stack carries the connections now; call it in the order of `When`."""
-        self.stack.prove(when, self.processes)
+        self.serving.look(when)
 
     def begin_trial(self) -> None:
         """From now on samples belong to the next trial."""
@@ -93,21 +78,7 @@ class ServerSession:
 
     def describe(self) -> dict[str, Any]:
         """What it runs on, for the manifest."""
-        return {
-            "test_bed": self.bed.describe()
-            | {"sysctls": namespace_settings(self.bed.server_namespace)},
-            "server": self.server.describe()
-            | {"tuning": self.tuning.describe(), "stack": self.stack.describe()},
-        }
-
-
-class RunningServer(NamedTuple):
-    """A server that stands, and what it stands on."""
-
-    bed: LocalTestbed
-    tuning: Tuning
-    stack: Stack
-    server: Server
+        return self.serving.describe()
 
 
 @contextmanager
@@ -118,80 +89,31 @@ def running_server(
     where: str,
     progress: Progress,
     wanted_hugepages: int = hugepages.USUAL_COUNT,
-) -> Iterator[RunningServer]:
+) -> Iterator[ServingHere]:
     """Test bed up, tier set, stack ready, server up and healthy; all undone on exit.
 
     `folder` takes the configuration and logs of the server.
     """
-    folder.mkdir(parents=True, exist_ok=True)
-    cores = experiment.cores
-    progress.say(f"{where}: test bed")
-    workload = experiment.workload
-    settings = server_settings(experiment, kind)
-    tier, wiring = settings.tier, kind.wiring_for(settings)
-    receive_cpus, program_cpus = tier.receive.share(cores.server)
-    bed_of_tier = LocalTestbed(
-        cores.load,
-        cores.server,
-        wiring=wiring,
-        kernel_server=kind.kernel_stack or wiring.server is not None,
-        server_receive=ReceiveWork(
-            receive_cpus, tier.receive.poll_threads, tier.receive.packet_steering
-        ),
-        service_address=str(workload.server),
-        service_port=workload.port,
+    plan = serving_plan(kind, experiment, wanted_hugepages)
+    with serving_here(kind, plan, folder, lambda what: progress.say(f"{where}: {what}")) as side:
+        yield side
+
+
+def serving_plan(
+    kind: type[Server], experiment: Experiment, wanted_hugepages: int = hugepages.USUAL_COUNT
+) -> ServingPlan:
+    """What an experiment wants of the serving side, for a server of this kind."""
+    cores, workload = experiment.cores, experiment.workload
+    return ServingPlan(
+        settings=server_settings(experiment, kind),
+        stack=experiment.nginx.stack,
+        load_cpus=tuple(cores.load),
+        server_cpus=tuple(cores.server),
+        may_share=cores.shared,
+        address=str(workload.server),
+        port=workload.port,
         client_network=str(workload.client_network),
         initial_window=network.INITIAL_WINDOW[workload.tcp],
         wanted_hugepages=wanted_hugepages,
-        may_share=cores.shared,
+        patience=experiment.patience,
     )
-    with (
-        patience(experiment.patience),
-        bed_of_tier as bed,
-        Tuning(tier, bed.server_namespace) as tuning,
-    ):
-        endpoint = dataclasses.replace(bed.endpoint(folder / "server"), cpus=program_cpus)
-        workers = settings.workers or len(program_cpus)
-        stack = stack_of(
-            experiment.nginx.stack if kind.kernel_stack else KERNEL,
-            endpoint.placement(workers, settings.open_flows),
-        )
-        server = kind.make(dataclasses.replace(endpoint, stack=stack), settings)
-        progress.say(f"{where}: server")
-        try:
-            stack.prepare()
-            start_on(stack, server)
-            bed.steer()  # a stack that took the interface made receive work by that
-            yield RunningServer(bed, tuning, stack, server)
-        finally:
-            server.stop()
-            stack.release()
-
-
-def start_on(stack: Stack, server: Server) -> None:
-    """Start it; when it does not, the stack may know why better than its own words."""
-    try:
-        server.start()
-    except StackcostError as error:
-        raise stack.explain(error) from error
-
-
-def machine_collectors(
-    server_namespace: str,
-    server_cpus: Collection[int],
-    processes: Mapping[str, int],
-    detail: Detail = Detail.SOFTIRQS,
-) -> list[Collector]:
-    """All that is read of the machine itself and of the server's processes, by role."""
-    return [
-        CpuAccount(detail),
-        CpuTime(),
-        CoreSpeed(server_cpus),
-        HardwareCounters(),
-        Softnet(),
-        KernelLog(),
-        Network(server_namespace),
-        # Looking for the processes at every reading would fill caches of /proc.
-        Processes(lambda: processes),
-        Slab(),
-    ]

@@ -22,7 +22,7 @@ EXPERIMENT = load_experiment(COMPARE, quick=True).offering([1000.0])
 
 @dataclass
 class MadeUp:
-    """A session, its server and its stack. `carrier`: what is said of each trial."""
+    """A session and its serving side. `carrier`: what is said of each trial."""
 
     progress: Progress
     log: list[str] = field(default_factory=list)
@@ -30,7 +30,7 @@ class MadeUp:
     experiment: Experiment = EXPERIMENT
 
     def __post_init__(self) -> None:
-        self.server = self.stack = self
+        self.serving = self
 
     def say(self, what: str) -> None:
         self.progress.say(what)

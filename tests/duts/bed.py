@@ -42,14 +42,14 @@ def session_of(
 
 
 def ceiling_trial(session: ProfileSession, of: CeilingKind, load: float) -> Trial:
-    trial = Trial(session.server.name, 1, 1, step_of(of, load, 0.5), session.response_bytes)
+    trial = Trial(session.here.server.name, 1, 1, step_of(of, load, 0.5), session.response_bytes)
     run_trial(session, trial)
     return trial
 
 
 def load_trial(session: ProfileSession, rate: float, seconds: float) -> Readings:
     load = ConstantLoad(offered_cps=rate)
-    trial = Trial(session.server.name, 1, 1, load, session.response_bytes)
+    trial = Trial(session.here.server.name, 1, 1, load, session.response_bytes)
     part = session.experiment.load.model_copy(
         update={"warm_up_s": WARM_UP_S, "sustain_s": seconds, "drain_s": 8.0}
     )

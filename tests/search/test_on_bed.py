@@ -32,7 +32,6 @@ from stackcost.harness.search.trials import (
     run_trial,
     step_of,
 )
-from stackcost.harness.session.limits import open_connections
 from stackcost.harness.session.load_trial import OVERHANG_S
 from stackcost.harness.session.profile_session import ProfileSession, open_profile_session
 from stackcost.harness.session.progress import Progress
@@ -121,7 +120,7 @@ def test_a_look_that_outlasts_the_load_is_told(
 ) -> None:
     late = "what is read under load was read until"
     with session_of(small(), tmp_path) as session:
-        monkeypatch.setattr(session.stack, "prove", lambda *_: time.sleep(OUTLASTS_S))
+        monkeypatch.setattr(session.here.stack, "prove", lambda *_: time.sleep(OUTLASTS_S))
         for of, load in (("connections", 200.0), ("flows", 50.0)):
             prepare(session, of)
             flags = flags_of(Readings(one_trial(session, of, load)), (1,))
@@ -133,7 +132,7 @@ def test_each_ceilings_trials_count_what_was_served_and_find_what_was_not(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with session_of(small(), tmp_path) as session:
-        server = session.server
+        server = session.here.server
 
         prepare(session, "requests")
         requests = one_trial(session, "requests", 2_000)
@@ -141,11 +140,11 @@ def test_each_ceilings_trials_count_what_was_served_and_find_what_was_not(
         connections = requests.traffic.client["tcps_connattempt"]
         assert loss.intended == REQUESTS_PER_CONNECTION * connections > 2_000
         assert requests.traffic.server_requests == loss.intended - loss.lost
-        assert open_connections(session) == 0, "a trial leaves the server as it found it"
+        assert session.serving.open_connections() == 0, "a trial leaves the server as it found it"
 
         prepare(session, "flows")
         looks: list[str] = []
-        monkeypatch.setattr(session.stack, "prove", lambda when, _: looks.append(when))
+        monkeypatch.setattr(session.here.stack, "prove", lambda when, _: looks.append(when))
         held = one_trial(session, "flows", 600)
         assert looks == ["during"], "else no stack but the kernel's is proved to carry it"
         assert (held.load.loss.intended, held.load.loss.lost) == (600, 0)

@@ -26,7 +26,8 @@ from stackcost.harness.bed.lock import RunLock
 from stackcost.harness.bed.signals import ending_signals_raise
 from stackcost.harness.experiment.load_file import load_experiment
 from stackcost.harness.experiment.schema import Experiment
-from stackcost.harness.session import http_session, server_session
+from stackcost.harness.serving import here as serving_here
+from stackcost.harness.session import http_session
 from stackcost.harness.session.http_session import HttpSession, open_http_session
 from stackcost.harness.session.http_trial import run_http_trial
 from stackcost.harness.session.progress import Progress
@@ -137,7 +138,7 @@ def test_receive_work_is_placed_after_a_stack_took_its_interface(
     def attaching(name: str, place: Any) -> Stack:
         return Attaching(place)
 
-    for module in (server_session, http_session):
+    for module in (serving_here, http_session):
         monkeypatch.setattr(module, "stack_of", attaching)
     with session_in(tmp_path) as session:
         bed = session.bed
@@ -153,10 +154,10 @@ def test_receive_work_is_placed_after_a_stack_took_its_interface(
 def test_programs_and_collectors_of_a_stack_belong_to_the_server(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(server_session, "stack_of", lambda name, place: WithControlPlane(place))
+    monkeypatch.setattr(serving_here, "stack_of", lambda name, place: WithControlPlane(place))
     with session_in(tmp_path) as session:
         trial, cpus = trial_of(session), session.bed.cpus.server
-        number = session.processes[CONTROL_PLANE]
+        number = session.here.processes[CONTROL_PLANE]
     seen = Readings(trial)
     assert {name for name in Tracking.metrics if seen.samples(name.name)}, "its own are read"
     taken = seen.by_label("task.time", "sustain", "process")[str(number)]
@@ -170,7 +171,7 @@ def test_programs_and_collectors_of_a_stack_belong_to_the_server(
 
 def test_a_server_without_free_descriptors_is_told_by_its_limits(tmp_path: Path) -> None:
     with session_in(tmp_path) as session:
-        worker = psutil.Process(session.processes["worker-0"])
+        worker = psutil.Process(session.here.processes["worker-0"])
         open_now = {int(name) for name in os.listdir(f"/proc/{worker.pid}/fd")}
         free = min({*range(len(open_now) + 1)} - open_now)
         worker.rlimit(psutil.RLIMIT_NOFILE, (free, free))

@@ -1,0 +1,29 @@
+"""What a serving side is to be, as data: it may be made in another process or on another host."""
+
+from dataclasses import dataclass
+
+from stackcost.contracts.server import ServerSettings
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServingPlan:
+    """Settings of a server and of the bed that it stands on.
+
+    `settings`: of the server. `stack`: name of the network stack that its programs run on.
+    `load_cpus`: cores of the load and the harness; `server_cpus`: those of the server; `may_share`:
+    they may be the same. `address`, `port`: what clients connect to. `client_network`: where the
+    clients are. `initial_window`: of TCP on the route to them, in segments. `wanted_hugepages`:
+    pages of 2 MB. `patience`: factor for all time limits.
+    """
+
+    settings: ServerSettings
+    stack: str
+    load_cpus: tuple[int, ...]
+    server_cpus: tuple[int, ...]
+    may_share: bool
+    address: str
+    port: int
+    client_network: str
+    initial_window: int
+    wanted_hugepages: int
+    patience: float
