@@ -8,6 +8,8 @@ import psutil
 
 from stackcost.contracts.errors import StackcostError
 from stackcost.harness.bed import hugepages
+from stackcost.harness.bed.agent_folder import remove_abandoned
+from stackcost.harness.bed.interfaces import give_back
 from stackcost.harness.bed.lock import RunLock
 from stackcost.harness.bed.network import existing_namespaces, remove_namespace
 from stackcost.host import host_sysctl, large_folders
@@ -22,8 +24,10 @@ _reported: set[UndoStep] = set()
 
 
 def undo_all() -> list[UndoStep]:
-    """End the programs in our namespaces, release Onload's interfaces, remove the namespaces,
-    restore the settings of the whole machine, and remove large folders.
+    """Undo everything that a run made or changed on this machine.
+
+    It ends the programs in our namespaces, releases Onload's interfaces, gives back interfaces,
+    removes the namespaces, restores the settings of the whole machine, and removes large folders.
 
     Names or records identify what is ours. Every step is tried, even if another one failed, and the
     next call tries it again until it is done. StackcostError if another process has an active run:
@@ -42,6 +46,7 @@ def undo_settings() -> list[UndoStep]:
         *_part("sysctls", host_sysctl.restore),
         *_part("hugepages", hugepages.restore),
         *_part("folders", large_folders.remove),
+        *_part("folders of agents", remove_abandoned),
         *damaged_records(),
     ]
 
@@ -77,6 +82,7 @@ def _undo_network() -> list[UndoStep]:
                 blocks=True,
             )
         )
+    before += give_back()
     first = "; ".join(step.what for step in before if not step.done)
     return before + [_remove_namespace(name, first) for name in names]
 

@@ -4,6 +4,7 @@ import os
 import subprocess
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple, Self
@@ -20,10 +21,12 @@ from stackcost.contracts.wiring import (
     SERVER_NAMESPACE,
     TO_SERVER,
     End,
+    Side,
     Wiring,
 )
 from stackcost.harness.bed import hugepages, network
 from stackcost.harness.bed.idle import cores_awake
+from stackcost.harness.bed.interfaces import take_interfaces
 from stackcost.harness.bed.leftovers import undo_and_report
 from stackcost.harness.bed.lock import RunLock
 from stackcost.harness.bed.signals import ending_signals_held, ending_signals_raise
@@ -32,6 +35,7 @@ from stackcost.host.cores import allowed_cores, harness_on
 from stackcost.host.kernel_stack import Kernel
 from stackcost.host.steering import ReceiveWork, Steering, steer_receive
 
+PARTS = "interfaces of two hosts, in network namespaces"
 EVERYWHERE = "0.0.0.0/0"
 
 
@@ -40,6 +44,20 @@ class Cpus(NamedTuple):
 
     load: tuple[int, ...]
     server: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One side of a test bed whose other side is on another machine.
+
+    `interfaces`: of this machine, one for each end of the side, in the order of the wiring. Nothing
+    but their receive steering is changed: queues, offloads and the wire are what they are.
+    `neighbours`: MAC addresses of the load's ends, for the server's side.
+    """
+
+    side: Side
+    interfaces: tuple[str, ...]
+    neighbours: tuple[str, ...] = ()
 
 
 class LocalTestbed:
@@ -53,7 +71,7 @@ class LocalTestbed:
     `server_receive`: the cores that do the receive work of interfaces under test; by default all
     cores of the server. `queues`: veth queues in each direction, one for each generator core.
     `wanted_hugepages`: pages of 2 MB; fewer are no error, see `hugepages.reason` of `describe`.
-    `may_share`: load and server may share cores.
+    `may_share`: load and server may share cores. `part`: make only one side, on these interfaces.
 
     On entry it first removes what a killed run left. It reports what cannot be removed, and raises
     an error if that prevents the new bed. It also raises an error if another run is active on this
@@ -79,10 +97,13 @@ class LocalTestbed:
         queues: int = 1,
         wanted_hugepages: int = hugepages.USUAL_COUNT,
         may_share: bool = False,
+        part: Part | None = None,
     ):
         self.cpus = Cpus(tuple(load_cpus), tuple(server_cpus))
         self.wiring = wiring
-        self._kernel_server = kernel_server
+        self._part = part
+        self.ends = wiring.part(part.side) if part else wiring.ends
+        self._kernel_server = kernel_server and not (part and part.side == "load")
         self._service_address = service_address
         self._service_port = service_port
         self._client_network = client_network
@@ -134,7 +155,7 @@ class LocalTestbed:
 
     def programs(self) -> list[int]:
         """Process ids of the programs in its namespaces, and of the harness."""
-        inside = (namespace.processes_inside(end.namespace) for end in self.wiring.ends)
+        inside = (namespace.processes_inside(end.namespace) for end in self.ends)
         return [os.getpid(), *(process.pid for each in inside for process in each)]
 
     def steer(self) -> tuple[Steering, ...]:
@@ -144,7 +165,7 @@ class LocalTestbed:
         its interface with AF_XDP, because that creates receive work that did not exist before.
         """
         self._steering = tuple(
-            steer_receive(*end, self._receive_work(end)) for end in self.wiring.ends
+            steer_receive(*end, self._receive_work(end)) for end in self.ends
         )
         return self._steering
 
@@ -171,10 +192,13 @@ class LocalTestbed:
             folder=folder,
             stack=Kernel(placement),
             upstream=self._upstream(),
+            neighbours=self._part.neighbours if self._part else (),
         )
 
-    def _upstream(self) -> Host:
+    def _upstream(self) -> Host | None:
         """Where a server behind the system under test runs: behind the device, or with the load."""
+        if self._part:
+            return None
         namespace, interface, address = self.load_namespace, self.load_interface, LOAD_ADDRESS
         if behind := self.wiring.server:
             namespace, interface, address = self.wiring.serving, behind.interface, behind.address
@@ -185,8 +209,9 @@ class LocalTestbed:
 
         `not_undone`: changes of an earlier run that this run could not undo, as text.
         """
+        interfaces = {"interfaces": list(self._part.interfaces)} if self._part else {}
         return {
-            "kind": self.wiring.words,
+            "kind": PARTS if self._part else self.wiring.words,
             "cpus": self.cpus._asdict(),
             "idle_cores": self._idle,
             "queues": self._queues,
@@ -194,11 +219,12 @@ class LocalTestbed:
             "initial_window_segments": self._initial_window if self._kernel_server else None,
             "receive_steering": [end.describe() for end in self._steering],
             "offloads": {
-                interface: network.offloads(name, interface) for name, interface in self.wiring.ends
+                interface: network.offloads(name, interface) for name, interface in self.ends
             },
             "ipv6": "on the device's links" if self._has_ipv6() else "off in all namespaces",
             "hugepages": hugepages.describe(self.hugepages),
             "not_undone": list(self._not_undone),
+            **interfaces,
         }
 
     def _has_ipv6(self) -> bool:
@@ -206,10 +232,14 @@ class LocalTestbed:
 
     def _make(self) -> None:
         self._clear()
-        network.make_network(self.wiring.links, self._queues)
+        if self._part:
+            take_interfaces(self.ends, self._part.interfaces)
+        else:
+            network.make_network(self.wiring.links, self._queues)
         if self._kernel_server:
             self._add_server_addresses()
-        self._receive_as_nics()
+        if not self._part:
+            self._receive_as_nics()
         self.steer()
         self.hugepages = hugepages.reserve(self._wanted_hugepages)
 

@@ -39,7 +39,7 @@ def make_network(links: Sequence[Link], queues: int) -> None:
     try:
         for namespace in dict.fromkeys(end.namespace for link in links for end in link):
             netns.create(namespace)
-            _set_quiet(namespace)
+            set_quiet(namespace)
         for link in links:
             _make_pair(link, queues)
     except (NetlinkError, OSError) as error:
@@ -124,7 +124,7 @@ def offloads(namespace: str, interface: str) -> dict[str, bool]:
     return found
 
 
-def _set_quiet(namespace: str) -> None:
+def set_quiet(namespace: str) -> None:
     """Turn IPv6 off: router solicitations and duplicate address detection would add frames."""
     for scope in ("all", "default"):
         path = f"/proc/sys/net/ipv6/conf/{scope}/disable_ipv6"

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from stackcost.contracts.addresses import (
     BEHIND_DUT_ADDRESS,
@@ -24,6 +24,9 @@ LOAD_INTERFACE = "sc-load0"
 SERVER_INTERFACE = "sc-server0"
 DUT_CLIENT_INTERFACE = "sc-dut0"
 DUT_SERVER_INTERFACE = "sc-dut1"
+
+
+Side = Literal["load", "server"]
 
 
 class End(NamedTuple):
@@ -87,6 +90,10 @@ class Wiring:
     def serving(self) -> str:
         """The namespace in which connections of the load end, if a kernel's stack is their end."""
         return SERVER_NAMESPACE if self.server else self.namespace
+
+    def part(self, side: Side) -> tuple[End, ...]:
+        """The ends of one side, in order."""
+        return self.tested if side == "server" else self.loading
 
     def over(self, versions: "Sequence[IpVersion]") -> "Wiring":
         """The same with ports of these IP versions, the clients' side first."""
