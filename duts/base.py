@@ -104,15 +104,15 @@ class Dut(Server):
 
         Neighbours are static, so that no ARP frames are counted.
         """
-        sides = zip(HOPS, self.wired.loading, self.sides(self.ip_version), strict=True)
-        for hop, end, version in sides:
+        loading = self.endpoint.neighbours or tuple(map(hardware_address, self.wired.loading))
+        sides = zip(HOPS, loading, self.sides(self.ip_version), strict=True)
+        for hop, beyond, version in sides:
             own, neighbour, network, bits = hop.addresses(version)
             if version == 6:
                 self.enable_ipv6(hop.interface)
             self.ip(
                 f"address replace {own}/{bits} dev {hop.interface}",
-                f"neighbour replace {neighbour} lladdr {hardware_address(end)} "
-                f"dev {hop.interface} nud permanent",
+                f"neighbour replace {neighbour} lladdr {beyond} dev {hop.interface} nud permanent",
                 f"route replace {network} via {neighbour}",
             )
             self.set_sysctl(FORWARDING[version], "1")

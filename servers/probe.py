@@ -11,6 +11,8 @@ import h11
 from pyroute2 import netns
 
 from stackcost.contracts.errors import StackcostError
+from stackcost.contracts.wiring import LOAD_NAMESPACE
+from stackcost.host.kernel_client import kernel_client
 from stackcost.host.patience import patient
 
 TIMEOUT_S = 5.0
@@ -31,6 +33,18 @@ def ask(namespace: str, address: str, port: int, request: bytes) -> Response:
     StackcostError with address and port if nothing answers, or the answer is not HTTP.
     """
     return next(ask_each(namespace, address, port, [request]))
+
+
+def ask_as_load(name: str, address: str, port: int, request: bytes) -> Response:
+    """The same from the load's namespace, before a generator attaches; for a peer.
+
+    `name`: of the server. StackcostError also if the status is not 200.
+    """
+    with kernel_client(address):
+        response = ask(LOAD_NAMESPACE, address, port, request)
+    if response.status != 200:
+        raise StackcostError(f"{name} answered {response.status}, not 200")
+    return response
 
 
 def ask_each(

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.load import HeldFlows, HttpClients
 from stackcost.contracts.trial import CUT_SHORT, Trial
+from stackcost.harness.hosts.clock import over_a_trial
 from stackcost.harness.session.server_session import ServerSession
 from stackcost.store import RunFolder
 
@@ -20,12 +21,13 @@ def storing(run: RunFolder, session: ServerSession, trial: Trial) -> Iterator[No
     """
     trial.before = session.serving.before_trial()
     session.look("before")
-    asleep = _asleep_s()
+    clocks, asleep = session.serving.clocks(), _asleep_s()
     try:
         yield
         session.check_parts()
         trial.suspended_s = _asleep_s() - asleep
         _mark_carrier(session, trial)
+        trial.clocks = over_a_trial(clocks, session.serving.clocks())
     except BaseException as error:
         trial.set_aside = CUT_SHORT
         if isinstance(error, Exception):

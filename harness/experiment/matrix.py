@@ -77,9 +77,11 @@ def _variants_of(server: str, experiment: Experiment) -> list[Variant]:
                 "dut": experiment.dut.model_copy(update={"rules": rules}),
             }
         )
-        lacking = server_class(server).lacks()
-        if tuned:
-            lacking = lacking or stack_lacks(stack) or tier_lacks(tier_of(tuning), cores)
+        lacking = ""
+        if not experiment.bed:  # another host says itself what it lacks
+            lacking = server_class(server).lacks()
+            if tuned:
+                lacking = lacking or stack_lacks(stack) or tier_lacks(tier_of(tuning), cores)
         if experiment.http:
             lacking = lacking or stack_lacks(experiment.http.stack)
         called = on_stack(name, stack)

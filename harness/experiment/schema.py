@@ -7,12 +7,13 @@ from ipaddress import IPv4Address, IPv4Network
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from stackcost.contracts.dut_settings import DutSettings
 from stackcost.contracts.stack import KERNEL
 from stackcost.contracts.system_names import cores_part, length_part, rules_part, workers_part
 from stackcost.harness.experiment.entries import Once, ServerName, TierName
+from stackcost.harness.experiment.hosts import Bed, HostName, SshHost
 from stackcost.harness.experiment.http_schema import HttpLoad
 from stackcost.harness.experiment.profile_load import NO_LOAD, NO_MEMORY, LoadPart, MemoryPart
 from stackcost.harness.experiment.section import Core, Section, StackName
@@ -82,15 +83,6 @@ class Cores(Section):
     def common(self) -> list[int]:
         """Cores of both sides."""
         return sorted(set(self.load) & set(self.server))
-
-    @model_validator(mode="after")
-    def _shares_knowingly(self) -> "Cores":
-        if self.common and not self.shared:
-            raise ValueError(
-                f"both sides would use cores {self.common}, which falsifies every CPU figure; "
-                "give each side its own cores, or set shared: true"
-            )
-        return self
 
 
 class Nginx(Section):
@@ -186,6 +178,13 @@ class Experiment(Section):
         description="factor for all time limits within which a program must start or respond; "
         "raise it on a slow host",
     )
+    hosts: dict[HostName, SshHost] = Field(
+        default={}, description="other hosts of the test bed by name; they are reached by SSH"
+    )
+    bed: Bed | None = Field(
+        default=None,
+        description="hosts and interfaces of the test bed; default: a veth pair on this machine",
+    )
     cores: Cores = Field(description="CPUs of each side")
     nginx: Nginx = Field(
         default=Nginx(), description="settings of nginx and other servers on the kernel's stack"
@@ -205,6 +204,16 @@ class Experiment(Section):
         """The same experiment with these rates instead of shares of a ceiling."""
         load = self.load.model_copy(update={"offered_cps": rates, "offered_shares": []})
         return self.model_copy(update={"load": load})
+
+    @field_validator("cores")
+    @classmethod
+    def _shares_knowingly(cls, cores: Cores, info: ValidationInfo) -> Cores:
+        if cores.common and not cores.shared and not info.data.get("bed"):
+            raise ValueError(
+                f"both sides would use cores {cores.common}, which falsifies every CPU figure; "
+                "give each side its own cores, or set shared: true"
+            )
+        return cores
 
     @model_validator(mode="before")
     @classmethod
@@ -251,6 +260,31 @@ class Experiment(Section):
             raise ValueError(
                 f"matrix.cores: the server has only {there} cores: {self.cores.server}"
             )
+        return self
+
+    @model_validator(mode="after")
+    def _fits_its_bed(self) -> "Experiment":
+        if self.bed is None:
+            if self.hosts:
+                raise ValueError("hosts: no part of the test bed uses them; add the section bed")
+            return self
+        if self.bed.server.host not in self.hosts:
+            known = ", ".join(self.hosts) or "none"
+            raise ValueError(
+                f"bed.server.host: {self.bed.server.host!r} is not in hosts, which has: {known}"
+            )
+        own = [server for server in self.servers if server.endswith(registry.SUFFIX)]
+        for what, lacks in (
+            ("HTTP clients (http)", bool(self.http)),
+            (
+                "flows that are not established (memory.states)",
+                self.memory.states != ["established"],
+            ),
+            ("a server of your own file", bool(own)),
+            ("nginx behind a device (dut.server)", self.dut.server == "nginx"),
+        ):
+            if lacks:
+                raise ValueError(f"bed: {what} works only on the test bed of one machine")
         return self
 
     @model_validator(mode="after")

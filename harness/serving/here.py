@@ -20,15 +20,16 @@ from stackcost.collect.sampler import Sampler
 from stackcost.collect.slab import Slab
 from stackcost.collect.softnet import Softnet
 from stackcost.contracts.collector import Collector
-from stackcost.contracts.counts import Carrier, Limits, Usage
+from stackcost.contracts.counts import Carrier, Clock, Limits, Usage
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.server import Server
 from stackcost.contracts.stack import KERNEL, Stack, When
 from stackcost.contracts.wiring import End
-from stackcost.harness.bed.local import LocalTestbed
+from stackcost.harness.bed.local import LocalTestbed, Part
 from stackcost.harness.serving.plan import ServingPlan
 from stackcost.harness.serving.side import Interface, ServingSide
 from stackcost.harness.tuning import Tuning
+from stackcost.host.cores import allowed_cores
 from stackcost.host.liveness import check_lives
 from stackcost.host.namespace import execute
 from stackcost.host.patience import patience
@@ -61,6 +62,10 @@ class ServingHere(ServingSide):
         """From a real request."""
         return self.server.response_length()
 
+    def probe_request(self) -> bytes | None:
+        """None, where the load is on this machine."""
+        return self.server.probe_request()
+
     def check(self) -> None:
         """Check each of its processes, and those of its backends."""
         for role, process in (self.processes | self.server.depends_on()).items():
@@ -82,6 +87,10 @@ class ServingHere(ServingSide):
         ]
         with Sampler(collectors, SAMPLE_INTERVAL_S, cpus.load) as sampler:
             yield sampler
+
+    def clocks(self) -> dict[str, Clock]:
+        """No other host."""
+        return {}
 
     def before_trial(self) -> dict[str, float]:
         """Most servers need nothing."""
@@ -183,7 +192,7 @@ def serving_here(
     tier, wiring = settings.tier, kind.wiring_for(settings)
     receive_cpus, program_cpus = tier.receive.share(plan.server_cpus)
     bed_of_tier = LocalTestbed(
-        plan.load_cpus,
+        _beside(plan.server_cpus) if plan.interfaces else plan.load_cpus,
         plan.server_cpus,
         wiring=wiring,
         kernel_server=kind.kernel_stack or wiring.server is not None,
@@ -196,6 +205,7 @@ def serving_here(
         initial_window=plan.initial_window,
         wanted_hugepages=plan.wanted_hugepages,
         may_share=plan.may_share,
+        part=Part("server", plan.interfaces, plan.neighbours) if plan.interfaces else None,
     )
     with (
         patience(plan.patience),
@@ -218,6 +228,17 @@ def serving_here(
         finally:
             server.stop()
             stack.release()
+
+
+def _beside(server_cpus: Collection[int]) -> tuple[int, ...]:
+    """The other cores of this machine, for what reads the server where no load is next to it."""
+    others = tuple(cpu for cpu in allowed_cores() if cpu not in server_cpus)
+    if not others:
+        raise StackcostError(
+            f"the server would have all cores of its host: {list(server_cpus)}",
+            "leave one of them to the collectors: change cores.server in the experiment",
+        )
+    return others
 
 
 def start_on(stack: Stack, server: Server) -> None:

@@ -13,7 +13,9 @@ class ServingPlan:
     `load_cpus`: cores of the load and the harness; `server_cpus`: those of the server; `may_share`:
     they may be the same. `address`, `port`: what clients connect to. `client_network`: where the
     clients are. `initial_window`: of TCP on the route to them, in segments. `wanted_hugepages`:
-    pages of 2 MB. `patience`: factor for all time limits.
+    pages of 2 MB. `patience`: factor for all time limits. `interfaces`: of the server's host, which
+    the bed uses in place of veth pairs; the load is then on another host, and `load_cpus` is not
+    used. `neighbours`: MAC addresses of the load's interfaces there.
     """
 
     settings: ServerSettings
@@ -27,3 +29,5 @@ class ServingPlan:
     initial_window: int
     wanted_hugepages: int
     patience: float
+    interfaces: tuple[str, ...] = ()
+    neighbours: tuple[str, ...] = ()

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 from stackcost.collect.cpu_account import Detail
 from stackcost.contracts.addresses import IpVersion
 from stackcost.contracts.collector import Collector
-from stackcost.contracts.counts import Carrier, Limits
+from stackcost.contracts.counts import Carrier, Clock, Limits
 from stackcost.contracts.sample import Sample
 from stackcost.contracts.stack import When
 from stackcost.contracts.wiring import Wiring
@@ -28,12 +28,11 @@ class Interface:
 
 
 class Sampling(Protocol):
-    """Readings of all collectors, on one host or several.
+    """Readings of all collectors, on one host or several."""
 
-    `samples`: everything read so far; a list that only grows at its end.
-    """
-
-    samples: list[Sample]
+    @property
+    def samples(self) -> list[Sample]:
+        """Everything read so far, in order of time."""
 
     def read_now(self) -> list[Sample]:
         """Read everything now and return it; for the edges of a window."""
@@ -57,6 +56,10 @@ class ServingSide(ABC):
         """Bytes (headers and body) of one response, as probed from the running server."""
 
     @abstractmethod
+    def probe_request(self) -> bytes | None:
+        """A request that only the load's host can make; None: `response_length` needs none."""
+
+    @abstractmethod
     def check(self) -> None:
         """StackcostError that names the part that has ended or is stopped."""
 
@@ -69,6 +72,10 @@ class ServingSide(ABC):
         `others`: collectors of this process, such as the generator's. `detail`: how detailed CPU
         time is measured.
         """
+
+    @abstractmethod
+    def clocks(self) -> dict[str, Clock]:
+        """The clock of each other host that samples come from, compared with this one now."""
 
     @abstractmethod
     def before_trial(self) -> dict[str, float]:

@@ -14,8 +14,9 @@ from stackcost.contracts.load import ProfileTraffic
 from stackcost.contracts.server import Server
 from stackcost.harness.experiment.schema import Experiment
 from stackcost.harness.session.progress import Progress
-from stackcost.harness.session.server_session import ServerSession, running_server
+from stackcost.harness.session.server_session import ServerSession
 from stackcost.harness.session.server_settings import tunables_of
+from stackcost.harness.session.sides import both_sides
 from stackcost.host.namespace import spawner
 from stackcost.trex.client import TrexClient
 from stackcost.trex.generator import Generator
@@ -72,8 +73,8 @@ def open_profile_session(
     `folder` takes the configuration and logs of the server and the generator.
     `detail`: how detailed CPU time is measured.
     """
-    with running_server(kind, experiment, folder, where, progress) as serving:
-        bed, length = serving.bed, serving.response_length()
+    with both_sides(kind, experiment, folder, where, progress) as (serving, bed):
+        length = serving.response_length()
         progress.say(
             f"{where}: server is healthy, response of {length:,} bytes; starting the generator"
         )

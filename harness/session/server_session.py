@@ -1,7 +1,7 @@
 """One server on a fresh test bed, and everything read meanwhile; what loads it comes on top."""
 
 import statistics
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -78,7 +78,10 @@ class ServerSession:
 
     def describe(self) -> dict[str, Any]:
         """What it runs on, for the manifest."""
-        return self.serving.describe()
+        described = self.serving.describe()
+        if self.experiment.bed:
+            described["test_bed"] = _joined(described["test_bed"], self.bed.describe())
+        return described
 
 
 @contextmanager
@@ -100,7 +103,10 @@ def running_server(
 
 
 def serving_plan(
-    kind: type[Server], experiment: Experiment, wanted_hugepages: int = hugepages.USUAL_COUNT
+    kind: type[Server],
+    experiment: Experiment,
+    wanted_hugepages: int = hugepages.USUAL_COUNT,
+    interfaces: tuple[str, ...] = (),
 ) -> ServingPlan:
     """What an experiment wants of the serving side, for a server of this kind."""
     cores, workload = experiment.cores, experiment.workload
@@ -116,4 +122,22 @@ def serving_plan(
         initial_window=network.INITIAL_WINDOW[workload.tcp],
         wanted_hugepages=wanted_hugepages,
         patience=experiment.patience,
+        interfaces=interfaces,
     )
+
+
+def _joined(there: Mapping[str, Any], here: Mapping[str, Any]) -> dict[str, Any]:
+    """The descriptions of the two parts of a bed as one, for the manifest.
+
+    Hugepages are those of the generator's host.
+    """
+    steering, not_undone = "receive_steering", "not_undone"
+    return {
+        **there,
+        "cpus": {"load": here["cpus"]["load"], "server": there["cpus"]["server"]},
+        "hugepages": here["hugepages"],
+        "interfaces": {"load": here["interfaces"], "server": there["interfaces"]},
+        "offloads": here["offloads"] | there["offloads"],
+        steering: [*here[steering], *there[steering]],
+        not_undone: [*here[not_undone], *there[not_undone]],
+    }

@@ -11,12 +11,11 @@ from stackcost.contracts.collector import Collector
 from stackcost.contracts.endpoint import Endpoint
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.server import Server, ServerSettings
-from stackcost.contracts.wiring import LOAD_NAMESPACE, Port
-from stackcost.host.kernel_client import kernel_client
+from stackcost.contracts.wiring import Port
 from stackcost.host.namespace import spawner
 from stackcost.host.steering import ReceiveWork, Steering, steer_receive
 from stackcost.servers.astf_peer.request import first_request
-from stackcost.servers.probe import ask
+from stackcost.servers.probe import ask_as_load
 from stackcost.trex.client import TrexClient
 from stackcost.trex.generator import Generator
 from stackcost.trex.trex_config import TrexConfig
@@ -79,7 +78,8 @@ class AstfPeer(Server):
                 self._client.reset()
                 self._client.load_profile(self._profile, self._tunables)
                 self._client.start(mult=1, duration=-1, client_mask=NO_CLIENTS)
-            self._response_length = self._probe()
+            if not where.neighbours:
+                self._response_length = self._probe()
             self.check_health()
         except BaseException:
             self.stop()
@@ -98,6 +98,10 @@ class AstfPeer(Server):
         if self._response_length is None:
             raise StackcostError(f"{self.name} is not started")
         return self._response_length
+
+    def probe_request(self) -> bytes | None:
+        """The load's request, if the load is on another host: the kernel here has no address."""
+        return self._request() if self._endpoint.neighbours else None
 
     def requests_served(self) -> int | None:
         """Connections accepted since start by its own count, without those made here."""
@@ -147,10 +151,10 @@ class AstfPeer(Server):
         self._probes = 0
 
     def _probe(self) -> int:
-        request = first_request(self.client.profile_json(self._profile, self._tunables))
-        with kernel_client(self._endpoint.address):
-            response = ask(LOAD_NAMESPACE, self._endpoint.address, self._endpoint.port, request)
+        where = self._endpoint
+        response = ask_as_load(self.name, where.address, where.port, self._request())
         self._probes += 1
-        if response.status != 200:
-            raise StackcostError(f"{self.name} answered {response.status}, not 200")
         return response.length
+
+    def _request(self) -> bytes:
+        return first_request(self.client.profile_json(self._profile, self._tunables))

@@ -40,9 +40,11 @@ def flags_of(seen: Readings, server_cpus: Collection[int]) -> list[str]:
             found = disturbances(seen, server_cpus) + _of_profile(seen) + _of_rate(seen)
         case _:  # what happens to a device disturbs its traffic by intent
             found = _suspended(trial)
-    found += _kernel_log(seen)
-    return found + [
-        "carried by the kernel's stack" for each in _carriers(trial) if not each.as_wanted
+    return [
+        *found,
+        *_kernel_log(seen),
+        *_of_clocks(seen),
+        *("carried by the kernel's stack" for each in _carriers(trial) if not each.as_wanted),
     ]
 
 
@@ -111,6 +113,19 @@ def _suspended(trial: Trial) -> list[str]:
     if asleep <= thresholds.SUSPENDED_LIMIT_S:
         return []
     return [f"the machine was suspended for {asleep:.1f} s"]
+
+
+def _of_clocks(seen: Readings) -> list[str]:
+    """Whether samples of two hosts are cut to the same window less exactly than a window needs."""
+    window = seen.phases.get(main_phase(seen.trial))
+    if window is None:
+        return []
+    return [
+        f"the clock of host {host} is known to {1000 * clock.error_s:.1f} ms only, which is more "
+        f"than {thresholds.CLOCK_LIMIT:.0%} of the window of {window.length:.1f} s"
+        for host, clock in seen.trial.clocks.items()
+        if clock.error_s > thresholds.CLOCK_LIMIT * window.length
+    ]
 
 
 def _slowed(seen: Readings, server_cpus: Collection[int]) -> list[str]:

@@ -77,6 +77,18 @@ class Limits(StoredPart):
 
 
 @dataclass(slots=True)
+class Clock(StoredPart):
+    """By how much the CLOCK_MONOTONIC of another host was ahead, in seconds.
+
+    `offset_s`: that the samples from there were moved by, so that all times of a trial are those of
+    the controller's clock. `error_s`: the largest error of it.
+    """
+
+    offset_s: float
+    error_s: float
+
+
+@dataclass(slots=True)
 class Carrier(StoredPart):
     """Which stack carried a program's connections in a trial.
 

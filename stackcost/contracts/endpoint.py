@@ -33,6 +33,8 @@ class Endpoint:
     `folder`: a folder for its configuration, logs and pid file, inside the run folder.
     `stack`: what its programs are started by, see `run`.
     `upstream`: where the backends of a server run, such as those of a proxy; None if not possible.
+    `neighbours`: MAC addresses of the load's interfaces on another host, the clients' side first;
+    empty: the load is on this machine.
     """
 
     namespace: str
@@ -43,6 +45,7 @@ class Endpoint:
     folder: Path
     stack: Stack
     upstream: Host | None = None
+    neighbours: tuple[str, ...] = ()
 
     def placement(self, workers: int = 1, flows: int = 0) -> Placement:
         """The same for a stack; `workers`, `flows`: see `Placement`."""

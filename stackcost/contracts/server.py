@@ -99,6 +99,10 @@ class Server(ABC):
     def response_length(self) -> int:
         """Bytes (headers and body) of one response, as probed from the running server."""
 
+    def probe_request(self) -> bytes | None:
+        """A request that only the load's host can make; None: `response_length` needs none."""
+        return None
+
     @abstractmethod
     def processes(self) -> dict[str, int]:
         """Process ids by role, such as {"master": 811, "worker-0": 812}."""

@@ -4,7 +4,7 @@ import copy
 from dataclasses import dataclass, field, replace
 from typing import Self
 
-from stackcost.contracts.counts import Carrier, StoredPart
+from stackcost.contracts.counts import Carrier, Clock, StoredPart
 from stackcost.contracts.load import ConstantLoad, HttpClients, Load, SearchStep, Traffic
 from stackcost.contracts.sample import Sample
 from stackcost.contracts.window import Window
@@ -24,6 +24,8 @@ class Trial(StoredPart):
     `before`: the state that the server was brought into before the trial; which figures tell it is
     up to the server, most have none. `suspended_s`: seconds in which the machine slept meanwhile.
     `carrier`: of the server's connections. These two are None of a trial that was cut short.
+    `clocks`: those of other hosts that samples came from, by the name of the host; empty of a trial
+    on one machine.
     `set_aside`: why it is kept and shown but in no figure, such as CUT_SHORT; empty for most.
 
     All of this was seen, or done, while the trial ran. Where its warm-up ended, and reasons to
@@ -39,6 +41,7 @@ class Trial(StoredPart):
     before: dict[str, float] = field(default_factory=dict)
     suspended_s: float | None = None
     carrier: Carrier | None = None
+    clocks: dict[str, Clock] = field(default_factory=dict)
     samples: list[Sample] = field(default_factory=list)
     set_aside: str = ""
 

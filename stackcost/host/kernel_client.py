@@ -17,7 +17,7 @@ from stackcost.contracts.wiring import (
     SERVER_INTERFACE,
     SERVER_NAMESPACE,
 )
-from stackcost.host.namespace import execute
+from stackcost.host.namespace import NAMESPACE_FOLDER, execute
 
 
 @contextmanager
@@ -28,7 +28,8 @@ def kernel_client(service_address: str = SERVICE_ADDRESS) -> Iterator[None]:
     interface would take the replies. An earlier generator may have used the address with another
     MAC address, so the server's neighbour table is flushed.
     """
-    execute(SERVER_NAMESPACE, ["ip", "neighbor", "flush", "dev", SERVER_INTERFACE])
+    if (NAMESPACE_FOLDER / SERVER_NAMESPACE).exists():  # else it is on another host
+        execute(SERVER_NAMESPACE, ["ip", "neighbor", "flush", "dev", SERVER_INTERFACE])
     with IPRoute(netns=LOAD_NAMESPACE) as network:
         index = network.link_lookup(ifname=LOAD_INTERFACE)[0]
         network.addr("replace", index=index, address=LOAD_ADDRESS, prefixlen=24)

@@ -130,6 +130,19 @@ def _published(manifest: Manifest, plan: _Plan) -> RecomputedFactors | None:
     return recompute(read_publication(own)) if own.is_file() else None
 
 
+def _other_hosts(manifest: Manifest) -> dict[str, str]:
+    """Kernel and processor of each host of the test bed but the controller's."""
+    hosts = {
+        name: host["machine"]
+        for bed in manifest.test_bed.values()
+        for name, host in bed.get("hosts", {}).items()
+    }
+    return {
+        f"host {name}": f"{machine['processors']['model']}, kernel {machine['kernel']['release']}"
+        for name, machine in hosts.items()
+    }
+
+
 def describe_setting(manifest: Manifest) -> dict[str, Any]:
     """The most important settings from the manifest, for a reader of the figures."""
     kernel = manifest.machine.get("kernel", {})
@@ -148,6 +161,7 @@ def describe_setting(manifest: Manifest) -> dict[str, Any]:
         "memory": memory.get("MemTotal"),
         "kernel": kernel.get("release"),
         "kernel's CPU accounting": kernel.get("cpu_accounting"),
+        **_other_hosts(manifest),
         **{each["name"]: each["version"] for each in servers if each.get("version")},
         "tuning": ", ".join(tiers),
         "generator": manifest.servers.get("generator", {}).get("program"),

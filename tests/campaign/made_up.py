@@ -41,6 +41,9 @@ class MadeUp:
     def before_trial(self) -> dict[str, float]:
         return {}
 
+    def clocks(self) -> dict[str, Any]:
+        return {}
+
     def proof(self, idle: bool) -> Carrier | None:
         return self.carrier
 

@@ -47,7 +47,8 @@ def test_every_package_that_is_imported_is_asked_for() -> None:
     All but `trex`, which lbr-trex-client has in a folder of its own.
     """
     project = PROJECT["project"]
-    asked = [*project["dependencies"], *project["optional-dependencies"]["notebooks"], "pytest"]
+    extras = project["optional-dependencies"]
+    asked = [*project["dependencies"], *extras["notebooks"], *extras["hosts"], "pytest"]
     known = {re.split(r"[=<>]", each)[0].lower() for each in asked}
     distributions = packages_distributions()
     faults = set()

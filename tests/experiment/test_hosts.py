@@ -1,0 +1,81 @@
+"""The sections `hosts` and `bed`: a test bed over two hosts, as data."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ruamel.yaml import YAML
+
+from stackcost.contracts.errors import StackcostError
+from stackcost.harness.experiment.load_file import load_experiment
+from stackcost.harness.experiment.schema import Experiment
+
+OWN = """
+title: two hosts
+servers: [nginx/kernel]
+baseline: nginx/kernel
+against: nginx/kernel
+rounds: 1
+hosts:
+  lab-b: {address: 192.0.2.2, key: keys/lab}
+bed:
+  server: {host: lab-b, interfaces: [enp3s0]}
+  load: {interfaces: [enp4s0]}
+cores: {load: [2, 3], server: [2, 3]}
+workload: {clients: 16.0.0.1-16.0.0.9, server: 48.0.0.1, port: 80}
+load: {profile: http_program.py, offered_cps: [10], warm_up_s: 1, sustain_s: 1, drain_s: 1}
+"""
+
+
+def load(folder: Path, **changed: Any) -> Experiment:
+    """The experiment above with some sections changed; None: left out."""
+    document = YAML(typ="safe").load(OWN) | changed
+    file = folder / "own.yaml"
+    YAML().dump({key: each for key, each in document.items() if each is not None}, file)
+    return load_experiment(file)
+
+
+def test_hosts_are_named_and_paths_are_relative_to_the_file(tmp_path: Path) -> None:
+    experiment = load(tmp_path)
+    host = experiment.hosts["lab-b"]
+    assert (host.address, host.user, host.port) == ("192.0.2.2", "root", 22)
+    assert host.key == tmp_path / "keys" / "lab"
+    assert host.known_hosts == Path.home() / ".ssh" / "known_hosts"
+    assert experiment.bed and experiment.bed.server.interfaces == ["enp3s0"]
+    again = Experiment.model_validate(experiment.model_dump(mode="json"))
+    assert again == experiment, "a stored plan is the same"
+
+
+def test_cores_of_two_hosts_may_have_the_same_numbers(tmp_path: Path) -> None:
+    assert load(tmp_path).cores.common == [2, 3]
+    with pytest.raises(StackcostError, match=r"line \d+: cores: both sides would use cores"):
+        load(tmp_path, hosts=None, bed=None)
+
+
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [
+        (
+            {"bed": None, "cores": {"load": [0], "server": [1]}},
+            "hosts: no part of the test bed uses them",
+        ),
+        ({"hosts": None}, "bed.server.host: 'lab-b' is not in hosts, which has: none"),
+        (
+            {
+                "load": None,
+                "http": {
+                    "processes": 1,
+                    "tests": [{"name": "one", "program": "wrk", "connections": 1}],
+                },
+            },
+            "http",
+        ),
+        ({"servers": ["./own.py"], "baseline": "own", "against": "own"}, "a server of your own"),
+        ({"dut": {"server": "nginx"}}, r"nginx behind a device \(dut.server\)"),
+    ],
+)
+def test_what_two_hosts_cannot_do_is_refused(
+    tmp_path: Path, changed: dict[str, Any], words: str
+) -> None:
+    with pytest.raises(StackcostError, match=words):
+        load(tmp_path, **changed)

@@ -1,0 +1,218 @@
+"""A serving side behind an agent: everything that a session asks, faults, and the end of a line."""
+
+import dataclasses
+import fcntl
+import json
+import math
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from stackcost.collect.cpu_account import Detail
+from stackcost.contracts.counts import Carrier, Limits, Usage
+from stackcost.contracts.errors import StackcostError
+from stackcost.harness.hosts import agent, line
+from stackcost.harness.hosts.there import ServingThere, serving_there
+from stackcost.harness.hosts.version import suite_version
+from stackcost.harness.serving.side import Interface, ServingSide
+from stackcost.host.waiting import wait_until
+from stackcost.servers.nginx_kernel import NginxKernel
+from tests.hosts.pipes import AHEAD_S, Here, Pipes, Reads
+
+LIMIT_S = 20.0
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Here:
+    return Here(tmp_path, monkeypatch)
+
+
+@contextmanager
+def opened(here: Here, logs: Path, said: list[str] | None = None) -> Iterator[ServingThere]:
+    say = (said if said is not None else []).append
+    with (
+        line.Line("b", here.pipes, say) as to_b,
+        serving_there(to_b, NginxKernel, here.plan, logs, (0,)) as side,
+    ):
+        yield side
+
+
+def test_everything_that_a_session_asks_comes_through_with_its_types(
+    here: Here, tmp_path: Path
+) -> None:
+    profile = tmp_path / "own.py"
+    profile.write_text("# a profile\n")
+    said: list[str] = []
+    with opened(here.start(), tmp_path / "logs", said) as side:
+        assert (side.name, side.ip_version, side.response_length()) == ("nginx/kernel", 6, 1000)
+        assert side.wiring == NginxKernel.wiring_for(here.plan.settings)
+        assert side.before_trial() == {"opened": 1.5}
+        assert side.proof(idle=True) == Carrier("kernel", "kernel", looks={"idle": True})
+        assert side.requests_served() is None and side.refusals() == {"full": 3}
+        assert side.limits(80) == Limits({"worker-0": Usage(3, 80)}, Usage(1, 511))
+        assert side.frames() == [Interface(1, 2), Interface(3, 4)]
+        assert (side.dead_timeout_s(), side.open_connections()) == (120, 7)
+        side.look("during")
+        side.reset()
+        side.end_connections(80)
+        side.serve(profile, {"port": 80})
+        described = side.describe()
+    assert described["server"] == {"version": "1"}
+    assert described["test_bed"]["hosts"]["b"]["machine"]["kernel"]
+    (_, kind, plan), *asked, end = here.log
+    assert kind is NginxKernel and plan == here.plan
+    assert asked == [
+        ("look", "during"),
+        ("reset",),
+        ("end", 80),
+        ("serve", "own.py", "# a profile\n", {"port": 80}),
+    ]
+    assert end == "undone" and said == ["test bed"]
+    assert (tmp_path / "logs" / "b" / "error.log").read_text() == "[notice] 1#1: start\n"
+
+
+def test_a_proxy_has_every_method_of_the_contract() -> None:
+    wanted = {name for name in vars(ServingSide) if not name.startswith("_")}
+    assert wanted <= set(vars(ServingThere)) | {"name", "ip_version", "wiring"}
+
+
+def test_an_error_there_names_the_host_and_how_to_fix_it(here: Here, tmp_path: Path) -> None:
+    with opened(here.start(), tmp_path / "logs") as side:
+        with pytest.raises(StackcostError) as error:
+            side.check()
+        assert error.value.what == "host b: nginx has failed: its master has ended"
+        assert error.value.hint == "see its log"
+        assert side.response_length() == 1000, "the agent lives on"
+
+
+@pytest.mark.parametrize("name", ["_exit", "__init__", "shutdown"])
+def test_only_the_contract_can_be_asked_for(here: Here, tmp_path: Path, name: str) -> None:
+    with (
+        opened(here.start(), tmp_path / "logs") as side,
+        pytest.raises(StackcostError, match=f"no method {name}"),
+    ):
+        side._line.call(name)
+
+
+def test_samples_are_moved_to_the_clock_of_the_controller(
+    here: Here, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = time.monotonic
+
+    class Ahead:
+        monotonic = staticmethod(lambda: real() + AHEAD_S)
+
+    monkeypatch.setattr(agent, "time", Ahead)
+    with opened(here.start(), tmp_path / "logs") as side:
+        before = real()
+        with side.sampling([Reads(real)], Detail.SYSTEM_CALLS) as sampling:
+            mark = len(sampling.samples)
+            began = real()
+            read = sampling.read_now()
+            edge = real()
+            assert wait_until(lambda: len(sampling.samples) > mark + 20, LIMIT_S)
+            new = sampling.samples[mark:]
+        (clock,) = side.clocks().values()
+        after = real()
+    assert ("sampling", [], Detail.SYSTEM_CALLS) in here.log
+    assert abs(clock.offset_s - AHEAD_S) <= clock.error_s < 1
+    assert len(read) == 2, "one of each host"
+    assert all(began - 1 < each.time < edge + 1 for each in read)
+    times = [each.time for each in new]
+    assert times == sorted(times) and before < times[0] and times[-1] < after
+    assert all(new.count(each) == 1 for each in read), "an edge is kept once"
+    assert len({*times}) == len(times), "nothing is kept twice"
+
+
+def test_the_end_of_the_input_undoes_everything(here: Here) -> None:
+    here.start()
+    channel = here.pipes
+    started = line.Line("b", channel, print)
+    ServingThere(started, NginxKernel, here.plan, (0,))
+    assert here.log[-1] != "undone"
+    channel.requests.close()
+    here.thread.join(LIMIT_S)
+    assert not here.thread.is_alive() and here.log[-1] == "undone"
+
+
+def test_a_controller_that_is_silent_counts_as_dead(
+    here: Here, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(agent, "SILENCE_LIMIT_S", 0.5)
+    monkeypatch.setattr(line, "HEARTBEAT_S", 0.05)
+    here.start()
+    started = line.Line("b", here.pipes, print)
+    ServingThere(started, NginxKernel, here.plan, (0,))
+    time.sleep(1.0)
+    assert here.log[-1] != "undone", "it sends empty lines while it waits"
+    started._over.set()
+    here.thread.join(LIMIT_S)
+    assert here.log[-1] == "undone"
+
+
+def test_a_line_that_is_cut_ends_every_request_and_keeps_what_was_read(
+    here: Here, tmp_path: Path
+) -> None:
+    with (
+        opened(here.start(), tmp_path / "logs") as side,
+        side.sampling([], Detail.SOFTIRQS) as sampling,
+    ):
+        sampling.read_now()
+        kept = list(sampling.samples)
+        here.pipes.requests.close()
+        here.thread.join(LIMIT_S)
+        here.pipes.far[1].close()
+        said = "host b: the line to its agent has ended: the pipe was cut"
+        for ask in (sampling.read_now, side.response_length):
+            with pytest.raises(StackcostError, match=said):
+                ask()
+        sampling.read_often((), math.inf)  # every trial ends with it
+        assert sampling.samples[: len(kept)] == kept and kept
+
+
+def test_another_version_is_refused(tmp_path: Path) -> None:
+    pipes = Pipes()
+    pipes.far[1].write('Welcome to b\n[1]\n{"number": 7}\n')  # a login script
+    pipes.far[1].write(json.dumps({"version": "0.0.9+abc"}) + "\n")
+    pipes.far[1].flush()
+    with pytest.raises(StackcostError) as error:
+        line.Line("b", pipes, print)
+    assert "0.0.9+abc" in error.value.what and suite_version() in error.value.what
+    assert error.value.hint == "install the same version on both hosts"
+    assert pipes.requests.closed
+
+
+def test_what_a_host_says_in_place_of_the_agent_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    pipes = Pipes()
+    monkeypatch.setattr(pipes, "end", lambda: "")
+    pipes.far[1].write("python3: No module named stackcost\n")
+    pipes.far[1].close()
+    with pytest.raises(StackcostError, match="python3: No module named stackcost"):
+        line.Line("b", pipes, print)
+
+
+def test_two_controllers_at_one_host_exclude_each_other(
+    here: Here, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    holder = tmp_path / "lock"
+    with holder.open("w") as file:
+        file.write("pid 1, since then\n")
+        file.flush()
+        fcntl.flock(file, fcntl.LOCK_EX)
+        with (
+            pytest.raises(StackcostError, match=r"host b: another run is active .*pid 1"),
+            opened(here.start(), tmp_path / "logs"),
+        ):
+            pass
+    assert wait_until(lambda: not here.thread.is_alive(), LIMIT_S)
+
+
+def test_a_plan_is_the_same_after_the_way(here: Here, tmp_path: Path) -> None:
+    settings = dataclasses.replace(here.plan.settings, files={"/a": 5}, tls_port=443)
+    here.plan = dataclasses.replace(here.plan, settings=settings, interfaces=("eth1",))
+    with opened(here.start(), tmp_path / "logs"):
+        pass
+    assert here.log[0][2] == here.plan
