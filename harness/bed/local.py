@@ -164,9 +164,7 @@ class LocalTestbed:
         This is done on entry. It must be repeated after the generator, or a peer, has attached to
         its interface with AF_XDP, because that creates receive work that did not exist before.
         """
-        self._steering = tuple(
-            steer_receive(*end, self._receive_work(end)) for end in self.ends
-        )
+        self._steering = tuple(steer_receive(*end, self._receive_work(end)) for end in self.ends)
         return self._steering
 
     def _receive_work(self, end: End) -> ReceiveWork:
