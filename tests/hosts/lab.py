@@ -1,7 +1,7 @@
 """Hosts on one machine: each is a mount and a network namespace, with its own /run and SSH server.
 
-A host of its own clock has a time namespace too. All addresses are inside these namespaces: no
-interface of the machine itself is used, and nothing listens on one.
+All addresses are inside these namespaces: no interface of the machine itself is used, and nothing
+listens on one.
 """
 
 import subprocess
@@ -42,13 +42,12 @@ PasswordAuthentication no
 
 
 class LabHost:
-    """One host. `ahead_s`: of its monotonic clock, in whole seconds."""
+    """One host."""
 
-    def __init__(self, name: str, ahead_s: int = 0):
+    def __init__(self, name: str):
         self.name = name
-        clock = ["--time", "--monotonic", str(ahead_s)] if ahead_s else []
         self._holder = subprocess.Popen(
-            ["unshare", "--mount", "--net", *clock, "--fork", "--kill-child", "sh", "-c", ENTER],
+            ["unshare", "--mount", "--net", "--fork", "--kill-child", "sh", "-c", ENTER],
             stdout=subprocess.PIPE,
             text=True,
             start_new_session=True,
@@ -57,7 +56,7 @@ class LabHost:
         assert self._holder.stdout.readline() == "ready\n"
         children = Path(f"/proc/{self._holder.pid}/task/{self._holder.pid}/children")
         self.pid = int(children.read_text().split()[0])
-        self._enter = ["nsenter", "-t", str(self.pid), "-m", "-n", *(["-T"] if ahead_s else [])]
+        self._enter = ["nsenter", "-t", str(self.pid), "-m", "-n"]
 
     def start(self, command: Sequence[str], **options: Any) -> "subprocess.Popen[Any]":
         """Start a program on this host."""
@@ -89,15 +88,14 @@ class Lab:
 
     address = "10.99.0.2"
 
-    def __init__(self, folder: Path, ahead_s: int = 0):
+    def __init__(self, folder: Path):
         self.folder = folder
         self.known_hosts = folder / "known_hosts"
         self._exit = ExitStack()
-        self._ahead_s = ahead_s
 
     def __enter__(self) -> Self:
         with ExitStack() as entered:
-            self.c, self.b = LabHost("c"), LabHost("b", self._ahead_s)
+            self.c, self.b = LabHost("c"), LabHost("b")
             for host in (self.c, self.b):
                 entered.callback(host.end)
             for name in ("mgmt0", *NICS):
