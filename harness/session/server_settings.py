@@ -7,7 +7,7 @@ from typing import Any
 
 from stackcost.contracts.addresses import CLIENT_PREFIX, SERVER_PREFIX, IpVersion
 from stackcost.contracts.server import Server, ServerSettings
-from stackcost.harness.experiment.profile_load import NO_PROFILE
+from stackcost.harness.experiment.profile_load import NO_PROFILE, LoadPart, MemoryPart
 from stackcost.harness.experiment.schema import Experiment, Workload
 from stackcost.harness.tuning import tier_of
 from stackcost.servers.astf_peer.request import first_request
@@ -68,7 +68,7 @@ def server_settings(experiment: Experiment, kind: type[Server]) -> ServerSetting
         worker_connections=nginx.worker_connections,
         tier=tier_of(nginx.tuning if kind.kernel_stack else "stock"),
         backlog=nginx.backlog,
-        profile=experiment.memory.profile,
+        profile=_first_profile(experiment.memory, experiment.load),
         tunables=tunables_of(workload, workload.response_bytes),
         dut=experiment.dut,
     )
@@ -76,9 +76,14 @@ def server_settings(experiment: Experiment, kind: type[Server]) -> ServerSetting
 
 def _request_of(experiment: Experiment) -> bytes:
     """The exact request that the load will send, because the response length may depend on it."""
-    workload, profile = experiment.workload, experiment.load.profile
+    workload, profile = experiment.workload, _first_profile(experiment.load, experiment.memory)
     tunables = tunables_of(workload, workload.response_bytes)
     return _request(profile, profile.read_bytes(), json.dumps(tunables))
+
+
+def _first_profile(*parts: LoadPart | MemoryPart) -> Path:
+    """The profile of the first part that the experiment has."""
+    return next(part.profile for part in parts if part.profile != NO_PROFILE)
 
 
 @functools.cache

@@ -162,6 +162,7 @@ def test_nginx_on_another_host_has_its_costs(measured: Lab) -> None:
     assert (folder / "logs" / "1-nginx-kernel" / "b" / "server" / "nginx.conf").is_file()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["peer", "device"])
 def test_a_peer_and_a_device_can_be_on_another_host(measured: Lab, name: str) -> None:
     *_, trial = trials(measured, name)
@@ -253,6 +254,7 @@ def received(lab: Lab) -> int:
     return int(lab.b.said("ip", "netns", "exec", "stackcost-server", "cat", path))
 
 
+@pytest.mark.long
 def test_a_line_that_is_cut_in_mid_trial_leaves_nothing_and_keeps_the_trials(lab: Lab) -> None:
     run = in_mid_trial(lab, "cut", flows=True)
     (agent,) = agents(lab)
@@ -279,6 +281,7 @@ def test_a_killed_agent_is_told_and_the_next_start_cleans_up_after_it(lab: Lab) 
     check_undone(lab)
 
 
+@pytest.mark.long
 def test_a_killed_controller_leaves_nothing_on_the_other_host(lab: Lab) -> None:
     run = in_mid_trial(lab, "controller")
     os.kill(psutil.Process(run.pid).pid, signal.SIGKILL)

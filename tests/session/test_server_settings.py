@@ -6,8 +6,10 @@ import pytest
 
 from stackcost.files import EXPERIMENTS
 from stackcost.harness.experiment.load_file import load_experiment
+from stackcost.harness.experiment.profile_load import NO_LOAD, NO_MEMORY
 from stackcost.harness.session import server_settings as module
 from stackcost.harness.session.server_settings import server_settings
+from stackcost.servers.astf_peer import AstfPeer
 from stackcost.servers.nginx_kernel import NginxKernel
 from stackcost.trex.client import TrexClient
 
@@ -20,6 +22,15 @@ class Counted(TrexClient):
     def __init__(self) -> None:
         super().__init__()
         Counted.starts += 1
+
+
+def test_a_peer_serves_the_profile_of_the_part_that_there_is() -> None:
+    compare = load_experiment(EXPERIMENTS / "compare.yaml")
+    assert server_settings(compare, AstfPeer).profile.name == "http_hold.py"
+    loads = compare.model_copy(update={"memory": NO_MEMORY})
+    assert server_settings(loads, AstfPeer).profile.name == "http_program.py"
+    flows = compare.model_copy(update={"load": NO_LOAD})
+    assert server_settings(flows, NginxKernel).request.startswith(b"GET ")
 
 
 def test_the_request_of_a_profile_is_asked_once_until_the_file_changes(
