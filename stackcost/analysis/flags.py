@@ -163,7 +163,8 @@ def _moved_limits(seen: Readings) -> list[str]:
 def _of_profile(seen: Readings) -> list[str]:
     """What went wrong with a profile's connections, and with reading them."""
     trial, found = seen.trial, _of_limits(seen)
-    if overrun := traffic.overrun_s(trial):
+    overrun = traffic.overrun_s(trial)
+    if overrun > thresholds.OVERRUN_LIMIT_S:
         found.append(
             f"what is read under load was read until {overrun:.1f} s after its end: what carried "
             "the connections, limits and counters may be those of an idle server"

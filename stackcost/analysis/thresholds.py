@@ -54,6 +54,8 @@ LATE_LIMIT = 0.03
 # Share of the server's cores that other programs took; above it a run flags and repeats the trial.
 FOREIGN_LIMIT = 0.02
 SUSPENDED_LIMIT_S = 0.1
+# What is read under load may end so long after its last new connection: the last ones still end.
+OVERRUN_LIMIT_S = 0.1
 # Of the window that figures are of: how exactly the clocks of two hosts have to be compared.
 CLOCK_LIMIT = 0.01
 # Of all cores' time.

@@ -26,7 +26,7 @@ def by_name(trial: Trial, cpus: tuple[int, ...] = (1,)) -> dict[str, Check]:
 
 def test_a_clean_trial_has_no_flag_and_every_check_holds() -> None:
     trial = load_trial()
-    trial.load.overrun_s = 0.0
+    trial.load.overrun_s = 0.09  # the last connections still end
     assert flags_of(Readings(trial), (1,)) == []
     assert [check.holds for check in checks(Readings(trial), (1,))] == [True] * 5
 
