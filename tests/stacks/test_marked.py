@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from stackcost.contracts.counts import Carrier
+from stackcost.contracts.counts import Carrier, Clock
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.trial import Trial
 from stackcost.harness.campaign.storing import check_carrier, storing
@@ -14,14 +14,17 @@ from tests.analysis.trials import load_trial
 
 
 class FallenBack:
-    """A stack that says it was not the one; and the session that it belongs to."""
+    """A serving side whose stack says that it was not the one, and the session with it."""
 
     def __init__(self) -> None:
-        self.stack = self.server = self
+        self.serving = self
         self.looks: list[str] = []
 
     def look(self, when: str) -> None:
         self.looks.append(when)
+
+    def clocks(self) -> dict[str, Clock]:
+        return {}
 
     def before_trial(self) -> dict[str, float]:
         return {}
