@@ -42,7 +42,7 @@ def test_a_proxy_that_takes_1_ms_of_cpu_for_each_connection_is_found_to(tmp_path
     """The difference to the same proxy without it; what other programs disturbed is repeated."""
     path, found = own_file(tmp_path), []
     with session_of(server_class(str(path)), tmp_path, NGINX) as session:  # type: ignore[arg-type]
-        assert session.server.name == "mine"
+        assert session.here.server.name == "mine"
         for _attempt in range(5):
             costs = []
             for seconds in (0, BURNED_US / 1e6):

@@ -41,8 +41,8 @@ def test_every_connection_passes_and_each_part_has_its_own_cost(
         seen = load_trial(session, 300, 1.0)
         proxy = {process.pid for process in processes_inside(DUT_NAMESPACE)}
         server = {process.pid for process in processes_inside(SERVER_NAMESPACE)}
-        assert proxy <= set(session.processes.values())
-        assert server <= set(session.server.depends_on().values())
+        assert proxy <= set(session.here.processes.values())
+        assert server <= set(session.here.server.depends_on().values())
     trial, load = seen.trial, session.bed.cpus.load
     assert trial.load.server_requests == flows.completed(trial) > 0
     assert flows.client_counter(trial, "tcps_rcvbyte") == flows.completed(trial) * 1_000

@@ -34,12 +34,12 @@ def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ProfileSession
 
 
 def become(session: ProfileSession, kind: type[Dut], **dut: object) -> Dut:
-    session.server.stop()
+    session.here.server.stop()
     execute(session.bed.server_namespace, ["iptables-legacy-restore"], NO_RULES)
     settings = server_settings(NGINX, kind)
     settings = replace(settings, dut=settings.dut.model_copy(update=dut))
     device = kind(session.bed.endpoint(session.folder), settings)
-    session.server = device
+    session.here.server = device
     device.start()
     device.reset()
     return device
