@@ -13,6 +13,7 @@ from stackcost.collect.sampler import Sampler
 from stackcost.contracts.sample import Sample
 from stackcost.contracts.window import Window
 from stackcost.harness.selfcheck.least_time import SWITCH_TWICE
+from stackcost.host import compiler
 from stackcost.host.cores import online_cpus
 from tests.collect.load import BURN, CALL, SEND, finish, grown, start
 
@@ -202,6 +203,7 @@ def test_a_machine_without_a_compiler_has_unknown_figures_with_the_reason(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("PATH", "")
+    compiler._image.cache_clear()  # as in a new process
     with Sampler([CpuAccount(), CpuTime()], interval_s=10) as sampler:
         samples = sampler.read_now()
     unknown = {sample.metric for sample in samples if sample.value is None}
