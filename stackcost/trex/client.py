@@ -23,7 +23,7 @@ from stackcost.host.waiting import wait_until
 from stackcost.trex.process import Spawn, last_lines, spawn_here
 
 CALL_LIMIT = 30.0  # seconds; the client itself gives up on a silent server before
-ANSWER_LIMIT = 3.0  # seconds; the client's own default, of which it waits four times
+ANSWER_LIMIT = 3.0  # seconds; the client's own default. Once connected it waits four times
 END_PATIENCE = 5.0  # seconds for stopping the traffic when closing
 ALL_CLIENTS = 0xFFFFFFFF  # the TRex API's default mask
 ONLY = "_"  # the TRex API's identifier of a profile that has been given none

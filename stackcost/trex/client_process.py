@@ -38,7 +38,7 @@ class AstfClientService:
         )
 
     def connect(self) -> None:
-        """Connect; the client gives up after four times its `answer_limit` without an answer."""
+        """Connect; the client gives up after its `answer_limit` without an answer."""
         self._client.connect()
 
     def reset(self) -> None:

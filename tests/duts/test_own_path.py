@@ -16,7 +16,8 @@ from tests.duts.test_proxies import NGINX
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 BURN = "BURN_US / 1e6"
-BURNED_US, WITHIN = 1_000, 0.05
+# Wide, because neighbours slow the cores of a shared machine; a second cost in it is off by more.
+BURNED_US, WITHIN = 1_000, 0.3
 
 
 def own_file(folder: Path) -> Path:

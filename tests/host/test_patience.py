@@ -54,7 +54,7 @@ def test_a_call_to_the_generator_gets_longer_and_the_error_names_the_setting(
 
 
 def test_trexs_own_client_waits_longer_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It gives up by itself before the call does, after four tries."""
+    """It gives up by itself, before the call does."""
     monkeypatch.setattr(client_module, "ANSWER_LIMIT", 0.1)
     with socket.create_server(("127.0.0.1", 0)) as mute, patience(5):
         client = TrexClient(rpc_port=mute.getsockname()[1])
@@ -62,7 +62,7 @@ def test_trexs_own_client_waits_longer_too(monkeypatch: pytest.MonkeyPatch) -> N
         with client, pytest.raises(StackcostError, match="connect") as error:
             client.connect()
     assert "did not finish" not in error.value.what
-    assert time.monotonic() - began >= 4 * 0.5
+    assert time.monotonic() - began >= 5 * 0.1
 
 
 def test_a_server_that_answers_late_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
