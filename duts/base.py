@@ -172,16 +172,13 @@ class Dut(Server):
 
     def processes(self) -> dict[str, int]:
         """The kernel threads that poll its interfaces; a router has no program."""
-        threads = [t for each in self.interfaces for t in poll_threads(each)]
-        return {f"{POLL_ROLE}-{number}": thread for number, thread in enumerate(threads)}
+        return _poll_roles(self.interfaces)
 
     def depends_on(self) -> dict[str, int]:
         """The server behind it, and the threads that poll the server's interface."""
         if self.behind is None:
             return {}
-        threads = poll_threads(self.wired.ends[-1].interface)
-        polls = {f"{POLL_ROLE}-{number}": thread for number, thread in enumerate(threads)}
-        return self.behind.processes() | polls
+        return self.behind.processes() | _poll_roles([self.wired.ends[-1].interface])
 
     @property
     def interfaces(self) -> Sequence[str]:
@@ -219,6 +216,12 @@ class Dut(Server):
     def set_sysctl(self, name: str, value: str) -> None:
         """Set a sysctl of the device's own namespace."""
         self.execute("sysctl", "-q", "-w", f"{name}={value}")
+
+
+def _poll_roles(interfaces: Sequence[str]) -> dict[str, int]:
+    """The kernel threads that poll these interfaces, by role."""
+    threads = [thread for each in interfaces for thread in poll_threads(each)]
+    return {f"{POLL_ROLE}-{number}": thread for number, thread in enumerate(threads)}
 
 
 def server_behind(endpoint: Endpoint, settings: ServerSettings, address: str = "") -> NginxKernel:

@@ -157,3 +157,24 @@ class _Client:
         if beyond := len(self._http.trailing_data[0]):
             raise ValueError(f"{beyond} bytes came after the response")
         return Response(status, received, body)
+
+
+def healthy(response: Response, name: str, log: Path) -> Response:
+    """The same response; StackcostError if its status is not 200.
+
+    `name`, `log`: of the program that answered, for the message.
+    """
+    if response.status != 200:
+        raise StackcostError(f"{name} answered {response.status}, not 200", f"see {log}")
+    return response
+
+
+def is_up(asked: Callable[[], Response]) -> bool:
+    """Whether a program answers; False while nothing listens. Other errors of `asked` pass."""
+    try:
+        asked()
+    except StackcostError as error:
+        if isinstance(error.__cause__, ConnectionRefusedError):
+            return False
+        raise
+    return True

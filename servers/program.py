@@ -7,7 +7,7 @@ from stackcost.contracts.endpoint import Endpoint
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.server import Server, ServerSettings
 from stackcost.host.program import Program
-from stackcost.servers.probe import Response, ask, ensure_port_free, fit_body
+from stackcost.servers.probe import Response, ask, ensure_port_free, fit_body, healthy, is_up
 
 STOP_PATIENCE_S = 5.0
 
@@ -122,18 +122,8 @@ class HttpProgram(Server):
         where = self.endpoint
         response = ask(where.namespace, where.address, where.port, self.settings.request)
         self._own_requests += 1
-        if response.status != 200:
-            raise StackcostError(
-                f"{self.name} answered {response.status}, not 200", f"see {self.log}"
-            )
-        return response
+        return healthy(response, self.name, self.log)
 
     def _answers(self) -> bool:
         """Whether it answers a request; StackcostError if the status is not 200."""
-        try:
-            self._ask()
-        except StackcostError as error:
-            if isinstance(error.__cause__, ConnectionRefusedError):
-                return False
-            raise
-        return True
+        return is_up(self._ask)

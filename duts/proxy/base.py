@@ -18,7 +18,7 @@ from stackcost.contracts.wiring import DUT_CLIENT_INTERFACE, Wiring
 from stackcost.duts.base import Dut, server_behind
 from stackcost.host.namespace import spawner
 from stackcost.host.program import Program
-from stackcost.servers.probe import Response, ask, ensure_port_free, fit_body
+from stackcost.servers.probe import Response, ask, ensure_port_free, fit_body, healthy, is_up
 
 STOP_PATIENCE_S = 5.0
 # A connection that a proxy has closed keeps its local port for 60 s in TIME_WAIT, and there is one
@@ -157,17 +157,7 @@ class Proxy(Dut):
     def _ask(self) -> Response:
         where = self.endpoint
         response = ask(where.namespace, where.address, where.port, self.settings.request)
-        if response.status != 200:
-            raise StackcostError(
-                f"{self.name} answered {response.status}, not 200", f"see {self.log}"
-            )
-        return response
+        return healthy(response, self.name, self.log)
 
     def _answers(self) -> bool:
-        try:
-            self._ask()
-        except StackcostError as error:
-            if isinstance(error.__cause__, ConnectionRefusedError):
-                return False
-            raise
-        return True
+        return is_up(self._ask)
