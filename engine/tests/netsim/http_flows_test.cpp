@@ -234,7 +234,10 @@ TEST(HttpFlows, AFullTableRefusesFlowsAndCountsThem) {
 }
 
 TEST(HttpFlows, TheEndOfARunCutsFlowsSilentlyAndCountsThem) {
-  Network network({}, profile({.response = 10'000'000, .cps = 100}), forever());
+  // A window arrives every 10 ms: no flow has its 10 MB within the second.
+  Settings slow;
+  slow.to_client.delay = 10 * kMillisecond;
+  Network network(slow, profile({.response = 10'000'000, .cps = 100}), forever());
   network.run_until(1 * kSecond);
   ASSERT_GT(network.core(Side::client).open_flows(), 50u);
   const uint64_t sent = network.frames_sent(Side::client);
