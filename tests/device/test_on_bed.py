@@ -42,6 +42,7 @@ def test_flows_through_a_device_that_is_killed_end_by_themselves(tmp_path: Path)
     assert "removed with all its links at" in seen.sentence
 
 
+@pytest.mark.long
 def test_mixed_traffic_is_whole_and_a_cut_link_is_seen_by_all(tmp_path: Path) -> None:
     with session_of(Forwarding, tmp_path) as session:
         mixed = Trial("dut/forwarding", 1, 1, load_of("mix", SETTINGS))

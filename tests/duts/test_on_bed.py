@@ -98,6 +98,7 @@ def test_a_table_of_10_000_connections_is_found_to_hold_as_many(
     assert device.tracking_events(Readings(trial))["drop"] > 0
 
 
+@pytest.mark.long
 def test_a_limit_of_3_000_new_connections_a_second_is_the_ceiling(
     session: ProfileSession, become: Become, tmp_path: Path
 ) -> None:
@@ -135,6 +136,7 @@ def test_frames_that_a_device_drops_are_located_in_it(
     assert flows.retransmitted(seen.trial) > 0
 
 
+@pytest.mark.long
 def test_linear_rules_cost_each_frame_softirq_time_in_proportion(
     session: ProfileSession, become: Become
 ) -> None:

@@ -147,6 +147,7 @@ def test_a_server_or_a_client_killed_in_mid_trial_is_named_and_what_was_over_is_
     assert killed(again, results, "wrk", "(wrk)") == again
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("begun", [("haproxy/kernel", "stock")], indirect=True)
 def test_a_proxy_what_is_behind_it_or_the_harness_killed_and_the_run_goes_on(
     begun: list[str], tmp_path: Path

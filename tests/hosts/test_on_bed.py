@@ -270,6 +270,7 @@ def test_a_line_that_is_cut_in_mid_trial_leaves_nothing_and_keeps_the_trials(lab
     check_undone(lab)
 
 
+@pytest.mark.long
 def test_a_killed_agent_is_told_and_the_next_start_cleans_up_after_it(lab: Lab) -> None:
     run = in_mid_trial(lab, "killed")
     (agent,) = agents(lab)

@@ -30,6 +30,7 @@ def experiment(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.long
 def test_a_server_of_the_user_is_measured_counted_and_reported(
     experiment: Path, tmp_path: Path
 ) -> None:

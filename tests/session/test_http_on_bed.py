@@ -169,6 +169,7 @@ def test_programs_and_collectors_of_a_stack_belong_to_the_server(
     assert (cost["user"] or 0.0) + (cost["system"] or 0.0) > taken
 
 
+@pytest.mark.long
 def test_a_server_without_free_descriptors_is_told_by_its_limits(tmp_path: Path) -> None:
     with session_in(tmp_path) as session:
         worker = psutil.Process(session.here.processes["worker-0"])
