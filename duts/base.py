@@ -116,8 +116,22 @@ class Dut(Server):
                 f"route replace {network} via {neighbour}",
             )
             self.set_sysctl(FORWARDING[version], "1")
+        self._route_to_gateways()
         if self.wired.server:
             self._fix_neighbour_behind()
+
+    def _route_to_gateways(self) -> None:
+        """Reach the clients of the generators after the first one, whose neighbours are static."""
+        interface, version = HOPS[0].interface, self.sides(self.ip_version)[0]
+        for each in self.endpoint.gateways:
+            via = each.address if version == 4 else ipv6_of(each.address)
+            self.ip(
+                f"neighbour replace {via} lladdr {each.mac} dev {interface} nud permanent",
+                *(
+                    f"route replace {network if version == 4 else _over_ipv6(network)} via {via}"
+                    for network in each.networks
+                ),
+            )
 
     def enable_ipv6(self, interface: str) -> None:
         """Turn IPv6 on, without link-local addresses, which would send frames."""
@@ -216,6 +230,12 @@ class Dut(Server):
     def set_sysctl(self, name: str, value: str) -> None:
         """Set a sysctl of the device's own namespace."""
         self.execute("sysctl", "-q", "-w", f"{name}={value}")
+
+
+def _over_ipv6(network: str) -> str:
+    """The network of clients whose last 32 bits are these IPv4 addresses."""
+    address, bits = network.split("/")
+    return f"{ipv6_of(address, CLIENT_PREFIX)}/{96 + int(bits)}"
 
 
 def _poll_roles(interfaces: Sequence[str]) -> dict[str, int]:

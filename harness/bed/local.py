@@ -4,13 +4,13 @@ import os
 import subprocess
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple, Self
 
 from stackcost.contracts.addresses import CLIENT_NETWORK, LOAD_ADDRESS, SERVICE_ADDRESS
-from stackcost.contracts.endpoint import Endpoint, Host
+from stackcost.contracts.endpoint import ClientGateway, Endpoint, Host
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.placement import Placement
 from stackcost.contracts.wiring import (
@@ -23,6 +23,7 @@ from stackcost.contracts.wiring import (
     End,
     Side,
     Wiring,
+    load_end,
 )
 from stackcost.harness.bed import hugepages, network
 from stackcost.harness.bed.idle import cores_awake
@@ -33,6 +34,7 @@ from stackcost.harness.bed.signals import ending_signals_held, ending_signals_ra
 from stackcost.host import namespace
 from stackcost.host.cores import allowed_cores, harness_on
 from stackcost.host.kernel_stack import Kernel
+from stackcost.host.link import hardware_address
 from stackcost.host.steering import ReceiveWork, Steering, steer_receive
 
 PARTS = "interfaces of two hosts, in network namespaces"
@@ -52,12 +54,19 @@ class Part:
 
     `interfaces`: of this machine, one for each end of the side, in the order of the wiring. Nothing
     but their receive steering is changed: queues, offloads and the wire are what they are.
-    `neighbours`: MAC addresses of the load's ends, for the server's side.
+    `neighbours`: MAC addresses of the load's ends, for the server's side. `number`: of the
+    generator, for the load's side; those after the first one, 0, only have clients.
     """
 
     side: Side
     interfaces: tuple[str, ...]
     neighbours: tuple[str, ...] = ()
+    number: int = 0
+
+    def ends(self, wiring: Wiring) -> tuple[End, ...]:
+        """The ends of a bed that are on this machine."""
+        ends = wiring.part(self.side)
+        return ends[:1] if self.number else ends
 
 
 class LocalTestbed:
@@ -72,6 +81,7 @@ class LocalTestbed:
     cores of the server. `queues`: veth queues in each direction, one for each generator core.
     `wanted_hugepages`: pages of 2 MB; fewer are no error, see `hugepages.reason` of `describe`.
     `may_share`: load and server may share cores. `part`: make only one side, on these interfaces.
+    `gateways`: generators after the first one. On one machine a switch joins them to the system.
 
     On entry it first removes what a killed run left. It reports what cannot be removed, and raises
     an error if that prevents the new bed. It also raises an error if another run is active on this
@@ -98,11 +108,15 @@ class LocalTestbed:
         wanted_hugepages: int = hugepages.USUAL_COUNT,
         may_share: bool = False,
         part: Part | None = None,
+        gateways: tuple[ClientGateway, ...] = (),
     ):
         self.cpus = Cpus(tuple(load_cpus), tuple(server_cpus))
         self.wiring = wiring
         self._part = part
-        self.ends = wiring.part(part.side) if part else wiring.ends
+        self._gateways = gateways
+        self._links = wiring.links_for(1 + len(gateways))
+        ends = tuple(end for link in self._links for end in link)
+        self.ends = part.ends(wiring) if part else ends
         self._kernel_server = kernel_server and not (part and part.side == "load")
         self._service_address = service_address
         self._service_port = service_port
@@ -191,6 +205,14 @@ class LocalTestbed:
             stack=Kernel(placement),
             upstream=self._upstream(),
             neighbours=self._part.neighbours if self._part else (),
+            gateways=self._found_gateways(),
+        )
+
+    def _found_gateways(self) -> tuple[ClientGateway, ...]:
+        """With the MAC addresses of the ends on this machine."""
+        return tuple(
+            each if each.mac else replace(each, mac=hardware_address(load_end(at)))
+            for at, each in enumerate(self._gateways, 1)
         )
 
     def _upstream(self) -> Host | None:
@@ -209,7 +231,7 @@ class LocalTestbed:
         """
         interfaces = {"interfaces": list(self._part.interfaces)} if self._part else {}
         return {
-            "kind": PARTS if self._part else self.wiring.words,
+            "kind": PARTS if self._part else self._words,
             "cpus": self.cpus._asdict(),
             "idle_cores": self._idle,
             "queues": self._queues,
@@ -225,6 +247,11 @@ class LocalTestbed:
             **interfaces,
         }
 
+    @property
+    def _words(self) -> str:
+        switched = f"; a bridge joins {1 + len(self._gateways)} generators to it"
+        return self.wiring.words + (switched if self._gateways else "")
+
     def _has_ipv6(self) -> bool:
         return any(":" in port.address for port in self.wiring.ports)
 
@@ -233,7 +260,7 @@ class LocalTestbed:
         if self._part:
             take_interfaces(self.ends, self._part.interfaces)
         else:
-            network.make_network(self.wiring.links, self._queues)
+            network.make_network(self._links, self._queues)
         if self._kernel_server:
             self._add_server_addresses()
         if not self._part:
@@ -261,16 +288,20 @@ class LocalTestbed:
                 self._initial_window,
                 behind.address,
                 behind.gateway,
+                self._gateways if behind.gateway == LOAD_ADDRESS else (),  # through a bridge
             )
         else:
             network.add_server_addresses(
-                self._service_address, self._client_network, self._initial_window
+                self._service_address,
+                self._client_network,
+                self._initial_window,
+                gateways=self._gateways,
             )
 
     def _receive_as_nics(self) -> None:
         """Turn GRO on for interfaces of the kernel's stack, but not for those used by AF_XDP."""
         kernels = {DUT_NAMESPACE} | ({SERVER_NAMESPACE} if self._kernel_server else set())
-        for link in self.wiring.links:
+        for link in self._links:
             for sender, receiver in (link, reversed(link)):
                 if receiver.namespace in kernels:
                     network.receive_as_a_nic(sender, receiver)

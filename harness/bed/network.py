@@ -11,12 +11,15 @@ from typing import Any
 from pyroute2 import IPRoute, NetlinkError, netns
 
 from stackcost.contracts.addresses import LOAD_ADDRESS, SERVER_ADDRESS
+from stackcost.contracts.endpoint import ClientGateway
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.wiring import (
     LINK_PREFIX,
     NAMESPACE_PREFIX,
     SERVER_INTERFACE,
     SERVER_NAMESPACE,
+    SWITCH_BRIDGE,
+    SWITCH_NAMESPACE,
     End,
     Link,
 )
@@ -42,6 +45,7 @@ def make_network(links: Sequence[Link], queues: int) -> None:
             set_quiet(namespace)
         for link in links:
             _make_pair(link, queues)
+        _join([end for link in links for end in link if end.namespace == SWITCH_NAMESPACE])
     except (NetlinkError, OSError) as error:
         raise _explain(error) from error
 
@@ -52,19 +56,21 @@ def add_server_addresses(
     initial_window: int,
     address: str = SERVER_ADDRESS,
     gateway: str = LOAD_ADDRESS,
+    gateways: Sequence[ClientGateway] = (),
 ) -> None:
-    """Give the kernel's stack the server's addresses and the route back to the clients.
+    """Give the kernel's stack the server's addresses and the routes back to the clients.
 
-    The route sets the initial window. Its gateway is resolved by ARP as on a real network; it is
-    the load's address, or that of a device in between.
+    The routes set the initial window. A gateway is resolved by ARP as on a real network; it is the
+    load's address, or that of a device in between. `gateways`: of generators after the first one.
     """
     with IPRoute(netns=SERVER_NAMESPACE) as network:
         index = network.link_lookup(ifname=SERVER_INTERFACE)[0]
         network.addr("add", index=index, address=address, prefixlen=24)
         network.addr("add", index=index, address=service_address, prefixlen=32)
-        network.route(
-            "add", dst=client_network, gateway=gateway, metrics={"initcwnd": initial_window}
-        )
+        ways = [(client_network, gateway)]
+        ways += [(clients, each.address) for each in gateways for clients in each.networks]
+        for clients, via in ways:
+            network.route("add", dst=clients, gateway=via, metrics={"initcwnd": initial_window})
 
 
 def receive_as_a_nic(sender: End, receiver: End) -> None:
@@ -145,6 +151,19 @@ def _make_pair(link: Link, queues: int) -> None:
             network.link("set", index=network.link_lookup(ifname="lo")[0], state="up")
             index = network.link_lookup(ifname=interface)[0]
             network.link("set", index=index, mtu=MTU, state="up")
+
+
+def _join(ports: Sequence[End]) -> None:
+    """Make the switch of these ports: a bridge that learns, without a spanning tree."""
+    if not ports:
+        return
+    with IPRoute(netns=SWITCH_NAMESPACE) as network:
+        network.link("add", ifname=SWITCH_BRIDGE, kind="bridge")
+        bridge = network.link_lookup(ifname=SWITCH_BRIDGE)[0]
+        network.link("set", index=bridge, mtu=MTU, state="up")
+        for port in ports:
+            index = network.link_lookup(ifname=port.interface)[0]
+            network.link("set", index=index, master=bridge)
 
 
 def _delete_links(namespace: str) -> None:

@@ -34,7 +34,7 @@ def run_event(session: ProfileSession, trial: Trial) -> None:
     load = trial.load
     assert isinstance(load, DeviceEvent)
     event, settings = load.event, load.settings
-    client, tunables = session.client, settings.tunables(event)
+    client, tunables = session.loading, settings.tunables(event)
     if session.serving.wiring.server:
         tunables = {name: arguments | _http(session) for name, arguments in tunables.items()}
     prefixes = prefixes_of(session.serving.ip_version)

@@ -29,7 +29,7 @@ def run_mix(session: ProfileSession, trial: Trial, settings: EventSettings) -> N
     """
     load = trial.load
     assert isinstance(load, MixedLoad)
-    client, groups, length = session.client, Groups(session.client, ONLY), settings.mix_step_s
+    client, groups, length = session.loading, Groups(session.loading, ONLY), settings.mix_step_s
     client.load_profile(PROFILE, prefixes_of(session.serving.ip_version) | {"cps": 1})
     frames, refused = count_frames(session), session.serving.refusals()
     session.begin_trial()

@@ -1,11 +1,13 @@
-"""The sections `hosts` and `bed` of an experiment: a test bed over two hosts."""
+"""The sections `hosts`, `bed` and `generators` of an experiment: where the load comes from."""
 
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import Field, ValidationInfo, field_validator
+from pydantic import Field, ValidationInfo, field_validator, model_validator
 
-from stackcost.harness.experiment.section import Section
+from stackcost.harness.experiment.section import Core, Section
+
+MOST = 16  # generators of one load
 
 HostName = Annotated[str, Field(pattern=r"^[\w-]+$")]
 # Linux cuts names to 15 characters (IFNAMSIZ).
@@ -45,10 +47,26 @@ class SshHost(Section):
         return path and (folder / path.expanduser()).resolve()
 
 
+class GeneratorPart(Section):
+    """One of several generators that load the server together."""
+
+    share: float = Field(
+        default=1,
+        gt=0,
+        le=1000,
+        description="its share of every load, relative to the other generators' shares",
+    )
+    cores: list[Core] = Field(
+        default=[], description="cores of this generator; default: those of cores.load"
+    )
+
+
 class ServerSide(Section):
     """Where the system under test is."""
 
-    host: str = Field(description="a name in hosts")
+    host: HostName | None = Field(
+        default=None, description="a name in hosts; default: the machine that runs stackcost"
+    )
     interfaces: list[InterfaceName] = Field(
         min_length=1,
         max_length=2,
@@ -56,23 +74,50 @@ class ServerSide(Section):
     )
 
 
-class LoadSide(Section):
-    """Where the generator is: on the machine that runs stackcost."""
+class LoadSide(GeneratorPart):
+    """Where a generator is."""
 
+    host: HostName | None = Field(
+        default=None, description="a name in hosts; default: the machine that runs stackcost"
+    )
     interfaces: list[InterfaceName] = Field(
         min_length=1,
         max_length=2,
-        description="interfaces of this machine: for a server one; for a device two, the clients' "
-        "first",
+        description="interfaces of that host: for a server one; for a device two, the clients' "
+        "first. A generator after the first one has only clients, so it needs one",
     )
 
 
 class Bed(Section):
-    """A test bed over two hosts. Its interfaces must be joined and unused.
+    """A test bed over two or more hosts. Its interfaces must be joined and unused.
 
     They are moved into network namespaces for the time of a turn, and given back. `cores` are those
-    of the host of each side.
+    of the host of each side. Each host has one part of the test bed.
     """
 
     server: ServerSide = Field(description="the side of the system under test")
-    load: LoadSide = Field(description="the side of the generator")
+    load: LoadSide | Annotated[list[LoadSide], Field(min_length=1, max_length=MOST)] = Field(
+        description="the side of the generator; a list for several generators, which a switch "
+        "joins to the server"
+    )
+
+    @property
+    def loads(self) -> list[LoadSide]:
+        """The generators."""
+        return self.load if isinstance(self.load, list) else [self.load]
+
+    @property
+    def hosts(self) -> list[HostName | None]:
+        """The host of each part; None is this machine."""
+        return [self.server.host, *(load.host for load in self.loads)]
+
+    @model_validator(mode="after")
+    def _is_over_hosts(self) -> "Bed":
+        twice = {host for host in self.hosts if self.hosts.count(host) > 1}
+        if twice:
+            names = ", ".join(sorted(host or "this machine" for host in twice))
+            raise ValueError(
+                f"{names} has two parts of the test bed; each part needs a host of its own "
+                "(leave out the section bed for a test bed of one machine)"
+            )
+        return self

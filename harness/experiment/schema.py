@@ -13,7 +13,7 @@ from stackcost.contracts.dut_settings import DutSettings
 from stackcost.contracts.stack import KERNEL
 from stackcost.contracts.system_names import cores_part, length_part, rules_part, workers_part
 from stackcost.harness.experiment.entries import Once, ServerName, TierName
-from stackcost.harness.experiment.hosts import Bed, HostName, SshHost
+from stackcost.harness.experiment.hosts import MOST, Bed, GeneratorPart, HostName, SshHost
 from stackcost.harness.experiment.http_schema import HttpLoad
 from stackcost.harness.experiment.profile_load import NO_LOAD, NO_MEMORY, LoadPart, MemoryPart
 from stackcost.harness.experiment.section import Core, Section, StackName
@@ -185,6 +185,11 @@ class Experiment(Section):
         default=None,
         description="hosts and interfaces of the test bed; default: a veth pair on this machine",
     )
+    generators: Annotated[list[GeneratorPart], Field(max_length=MOST)] = Field(
+        default=[],
+        description="several generators on this machine that load the server together; default: "
+        "one. On other hosts they are those of bed.load",
+    )
     cores: Cores = Field(description="CPUs of each side")
     nginx: Nginx = Field(
         default=Nginx(), description="settings of nginx and other servers on the kernel's stack"
@@ -268,11 +273,12 @@ class Experiment(Section):
             if self.hosts:
                 raise ValueError("hosts: no part of the test bed uses them; add the section bed")
             return self
-        if self.bed.server.host not in self.hosts:
-            known = ", ".join(self.hosts) or "none"
-            raise ValueError(
-                f"bed.server.host: {self.bed.server.host!r} is not in hosts, which has: {known}"
-            )
+        for host in filter(None, self.bed.hosts):
+            if host not in self.hosts:
+                known = ", ".join(self.hosts) or "none"
+                raise ValueError(f"bed: {host!r} is not in hosts, which has: {known}")
+        if self.generators:
+            raise ValueError("generators: with a section bed, list them in bed.load")
         own = [server for server in self.servers if server.endswith(registry.SUFFIX)]
         for what, lacks in (
             ("HTTP clients (http)", bool(self.http)),
@@ -285,6 +291,20 @@ class Experiment(Section):
         ):
             if lacks:
                 raise ValueError(f"bed: {what} works only on the test bed of one machine")
+        return self
+
+    @model_validator(mode="after")
+    def _divides_its_clients(self) -> "Experiment":
+        if self.http and self.generators:
+            raise ValueError(
+                "generators: HTTP clients (http) have none; set http.processes in their place"
+            )
+        loads = self.bed.loads if self.bed else self.generators
+        first, last = (IPv4Address(end.strip()) for end in self.workload.clients.split("-"))
+        if (there := int(last) - int(first) + 1) < len(loads):
+            raise ValueError(
+                f"workload.clients: {len(loads)} generators cannot divide {there} addresses"
+            )
         return self
 
     @model_validator(mode="after")

@@ -33,30 +33,42 @@ from stackcost.harness.hosts.wire import (
     pack_error,
     unpack_profile,
 )
+from stackcost.harness.loading.here import loading_here
+from stackcost.harness.loading.plan import LoadingPlan
+from stackcost.harness.loading.side import LoadingSide
 from stackcost.harness.serving.here import serving_here
 from stackcost.harness.serving.plan import ServingPlan
 from stackcost.harness.serving.side import Sampling, ServingSide
 from stackcost.harness.systems.registry import server_class
 
 LOG_BYTES = 1 << 20  # of the end of each log
+# Requests for the main thread: it alone gets signals, and programs end with the thread that has
+# started them.
+MAIN = ("open", "open_loading", "begin", "close")
 LOGS = ("*.log", "*.conf", "*.yaml")
 
 
-class ServingAgent:
-    """A serving side and its sampler. Public methods are requests, as are those of the side."""
+class Agent:
+    """One side, and the sampler of a serving side.
+
+    Public methods are requests, as are those of the side. Where a method has the name of one of the
+    side, the controller sends something else in its place.
+    """
 
     def __init__(self, folder: Path, say: Callable[[str], None]):
         self._folder = folder
         self._say = say
         self._exit = ExitStack()
         self._side: ServingSide | None = None
+        self._loading: LoadingSide | None = None
         self._sampling: Sampling | None = None
         self._taken = 0
         self._kept: list[Any] = []  # read, and not asked for yet
 
     def _method(self, name: str) -> Callable[..., Any]:
         """The method of a request; StackcostError if there is none."""
-        for owner, kind in ((self, ServingAgent), (self._side, ServingSide)):
+        owners = (self, Agent), (self._side, ServingSide), (self._loading, LoadingSide)
+        for owner, kind in owners:
             if owner is not None and not name.startswith("_") and name in vars(kind):
                 found: Callable[..., Any] = getattr(owner, name)
                 return found
@@ -72,6 +84,18 @@ class ServingAgent:
             serving_here(server_class(server), wanted, self._folder, self._say)
         )
         return {"ip_version": self._side.ip_version, "machine": describe_machine()}
+
+    def open_loading(self, plan: LoadingPlan) -> dict[str, Any]:
+        """Make the bed of a generator, which `begin` starts; returns what the controller shows."""
+        self._exit.enter_context(RunLock())
+        self._loading = self._exit.enter_context(loading_here(plan, self._folder, self._say))
+        return {"machine": describe_machine()}
+
+    def load_profile(self, path: dict[str, str], tunables: dict[str, Any], profile: str) -> None:
+        """As the side does; the profile comes from the controller."""
+        assert self._loading is not None
+        found = unpack_profile(path, self._folder / "profiles")
+        self._loading.load_profile(found, tunables, profile)
 
     def examine(self, interfaces: list[str], cores: list[int]) -> list[str]:
         """What is wrong with this host, in words; nothing is changed."""
@@ -114,7 +138,7 @@ class ServingAgent:
 
     def close(self) -> dict[str, str]:
         """Undo everything; returns logs and configurations by path."""
-        self._side = self._sampling = None
+        self._side = self._loading = self._sampling = None
         self._exit.close()
         return {
             str(path.relative_to(self._folder)): path.read_bytes()[-LOG_BYTES:].decode(
@@ -139,7 +163,7 @@ def run(requests: IO[bytes], replies: IO[str]) -> None:
             return  # the line is cut; the end of the input says so too
 
     folder = agent_folder()
-    agent = ServingAgent(folder, lambda what: send({"say": what}))
+    agent = Agent(folder, lambda what: send({"say": what}))
 
     def answer(request: dict[str, Any]) -> None:
         reply: dict[str, Any] = {"number": request["number"]}
@@ -155,8 +179,8 @@ def run(requests: IO[bytes], replies: IO[str]) -> None:
     try:
         for line in _lines(requests):
             request = json.loads(line)
-            if request["method"] in ("open", "close"):
-                answer(request)  # in this thread, which alone gets signals
+            if request["method"] in MAIN:
+                answer(request)
             else:  # the load is driven while the sampler reads
                 threading.Thread(target=answer, args=(request,), daemon=True).start()
     finally:

@@ -23,7 +23,6 @@ from stackcost.harness.hosts.wire import decode_result, encode_arguments, pack_p
 from stackcost.harness.serving.here import SAMPLE_INTERVAL_S
 from stackcost.harness.serving.plan import ServingPlan
 from stackcost.harness.serving.side import Interface, Sampling, ServingSide
-from stackcost.servers.probe import ask_as_load
 
 SAMPLES = TypeAdapter(list[Sample])
 
@@ -31,13 +30,12 @@ SAMPLES = TypeAdapter(list[Sample])
 class ServingThere(ServingSide):
     """A serving side behind a line to an agent; each method is a request.
 
-    `load_cpus`: cores of the load on this host, where the collectors of this process may run.
+    `cpus`: cores of this host where the collectors of this process may run; empty: all.
     """
 
-    def __init__(self, line: Line, kind: type[Server], plan: ServingPlan, load_cpus: Sequence[int]):
+    def __init__(self, line: Line, kind: type[Server], plan: ServingPlan, cpus: Sequence[int]):
         self._line = line
-        self._plan = plan
-        self._load_cpus = load_cpus
+        self._cpus = cpus
         self._offset_s = 0.0
         self.name = kind.name
         self.wiring = kind.wiring_for(plan.settings)
@@ -48,11 +46,8 @@ class ServingThere(ServingSide):
         self._machine = there["machine"]
 
     def response_length(self) -> int:
-        """As probed there, or from the load of this host if no program there reaches the server."""
-        request = self.probe_request()
-        if request is None:
-            return int(self._ask(ServingSide.response_length))
-        return ask_as_load(self.name, self._plan.address, self._plan.port, request).length
+        """As probed there."""
+        return int(self._ask(ServingSide.response_length))
 
     def probe_request(self) -> bytes | None:
         """As there."""
@@ -68,7 +63,7 @@ class ServingThere(ServingSide):
         """Everything there is read there; the `others` are read here."""
         self._line.call("start_sampling", detail=to_jsonable_python(detail))
         self.clocks()
-        with Sampler(others, SAMPLE_INTERVAL_S, self._load_cpus) as here:
+        with Sampler(others, SAMPLE_INTERVAL_S, self._cpus) as here:
             yield _BothSides(self._line, here, self._moved)
 
     def clocks(self) -> dict[str, Clock]:
@@ -196,22 +191,24 @@ def serving_there(
     kind: type[Server],
     plan: ServingPlan,
     folder: Path,
-    load_cpus: Sequence[int],
+    cpus: Sequence[int],
 ) -> Iterator[ServingThere]:
     """The serving side of `plan` on a host; the agent undoes everything on exit.
 
-    `folder` takes the logs from there.
+    `folder` takes the logs from there. `cpus`: see `ServingThere`.
     """
+    with finishing(line, folder):
+        yield ServingThere(line, kind, plan, cpus)
+
+
+@contextmanager
+def finishing(line: Line, folder: Path) -> Iterator[None]:
+    """On exit let the agent undo everything, and keep its logs."""
     try:
-        yield ServingThere(line, kind, plan, load_cpus)
+        yield
     finally:
         with suppress(StackcostError):  # a line that was cut: the agent undoes everything too
-            _finish(line, folder)
-
-
-def _finish(line: Line, folder: Path) -> None:
-    """Let the agent undo everything, and keep its logs."""
-    for name, text in line.call("close").items():
-        path = folder / line.host / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
+            for name, text in line.call("close").items():
+                path = folder / line.host / name
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(text)

@@ -43,7 +43,7 @@ def prepare(session: ProfileSession, of: CeilingKind) -> None:
     extra = {"requests": REQUESTS_PER_CONNECTION} if of == "requests" else {}
     profile = KEEPALIVE_PROFILE if of == "requests" else session.experiment.load.profile
     session.serving.serve(profile, _tunables(session, extra))
-    session.client.load_profile(profile, _tunables(session, extra))
+    session.loading.load_profile(profile, _tunables(session, extra))
 
 
 def seconds_of(of: CeilingKind, load: float, duration: float, open_cps: float) -> float:
@@ -87,7 +87,7 @@ def run_trial(session: ProfileSession, trial: Trial) -> None:
         times = {
             "warm_up_s": WARM_UP_S,
             "sustain_s": step.duration_s,
-            "drain_s": answer_limit_s(step.of, session.client.supports(SCHEDULE_METHOD)),
+            "drain_s": answer_limit_s(step.of, session.loading.supports(SCHEDULE_METHOD)),
         }
         offer_load(session, trial, session.experiment.load.model_copy(update=times))
     intended, lost = count(trial, step.of)
@@ -144,10 +144,10 @@ def _hold(session: ProfileSession, trial: Trial, load: HeldFlows, duration: floa
     frames = count_frames(session)
     session.begin_trial()
     hold = {"flows": number, "cps": open_cps, "hold_seconds": held_s}
-    session.client.load_profile(session.experiment.memory.profile, _tunables(session, hold))
+    session.loading.load_profile(session.experiment.memory.profile, _tunables(session, hold))
     try:
         began = session.read_edge()
-        session.client.start(mult=1)
+        session.loading.start(mult=1)
         end = time.monotonic() + held_s  # of the first flow
         session.progress.pause(opening + SETTLE_S)
         first = session.read_edge()
@@ -171,7 +171,7 @@ def _served_and_open(session: ProfileSession) -> int:
 
     A flow in the accept queue of a full server is open for the client, but not served.
     """
-    client = session.client.stats()["traffic"]["client"]
+    client = session.loading.stats()["traffic"]["client"]
     served = int(client.get("tcps_rcvbyte", 0)) // session.response_bytes
     return min(int(client.get("m_est_flows", 0)), served)
 

@@ -206,6 +206,7 @@ def serving_here(
         wanted_hugepages=plan.wanted_hugepages,
         may_share=plan.may_share,
         part=Part("server", plan.interfaces, plan.neighbours) if plan.interfaces else None,
+        gateways=plan.gateways,
     )
     with (
         patience(plan.patience),

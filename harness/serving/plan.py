@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from stackcost.contracts.endpoint import ClientGateway
 from stackcost.contracts.server import ServerSettings
 
 
@@ -15,7 +16,8 @@ class ServingPlan:
     clients are. `initial_window`: of TCP on the route to them, in segments. `wanted_hugepages`:
     pages of 2 MB. `patience`: factor for all time limits. `interfaces`: of the server's host, which
     the bed uses in place of veth pairs; the load is then on another host, and `load_cpus` is not
-    used. `neighbours`: MAC addresses of the load's interfaces there.
+    used. `neighbours`: MAC addresses of the load's interfaces there. `gateways`: the generators
+    after the first one.
     """
 
     settings: ServerSettings
@@ -31,3 +33,4 @@ class ServingPlan:
     patience: float
     interfaces: tuple[str, ...] = ()
     neighbours: tuple[str, ...] = ()
+    gateways: tuple[ClientGateway, ...] = ()

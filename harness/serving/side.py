@@ -57,7 +57,10 @@ class ServingSide(ABC):
 
     @abstractmethod
     def probe_request(self) -> bytes | None:
-        """A request that only the load's host can make; None: `response_length` needs none."""
+        """A request by which only the load's side can probe the server; None: none is needed.
+
+        The length of its response is then that of all, in place of `response_length`.
+        """
 
     @abstractmethod
     def check(self) -> None:

@@ -72,8 +72,8 @@ def _hold_seconds(session: ProfileSession, count: int) -> float:
 def _open_flows(session: ProfileSession, count: int) -> None:
     part = session.experiment.memory
     hold = {"flows": count, "cps": part.open_cps, "hold_seconds": _hold_seconds(session, count)}
-    session.client.load_profile(part.profile, session.tunables() | hold)
-    session.client.start(mult=1)
+    session.loading.load_profile(part.profile, session.tunables() | hold)
+    session.loading.start(mult=1)
     session.progress.pause(count / part.open_cps)
     if not wait_until(lambda: _open_now(session) >= count, patient(OPEN_PATIENCE_S), POLL_S):
         raise StackcostError(
@@ -83,7 +83,7 @@ def _open_flows(session: ProfileSession, count: int) -> None:
 
 
 def _open_now(session: ProfileSession) -> float:
-    return float(session.client.stats()["traffic"]["client"].get("m_est_flows", 0))
+    return float(session.loading.stats()["traffic"]["client"].get("m_est_flows", 0))
 
 
 def _read_memory(session: ProfileSession, length: float) -> Window:

@@ -74,7 +74,6 @@ def open_http_session(
             experiment=experiment,
             where=where,
             serving=serving,
-            bed=serving.bed,
             sampler=sampler,
             progress=progress,
             folder=folder,

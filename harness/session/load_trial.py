@@ -37,18 +37,18 @@ def offer_load(session: ProfileSession, trial: Trial, part: LoadPart) -> None:
     session.begin_trial()
     session.sampler.read_often(OFTEN, SLICE_S)
     whole_s = part.warm_up_s + part.sustain_s + OVERHANG_S
-    session.client.start(mult=load.offered_cps, duration=whole_s)
+    session.loading.start(mult=load.offered_cps, duration=whole_s)
     end = time.monotonic() + whole_s
     try:
         began = session.read_edge()
         session.progress.pause(part.warm_up_s)
         first = session.read_edge()
         trial.phases["warm-up"] = Window(began, first)
-        before = read_latency(session.client)
+        before = read_latency(session.loading)
         session.progress.pause(part.sustain_s)
         last = session.read_edge()
         trial.phases["sustain"] = Window(first, last)
-        after = read_latency(session.client)
+        after = read_latency(session.loading)
         load.latency = latency_between(before, after)
         session.look("during")
         load.limits = session.serving.limits(session.experiment.workload.port)
@@ -69,10 +69,10 @@ def end_traffic(session: ProfileSession, patience_s: float) -> int:
 
     An overloaded server leaves some flows unfinished; that is a result and not an error.
     """
-    if wait_until(lambda: not session.client.is_traffic_active(), patience_s, POLL_S):
+    if wait_until(lambda: not session.loading.is_traffic_active(), patience_s, POLL_S):
         return 0
-    open_flows = int(session.client.stats()["traffic"]["client"].get("m_active_flows", 0))
-    session.client.stop()
+    open_flows = int(session.loading.stats()["traffic"]["client"].get("m_active_flows", 0))
+    session.loading.stop()
     return open_flows
 
 
@@ -81,7 +81,7 @@ def prepare_load(session: ProfileSession) -> None:
     part = session.experiment.load
     tunables = session.tunables()
     session.serving.serve(part.profile, tunables)
-    session.client.load_profile(part.profile, tunables)
+    session.loading.load_profile(part.profile, tunables)
 
 
 def _difference(after: int | None, before: int | None) -> int | None:

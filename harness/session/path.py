@@ -20,7 +20,7 @@ def count_frames(session: ProfileSession) -> Frames | None:
     if len(session.serving.wiring.tested) != 2 or not frames:
         return None
     near, far, *behind = frames
-    ports = session.client.stats()
+    ports = session.loading.stats()
     clients, servers = (
         Interface(received=int(ports[number]["ipackets"]), sent=int(ports[number]["opackets"]))
         for number in "01"

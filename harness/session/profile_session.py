@@ -1,7 +1,7 @@
 """A session for ASTF profiles: one server on a new test bed, with a generator."""
 
 from collections.abc import Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,33 +13,31 @@ from stackcost.contracts.counts import Schedule
 from stackcost.contracts.load import ProfileTraffic
 from stackcost.contracts.server import Server
 from stackcost.harness.experiment.schema import Experiment
+from stackcost.harness.loading.side import LoadingSide
 from stackcost.harness.session.progress import Progress
 from stackcost.harness.session.server_session import ServerSession
 from stackcost.harness.session.server_settings import tunables_of
 from stackcost.harness.session.sides import both_sides
-from stackcost.host.namespace import spawner
-from stackcost.trex.client import TrexClient
-from stackcost.trex.generator import Generator
-from stackcost.trex.trex_config import TrexConfig
 
 SETUP_S = 6.0  # until the first trial, on a machine of two cores; for the display of the time left
 
 
 @dataclass(slots=True, kw_only=True)
 class ProfileSession(ServerSession):
-    """A session for trials of ASTF profiles. `response_bytes`: as probed from the server."""
+    """A session for trials of ASTF profiles.
 
-    generator: Generator
-    client: TrexClient
+    `loading`: the generators. `response_bytes`: as probed from the server.
+    """
+
+    loading: LoadingSide
     response_bytes: int
 
     def check_parts(self) -> None:
         """StackcostError that names the part that has ended or is stopped.
 
-        The parts are the generator, its client and the server.
+        The parts are the generators, their clients and the server.
         """
-        self.generator.check()
-        self.client.check()
+        self.loading.check()
         ServerSession.check_parts(self)  # a class with slots has no zero-argument super()
 
     def tunables(self) -> dict[str, Any]:
@@ -49,14 +47,18 @@ class ProfileSession(ServerSession):
 
     def describe(self) -> dict[str, Any]:
         """The set-up, for the manifest."""
-        return ServerSession.describe(self) | {"generator": self.generator.describe()}
+        described, loading = ServerSession.describe(self), self.loading.describe()
+        if "test_bed" in loading:
+            described["test_bed"] = _joined(described["test_bed"], loading["test_bed"])
+        return described | {"generator": loading["generator"]}
 
     def read_generator(self, traffic: ProfileTraffic) -> None:
         """Fill in the generator's counters of this trial, and how it kept its schedule."""
-        traffic.client = _numbers(self.client.stats()["traffic"]["client"])
-        if self.client.supports(SCHEDULE_METHOD):
-            told = self.client.call(SCHEDULE_METHOD, {"profile_id": "_"})
+        traffic.client = _numbers(self.loading.stats()["traffic"]["client"])
+        if self.loading.supports(SCHEDULE_METHOD):
+            told = self.loading.call(SCHEDULE_METHOD, {"profile_id": "_"})
             traffic.schedule = Schedule(**told)
+        traffic.generators = self.loading.shares()
 
 
 @contextmanager
@@ -73,41 +75,54 @@ def open_profile_session(
     `folder` takes the configuration and logs of the server and the generator.
     `detail`: how detailed CPU time is measured.
     """
-    with both_sides(kind, experiment, folder, where, progress) as (serving, bed):
-        length = serving.response_length()
+    with both_sides(kind, experiment, folder, where, progress) as (serving, loading):
+        request, workload = serving.probe_request(), experiment.workload
+        length = (
+            serving.response_length()
+            if request is None
+            else loading.ask_server(serving.name, str(workload.server), workload.port, request)
+        )
         progress.say(
             f"{where}: server is healthy, response of {length:,} bytes; starting the generator"
         )
-        config = TrexConfig("generator", bed.wiring.ports, bed.cpus.load)
-        spawn = spawner(bed.load_namespace, bed.cpus.load)
-        with (
-            TrexClient(spawn) as client,  # its process needs as long as the generator to start
-            Generator(config, folder, spawn) as generator,
-            closing(client),  # before the generator ends
-        ):
-            with generator.blamed():
-                client.connect()
-                client.reset()
-            bed.steer()
-            collectors = [
-                Engine("generator", client),
-                engine_time("generator", client, config.data_cpus),
-                Latency(client),
-            ]
-            with serving.sampling(collectors, detail) as sampler:
-                yield ProfileSession(
-                    experiment=experiment,
-                    where=where,
-                    serving=serving,
-                    bed=bed,
-                    generator=generator,
-                    client=client,
-                    sampler=sampler,
-                    progress=progress,
-                    response_bytes=length,
-                    folder=folder,
-                )
+        loading.begin()
+        loading.steer()
+        collectors = [
+            Engine("generator", loading),
+            engine_time("generator", loading, loading.data_cpus()),
+            Latency(loading),
+        ]
+        with serving.sampling(collectors, detail) as sampler:
+            yield ProfileSession(
+                experiment=experiment,
+                where=where,
+                serving=serving,
+                loading=loading,
+                sampler=sampler,
+                progress=progress,
+                response_bytes=length,
+                folder=folder,
+            )
 
 
 def _numbers(counters: Mapping[str, Any]) -> dict[str, float]:
     return {name: n for name, n in counters.items() if isinstance(n, int | float)}
+
+
+def _joined(there: Mapping[str, Any], here: Mapping[str, Any]) -> dict[str, Any]:
+    """The descriptions of the two sides of a bed as one, for the manifest.
+
+    `here`: of the load's side. Hugepages are those of the generator's host.
+    """
+    steering, not_undone = "receive_steering", "not_undone"
+    return {
+        **there,
+        **{key: here[key] for key in ("loading",) if key in here},
+        "hosts": there.get("hosts", {}) | here.get("hosts", {}),
+        "cpus": {"load": here["cpus"]["load"], "server": there["cpus"]["server"]},
+        "hugepages": here["hugepages"],
+        "interfaces": {"load": here["interfaces"], "server": there["interfaces"]},
+        "offloads": here["offloads"] | there["offloads"],
+        steering: [*here[steering], *there[steering]],
+        not_undone: [*here[not_undone], *there[not_undone]],
+    }

@@ -1,7 +1,7 @@
 """One server on a fresh test bed, and everything read meanwhile; what loads it comes on top."""
 
 import statistics
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +17,7 @@ from stackcost.harness.experiment.schema import Experiment
 from stackcost.harness.serving.here import ServingHere, serving_here
 from stackcost.harness.serving.plan import ServingPlan
 from stackcost.harness.serving.side import Sampling, ServingSide
+from stackcost.harness.session.generators import gateways_of
 from stackcost.harness.session.progress import Progress
 from stackcost.harness.session.server_settings import server_settings
 
@@ -25,14 +26,13 @@ from stackcost.harness.session.server_settings import server_settings
 class ServerSession:
     """What trials are run on.
 
-    `where`: round and server, for people. `serving`: the server and everything next to it. `bed`:
-    the test bed of the load. `folder`: logs of all programs.
+    `where`: round and server, for people. `serving`: the server and everything next to it.
+    `folder`: logs of all programs.
     """
 
     experiment: Experiment
     where: str
     serving: ServingSide
-    bed: LocalTestbed
     sampler: Sampling
     progress: Progress
     folder: Path
@@ -47,6 +47,11 @@ class ServerSession:
             "this measurement needs the server on this machine",
             "leave out the section bed of the experiment",
         )
+
+    @property
+    def bed(self) -> LocalTestbed:
+        """The test bed, for what works only on that of one machine."""
+        return self.here.bed
 
     def say(self, what: str) -> None:
         """Show what is being done now."""
@@ -78,10 +83,7 @@ class ServerSession:
 
     def describe(self) -> dict[str, Any]:
         """What it runs on, for the manifest."""
-        described = self.serving.describe()
-        if self.experiment.bed:
-            described["test_bed"] = _joined(described["test_bed"], self.bed.describe())
-        return described
+        return self.serving.describe()
 
 
 @contextmanager
@@ -108,7 +110,10 @@ def serving_plan(
     wanted_hugepages: int = hugepages.USUAL_COUNT,
     interfaces: tuple[str, ...] = (),
 ) -> ServingPlan:
-    """What an experiment wants of the serving side, for a server of this kind."""
+    """What an experiment wants of the serving side, for a server of this kind.
+
+    `interfaces`: of its host, if the load is on another one.
+    """
     cores, workload = experiment.cores, experiment.workload
     return ServingPlan(
         settings=server_settings(experiment, kind),
@@ -123,21 +128,5 @@ def serving_plan(
         wanted_hugepages=wanted_hugepages,
         patience=experiment.patience,
         interfaces=interfaces,
+        gateways=gateways_of(experiment),
     )
-
-
-def _joined(there: Mapping[str, Any], here: Mapping[str, Any]) -> dict[str, Any]:
-    """The descriptions of the two parts of a bed as one, for the manifest.
-
-    Hugepages are those of the generator's host.
-    """
-    steering, not_undone = "receive_steering", "not_undone"
-    return {
-        **there,
-        "cpus": {"load": here["cpus"]["load"], "server": there["cpus"]["server"]},
-        "hugepages": here["hugepages"],
-        "interfaces": {"load": here["interfaces"], "server": there["interfaces"]},
-        "offloads": here["offloads"] | there["offloads"],
-        steering: [*here[steering], *there[steering]],
-        not_undone: [*here[not_undone], *there[not_undone]],
-    }

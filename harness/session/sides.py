@@ -1,57 +1,124 @@
-"""The two sides of a turn: on this machine together, or the server's on another host."""
+"""The sides of a turn: on this machine together, or some of them on other hosts."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
 
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.server import Server
 from stackcost.harness.bed import hugepages
-from stackcost.harness.bed.local import LocalTestbed, Part
 from stackcost.harness.experiment.hosts import SshHost
 from stackcost.harness.experiment.schema import Experiment
 from stackcost.harness.hosts.examine import examine
 from stackcost.harness.hosts.line import Channel, Line
+from stackcost.harness.hosts.loading_there import loading_there
 from stackcost.harness.hosts.there import serving_there
+from stackcost.harness.loading.here import loading_here, loading_on
+from stackcost.harness.loading.several import Member, Several
+from stackcost.harness.loading.side import LoadingSide
+from stackcost.harness.serving.here import serving_here
 from stackcost.harness.serving.side import ServingSide
+from stackcost.harness.session.generators import PlannedGenerator, generators_of, with_macs
 from stackcost.harness.session.progress import Progress
 from stackcost.harness.session.server_session import running_server, serving_plan
-from stackcost.host.link import hardware_address
 from stackcost.host.patience import patience
+
+THIS_MACHINE = "this machine"
+Opened = AbstractContextManager[LoadingSide]
+Lines = Callable[[str], Line]  # by the name of a host
 
 
 @contextmanager
 def both_sides(
     kind: type[Server], experiment: Experiment, folder: Path, where: str, progress: Progress
-) -> Iterator[tuple[ServingSide, LocalTestbed]]:
-    """The serving side with a healthy server, and the bed of the load; all undone on exit.
+) -> Iterator[tuple[ServingSide, LoadingSide]]:
+    """The serving side with a healthy server, and the loading side before it begins.
 
-    `folder` is made for the configuration and logs of all programs.
+    All is undone on exit. `folder` is made for the configuration and logs of all programs.
     """
     if experiment.bed is None:
         with running_server(kind, experiment, folder, where, progress) as serving:
-            yield serving, serving.bed
+
+            def on_its_bed(each: PlannedGenerator) -> Opened:
+                plan = each.plan(serving.wiring, experiment.patience)
+                return loading_on(serving.bed, plan, folder)
+
+            with _as_one(generators_of(experiment), on_its_bed) as (loading, _):
+                yield serving, loading
         return
     folder.mkdir(parents=True, exist_ok=True)
-    sides, cores, host = experiment.bed, experiment.cores, experiment.bed.server.host
 
     def say(what: str) -> None:
-        progress.say(f"{where}: host {host}: {what}")
+        progress.say(f"{where}: {what}")
 
-    say("connecting")
-    with (
-        patience(experiment.patience),
-        Line(host, _channel(host, experiment.hosts[host]), say) as line,
-    ):
-        pages = 0 if kind.kernel_stack else hugepages.USUAL_COUNT
-        plan = serving_plan(kind, experiment, pages, tuple(sides.server.interfaces))
-        part = Part("load", tuple(sides.load.interfaces))
-        wiring = kind.wiring_for(plan.settings)
-        with LocalTestbed(cores.load, server_cpus=(), wiring=wiring, part=part) as bed:
-            plan = replace(plan, neighbours=tuple(map(hardware_address, bed.ends)))
-            with serving_there(line, kind, plan, folder, cores.load) as there:
-                yield there, bed
+    with patience(experiment.patience), ExitStack() as opened:
+
+        def line_to(host: str) -> Line:
+            say(f"host {host}: connecting")
+            channel = _channel(host, experiment.hosts[host])
+            return opened.enter_context(
+                Line(host, channel, lambda what: say(f"host {host}: {what}"))
+            )
+
+        with _over_hosts(kind, experiment, folder, line_to, say) as sides:
+            yield sides
+
+
+@contextmanager
+def _over_hosts(
+    kind: type[Server],
+    experiment: Experiment,
+    folder: Path,
+    line_to: Callable[[str], Line],
+    say: Callable[[str], None],
+) -> Iterator[tuple[ServingSide, LoadingSide]]:
+    """The generators' beds are made first: the server's side needs their MAC addresses."""
+    assert experiment.bed is not None
+    server = experiment.bed.server
+    pages = 0 if kind.kernel_stack else hugepages.USUAL_COUNT
+    plan = serving_plan(kind, experiment, pages, tuple(server.interfaces))
+    wiring = kind.wiring_for(plan.settings)
+
+    def on_its_host(each: PlannedGenerator) -> Opened:
+        own = each.plan(wiring, experiment.patience)
+        if each.host is None:
+            return loading_here(own, folder, say)
+        return loading_there(line_to(each.host), own, folder)
+
+    planned = generators_of(experiment)
+    with _as_one(planned, on_its_host) as (loading, members):
+        macs = [member.neighbours()[0] for member in members[1:]]
+        plan = replace(
+            plan,
+            neighbours=tuple(loading.neighbours()),
+            gateways=with_macs(plan.gateways, macs),
+        )
+        if server.host is None:
+            with serving_here(kind, plan, folder, say) as here:
+                yield here, loading
+            return
+        cpus = next((each.cpus for each in planned if each.host is None), ())
+        with serving_there(line_to(server.host), kind, plan, folder, cpus) as there:
+            yield there, loading
+
+
+@contextmanager
+def _as_one(
+    planned: list[PlannedGenerator], make: Callable[[PlannedGenerator], Opened]
+) -> Iterator[tuple[LoadingSide, list[LoadingSide]]]:
+    """The generators as one loading side, and each of them."""
+    with ExitStack() as opened:
+        sides = [opened.enter_context(make(each)) for each in planned]
+        if len(sides) == 1:
+            yield sides[0], sides
+            return
+        members = [
+            Member(each.words, each.part, each.clients, side)
+            for each, side in zip(planned, sides, strict=True)
+        ]
+        with closing(Several(members)) as several:
+            yield several, sides
 
 
 def problems_of_hosts(experiment: Experiment) -> dict[str, list[str]]:
@@ -59,22 +126,33 @@ def problems_of_hosts(experiment: Experiment) -> dict[str, list[str]]:
 
     StackcostError if its test bed is that of one machine.
     """
-    sides, cores = experiment.bed, experiment.cores
-    if sides is None:
+    bed = experiment.bed
+    if bed is None:
         raise StackcostError(
             "this experiment has no section bed: its test bed is this machine",
             "to check this machine, run: stackcost doctor",
         )
-    name = sides.server.host
-    found = {"this machine": examine(sides.load.interfaces, cores.load), name: list[str]()}
+    parts = [
+        *((each.host, each.interfaces, each.cpus) for each in generators_of(experiment)),
+        (bed.server.host, tuple(bed.server.interfaces), tuple(experiment.cores.server)),
+    ]
+    return {
+        host or THIS_MACHINE: _problems_of(experiment, host, interfaces, cores)
+        for host, interfaces, cores in parts
+    }
+
+
+def _problems_of(
+    experiment: Experiment, host: str | None, interfaces: tuple[str, ...], cores: tuple[int, ...]
+) -> list[str]:
+    if host is None:
+        return examine(interfaces, cores)
     try:
-        with Line(name, _channel(name, experiment.hosts[name]), lambda _: None) as line:
-            found[name] = line.call(
-                "examine", interfaces=sides.server.interfaces, cores=cores.server
-            )
+        with Line(host, _channel(host, experiment.hosts[host]), lambda _: None) as line:
+            asked = line.call("examine", interfaces=list(interfaces), cores=list(cores))
+            return list(asked)
     except StackcostError as error:
-        found[name] = [str(error)]
-    return found
+        return [str(error)]
 
 
 def _channel(name: str, host: SshHost) -> Channel:

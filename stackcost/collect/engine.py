@@ -114,6 +114,8 @@ class EngineTime(Collector):
         samples = []
         for core in answer["cores"]:
             labels = {**self._labels, "core": str(core["core"]), "cpu": str(core["cpu"])}
+            if "generator" in core:  # one of several
+                labels["generator"] = core["generator"]
             samples.append(BUSY_TIME.sample(now, core["busy_cycles"] / rate, **labels))
             samples.append(SENDING_TIME.sample(now, core["sending_cycles"] / rate, **labels))
             samples.append(WHOLE_TIME.sample(now, core["total_cycles"] / rate, **labels))

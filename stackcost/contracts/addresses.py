@@ -23,6 +23,11 @@ HOP_PREFIX = "2001:2::"
 IpVersion = Literal[4, 6]
 
 
+def load_address(number: int) -> str:
+    """The address of one of several generators, from 0 on."""
+    return str(IPv4Address(LOAD_ADDRESS) + (number + 9 if number else 0))
+
+
 def ipv6_of(address: str, prefix: str = HOP_PREFIX) -> str:
     """The IPv6 address of 96 bits of `prefix` and an IPv4 address."""
     return str(IPv6Address(int(IPv6Address(prefix)) + int(IPv4Address(address))))

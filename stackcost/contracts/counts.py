@@ -36,6 +36,23 @@ class Schedule(StoredPart):
 
 
 @dataclass(slots=True)
+class GeneratorShare(StoredPart):
+    """What one of several generators did over the whole trial.
+
+    `part`: its part of the planned load, 0 to 1. `clients`: its range of addresses, "first-last".
+    `started_s`: seconds from the start of the first generator to its own, as the controller saw
+    them. `client`: counters of its clients under TRex's names. `schedule`: None: it does not tell.
+    """
+
+    name: str
+    part: float
+    clients: str
+    started_s: float
+    client: dict[str, float] = field(default_factory=dict)
+    schedule: Schedule | None = None
+
+
+@dataclass(slots=True)
 class FramesPassed(StoredPart):
     """Frames of one direction over the whole trial, by point of the way through a device.
 

@@ -25,6 +25,19 @@ class Host:
 
 
 @dataclass(frozen=True, slots=True)
+class ClientGateway:
+    """A generator after the first one, as the server sees it: the way to some of the clients.
+
+    `address`: of its port (IPv4; `ipv6_of` gives the other one). `networks`: its clients.
+    `mac`: of its interface; empty until the test bed has been made.
+    """
+
+    address: str
+    networks: tuple[str, ...]
+    mac: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Endpoint:
     """Where a server is reached and where it may run.
 
@@ -34,7 +47,7 @@ class Endpoint:
     `stack`: what its programs are started by, see `run`.
     `upstream`: where the backends of a server run, such as those of a proxy; None if not possible.
     `neighbours`: MAC addresses of the load's interfaces on another host, the clients' side first;
-    empty: the load is on this machine.
+    empty: the load is on this machine. `gateways`: the generators after the first one.
     """
 
     namespace: str
@@ -46,6 +59,7 @@ class Endpoint:
     stack: Stack
     upstream: Host | None = None
     neighbours: tuple[str, ...] = ()
+    gateways: tuple[ClientGateway, ...] = ()
 
     def placement(self, workers: int = 1, flows: int = 0) -> Placement:
         """The same for a stack; `workers`, `flows`: see `Placement`."""

@@ -13,6 +13,7 @@ from stackcost.contracts.counts import (
     Carrier,
     Direction,
     FramesPassed,
+    GeneratorShare,
     Histograms,
     Limits,
     Schedule,
@@ -38,7 +39,8 @@ class ProfileTraffic(StoredPart):
     under load, at the end of the sustain window, of the hold, of an event, or of the highest step;
     None: not read, as of an event that breaks the device. `overrun_s`: seconds from the end of the
     load, or of the hold, to the end of the last reading that was to be made before it: the last
-    edge, what carried the connections, limits; 0: all in time; None: not told.
+    edge, what carried the connections, limits; 0: all in time; None: not told. `generators`: the
+    part of each of several; empty of a single one. `client` and `schedule` are then their sums.
     """
 
     client: dict[str, float] = field(default_factory=dict)
@@ -47,6 +49,7 @@ class ProfileTraffic(StoredPart):
     frames: dict[Direction, FramesPassed] | None = None
     limits: Limits | None = None
     overrun_s: float | None = None
+    generators: list[GeneratorShare] = field(default_factory=list)
 
 
 @dataclass(kw_only=True)

@@ -12,18 +12,22 @@ from stackcost.contracts.addresses import (
     SERVER_ADDRESS,
     IpVersion,
     ipv6_of,
+    load_address,
 )
 
 NAMESPACE_PREFIX = "stackcost-"  # of all, so that a start and `stackcost clean` find them
 LOAD_NAMESPACE = f"{NAMESPACE_PREFIX}load"
 SERVER_NAMESPACE = f"{NAMESPACE_PREFIX}server"
 DUT_NAMESPACE = f"{NAMESPACE_PREFIX}dut"
+SWITCH_NAMESPACE = f"{NAMESPACE_PREFIX}switch"
 
 LINK_PREFIX = "sc-"
-LOAD_INTERFACE = "sc-load0"
+LOAD_INTERFACE = "sc-load0"  # of the first generator
 SERVER_INTERFACE = "sc-server0"
 DUT_CLIENT_INTERFACE = "sc-dut0"
 DUT_SERVER_INTERFACE = "sc-dut1"
+SWITCH_BRIDGE = "sc-switch"
+SWITCH_UPLINK = "sc-uplink"
 
 
 Side = Literal["load", "server"]
@@ -91,6 +95,28 @@ class Wiring:
         """The namespace in which connections of the load end, if a kernel's stack is their end."""
         return SERVER_NAMESPACE if self.server else self.namespace
 
+    def links_for(self, generators: int) -> tuple[Link, ...]:
+        """The links if so many generators reach the system over a switch."""
+        if generators == 1:
+            return self.links
+        first, *others = self.links
+        ports = (
+            Link(load_end(at), End(SWITCH_NAMESPACE, f"{LINK_PREFIX}port{at}"))
+            for at in range(generators)
+        )
+        return (*ports, Link(End(SWITCH_NAMESPACE, SWITCH_UPLINK), first.far), *others)
+
+    def ports_of(self, number: int, interface: str) -> tuple[Port, Port]:
+        """The ports of one generator, the clients' on `interface`.
+
+        The first generator, 0, has those of a single one. The others only have clients.
+        """
+        if number == 0:
+            return self.ports
+        first, address = self.ports[0], load_address(number)
+        own = ipv6_of(address) if ":" in first.address else address
+        return Port(interface, own, first.gateway), Port("dummy")
+
     def part(self, side: Side) -> tuple[End, ...]:
         """The ends of one side, in order."""
         return self.tested if side == "server" else self.loading
@@ -115,11 +141,16 @@ class Wiring:
         )
 
 
+def load_end(number: int) -> End:
+    """The end of one of several generators on one machine, from 0 on."""
+    return End(LOAD_NAMESPACE, f"{LINK_PREFIX}load{number}")
+
+
 def _over_ipv6(port: Port) -> Port:
     return replace(port, address=ipv6_of(port.address), gateway=ipv6_of(port.gateway))
 
 
-_CLIENTS = End(LOAD_NAMESPACE, LOAD_INTERFACE)
+_CLIENTS = load_end(0)
 _SERVERS = End(LOAD_NAMESPACE, SERVER_INTERFACE)
 _SERVER = End(SERVER_NAMESPACE, SERVER_INTERFACE)
 _DUT_NEAR = End(DUT_NAMESPACE, DUT_CLIENT_INTERFACE)

@@ -47,9 +47,9 @@ def loaded(server: str, tcp: str, folder: Path) -> Iterator[ProfileSession]:
 
 def slow_of_all(session: ProfileSession) -> tuple[int, int]:
     """Connections that took longer than 50 ms, and all."""
-    session.client.start(mult=CPS, duration=SECONDS)
-    session.client.wait_on_traffic(30)
-    histograms = read_latency(session.client)
+    session.loading.start(mult=CPS, duration=SECONDS)
+    session.loading.wait_on_traffic(30)
+    histograms = read_latency(session.loading)
     assert histograms is not None
     whole = histograms[""]["completion"]
     counts = [
@@ -61,7 +61,7 @@ def slow_of_all(session: ProfileSession) -> tuple[int, int]:
 
 def captured(session: ProfileSession) -> list[tuple[float, Any]]:
     """Time and TCP part of every frame of some connections at the generator's port."""
-    call = session.client.call
+    call = session.loading.call
     request = {
         "command": "start",
         "limit": 2000,

@@ -1,0 +1,23 @@
+"""What a loading side is to be, as data: it may be made in another process or on another host."""
+
+from dataclasses import dataclass
+
+from stackcost.contracts.wiring import Wiring
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoadingPlan:
+    """One generator and the bed that it stands on.
+
+    `name`: of the generator, for messages and files. `number`: among several, from 0 on; the first
+    one is also the servers behind a device. `wiring`: of the whole bed. `cpus`: cores of the
+    generator. `patience`: factor for all time limits. `interfaces`: of its host, in place of veth
+    pairs; empty: the bed of one machine.
+    """
+
+    name: str
+    number: int
+    wiring: Wiring
+    cpus: tuple[int, ...]
+    patience: float
+    interfaces: tuple[str, ...] = ()
