@@ -7,7 +7,7 @@ which trial was set aside, and why.
 
 from collections.abc import Collection
 
-from stackcost.analysis import core_time, flows, thresholds, traffic
+from stackcost.analysis import core_time, flows, generators, thresholds, traffic
 from stackcost.analysis.checks import is_hold, main_phase
 from stackcost.analysis.http import busy_share, load_cpus
 from stackcost.analysis.limits import limits_reached
@@ -72,11 +72,8 @@ def disturbances(seen: Readings, server_cpus: Collection[int]) -> list[str]:
 
 
 def generator_limits(seen: Readings) -> list[str]:
-    """Signs that the generator did not offer the planned load."""
-    busy = core_time.engine_busy_share(seen, "generator", main_phase(seen.trial))
-    limit = thresholds.GENERATOR_BUSY_LIMIT
-    over = busy is not None and busy > limit
-    found = [f"generator {busy:.0%} busy, above {limit:.0%}"] if over else []
+    """Signs that the generator, or one of several, did not offer the planned load."""
+    found = generators.limits(seen)
     kept = traffic.schedule(seen.trial)
     if kept and kept.intended > kept.opened:
         found.append(f"{kept.intended - kept.opened} connections of the schedule not started")

@@ -4,7 +4,16 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
-from stackcost.analysis import breakdown, checks, core_time, cpu, flows, http, traffic
+from stackcost.analysis import (
+    breakdown,
+    checks,
+    core_time,
+    cpu,
+    flows,
+    generators,
+    http,
+    traffic,
+)
 from stackcost.analysis.acceptance import acceptance
 from stackcost.analysis.behind import behind_cost
 from stackcost.analysis.closure import closure
@@ -232,6 +241,7 @@ def _level(
         past_ceiling=next((past[t.trial.number] for t in trials if t.trial.number in past), ""),
         cache=cache_figures(trials),
         onload=onload_figures(trials),
+        generators=generators.figures(trials),
     )
 
 

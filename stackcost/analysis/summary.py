@@ -56,6 +56,23 @@ class HttpFigures(Part):
     cores_shared: bool = False
 
 
+class GeneratorFigures(Part):
+    """One of several generators at one load. `part`: of the planned load, 0 to 1.
+
+    `clients`: its range of addresses. `opened`: its share (0 to 1) of all opened connections.
+    `late`: share of its connections that started more than 1 ms after their time. `busy`: share of
+    its data cores' time with work. `started`: seconds from the start of the first generator.
+    """
+
+    name: str
+    part: float
+    clients: str
+    opened: Spread
+    late: Spread
+    busy: Spread
+    started: Spread
+
+
 class CacheFigures(Part):
     """The figures of a cache on disk in a test.
 
@@ -91,6 +108,7 @@ class Level(Part):
     `process_memory`: of the server's processes, shared pages divided, in tests of HTTP clients.
     `past_ceiling`: the first sign that the server was past its ceiling; then it is in no headline.
     `onload`: Onload's polls and events per second, by its own names; empty on other stacks.
+    `generators`: each of several; empty where a single one made the load.
     """
 
     offered_cps: float
@@ -118,6 +136,7 @@ class Level(Part):
     past_ceiling: str = ""
     cache: CacheFigures | None = None
     onload: dict[str, Spread] = Field(default_factory=dict)
+    generators: list[GeneratorFigures] = Field(default_factory=list)
 
     @property
     def load(self) -> str:

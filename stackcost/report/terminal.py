@@ -20,6 +20,7 @@ from stackcost.report.story import loads_found
 from stackcost.report.tables import (
     TextTable,
     factor_table,
+    generator_table,
     latency_table,
     load_table,
     memory_table,
@@ -51,7 +52,11 @@ def print_screen(summary: Summary, console: Console) -> None:
         _print_table(short_factor_table(summary), console)
         for line in unknown_factors(summary.factors):
             _print_line(line, console)
-        for table in (short_cost_table(summary), short_memory_table(summary)):
+        for table in (
+            short_cost_table(summary),
+            short_memory_table(summary),
+            generator_table(summary),
+        ):
             _print_table(table, console)
     for system, why in summary.not_measured.items():
         _print_line(f"not measured: {system}: {why}", console)

@@ -9,6 +9,7 @@ from ruamel.yaml import YAML
 from stackcost.contracts.errors import StackcostError
 from stackcost.harness.experiment.load_file import load_experiment
 from stackcost.harness.experiment.schema import Experiment
+from stackcost.harness.session.generators import gateways_of, generators_of
 
 OWN = """
 title: two hosts
@@ -25,6 +26,9 @@ cores: {load: [2, 3], server: [2, 3]}
 workload: {clients: 16.0.0.1-16.0.0.9, server: 48.0.0.1, port: 80}
 load: {profile: http_program.py, offered_cps: [10], warm_up_s: 1, sustain_s: 1, drain_s: 1}
 """
+ON_A = {"host": "lab-a", "interfaces": ["enp3s0"]}
+ON_B = {"host": "lab-b", "interfaces": ["enp3s0"]}
+TWO = {"lab-a": {"address": "192.0.2.1"}, "lab-b": {"address": "192.0.2.2"}}
 
 
 def load(folder: Path, **changed: Any) -> Experiment:
@@ -52,6 +56,35 @@ def test_cores_of_two_hosts_may_have_the_same_numbers(tmp_path: Path) -> None:
         load(tmp_path, hosts=None, bed=None)
 
 
+def test_generators_of_one_machine_divide_the_clients_by_their_shares(tmp_path: Path) -> None:
+    own: dict[str, Any] = {"hosts": None, "bed": None, "cores": {"load": [0], "server": [1]}}
+    (single,) = generators_of(load(tmp_path, **own))
+    assert (single.name, single.part, single.clients) == ("generator", 1, "16.0.0.1-16.0.0.9")
+    three = load(tmp_path, **own, generators=[{"share": 2}, {}, {"cores": [4]}])
+    assert [(each.name, each.part, each.clients, each.cpus) for each in generators_of(three)] == [
+        ("generator-1", 0.5, "16.0.0.1-16.0.0.4", (0,)),
+        ("generator-2", 0.25, "16.0.0.5-16.0.0.7", (0,)),
+        ("generator-3", 0.25, "16.0.0.8-16.0.0.9", (4,)),
+    ]
+    second, third = gateways_of(three)
+    assert (second.address, third.address) == ("198.18.0.11", "198.18.0.12")
+    assert third.networks == ("16.0.0.8/31",)
+
+
+def test_the_load_may_be_on_other_hosts_and_the_server_here(tmp_path: Path) -> None:
+    both: dict[str, Any] = {"hosts": TWO}
+    bed = {"server": {"interfaces": ["enp1s0"]}, "load": [ON_A, {**ON_B, "share": 3}]}
+    experiment = load(tmp_path, **both, bed=bed)
+    first, second = generators_of(experiment)
+    assert (first.words, first.part, first.interfaces) == (
+        "generator-1 on lab-a",
+        0.25,
+        ("enp3s0",),
+    )
+    assert (second.host, second.cpus) == ("lab-b", (2, 3))
+    assert Experiment.model_validate(experiment.model_dump(mode="json")) == experiment
+
+
 @pytest.mark.parametrize(
     ("changed", "words"),
     [
@@ -59,7 +92,24 @@ def test_cores_of_two_hosts_may_have_the_same_numbers(tmp_path: Path) -> None:
             {"bed": None, "cores": {"load": [0], "server": [1]}},
             "hosts: no part of the test bed uses them",
         ),
-        ({"hosts": None}, "bed.server.host: 'lab-b' is not in hosts, which has: none"),
+        ({"hosts": None}, "bed: 'lab-b' is not in hosts, which has: none"),
+        (
+            {"bed": {"server": {"interfaces": ["a"]}, "load": {"interfaces": ["b"]}}},
+            "this machine has two parts of the test bed",
+        ),
+        (
+            {"bed": {"server": ON_B, "load": [{"interfaces": ["a"]}, ON_B]}},
+            "lab-b has two parts of the test bed",
+        ),
+        ({"generators": [{}, {}]}, "generators: with a section bed, list them in bed.load"),
+        (
+            {
+                "bed": {"server": ON_B, "load": [ON_A, {"interfaces": ["a"]}]},
+                "hosts": TWO,
+                "workload": {"clients": "16.0.0.1-16.0.0.1", "server": "48.0.0.1", "port": 80},
+            },
+            "2 generators cannot divide 1 addresses",
+        ),
         (
             {
                 "load": None,

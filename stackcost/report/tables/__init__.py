@@ -1,7 +1,12 @@
 """The answer's tables as text, drawn by the terminal and by the report alike."""
 
 from stackcost.report.tables.factors import cost_table, factor_table
-from stackcost.report.tables.load import breakdown_table, latency_table, load_table
+from stackcost.report.tables.load import (
+    breakdown_table,
+    generator_table,
+    latency_table,
+    load_table,
+)
 from stackcost.report.tables.memory import cache_table, line_rate_table, memory_table
 from stackcost.report.tables.short import (
     short_cost_table,
@@ -23,6 +28,7 @@ __all__ = [
     "cost_table",
     "definition_table",
     "factor_table",
+    "generator_table",
     "latency_table",
     "line_rate_table",
     "load_table",

@@ -35,6 +35,30 @@ def load_table(summary: Summary) -> TextTable:
     )
 
 
+def generator_table(summary: Summary) -> TextTable:
+    """The part of each of several generators in every load; empty where a single one made it."""
+    return TextTable(
+        "Generators: their parts of each load, and how they kept up (median)",
+        ("server", "offered /s", "generator", "part", "opened", "late", "busy", "started after s"),
+        [
+            (
+                server.name,
+                level.load,
+                each.name,
+                share(each.part),
+                share(each.opened.median),
+                share(each.late.median),
+                share(each.busy.median),
+                number(each.started.median),
+            )
+            for server in summary.servers
+            for level in server.levels
+            for each in level.generators
+        ],
+        named=3,
+    )
+
+
 def _server_kinds(level: Level) -> str:
     """Costs by kind; for a polling peer also the kernel's work on its core, not in the total."""
     text = _kinds(level.server_cpu)

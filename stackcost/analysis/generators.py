@@ -1,0 +1,84 @@
+"""The part of each of several generators in a load, and whether it did what it should."""
+
+from collections.abc import Sequence
+
+from stackcost.analysis import thresholds
+from stackcost.analysis.checks import main_phase
+from stackcost.analysis.readings import Readings
+from stackcost.analysis.spread import spread
+from stackcost.analysis.summary import GeneratorFigures
+from stackcost.contracts.counts import GeneratorShare
+from stackcost.contracts.load import ProfileTraffic
+from stackcost.contracts.trial import Trial
+
+OPENED = "tcps_connattempt"
+
+
+def shares(trial: Trial) -> list[GeneratorShare]:
+    """Of each of several generators; empty where a single one made the load."""
+    load = trial.traffic
+    return load.generators if isinstance(load, ProfileTraffic) else []
+
+
+def busy_shares(seen: Readings) -> dict[str, float]:
+    """Share (0 to 1) of their time in which the data cores did work, by generator.
+
+    The name of a single generator is empty. A generator that does not tell is left out.
+    """
+    phase, wanted = main_phase(seen.trial), {"engine": "generator"}
+    busy = seen.by_label("engine.busy_time", phase, "generator", **wanted)
+    whole = seen.by_label("engine.time", phase, "generator", **wanted)
+    return {name: busy[name] / whole[name] for name in busy if whole.get(name)}
+
+
+def opened_share(trial: Trial, name: str) -> float | None:
+    """Share (0 to 1) of all connections that this generator opened; None if none was opened."""
+    opened = {each.name: each.client.get(OPENED, 0.0) for each in shares(trial)}
+    whole = sum(opened.values())
+    return opened[name] / whole if whole and name in opened else None
+
+
+def limits(seen: Readings) -> list[str]:
+    """Signs that a generator did not offer its part of the planned load."""
+    limit = thresholds.GENERATOR_BUSY_LIMIT
+    found = [
+        f"{name or 'generator'} {busy:.0%} busy, above {limit:.0%}"
+        for name, busy in busy_shares(seen).items()
+        if busy > limit
+    ]
+    for each in shares(seen.trial):
+        opened = opened_share(seen.trial, each.name)
+        if opened is not None and abs(opened - each.part) > thresholds.PART_LIMIT:
+            found.append(
+                f"{each.name} opened {opened:.1%} of the connections, its part is {each.part:.1%}"
+            )
+    return found
+
+
+def figures(trials: Sequence[Readings]) -> list[GeneratorFigures]:
+    """Of each of several generators, over the trials of one load."""
+    rounds = [seen.trial.round for seen in trials]
+    by_trial = [{each.name: each for each in shares(seen.trial)} for seen in trials]
+    known = {name: share for each in by_trial for name, share in each.items()}
+    return [
+        GeneratorFigures(
+            name=name,
+            part=share.part,
+            clients=share.clients,
+            opened=spread([opened_share(seen.trial, name) for seen in trials], "1", rounds=rounds),
+            late=spread([_late(each.get(name)) for each in by_trial], "1", rounds=rounds),
+            busy=spread([busy_shares(seen).get(name) for seen in trials], "1", rounds=rounds),
+            started=spread(
+                [each[name].started_s if name in each else None for each in by_trial],
+                "s",
+                rounds=rounds,
+            ),
+        )
+        for name, share in known.items()
+    ]
+
+
+def _late(share: GeneratorShare | None) -> float | None:
+    """Share (0 to 1) of its connections that it started too late."""
+    kept = share.schedule if share else None
+    return kept.late / kept.opened if kept and kept.opened else None
