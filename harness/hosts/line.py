@@ -60,7 +60,7 @@ class Line:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def ask(self, method: str, **arguments: Any) -> "Future[Any]":
+    def ask(self, method: str, /, **arguments: Any) -> "Future[Any]":
         """Send a request; its answer comes later."""
         answer: Future[Any] = Future()
         with self._lock:
@@ -72,7 +72,7 @@ class Line:
         self._write(json.dumps(request).encode() + b"\n")
         return answer
 
-    def call(self, method: str, limit_s: float = CALL_LIMIT_S, **arguments: Any) -> Any:
+    def call(self, method: str, limit_s: float = CALL_LIMIT_S, /, **arguments: Any) -> Any:
         """The result of a request; StackcostError with the agent's words, or if it is silent."""
         return self.wait(self.ask(method, **arguments), method, limit_s)
 
