@@ -80,28 +80,35 @@ class LabHost:
 
 
 class Lab:
-    """A controller `c` and a host `b`, joined by a management link and by a test link.
+    """A controller `c` and other hosts, joined by a management network and a test network.
 
-    Management: 10.99.0.1 (mgmt0 of c) and 10.99.0.2 (mgmt0 of b). Test: nic0 and
-    nic1 of each.
+    Management: mgmt0 of each, 10.99.0.1 of c, 10.99.0.2 of the first other host, and so on. Test:
+    nic0 and nic1 of each. Two hosts are joined directly. A switch joins more: it has a bridge for
+    each of these.
     """
 
-    address = "10.99.0.2"
-
-    def __init__(self, folder: Path):
+    def __init__(self, folder: Path, others: Sequence[str] = ("b",)):
         self.folder = folder
         self.known_hosts = folder / "known_hosts"
+        self._names = others
         self._exit = ExitStack()
 
     def __enter__(self) -> Self:
         with ExitStack() as entered:
-            self.c, self.b = LabHost("c"), LabHost("b")
-            for host in (self.c, self.b):
+            self.c = LabHost("c")
+            self.others = {name: LabHost(name) for name in self._names}
+            for host in self.all:
                 entered.callback(host.end)
-            for name in ("mgmt0", *NICS):
-                self._join(name)
-            for host, address in ((self.c, "10.99.0.1/24"), (self.b, f"{self.address}/24")):
-                host.said("ip", "address", "add", address, "dev", "mgmt0")
+            if len(self.others) == 1:
+                for name in ("mgmt0", *NICS):
+                    _join(self.c, name, self.b, name)
+            else:
+                switch = LabHost("switch")
+                entered.callback(switch.end)
+                for name in ("mgmt0", *NICS):
+                    self._switch(switch, name)
+            for at, host in enumerate(self.all, 1):
+                host.said("ip", "address", "add", f"10.99.0.{at}/24", "dev", "mgmt0")
                 # As a NIC has it: a veth end polls a queue only like this.
                 for nic in NICS:
                     host.said("ethtool", "-K", nic, "tso", "off", "gro", "on")
@@ -109,43 +116,76 @@ class Lab:
                 make = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", self.folder / key]
                 subprocess.run(make, check=True)
             self.trust("host_key")
-            sshd = self.start_sshd()
-            entered.callback(sshd.wait)
-            entered.callback(sshd.kill)
+            for name in self.others:
+                sshd = self.start_sshd(name)
+                entered.callback(sshd.wait)
+                entered.callback(sshd.kill)
             self._exit = entered.pop_all()
         return self
 
     def __exit__(self, *_: object) -> None:
         self._exit.close()
 
-    def start_sshd(self) -> "subprocess.Popen[Any]":
-        """Start the SSH server of b, and wait until it answers."""
-        file = self.folder / "sshd_config"
-        file.write_text(SSHD.format(address=self.address, folder=self.folder))
-        log = (self.folder / "sshd.log").open("ab")
-        sshd = self.b.start(["/usr/sbin/sshd", "-D", "-e", "-f", str(file)], stderr=log)
+    @property
+    def all(self) -> list[LabHost]:
+        """Every host, the controller first."""
+        return [self.c, *self.others.values()]
+
+    @property
+    def b(self) -> LabHost:
+        """The host of that name."""
+        return self.others["b"]
+
+    @property
+    def address(self) -> str:
+        """The management address of b."""
+        return self.address_of("b")
+
+    def address_of(self, name: str) -> str:
+        """The management address of a host that is not the controller."""
+        return f"10.99.0.{2 + self._names.index(name)}"
+
+    def start_sshd(self, name: str = "b") -> "subprocess.Popen[Any]":
+        """Start the SSH server of a host, and wait until it answers."""
+        file, host = self.folder / f"{name}-sshd_config", self.others[name]
+        file.write_text(SSHD.format(address=self.address_of(name), folder=self.folder))
+        log = (self.folder / f"{name}-sshd.log").open("ab")
+        sshd = host.start(["/usr/sbin/sshd", "-D", "-e", "-f", str(file)], stderr=log)
         listening = ["ss", "-Hltn", "sport = :22"]
-        assert wait_until(lambda: self.b.said(*listening), LIMIT_S)
+        assert wait_until(lambda: host.said(*listening), LIMIT_S)
         return sshd
 
     def trust(self, key: str) -> None:
-        """Let this be the known key of b."""
+        """Let this be the known key of every host."""
         public = (self.folder / f"{key}.pub").read_text()
-        self.known_hosts.write_text(f"{self.address} {public}")
+        lines = (f"{self.address_of(name)} {public}" for name in self._names)
+        self.known_hosts.write_text("".join(lines))
 
     def hosts(self, **changed: Any) -> dict[str, Any]:
         """The section `hosts` of an experiment."""
-        host = {
-            "address": self.address,
-            "key": str(self.folder / "user_key"),
-            "known_hosts": str(self.known_hosts),
-            "python": sys.executable,
+        return {
+            name: {
+                "address": self.address_of(name),
+                "key": str(self.folder / "user_key"),
+                "known_hosts": str(self.known_hosts),
+                "python": sys.executable,
+            }
+            | changed
+            for name in self._names
         }
-        return {"b": host | changed}
 
-    def _join(self, name: str) -> None:
-        c, b = self.c.pid, self.b.pid
-        make = f"ip link add {name} netns {c} type veth peer name {name} netns {b}"
-        subprocess.run(make.split(), check=True)
-        for host in (self.c, self.b):
-            host.said("ip", "link", "set", name, "up")
+    def _switch(self, switch: LabHost, name: str) -> None:
+        """Join interface `name` of every host by a bridge of that name."""
+        switch.said("ip", "link", "add", name, "type", "bridge")
+        switch.said("ip", "link", "set", name, "up")
+        for host in self.all:
+            port = f"{host.name}-{name}"
+            _join(host, name, switch, port)
+            switch.said("ip", "link", "set", port, "master", name)
+
+
+def _join(one: LabHost, name: str, other: LabHost, port: str) -> None:
+    ends = f"{name} netns {one.pid} type veth peer name {port} netns {other.pid}"
+    subprocess.run(f"ip link add {ends}".split(), check=True)
+    for host, interface in ((one, name), (other, port)):
+        host.said("ip", "link", "set", interface, "up")
