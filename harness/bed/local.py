@@ -157,6 +157,11 @@ class LocalTestbed:
         self._exit.close()
 
     @property
+    def is_part(self) -> bool:
+        """Whether it is one side, on interfaces of this machine."""
+        return self._part is not None
+
+    @property
     def server_namespace(self) -> str:
         """The namespace of the system under test."""
         return self.wiring.namespace

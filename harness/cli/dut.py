@@ -42,6 +42,14 @@ def dut(
         int | None,
         typer.Option(metavar="VERSION", help="4, or 6 for IPv6 on both sides", min=4, max=6),
     ] = None,
+    bed: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="an experiment file whose hosts, bed, generators and cores are used; default: "
+            "one generator on this machine",
+        ),
+    ] = None,
     results: Annotated[
         Path, typer.Option(metavar="FOLDER", help="each run gets a new folder in this folder")
     ] = DEFAULT_RESULTS,
@@ -57,7 +65,7 @@ def dut(
         "ip_version": ip_version,
     }
     chosen = {name: value for name, value in settings.items() if value is not None}
-    folders = standard_set(kind, quick, chosen, results, sys.argv, console)
+    folders = standard_set(kind, quick, chosen, results, sys.argv, console, bed)
     if page := _report(folders, console):
         console.print(f"report: {page}", soft_wrap=True, highlight=False)
     if folders[-1].manifest().state == "interrupted":

@@ -11,13 +11,12 @@ from stackcost.contracts.sample import Sample
 from stackcost.contracts.trial import Trial
 from stackcost.contracts.window import Window
 from stackcost.files import PROFILES
-from stackcost.harness.bed.network import remove_namespace
+from stackcost.harness.serving.side import ServingSide
 from stackcost.harness.session.limits import refused_since
 from stackcost.harness.session.load_trial import end_traffic
 from stackcost.harness.session.path import count_frames, frames_since
 from stackcost.harness.session.profile_session import ProfileSession
 from stackcost.harness.session.server_settings import prefixes_of
-from stackcost.host.namespace import execute
 
 PROFILE = PROFILES / "state_exhaustion.py"
 EVERY_S = 0.5
@@ -59,8 +58,7 @@ def run_event(session: ProfileSession, trial: Trial) -> None:
             due = time.monotonic() > began + settings.cut_at
             if event in BREAKS and due and course.cut is None:
                 course.cut = time.monotonic()
-                session.here.processes = {}  # the threads that polled its links end with them
-                BREAKS[event](session)
+                BREAKS[event](session.serving)
             now, read = session.read_edge(), groups.read()
             of_groups += read + latency.read()
             unanswered.append((now - began, _unanswered(read)))
@@ -104,15 +102,7 @@ def _http(session: ProfileSession) -> dict[str, int]:
     return {"port": port, "response_bytes": session.response_bytes}
 
 
-def _cut(session: ProfileSession) -> None:
-    """Set the device's link to the servers down."""
-    namespace, interface = session.here.wiring.tested[-1]
-    execute(namespace, ["ip", "link", "set", interface, "down"])
-
-
-def _kill(session: ProfileSession) -> None:
-    """Remove the device's namespace with its links, and so the generator's ports at their ends."""
-    remove_namespace(session.here.bed.server_namespace)
-
-
-BREAKS: dict[Happening, Callable[[ProfileSession], None]] = {"cut": _cut, "killed": _kill}
+BREAKS: dict[Happening, Callable[[ServingSide], None]] = {
+    "cut": lambda serving: serving.cut_link(),
+    "killed": lambda serving: serving.remove_device(),
+}

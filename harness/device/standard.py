@@ -40,22 +40,30 @@ def standard_set(
     results: Path,
     command: list[str],
     console: Console,
+    bed: Path | None = None,
 ) -> list[RunFolder]:
     """Make all runs of the set in order; an interrupted run is the last one.
 
     `kind`: the device's name, with or without "dut/", or the path of a file. `settings`: values for
-    the section `dut`. StackcostError for an unknown device.
+    the section `dut`. `bed`: an experiment file whose test bed is used. StackcostError for an
+    unknown device.
     """
     folders = []
-    for run in _runs(experiment_of(kind, quick, settings), quick, results, command, console):
+    experiment = experiment_of(kind, quick, settings, bed)
+    for run in _runs(experiment, quick, results, command, console):
         folders.append(run)
         if run.manifest().state == "interrupted":
             break
     return folders
 
 
-def experiment_of(kind: str, quick: bool, settings: Mapping[str, Any]) -> Experiment:
-    """The experiment dut.yaml with this device, compared with plain forwarding."""
+def experiment_of(
+    kind: str, quick: bool, settings: Mapping[str, Any], bed: Path | None = None
+) -> Experiment:
+    """The experiment dut.yaml with this device, compared with plain forwarding.
+
+    `bed`: an experiment file whose hosts, test bed, generators and cores are used.
+    """
     entry = kind if kind.endswith(SUFFIX) or kind.startswith("dut/") else f"dut/{kind}"
     if entry == WIRE or (entry not in DEVICES and not entry.endswith(SUFFIX)):
         known = ", ".join(name.removeprefix("dut/") for name in DEVICES if name != WIRE)
@@ -65,7 +73,7 @@ def experiment_of(kind: str, quick: bool, settings: Mapping[str, Any]) -> Experi
     pattern = load_experiment(PATTERN, quick)
     name, dut = server_name(entry), _settings(pattern.dut, entry, settings)
     behind = "" if dut.server == "engine" else f" to {dut.server}"
-    return pattern.model_copy(
+    made = pattern.model_copy(
         update={
             "title": f"One HTTP connection through {name}{behind}",
             "servers": list(dict.fromkeys([entry, FORWARDING])),
@@ -74,6 +82,17 @@ def experiment_of(kind: str, quick: bool, settings: Mapping[str, Any]) -> Experi
             **_within(pattern, settings.get("new_per_second")),
         }
     )
+    return made if bed is None else _on_bed(made, load_experiment(bed))
+
+
+def _on_bed(experiment: Experiment, other: Experiment) -> Experiment:
+    """The experiment on the test bed of the other one."""
+    parts = ("hosts", "bed", "generators", "cores", "patience")
+    whole = experiment.model_copy(update={part: getattr(other, part) for part in parts})
+    try:
+        return Experiment.model_validate(whole.model_dump(mode="json"))
+    except ValidationError as error:
+        raise StackcostError(error.errors()[0]["msg"].removeprefix("Value error, ")) from error
 
 
 def _settings(usual: DutSettings, entry: str, wanted: Mapping[str, Any]) -> DutSettings:
@@ -131,8 +150,12 @@ def _runs(
 
 def events_for(experiment: Experiment, tracks: bool) -> tuple[list[Event], list[str]]:
     """The events that are possible with the device and its server, and why others are left out."""
-    events: list[Event] = ["cut", "killed"]
+    events: list[Event] = ["cut"]
     left_out = []
+    if experiment.bed is None:
+        events.append("killed")
+    else:
+        left_out.append("The removed device was left out: its interfaces are those of a host.")
     behind, cores = experiment.dut.server, experiment.cores.load
     if tracks and (behind == "engine" or len(cores) > 1):
         events[:0] = EXHAUSTING

@@ -118,6 +118,14 @@ class ServingThere(ServingSide):
         """As there."""
         self._ask(ServingSide.reset)
 
+    def cut_link(self) -> None:
+        """As there."""
+        self._ask(ServingSide.cut_link)
+
+    def remove_device(self) -> None:
+        """As there."""
+        self._ask(ServingSide.remove_device)
+
     def open_connections(self) -> int:
         """As there."""
         return int(self._ask(ServingSide.open_connections))

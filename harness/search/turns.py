@@ -10,6 +10,7 @@ from stackcost.analysis.ceiling.ramp import rising
 from stackcost.analysis.ceiling.settings import SearchSettings
 from stackcost.analysis.ceiling.stored import SearchKey, decisive, trial_loss
 from stackcost.contracts.load import CeilingKind
+from stackcost.duts.wire import Wire
 from stackcost.harness.campaign.order import alternating
 from stackcost.harness.campaign.record import new_campaign
 from stackcost.harness.campaign.turn import Feed, PlannedTrials, Purpose, Turn
@@ -130,10 +131,17 @@ def _twin_of(target: Variant) -> str:
     return server_class(target.server).twin
 
 
+def _has_twin(target: Variant) -> bool:
+    """Not the twin itself. The wire joins two ports of a generator, so it is on no other host."""
+    twin = server_class(_twin_of(target))
+    on_hosts = target.experiment.bed is not None
+    return twin is not server_class(target.server) and not (on_hosts and issubclass(twin, Wire))
+
+
 def _seconds_of(settings: SearchSettings, target: Variant, key: SearchKey) -> tuple[float, float]:
     """Estimated duration of a search, and of the twin's turn after it (0 without a twin)."""
     seconds = partial(seconds_of, key.of, open_cps=target.experiment.memory.open_cps)
     twin_s = 0.0
-    if key.round == 1 and _twin_of(target) != target.server:
+    if key.round == 1 and _has_twin(target):
         twin_s = SETUP_S + 2 * seconds(settings.first_load, settings.final_trial_duration)
     return SETUP_S + seconds_left(settings, (), seconds), twin_s

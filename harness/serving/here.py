@@ -26,6 +26,7 @@ from stackcost.contracts.server import Server
 from stackcost.contracts.stack import KERNEL, Stack, When
 from stackcost.contracts.wiring import End
 from stackcost.harness.bed.local import LocalTestbed, Part
+from stackcost.harness.bed.network import remove_namespace
 from stackcost.harness.serving.plan import ServingPlan
 from stackcost.harness.serving.side import Interface, ServingSide
 from stackcost.harness.tuning import Tuning
@@ -140,6 +141,19 @@ class ServingHere(ServingSide):
     def reset(self) -> None:
         """Most servers have nothing to forget."""
         self.server.reset()
+
+    def cut_link(self) -> None:
+        """The threads that polled the link end with it."""
+        self.processes = {}
+        namespace, interface = self.wiring.tested[-1]
+        execute(namespace, ["ip", "link", "set", interface, "down"])
+
+    def remove_device(self) -> None:
+        """With its namespace; the threads that polled its links end too."""
+        if self.bed.is_part:
+            raise StackcostError("a device on interfaces of a host cannot be removed")
+        self.processes = {}
+        remove_namespace(self.bed.server_namespace)
 
     def open_connections(self) -> int:
         """From /proc/net/snmp."""

@@ -127,6 +127,17 @@ class ServingSide(ABC):
         """Forget all connections of the load, so that the next trial starts as the last did."""
 
     @abstractmethod
+    def cut_link(self) -> None:
+        """Set the link of a device to the servers down, for good."""
+
+    @abstractmethod
+    def remove_device(self) -> None:
+        """Remove a device and its links, and so the generator's ports at their ends.
+
+        StackcostError if its interfaces are those of a host, which nothing can remove.
+        """
+
+    @abstractmethod
     def open_connections(self) -> int:
         """TCP connections that the kernel's stack of the server holds open (Tcp CurrEstab)."""
 

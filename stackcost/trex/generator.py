@@ -123,10 +123,7 @@ class Generator:
 
     def check(self) -> None:
         """StackcostError if it has ended by itself, or if one of its processes is stopped."""
-        status = self._process.poll() if self._process else None
-        if status is not None:
-            words = last_lines(self._log) or "it printed nothing"
-            raise StackcostError(f"{self.config.name} ended with exit status {status}: {words}")
+        self._check_ended()
         if self._process is not None:
             check_family(self._process.pid, f"{self.config.name} has failed: its program")
 
@@ -134,8 +131,10 @@ class Generator:
     def blamed(self) -> Iterator[None]:
         """Inside, an error of the client is reported as the end of the program, if it has ended.
 
-        The client itself only sees that nothing answers.
+        The client itself only sees that nothing answers, after some seconds. If the program has
+        ended before, this is an error at once.
         """
+        self._check_ended()
         try:
             yield
         except StackcostError as error:
@@ -144,6 +143,12 @@ class Generator:
             except StackcostError as cause:
                 raise cause from error
             raise
+
+    def _check_ended(self) -> None:
+        status = self._process.poll() if self._process else None
+        if status is not None:
+            words = last_lines(self._log) or "it printed nothing"
+            raise StackcostError(f"{self.config.name} ended with exit status {status}: {words}")
 
     def stop(self) -> None:
         """End it with all its children; may be called at any time, more than once."""

@@ -115,6 +115,12 @@ class MadeUpSide(ServingSide):
     def reset(self) -> None:
         self.log.append(("reset",))
 
+    def cut_link(self) -> None:
+        self.log.append(("cut",))
+
+    def remove_device(self) -> None:
+        raise StackcostError("a device on interfaces of a host cannot be removed")
+
     def open_connections(self) -> int:
         return 7
 

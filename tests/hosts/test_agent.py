@@ -57,6 +57,9 @@ def test_everything_that_a_session_asks_comes_through_with_its_types(
         assert (side.dead_timeout_s(), side.open_connections()) == (120, 7)
         side.look("during")
         side.reset()
+        side.cut_link()
+        with pytest.raises(StackcostError, match="cannot be removed"):
+            side.remove_device()
         side.end_connections(80)
         side.serve(profile, {"port": 80})
         described = side.describe()
@@ -67,6 +70,7 @@ def test_everything_that_a_session_asks_comes_through_with_its_types(
     assert asked == [
         ("look", "during"),
         ("reset",),
+        ("cut",),
         ("end", 80),
         ("serve", "own.py", "# a profile\n", {"port": 80}),
     ]

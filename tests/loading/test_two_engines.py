@@ -18,7 +18,7 @@ from stackcost.harness.loading.here import LoadingHere
 from stackcost.harness.loading.several import Member, Several
 from stackcost.host.waiting import wait_until
 from stackcost.trex.generator import Generator
-from tests.trex.conftest import client_of, wire_config
+from tests.trex.conftest import alive, client_of, wire_config
 
 CLIENTS = "16.0.0.1-16.0.0.200"
 PARTS = parts_of([2, 1])
@@ -87,6 +87,7 @@ def test_one_that_is_killed_is_named(both: Several, engines: list[Generator]) ->
     both.load_profile(PROFILES / "http_program.py", {"clients": CLIENTS})
     both.start(mult=100)
     os.kill(engines[1].process_id, signal.SIGKILL)
+    assert wait_until(lambda: not alive(engines[1].process_id), LIMIT_S)
     with pytest.raises(StackcostError, match=r"generator-2-\d+ ended with exit status"):
         both.stats()
     with pytest.raises(StackcostError, match=r"generator-2-\d+ ended with exit status"):
