@@ -59,7 +59,13 @@ class SshChannel:
         said = " ".join(self._printed.decode(errors="replace")[-WORDS:].split())
         if self._status is None:
             return f"the SSH connection to {self._host.address} was lost" + (said and f": {said}")
-        return f"it ended with exit status {self._status}: {said or 'it printed nothing'}"
+        words = f"it ended with exit status {self._status}: {said or 'it printed nothing'}"
+        if self._host.user != "root" and "sudo: " in said:
+            words += (
+                f" (user {self._host.user} needs the right to run one command without a password: "
+                f"{shlex.join([self._host.python, *MODULE])})"
+            )
+        return words
 
     def close(self) -> None:
         """End the agent's input, and wait until it has undone everything."""

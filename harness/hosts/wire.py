@@ -5,6 +5,7 @@ or "error" ({"what", "hint"}), in any order. Before, it sends {"version"} once, 
 works. An empty line shows only that the controller is still there.
 """
 
+import errno
 import inspect
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -45,6 +46,11 @@ def pack_error(error: Exception) -> dict[str, str]:
     """An error for the other side; of one of ours, what happened and how it is fixed."""
     if isinstance(error, StackcostError):
         return {"what": error.what, "hint": error.hint}
+    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return {
+            "what": f"no space left on its disk for {error.filename or 'a file'}",
+            "hint": "free some space there; to see its use: df -h",
+        }
     return {"what": f"{type(error).__name__}: {error}", "hint": ""}
 
 

@@ -33,7 +33,7 @@ exec sleep infinity
 SSHD = """
 ListenAddress {address}
 HostKey {folder}/host_key
-AuthorizedKeysFile {folder}/user_key.pub
+AuthorizedKeysFile /run/sshd/authorized
 PidFile none
 StrictModes no
 UsePAM no
@@ -149,6 +149,8 @@ class Lab:
         """Start the SSH server of a host, and wait until it answers."""
         file, host = self.folder / f"{name}-sshd_config", self.others[name]
         file.write_text(SSHD.format(address=self.address_of(name), folder=self.folder))
+        # A user other than root may not read the folder of the test.
+        host.said("cp", str(self.folder / "user_key.pub"), "/run/sshd/authorized")
         log = (self.folder / f"{name}-sshd.log").open("ab")
         sshd = host.start(["/usr/sbin/sshd", "-D", "-e", "-f", str(file)], stderr=log)
         listening = ["ss", "-Hltn", "sport = :22"]

@@ -1,6 +1,7 @@
 """A serving side behind an agent: everything that a session asks, faults, and the end of a line."""
 
 import dataclasses
+import errno
 import fcntl
 import json
 import math
@@ -11,15 +12,19 @@ from pathlib import Path
 
 import pytest
 
+from stackcost.analysis.flags import flags_of
+from stackcost.analysis.readings import Readings
 from stackcost.collect.cpu_account import Detail
 from stackcost.contracts.counts import Carrier, Limits, Usage
 from stackcost.contracts.errors import StackcostError
 from stackcost.harness.hosts import agent, line
+from stackcost.harness.hosts.clock import over_a_trial
 from stackcost.harness.hosts.there import ServingThere, serving_there
 from stackcost.harness.hosts.version import suite_version
 from stackcost.harness.serving.side import Interface, ServingSide
 from stackcost.host.waiting import wait_until
 from stackcost.servers.nginx_kernel import NginxKernel
+from tests.analysis.trials import load_trial
 from tests.hosts.pipes import AHEAD_S, Here, Pipes, Reads
 
 LIMIT_S = 20.0
@@ -129,6 +134,46 @@ def test_samples_are_moved_to_the_clock_of_the_controller(
     assert times == sorted(times) and before < times[0] and times[-1] < after
     assert all(new.count(each) == 1 for each in read), "an edge is kept once"
     assert len({*times}) == len(times), "nothing is kept twice"
+
+
+def test_a_clock_that_is_stepped_in_mid_trial_is_in_the_error_of_that_trial(
+    here: Here, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """CLOCK_MONOTONIC may jump in a virtual machine that was moved or held."""
+    ahead_s, real = 0.0, time.monotonic
+
+    class Stepped:
+        monotonic = staticmethod(lambda: real() + ahead_s)
+
+    monkeypatch.setattr(agent, "time", Stepped)
+    with opened(here.start(), tmp_path / "logs") as side:
+        before = side.clocks()
+        ahead_s = 3.0
+        after = side.clocks()
+    (clock,) = over_a_trial(before, after).values()
+    assert abs(clock.offset_s) < 1 and 2 < clock.error_s < 4
+    trial = load_trial()
+    trial.clocks = {"b": clock}
+    (flag,) = (each for each in flags_of(Readings(trial), (1,)) if "clock" in each)
+    assert flag.startswith("the clock of host b is known to")
+
+
+def test_a_full_disk_there_says_so_and_how_to_see_its_use(
+    here: Here, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(path: Path, *arguments: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device", str(path))
+
+    with opened(here.start(), tmp_path / "logs") as side:
+        profile = tmp_path / "own.py"
+        profile.write_text("# a profile\n")
+        with monkeypatch.context() as there:
+            there.setattr(agent, "unpack_profile", lambda packed, folder: full(folder))
+            with pytest.raises(StackcostError) as error:
+                side.serve(profile, {})
+        assert error.value.what.startswith("host b: no space left on its disk for /")
+        assert error.value.hint == "free some space there; to see its use: df -h"
+        side.serve(profile, {})
 
 
 def test_the_end_of_the_input_undoes_everything(here: Here) -> None:
