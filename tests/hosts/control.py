@@ -1,7 +1,8 @@
 """Runs experiments one after the other, as the command does but without a report.
 
 Usage: python control.py RESULTS PLAN... It prints a line of JSON for each: the error or null. With
-- in place of RESULTS it only opens a session of each.
+- in place of RESULTS it only opens a session of each. A plan whose name begins with "ceiling" is
+searched for a ceiling, shortly. One with "events" has the link of its device cut.
 """
 
 import json
@@ -10,13 +11,28 @@ from pathlib import Path
 
 from rich.console import Console
 
+from stackcost.analysis.ceiling.settings import SearchSettings
 from stackcost.contracts.errors import StackcostError
+from stackcost.contracts.event_settings import EventSettings
 from stackcost.harness.comparison.turns import run_experiment
+from stackcost.harness.device.turns import run_events
 from stackcost.harness.experiment.load_file import load_experiment
+from stackcost.harness.experiment.matrix import variants
 from stackcost.harness.experiment.schema import Experiment
+from stackcost.harness.search.turns import CeilingPlan, run_ceilings
 from stackcost.harness.session.profile_session import open_profile_session
 from stackcost.harness.session.progress import Progress
 from stackcost.harness.systems.registry import server_class
+
+SEARCH = SearchSettings(
+    relative_width=0.5,
+    initial_trial_duration=1,
+    final_trial_duration=1,
+    duration_sum=1,
+    first_load=300,
+    most_load=600,
+)
+EVENT = EventSettings(cut_at=2, cut_seconds=6)
 
 
 def main() -> None:
@@ -27,6 +43,11 @@ def main() -> None:
             experiment = load_experiment(plan)
             if results == Path("-"):
                 open_session(experiment, plan.with_suffix(".logs"))
+            elif plan.stem.startswith("ceiling"):
+                searches = CeilingPlan(tuple(variants(experiment)), {"connections": SEARCH}, 1)
+                run_ceilings(searches, plan.stem, results, [], Console(stderr=True))
+            elif plan.stem.startswith("events"):
+                run_events(experiment, ["cut"], EVENT, results, [], Console(stderr=True))
             else:
                 run_experiment(experiment, plan.stem, results, [], Console(stderr=True))
         except StackcostError as error:
