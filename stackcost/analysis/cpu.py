@@ -97,12 +97,13 @@ def generator_cost(seen: Readings, cpus: Collection[int], phase: str = "sustain"
 
     "busy": its loop iterations that did work; "softirq": all softirq on its cores; "receive polls":
     the kernel threads that hand a veth's frames over to it. Parts of these two interrupt busy
-    iterations, so they must not be added to them.
+    iterations, so they must not be added to them. `cpus`: empty if it is on another host than the
+    server; its kernel is not read there.
     """
     parts = {
         "busy": engine_busy_seconds(seen, "generator", phase),
         "softirq": kernel_seconds(seen, cpus, phase)["softirq"],
-        "receive polls": poll_seconds(seen, cpus, phase),
+        "receive polls": poll_seconds(seen, cpus, phase) if cpus else None,
     }
     return per_connection(seen, parts, phase)
 

@@ -47,6 +47,7 @@ from stackcost.contracts.trial import Trial
 from stackcost.contracts.tuning import Change
 
 NANOSECONDS = 1e9
+OTHER_HOST = "the kernel of the generator's host is not read"
 NOT_CUT = "not cut into slices: HTTP clients, a search, or a server that did not keep up"
 
 
@@ -54,9 +55,9 @@ NOT_CUT = "not cut into slices: HTTP clients, a search, or a server that did not
 class Context:
     """What the trials themselves do not say.
 
-    `pairs`: servers to divide, above and below the line. `load_cpus` are the generator's cores.
-    `merged_caches`: see `stackcost.analysis.slab`. `tcp`, `ceilings`: as of
-    `Summary`.
+    `pairs`: servers to divide, above and below the line. `load_cpus` are the generator's cores;
+    empty if it is on another host than the server. `merged_caches`: see `stackcost.analysis.slab`.
+    `tcp`, `ceilings`: as of `Summary`.
     """
 
     run: str
@@ -217,7 +218,7 @@ def _level(
         generator_cpu=by_kind(
             http.client_cost if test else cpu.generator_cost,
             context.load_cpus,
-            reason=shared or none,
+            reason=shared or none or ("" if context.load_cpus else OTHER_HOST),
         ),
         generator_busy=over(
             lambda seen: (

@@ -45,6 +45,7 @@ class _Plan(BaseModel):
     baseline: str | list[str]
     against: str
     cores: _Cores
+    bed: dict[str, Any] | None = None
     http: dict[str, Any] | None = None
     published: str | None = None
 
@@ -94,7 +95,8 @@ def _context(manifest: Manifest, systems: list[str]) -> "Context":
         servers=tuple(systems),
         # HTTP tests do not compare costs at a common load.
         pairs=() if plan.http else pairs(systems, plan.baseline, plan.against),
-        load_cpus=tuple(plan.cores.load),
+        # Collectors read the server's host. The cores of the load on another one are not read.
+        load_cpus=() if plan.bed else tuple(plan.cores.load),
         server_cpus=tuple(plan.cores.server),
         state=state_of(manifest),
         machine=describe_setting(manifest),

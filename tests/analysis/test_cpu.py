@@ -109,6 +109,8 @@ def test_on_shared_cores_only_the_servers_processes_are_known_and_clients_no_str
 def test_generator_is_apart_and_its_core_never_charged_to_the_server() -> None:
     seen = Readings(load_trial(completed=10_000))
     assert cpu.generator_cost(seen, cpus=[0])["busy"] == pytest.approx(400)
+    elsewhere = cpu.generator_cost(seen, cpus=[])
+    assert elsewhere == {"busy": pytest.approx(400), "softirq": None, "receive polls": None}
     assert core_time.engine_busy_share(seen, "generator") == pytest.approx(0.4)
     assert cpu.server_total(seen, [1]) == pytest.approx(100)
 
