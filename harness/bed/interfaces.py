@@ -161,7 +161,9 @@ def _return(taken: Taken) -> None:
     if taken.namespace not in existing_namespaces():
         raise StackcostError(f"namespace {taken.namespace} does not exist; to look: ip link")
     folder = f"/sys/class/net/{taken.interface}"
-    execute(taken.namespace, ["tee", f"{folder}/threaded"], stdin=taken.threaded)
+    threaded = f"{folder}/threaded"
+    if execute(taken.namespace, ["cat", threaded]).strip() != taken.threaded:
+        execute(taken.namespace, ["tee", threaded], stdin=taken.threaded)  # a tap allows no change
     for queue, mask in taken.rps_cpus.items():
         execute(taken.namespace, ["tee", f"{folder}/queues/{queue}/rps_cpus"], stdin=mask)
     with IPRoute(netns=taken.namespace) as network:
