@@ -70,12 +70,8 @@ size_t DataCore::advance(Nanoseconds now) {
   world.context.set_time(now);
   size_t work = world.context.wheel.advance(
       world.context.tick, kTimersPerPass,
-      [&world](Flow& flow, TimerKind kind) { world.driver.expire(flow, kind); },
-      [&context = world.context](const Flow& flow) {
-        // It is about to leave its table.
-        if (flow.state == FlowState::time_wait)
-          context.tables[index_of(Context::side_of(flow))].prefetch(flow);
-      });
+      [&world](Flow& flow, TimerKind kind) { world.driver.expire(flow, kind); });
+  work += world.flows.end_time_waits(kTimersPerPass);
   for (const auto& run : world.runs) {
     if (run->phase != RunPhase::opening) continue;
     work += world.opener.open_due(*run, now);
@@ -192,6 +188,8 @@ std::vector<PoolStatus> DataCore::memory() const {
       }
   return {
       {"flow", sizeof(Flow), context.flows.in_use(), context.flows.touched_bytes()},
+      {"connection in TIME_WAIT", sizeof(TimeWait), context.waits.in_use(),
+       context.waits.touched_bytes()},
       {"flow table bucket", sizeof(uint32_t), context.tables[0].size() + context.tables[1].size(),
        buckets},
       {"flow extension", sizeof(Extension), context.extensions.in_use(),
@@ -204,7 +202,7 @@ std::vector<PoolStatus> DataCore::memory() const {
 }
 
 uint64_t DataCore::open_flows() const {
-  return world_->context.flows.in_use();
+  return world_->context.open_flows();
 }
 
 PortResponder& DataCore::responder(Side side) {

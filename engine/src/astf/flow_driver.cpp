@@ -110,12 +110,18 @@ void FlowDriver::receive_for_flows(Side side, std::span<const Frame> frames) {
 
 void FlowDriver::receive_tcp(Side side, const Frame& frame, const Packet& packet, uint32_t hash,
                              const Packet* next) {
+  Context& context = parts_.context;
   if (parts_.runs.empty()) {
     ++parts_.counts.dropped(side)[Drop::idle];
     return;
   }
   const tcp::Segment segment = tcp::parse_segment(packet);
-  Flow* flow = parts_.context.tables[index_of(side)].find(key_of(packet, false), hash);
+  const uint32_t entry = context.tables[index_of(side)].find(key_of(packet, false), hash);
+  Flow* flow = nullptr;
+  if (FlowTable::is_flow(entry)) [[likely]]
+    flow = &context.flows[entry];
+  else if (entry != FlowTable::kNone)
+    flow = &parts_.flows.restore(FlowTable::wait_of(entry));
   if (flow != nullptr && parts_.flows.cut_instead(*flow)) return;
   if (flow != nullptr && flow->state == FlowState::time_wait && segment.is(tcp::kSyn) &&
       !segment.is(tcp::kAck) && after(segment.sequence, flow->rcv_nxt)) {
@@ -204,6 +210,7 @@ inline void FlowDriver::finish(Flow& flow, tcp::Events events, bool answered_lat
     }
   }
   if (!answered_later) tcp::transmit(context, flow);
+  if (tcp::begins_time_wait(flow)) parts_.flows.begin_time_wait(flow);
 }
 
 // -- what belongs to no flow yet -----------------------------------------------------------------
@@ -267,7 +274,8 @@ void FlowDriver::receive_udp(Side side, const Frame& frame, const Packet& packet
     ++parts_.counts.dropped(side)[Drop::idle];
     return;
   }
-  Flow* flow = context.tables[index_of(side)].find(key_of(packet, true), hash);
+  const uint32_t entry = context.tables[index_of(side)].find(key_of(packet, true), hash);
+  Flow* flow = FlowTable::is_flow(entry) ? &context.flows[entry] : nullptr;
   if (flow != nullptr && parts_.flows.cut_instead(*flow)) return;
   const bool begins = flow == nullptr;
   if (begins) {

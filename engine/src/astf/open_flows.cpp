@@ -1,13 +1,16 @@
 #include "astf/open_flows.h"
 
+#include <array>
+
 #include "program/interpreter.h"
+#include "tcp/tcp.h"
 
 namespace engine {
 
 Flow* OpenFlows::make(const FlowKey& key, uint32_t hash, uint32_t flow_class, uint16_t path,
                       Side side, bool with_variables) {
+  if (context_.open_flows() == context_.most_flows) return nullptr;
   const uint32_t number = context_.flows.take();
-  if (number == Flow::kNone) return nullptr;
   Flow& flow = context_.flows[number];
   flow.remote = key.remote;
   flow.local = key.local;
@@ -36,7 +39,9 @@ void OpenFlows::release(Flow& flow) {
   ++(*shared.counters)[flow.state == FlowState::datagram ? Counter::udps_closed
                                                          : Counter::tcps_closed];
   context_.wheel.remove(flow);
-  context_.tables[index_of(shared.side)].erase(flow);
+  FlowTable& table = context_.tables[index_of(shared.side)];
+  const uint32_t number = context_.flows.number_of(flow);
+  table.erase(number, table.hash(flow, flow.state == FlowState::datagram));
   if (flow.extension != Flow::kNone) context_.extensions.give_back(flow.extension);
   if (flow.has(kPortOwned)) {
     run.clients(client_range_of(flow)).give_back(flow.local.low32(), flow.local_port);
@@ -47,10 +52,78 @@ void OpenFlows::release(Flow& flow) {
     context_.variables.give_back(flow.variables);
   }
   --shared.open_flows;
-  const uint32_t number = context_.flows.number_of(flow);
   run.watch.ended(number, shared.side);
   flow.state = FlowState::free;
   context_.flows.give_back(number);
+}
+
+void OpenFlows::begin_time_wait(Flow& flow) {
+  // Where a program waits for the end of this flow, the flow stays as it is.
+  const uint32_t record = executed(flow) ? TimeWaits::kNone : tcp::wait_as_record(context_, flow);
+  if (record == TimeWaits::kNone) {
+    tcp::wait_as_flow(context_, flow);
+    return;
+  }
+  TemplateClass& shared = classes_.of(flow);
+  FlowTable& table = context_.tables[index_of(shared.side)];
+  const uint32_t number = context_.flows.number_of(flow);
+  const uint32_t entry = FlowTable::entry_of_wait(record);
+  table.replace(number, entry, table.hash(context_.waits[record], false));
+  shared.run->watch.moved(context_, number, entry, shared.side);
+  if (flow.extension != Flow::kNone) context_.extensions.give_back(flow.extension);
+  if (flow.variables != Flow::kNone) context_.variables.give_back(flow.variables);
+  flow.state = FlowState::free;
+  context_.flows.give_back(number);
+}
+
+Flow& OpenFlows::restore(uint32_t record) {
+  const uint32_t number = context_.flows.take();  // the record was one of the flows there may be
+  Flow& flow = context_.flows[number];
+  tcp::restore(context_, record, flow);
+  TemplateClass& shared = classes_.of(flow);
+  FlowTable& table = context_.tables[index_of(shared.side)];
+  const uint32_t entry = FlowTable::entry_of_wait(record);
+  table.replace(entry, number, table.hash(context_.waits[record], false));
+  shared.run->watch.moved(context_, entry, number, shared.side);
+  context_.waits.remove(record);
+  return flow;
+}
+
+// Some at a time, so that their places in the table are in the cache when they are looked at.
+size_t OpenFlows::end_time_waits(size_t budget) {
+  constexpr size_t kAhead = 16;
+  std::array<uint32_t, kAhead> room;
+  std::array<uint32_t, kAhead> hashes;
+  size_t ended = 0;
+  while (ended < budget) {
+    const std::span<uint32_t> records = context_.waits.due(context_.tick, room);
+    for (size_t i = 0; i < records.size(); ++i) {
+      const TimeWait& wait = context_.waits[records[i]];
+      const FlowTable& table = context_.tables[index_of(classes_[wait.flow_class].side)];
+      hashes[i] = table.hash(wait, false);
+      table.prefetch(hashes[i]);
+    }
+    for (size_t i = 0; i < records.size(); ++i) release_wait(records[i], hashes[i]);
+    ended += records.size();
+    if (records.size() < kAhead) break;
+  }
+  return ended;
+}
+
+void OpenFlows::release_wait(uint32_t record, uint32_t hash) {
+  const TimeWait& wait = context_.waits[record];
+  TemplateClass& shared = classes_[wait.flow_class];
+  ProfileRun& run = *shared.run;
+  ++(*shared.counters)[Counter::tcps_closed];
+  const uint32_t entry = FlowTable::entry_of_wait(record);
+  context_.tables[index_of(shared.side)].erase(entry, hash);
+  if (shared.side == Side::client) {
+    run.clients(shared.client_range).give_back(wait.local.low32(), wait.local_port);
+    run.count_close(shared.template_index);
+  }
+  --shared.open_flows;
+  run.watch.ended(entry, shared.side);
+  context_.waits.remove(record);
 }
 
 void OpenFlows::begin_cutting(ProfileRun& run) {
@@ -58,23 +131,35 @@ void OpenFlows::begin_cutting(ProfileRun& run) {
   ++closing_;
 }
 
-// A run that is closing gets no new flows, so all that it still has are ahead in the pool.
+// A run that is closing gets no new flows, so all that it still has are ahead in the pools.
 size_t OpenFlows::cut_some(AttachedRuns& runs, size_t budget) {
   size_t looked_at = 0;
   for (const auto& run : runs) {
     if (run->phase != RunPhase::closing) continue;
     uint64_t left = run->open_flows(Side::client) + run->open_flows(Side::server);
-    for (; left != 0 && looked_at < budget; ++looked_at) {
-      Flow& flow = context_.flows[run->next_to_cut++];
-      if (flow.state == FlowState::free || classes_.of(flow).run != run.get()) continue;
-      cut(flow);
-      --left;
-    }
+    for (; left != 0 && looked_at < budget; ++looked_at)
+      if (cut_next(*run)) --left;
     if (left != 0) continue;
     run->phase = RunPhase::closed;
     --closing_;
   }
   return looked_at;
+}
+
+bool OpenFlows::cut_next(ProfileRun& run) {
+  if (run.next_to_cut < context_.flows.used()) {
+    Flow& flow = context_.flows[run.next_to_cut++];
+    if (flow.state == FlowState::free || classes_.of(flow).run != &run) return false;
+    cut(flow);
+    return true;
+  }
+  const uint32_t record = run.next_wait_to_cut++;
+  const TimeWait& wait = context_.waits[record];
+  if (wait.flow_class == TimeWait::kUnused || classes_[wait.flow_class].run != &run) return false;
+  const TemplateClass& shared = classes_[wait.flow_class];
+  ++(*shared.counters)[Counter::tcps_testdrops];
+  release_wait(record, context_.tables[index_of(shared.side)].hash(wait, false));
+  return true;
 }
 
 void OpenFlows::cut(Flow& flow) {
@@ -96,8 +181,7 @@ void OpenFlows::unlink(const Flow& flow) {
 
 uint32_t OpenFlows::client_range_of(const Flow& flow) {
   if (executed(flow)) return context_.variables[flow.variables].client_range;
-  const TemplateClass& shared = classes_.of(flow);
-  return shared.run->profile().templates[shared.template_index].client_range;
+  return classes_.of(flow).client_range;
 }
 
 }  // namespace engine

@@ -27,9 +27,17 @@ class OpenFlows {
   /// Gives back all that a flow holds; counts it closed.
   void release(Flow& flow);
 
+  /// A flow that begins TIME_WAIT gives back all that a record of it does not need.
+  void begin_time_wait(Flow& flow);
+  /// The flow of a connection in TIME_WAIT that has a segment to take, in the place of its record.
+  Flow& restore(uint32_t record);
+  /// Ends connections whose TIME_WAIT is over, at most `budget`. Returns how many.
+  size_t end_time_waits(size_t budget);
+
   /// From now on flows of `run` are cut: they end without a word.
   void begin_cutting(ProfileRun& run);
-  /// Looks at `budget` flows at most, to cut those of runs that are closing. Returns at how many.
+  /// Looks at `budget` flows and records at most, to cut those of runs that are closing. Returns at
+  /// how many.
   size_t cut_some(AttachedRuns& runs, size_t budget);
   bool cutting() const { return closing_ != 0; }
   /// A flow that is about to act. True: its run is closing, and instead of acting it is gone.
@@ -46,6 +54,11 @@ class OpenFlows {
 
  private:
   void cut(Flow& flow);
+  /// Ends a connection in TIME_WAIT. `hash`: of its identity.
+  void release_wait(uint32_t record, uint32_t hash);
+  /// Looks at one flow or record ahead in the pools, of which `run` has some yet. True: it was the
+  /// run's, and is gone.
+  bool cut_next(ProfileRun& run);
   /// `flow` ends: whoever waits for it goes on.
   void unlink(const Flow& flow);
   /// A program opened it, not the schedule: limits do not count it.

@@ -118,7 +118,7 @@ bool Opener::open_flow(ProfileRun& run, const Start& start, Flow* parent) {
   const FlowKey& key = start.key;
   const uint32_t client = key.local.low32();
   Flow* flow = nullptr;
-  if (context_.tables[index_of(Side::client)].find(key, start.hash) != nullptr) {
+  if (context_.tables[index_of(Side::client)].find(key, start.hash) != FlowTable::kNone) {
     ++counters[Counter::err_dct];
   } else {
     flow = flows_.make(

@@ -77,6 +77,7 @@ ProfileRun::ProfileRun(std::shared_ptr<const Profile> profile, const RunOptions&
       if (client) made.latency = &latencies_[t];
       made.run = this;
       made.template_index = t;
+      made.client_range = source.client_range;
       made.side = side;
     }
   }

@@ -1,6 +1,7 @@
 #pragma once
 // What the flows of one data core share and act upon.
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "flow/flow.h"
 #include "flow/flow_table.h"
 #include "flow/pool.h"
+#include "flow/time_wait.h"
 #include "flow/timer_wheel.h"
 #include "flow/tunables.h"
 #include "net/frame.h"
@@ -41,10 +43,13 @@ struct Context {
       : epoch(epoch),
         secret(seed),
         random(seed),
-        flows(max_flows),
-        extensions(max_flows),
-        variables(max_flows),
-        tables{FlowTable(flows, max_flows, seed), FlowTable(flows, max_flows, seed)},
+        most_flows(std::min(max_flows, FlowTable::kMostFlows)),
+        flows(most_flows),
+        waits(most_flows),
+        extensions(most_flows),
+        variables(most_flows),
+        tables{FlowTable(flows, waits, most_flows, seed),
+               FlowTable(flows, waits, most_flows, seed)},
         wheel(flows),
         transmit(queues),
         paths{PathTable(port_paths[0]), PathTable(port_paths[1])} {}
@@ -55,7 +60,9 @@ struct Context {
   Nanoseconds epoch;       ///< wall-clock time at now = 0
   uint64_t secret;         ///< of initial sequence numbers (RFC 6528)
   Random random;
+  uint32_t most_flows;  ///< open at once, those in TIME_WAIT among them
   Pool<Flow> flows;
+  TimeWaits waits;
   Pool<Extension> extensions;
   Pool<VariableBlock> variables;
   std::array<FlowTable, kSides> tables;
@@ -73,10 +80,15 @@ struct Context {
     // and its TIME_WAIT accept a new connection from the same port (RFC 7323 section 5.4).
     timestamp = static_cast<uint32_t>((epoch + time) >> 20);
   }
-  /// The flow of this number is going to be looked at. Flow::kNone: there is none.
-  void prefetch(uint32_t number) const {
-    if (number == Flow::kNone) return;
-    const auto* flow = reinterpret_cast<const char*>(&flows[number]);
+  /// Connections that are open, those in TIME_WAIT among them.
+  uint32_t open_flows() const { return flows.in_use() + waits.in_use(); }
+  /// An entry of a flow table is going to be looked at; it may be none.
+  void prefetch(uint32_t entry) const {
+    if (!FlowTable::is_flow(entry)) {
+      if (entry != FlowTable::kNone) __builtin_prefetch(&waits[FlowTable::wait_of(entry)]);
+      return;
+    }
+    const auto* flow = reinterpret_cast<const char*>(&flows[entry]);
     __builtin_prefetch(flow);
     __builtin_prefetch(flow + 64);
     __builtin_prefetch(flow + 128);

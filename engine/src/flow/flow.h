@@ -3,8 +3,8 @@
 
 #include <cstdint>
 
+#include "flow/flow_identity.h"
 #include "flow/timer_kind.h"
-#include "net/address.h"
 
 namespace engine {
 
@@ -69,16 +69,11 @@ inline bool after(uint32_t a, uint32_t b) {
   return static_cast<int32_t>(a - b) > 0;
 }
 
-struct alignas(64) Flow {
+struct alignas(64) Flow : FlowIdentity {
   static constexpr uint32_t kNone = UINT32_MAX;
 
   // -- first line: who it is, and what every received segment touches
   // --------------------------------
-  IpAddress remote;
-  IpAddress local;
-  uint16_t remote_port;
-  uint16_t local_port;
-  uint32_t table_next;  ///< next flow in the bucket of the flow table, or in the pool's free list
   uint32_t flow_class;  ///< number of its FlowClass
   FlowState state = FlowState::free;
   Wait wait;
@@ -129,6 +124,7 @@ struct alignas(64) Flow {
   uint32_t variables;     ///< VariableBlock, when the program uses variables
   uint64_t rx_available;  ///< received bytes (UDP: datagrams) that no rx has consumed yet
 
+  /// A flow in the pool's free list is in no bucket of the flow table.
   uint32_t& pool_next() { return table_next; }
   bool has(FlowFlag flag) const { return (flags & flag) != 0; }
   void set(FlowFlag flag) { flags |= flag; }

@@ -22,15 +22,11 @@ uint64_t mix(uint64_t a, uint64_t b) {
   return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
 }
 
-FlowKey key_of(const Flow& flow) {
-  return {flow.remote, flow.local, flow.remote_port, flow.local_port,
-          flow.state == FlowState::datagram};
-}
-
 }  // namespace
 
-FlowTable::FlowTable(Pool<Flow>& flows, uint32_t capacity, uint64_t seed)
+FlowTable::FlowTable(Pool<Flow>& flows, TimeWaits& waits, uint32_t capacity, uint64_t seed)
     : flows_(flows),
+      waits_(waits),
       seed_(seed | 1),
       bucket_limit_(std::bit_ceil(capacity < kFirstBuckets ? kFirstBuckets : capacity) * 2),
       bucket_count_(kFirstBuckets),
@@ -40,7 +36,7 @@ FlowTable::FlowTable(Pool<Flow>& flows, uint32_t capacity, uint64_t seed)
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) throw std::bad_alloc();
   buckets_ = static_cast<uint32_t*>(memory);
-  for (uint32_t i = 0; i < bucket_count_; ++i) buckets_[i] = Flow::kNone;
+  for (uint32_t i = 0; i < bucket_count_; ++i) buckets_[i] = kNone;
 }
 
 FlowTable::~FlowTable() {
@@ -55,10 +51,6 @@ uint32_t FlowTable::hash(const FlowKey& key) const {
   return static_cast<uint32_t>(value ^ (value >> 32));
 }
 
-void FlowTable::prefetch(const Flow& flow) const {
-  prefetch(hash(key_of(flow)));
-}
-
 void FlowTable::insert(Flow& flow, uint32_t hash) {
   if (crowded(size_ + 1, bucket_count_) && bucket_count_ < bucket_limit_) split();
   uint32_t& head = buckets_[bucket_of(hash)];
@@ -67,26 +59,29 @@ void FlowTable::insert(Flow& flow, uint32_t hash) {
   ++size_;
 }
 
-void FlowTable::erase(Flow& flow) {
-  const uint32_t number = flows_.number_of(flow);
-  uint32_t* link = &buckets_[bucket_of(hash(key_of(flow)))];
-  while (*link != number) link = &flows_[*link].table_next;
-  *link = flow.table_next;
+void FlowTable::replace(uint32_t entry, uint32_t by, uint32_t hash) {
+  identity(by).table_next = identity(entry).table_next;
+  link_to(entry, hash) = by;
+}
+
+void FlowTable::erase(uint32_t entry, uint32_t hash) {
+  link_to(entry, hash) = identity(entry).table_next;
   --size_;
 }
 
 void FlowTable::split() {
   const uint32_t added = bucket_count_++;
   if (added > mask_) mask_ = mask_ * 2 + 1;
-  buckets_[added] = Flow::kNone;
+  buckets_[added] = kNone;
   const uint32_t old = added & (mask_ >> 1);
   uint32_t number = buckets_[old];
-  buckets_[old] = Flow::kNone;
-  while (number != Flow::kNone) {
-    Flow& flow = flows_[number];
-    const uint32_t next = flow.table_next;
-    uint32_t& head = buckets_[bucket_of(hash(key_of(flow)))];
-    flow.table_next = head;
+  buckets_[old] = kNone;
+  while (number != kNone) {
+    FlowIdentity& entry = identity(number);
+    const bool datagram = is_flow(number) && flows_[number].state == FlowState::datagram;
+    const uint32_t next = entry.table_next;
+    uint32_t& head = buckets_[bucket_of(hash(entry, datagram))];
+    entry.table_next = head;
     head = number;
     number = next;
   }

@@ -1,11 +1,12 @@
 #pragma once
-// From addresses and ports to a flow: linear hashing, which grows bucket by bucket, never all at
-// once.
+// From addresses and ports to a flow or a record of TIME_WAIT: linear hashing, which grows bucket
+// by bucket, never all at once.
 
 #include <cstdint>
 
 #include "flow/flow.h"
 #include "flow/pool.h"
+#include "flow/time_wait.h"
 
 namespace engine {
 
@@ -17,37 +18,53 @@ struct FlowKey {
   uint16_t local_port;
   bool datagram;
 
-  bool is_of(const Flow& flow) const {
+  bool is_of(const FlowIdentity& flow) const {
     return flow.remote_port == remote_port && flow.local_port == local_port &&
-           flow.remote == remote && flow.local == local &&
-           (flow.state == FlowState::datagram) == datagram;
+           flow.remote == remote && flow.local == local;
   }
 };
 
 /// Litwin's linear hashing: each insertion beyond the load factor splits one bucket, so that no
-/// packet ever pays for rehashing millions of flows. Buckets are numbers of 4 bytes; flows are
-/// chained through Flow::table_next. Memory is touched only as far as the table has grown.
+/// packet ever pays for rehashing millions of flows. Buckets are numbers of 4 bytes; entries are
+/// chained through FlowIdentity::table_next. Memory is touched only as far as the table has grown.
+/// An entry is a flow, by its number, or a record of a connection in TIME_WAIT.
 class FlowTable {
  public:
-  FlowTable(Pool<Flow>& flows, uint32_t capacity, uint64_t seed);
+  /// No entry.
+  static constexpr uint32_t kNone = UINT32_MAX;
+  /// Flows there may be, so that their numbers and those of records, which are up to twice as many,
+  /// differ from each other's entries and from kNone.
+  static constexpr uint32_t kMostFlows = 1u << 29;
+
+  FlowTable(Pool<Flow>& flows, TimeWaits& waits, uint32_t capacity, uint64_t seed);
   ~FlowTable();
   FlowTable(const FlowTable&) = delete;
   FlowTable& operator=(const FlowTable&) = delete;
 
+  /// The entry of a record, and the record of an entry that is neither kNone nor a flow's.
+  static uint32_t entry_of_wait(uint32_t record) { return record | kWait; }
+  static uint32_t wait_of(uint32_t entry) { return entry & ~kWait; }
+  static bool is_flow(uint32_t entry) { return entry < kWait; }
+
   uint32_t hash(const FlowKey& key) const;
+  uint32_t hash(const FlowIdentity& identity, bool datagram) const {
+    return hash(FlowKey{identity.remote, identity.local, identity.remote_port, identity.local_port,
+                        datagram});
+  }
   void prefetch(uint32_t hash) const { __builtin_prefetch(&buckets_[bucket_of(hash)]); }
-  void prefetch(const Flow& flow) const;
-  /// The number of the first flow in the bucket, to prefetch; Flow::kNone: the bucket is empty.
+  /// The first entry in the bucket, to prefetch; kNone: the bucket is empty.
   uint32_t first(uint32_t hash) const { return buckets_[bucket_of(hash)]; }
-  /// The flow under `key`, or nullptr.
-  Flow* find(const FlowKey& key, uint32_t hash) const {
-    for (uint32_t number = first(hash); number != Flow::kNone; number = flows_[number].table_next)
-      if (key.is_of(flows_[number])) return &flows_[number];
-    return nullptr;
+  /// The entry under `key`, or kNone.
+  uint32_t find(const FlowKey& key, uint32_t hash) const {
+    uint32_t entry = first(hash);
+    while (entry != kNone && !holds(entry, key)) entry = identity(entry).table_next;
+    return entry;
   }
   /// Adds a flow whose identity is set and not yet in the table; `hash`: of that.
   void insert(Flow& flow, uint32_t hash);
-  void erase(Flow& flow);
+  /// Puts an entry in the place of another one with the same identity.
+  void replace(uint32_t entry, uint32_t by, uint32_t hash);
+  void erase(uint32_t entry, uint32_t hash);
   uint32_t size() const { return size_; }
   size_t touched_bytes() const { return size_t{bucket_count_} * sizeof(uint32_t); }
 
@@ -56,9 +73,27 @@ class FlowTable {
     const uint32_t bucket = hash & mask_;
     return bucket < bucket_count_ ? bucket : bucket & (mask_ >> 1);
   }
+  FlowIdentity& identity(uint32_t entry) const {
+    if (is_flow(entry)) [[likely]]
+      return flows_[entry];
+    return waits_[wait_of(entry)];
+  }
+  bool holds(uint32_t entry, const FlowKey& key) const {
+    const bool datagram = is_flow(entry) && flows_[entry].state == FlowState::datagram;
+    return key.is_of(identity(entry)) && datagram == key.datagram;
+  }
+  /// What leads to an entry that is in the table.
+  uint32_t& link_to(uint32_t entry, uint32_t hash) {
+    uint32_t* link = &buckets_[bucket_of(hash)];
+    while (*link != entry) link = &identity(*link).table_next;
+    return *link;
+  }
   void split();
 
+  static constexpr uint32_t kWait = 1u << 31;
+
   Pool<Flow>& flows_;
+  TimeWaits& waits_;
   uint64_t seed_;
   uint32_t* buckets_;
   size_t bytes_;

@@ -51,17 +51,11 @@ class TimerWheel {
   /// any flow. Returns the number of flows looked at.
   template <typename Handler>
   size_t advance(Tick now, size_t budget, Handler&& expired) {
-    return advance(now, budget, expired, [](const Flow&) {});
-  }
-  /// `soon(flow)` is called for the flow to be handled after the one that is: it is in the cache.
-  template <typename Handler, typename Soon>
-  size_t advance(Tick now, size_t budget, Handler&& expired, Soon&& soon) {
     size_t count = 0;
     for (; count < budget && (heads_[kDue] != Flow::kNone || turn(now)); ++count) {
       Flow& flow = flows_[heads_[kDue]];
       unlink(flow);
       prefetch_due();
-      if (heads_[kDue] != Flow::kNone) soon(flows_[heads_[kDue]]);
       for (unsigned k = 0; k < kTimerKinds && flow.armed != 0; ++k) {
         if (!((flow.armed >> k) & 1) || tick_before(now, flow.deadlines[k])) continue;
         flow.armed = static_cast<uint8_t>(flow.armed & ~(1u << k));

@@ -48,9 +48,13 @@ void stop_retransmit_timer(Context& context, Flow& flow);
 /// runs, for the purpose that it has.
 void send_later(Context& context, Flow& flow, TimerKind kind);
 void start_keepalive(Context& context, Flow& flow);
-void enter_time_wait(Context& context, Flow& flow);
 /// Handshake complete on either side: counters, keepalive, congestion window.
 void establish(Context& context, Flow& flow);
+
+// -- time_wait.cpp -------------------------------------------------------------------------------
+
+/// The flow's TIME_WAIT begins, again if it was in it: no timer runs any more (begins_time_wait).
+void enter_time_wait(Context& context, Flow& flow);
 
 // -- congestion.cpp: how much may be in flight ----------------------------------------------------
 

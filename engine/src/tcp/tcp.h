@@ -51,6 +51,20 @@ bool abort(Context& context, Flow& flow);
 /// Sends what windows, congestion control and timers allow now, or a pure ACK when one is owed.
 void transmit(Context& context, Flow& flow);
 
+/// Whether what just happened took the flow to TIME_WAIT, or restarted it there. Once what is due
+/// is sent, it is to wait as a record or as a flow.
+inline bool begins_time_wait(const Flow& flow) {
+  return flow.state == FlowState::time_wait && !TimerWheel::is_armed(flow, TimerKind::retransmit);
+}
+/// A record, which the flow table and the flow's owner do not know yet, for a flow that begins
+/// TIME_WAIT. kNone: the flow still has to send, or there is no record.
+uint32_t wait_as_record(Context& context, const Flow& flow);
+/// Starts the timer of a flow that begins TIME_WAIT.
+void wait_as_flow(Context& context, Flow& flow);
+/// Makes `flow`, which is new, the connection of a record, to take a segment. It ends when the
+/// record would have.
+void restore(Context& context, uint32_t record, Flow& flow);
+
 /// Bytes queued and not yet acknowledged.
 inline uint32_t unacknowledged(const Flow& flow) {
   // After the FIN is acknowledged snd_una is one past snd_end.

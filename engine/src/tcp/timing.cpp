@@ -94,15 +94,6 @@ void start_keepalive(Context& context, Flow& flow) {
   context.wheel.arm(flow, TimerKind::keep, context.tick, ticks_for(tunables.keep_idle_s * kSecond));
 }
 
-void enter_time_wait(Context& context, Flow& flow) {
-  flow.state = FlowState::time_wait;
-  flow.retransmit_purpose = RetransmitPurpose::time_wait_end;
-  // Into the list of its end at once: left where an earlier timer had it, the wheel would look at
-  // the flow twice, and it has long left the cache each time.
-  context.wheel.remove(flow);
-  context.wheel.arm(flow, TimerKind::retransmit, context.tick, ticks_for(kTimeWait));
-}
-
 void establish(Context& context, Flow& flow) {
   flow.state = FlowState::established;
   flow.set(kEverEstablished);

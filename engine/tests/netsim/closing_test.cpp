@@ -20,6 +20,20 @@ std::string lasting(double cps) {
                   .client_commands = R"({"name":"connect"},{"name":"delay","usec":60000000})"});
 }
 
+TEST(Closing, ConnectionsInTimeWaitAreCutToo) {
+  Network network({}, profile({.request = 100, .response = 100, .cps = 10'000}), forever());
+  network.run_until(400 * kMillisecond);
+  DataCore& core = network.core(Side::client);
+  const uint64_t open = core.open_flows();
+  ASSERT_GT(open, 2500u) << "most of them in TIME_WAIT";
+  const uint64_t closed = network.count(Side::client, tcps_closed);
+  network.close(Side::client);
+  EXPECT_EQ(core.open_flows(), 0u);
+  EXPECT_EQ(network.status(Side::client).client_flows, 0u);
+  EXPECT_EQ(network.count(Side::client, tcps_testdrops), open);
+  EXPECT_EQ(network.count(Side::client, tcps_closed), closed + open);
+}
+
 TEST(Closing, ATurnOfTheLoopCutsFewFlowsHoweverManyAreOpen) {
   Network network({}, lasting(10'000), forever());
   network.run_until(kSecond);

@@ -184,6 +184,13 @@ uint64_t Script::count(Counter counter) const {
   return run_->counters(role_)[0][counter];
 }
 
+PoolStatus Script::pool(const std::string& kind) const {
+  for (const PoolStatus& pool : end_->core->memory())
+    if (pool.name == kind) return pool;
+  ADD_FAILURE() << "no such pool: " << kind;
+  return {};
+}
+
 uint64_t Script::open_flows() const {
   return end_->core->open_flows();
 }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "netsim/netsim.h"
+#include "stats/pool_status.h"
 #include "tcp/info.h"
 
 namespace engine::tcp {
@@ -58,6 +59,8 @@ class Script {
 
   uint64_t count(Counter counter) const;
   uint64_t open_flows() const;
+  /// A pool of the stack's memory, by its name.
+  PoolStatus pool(const std::string& kind) const;
   /// What the stack tells of the established connection.
   Info info() const;
   /// Absolute number of the stack for a relative one, for SACK blocks.
