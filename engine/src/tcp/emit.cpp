@@ -72,10 +72,9 @@ uint8_t* put_syn_options(Context& context, const Flow& flow, uint8_t* at) {
 }
 
 /// The window field: what is received is consumed at once, so the whole buffer is always free.
-uint16_t window_field(Context& context, const Flow& flow, bool syn) {
-  const uint32_t buffer = context.classes[flow.flow_class]->tunables->receive_buffer;
-  return static_cast<uint16_t>(
-      std::min<uint32_t>(buffer >> (syn ? 0 : flow.receive_scale()), UINT16_MAX));
+uint32_t window_field(const Tunables& tunables, const Flow& flow, bool syn) {
+  return std::min<uint32_t>(tunables.receive_buffer >> (syn ? 0 : flow.receive_scale()),
+                            UINT16_MAX);
 }
 
 struct Payload {
@@ -84,9 +83,11 @@ struct Payload {
   ChecksumSum sum = 0;
 };
 
-/// In one piece with its callers: a tenth of its instructions were those of the call.
-[[gnu::always_inline]] inline bool emit(Context& context, Flow& flow, uint32_t sequence,
-                                        uint8_t flags, const Payload& payload) {
+/// `kIpv4`: of the flow's addresses. In one piece with its callers: a tenth of its instructions
+/// were those of the call.
+template <bool kIpv4>
+[[gnu::always_inline]] inline bool emit_over(Context& context, Flow& flow, uint32_t sequence,
+                                             uint8_t flags, const Payload& payload) {
   FlowClass& shared = *context.classes[flow.flow_class];
   const Tunables& tunables = *shared.tunables;
   TransmitQueue& queue = *context.transmit[index_of(shared.side)];
@@ -96,58 +97,75 @@ struct Payload {
     ++counters[Counter::tcps_nombuf];
     return false;
   }
-  const bool ipv4 = flow.local.is_v4();
+  const bool offload = queue.offloads().checksum;
+  // First, so that the compiler sees that `next` need not have cleared them.
+  frame->payload = payload.bytes;
+  frame->payload_length = payload.length;
+  frame->segment_size = payload.length > flow.mss ? flow.mss : 0;
+  frame->checksums = offload ? Checksums::partial : Checksums::in_frame;
   const bool syn = (flags & kSyn) != 0;
   const Path& path = context.paths[index_of(shared.side)][flow.path];
-  uint8_t* const ip = frame->head + write_ethernet(frame->head, path, ether_type_of_ip(ipv4));
-  uint8_t* const tcp = ip + (ipv4 ? kIpv4Length : kIpv6Length);
+  uint8_t* const ip = frame->head + write_ethernet(frame->head, path, ether_type_of_ip(kIpv4));
+  uint8_t* const tcp = ip + (kIpv4 ? kIpv4Length : kIpv6Length);
   uint8_t* end = tcp + kFixedHeader;
   bool reports = false;
   if (syn) {
     end = put_syn_options(context, flow, end);
   } else {
     if (flow.has(kTimestamps)) end = put_timestamps(context, flow, end);
-    reports = flow.has(kSack) && flow.extension != Flow::kNone &&
+    reports = flow.extension != Flow::kNone && flow.has(kSack) &&
               !context.extensions[flow.extension].out_of_order.empty();
     if (reports && payload.length == 0) end = put_sack_blocks(context, flow, end);
   }
   const auto header_length = static_cast<uint32_t>(end - tcp);
   const uint32_t transport_length = header_length + payload.length;
-  const bool offload = queue.offloads().checksum;
-  const uint16_t window = window_field(context, flow, syn);
   const uint8_t ecn =
       flow.has(kEcn) && !syn ? mark_segment(flow, sequence, payload.length, flags) : uint8_t{0};
-  compose_ip(ip, flow.local, flow.remote, kProtocolTcp, transport_length, tunables.tos_with(ecn),
-             tunables.ttl, !offload);
+  const uint8_t tos = tunables.tos_with(ecn);
+  ChecksumSum sum;
+  if constexpr (kIpv4) {
+    const uint32_t local = flow.local.low32();
+    const uint32_t remote = flow.remote.low32();
+    compose_ipv4(ip, local, remote, kProtocolTcp, transport_length, tos, tunables.ttl, !offload);
+    sum = pseudo_header_sum_v4(local, remote, kProtocolTcp, transport_length);
+  } else {
+    compose_ipv6(ip, flow.local, flow.remote, kProtocolTcp, transport_length, tos, tunables.ttl);
+    sum = pseudo_header_sum(flow.local, flow.remote, kProtocolTcp, transport_length);
+  }
   store_be<uint16_t>(tcp, flow.local_port);
   store_be<uint16_t>(tcp + 2, flow.remote_port);
   store_be<uint32_t>(tcp + 4, sequence);
   store_be<uint32_t>(tcp + 8, (flags & kAck) != 0 ? flow.rcv_nxt : 0);
-  tcp[12] = static_cast<uint8_t>(header_length << 2);
-  tcp[13] = flags;
-  store_be<uint16_t>(tcp + 14, window);
+  store_be<uint32_t>(
+      tcp + 12, header_length << 26 | uint32_t{flags} << 16 | window_field(tunables, flow, syn));
   store_be<uint32_t>(tcp + 16, 0);
-  ChecksumSum sum = pseudo_header_sum(flow.local, flow.remote, kProtocolTcp, transport_length);
   if (offload) {
-    frame->checksums = Checksums::partial;
     store_be<uint16_t>(tcp + 16, checksum_fold(sum));
   } else {
     sum = checksum_add(sum, tcp, header_length) + payload.sum;
     store_be<uint16_t>(tcp + 16, checksum_finish(sum));
   }
   frame->head_length = static_cast<uint16_t>(end - frame->head);
-  frame->payload = payload.bytes;
-  frame->payload_length = payload.length;
-  frame->segment_size = payload.length > flow.mss ? flow.mss : 0;
   queue.commit();
 
   // A segment with payload has no room for SACK blocks, so an ACK that has them is still owed.
   if (!reports || payload.length == 0) flow.clear(kAckNow);
   flow.last_ack_sent = flow.rcv_nxt;
-  if (TimerWheel::is_armed(flow, TimerKind::delayed_ack))
-    context.wheel.disarm(flow, TimerKind::delayed_ack);
+  context.wheel.disarm(flow, TimerKind::delayed_ack);
   ++counters[Counter::tcps_sndtotal];
   return true;
+}
+
+[[gnu::noinline]] bool emit_over_ipv6(Context& context, Flow& flow, uint32_t sequence,
+                                      uint8_t flags, const Payload& payload) {
+  return emit_over<false>(context, flow, sequence, flags, payload);
+}
+
+[[gnu::always_inline]] inline bool emit(Context& context, Flow& flow, uint32_t sequence,
+                                        uint8_t flags, const Payload& payload) {
+  if (flow.local.is_v4()) [[likely]]
+    return emit_over<true>(context, flow, sequence, flags, payload);
+  return emit_over_ipv6(context, flow, sequence, flags, payload);
 }
 
 /// The buffer that holds `sequence` and where it begins.
@@ -159,6 +177,53 @@ QueuedBuffer buffer_at(Context& context, const Flow& flow, uint32_t sequence) {
       found = queued;
     }
   return found;
+}
+
+[[gnu::always_inline]] inline bool put_data(Context& context, Flow& flow, uint32_t sequence,
+                                            uint32_t length, bool fin) {
+  FlowClass& shared = context.class_of(flow);
+  CounterBlock& counters = *shared.counters;
+  const uint32_t end = sequence + length;
+  const bool first_in_flight = flow.snd_una == flow.snd_max;
+  uint8_t flags = kAck;
+  if (fin) flags |= kFin;
+  Payload payload;
+  if (length != 0) {
+    const QueuedBuffer queued = buffer_at(context, flow, sequence);
+    const Buffer& buffer = (*shared.buffers)[queued.buffer];
+    const uint32_t offset = sequence - queued.base;
+    payload.bytes = buffer.at(offset, length);
+    payload.length = length;
+    if (!context.transmit[index_of(shared.side)]->offloads().checksum)
+      payload.sum = buffer.sum(offset, length);
+    if (end == flow.snd_end || shared.tunables->push_always) flags |= kPsh;
+  }
+  if (!emit(context, flow, sequence, flags, payload)) return false;
+
+  if (length == 0) {
+    ++counters[Counter::tcps_sndctrl];
+  } else if (before(sequence, flow.snd_max)) {
+    ++counters[Counter::tcps_sndrexmitpack];
+    counters[Counter::tcps_sndrexmitbyte] += length;
+    if (flow.has(kRttTiming) && before(sequence, flow.rtt_sequence))
+      flow.clear(kRttTiming);  // Karn
+    if (after(end, flow.snd_max)) counters[Counter::tcps_sndbyte_ok] += end - flow.snd_max;
+  } else {
+    ++counters[Counter::tcps_sndpack];
+    counters[Counter::tcps_sndbyte_ok] += length;
+    if (!flow.has(kRttTiming)) {
+      flow.set(kRttTiming);
+      flow.rtt_sequence = end;
+      flow.rtt_tick = context.tick;
+      ++counters[Counter::tcps_segstimed];
+    }
+  }
+  const uint32_t next = end + (fin ? 1 : 0);
+  if (after(next, flow.snd_max)) flow.snd_max = next;
+  // Before anything was in flight the timer ran, if it did, to try again (send_later).
+  if (first_in_flight || !TimerWheel::is_armed(flow, TimerKind::retransmit) || persists(flow))
+    start_retransmit_timer(context, flow);
+  return true;
 }
 
 }  // namespace
@@ -215,49 +280,11 @@ bool emit_control(Context& context, Flow& flow, uint32_t sequence, uint8_t flags
 }
 
 bool emit_data(Context& context, Flow& flow, uint32_t sequence, uint32_t length, bool fin) {
-  FlowClass& shared = context.class_of(flow);
-  CounterBlock& counters = *shared.counters;
-  const uint32_t end = sequence + length;
-  const bool first_in_flight = flow.snd_una == flow.snd_max;
-  uint8_t flags = kAck;
-  if (fin) flags |= kFin;
-  Payload payload;
-  if (length != 0) {
-    const QueuedBuffer queued = buffer_at(context, flow, sequence);
-    const Buffer& buffer = (*shared.buffers)[queued.buffer];
-    const uint32_t offset = sequence - queued.base;
-    payload.bytes = buffer.at(offset, length);
-    payload.length = length;
-    if (!context.transmit[index_of(shared.side)]->offloads().checksum)
-      payload.sum = buffer.sum(offset, length);
-    if (end == flow.snd_end || shared.tunables->push_always) flags |= kPsh;
-  }
-  if (!emit(context, flow, sequence, flags, payload)) return false;
+  return put_data(context, flow, sequence, length, fin);
+}
 
-  if (length == 0) {
-    ++counters[Counter::tcps_sndctrl];
-  } else if (before(sequence, flow.snd_max)) {
-    ++counters[Counter::tcps_sndrexmitpack];
-    counters[Counter::tcps_sndrexmitbyte] += length;
-    if (flow.has(kRttTiming) && before(sequence, flow.rtt_sequence))
-      flow.clear(kRttTiming);  // Karn
-    if (after(end, flow.snd_max)) counters[Counter::tcps_sndbyte_ok] += end - flow.snd_max;
-  } else {
-    ++counters[Counter::tcps_sndpack];
-    counters[Counter::tcps_sndbyte_ok] += length;
-    if (!flow.has(kRttTiming)) {
-      flow.set(kRttTiming);
-      flow.rtt_sequence = end;
-      flow.rtt_tick = context.tick;
-      ++counters[Counter::tcps_segstimed];
-    }
-  }
-  const uint32_t next = end + (fin ? 1 : 0);
-  if (after(next, flow.snd_max)) flow.snd_max = next;
-  // Before anything was in flight the timer ran, if it did, to try again (send_later).
-  if (first_in_flight || !TimerWheel::is_armed(flow, TimerKind::retransmit) || persists(flow))
-    start_retransmit_timer(context, flow);
-  return true;
+bool emit_queued(Context& context, Flow& flow, uint32_t sequence, uint32_t length, bool fin) {
+  return put_data(context, flow, sequence, length, fin);
 }
 
 void refuse(Context& context, Side side, const Packet& packet, const Segment& segment,

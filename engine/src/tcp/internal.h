@@ -17,6 +17,8 @@ void emit_syn(Context& context, Flow& flow);
 /// Sends `length` bytes from `sequence` on (all in one buffer), with FIN when asked.
 /// False: no frame buffer (tcps_nombuf).
 bool emit_data(Context& context, Flow& flow, uint32_t sequence, uint32_t length, bool fin);
+/// The same for what `transmit` sends, its one caller, so that it is in one piece with that.
+bool emit_queued(Context& context, Flow& flow, uint32_t sequence, uint32_t length, bool fin);
 /// Sends a segment without payload.
 bool emit_control(Context& context, Flow& flow, uint32_t sequence, uint8_t flags);
 /// How many of `length` queued bytes from `sequence` on one segment may carry (MSS, what the device

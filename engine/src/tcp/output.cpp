@@ -200,7 +200,7 @@ void transmit_queued(Context& context, Flow& flow) {
       if (length == left && !fin && context.class_of(flow).tunables->nagle) return;
     }
     if (length > flow.mss && length < left) length = length / flow.mss * flow.mss;
-    if (!emit_data(context, flow, sequence, length, fin)) {
+    if (!emit_queued(context, flow, sequence, length, fin)) {
       send_later(context, flow, TimerKind::retransmit);
       return;
     }
