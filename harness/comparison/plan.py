@@ -58,7 +58,7 @@ def plan(experiment: Experiment, stored: Collection[Trial] = ()) -> list[Planned
             loads = [
                 Trial(variant.name, 0, number, ConstantLoad(offered_cps=rate))
                 for rate in experiment.load.offered_cps
-            ] + _http_trials(variant.name, number, experiment.http)
+            ] + _http_trials(variant, number, experiment.http)
             if all(identity(trial) in done for trial in holds):
                 holds = []
             turn = PlannedTurn(
@@ -79,11 +79,12 @@ def identity(trial: Trial) -> tuple[object, ...]:
     return trial.server, trial.round, trial.load.kind, *asked
 
 
-def _http_trials(name: str, round_number: int, http: HttpLoad | None) -> list[Trial]:
+def _http_trials(variant: Variant, round_number: int, http: HttpLoad | None) -> list[Trial]:
     """One trial for each test, or for each of its rates; a closed loop has no rate."""
     return [
-        Trial(name, 0, round_number, HttpClients(test=test.name, offered_rps=rate))
+        Trial(variant.name, 0, round_number, HttpClients(test=test.name, offered_rps=rate))
         for test in (http.tests if http else ())
+        if test.name not in variant.lacking_tests
         for rate in test.rates or (None,)
     ]
 

@@ -63,6 +63,11 @@ def run_experiment(
         systems=[each.name for each in systems if not each.lacking],
         publication=_publication(experiment.published),
         not_measured={each.name: each.lacking for each in systems if each.lacking},
+        tests_not_measured={
+            f"{each.name}, {test}": why
+            for each in systems
+            for test, why in each.lacking_tests.items()
+        },
     ) as campaign:
         campaign.run(turns_of(experiment, campaign))
     return campaign.folder

@@ -5,14 +5,16 @@ from typing import Annotated, Literal, Self
 
 from pydantic import BeforeValidator, Field, field_validator, model_validator
 
+from stackcost.contracts.http import HttpVersion
 from stackcost.contracts.stack import KERNEL
 from stackcost.harness.experiment.section import Rate, Seconds, Section, StackName
+from stackcost.harness.load import program as client_program
 
 # The clients run for this long after the sustain window: reading the counters at its end takes some
 # tens of milliseconds, and longer on a busy machine.
 OVERHANG_S = 1.0
 
-Program = Literal["wrk", "ab", "h2load"]
+Program = Literal["wrk", "ab", "h2load", "h3client"]
 Measures = Literal["connections", "requests", "throughput", "latency"]
 Length = Annotated[int, Field(ge=0, le=1_000_000_000)]
 
@@ -54,6 +56,19 @@ class HttpTest(Section):
     )
     tls: bool = Field(
         default=False, description="use HTTPS, with a full handshake for each connection"
+    )
+    version: Annotated[HttpVersion, BeforeValidator(str)] = Field(
+        default="1.1", description="version of HTTP; 2 and 3 need tls"
+    )
+    streams: int = Field(
+        default=1,
+        ge=1,
+        le=1000,
+        description="requests that a connection of HTTP/2 or HTTP/3 has under way at once",
+    )
+    resumed: bool = Field(
+        default=False,
+        description="a new connection continues the TLS session of an earlier one, by a ticket",
     )
     connection: Literal["new", "kept"] | None = Field(
         default=None,
@@ -108,8 +123,20 @@ class HttpLoad(Section):
     @model_validator(mode="after")
     def _is_possible(self) -> Self:
         for test in self.tests:
-            if test.rates and self.program_of(test) != "h2load":
-                raise ValueError(f"{test.name}: only h2load can send at a rate")
+            client = client_program(self.program_of(test))
+            if test.rates and not client.rates:
+                raise ValueError(f"{test.name}: {client.name} cannot send at a rate, but h2load")
+            if test.version not in client.versions:
+                spoken = " and ".join(client.versions)
+                raise ValueError(f"{test.name}: {client.name} speaks HTTP/{spoken} only")
+            if test.version != "1.1" and not test.tls:
+                raise ValueError(f"{test.name}: HTTP/{test.version} needs tls: true")
+            if test.streams > 1 and test.version == "1.1":
+                raise ValueError(f"{test.name}: a connection of HTTP/1.1 has one request at a time")
+            if test.resumed and not (test.tls and client.resumes and not test.kept):
+                raise ValueError(
+                    f"{test.name}: only new connections of wrk over TLS resume a session"
+                )
             if len(test.body_bytes) > 1 and self.program_of(test) == "ab":
                 raise ValueError(f"{test.name}: ab can request one body length only")
         return self
@@ -147,6 +174,16 @@ class HttpLoad(Section):
     def tls(self) -> bool:
         """Whether any test is HTTPS."""
         return any(test.tls for test in self.tests)
+
+    @property
+    def resumes(self) -> bool:
+        """Whether any test resumes sessions."""
+        return any(test.resumed for test in self.tests)
+
+    @property
+    def versions(self) -> tuple[HttpVersion, ...]:
+        """The versions of HTTP that the tests use."""
+        return tuple(sorted({test.version for test in self.tests}))
 
 
 def path_of(body_bytes: int) -> str:

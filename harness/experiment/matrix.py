@@ -1,11 +1,15 @@
 """The systems that an experiment compares: its servers, with each combination of its matrix."""
 
 import itertools
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
+from stackcost.contracts.server import Server
 from stackcost.contracts.stack import KERNEL
 from stackcost.contracts.system_names import cores_part, length_part, rules_part, workers_part
+from stackcost.harness.experiment.http_schema import HttpLoad
 from stackcost.harness.experiment.schema import Experiment, Matrix
+from stackcost.harness.load import program
 from stackcost.harness.systems.registry import server_class, server_name
 from stackcost.harness.tuning import tier_lacks, tier_of
 from stackcost.stacks import on_stack, stack_lacks
@@ -19,13 +23,15 @@ class Variant:
     colon the settings that the matrix varies, such as "nginx/kernel:rps" or
     "nginx/kernel:stock,2-workers,32000-B". `server`: the entry in the experiment. `experiment`: the
     experiment without a matrix, with the values of this variant. `lacking`: why it cannot be
-    measured on this machine, or empty.
+    measured on this machine, or empty. `lacking_tests`: of tests of HTTP clients, by name, why this
+    system or this machine cannot make them.
     """
 
     name: str
     server: str
     experiment: Experiment
     lacking: str = ""
+    lacking_tests: Mapping[str, str] = field(default_factory=dict)
 
 
 def variants(experiment: Experiment) -> list[Variant]:
@@ -42,16 +48,18 @@ def _variants_of(server: str, experiment: Experiment) -> list[Variant]:
         matrix.tuning
         or matrix.cores
         or matrix.workers
+        or matrix.certificate
         or tier_lacks(tier_of(nginx.tuning), everything)
     )
     tuned = bool(tunable or stacked) and server_class(server).kernel_stack
     numbers: list[int | None] = [*matrix.workers] if tuned else []
     ruled = bool(matrix.rules) and server_class(server).takes_rules
-    for stack, tuning, cores, workers, length, rules in itertools.product(
+    for stack, tuning, cores, workers, certificate, length, rules in itertools.product(
         (tuned and matrix.stack) or [nginx.stack if tuned else KERNEL],
         (tuned and matrix.tuning) or [nginx.tuning],
         (tuned and matrix.cores) or [everything],
         numbers or [nginx.workers],
+        (tuned and matrix.certificate) or [nginx.certificate],
         matrix.response_bytes or [workload.response_bytes],
         (ruled and matrix.rules) or [experiment.dut.rules],
     ):
@@ -59,6 +67,7 @@ def _variants_of(server: str, experiment: Experiment) -> list[Variant]:
             tier_of(tuning).name if tuned and matrix.tuning else "",
             cores_part(cores) if tuned and matrix.cores else "",
             workers_part(workers) if workers and numbers else "",
+            certificate if tuned and matrix.certificate else "",
             length_part(length) if matrix.response_bytes else "",
             rules_part(rules) if ruled else "",
         ]
@@ -71,7 +80,12 @@ def _variants_of(server: str, experiment: Experiment) -> list[Variant]:
                     update={"server": experiment.cores.server[:cores]}
                 ),
                 "nginx": nginx.model_copy(
-                    update={"stack": stack, "tuning": tuning, "workers": workers}
+                    update={
+                        "stack": stack,
+                        "tuning": tuning,
+                        "workers": workers,
+                        "certificate": certificate,
+                    }
                 ),
                 "workload": workload.model_copy(update={"response_bytes": length}),
                 "dut": experiment.dut.model_copy(update={"rules": rules}),
@@ -85,5 +99,20 @@ def _variants_of(server: str, experiment: Experiment) -> list[Variant]:
         if experiment.http:
             lacking = lacking or stack_lacks(experiment.http.stack)
         called = on_stack(name, stack)
-        found.append(Variant(f"{called}:{parts}" if parts else called, server, resolved, lacking))
+        tests = {} if lacking else _lacking_tests(server_class(server), experiment.http)
+        full_name = f"{called}:{parts}" if parts else called
+        found.append(Variant(full_name, server, resolved, lacking, tests))
     return found
+
+
+def _lacking_tests(kind: type[Server], http: HttpLoad | None) -> dict[str, str]:
+    """Of each test that cannot be made, why."""
+    if http is None:
+        return {}
+    reasons = {
+        test.name: program(http.program_of(test)).lacks()
+        or kind.lacks_version(test.version)
+        or (kind.lacks_resumption() if test.resumed else "")
+        for test in http.tests
+    }
+    return {name: why for name, why in reasons.items() if why}

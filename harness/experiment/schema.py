@@ -10,6 +10,7 @@ from typing import Annotated, Literal
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from stackcost.contracts.dut_settings import DutSettings
+from stackcost.contracts.http import RSA, Certificate
 from stackcost.contracts.stack import KERNEL
 from stackcost.contracts.system_names import cores_part, length_part, rules_part, workers_part
 from stackcost.harness.experiment.entries import Once, ServerName, TierName
@@ -108,6 +109,9 @@ class Nginx(Section):
         ge=1,
         description="length of each worker's accept queue; nginx's own default is 511",
     )
+    certificate: Certificate = Field(
+        default=RSA, description="key of the server's certificate, for tests over TLS"
+    )
 
 
 class Matrix(Section):
@@ -131,6 +135,9 @@ class Matrix(Section):
         default=[],
         description="numbers of workers; overrides nginx.workers; auto: 1, 2, 4 ... all cores",
     )
+    certificate: Annotated[list[Certificate], Once] = Field(
+        default=[], description="keys of the server's certificate; overrides nginx.certificate"
+    )
     response_bytes: Annotated[list[ResponseBytes], Once] = Field(
         default=[], description="response lengths; overrides workload.response_bytes"
     )
@@ -145,6 +152,7 @@ class Matrix(Section):
             *(tier_of(tuning).name for tuning in self.tuning),
             *map(cores_part, self.cores),
             *map(workers_part, self.workers),
+            *self.certificate,
             *map(length_part, self.response_bytes),
             *map(rules_part, self.rules),
         }

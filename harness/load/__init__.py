@@ -1,4 +1,4 @@
-"""HTTP clients on the kernel's stack: wrk, ab and h2load behind one interface."""
+"""HTTP clients on the kernel's stack: wrk, ab, h2load and one of HTTP/3, behind one interface."""
 
 from stackcost.harness.load.clients import Addresses, Clients
 from stackcost.harness.load.program import LoadRequest, LoadResult

@@ -66,7 +66,7 @@ class Clients:
         self._cpu_times: list[tuple[float, float]] = []
 
     def __enter__(self) -> Self:
-        find_program(self.program.name)
+        find_program(self.program.program)
         try:
             for at, request in enumerate(self._requests):
                 self._processes.append(self._start(at, request))

@@ -1,4 +1,4 @@
-"""h2load over HTTP/1.1: the client that can send at a constant rate (open loop).
+"""h2load over HTTP/1.1 and HTTP/2: the client that can send at a constant rate (open loop).
 
 At a rate, every request has an intended start: the k-th one is k / rate after the first. Its time
 is measured from there to its last byte, so waiting for a free connection or for a handshake is
@@ -40,6 +40,8 @@ class H2load(LoadProgram):
     """h2load with one thread. At a rate without keep-alive it opens a connection per request."""
 
     name = "h2load"
+    versions = ("1.1", "2")
+    rates = True
     latency = (
         "with a rate: from the intended start; without: from sending the request; all connections "
         "send at the same moment, so at a low rate a time is that of a burst of requests"
@@ -48,7 +50,8 @@ class H2load(LoadProgram):
     def command(self, request: LoadRequest, folder: Path) -> list[str]:
         """One URL for each path; connections request them in turn."""
         urls = [request.url + path for path in request.paths]
-        common = ["h2load", "--h1", "-t1", f"--log-file={folder / LOG}"]
+        version = ["--h1"] if request.version == "1.1" else [f"-m{request.streams}"]
+        common = ["h2load", *version, "-t1", f"--log-file={folder / LOG}"]
         if request.kept:
             each = None if request.rate is None else request.rate / request.connections
             rate = [] if each is None else [f"--rps={each:.6f}"]

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar
 
+from stackcost.contracts.http import HttpVersion
 from stackcost.harness.load.times import Times
 
 # The kinds of time: programs measure from different starting points.
@@ -21,7 +22,8 @@ class LoadRequest:
     `url`: scheme, address and port. `paths`: requested in turn. `kept`: whether connections stay
     open. `rate`: requests per second, independent of the responses; None: each connection sends the
     next request after a response. `seconds`: total duration. The first `warm_up_s` are not in the
-    latency if the program can leave them out.
+    latency if the program can leave them out. `version`: of HTTP. `streams`: requests that a
+    connection of HTTP/2 or HTTP/3 has under way at once.
     """
 
     url: str
@@ -31,6 +33,8 @@ class LoadRequest:
     seconds: int
     warm_up_s: float = 0.0
     rate: float | None = None
+    version: HttpVersion = "1.1"
+    streams: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,10 +62,26 @@ class LoadResult:
 
 
 class LoadProgram(ABC):
-    """One client program. `latency`: describes its times."""
+    """One client program. `latency`: describes its times. `versions`: of HTTP that it speaks.
+
+    `rates`: whether it can send at a constant rate. `resumes`: whether a new connection continues
+    the TLS session of an earlier one where the server gives tickets; otherwise it never does.
+    """
 
     name: ClassVar[str]
     latency: ClassVar[str]
+    versions: ClassVar[tuple[HttpVersion, ...]] = ("1.1",)
+    rates: ClassVar[bool] = False
+    resumes: ClassVar[bool] = False
+
+    @property
+    def program(self) -> str:
+        """The name of the file to start."""
+        return self.name
+
+    def lacks(self) -> str:
+        """What an experiment can leave out where it is not installed, in words; empty: nothing."""
+        return ""
 
     @abstractmethod
     def command(self, request: LoadRequest, folder: Path) -> list[str]:

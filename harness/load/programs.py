@@ -3,13 +3,15 @@
 from stackcost.contracts.errors import StackcostError
 from stackcost.harness.load.ab import ApacheBench
 from stackcost.harness.load.h2load import H2load
+from stackcost.harness.load.http3 import Http3Client
 from stackcost.harness.load.program import LoadProgram
 from stackcost.harness.load.wrk import Wrk
 
 
 def program(name: str) -> LoadProgram:
     """The program of this name. StackcostError when there is none."""
-    known: dict[str, LoadProgram] = {each.name: each for each in (Wrk(), ApacheBench(), H2load())}
+    every: tuple[LoadProgram, ...] = (Wrk(), ApacheBench(), H2load(), Http3Client())
+    known = {each.name: each for each in every}
     if name not in known:
         raise StackcostError(
             f"there is no HTTP client {name!r}", f"choose one of {', '.join(known)}"

@@ -23,6 +23,7 @@ class Wrk(LoadProgram):
 
     name = "wrk"
     latency = "from writing the request; closed loop"
+    resumes = True  # SSL_clear keeps the session (ssl_close in its src/ssl.c), and so the ticket
 
     def command(self, request: LoadRequest, folder: Path) -> list[str]:
         """With a script that prints counts instead of text."""

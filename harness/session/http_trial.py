@@ -11,7 +11,7 @@ from stackcost.harness.load import Clients, LoadRequest, program
 from stackcost.harness.load.clients import counts_of, latency_of
 from stackcost.harness.session.http_session import HttpSession
 from stackcost.harness.session.limits import refused_since
-from stackcost.harness.session.server_settings import TLS_PORT
+from stackcost.harness.session.server_settings import RESUMPTION_PORT, TLS_PORT
 
 
 def run_http_trial(
@@ -42,6 +42,9 @@ def run_http_trial(
         tls=test.tls,
         measures=test.measures,
         cores_shared=bool(session.experiment.cores.common),
+        version=test.version,
+        streams=test.streams,
+        resumed=test.resumed,
     )
     folder = Path(session.folder, f"trial-{trial.number}")
     used = program(http.program_of(test))
@@ -84,11 +87,15 @@ def load_requests(
         seconds=http.clients_run_s(sustain_s),
         warm_up_s=http.warm_up_s,
         rate=None if rate is None else rate / http.processes,
+        version=test.version,
+        streams=test.streams,
     )
     return [request] * http.processes
 
 
 def _port(session: HttpSession, test: HttpTest) -> int:
+    if test.resumed:
+        return RESUMPTION_PORT
     return TLS_PORT if test.tls else session.experiment.workload.port
 
 

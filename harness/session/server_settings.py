@@ -13,7 +13,7 @@ from stackcost.harness.tuning import tier_of
 from stackcost.servers.astf_peer.request import first_request
 from stackcost.trex.client import TrexClient
 
-TLS_PORT = 443
+TLS_PORT, RESUMPTION_PORT = 443, 444
 
 
 def tunables_of(
@@ -59,6 +59,9 @@ def server_settings(experiment: Experiment, kind: type[Server]) -> ServerSetting
             backlog=nginx.backlog,
             files=http.files,
             tls_port=TLS_PORT if http.tls else None,
+            resumption_port=RESUMPTION_PORT if http.resumes else None,
+            certificate=nginx.certificate,
+            http_versions=tuple(v for v in http.versions if not kind.lacks_version(v)),
         )
     return ServerSettings(
         response_bytes=workload.response_bytes,

@@ -38,6 +38,12 @@ SHIPPED = {
     "nginx/kernel": ("stackcost.servers.nginx_kernel", "NginxKernel"),
     "haproxy/kernel": ("stackcost.servers.haproxy", "HAProxyFarm"),
     "nginx-cache/kernel": ("stackcost.servers.nginx_cache", "NginxCache"),
+    "lighttpd-openssl/kernel": ("stackcost.servers.lighttpd", "LighttpdOpenSsl"),
+    "lighttpd-gnutls/kernel": ("stackcost.servers.lighttpd", "LighttpdGnuTls"),
+    "lighttpd-mbedtls/kernel": ("stackcost.servers.lighttpd", "LighttpdMbedTls"),
+    "lighttpd-nss/kernel": ("stackcost.servers.lighttpd", "LighttpdNss"),
+    "lighttpd-wolfssl/kernel": ("stackcost.servers.lighttpd", "LighttpdWolfSsl"),
+    "caddy/kernel": ("stackcost.servers.caddy", "Caddy"),
     "astf-peer": ("stackcost.servers.astf_peer", "AstfPeer"),
     **DEVICES,
 }

@@ -12,9 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from stackcost.contracts.endpoint import Endpoint
+from stackcost.contracts.http import HttpVersion
 from stackcost.contracts.server import ServerSettings
 from stackcost.host.namespace import find_program
 from stackcost.servers.backend import NginxBackend
+from stackcost.servers.certificate import make_certificate
 from stackcost.servers.front import HttpFront
 from stackcost.servers.nginx_kernel.configuration import find_build
 from stackcost.servers.probe import ask_socket
@@ -38,6 +40,21 @@ class HAProxyFarm(HttpFront):
             for at in range(max(FEWEST_BACKENDS, self.workers))
         ]
 
+    @classmethod
+    def lacks_version(cls, version: HttpVersion) -> str:
+        """By the features that the installed HAProxy was built with; HTTP/2 is in all of them."""
+        if version != "3":
+            return ""
+        said = subprocess.run(
+            [find_program("haproxy"), "-vv"], capture_output=True, text=True
+        ).stdout
+        return "" if "+QUIC" in said else "HAProxy is built without QUIC (haproxy -vv has -QUIC)"
+
+    @classmethod
+    def lacks_resumption(cls) -> str:
+        """Nothing."""
+        return ""
+
     def start_behind(self) -> None:
         """The farm."""
         for backend in self._backends:
@@ -56,7 +73,9 @@ class HAProxyFarm(HttpFront):
         return [find_program("haproxy"), "-db", "-f", "haproxy.cfg"]
 
     def write_files(self) -> None:
-        """Write its configuration; the farm has the content."""
+        """Write its configuration, and its certificate for TLS; the farm has the content."""
+        if self.settings.tls_port:
+            make_certificate(self.endpoint.folder, self.endpoint.address, self.settings.certificate)
         (self.endpoint.folder / "haproxy.cfg").write_text(self._configuration())
 
     def requests_counted(self) -> int | None:
@@ -101,6 +120,15 @@ class HAProxyFarm(HttpFront):
         folder = self.endpoint.folder / f"backend-{port}"
         return NginxBackend(self.upstream, folder, text, port, self.settings.files)
 
+    def _tls(self) -> dict[int, str]:
+        """Options by port. Without tickets and without a cache every handshake is a full one."""
+        http2 = "alpn h2,http/1.1" if "2" in self.settings.http_versions else ""
+        ports = {
+            self.settings.tls_port: f"no-tls-tickets {http2}".strip(),
+            self.settings.resumption_port: http2,
+        }
+        return {port: options for port, options in ports.items() if port}
+
     def _configuration(self) -> str:
         cpus = self.endpoint.cpus
         return render_template(
@@ -111,5 +139,6 @@ class HAProxyFarm(HttpFront):
             address=self.endpoint.address,
             port=self.endpoint.port,
             upstream=self.upstream.address,
+            tls=self._tls(),
             backends=[FIRST_BACKEND_PORT + at for at in range(len(self._backends))],
         )

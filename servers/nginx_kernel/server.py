@@ -9,9 +9,10 @@ import psutil
 
 from stackcost.contracts.endpoint import Endpoint
 from stackcost.contracts.errors import StackcostError
+from stackcost.contracts.http import RSA, Certificate, HttpVersion
 from stackcost.contracts.server import Server, ServerSettings
 from stackcost.host.program import Program
-from stackcost.servers.certificate import KEY, make_certificate
+from stackcost.servers.certificate import make_certificate
 from stackcost.servers.memory_files import with_memory_files
 from stackcost.servers.nginx_kernel.configuration import (
     Directives,
@@ -43,7 +44,8 @@ class NginxKernel(Server):
     `directives`: a tuning's own, by context; they come before those given here.
     `backlog`: of each listening socket; nginx's default is 511.
     `files`: lengths by path, served from a tmpfs, in place of the one body. `tls_port`: where the
-    same is served over TLS.
+    same is served over TLS; `resumption_port`: there with tickets, too. `certificate`: of both.
+    `http2`: whether both offer HTTP/2.
     """
 
     name = "nginx/kernel"
@@ -63,6 +65,9 @@ class NginxKernel(Server):
         backlog: int | None = None,
         files: Mapping[str, int] | None = None,
         tls_port: int | None = None,
+        resumption_port: int | None = None,
+        certificate: Certificate = RSA,
+        http2: bool = False,
     ):
         self._endpoint = endpoint
         self._body_bytes = response_bytes or body_bytes
@@ -76,7 +81,10 @@ class NginxKernel(Server):
         self._directives = directives or {}
         self._backlog = backlog
         self._files = dict(files or {})
-        self._tls_port = tls_port
+        self._tickets = {tls_port: "off", resumption_port: "on"}
+        self._tickets.pop(None, None)
+        self._certificate = certificate
+        self._http2 = http2
         if self._files:
             self._body_bytes = min(self._files.values())
         self._program = Program("nginx", self._log_path)
@@ -97,7 +105,23 @@ class NginxKernel(Server):
             backlog=settings.backlog,
             files=settings.files,
             tls_port=settings.tls_port,
+            resumption_port=settings.resumption_port,
+            certificate=settings.certificate,
+            http2="2" in settings.http_versions,
         )
+
+    @classmethod
+    def lacks_version(cls, version: HttpVersion) -> str:
+        """By the modules that the installed nginx was built with."""
+        build, module = find_build(), f"http_v{version}_module"
+        if version == "1.1" or f"--with-{module}" in build.configured:
+            return ""
+        return f"{build.version} is built without HTTP/{version} (nginx -V has no {module})"
+
+    @classmethod
+    def lacks_resumption(cls) -> str:
+        """Nothing."""
+        return ""
 
     def start(self) -> None:
         """Start nginx and wait until it answers; StackcostError with nginx's own words if not."""
@@ -199,7 +223,7 @@ class NginxKernel(Server):
             "body_bytes": self._body_bytes,
             "open_files": self.open_files(),
             "files": self._files,
-            "certificate": KEY if self._tls_port else None,
+            "certificate": self._certificate if self._tickets else None,
             "configuration": self._render(),
         }
 
@@ -246,8 +270,8 @@ class NginxKernel(Server):
         (folder / "temporary").mkdir(exist_ok=True)
         if not self._files:
             (folder / "www" / "body").write_bytes(b"x" * self._body_bytes)
-        if self._tls_port:
-            make_certificate(folder, self._endpoint.address)
+        if self._tickets:
+            make_certificate(folder, self._endpoint.address, self._certificate)
         (folder / "nginx.conf").write_text(self._render())
 
     def _render(self) -> str:
@@ -258,11 +282,11 @@ class NginxKernel(Server):
             worker_connections=self._worker_connections,
             directives=self._all_directives(),
             address=self._endpoint.address,
-            port=self._endpoint.port,
+            listeners={self._endpoint.port: ""} | self._tickets,
+            http2=self._http2,
             reuseport=self._reuseport,
             backlog=self._backlog,
             files=self._files,
-            tls_port=self._tls_port,
         )
 
     def _all_directives(self) -> Directives:

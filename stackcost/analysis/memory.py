@@ -57,10 +57,10 @@ def components(seen: Readings, merged: Merged) -> dict[str, float]:
     caches = seen.by_label("slab.bytes", HOLD, "cache")
     pools = seen.by_label("engine.pool_in_use", HOLD, "pool", engine="peer")
     of_flows = [size for pool, size in pools.items() if pool != PACKET_BUFFERS]
-    own = [size for cache, size in caches.items() if is_of_connection(cache, merged)]
+    own = connection_slab(seen, merged, HOLD)
     found = {
-        "kernel slab": sum(own) if own else None,
-        "other slab": sum(caches.values()) - sum(own) if caches else None,
+        "kernel slab": own,
+        "other slab": sum(caches.values()) - (own or 0) if caches else None,
         "socket buffers": seen.level("sockstat.memory", HOLD, protocol="TCP"),
         "process": seen.level("process.pss", HOLD),
         "process behind": seen.level("behind.pss", HOLD),
@@ -68,6 +68,13 @@ def components(seen: Readings, merged: Merged) -> dict[str, float]:
         "engine reserved": seen.level("engine.pool_reserved", HOLD, engine="peer"),
     }
     return {name: size for name, size in found.items() if size is not None}
+
+
+def connection_slab(seen: Readings, merged: Merged, phase: str) -> float | None:
+    """Bytes of the slab caches that connections are made of; None if not read."""
+    caches = seen.by_label("slab.bytes", phase, "cache")
+    own = [size for cache, size in caches.items() if is_of_connection(cache, merged)]
+    return sum(own) if own else None
 
 
 def lines(holds: Sequence[Readings], merged: Merged) -> dict[str, Line]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from stackcost.analysis.comparison import Comparison, Design, Question, compare_all
 from stackcost.analysis.series import Series
 from stackcost.analysis.slab import is_of_connection
-from stackcost.analysis.spread import Spread, spread
+from stackcost.analysis.spread import Spread, combined, spread
 from stackcost.analysis.summary import Level, ServerResult, Summary
 from stackcost.analysis.thresholds import CONFIDENCE
 from stackcost.contracts.system_names import rules_of, rules_part
@@ -127,11 +127,8 @@ def _parts(level: Level) -> tuple[Mapping[str, Spread], Spread, Spread]:
 
 
 def _sum(parts: Sequence[Spread]) -> Spread:
-    """By round; unknown in rounds in which a part is."""
-    by_round = [dict(zip(part.rounds, part.values, strict=True)) for part in parts]
-    common = sorted(set.intersection(*map(set, by_round))) if by_round else []
-    reason = next((part.reason for part in parts if part.median is None), "")
-    return spread([sum(each[at] for each in by_round) for at in common], "us", reason, common)
+    """By round; unknown in rounds in which a part is, and without any part."""
+    return combined([(1, part) for part in parts]) if parts else spread([], "us")
 
 
 def _line(name: str, points: list[tuple[int, float]]) -> RuleLine | None:

@@ -74,6 +74,22 @@ def spread(
     )
 
 
+def combined(parts: Sequence[tuple[float, Spread]]) -> Spread:
+    """The sum of figures, each times its factor, round by round; a difference has a factor of -1.
+
+    Unknown in rounds in which one of them is, and altogether if one is unknown in all; `reason`
+    is then that one's. ValueError if there are no parts.
+    """
+    by_round = [dict(zip(part.rounds, part.values, strict=True)) for _, part in parts]
+    common = sorted(set.intersection(*map(set, by_round)))
+    reason = next((part.reason for _, part in parts if part.median is None), "")
+    sums = [
+        sum(factor * each[at] for (factor, _), each in zip(parts, by_round, strict=True))
+        for at in common
+    ]
+    return spread(sums, parts[0][1].unit, reason, common)
+
+
 def median_interval(values: Sequence[float]) -> Interval | None:
     """Of the true median of what independent values were drawn from; None of a single one.
 

@@ -25,7 +25,7 @@ from stackcost.analysis.flags import flags_of, steadiness_of
 from stackcost.analysis.flows import shares_cores
 from stackcost.analysis.head import State
 from stackcost.analysis.latency import latency
-from stackcost.analysis.memory import Merged
+from stackcost.analysis.memory import Merged, connection_slab
 from stackcost.analysis.memory_summary import summarise_memory
 from stackcost.analysis.onload import is_onload, onload_figures
 from stackcost.analysis.overload import overload
@@ -73,6 +73,7 @@ class Context:
     ceilings: dict[str, float] = field(default_factory=dict)
     tuning: dict[str, list[Change]] = field(default_factory=dict)
     not_measured: dict[str, str] = field(default_factory=dict)
+    tests_not_measured: dict[str, str] = field(default_factory=dict)
     published: RecomputedFactors | None = None
 
 
@@ -104,6 +105,7 @@ def summarise(trials: Sequence[Trial], context: Context) -> Summary:
         ceilings=context.ceilings,
         tuning=context.tuning,
         not_measured=context.not_measured,
+        tests_not_measured=context.tests_not_measured,
         published=context.published,
         definitions=DEFINITIONS,
     )
@@ -238,6 +240,11 @@ def _level(
         http=_http_figures(trials, context) if test else None,
         process_memory=(
             over(lambda seen: seen.level("process.pss", "sustain"), "B") if test else None
+        ),
+        connection_slab=(
+            over(lambda seen: connection_slab(seen, context.merged_caches, "sustain"), "B")
+            if test
+            else None
         ),
         past_ceiling=next((past[t.trial.number] for t in trials if t.trial.number in past), ""),
         cache=cache_figures(trials),

@@ -13,6 +13,7 @@ from stackcost.analysis.comparison import Comparison
 from stackcost.analysis.head import Head, Part
 from stackcost.analysis.published import RecomputedFactors
 from stackcost.analysis.spread import Spread
+from stackcost.contracts.http import HttpVersion
 from stackcost.contracts.tuning import Change
 
 FORMAT = "stackcost-summary/1"
@@ -35,7 +36,7 @@ class HttpFigures(Part):
     connections so many connections. `bandwidth`: of what was received, headers included.
     `clients_busy`, `server_busy`: shares of the cores' time that was not idle. `latency_means`:
     what the program's times begin with, in words. `cores_shared`: clients ran on cores of the
-    server's, so that each figure is of both.
+    server's, so that each figure is of both. `version`, `streams`, `resumed`: as of `HttpSettings`.
     """
 
     program: str
@@ -54,6 +55,9 @@ class HttpFigures(Part):
     server_busy: Spread
     latency_means: str
     cores_shared: bool = False
+    version: HttpVersion = "1.1"
+    streams: int = 1
+    resumed: bool = False
 
 
 class GeneratorFigures(Part):
@@ -106,6 +110,8 @@ class Level(Part):
     `cores`: share (0 to 1) of each core's time by kind, the median of the rounds.
     `acceptance`: RFC 9411's criteria, see `stackcost.analysis.acceptance`; none of HTTP clients.
     `process_memory`: of the server's processes, shared pages divided, in tests of HTTP clients.
+    `connection_slab`: of the kernel's slab caches that connections are made of, of both ends, in
+    these tests.
     `past_ceiling`: the first sign that the server was past its ceiling; then it is in no headline.
     `onload`: Onload's polls and events per second, by its own names; empty on other stacks.
     `generators`: each of several; empty where a single one made the load.
@@ -133,6 +139,7 @@ class Level(Part):
     test: str = ""
     http: HttpFigures | None = None
     process_memory: Spread | None = None
+    connection_slab: Spread | None = None
     past_ceiling: str = ""
     cache: CacheFigures | None = None
     onload: dict[str, Spread] = Field(default_factory=dict)
@@ -250,8 +257,8 @@ class Summary(Head):
     `tcp`: settings of the profiles' TCP, "today" or "published". `ceilings`: connections/s that
     each system held in the search before the first round; the loads are shares of them; empty if
     rates were given. `tuning`: by server, the result of each setting of its tier. `not_measured`:
-    servers of the plan that this machine cannot measure, and why. `published`: published factors,
-    recomputed.
+    servers of the plan that this machine cannot measure, and why. `tests_not_measured`: the same of
+    single tests of HTTP clients, as "system, test". `published`: published factors, recomputed.
     """
 
     format: str = FORMAT
@@ -262,6 +269,7 @@ class Summary(Head):
     ceilings: dict[str, float] = Field(default_factory=dict)
     tuning: dict[str, list[Change]] = Field(default_factory=dict)
     not_measured: dict[str, str] = Field(default_factory=dict)
+    tests_not_measured: dict[str, str] = Field(default_factory=dict)
     published: RecomputedFactors | None = None
     definitions: dict[str, Definition] = Field(default_factory=dict)
 

@@ -20,6 +20,7 @@ from stackcost.contracts.counts import (
     StoredPart,
 )
 from stackcost.contracts.event_settings import EventSettings, Happening
+from stackcost.contracts.http import HttpVersion
 from stackcost.contracts.window import Window
 
 FlowState = Literal["established", "tracked", "half-open", "time-wait"]
@@ -88,7 +89,9 @@ class HttpSettings(StoredPart):
 
     `program`: its name. `body_bytes`: bytes of each response's body; of several, each connection
     asks in turn. `kept`: whether connections stay open from one request to the next. `measures`:
-    which figure is the answer. `cores_shared`: clients ran on cores of the server's.
+    which figure is the answer. `cores_shared`: clients ran on cores of the server's. `version`: of
+    HTTP. `streams`: requests that a connection of HTTP/2 or HTTP/3 has under way at once.
+    `resumed`: whether a new connection continues a TLS session of an earlier one.
     """
 
     program: str
@@ -99,6 +102,9 @@ class HttpSettings(StoredPart):
     tls: bool
     measures: Literal["connections", "requests", "throughput", "latency"]
     cores_shared: bool = False
+    version: HttpVersion = "1.1"
+    streams: int = 1
+    resumed: bool = False
 
 
 @dataclass

@@ -10,6 +10,7 @@ from stackcost.contracts.addresses import IpVersion
 from stackcost.contracts.collector import Collector
 from stackcost.contracts.dut_settings import DutSettings
 from stackcost.contracts.endpoint import Endpoint
+from stackcost.contracts.http import RSA, Certificate, HttpVersion
 from stackcost.contracts.tuning import Tier
 from stackcost.contracts.wiring import TO_SERVER, Wiring
 
@@ -29,7 +30,10 @@ class ServerSettings:
     for HTTP clients, the length of the body by path. All files are in memory, and `request` asks
     for the shortest one. Empty: the server sends the same response to every request. `tls_port`:
     the port that serves the same over TLS, with the server's own certificate and a full handshake
-    for every connection; None: no TLS. `dut`: settings of a device under test.
+    for every connection; None: no TLS. `resumption_port`: the same with session tickets, which
+    clients may resume; None: no such port. `certificate`: the key of the server's certificate.
+    `http_versions`: that the TLS ports offer by ALPN; of 3, UDP's port of the same number.
+    `dut`: settings of a device under test.
     """
 
     response_bytes: int
@@ -43,6 +47,9 @@ class ServerSettings:
     backlog: int | None = None
     files: Mapping[str, int] = field(default_factory=dict)
     tls_port: int | None = None
+    resumption_port: int | None = None
+    certificate: Certificate = RSA
+    http_versions: tuple[HttpVersion, ...] = ("1.1",)
     dut: DutSettings = field(default_factory=DutSettings)
 
 
@@ -86,6 +93,19 @@ class Server(ABC):
         `start` fails instead.
         """
         return ""
+
+    @classmethod
+    def lacks_version(cls, version: HttpVersion) -> str:
+        """Why it cannot serve this version of HTTP here, as found by asking the installed program.
+
+        Empty if it can. The result then says that tests of it were not measured, and why.
+        """
+        return "" if version == "1.1" else f"{cls.name} serves HTTP/1.1 only"
+
+    @classmethod
+    def lacks_resumption(cls) -> str:
+        """Why it cannot serve `settings.resumption_port`; empty if it can."""
+        return f"{cls.name} has no port with session tickets"
 
     @abstractmethod
     def start(self) -> None:

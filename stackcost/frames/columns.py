@@ -152,9 +152,24 @@ TESTS = {
     "offered_cps": _OFFERED,
     "figure": Column("", '"connections", "requests", "throughput" or "latency"'),
     "tls": Column(YES_OR_NO, "whether the test used TLS"),
+    "version": Column("", "version of HTTP"),
     "round": _ROUND,
     "value": Column("as in `unit`", "the figure of the clients in this round"),
     "unit": Column("", "unit of the value; for a latency also its percentile"),
+    "reason": _REASON,
+}
+HTTP_COSTS = {
+    "run": _RUN,
+    "system": _SYSTEM,
+    "version": Column("", "version of HTTP"),
+    "part": Column(
+        "",
+        '"request" and "connection" of a version over TLS; of TLS "connection without TLS", "full '
+        'handshake", "resumed handshake", "request over TLS", "kilobyte over TLS": what each adds',
+    ),
+    "kind": Column("", "kind of time of the server's cores"),
+    "round": _ROUND,
+    "us": Column("us", "CPU time of one request, connection, handshake or 1,000 bytes"),
     "reason": _REASON,
 }
 CHECKS = {
@@ -284,6 +299,7 @@ TABLES = {
     "latency": LATENCY,
     "loads": LOADS,
     "tests": TESTS,
+    "http_costs": HTTP_COSTS,
     "trials": TRIALS,
     "checks": CHECKS,
     "samples": SAMPLES,

@@ -3,8 +3,11 @@
 from collections.abc import Iterator
 
 from stackcost.analysis.checks import Check
+from stackcost.analysis.http_costs import Cost
+from stackcost.analysis.http_versions import version_costs
 from stackcost.analysis.spread import Spread
 from stackcost.analysis.summary import Level, Summary
+from stackcost.analysis.tls import tls_costs
 from stackcost.frames.rows import Row, levels, rounds
 from stackcost.report.http import series
 
@@ -68,11 +71,28 @@ def tests(summary: Summary) -> Iterator[Row]:
                         "offered_cps": one.offered,
                         "figure": one.what,
                         "tls": bool(level.http and level.http.tls),
+                        "version": level.http.version if level.http else "1.1",
                         "round": each.round,
                         "value": each.value,
                         "unit": one.unit,
                         "reason": each.reason,
                     }
+
+
+def http_costs(summary: Summary) -> Iterator[Row]:
+    """What differences between tests of HTTP clients cost, by kind, in every round."""
+    parts: list[tuple[str, str, str, Cost | None]] = []
+    for version in version_costs(summary):
+        parts.append((version.system, version.version, "request", version.request))
+        parts.append((version.system, version.version, "connection", version.connection))
+    for tls in tls_costs(summary):
+        parts += [(tls.system, "1.1", name, cost) for name, cost in tls.parts.items()]
+    for system, http_version, part, cost in parts:
+        head = {"run": summary.run, "system": system, "version": http_version, "part": part}
+        for kind, spread in (cost.kinds if cost else {}).items():
+            for each in rounds(spread):
+                own = {"kind": kind, "round": each.round, "us": each.value, "reason": each.reason}
+                yield {**head, **own}
 
 
 def checks(summary: Summary) -> Iterator[Row]:

@@ -85,6 +85,12 @@ class Run:
         return _frame("tests", (row for s in self.opened.tested for row in load_rows.tests(s)))
 
     @property
+    def http_costs(self) -> pandas.DataFrame:
+        """What a request, a connection and the parts of TLS cost, in each round."""
+        found = (row for s in self.opened.tested for row in load_rows.http_costs(s))
+        return _frame("http_costs", found)
+
+    @property
     def checks(self) -> pandas.DataFrame:
         """The checks of each trial and their results; criteria of RFC 9411."""
         return _frame("checks", (row for s in self.opened.summaries for row in load_rows.checks(s)))

@@ -18,10 +18,12 @@ from stackcost.files import IMPORTED_FROM, NOTEBOOKS
 from stackcost.host.files import write_whole
 from stackcost.host.modules import hidden
 from stackcost.report.disk_cache import is_cache
+from stackcost.report.http_versions import has_versions
 from stackcost.report.opened import OpenedRuns, open_runs
 from stackcost.report.past_ceiling import at_rates
 from stackcost.report.paths import is_path
 from stackcost.report.progress import say
+from stackcost.report.tls import has_tls
 
 # jsonschema, which nbformat imports, compiles 38 grammars of this package at once when it finds it.
 # That takes 5 s, and no notebook needs them.
@@ -47,6 +49,8 @@ def fitting(runs: OpenedRuns) -> list[str]:
     fits = {
         "dut": bool(runs.events),
         "paths": any(is_path(summary) for summary in runs.summaries),
+        "tls": any(has_tls(summary) for summary in runs.tested),
+        "http_versions": any(has_versions(summary) for summary in runs.tested),
         "http_tests": with_tests,
         "past_ceiling": any(at_rates(summary) for summary in runs.summaries),
         "disk_cache": any(is_cache(summary) for summary in runs.summaries),

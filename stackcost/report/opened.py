@@ -108,6 +108,9 @@ def _numbered(summary: Summary, number: str) -> Summary:
             "trials": [named(trial, "server") for trial in summary.trials],
             "tuning": {number + name: changes for name, changes in summary.tuning.items()},
             "not_measured": {number + name: why for name, why in summary.not_measured.items()},
+            "tests_not_measured": {
+                number + name: why for name, why in summary.tests_not_measured.items()
+            },
         }
     )
 

@@ -82,7 +82,8 @@ def remarks(manifest: Manifest) -> list[str]:
         lines.append(f"resumed at {going_on.time} with trial {going_on.first_trial}")
         lines += [f"  changed before that: {line}" for line in going_on.changed]
     lines += [f"changed during the run: {line}" for line in manifest.changed]
-    return lines + [f"not measured: {name}: {why}" for name, why in manifest.not_measured.items()]
+    missing = manifest.not_measured | manifest.tests_not_measured
+    return lines + [f"not measured: {name}: {why}" for name, why in missing.items()]
 
 
 def _context(manifest: Manifest, systems: list[str]) -> "Context":
@@ -108,6 +109,7 @@ def _context(manifest: Manifest, systems: list[str]) -> "Context":
             if "tuning" in server
         },
         not_measured=manifest.not_measured,
+        tests_not_measured=manifest.tests_not_measured,
         published=_published(manifest, plan),
         merged_caches=manifest.machine.get("kernel", {}).get("merged_slab_caches") or {},
     )

@@ -15,6 +15,7 @@ from stackcost.report.http import (
     tls_pairs,
     tls_table,
 )
+from stackcost.report.http_versions import has_versions, versions_answer, versions_table
 from stackcost.report.paths import is_path, paths_answer, paths_table
 from stackcost.report.story import loads_found
 from stackcost.report.tables import (
@@ -30,6 +31,7 @@ from stackcost.report.tables import (
     unknown_factors,
 )
 from stackcost.report.terminal_table import draw
+from stackcost.report.tls import has_tls, tls_parts_answer, tls_parts_table
 
 SHOWN_TRIALS = 6  # of each kind; the report lists all
 
@@ -42,6 +44,7 @@ def print_screen(summary: Summary, console: Console) -> None:
     if found := loads_found(summary):
         _print_line(found, console)
     if tests := series(summary):
+        _print_differences(summary, console)
         for table in (tests_table(tests, summary), tls_table(tls_pairs(summary))):
             _print_table(table, console)
         if past_ceiling.at_rates(summary):
@@ -58,12 +61,23 @@ def print_screen(summary: Summary, console: Console) -> None:
             generator_table(summary),
         ):
             _print_table(table, console)
-    for system, why in summary.not_measured.items():
+    for system, why in (summary.not_measured | summary.tests_not_measured).items():
         _print_line(f"not measured: {system}: {why}", console)
     for line in doubts(summary):
         style = "yellow" if line[0] == " " else ""
         told = textwrap.fill(line, console.width, subsequent_indent="    ")
         console.print(told, style=style, highlight=False, markup=False)
+
+
+def _print_differences(summary: Summary, console: Console) -> None:
+    """Print what TLS and what each version of HTTP cost, if the run has the tests for it."""
+    for has, answer, table in (
+        (has_tls, tls_parts_answer, tls_parts_table),
+        (has_versions, versions_answer, versions_table),
+    ):
+        if has(summary):
+            _print_line(answer(summary).replace("**", ""), console)
+            _print_table(table(summary), console)
 
 
 def _print_paths(summary: Summary, console: Console) -> None:

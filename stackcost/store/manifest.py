@@ -76,6 +76,10 @@ class Manifest(BaseModel):
     not_measured: dict[str, str] = Field(
         default_factory=dict, description="systems that this machine cannot measure, and why"
     )
+    tests_not_measured: dict[str, str] = Field(
+        default_factory=dict,
+        description='tests of HTTP clients that could not be made, as "system, test", and why',
+    )
     loads_found: LoadsFound | None = Field(
         default=None, description="only if the plan has shares; a resumed run keeps them"
     )

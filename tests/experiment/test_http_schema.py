@@ -5,11 +5,15 @@ from pathlib import Path
 import pytest
 
 from stackcost.contracts.errors import StackcostError
-from stackcost.harness.comparison.plan import plan
+from stackcost.harness.comparison.plan import plan, planned_seconds
 from stackcost.harness.experiment.load_file import load_experiment
 from stackcost.harness.experiment.matrix import variants
 from stackcost.harness.experiment.shares import doublings, resolve_auto
+from stackcost.harness.load.http3 import Http3Client
+from stackcost.harness.session.server_settings import server_settings
 from stackcost.host.cores import allowed_cores, harness_on
+from stackcost.servers.caddy import Caddy
+from stackcost.servers.nginx_kernel import NginxKernel
 
 EXPERIMENTS = Path(__file__).resolve().parents[2] / "experiments"
 COOKBOOK = EXPERIMENTS / "nginx_cookbook.yaml"
@@ -81,7 +85,27 @@ def test_the_cookbook_has_every_test_of_its_tables_for_every_system() -> None:
         (
             "body_bytes: 1000 }",
             "body_bytes: 1000, rates: [100] }",
-            "only h2load can send at a rate",
+            "wrk cannot send at a rate, but h2load",
+        ),
+        (
+            "body_bytes: 0, tls: true }",
+            "body_bytes: 0, tls: true, version: 2 }",
+            "wrk speaks HTTP/1.1 only",
+        ),
+        (
+            "body_bytes: 1000 }",
+            "body_bytes: 1000, version: 2, program: h2load }",
+            "HTTP/2 needs tls: true",
+        ),
+        (
+            "body_bytes: 1000 }",
+            "body_bytes: 1000, streams: 2, program: h2load }",
+            "HTTP/1.1 has one request at a time",
+        ),
+        (
+            "body_bytes: 0, tls: true }",
+            "body_bytes: 0, tls: true, resumed: true, program: ab }",
+            "only new connections of wrk over TLS resume a session",
         ),
         ("program: wrk\n", "program: ab\n  x: 1\n", "http.x"),
         ("measures: connections, body_bytes: 0 }", "body_bytes: 0 }", "measures"),
@@ -91,6 +115,37 @@ def test_the_cookbook_has_every_test_of_its_tables_for_every_system() -> None:
 def test_what_is_wrong_is_reported(tmp_path: Path, old: str, new: str, told: str) -> None:
     with pytest.raises(StackcostError, match=told):
         load_experiment(edited(tmp_path, old, new))
+
+
+def test_a_test_that_a_system_cannot_make_is_left_out_with_the_reason(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    experiment = load_experiment(EXPERIMENTS / "http_versions.yaml")
+    monkeypatch.setattr(Http3Client, "lacks", lambda self: "")
+    monkeypatch.setattr(Caddy, "lacks", lambda: "")
+    nginx, haproxy, caddy = variants(experiment)
+    assert "nginx -V has no http_v3_module" in nginx.lacking_tests["new-3"]
+    assert "haproxy -vv has -QUIC" in haproxy.lacking_tests["kept-3"]
+    assert not caddy.lacking_tests and not caddy.lacking
+    made = {trial.load.test for turn in plan(experiment) if "nginx" in turn.variant.name
+            for trial in turn.loads}  # fmt: skip
+    assert {"new-1.1", "new-2", "kept-2"} <= made and not {"new-3", "kept-3", "open-3"} & made
+    monkeypatch.setattr(Http3Client, "lacks", lambda self: "it is not installed")
+    assert variants(experiment)[2].lacking_tests["kept-3"] == "it is not installed"
+
+
+def test_a_certificate_is_an_axis_of_the_matrix() -> None:
+    experiment = load_experiment(EXPERIMENTS / "tls.yaml")
+    by_name = {each.name: each.experiment.nginx.certificate for each in variants(experiment)}
+    assert by_name["nginx/kernel:rsa-2048"] == "rsa-2048"
+    assert by_name["lighttpd-nss/kernel:p-256"] == "p-256"
+    assert server_settings(experiment, NginxKernel).resumption_port == 444
+
+
+@pytest.mark.parametrize("name", ["tls", "http_versions"])
+def test_the_quick_form_of_both_takes_less_than_five_minutes(name: str) -> None:
+    experiment = load_experiment(EXPERIMENTS / f"{name}.yaml", quick=True)
+    assert planned_seconds(plan(experiment), experiment) < 280, "the report takes the rest"
 
 
 def test_either_profiles_or_http(tmp_path: Path) -> None:

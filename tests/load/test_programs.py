@@ -1,5 +1,6 @@
 """What each client program prints, and what is made of it; the programs themselves: test_on_bed."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +10,7 @@ from hdrh.histogram import HdrHistogram
 from stackcost.harness.load.ab import ApacheBench
 from stackcost.harness.load.clients import counts_of, latency_of
 from stackcost.harness.load.h2load import H2load
+from stackcost.harness.load.http3 import Http3Client
 from stackcost.harness.load.program import INTENDED, REQUEST, LoadRequest, LoadResult
 from stackcost.harness.load.times import Times, encoded
 from stackcost.harness.load.wrk import Wrk
@@ -94,6 +96,44 @@ def test_connections_are_opened_in_bursts_of_whole_milliseconds(tmp_path: Path, 
     )
     assert each * 1000 / period == pytest.approx(rate, rel=0.005)
     assert count == 2 * rate
+
+
+def test_h2load_is_told_the_version_and_the_streams(tmp_path: Path) -> None:
+    request = LoadRequest("https://48.0.0.1:443", ("/1",), 4, True, 2, version="2", streams=7)
+    command = H2load().command(request, tmp_path)
+    assert "-m7" in command and "--h1" not in command
+    assert "--h1" in H2load().command(replace(request, version="1.1", streams=1), tmp_path)
+
+
+def h3_log(tmp_path: Path, *rows: tuple[int, int, int, int, int]) -> None:
+    lines = ("\t".join(map(str, row)) + "\n" for row in rows)
+    (tmp_path / "requests.tsv").write_text("".join(lines))
+
+
+def test_a_client_of_http_3_counts_what_was_answered_and_times_it_from_when_it_was_due(
+    tmp_path: Path,
+) -> None:
+    h3_log(
+        tmp_path,
+        (0, 10, 1000, 200, 1000),
+        (500_000, 900_000, 901_000, 200, 1000),  # sent late
+        (1_000_000, 1_000_000, 1_001_000, 404, 9),
+        (1_100_000, 1_100_000, -1, -1, 0),  # its connection ended
+        (1_500_000, 1_500_000, -1, 200, 10),  # under way at the end
+        (1_900_000, -1, -1, 0, 0),  # never sent
+    )
+    request = replace(ASK, version="3", kept=True, seconds=2, rate=2.0)
+    told = Http3Client().read(request, tmp_path, "")
+    assert (told.requests, told.received, told.unsent) == (2, 2000, 1)
+    assert told.failed == {"status": 1, "connection": 1}
+    waited = np.sort(told.times[INTENDED].microseconds)
+    assert list(waited) == [1000, 100_000, 401_000, 500_000, 900_000, 1_000_000]
+
+
+def test_without_a_rate_it_times_what_was_answered_from_when_it_was_sent(tmp_path: Path) -> None:
+    h3_log(tmp_path, (5, 10, 1010, 200, 1000), (1010, 1010, -1, 0, 0))
+    told = Http3Client().read(replace(ASK, version="3", kept=True, seconds=2), tmp_path, "")
+    assert told.times[REQUEST].microseconds.tolist() == [1000] and not told.failed
 
 
 def test_several_clients_are_summed_and_their_times_merged() -> None:

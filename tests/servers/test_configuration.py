@@ -13,11 +13,11 @@ SETTINGS = {
     "worker_connections": 64,
     "keepalive_timeout_s": 75,
     "address": "48.0.0.1",
-    "port": 80,
     "reuseport": False,
     "backlog": None,
     "files": {},
-    "tls_port": None,
+    "listeners": {80: ""},
+    "http2": False,
     "directives": {"main": {}, "events": {}, "http": {"sendfile": "on"}},
 }
 
@@ -35,6 +35,15 @@ def test_only_modules_of_this_build_are_named() -> None:
     assert "listen 48.0.0.1:80 backlog=9;" in render(BUILD, **{**SETTINGS, "backlog": 9})
 
 
+def test_each_tls_port_says_whether_it_gives_tickets() -> None:
+    listeners = {80: "", 443: "off", 444: "on"}
+    text = render(BUILD, **{**SETTINGS, "listeners": listeners, "http2": True})
+    plain, full, resumed, _ = text.split("    server {")[1:]
+    assert "listen 48.0.0.1:80;" in plain and "ssl_certificate" not in plain
+    assert "listen 48.0.0.1:443 ssl http2;" in full and "ssl_session_tickets off;" in full
+    assert "listen 48.0.0.1:444 ssl http2;" in resumed and "ssl_session_tickets on;" in resumed
+
+
 def test_a_value_left_out_is_an_error() -> None:
-    with pytest.raises(jinja2.UndefinedError, match="port"):
-        render(BUILD, **{name: value for name, value in SETTINGS.items() if name != "port"})
+    with pytest.raises(jinja2.UndefinedError, match="listeners"):
+        render(BUILD, **{name: value for name, value in SETTINGS.items() if name != "listeners"})

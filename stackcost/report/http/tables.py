@@ -111,10 +111,9 @@ def times_remark(summary: Summary) -> str:
 
 
 def not_measured_table(summary: Summary) -> TextTable:
-    """Systems that this machine cannot measure, each with the part that is missing."""
-    return TextTable(
-        "Not measured on this machine", ("system", "why"), list(summary.not_measured.items())
-    )
+    """Systems and tests that this machine cannot measure, each with the part that is missing."""
+    missing = summary.not_measured | summary.tests_not_measured
+    return TextTable("Not measured on this machine", ("system", "why"), list(missing.items()))
 
 
 def shared_remark(summary: Summary) -> str:

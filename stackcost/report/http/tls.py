@@ -80,5 +80,5 @@ def tls_table(pairs: Sequence[Tls]) -> TextTable:
 def _same_but_tls(plain: HttpFigures | None, tls: HttpFigures | None) -> bool:
     if plain is None or tls is None or plain.tls or not tls.tls:
         return False
-    alike = ("body_bytes", "kept", "measures", "program", "processes", "connections")
+    alike = ("body_bytes", "kept", "measures", "program", "processes", "connections", "resumed")
     return all(getattr(plain, name) == getattr(tls, name) for name in alike)

@@ -1,0 +1,109 @@
+"""lighttpd with the TLS library of one of its modules.
+
+All else is the same program, so what differs between two of these servers is the library. Each
+module is a Debian package of its own.
+"""
+
+import re
+import subprocess
+from pathlib import Path
+from typing import Any, ClassVar
+
+from stackcost.contracts.http import HttpVersion
+from stackcost.servers.file_server import FileServer
+from stackcost.servers.probe import ask_socket
+from stackcost.servers.template import render_template
+
+HERE = Path(__file__).parent
+PROGRAM = Path("/usr/sbin/lighttpd")
+MODULES = Path("/usr/lib/lighttpd")
+STATUS_SOCKET = "status.sock"
+
+
+class LighttpdOpenSsl(FileServer):
+    """With OpenSSL. `library`: in the names of lighttpd's module and of its package."""
+
+    name = "lighttpd-openssl/kernel"
+    library: ClassVar[str] = "openssl"
+
+    @classmethod
+    def lacks(cls) -> str:
+        """Its module's package."""
+        if PROGRAM.exists() and (MODULES / f"mod_{cls.library}.so").exists():
+            return ""
+        package = f"lighttpd-mod-{cls.library}"
+        return f"lighttpd with {cls.library} is not installed; apt-get install {package}"
+
+    @classmethod
+    def lacks_version(cls, version: HttpVersion) -> str:
+        """HTTP/3, which lighttpd does not have; HTTP/2 is in every build since 1.4.56."""
+        return "lighttpd has no HTTP/3" if version == "3" else ""
+
+    def program(self) -> list[str]:
+        """In the foreground."""
+        return [str(PROGRAM), "-D", "-f", "lighttpd.conf"]
+
+    def configuration(self) -> dict[str, str]:
+        """lighttpd.conf."""
+        settings, where = self.settings, self.endpoint
+        text = render_template(
+            HERE / "lighttpd.conf.j2",
+            folder=where.folder,
+            library=self.library,
+            address=where.address,
+            port=where.port,
+            connections=settings.worker_connections,
+            backlog=settings.backlog,
+            # One worker is the process itself; with more it starts them, and watches over them.
+            workers=self.workers if self.workers > 1 else 0,
+            http2="2" in settings.http_versions,
+            tls={
+                port: tickets
+                for port, tickets in ((settings.tls_port, "-"), (settings.resumption_port, ""))
+                if port
+            },
+        )
+        return {"lighttpd.conf": text}
+
+    def requests_counted(self) -> int | None:
+        """By mod_status on a UNIX socket. With several workers each has its own count: None."""
+        if self.workers > 1:
+            return None
+        request = b"GET /status?auto HTTP/1.0\r\n\r\n"
+        answer = ask_socket(self.endpoint.folder / STATUS_SOCKET, request).decode()
+        self._own_requests += 1
+        found = re.search(r"^Total Accesses: (\d+)", answer, re.MULTILINE)
+        return int(found[1]) + 1 if found else None  # this request itself is counted when it ends
+
+    def describe(self) -> dict[str, Any]:
+        """With its version and that of the library's package."""
+        said = subprocess.run([str(PROGRAM), "-v"], capture_output=True, text=True).stdout
+        return super().describe() | {"version": said.partition(" (")[0], "library": self.library}
+
+
+class LighttpdGnuTls(LighttpdOpenSsl):
+    """With GnuTLS."""
+
+    name = "lighttpd-gnutls/kernel"
+    library = "gnutls"
+
+
+class LighttpdMbedTls(LighttpdOpenSsl):
+    """With Mbed TLS."""
+
+    name = "lighttpd-mbedtls/kernel"
+    library = "mbedtls"
+
+
+class LighttpdNss(LighttpdOpenSsl):
+    """With Mozilla's NSS."""
+
+    name = "lighttpd-nss/kernel"
+    library = "nss"
+
+
+class LighttpdWolfSsl(LighttpdOpenSsl):
+    """With wolfSSL."""
+
+    name = "lighttpd-wolfssl/kernel"
+    library = "wolfssl"

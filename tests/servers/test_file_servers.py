@@ -1,0 +1,66 @@
+"""Servers with TLS libraries of their own: their configuration, and what they say they lack."""
+
+import importlib.metadata
+import json
+from pathlib import Path
+
+import pytest
+
+from stackcost.contracts.endpoint import Endpoint
+from stackcost.contracts.errors import StackcostError
+from stackcost.contracts.placement import Placement
+from stackcost.contracts.server import ServerSettings
+from stackcost.harness.experiment.load_file import load_experiment
+from stackcost.harness.session.server_settings import server_settings
+from stackcost.host.kernel_stack import Kernel
+from stackcost.servers.caddy import Caddy
+from stackcost.servers.caddy import server as caddy_module
+from stackcost.servers.lighttpd import LighttpdOpenSsl, LighttpdWolfSsl
+from stackcost.servers.lighttpd import server as lighttpd_module
+
+EXPERIMENTS = Path(__file__).resolve().parents[2] / "experiments"
+
+
+def settings(name: str) -> ServerSettings:
+    return server_settings(load_experiment(EXPERIMENTS / f"{name}.yaml"), Caddy)
+
+
+@pytest.fixture
+def endpoint(tmp_path: Path) -> Endpoint:
+    stack = Kernel(Placement("none", "none", (0,), tmp_path))
+    return Endpoint("none", "none", "48.0.0.1", 80, (0,), tmp_path, stack)
+
+
+def test_lighttpd_names_its_library_and_gives_tickets_on_one_port_alone(endpoint: Endpoint) -> None:
+    text = LighttpdWolfSsl(endpoint, settings("tls")).configuration()["lighttpd.conf"]
+    assert '"mod_wolfssl"' in text and "mod_openssl" not in text
+    full, resumed = text.split('$SERVER["socket"] == "48.0.0.1:')[1:]
+    assert full.startswith("443") and '"-SessionTicket"' in full
+    assert resumed.startswith("444") and '"SessionTicket"' in resumed
+    assert '"server.h2proto" => "disable"' in text, "no test needs it"
+
+
+def test_caddy_offers_the_versions_that_are_tested(endpoint: Endpoint) -> None:
+    text = Caddy(endpoint, settings("http_versions")).configuration()["caddy.json"]
+    servers = json.loads(text)["apps"]["http"]["servers"]
+    assert servers["tls"]["protocols"] == ["h1", "h2", "h3"]
+    assert servers["tls"]["listen"] == ["48.0.0.1:443"] and servers["plain"]["protocols"] == ["h1"]
+
+
+def test_what_is_not_installed_says_how_to_install_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(lighttpd_module, "MODULES", tmp_path)
+    assert "apt-get install lighttpd-mod-wolfssl" in LighttpdWolfSsl.lacks()
+
+    def missing(name: str) -> list[object]:
+        raise importlib.metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr(caddy_module.importlib.metadata, "files", missing)
+    assert "pip install 'stackcost[http3]'" in Caddy.lacks()
+
+
+def test_profiles_are_refused_with_what_to_do(endpoint: Endpoint) -> None:
+    profiles = server_settings(load_experiment(EXPERIMENTS / "tiers.yaml"), LighttpdOpenSsl)
+    with pytest.raises(StackcostError, match="use a load of HTTP clients"):
+        LighttpdOpenSsl(endpoint, profiles).start()
