@@ -209,6 +209,12 @@ class Experiment(Section):
     http: HttpLoad | None = Field(
         default=None, description="load by wrk, ab or h2load; replaces load and memory"
     )
+    core_hour_price: float | None = Field(
+        default=None,
+        gt=0,
+        description="price of one core for one hour, in any currency; the report then says what a "
+        "million connections cost",
+    )
     published: Path | None = Field(
         default=None, description="a file of published/, with published figures for comparison"
     )

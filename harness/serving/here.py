@@ -11,6 +11,7 @@ import psutil
 from stackcost.collect.core_speed import CoreSpeed
 from stackcost.collect.cpu import CpuTime
 from stackcost.collect.cpu_account import CpuAccount, Detail
+from stackcost.collect.energy import Energy
 from stackcost.collect.hardware import HardwareCounters
 from stackcost.collect.kernel_log import KernelLog
 from stackcost.collect.namespace import namespace_settings
@@ -274,6 +275,7 @@ def machine_collectors(
     return [
         CpuAccount(detail),
         CpuTime(),
+        Energy(),
         CoreSpeed(server_cpus),
         HardwareCounters(),
         Softnet(),

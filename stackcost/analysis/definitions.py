@@ -72,6 +72,12 @@ DEFINITIONS = {
         source="the known work of stackcost/collect/core_speed.c, the CPU account, a peer's "
         "stackcost_get_cpu, each read ten times a second",
     ),
+    "energy": Definition(
+        unit="J",
+        definition="energy of all processor packages in the sustain window for a million completed "
+        "connections; the generator's part and idle cores are included",
+        source="/sys/class/powercap/intel-rapl:*/energy_uj",
+    ),
     "load_time": Definition(
         unit="ns",
         definition="duration of a load from memory that no program of this machine keeps in a "

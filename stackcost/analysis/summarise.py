@@ -48,6 +48,7 @@ from stackcost.contracts.tuning import Change
 
 NANOSECONDS = 1e9
 OTHER_HOST = "the kernel of the generator's host is not read"
+MILLION = 1e6
 NOT_CUT = "not cut into slices: HTTP clients, a search, or a server that did not keep up"
 
 
@@ -75,6 +76,7 @@ class Context:
     not_measured: dict[str, str] = field(default_factory=dict)
     tests_not_measured: dict[str, str] = field(default_factory=dict)
     published: RecomputedFactors | None = None
+    core_hour_price: float | None = None
 
 
 def summarise(trials: Sequence[Trial], context: Context) -> Summary:
@@ -107,6 +109,7 @@ def summarise(trials: Sequence[Trial], context: Context) -> Summary:
         not_measured=context.not_measured,
         tests_not_measured=context.tests_not_measured,
         published=context.published,
+        core_hour_price=context.core_hour_price,
         definitions=DEFINITIONS,
     )
 
@@ -247,6 +250,11 @@ def _level(
             else None
         ),
         past_ceiling=next((past[t.trial.number] for t in trials if t.trial.number in past), ""),
+        energy=over(
+            _energy_per_million,
+            "J",
+            none or next((why for t in trials if (why := t.why_unknown("energy.used"))), ""),
+        ),
         cache=cache_figures(trials),
         onload=onload_figures(trials),
         generators=generators.figures(trials),
@@ -260,6 +268,12 @@ def _rounds(trials: Sequence[Readings]) -> list[int]:
 def _undisturbed_seconds(seen: Readings, context: Context) -> float | None:
     found = undisturbed(seen, context.server_cpus)
     return found.seconds if found else None
+
+
+def _energy_per_million(seen: Readings) -> float | None:
+    """Joules of the whole machine for a million connections."""
+    used, count = seen.growth("energy.used", "sustain"), flows.completed_in(seen)
+    return None if used is None or not count else MILLION * used / count
 
 
 def _nanoseconds(seconds: float | None) -> float | None:

@@ -115,6 +115,7 @@ class Level(Part):
     `past_ceiling`: the first sign that the server was past its ceiling; then it is in no headline.
     `onload`: Onload's polls and events per second, by its own names; empty on other stacks.
     `generators`: each of several; empty where a single one made the load.
+    `energy`: joules of the whole machine for a million connections.
     """
 
     offered_cps: float
@@ -144,6 +145,7 @@ class Level(Part):
     cache: CacheFigures | None = None
     onload: dict[str, Spread] = Field(default_factory=dict)
     generators: list[GeneratorFigures] = Field(default_factory=list)
+    energy: Spread = Spread(unit="J", reason="not read in runs of that time")
 
     @property
     def load(self) -> str:
@@ -259,6 +261,7 @@ class Summary(Head):
     rates were given. `tuning`: by server, the result of each setting of its tier. `not_measured`:
     servers of the plan that this machine cannot measure, and why. `tests_not_measured`: the same of
     single tests of HTTP clients, as "system, test". `published`: published factors, recomputed.
+    `core_hour_price`: of one core for one hour, in any currency; None: not given.
     """
 
     format: str = FORMAT
@@ -271,6 +274,7 @@ class Summary(Head):
     not_measured: dict[str, str] = Field(default_factory=dict)
     tests_not_measured: dict[str, str] = Field(default_factory=dict)
     published: RecomputedFactors | None = None
+    core_hour_price: float | None = None
     definitions: dict[str, Definition] = Field(default_factory=dict)
 
     @property

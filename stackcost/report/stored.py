@@ -48,6 +48,7 @@ class _Plan(BaseModel):
     bed: dict[str, Any] | None = None
     http: dict[str, Any] | None = None
     published: str | None = None
+    core_hour_price: float | None = None
 
 
 def trials_of(run: RunFolder) -> StoredTrials:
@@ -111,6 +112,7 @@ def _context(manifest: Manifest, systems: list[str]) -> "Context":
         not_measured=manifest.not_measured,
         tests_not_measured=manifest.tests_not_measured,
         published=_published(manifest, plan),
+        core_hour_price=plan.core_hour_price,
         merged_caches=manifest.machine.get("kernel", {}).get("merged_slab_caches") or {},
     )
 

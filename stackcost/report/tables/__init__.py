@@ -8,6 +8,7 @@ from stackcost.report.tables.load import (
     load_table,
 )
 from stackcost.report.tables.memory import cache_table, line_rate_table, memory_table
+from stackcost.report.tables.price import price_table
 from stackcost.report.tables.short import (
     short_cost_table,
     short_factor_table,
@@ -34,6 +35,7 @@ __all__ = [
     "load_table",
     "machine_table",
     "memory_table",
+    "price_table",
     "short_cost_table",
     "short_factor_table",
     "short_memory_table",
