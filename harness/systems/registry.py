@@ -44,6 +44,7 @@ SHIPPED = {
     "lighttpd-nss/kernel": ("stackcost.servers.lighttpd", "LighttpdNss"),
     "lighttpd-wolfssl/kernel": ("stackcost.servers.lighttpd", "LighttpdWolfSsl"),
     "caddy/kernel": ("stackcost.servers.caddy", "Caddy"),
+    "envoy/kernel": ("stackcost.servers.envoy", "Envoy"),
     "astf-peer": ("stackcost.servers.astf_peer", "AstfPeer"),
     **DEVICES,
 }

@@ -4,24 +4,24 @@ All else is the same program, so what differs between two of these servers is th
 module is a Debian package of its own.
 """
 
-import re
 import subprocess
 from pathlib import Path
 from typing import Any, ClassVar
 
 from stackcost.contracts.http import HttpVersion
 from stackcost.servers.file_server import FileServer
-from stackcost.servers.probe import ask_socket
 from stackcost.servers.template import render_template
 
 HERE = Path(__file__).parent
 PROGRAM = Path("/usr/sbin/lighttpd")
 MODULES = Path("/usr/lib/lighttpd")
-STATUS_SOCKET = "status.sock"
 
 
 class LighttpdOpenSsl(FileServer):
-    """With OpenSSL. `library`: in the names of lighttpd's module and of its package."""
+    """With OpenSSL. `library`: in the names of lighttpd's module and of its package.
+
+    Its own count of requests (mod_status) changes once a second, so it is not read.
+    """
 
     name = "lighttpd-openssl/kernel"
     library: ClassVar[str] = "openssl"
@@ -64,16 +64,6 @@ class LighttpdOpenSsl(FileServer):
             },
         )
         return {"lighttpd.conf": text}
-
-    def requests_counted(self) -> int | None:
-        """By mod_status on a UNIX socket. With several workers each has its own count: None."""
-        if self.workers > 1:
-            return None
-        request = b"GET /status?auto HTTP/1.0\r\n\r\n"
-        answer = ask_socket(self.endpoint.folder / STATUS_SOCKET, request).decode()
-        self._own_requests += 1
-        found = re.search(r"^Total Accesses: (\d+)", answer, re.MULTILINE)
-        return int(found[1]) + 1 if found else None  # this request itself is counted when it ends
 
     def describe(self) -> dict[str, Any]:
         """With its version and that of the library's package."""

@@ -22,7 +22,7 @@ def _served_as_asked(trial: Trial) -> Check | None:
     """The server's count of requests against the clients'; None of a trial without clients' counts.
 
     A client that ends cuts the requests that are under way, which the server has counted: at most
-    one for each connection.
+    one for each connection, or for each stream of it.
     """
     counts, settings = traffic.http_counts(trial), traffic.http_settings(trial)
     if counts is None or settings is None:
@@ -32,7 +32,8 @@ def _served_as_asked(trial: Trial) -> Check | None:
     )
     served = traffic.server_requests(trial)
     least = counts.requests
-    most = least + sum(counts.failed.values()) + settings.processes * settings.connections
+    under_way = settings.processes * settings.connections * settings.streams
+    most = least + sum(counts.failed.values()) + under_way
     wanted = f"{least} to {most}"
     if served is None:
         return Check(

@@ -7,6 +7,7 @@ does not count.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from stackcost.analysis.flows import kept_up
 from stackcost.analysis.spread import Spread, combined
 from stackcost.analysis.summary import HttpFigures, Level, ServerResult
 
@@ -36,13 +37,19 @@ class Cost:
 def tests_of(
     server: ServerResult, fits: Callable[[HttpFigures], bool], at_rate: bool
 ) -> list[tuple[Level, HttpFigures]]:
-    """Tests of these settings: at a rate that the server held, or closed loops."""
+    """Tests of these settings: at a rate that clients and server held, or closed loops."""
     return [
         (level, level.http)
         for level in server.levels
         if level.http
         and bool(level.offered_cps) == at_rate
-        and (not at_rate or not level.past_ceiling)
+        and (not at_rate or _held(level, level.http))
         and level.server_cpu_total.median is not None
         and fits(level.http)
     ]
+
+
+def _held(level: Level, http: HttpFigures) -> bool:
+    """Whether as much was answered as was offered."""
+    answered = http.rate.median
+    return not level.past_ceiling and answered is not None and kept_up(answered, level.offered_cps)

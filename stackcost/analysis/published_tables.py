@@ -12,6 +12,7 @@ from typing import Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 from ruamel.yaml import YAML
 
+from stackcost.contracts.http import RSA, Certificate, HttpVersion
 from stackcost.files import PUBLISHED
 
 Cell = float | str | None
@@ -31,7 +32,8 @@ class Measurement(_Part):
     `system`: a system's name here, such as "nginx/kernel". `load`: what loads it. `axis`: what the
     figure's x counts, such as "worker processes"; empty for a figure without one.
     `response_bytes`: of each length that was requested, without headers if HTTP clients request it,
-    with headers if an ASTF profile does. `tls`: whether over TLS.
+    with headers if an ASTF profile does. `tls`: whether over TLS; then with a full handshake by a
+    key of the kind `certificate`, unless it is `resumed`. `version`: of HTTP.
     """
 
     system: str
@@ -40,6 +42,9 @@ class Measurement(_Part):
     axis: str = ""
     response_bytes: tuple[int, ...] = ()
     tls: bool = False
+    certificate: Certificate = RSA
+    resumed: bool = False
+    version: HttpVersion = "1.1"
 
 
 class PublishedFigure(_Part):

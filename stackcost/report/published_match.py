@@ -18,6 +18,7 @@ from stackcost.analysis.published_tables import (
 )
 from stackcost.analysis.spread import Spread
 from stackcost.analysis.summary import HttpFigures
+from stackcost.contracts.http import P256, RSA, Certificate
 from stackcost.contracts.system_names import axis_of, length_of
 from stackcost.report.http import Curve, series
 from stackcost.report.http.figures import SHARED
@@ -26,6 +27,7 @@ from stackcost.store import Manifest
 
 WORKERS, CORES, OFFERED = "worker processes", "cores", "requests/s"
 SEARCHED: dict[str, Shape] = {"connections": "connections", "requests": "requests"}
+KEYS: tuple[Certificate, ...] = (RSA, P256)
 NO_FIGURE = "not a measurement: it describes the test bed or repeats other tables"
 
 
@@ -155,17 +157,29 @@ def _tested(run: OpenedCosts) -> Iterator[MeasuredFigure]:
                 if http is None or one.x.endswith(SHARED):
                     continue
                 for axis, x in _places(run, one, count):
-                    of = _requested(name, one, axis, http)
+                    of = _requested(name, one, axis, http, _certificate(run, name))
                     yield from _known(of, x, f"{name}, {one.name}", run.summary.run, value)
 
 
-def _requested(name: str, one: Curve, axis: str, http: HttpFigures) -> Measurement:
+def _certificate(run: OpenedCosts, name: str) -> Certificate:
+    """The key of a system's certificate: in its name if it varies, else in the plan."""
+    varied = name.partition(":")[2].split(",")
+    planned: Certificate = run.manifest.experiment.get("nginx", {}).get("certificate", RSA)
+    return next((key for key in KEYS if key in varied), planned)
+
+
+def _requested(
+    name: str, one: Curve, axis: str, http: HttpFigures, certificate: Certificate
+) -> Measurement:
     return Measurement(
         system=_system(name),
         shape=one.what,
         axis=axis,
         response_bytes=tuple(http.body_bytes),
         tls=http.tls,
+        certificate=certificate if http.tls else RSA,
+        resumed=http.resumed,
+        version=http.version,
     )
 
 
@@ -264,6 +278,12 @@ def _differences(figure: PublishedFigure, own: MeasuredFigure) -> list[str]:
         found.append(f"responses of {_bytes(here)} instead of {_bytes(there)}")
     if there.tls != here.tls:
         found.append("over TLS" if here.tls else "without TLS")
+    if there.tls and here.tls and there.certificate != here.certificate:
+        found.append(f"a certificate of {here.certificate} instead of {there.certificate}")
+    if there.resumed != here.resumed:
+        found.append("resumed handshakes instead of full ones")
+    if there.version != here.version:
+        found.append(f"HTTP/{here.version} instead of HTTP/{there.version}")
     if there.axis != here.axis:
         found.append(f"by {here.axis} instead of by {there.axis or 'an unknown number of cores'}")
     elif figure.x != own.x:

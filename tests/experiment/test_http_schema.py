@@ -123,7 +123,7 @@ def test_a_test_that_a_system_cannot_make_is_left_out_with_the_reason(
     experiment = load_experiment(EXPERIMENTS / "http_versions.yaml")
     monkeypatch.setattr(Http3Client, "lacks", lambda self: "")
     monkeypatch.setattr(Caddy, "lacks", lambda: "")
-    nginx, haproxy, caddy = variants(experiment)
+    nginx, haproxy, _, caddy = variants(experiment)
     assert "nginx -V has no http_v3_module" in nginx.lacking_tests["new-3"]
     assert "haproxy -vv has -QUIC" in haproxy.lacking_tests["kept-3"]
     assert not caddy.lacking_tests and not caddy.lacking
@@ -131,7 +131,7 @@ def test_a_test_that_a_system_cannot_make_is_left_out_with_the_reason(
             for trial in turn.loads}  # fmt: skip
     assert {"new-1.1", "new-2", "kept-2"} <= made and not {"new-3", "kept-3", "open-3"} & made
     monkeypatch.setattr(Http3Client, "lacks", lambda self: "it is not installed")
-    assert variants(experiment)[2].lacking_tests["kept-3"] == "it is not installed"
+    assert variants(experiment)[3].lacking_tests["kept-3"] == "it is not installed"
 
 
 def test_a_certificate_is_an_axis_of_the_matrix() -> None:

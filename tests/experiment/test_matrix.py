@@ -7,11 +7,11 @@ import pytest
 from pydantic import ValidationError
 
 from stackcost.contracts.system_names import fits, pairs
-from stackcost.duts.proxy import envoy
 from stackcost.harness.experiment import matrix
 from stackcost.harness.experiment.load_file import load_experiment
 from stackcost.harness.experiment.matrix import variants
 from stackcost.harness.experiment.schema import Experiment
+from stackcost.servers.envoy import program
 
 EXPERIMENTS = Path(__file__).resolve().parents[2] / "experiments"
 
@@ -128,7 +128,7 @@ def test_the_length_of_a_list_varies_for_devices_that_have_one() -> None:
 def test_envoy_without_its_package_is_left_out_with_the_command_that_installs_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(envoy, "is_installed", lambda: False)
+    monkeypatch.setattr(program, "is_installed", lambda: False)
     servers = ["dut/forwarding", "dut/proxy_envoy_tcp"]
     found = variants(experiment(servers=servers, baseline=servers[1], against=servers[0]))
     assert not found[0].lacking

@@ -31,7 +31,7 @@ PATH = ("/1000.bin",)
 INSTALLED = [
     name
     for name in SHIPPED
-    if name.startswith(("nginx/", "haproxy/", "lighttpd-", "caddy/"))
+    if name.startswith(("nginx/", "haproxy/", "lighttpd-", "caddy/", "envoy/"))
     and not server_class(name).lacks()
 ]
 WITH_HTTP3 = [

@@ -22,6 +22,7 @@ def run_of(
     offered: float = 0.0,
     tls: bool = False,
     shared: bool = False,
+    resumed: bool = False,
 ) -> OpenedRuns:
     """A run of one test of HTTP clients on each server; each answers more than the one before."""
     trials = []
@@ -30,7 +31,7 @@ def run_of(
         trial.server = server
         settings, counted = trial.load.settings, trial.load.counted
         settings.measures, settings.body_bytes = measures, [body]
-        settings.tls, settings.cores_shared = tls, shared
+        settings.tls, settings.cores_shared, settings.resumed = tls, shared, resumed
         counted.rate, counted.bits_per_second = times * ANSWERED, BITS
         trials.append(trial)
     return OpenedRuns(costs=[OpenedCosts(manifest(), summary(*trials))])
@@ -154,3 +155,16 @@ def test_every_table_without_ours_says_why(name: str) -> None:
             assert "to measure it: stackcost run experiments/" in each.reason
         else:
             assert each.reason == NO_FIGURE
+
+
+def test_a_figure_over_tls_joins_only_with_the_same_certificate_and_full_handshakes() -> None:
+    table = "RPS for HTTPS, 0 KB"
+    runs = run_of("nginx/kernel:rsa-2048,1-workers", measures="requests", body=0, tls=True)
+    found = joined("nginx_tested", runs)[table]
+    assert found.published == 71_561 and found.x == 1
+    runs = run_of("nginx/kernel:p-256,1-workers", measures="requests", body=0, tls=True)
+    assert "a certificate of p-256 instead of rsa-2048" in reasons("nginx_tested", runs)[table]
+    runs = run_of(
+        "nginx/kernel:rsa-2048,1-workers", measures="requests", body=0, tls=True, resumed=True
+    )
+    assert "resumed handshakes instead of full ones" in reasons("nginx_tested", runs)[table]

@@ -2,6 +2,7 @@
 
 import importlib.metadata
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from stackcost.harness.session.server_settings import server_settings
 from stackcost.host.kernel_stack import Kernel
 from stackcost.servers.caddy import Caddy
 from stackcost.servers.caddy import server as caddy_module
+from stackcost.servers.envoy import Envoy
 from stackcost.servers.lighttpd import LighttpdOpenSsl, LighttpdWolfSsl
 from stackcost.servers.lighttpd import server as lighttpd_module
 
@@ -45,6 +47,19 @@ def test_caddy_offers_the_versions_that_are_tested(endpoint: Endpoint) -> None:
     servers = json.loads(text)["apps"]["http"]["servers"]
     assert servers["tls"]["protocols"] == ["h1", "h2", "h3"]
     assert servers["tls"]["listen"] == ["48.0.0.1:443"] and servers["plain"]["protocols"] == ["h1"]
+
+
+def test_envoy_has_a_listener_for_each_port_and_one_of_quic(endpoint: Endpoint) -> None:
+    made = replace(settings("tls"), http_versions=("1.1", "2", "3"))
+    text = Envoy(endpoint, made).configuration()["envoy.json"]
+    plain, full, resumed, quic = json.loads(text)["static_resources"]["listeners"]
+    assert "transport_socket" not in plain["filter_chains"][0]
+    for listener, disabled in ((full, True), (resumed, False)):
+        tls = listener["filter_chains"][0]["transport_socket"]["typed_config"]
+        assert tls["disable_stateless_session_resumption"] is disabled
+        assert tls["common_tls_context"]["alpn_protocols"] == ["h2", "http/1.1"]
+    where = quic["address"]["socket_address"]
+    assert (where["protocol"], where["port_value"]) == ("UDP", 443)
 
 
 def test_what_is_not_installed_says_how_to_install_it(
