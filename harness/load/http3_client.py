@@ -192,10 +192,10 @@ async def main() -> None:
         began=time.monotonic(),
         seconds=asked.seconds,
     )
+    kept = [await opened(run) for _ in range(asked.connections if asked.kept else 0)]
+    run.began = time.monotonic()
     try:
         async with asyncio.timeout(asked.seconds):
-            kept = [await opened(run) for _ in range(asked.connections if asked.kept else 0)]
-            run.began = time.monotonic()
             if asked.rate is not None:
                 await at_rate(run, asked.rate, kept)
             else:

@@ -23,17 +23,17 @@ pytestmark = pytest.mark.bed
 
 EXPERIMENTS = Path(__file__).resolve().parents[2] / "experiments"
 TLS = load_experiment(EXPERIMENTS / "tls.yaml")  # before a bed narrows the cores that `auto` sees
-VERSIONS = load_experiment(EXPERIMENTS / "http_versions.yaml")
 OWN = addresses_of("16.0.0.1-16.0.0.2", 1)
 SECURE = f"https://{SERVICE_ADDRESS}:443"
 PATH = ("/1000.bin",)
+FILES = {"/0.bin": 0, "/1000.bin": 1000}
 # Programs of packages that are not on every machine are tested where they are.
 INSTALLED = [
     name
     for name in SHIPPED
-    if name.startswith(("nginx/", "haproxy/", "lighttpd-", "caddy/", "envoy/"))
-    and not server_class(name).lacks()
+    if name.startswith(("lighttpd-", "caddy/", "envoy/")) and not server_class(name).lacks()
 ]
+USUAL = ["nginx/kernel", "haproxy/kernel"]
 WITH_HTTP3 = [
     name
     for name in INSTALLED
@@ -64,11 +64,13 @@ def sent_bytes(bed: LocalTestbed) -> int:
 
 def of(name: str, bed: LocalTestbed, folder: Path, versions: tuple[HttpVersion, ...]) -> Server:
     kind = server_class(name)
-    settings = replace(server_settings(TLS, kind), http_versions=versions)
+    settings = replace(server_settings(TLS, kind), http_versions=versions, files=FILES)
     return kind.make(bed.endpoint(folder), settings)
 
 
-@pytest.mark.parametrize("name", INSTALLED)
+@pytest.mark.parametrize(
+    "name", [*USUAL, *(pytest.param(name, marks=pytest.mark.long) for name in INSTALLED)]
+)
 def test_every_server_speaks_each_version_over_tls_and_counts_its_requests(
     bed: LocalTestbed, tmp_path: Path, name: str
 ) -> None:
@@ -87,7 +89,7 @@ def test_every_server_speaks_each_version_over_tls_and_counts_its_requests(
 
 
 @pytest.mark.parametrize("name", WITH_HTTP3)
-@pytest.mark.parametrize("kept", [True, False])
+@pytest.mark.parametrize("kept", [pytest.param(True, marks=pytest.mark.long), False])
 def test_http_3_is_answered_on_udp(
     bed: LocalTestbed, tmp_path: Path, name: str, kept: bool
 ) -> None:
@@ -98,7 +100,7 @@ def test_http_3_is_answered_on_udp(
         assert "completion" in told.times
 
 
-@pytest.mark.parametrize("name", ["nginx/kernel", "haproxy/kernel"])
+@pytest.mark.parametrize("name", USUAL)
 def test_the_port_with_tickets_lets_wrk_resume_and_the_other_does_not(
     bed: LocalTestbed, tmp_path: Path, name: str
 ) -> None:
