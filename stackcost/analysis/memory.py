@@ -5,7 +5,7 @@ its tables at start has a high intercept and a low slope, and both are reported.
 """
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from stackcost.analysis.readings import Readings
@@ -70,10 +70,14 @@ def components(seen: Readings, merged: Merged) -> dict[str, float]:
     return {name: size for name, size in found.items() if size is not None}
 
 
-def connection_slab(seen: Readings, merged: Merged, phase: str) -> float | None:
-    """Bytes of the slab caches that connections are made of; None if not read."""
+def connection_slab(
+    seen: Readings, merged: Merged, phase: str, also: Collection[str] = ()
+) -> float | None:
+    """Bytes of the slab caches that connections are made of, and of others; None if not read."""
     caches = seen.by_label("slab.bytes", phase, "cache")
-    own = [size for cache, size in caches.items() if is_of_connection(cache, merged)]
+    own = [
+        size for cache, size in caches.items() if is_of_connection(cache, merged) or cache in also
+    ]
     return sum(own) if own else None
 
 

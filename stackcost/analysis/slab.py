@@ -1,4 +1,4 @@
-"""Which of the kernel's slab caches a connection of a server is made of, by TCP or UDP.
+"""Which of the kernel's slab caches a TCP connection of a server is made of.
 
 All caches are stored and shown. Only these are counted: others, such as inodes of /proc and of file
 systems, grow with time whatever the machine does, and the counts of open flows ascend with time.
@@ -6,14 +6,12 @@ systems, grow with time whatever the machine does, and the counts of open flows 
 
 from collections.abc import Mapping, Sequence
 
-# Made per connection by: net/ipv4/tcp*.c, net/ipv4/udp.c and net/socket.c; fs/file_table.c and
-# fs/dcache.c, as every socket is a file; fs/eventpoll.c; security/security.c; net/core/skbuff.c;
-# net/netfilter.
+# Made per connection by: net/ipv4/tcp*.c and net/socket.c; fs/file_table.c and fs/dcache.c, as
+# every socket is a file; fs/eventpoll.c; security/security.c; net/core/skbuff.c; net/netfilter.
 CONNECTION_CACHES = frozenset(
     {
         "TCP",
         "TCPv6",
-        "UDP",
         "request_sock_TCP",
         "tw_sock_TCP",
         "tcp_bind_bucket",

@@ -34,6 +34,7 @@ from stackcost.analysis.readings import Readings
 from stackcost.analysis.slowed import call_seconds, load_seconds
 from stackcost.analysis.spread import Spread, spread
 from stackcost.analysis.summary import (
+    NOT_READ,
     HttpFigures,
     Level,
     Memory,
@@ -49,6 +50,7 @@ from stackcost.contracts.tuning import Change
 NANOSECONDS = 1e9
 OTHER_HOST = "the kernel of the generator's host is not read"
 MILLION = 1e6
+UDP_CACHES = ("UDP", "PINGv6")  # of HTTP/3; the kernel may merge the two (net/ipv6/ping.c)
 NOT_CUT = "not cut into slices: HTTP clients, a search, or a server that did not keep up"
 
 
@@ -245,7 +247,10 @@ def _level(
             over(lambda seen: seen.level("process.pss", "sustain"), "B") if test else None
         ),
         connection_slab=(
-            over(lambda seen: connection_slab(seen, context.merged_caches, "sustain"), "B")
+            over(
+                lambda seen: connection_slab(seen, context.merged_caches, "sustain", UDP_CACHES),
+                "B",
+            )
             if test
             else None
         ),
@@ -253,7 +258,7 @@ def _level(
         energy=over(
             _energy_per_million,
             "J",
-            none or next((why for t in trials if (why := t.why_unknown("energy.used"))), ""),
+            none or next((why for t in trials if (why := t.why_unknown("energy.used"))), NOT_READ),
         ),
         cache=cache_figures(trials),
         onload=onload_figures(trials),

@@ -17,6 +17,7 @@ from stackcost.contracts.http import HttpVersion
 from stackcost.contracts.tuning import Change
 
 FORMAT = "stackcost-summary/1"
+NOT_READ = "not read in runs of that time"
 PUBLISHED_TCP = "published"  # of every run that does not say: there was no other
 
 
@@ -146,6 +147,7 @@ class Level(Part):
     onload: dict[str, Spread] = Field(default_factory=dict)
     generators: list[GeneratorFigures] = Field(default_factory=list)
     energy: Spread = Spread(unit="J", reason="not read in runs of that time")
+    energy: Spread = Spread(unit="J", reason=NOT_READ)
 
     @property
     def load(self) -> str:
