@@ -146,7 +146,9 @@ def _move(name: str, end: End) -> None:
 
 def _give_back(taken: Taken) -> UndoStep:
     def left() -> str:
-        return "" if _is_here(taken.name) else f"it is still in namespace {taken.namespace}"
+        if _is_here(taken.name) or _is_gone(taken):
+            return ""
+        return f"it is still in namespace {taken.namespace}"
 
     return undo(
         f"give back interface {taken.name}",
@@ -174,6 +176,14 @@ def _return(taken: Taken) -> None:
     with IPRoute() as network:
         state = "up" if taken.up else "down"
         network.link("set", index=_index(network, taken.name), mtu=taken.mtu, state=state)
+
+
+def _is_gone(taken: Taken) -> bool:
+    """Whether the namespace has lost it, as that of a guest's tap does when the guest ends."""
+    if taken.namespace not in existing_namespaces():
+        return False
+    with IPRoute(netns=taken.namespace) as network:
+        return not network.link_lookup(ifname=taken.interface)
 
 
 def _is_here(name: str) -> bool:

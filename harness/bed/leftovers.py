@@ -12,6 +12,7 @@ from stackcost.harness.bed.agent_folder import remove_abandoned
 from stackcost.harness.bed.interfaces import give_back
 from stackcost.harness.bed.lock import RunLock
 from stackcost.harness.bed.network import existing_namespaces, remove_namespace
+from stackcost.harness.guest import image, running
 from stackcost.host import host_sysctl, large_folders
 from stackcost.host.namespace import end_processes, processes_inside
 from stackcost.host.state import damaged_records
@@ -47,6 +48,8 @@ def undo_settings() -> list[UndoStep]:
         *_part("hugepages", hugepages.restore),
         *_part("folders", large_folders.remove),
         *_part("folders of agents", remove_abandoned),
+        *_part("guests", running.stop_abandoned),
+        *_part("images of guests", image.remove_abandoned),
         *damaged_records(),
     ]
 

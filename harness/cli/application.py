@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 USES = {
     "Measure": ("run", "ceiling", "dut"),
     "Read results": ("show", "report", "lab", "diff", "trend", "export", "ls"),
-    "Prepare and clean this machine": ("doctor", "hosts", "clean"),
+    "Prepare and clean this machine": ("doctor", "hosts", "guest", "clean"),
 }
 
 

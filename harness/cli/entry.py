@@ -10,6 +10,7 @@ from stackcost.harness.cli import (
     doctor,
     dut,
     export,
+    guest,
     hosts,
     lab,
     ls,
@@ -21,7 +22,22 @@ from stackcost.harness.cli import (
 from stackcost.harness.cli.application import INTERRUPTED, app
 from stackcost.report.plain import visible
 
-COMMANDS = (ceiling, clean, diff, doctor, dut, export, hosts, lab, ls, report, run, show, trend)
+COMMANDS = (
+    ceiling,
+    clean,
+    diff,
+    doctor,
+    dut,
+    export,
+    guest,
+    hosts,
+    lab,
+    ls,
+    report,
+    run,
+    show,
+    trend,
+)
 
 
 def main() -> None:

@@ -12,6 +12,7 @@ from stackcost.collect.core_speed import CoreSpeed
 from stackcost.collect.cpu import CpuTime
 from stackcost.collect.cpu_account import CpuAccount, Detail
 from stackcost.collect.energy import Energy
+from stackcost.collect.guest import Guest
 from stackcost.collect.hardware import HardwareCounters
 from stackcost.collect.kernel_log import KernelLog
 from stackcost.collect.namespace import namespace_settings
@@ -277,6 +278,7 @@ def machine_collectors(
         CpuTime(),
         Energy(),
         CoreSpeed(server_cpus),
+        Guest(),
         HardwareCounters(),
         Softnet(),
         KernelLog(),

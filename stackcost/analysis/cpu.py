@@ -16,6 +16,7 @@ from stackcost.analysis.core_time import (
     sum_of,
 )
 from stackcost.analysis.flows import completed_in, why_no_connection
+from stackcost.analysis.guest import why_no_time
 from stackcost.analysis.readings import Readings
 from stackcost.analysis.undisturbed import undisturbed
 
@@ -67,7 +68,7 @@ def why_no_cost(seen: Readings, cpus: Collection[int], phase: str = "sustain") -
 
     A cost with a missing part is unknown, because the missing part may be the largest.
     """
-    if none := why_no_connection(seen, phase):
+    if none := why_none_per_connection(seen, phase):
         return none
     lacking = [kind for kind, spent in server_cost(seen, cpus, phase).items() if spent is None]
     if not lacking:
@@ -108,10 +109,15 @@ def generator_cost(seen: Readings, cpus: Collection[int], phase: str = "sustain"
     return per_connection(seen, parts, phase)
 
 
+def why_none_per_connection(seen: Readings, phase: str = "sustain") -> str:
+    """Why no time of a phase can be divided by its connections; empty if it can."""
+    return why_no_time(seen) or why_no_connection(seen, phase)
+
+
 def per_connection(seen: Readings, seconds: Mapping[str, float | None], phase: str) -> Cost:
     """Microseconds per completed connection, from seconds of a phase; None where unknown."""
     connections = completed_in(seen, phase)
-    if connections is None or connections < 1:
+    if why_no_time(seen) or connections is None or connections < 1:
         return dict.fromkeys(seconds)
     return {
         kind: None if value is None else value / connections * MICROSECONDS

@@ -9,6 +9,7 @@ from collections.abc import Collection
 
 from stackcost.analysis import core_time, flows, generators, thresholds, traffic
 from stackcost.analysis.checks import is_hold, main_phase
+from stackcost.analysis.guest import mark
 from stackcost.analysis.http import busy_share, load_cpus
 from stackcost.analysis.limits import limits_reached
 from stackcost.analysis.readings import Readings
@@ -44,6 +45,7 @@ def flags_of(seen: Readings, server_cpus: Collection[int]) -> list[str]:
         *found,
         *_kernel_log(seen),
         *_of_clocks(seen),
+        *mark(seen),
         *("carried by the kernel's stack" for each in _carriers(trial) if not each.as_wanted),
     ]
 

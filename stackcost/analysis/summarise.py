@@ -205,7 +205,8 @@ def _level(
     shared = "clients also ran on these cores" if any(shares_cores(t.trial) for t in trials) else ""
     lacking = next((why for t in trials if (why := cpu.why_no_cost(t, context.server_cpus))), "")
     none = next((why for t in trials if (why := flows.why_no_connection(t))), "")
-    no_cycles = none or next((why for t in trials if (why := t.why_unknown("cpu.cycles"))), "")
+    untimed = next((why for t in trials if (why := cpu.why_none_per_connection(t))), "")
+    no_cycles = untimed or next((why for t in trials if (why := t.why_unknown("cpu.cycles"))), "")
 
     return Level(
         offered_cps=offered,
@@ -214,10 +215,12 @@ def _level(
         server_cpu_total=over(
             lambda seen: cpu.server_total(seen, context.server_cpus), "us", shared or lacking
         ),
-        behind_cpu=by_kind(behind_cost, context.load_cpus, reason=none),
-        beside_polling=by_kind(cpu.kernel_cost_on_polling_cores, context.server_cpus, reason=none),
-        softirq=by_kind(breakdown.softirq_cost, context.server_cpus, reason=none),
-        threads=by_kind(breakdown.thread_cost, context.server_cpus, reason=none),
+        behind_cpu=by_kind(behind_cost, context.load_cpus, reason=untimed),
+        beside_polling=by_kind(
+            cpu.kernel_cost_on_polling_cores, context.server_cpus, reason=untimed
+        ),
+        softirq=by_kind(breakdown.softirq_cost, context.server_cpus, reason=untimed),
+        threads=by_kind(breakdown.thread_cost, context.server_cpus, reason=untimed),
         hardware=by_kind(breakdown.hardware_cost, context.server_cpus, "1", no_cycles),
         undisturbed=over(lambda seen: _undisturbed_seconds(seen, context), "s", NOT_CUT),
         load_time=over(lambda seen: _nanoseconds(load_seconds(seen)), "ns"),
@@ -226,6 +229,7 @@ def _level(
             http.client_cost if test else cpu.generator_cost,
             context.load_cpus,
             reason=shared or none or ("" if context.load_cpus else OTHER_HOST),
+            reason=shared or untimed,
         ),
         generator_busy=over(
             lambda seen: (

@@ -11,8 +11,10 @@ from rich.console import Console
 from stackcost.contracts.errors import StackcostError
 from stackcost.harness.experiment.schema import Experiment
 from stackcost.harness.selfcheck.bed import selfcheck_experiment
+from stackcost.harness.session import sides
 from stackcost.harness.session.progress import Progress
 from stackcost.harness.session.server_session import running_server
+from stackcost.harness.session.sides import problems_of_hosts
 from stackcost.host.patience import patience, patient
 from stackcost.servers import probe
 from stackcost.servers.nginx_kernel import NginxKernel
@@ -84,6 +86,20 @@ def test_a_server_that_answers_late_is_waited_for(monkeypatch: pytest.MonkeyPatc
             probe.ask(*where)
         with patience(100):
             assert probe.ask(*where).status == 200
+
+
+def test_hosts_are_examined_with_it_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[float] = []
+
+    def channel(*_: object) -> None:
+        seen.append(patient(1))
+        raise StackcostError("no host here")
+
+    monkeypatch.setattr(sides, "_channel", channel)
+    bed = {"server": {"host": "b", "interfaces": ["lo"]}, "load": {"interfaces": ["lo"]}}
+    on_hosts = experiment(patience=7, bed=bed, hosts={"b": {"address": "127.0.0.1"}})
+    assert problems_of_hosts(on_hosts)["b"] == ["no host here"]
+    assert seen == [7] and patient(1) == 1
 
 
 @pytest.mark.bed

@@ -1,0 +1,50 @@
+"""Brings the suite itself into a guest, as it is here, over SSH."""
+
+import subprocess
+import tarfile
+from importlib import metadata
+from pathlib import Path
+
+import stackcost
+from stackcost.contracts.errors import StackcostError
+from stackcost.harness.guest.image import SITE
+from stackcost.host.patience import on_a_slow_host, patient
+
+COPY_LIMIT_S = 300.0
+
+
+def copy_suite(ssh: list[str]) -> None:
+    """Copy the package with its engine. `ssh`: the command that runs another in the guest.
+
+    In a checkout, folders and files that are links are copied as what they lead to. StackcostError
+    when the guest does not take it.
+    """
+    command = [*ssh, f"tar --extract --no-same-owner --directory {SITE}"]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+    ) as extracting:
+        assert extracting.stdin is not None
+        try:
+            with tarfile.open(fileobj=extracting.stdin, mode="w|", dereference=True) as archive:
+                archive.add(Path(stackcost.__file__).parent, "stackcost", filter=_wanted)
+                for file in metadata.files("stackcost") or []:
+                    if file.parent.suffix == ".dist-info":
+                        archive.add(str(file.locate()), str(file))
+            said, _ = extracting.communicate(timeout=patient(COPY_LIMIT_S))
+        except BrokenPipeError:
+            said = extracting.stdout.read() if extracting.stdout else b""
+        except subprocess.TimeoutExpired:
+            extracting.kill()
+            raise StackcostError(
+                f"copying the suite into the guest did not end in {patient(COPY_LIMIT_S):g} s",
+                on_a_slow_host(),
+            ) from None
+    if extracting.returncode:
+        raise StackcostError(
+            f"the suite was not copied into the guest: {said.decode(errors='replace').strip()}"
+        )
+
+
+def _wanted(entry: tarfile.TarInfo) -> tarfile.TarInfo:
+    entry.uid = entry.gid = 0
+    return entry

@@ -1,0 +1,36 @@
+"""The mark of trials whose server's side ran in a guest of this suite or on an emulated host."""
+
+from stackcost.analysis.readings import Readings
+
+EMULATION = "emulation"
+
+
+def guest_by(seen: Readings) -> str:
+    """What ran the guest: "KVM" or EMULATION; empty of other machines, and of older trials."""
+    return next(
+        (
+            series[0].labels["by"]
+            for series in seen.series("machine.guest")
+            if series[0].labels.get("by")
+        ),
+        "",
+    )
+
+
+def why_no_time(seen: Readings) -> str:
+    """Why a trial has no CPU time that means anything; empty if it has.
+
+    An emulator translates instructions, so a second of it is the emulator's work and not that of
+    the processor that it stands for. Counts and bytes are right.
+    """
+    if guest_by(seen) != EMULATION:
+        return ""
+    return "the server's host is emulated: its CPU time is that of the emulator"
+
+
+def mark(seen: Readings) -> list[str]:
+    """The mark in words, for the trial's flags; empty of other machines."""
+    by = guest_by(seen)
+    if by == EMULATION:
+        return ["measured in an emulated guest, which shows that it works, and no cost"]
+    return [f"measured in a guest on {by}"] if by else []
