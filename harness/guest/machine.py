@@ -120,7 +120,7 @@ def command_line(
     command += ["-smbios", f"type=1,product={OURS}", "-no-reboot"]
     command += ["-serial", f"file:{files.log}"]
     command += ["-kernel", str(files.kernel), "-initrd", str(files.initrd)]
-    command += ["-append", "root=/dev/vda rw console=ttyS0 vfio.enable_unsafe_noiommu_mode=1"]
+    command += ["-append", "root=/dev/vda rw console=ttyS0"]
     command += ["-drive", f"file={files.disk},format=raw,if=none,id=disk,snapshot=on"]
     command += ["-device", f"virtio-blk-pci,drive=disk,addr={DISK_SLOT:#x}"]
     command += ["-device", f"virtio-rng-pci,addr={RANDOM_SLOT:#x}"]

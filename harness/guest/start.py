@@ -19,7 +19,7 @@ from stackcost.harness.guest.machine import (
     command_line,
 )
 from stackcost.harness.guest.running import ADDRESS, GUESTS, Guest, record, stop
-from stackcost.harness.guest.suite import copy_suite
+from stackcost.harness.guest.suite import copy_suite, doubt_of_engine
 from stackcost.host.debian import install_command
 from stackcost.host.namespace import find_program
 from stackcost.host.waiting import wait_until
@@ -57,6 +57,8 @@ def start(name: str, machine: Machine, images: Path, say: Callable[[str], None])
         guest = _boot(guest, say)
         say("copying the suite into it")
         copy_suite(guest.ssh())
+        if guest.emulated and (doubt := doubt_of_engine()):
+            say(doubt)
         guest = replace(guest, starter=0)
         record(guest)
     except BaseException:

@@ -1,4 +1,8 @@
-"""Brings the suite itself into a guest, as it is here, over SSH."""
+"""Brings the suite itself into a guest, as it is here, over SSH.
+
+The engine of a checkout is built for the processor of this machine, and an emulated one has fewer
+instructions. So a guest gets the engine that a package would have, if that is built.
+"""
 
 import subprocess
 import tarfile
@@ -7,10 +11,23 @@ from pathlib import Path
 
 import stackcost
 from stackcost.contracts.errors import StackcostError
+from stackcost.files import ENGINE, IMPORTED_FROM
 from stackcost.harness.guest.image import SITE
 from stackcost.host.patience import on_a_slow_host, patient
 
 COPY_LIMIT_S = 300.0
+NATIVE = IMPORTED_FROM / "build/engine/astf-engine"
+PORTABLE = IMPORTED_FROM / "build/package/astf-engine"
+NOT_PORTABLE = (
+    "the engine in it may not run, because it is built for this machine's processor; before a load "
+    "or a peer runs in an emulated guest: .venv/bin/python setup.py build_engine --portable, then "
+    "start the guest again"
+)
+
+
+def doubt_of_engine() -> str:
+    """Why the engine may not run in an emulated guest; empty if it does."""
+    return NOT_PORTABLE if ENGINE.resolve() == NATIVE and not PORTABLE.exists() else ""
 
 
 def copy_suite(ssh: list[str]) -> None:
@@ -27,6 +44,8 @@ def copy_suite(ssh: list[str]) -> None:
         try:
             with tarfile.open(fileobj=extracting.stdin, mode="w|", dereference=True) as archive:
                 archive.add(Path(stackcost.__file__).parent, "stackcost", filter=_wanted)
+                if PORTABLE.exists():
+                    archive.add(PORTABLE, "stackcost/files/astf-engine", filter=_wanted)
                 for file in metadata.files("stackcost") or []:
                     if file.parent.suffix == ".dist-info":
                         archive.add(str(file.locate()), str(file))

@@ -14,7 +14,7 @@ import stackcost
 from stackcost.contracts.errors import StackcostError
 from stackcost.harness.bed.leftovers import undo_settings
 from stackcost.harness.experiment.hosts import Bed, SshHost
-from stackcost.harness.guest import image, running, start
+from stackcost.harness.guest import image, running, start, suite
 from stackcost.harness.guest.machine import Machine, Nic
 from stackcost.host.waiting import wait_until
 
@@ -176,3 +176,20 @@ def test_an_image_that_was_not_finished_is_removed(state: Path, tmp_path: Path) 
     (state / "guest-images.json").write_text(json.dumps({str(unfinished): ended.pid}))
     (step,) = undo_settings()
     assert step.done and not unfinished.exists() and image.MAKING.read() == {}
+
+
+def test_an_emulated_guest_gets_an_engine_for_any_processor(
+    qemu: Behave, images: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    portable, said = tmp_path / "portable", list[str]()
+    monkeypatch.setattr(suite, "PORTABLE", portable)
+    monkeypatch.setattr(suite, "NATIVE", suite.ENGINE.resolve())
+    sent = qemu("kvm", kvm=False) / "guest/stackcost/files/astf-engine"
+    running.stop(start.start("a", MACHINE, images, said.append))
+    assert sent.read_bytes() == suite.ENGINE.read_bytes()
+    assert any("build_engine --portable" in line for line in said)
+    said.clear()
+    portable.write_text("for any processor")
+    start.start("b", MACHINE, images, said.append)
+    assert sent.read_text() == "for any processor"
+    assert not any("build_engine" in line for line in said)
