@@ -166,6 +166,9 @@ def _return(taken: Taken) -> None:
     threaded = f"{folder}/threaded"
     if execute(taken.namespace, ["cat", threaded]).strip() != taken.threaded:
         execute(taken.namespace, ["tee", threaded], stdin=taken.threaded)  # a tap allows no change
+    # An interface without NAPI, as a tap is, has the setting but takes no value.
+    if execute(taken.namespace, ["cat", f"{folder}/threaded"]).strip() != taken.threaded:
+        execute(taken.namespace, ["tee", f"{folder}/threaded"], stdin=taken.threaded)
     for queue, mask in taken.rps_cpus.items():
         execute(taken.namespace, ["tee", f"{folder}/queues/{queue}/rps_cpus"], stdin=mask)
     with IPRoute(netns=taken.namespace) as network:

@@ -14,6 +14,7 @@ from stackcost.contracts.collector import Collector
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.sample import Sample
 from stackcost.host.cores import online_cpus
+from stackcost.host.patience import on_a_slow_host, patient
 
 # For all collectors at once. They take some tens of milliseconds; one that asks a server which does
 # not answer gives up after 5 s, one that asks a generator after 12 s.
@@ -57,11 +58,12 @@ class Sampler:
         request: Future[list[Sample]] = Future()
         self._requests.put(request)
         try:
-            return request.result(READ_LIMIT_S)
+            return request.result(patient(READ_LIMIT_S))
         except TimeoutError:
             raise StackcostError(
-                f"reading did not end within {READ_LIMIT_S:g} s: the collector "
-                f"{self._reading!r} hangs"
+                f"reading did not end within {patient(READ_LIMIT_S):g} s: the collector "
+                f"{self._reading!r} hangs",
+                on_a_slow_host(),
             ) from None
 
     def read_often(self, names: Collection[str], interval_s: float) -> None:
@@ -98,6 +100,7 @@ class Sampler:
                 due = max(due, time.monotonic() - self._interval) + self._interval
 
     def _start(self, collector: Collector) -> None:
+        self._reading = collector.name
         try:
             collector.start()
         except Exception as error:

@@ -5,11 +5,13 @@ import time
 
 import pytest
 
+from stackcost.collect import sampler as sampler_module
 from stackcost.collect.sampler import Sampler
 from stackcost.contracts.collector import Collector
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.sample import Kind, Metric, Sample
 from stackcost.host.cores import online_cpus
+from stackcost.host.patience import patience
 from stackcost.host.waiting import wait_until
 
 TURN = Metric("made.turn", "1", Kind.COUNTER, "a test")
@@ -107,3 +109,19 @@ def test_a_collector_read_by_itself_is_stopped_however_it_ends(fail_start: bool)
         assert started.read() and not turns.stopped
         raise StackcostError("the reader gave up")
     assert turns.stopped == 1
+
+
+class Slow(Turns):
+    """Starts slowly, as one does that compiles a program on a slow host."""
+
+    def start(self) -> None:
+        time.sleep(0.5)
+
+
+def test_a_slow_host_has_time_to_start_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sampler_module, "READ_LIMIT_S", 0.1)
+    with pytest.raises(StackcostError, match="'slow' hangs") as error, Sampler([Slow("slow")], 60):
+        pass
+    assert "patience" in error.value.hint
+    with patience(100), Sampler([Slow("slow")], 60) as sampler:
+        assert [sample.value for sample in sampler.samples] == [1]

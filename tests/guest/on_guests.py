@@ -150,8 +150,9 @@ def test_the_engine_drives_nics_of_a_guest(guest: Guest, near: int, far: int, qu
     assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout.splitlines()[-1])
     client, server = told["client"], told["server"]
-    assert client["tcps_connattempt"] == client["tcps_connects"] == client["tcps_closed"] == FLOWS
-    assert server["tcps_accepts"] == server["tcps_closed"] == FLOWS
+    flows = client["tcps_connattempt"]
+    assert flows == client["tcps_connects"] == client["tcps_closed"] >= FLOWS
+    assert server["tcps_accepts"] == server["tcps_closed"] == flows
     assert client["tcps_drops"] == server["tcps_drops"] == 0
     if queues > 1:
         received = told["received by queue"]

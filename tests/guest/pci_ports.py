@@ -83,7 +83,7 @@ def main() -> None:
             server.load_profile(PROFILE, SETTINGS)
             server.start(1, client_mask=0)
         client.load_profile(PROFILE, SETTINGS)
-        client.start(RATE, duration=count / RATE)
+        client.start(RATE, duration=1.1 * count / RATE)
         client.wait_on_traffic(600)
         told: dict[str, Any] = {
             side: {name: seen.stats()["traffic"][side].get(name, 0) for name in COUNTERS}

@@ -1,0 +1,44 @@
+"""Interfaces of the machine on a test bed: a tap, as a guest has one behind its NIC."""
+
+import subprocess
+from collections.abc import Iterator
+
+import pytest
+
+from stackcost.contracts.wiring import LOAD_INTERFACE, LOAD_NAMESPACE, TO_SERVER
+from stackcost.harness.bed.interfaces import TAKEN
+from stackcost.harness.bed.leftovers import undo_all
+from stackcost.harness.bed.local import LocalTestbed, Part
+
+pytestmark = pytest.mark.bed
+TAP = "sc-try0"
+
+
+def ip(*words: str) -> str:
+    return subprocess.run(["ip", *words], capture_output=True, text=True, check=True).stdout
+
+
+@pytest.fixture
+def tap() -> Iterator[str]:
+    ip("tuntap", "add", TAP, "mode", "tap")
+    yield TAP
+    subprocess.run(["ip", "link", "del", TAP], capture_output=True)
+
+
+def bed_on(tap: str) -> LocalTestbed:
+    return LocalTestbed(server_cpus=(), wiring=TO_SERVER, part=Part("load", (tap,)))
+
+
+def test_a_tap_is_taken_and_given_back(tap: str) -> None:
+    with bed_on(tap):
+        assert TAP not in ip("-br", "link")
+        assert LOAD_INTERFACE in ip("-n", LOAD_NAMESPACE, "-br", "link")
+    assert TAP in ip("-br", "link")
+    assert TAKEN.read() == [] and LOAD_NAMESPACE not in ip("netns")
+
+
+def test_a_tap_that_ended_with_its_guest_is_nothing_to_give_back(tap: str) -> None:
+    with bed_on(tap):
+        ip("-n", LOAD_NAMESPACE, "link", "del", LOAD_INTERFACE)
+    assert TAKEN.read() == [] and LOAD_NAMESPACE not in ip("netns")
+    assert all(step.done for step in undo_all())
