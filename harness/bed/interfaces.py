@@ -92,6 +92,21 @@ def check_free(name: str) -> None:
             )
 
 
+def check_queues(name: str, most: int) -> None:
+    """StackcostError if an interface has more receive queues than a generator reads.
+
+    It attaches one data core to each queue by AF_XDP, and never sees what comes by another one.
+    """
+    queues = len(list(Path("/sys/class/net", name, "queues").glob("rx-*")))
+    if queues > most:
+        raise StackcostError(
+            f"interface {name} has {queues} receive queues, and the generator reads {most}: it "
+            "would lose what comes by the others",
+            f"give it as many: ethtool -L {name} combined {most}, of a guest's NIC when the guest "
+            "is started; or give the load more cores",
+        )
+
+
 def _in_use(network: IPRoute, name: str, links: dict[str, Any]) -> str:
     link, index = links[name], links[name]["index"]
     if link["flags"] & LOOPBACK:

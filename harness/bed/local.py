@@ -27,7 +27,7 @@ from stackcost.contracts.wiring import (
 )
 from stackcost.harness.bed import hugepages, network
 from stackcost.harness.bed.idle import cores_awake
-from stackcost.harness.bed.interfaces import take_interfaces
+from stackcost.harness.bed.interfaces import check_queues, take_interfaces
 from stackcost.harness.bed.leftovers import undo_and_report
 from stackcost.harness.bed.lock import RunLock
 from stackcost.harness.bed.signals import ending_signals_held, ending_signals_raise
@@ -263,6 +263,9 @@ class LocalTestbed:
     def _make(self) -> None:
         self._clear()
         if self._part:
+            if self._part.side == "load":
+                for name in self._part.interfaces:
+                    check_queues(name, max(1, len(self.cpus.load) - 1))
             take_interfaces(self.ends, self._part.interfaces)
         else:
             network.make_network(self._links, self._queues)

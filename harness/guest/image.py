@@ -160,7 +160,8 @@ def _fill(folder: Path, say: Callable[[str], None]) -> None:
     packages = ",".join(_debian_packages())
     command = ["mmdebstrap", "--mode=root", "--variant=minbase", f"--include={packages}"]
     # It and all that it starts end with this process, and so do its mounts.
-    enter = ["setpriv", "--pdeathsig", "KILL", "--", "unshare", "--pid", "--fork", "--kill-child"]
+    enter = ["setpriv", "--pdeathsig", "KILL", "--", "unshare", "--pid", "--mount-proc"]
+    enter += ["--fork", "--kill-child"]
     command = [*enter, *command, f"--essential-hook={MODULES}", RELEASE, str(tree)]
     _run(command, log)
     _configure(tree, folder)

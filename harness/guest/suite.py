@@ -13,9 +13,8 @@ import stackcost
 from stackcost.contracts.errors import StackcostError
 from stackcost.files import ENGINE, IMPORTED_FROM
 from stackcost.harness.guest.image import SITE
-from stackcost.host.patience import on_a_slow_host, patient
 
-COPY_LIMIT_S = 300.0
+COPY_LIMIT_S = 900.0
 NATIVE = IMPORTED_FROM / "build/engine/astf-engine"
 PORTABLE = IMPORTED_FROM / "build/package/astf-engine"
 NOT_PORTABLE = (
@@ -49,14 +48,13 @@ def copy_suite(ssh: list[str]) -> None:
                 for file in metadata.files("stackcost") or []:
                     if file.parent.suffix == ".dist-info":
                         archive.add(str(file.locate()), str(file))
-            said, _ = extracting.communicate(timeout=patient(COPY_LIMIT_S))
+            said, _ = extracting.communicate(timeout=COPY_LIMIT_S)
         except BrokenPipeError:
             said = extracting.stdout.read() if extracting.stdout else b""
         except subprocess.TimeoutExpired:
             extracting.kill()
             raise StackcostError(
-                f"copying the suite into the guest did not end in {patient(COPY_LIMIT_S):g} s",
-                on_a_slow_host(),
+                f"copying the suite into the guest did not end in {COPY_LIMIT_S:g} s"
             ) from None
     if extracting.returncode:
         raise StackcostError(

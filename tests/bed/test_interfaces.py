@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.wiring import LOAD_INTERFACE, LOAD_NAMESPACE, TO_SERVER
 from stackcost.harness.bed.interfaces import TAKEN
 from stackcost.harness.bed.leftovers import undo_all
@@ -42,3 +43,12 @@ def test_a_tap_that_ended_with_its_guest_is_nothing_to_give_back(tap: str) -> No
         ip("-n", LOAD_NAMESPACE, "link", "del", LOAD_INTERFACE)
     assert TAKEN.read() == [] and LOAD_NAMESPACE not in ip("netns")
     assert all(step.done for step in undo_all())
+
+
+def test_queues_that_the_generator_would_not_read_are_refused() -> None:
+    ip("link", "add", TAP, "numrxqueues", "2", "numtxqueues", "2", "type", "dummy")
+    try:
+        with pytest.raises(StackcostError, match="has 2 receive queues, and the generator reads 1"):
+            bed_on(TAP).__enter__()
+    finally:
+        ip("link", "del", TAP)
