@@ -46,7 +46,8 @@ def test_a_tap_that_ended_with_its_guest_is_nothing_to_give_back(tap: str) -> No
 
 
 def test_queues_that_the_generator_would_not_read_are_refused() -> None:
-    ip("link", "add", TAP, "numrxqueues", "2", "numtxqueues", "2", "type", "dummy")
+    two = ("numrxqueues", "2", "numtxqueues", "2")
+    ip("link", "add", TAP, *two, "type", "veth", "peer", "name", "sc-try1", *two)
     try:
         with pytest.raises(StackcostError, match="has 2 receive queues, and the generator reads 1"):
             bed_on(TAP).__enter__()
