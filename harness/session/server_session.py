@@ -20,6 +20,7 @@ from stackcost.harness.serving.side import Sampling, ServingSide
 from stackcost.harness.session.generators import gateways_of
 from stackcost.harness.session.progress import Progress
 from stackcost.harness.session.server_settings import server_settings
+from stackcost.host.patience import patience
 
 
 @dataclass(slots=True, kw_only=True)
@@ -99,7 +100,8 @@ def running_server(
 
     `folder` takes the configuration and logs of the server.
     """
-    plan = serving_plan(kind, experiment, wanted_hugepages)
+    with patience(experiment.patience):  # TrexClient tells what the load will ask
+        plan = serving_plan(kind, experiment, wanted_hugepages)
     with serving_here(kind, plan, folder, lambda what: progress.say(f"{where}: {what}")) as side:
         yield side
 

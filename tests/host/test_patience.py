@@ -11,7 +11,7 @@ from rich.console import Console
 from stackcost.contracts.errors import StackcostError
 from stackcost.harness.experiment.schema import Experiment
 from stackcost.harness.selfcheck.bed import selfcheck_experiment
-from stackcost.harness.session import sides
+from stackcost.harness.session import server_session, sides
 from stackcost.harness.session.progress import Progress
 from stackcost.harness.session.server_session import running_server
 from stackcost.harness.session.sides import problems_of_hosts
@@ -99,6 +99,25 @@ def test_hosts_are_examined_with_it_too(monkeypatch: pytest.MonkeyPatch) -> None
     bed = {"server": {"host": "b", "interfaces": ["lo"]}, "load": {"interfaces": ["lo"]}}
     on_hosts = experiment(patience=7, bed=bed, hosts={"b": {"address": "127.0.0.1"}})
     assert problems_of_hosts(on_hosts)["b"] == ["no host here"]
+    assert seen == [7] and patient(1) == 1
+
+
+def test_what_is_asked_before_the_server_starts_has_it_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[float] = []
+
+    def settings(*_: object) -> None:
+        seen.append(patient(1))
+        raise StackcostError("enough")
+
+    monkeypatch.setattr(server_session, "server_settings", settings)
+    with (
+        Progress(0.0, Console()) as progress,
+        pytest.raises(StackcostError, match="enough"),
+        running_server(NginxKernel, experiment(patience=7), tmp_path, "here", progress),
+    ):
+        pass
     assert seen == [7] and patient(1) == 1
 
 
