@@ -178,9 +178,6 @@ def _return(taken: Taken) -> None:
     if taken.namespace not in existing_namespaces():
         raise StackcostError(f"namespace {taken.namespace} does not exist; to look: ip link")
     folder = f"/sys/class/net/{taken.interface}"
-    threaded = f"{folder}/threaded"
-    if execute(taken.namespace, ["cat", threaded]).strip() != taken.threaded:
-        execute(taken.namespace, ["tee", threaded], stdin=taken.threaded)  # a tap allows no change
     # An interface without NAPI, as a tap is, has the setting but takes no value.
     if execute(taken.namespace, ["cat", f"{folder}/threaded"]).strip() != taken.threaded:
         execute(taken.namespace, ["tee", f"{folder}/threaded"], stdin=taken.threaded)

@@ -148,16 +148,12 @@ def _problems_of(
     if host is None:
         return examine(interfaces, cores)
     try:
-        with Line(host, _channel(host, experiment.hosts[host]), lambda _: None) as line:
-            asked = line.call("examine", interfaces=list(interfaces), cores=list(cores))
-            return list(asked)
         with (
             patience(experiment.patience),
-            Line(name, _channel(name, experiment.hosts[name]), lambda _: None) as line,
+            Line(host, _channel(host, experiment.hosts[host]), lambda _: None) as line,
         ):
-            found[name] = line.call(
-                "examine", interfaces=sides.server.interfaces, cores=cores.server
-            )
+            asked = line.call("examine", interfaces=list(interfaces), cores=list(cores))
+            return list(asked)
     except StackcostError as error:
         return [str(error)]
 

@@ -228,8 +228,7 @@ def _level(
         generator_cpu=by_kind(
             http.client_cost if test else cpu.generator_cost,
             context.load_cpus,
-            reason=shared or none or ("" if context.load_cpus else OTHER_HOST),
-            reason=shared or untimed,
+            reason=shared or untimed or ("" if context.load_cpus else OTHER_HOST),
         ),
         generator_busy=over(
             lambda seen: (

@@ -146,7 +146,6 @@ class Level(Part):
     cache: CacheFigures | None = None
     onload: dict[str, Spread] = Field(default_factory=dict)
     generators: list[GeneratorFigures] = Field(default_factory=list)
-    energy: Spread = Spread(unit="J", reason="not read in runs of that time")
     energy: Spread = Spread(unit="J", reason=NOT_READ)
 
     @property
