@@ -31,10 +31,11 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
 
 
 def plan(lab: Lab, name: str, loads: Any = None, server: Any = None, **changed: Any) -> Path:
-    """The file of an experiment. `changed`: sections."""
+    """The file of an experiment. `changed`: sections; None: left out."""
     bed = {"load": loads or LOADS, "server": server or SERVER}
+    whole = PLAN | {"hosts": lab.hosts(), "bed": bed} | changed
     file = lab.folder / f"{name}.yaml"
-    file.write_text(json.dumps(PLAN | {"hosts": lab.hosts(), "bed": bed} | changed))
+    file.write_text(json.dumps({key: each for key, each in whole.items() if each is not None}))
     return file
 
 
@@ -106,9 +107,8 @@ def test_the_hosts_of_the_load_are_in_the_manifest(measured: Lab) -> None:
 
 
 def test_one_that_is_killed_on_its_host_ends_the_trial_with_its_name(lab: Lab) -> None:
-    changed = {"load": PLAN["load"] | {"sustain_s": 4}}
-    memory = {key: value for key, value in PLAN["memory"].items() if key != "open_flows"}
-    run = started(lab, plan(lab, "killed", **changed, memory=memory | {"open_flows": []}))
+    load = PLAN["load"] | {"sustain_s": 4}
+    run = started(lab, plan(lab, "killed", load=load, memory=None))
     assert run.stderr is not None
     assert any("connections/s" in line for line in run.stderr)
     (engine,) = engines(lab.others["a2"])
