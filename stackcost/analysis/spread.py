@@ -78,9 +78,13 @@ def combined(parts: Sequence[tuple[float, Spread]]) -> Spread:
     """The sum of figures, each times its factor, round by round; a difference has a factor of -1.
 
     Unknown in rounds in which one of them is, and altogether if one is unknown in all; `reason`
-    is then that one's. ValueError if there are no parts.
+    is then that one's. Summaries of early runs lack the rounds: these count from 1. ValueError if
+    there are no parts.
     """
-    by_round = [dict(zip(part.rounds, part.values, strict=True)) for _, part in parts]
+    by_round = [
+        dict(zip(part.rounds or range(1, len(part.values) + 1), part.values, strict=True))
+        for _, part in parts
+    ]
     common = sorted(set.intersection(*map(set, by_round)))
     reason = next((part.reason for _, part in parts if part.median is None), "")
     sums = [

@@ -47,8 +47,10 @@ def test_all_tables_of_all_publications_are_there() -> None:
         "haproxy_cookbook",
         "nginx_cookbook",
         "nginx_dlb",
+        "nginx_tested",
         "nginx_white_paper",
         "paths",
+        "tls_libraries",
         "trex_nginx",
     }
     cookbook = [table.name for table in ALL["nginx_cookbook"].tables]

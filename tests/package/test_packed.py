@@ -48,7 +48,8 @@ def test_every_package_that_is_imported_is_asked_for() -> None:
     """
     project = PROJECT["project"]
     extras = project["optional-dependencies"]
-    asked = [*project["dependencies"], *extras["notebooks"], *extras["hosts"], "pytest"]
+    asked = [*project["dependencies"], *extras["notebooks"], *extras["hosts"], *extras["http3"]]
+    asked.append("pytest")
     known = {re.split(r"[=<>]", each)[0].lower() for each in asked}
     distributions = packages_distributions()
     faults = set()
@@ -60,19 +61,21 @@ def test_every_package_that_is_imported_is_asked_for() -> None:
             if isinstance(node, ast.ImportFrom) and node.module and not node.level:
                 found = [node.module]
             for package in {each.partition(".")[0] for each in found} - {*SUITE, "trex"}:
-                brings = {each.lower().replace("_", "-") for each in distributions.get(package, [])}
+                # What is not installed here has the name that is imported.
+                of = distributions.get(package, [package])
+                brings = {each.lower().replace("_", "-") for each in of}
                 if package not in sys.stdlib_module_names and not brings & known:
                     faults.add(f"{name} imports {package}")
     assert not faults
 
 
 def test_measuring_needs_no_notebooks_and_every_extra_is_locked() -> None:
-    """Envoy is in one version, and script/bootstrap does not install it."""
+    """Except for two that script/bootstrap does not install: each is in one version."""
     project = PROJECT["project"]
     asked = " ".join(project["dependencies"])
     for heavy in ("jupyterlab", "matplotlib", "nbclient", "nbconvert", "pytest", "sphinx"):
         assert heavy not in asked
-    assert set(project["optional-dependencies"]) - {"envoy"} == set(
+    assert set(project["optional-dependencies"]) - {"envoy", "http3"} == set(
         PROJECT["tool"]["uv"]["pip"]["extra"]
     )
 

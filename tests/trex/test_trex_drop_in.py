@@ -79,11 +79,11 @@ def test_one_that_crashes_while_the_client_waits_is_the_cause(
     monkeypatch.setattr(client_module, "ANSWER_LIMIT", 0.1)
     config = wire_config((0, 1))
     with Generator(config, tmp_path) as generator, client_of(config) as trex:
+        with pytest.raises(ValueError, match="another"), generator.blamed():
+            raise ValueError("another cause")
         os.kill(int((trex_folder / "child").read_text()), signal.SIGSEGV)
         crashed = pytest.raises(
             StackcostError, match="ended with exit status 139: it printed nothing"
         )
         with crashed, generator.blamed():
             trex.connect()
-        with pytest.raises(ValueError, match="another"), generator.blamed():
-            raise ValueError("another cause")
