@@ -19,6 +19,7 @@ from stackcost.harness.session.load_trial import prepare_load
 from stackcost.harness.session.profile_session import ProfileSession, open_profile_session
 from stackcost.harness.session.progress import Progress
 from stackcost.harness.systems.registry import server_class
+from stackcost.host.waiting import wait_until
 
 COMPARE = Path(__file__).resolve().parents[2] / "experiments" / "compare.yaml"
 # Three segments of 1,448 bytes and a small one. A window of 2 lets the third out alone, so that the
@@ -48,7 +49,7 @@ def loaded(server: str, tcp: str, folder: Path) -> Iterator[ProfileSession]:
 def slow_of_all(session: ProfileSession) -> tuple[int, int]:
     """Connections that took longer than 50 ms, and all."""
     session.loading.start(mult=CPS, duration=SECONDS)
-    session.loading.wait_on_traffic(30)
+    assert wait_until(lambda: not session.loading.is_traffic_active(), 30)
     histograms = read_latency(session.loading)
     assert histograms is not None
     whole = histograms[""]["completion"]
