@@ -34,13 +34,13 @@ def test_a_device_on_another_host_has_a_ceiling_and_events(lab: Lab) -> None:
     results = str(lab.folder / "results")
     plans = [
         plan(lab, name, NICS, server="dut/nftables", flows=False)
-        for name in ("ceiling-dut", "events-dut")
+        for name in ("ceiling-dut", "events")
     ]
     assert errors(lab, results, *plans) == [None, None]
     steps = trials(lab, "ceiling-dut")
     assert {each.load.load for each in steps} >= {300}
     assert not any(each.load.twin for each in steps), "the wire is on no other host"
-    (event,) = trials(lab, "events-dut")
+    (event,) = trials(lab, "events")
     load = event.load
     assert isinstance(load, DeviceEvent) and load.course and load.course.cut
     cut_s = load.course.cut - load.course.began
