@@ -178,7 +178,10 @@ def _return(taken: Taken) -> None:
     if taken.namespace not in existing_namespaces():
         raise StackcostError(f"namespace {taken.namespace} does not exist; to look: ip link")
     folder = f"/sys/class/net/{taken.interface}"
-    # An interface without NAPI, as a tap is, has the setting but takes no value.
+    # A veth that is down, as after a cut link, has no NAPI, and then the setting takes no value. An
+    # interface that never has NAPI, as a tap, keeps the value that it had.
+    with IPRoute(netns=taken.namespace) as network:
+        network.link("set", index=_index(network, taken.interface), state="up")
     if execute(taken.namespace, ["cat", f"{folder}/threaded"]).strip() != taken.threaded:
         execute(taken.namespace, ["tee", f"{folder}/threaded"], stdin=taken.threaded)
     for queue, mask in taken.rps_cpus.items():
