@@ -14,4 +14,8 @@ inline constexpr uint8_t kProtocolTcp = 6;
 inline constexpr uint8_t kProtocolUdp = 17;
 inline constexpr uint8_t kProtocolIcmpv6 = 58;
 
+// ICMP types, RFC 792.
+inline constexpr uint8_t kIcmpEchoReply = 0;
+inline constexpr uint8_t kIcmpEchoRequest = 8;
+
 }  // namespace engine

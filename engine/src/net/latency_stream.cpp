@@ -15,8 +15,6 @@ constexpr size_t kIcmpLength = 8;
 constexpr size_t kIpLength = 48;
 constexpr uint8_t kTypeOfService = 3;
 constexpr uint8_t kTimeToLive = 255;
-constexpr uint8_t kEchoRequest = 8;
-constexpr uint8_t kEchoReply = 0;
 constexpr uint16_t kIdentifier = 0xaabb;
 constexpr uint32_t kMark = 0x12345600;
 
@@ -91,7 +89,7 @@ bool LatencyStream::receive(const Frame& frame, Nanoseconds now) {
   Stamp stamp;
   std::memcpy(&stamp, icmp + kIcmpLength, sizeof stamp);
   const bool is_icmp = ip[0] == 0x45 && ip[9] == kProtocolIcmp;
-  const bool is_echo = is_icmp && (icmp[0] == kEchoRequest || icmp[0] == kEchoReply) &&
+  const bool is_echo = is_icmp && (icmp[0] == kIcmpEchoRequest || icmp[0] == kIcmpEchoReply) &&
                        load_be<uint16_t>(icmp + 4) == kIdentifier;
   const bool is_marked = (stamp.mark & ~0xffu) == kMark + (uint32_t{options_.epoch} << 8);
   if (!is_echo && !is_marked) return false;
@@ -118,7 +116,7 @@ bool LatencyStream::receive(const Frame& frame, Nanoseconds now) {
     ++report_.impossible_time;
     return true;
   }
-  if (side_ == Side::server && icmp[0] == kEchoRequest) {
+  if (side_ == Side::server && icmp[0] == kIcmpEchoRequest) {
     echo_sequence_ = load_be<uint16_t>(icmp + 6);
     if (options_.sends && next_ == INT64_MAX) next_ = now;
   }
@@ -167,7 +165,7 @@ void LatencyStream::send(Nanoseconds now) {
   store_be(ip + 10, checksum_finish(checksum_add(0, ip, kIpv4Length)));
 
   uint8_t* const icmp = ip + kIpv4Length;
-  icmp[0] = side_ == Side::client ? kEchoRequest : kEchoReply;
+  icmp[0] = side_ == Side::client ? kIcmpEchoRequest : kIcmpEchoReply;
   store_be(icmp + 4, kIdentifier);
   store_be(icmp + 6, side_ == Side::client ? static_cast<uint16_t>(sequence_ + 1) : echo_sequence_);
   const Stamp stamp{static_cast<uint64_t>(now),

@@ -26,8 +26,6 @@ constexpr uint16_t kArpRequest = 1;
 constexpr uint16_t kArpReply = 2;
 
 constexpr size_t kEchoLength = 8;
-constexpr uint8_t kEchoRequest = 8;
-constexpr uint8_t kEchoReply = 0;
 constexpr uint8_t kEchoTtl = 128;
 
 MacAddress load_mac(const uint8_t* from) {
@@ -129,7 +127,7 @@ bool PortResponder::answer_echo(const Frame& frame, size_t offset) {
   if ((load_be<uint16_t>(ip + 6) & 0x3fff) != 0) return false;  // a fragment
   if (load_be<uint32_t>(ip + 16) != address_.ipv4) return false;
   const uint8_t* echo = ip + kIpv4Length;
-  if (echo[0] != kEchoRequest) return false;
+  if (echo[0] != kIcmpEchoRequest) return false;
   if (checksum_fold(checksum_add(0, ip, kIpv4Length)) != 0xffff) return false;
   if (checksum_fold(checksum_add(0, echo, total - kIpv4Length)) != 0xffff) return false;
 
@@ -145,7 +143,7 @@ bool PortResponder::answer_echo(const Frame& frame, size_t offset) {
 
   const std::span data = keep_echo({echo + kEchoLength, total - kIpv4Length - kEchoLength});
   uint8_t* reply = out + kIpv4Length;
-  reply[0] = kEchoReply;
+  reply[0] = kIcmpEchoReply;
   store_be<uint16_t>(reply + 2, 0);
   const ChecksumSum sum =
       checksum_add(checksum_add(0, reply, kEchoLength), data.data(), data.size());

@@ -11,16 +11,16 @@ namespace {
 using nlohmann::json;
 
 /// Parses one program, put in place of the small profile's client program (TCP) or program 2 (UDP).
-Program parse(const json& commands, bool stream = true) {
+Program parse_program(const json& commands, bool stream = true) {
   json profile = small_profile();
   profile["tg_names"] = {"A", "B"};
   profile["program_list"][stream ? 0 : 2]["commands"] = commands;
   return parse_profile(profile.dump(), false)->programs[stream ? 0 : 2];
 }
 
-void expect_refused(const json& commands, const std::string& message, bool stream = true) {
+void expect_program_refused(const json& commands, const std::string& message, bool stream = true) {
   try {
-    parse(commands, stream);
+    parse_program(commands, stream);
     ADD_FAILURE() << "accepted, expected: " << message;
   } catch (const ProfileError& error) {
     EXPECT_EQ(error.what(), message);
@@ -32,8 +32,9 @@ json command(const std::string& text) {
 }
 
 TEST(Programs, EndWithEnd) {
-  EXPECT_EQ(parse(json::array()).commands.size(), 1u);
-  const Program program = parse({command(R"({"name": "connect"})"), command(R"({"name": "nc"})")});
+  EXPECT_EQ(parse_program(json::array()).commands.size(), 1u);
+  const Program program =
+      parse_program({command(R"({"name": "connect"})"), command(R"({"name": "nc"})")});
   ASSERT_EQ(program.commands.size(), 3u);
   EXPECT_EQ(program.commands[0].operation, Operation::connect);
   EXPECT_EQ(program.commands[1].operation, Operation::nc);
@@ -43,11 +44,11 @@ TEST(Programs, EndWithEnd) {
 }
 
 TEST(Programs, RunningTotalsBecomeDifferences) {
-  const Program program = parse({command(R"({"name": "rx", "min_bytes": 100})"),
-                                 command(R"({"name": "rx", "min_bytes": 250, "clear": true})"),
-                                 command(R"({"name": "rx", "min_bytes": 30})"),
-                                 command(R"({"name": "rx", "min_bytes": 20})"),
-                                 command(R"({"name": "rx", "min_bytes": 31, "clear": false})")});
+  const Program program = parse_program(
+      {command(R"({"name": "rx", "min_bytes": 100})"),
+       command(R"({"name": "rx", "min_bytes": 250, "clear": true})"),
+       command(R"({"name": "rx", "min_bytes": 30})"), command(R"({"name": "rx", "min_bytes": 20})"),
+       command(R"({"name": "rx", "min_bytes": 31, "clear": false})")});
   const uint64_t expected[] = {100, 150, 30, 0, 1};
   for (size_t i = 0; i < std::size(expected); ++i) {
     EXPECT_EQ(program.commands[i].amount, expected[i]) << i;
@@ -67,15 +68,15 @@ TEST(Programs, EveryCommandThatReadsOrSetsAVariableSaysThatTheyAreNeeded) {
         R"({"name": "add_tick_stats", "stats_id": 0, "var_id": 0})",
         R"({"name": "set_template", "tg_id": 1})", R"({"name": "exec_template"})"})
     for (const bool stream : {true, false})
-      EXPECT_TRUE(parse(json::array({command(text)}), stream).uses_variables) << text;
+      EXPECT_TRUE(parse_program(json::array({command(text)}), stream).uses_variables) << text;
 }
 
 /// In the order of the list, not of execution: a loop takes the same difference each time.
 TEST(Programs, JumpsDoNotChangeDifferences) {
-  const Program program = parse({command(R"({"name": "set_var", "id": 0, "val": 9})"),
-                                 command(R"({"name": "rx", "min_bytes": 100})"),
-                                 command(R"({"name": "jmp_nz", "id": 0, "offset": -1})"),
-                                 command(R"({"name": "rx", "min_bytes": 150})")});
+  const Program program = parse_program({command(R"({"name": "set_var", "id": 0, "val": 9})"),
+                                         command(R"({"name": "rx", "min_bytes": 100})"),
+                                         command(R"({"name": "jmp_nz", "id": 0, "offset": -1})"),
+                                         command(R"({"name": "rx", "min_bytes": 150})")});
   EXPECT_EQ(program.commands[1].amount, 100u);
   EXPECT_EQ(program.commands[2].target, 1u);
   EXPECT_EQ(program.commands[3].amount, 50u);
@@ -83,12 +84,13 @@ TEST(Programs, JumpsDoNotChangeDifferences) {
 }
 
 TEST(Programs, DatagramCommands) {
-  const Program program = parse({command(R"({"name": "keepalive", "msec": 500, "rx_mode": true})"),
-                                 command(R"({"name": "tx_msg", "buf_index": 1})"),
-                                 command(R"({"name": "rx_msg", "min_pkts": 1})"),
-                                 command(R"({"name": "rx_msg", "min_pkts": 3, "clear": true})"),
-                                 command(R"({"name": "close_msg"})")},
-                                false);
+  const Program program =
+      parse_program({command(R"({"name": "keepalive", "msec": 500, "rx_mode": true})"),
+                     command(R"({"name": "tx_msg", "buf_index": 1})"),
+                     command(R"({"name": "rx_msg", "min_pkts": 1})"),
+                     command(R"({"name": "rx_msg", "min_pkts": 3, "clear": true})"),
+                     command(R"({"name": "close_msg"})")},
+                    false);
   EXPECT_FALSE(program.stream);
   EXPECT_EQ(program.commands[0].amount, 500u);
   EXPECT_TRUE(program.commands[0].flag);
@@ -100,7 +102,7 @@ TEST(Programs, DatagramCommands) {
 }
 
 TEST(Programs, Arguments) {
-  const Program program = parse(
+  const Program program = parse_program(
       {command(R"({"name": "delay", "usec": 10})"),
        command(R"({"name": "delay_rnd", "min_usec": 5, "max_usec": 7})"),
        command(R"({"name": "add_var", "id": 4, "val": -2})"),
@@ -141,7 +143,8 @@ TEST(Programs, Arguments) {
 }
 
 TEST(Programs, AnUnconditionalJumpNeedsNoVariables) {
-  EXPECT_FALSE(parse(json::array({command(R"({"name": "jmp_cmp", "offset": 1})")})).uses_variables);
+  EXPECT_FALSE(
+      parse_program(json::array({command(R"({"name": "jmp_cmp", "offset": 1})")})).uses_variables);
 }
 
 TEST(Programs, WhatIsWrongIsNamed) {
@@ -181,17 +184,17 @@ TEST(Programs, WhatIsWrongIsNamed) {
   };
   for (const Case& c : cases) {
     const std::string problem = c.problem;
-    expect_refused({command(R"({"name": "delay", "usec": 1})"), command(c.command)},
-                   "program 0, command 1" + (problem[0] == '(' ? " " + problem : problem));
+    expect_program_refused({command(R"({"name": "delay", "usec": 1})"), command(c.command)},
+                           "program 0, command 1" + (problem[0] == '(' ? " " + problem : problem));
   }
   for (const char* last : {"nc", "reset"})
-    expect_refused({{{"name", last}}, {{"name", "exec_template"}}},
-                   std::string("program 0, command 0 (") + last + "): must come last");
+    expect_program_refused({{{"name", last}}, {{"name", "exec_template"}}},
+                           std::string("program 0, command 0 (") + last + "): must come last");
   for (const char* name : {"tx", "rx", "connect", "reset", "nc", "tx_mode"})
-    expect_refused(json::array({{{"name", name}}}),
-                   std::string("program 2, command 0 (") + name +
-                       "): only a TCP program (stream true) can have this",
-                   false);
+    expect_program_refused(json::array({{{"name", name}}}),
+                           std::string("program 2, command 0 (") + name +
+                               "): only a TCP program (stream true) can have this",
+                           false);
 }
 
 TEST(Programs, RunWithoutTheLatencyAddOnWhichTheyAreToldOf) {
@@ -222,7 +225,7 @@ TEST(Programs, OnlyClientsOpenFlows) {
 TEST(Programs, TooLongOnesAreRefused) {
   json commands = json::array();
   for (int i = 0; i < 65001; ++i) commands.push_back({{"name", "exec_template"}});
-  expect_refused(commands, "program 0: has 65001 commands, at most 65000 can be");
+  expect_program_refused(commands, "program 0: has 65001 commands, at most 65000 can be");
 }
 
 }  // namespace

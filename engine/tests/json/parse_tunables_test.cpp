@@ -10,10 +10,6 @@ namespace {
 
 using nlohmann::json;
 
-std::shared_ptr<const Profile> parse(const json& profile, bool force_ipv6 = false) {
-  return parse_profile(profile.dump(), force_ipv6);
-}
-
 TEST(Tunables, GlobalOnesHoldForTheirSide) {
   json profile = small_profile();
   profile["c_glob_info"] = {{"tcp", {{"mss", 1200}, {"no_delay", 3}, {"keepidle", 9}}},

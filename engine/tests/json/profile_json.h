@@ -1,6 +1,10 @@
 #pragma once
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
+
+#include "astf/profile.h"
+#include "json/parse_profile.h"
 
 namespace engine {
 
@@ -23,6 +27,12 @@ inline nlohmann::json small_profile() {
         "ip_gen": {"dist_client": {"index": 0}, "dist_server": {"index": 1}}},
        "server_template": {"program_index": 1, "assoc": [{"port": 80}]}}]
   })");
+}
+
+/// Parses a profile as the engine receives it: as text.
+inline std::shared_ptr<const Profile> parse(const nlohmann::json& profile,
+                                            bool force_ipv6 = false) {
+  return parse_profile(profile.dump(), force_ipv6);
 }
 
 }  // namespace engine

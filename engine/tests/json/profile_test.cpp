@@ -12,10 +12,6 @@ namespace {
 
 using nlohmann::json;
 
-std::shared_ptr<const Profile> parse(const json& profile, bool force_ipv6 = false) {
-  return parse_profile(profile.dump(), force_ipv6);
-}
-
 /// Expects that the profile is refused with exactly these words.
 void expect_refused(const json& profile, const std::string& message) {
   try {

@@ -16,8 +16,8 @@ namespace {
 using Bytes = std::vector<uint8_t>;
 
 constexpr Path kPath{{2, 0, 0, 0, 0, 2}, {2, 0, 0, 0, 0, 1}, 0};
-constexpr uint32_t kClient = 0x10000001;
-constexpr uint32_t kServer = 0x30000001;
+constexpr uint32_t kSource = 0x10000001;
+constexpr uint32_t kDestination = 0x30000001;
 
 struct Recipe {
   uint8_t protocol = 6;
@@ -57,8 +57,8 @@ Bytes make(const Recipe& recipe) {
   path.vlan = recipe.vlan;
   Bytes frame(18);
   frame.resize(write_ethernet(frame.data(), path, recipe.ipv6 ? kEtherTypeIpv6 : kEtherTypeIpv4));
-  IpAddress source = IpAddress::v4(kClient);
-  IpAddress destination = IpAddress::v4(kServer);
+  IpAddress source = IpAddress::v4(kSource);
+  IpAddress destination = IpAddress::v4(kDestination);
   if (recipe.ipv6) source.high = destination.high = 0x2001'0db8'0000'0000;
   const Bytes segment = transport(recipe, source, destination);
   if (recipe.ipv6) {
@@ -80,8 +80,8 @@ Bytes make(const Recipe& recipe) {
     store_be(&ip[2], static_cast<uint16_t>(20 + segment.size()));
     ip[8] = 64;
     ip[9] = recipe.protocol;
-    store_be(&ip[12], kClient);
-    store_be(&ip[16], kServer);
+    store_be(&ip[12], kSource);
+    store_be(&ip[16], kDestination);
     store_be(&ip[10], checksum_finish(checksum_add(0, ip.data(), 20)));
     append(frame, ip);
   }
@@ -123,8 +123,8 @@ TEST(Packet, ReadsEveryField) {
     const Bytes bytes = make(recipe);
     Packet packet;
     ASSERT_EQ(parse(bytes, packet), recipe.protocol == 6 ? PacketKind::tcp : PacketKind::udp);
-    EXPECT_EQ(packet.source.low32(), kClient);
-    EXPECT_EQ(packet.destination.low32(), kServer);
+    EXPECT_EQ(packet.source.low32(), kSource);
+    EXPECT_EQ(packet.destination.low32(), kDestination);
     EXPECT_EQ(packet.source.is_v4(), !recipe.ipv6);
     EXPECT_EQ(packet.source_port, 1024);
     EXPECT_EQ(packet.destination_port, 80);

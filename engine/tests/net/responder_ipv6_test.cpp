@@ -19,16 +19,16 @@ namespace {
 
 using Bytes = std::vector<uint8_t>;
 
-constexpr MacAddress kOurs{2, 0, 0, 0, 0, 1};
-constexpr MacAddress kPeer{2, 0, 0, 0, 0, 9};
+constexpr MacAddress kOurMac{2, 0, 0, 0, 0, 1};
+constexpr MacAddress kPeerMac{2, 0, 0, 0, 0, 9};
 
 IpAddress ip(const char* text) {
   return *parse_ipv6(text);
 }
 
-const IpAddress kLinkLocal = ip("fe80::ff:fe00:1");  // of kOurs
-const IpAddress kOurAddress = ip("2001:db8::11");
-const IpAddress kGateway = ip("2001:db8::22");
+const IpAddress kLinkLocal = ip("fe80::ff:fe00:1");  // of kOurMac
+const IpAddress kOurIpv6 = ip("2001:db8::11");
+const IpAddress kGatewayIpv6 = ip("2001:db8::22");
 const IpAddress kOurGroup = ip("ff02::1:ff00:11");
 
 void append(Bytes& to, const IpAddress& address) {
@@ -37,11 +37,11 @@ void append(Bytes& to, const IpAddress& address) {
   store_be(to.data() + to.size() - 8, address.low);
 }
 
-/// An Ethernet frame from kPeer with an ICMPv6 message, its checksum filled in.
+/// An Ethernet frame from kPeerMac with an ICMPv6 message, its checksum filled in.
 Bytes frame_of(const IpAddress& source, const IpAddress& destination, Bytes message,
                uint8_t hop_limit = 255, uint16_t vlan = 0) {
   Bytes frame(18);
-  frame.resize(write_ethernet(frame.data(), {kOurs, kPeer, vlan}, kEtherTypeIpv6));
+  frame.resize(write_ethernet(frame.data(), {kOurMac, kPeerMac, vlan}, kEtherTypeIpv6));
   const auto length = static_cast<uint8_t>(message.size() & 0xff);
   const auto high = static_cast<uint8_t>(message.size() >> 8);
   frame.insert(frame.end(), {0x60, 0, 0, 0, high, length, 58, hop_limit});
@@ -54,25 +54,25 @@ Bytes frame_of(const IpAddress& source, const IpAddress& destination, Bytes mess
   return frame;
 }
 
-/// `option`: 1 source, 2 target link-layer address of kPeer; 0 none.
+/// `option`: 1 source, 2 target link-layer address of kPeerMac; 0 none.
 Bytes neighbour(uint8_t type, uint8_t flags, const IpAddress& target, uint8_t option) {
   Bytes message{type, 0, 0, 0, flags, 0, 0, 0};
   append(message, target);
   if (option != 0) {
     message.insert(message.end(), {option, 1});
-    message.insert(message.end(), kPeer.begin(), kPeer.end());
+    message.insert(message.end(), kPeerMac.begin(), kPeerMac.end());
   }
   return message;
 }
 
-Bytes solicitation(const IpAddress& target, const IpAddress& source = kGateway) {
+Bytes solicitation(const IpAddress& target, const IpAddress& source = kGatewayIpv6) {
   return frame_of(source, solicited_node(target), neighbour(135, 0, target, 1));
 }
 
 Bytes echo(const IpAddress& destination, size_t data) {
   Bytes message{128, 0, 0, 0, 0x12, 0x34, 0, 7};
   for (size_t i = 0; i < data; ++i) message.push_back(static_cast<uint8_t>(i));
-  return frame_of(kGateway, destination, message, 64);
+  return frame_of(kGatewayIpv6, destination, message, 64);
 }
 
 /// The parts of an answer that tests look at.
@@ -98,10 +98,10 @@ class ResponderIpv6 : public testing::Test {
  protected:
   static PortAddress address() {
     PortAddress address;
-    address.mac = kOurs;
+    address.mac = kOurMac;
     address.ipv6 = true;
-    address.ipv6_address = kOurAddress;
-    address.ipv6_gateway = kGateway;
+    address.ipv6_address = kOurIpv6;
+    address.ipv6_gateway = kGatewayIpv6;
     return address;
   }
 
@@ -146,18 +146,19 @@ TEST_F(ResponderIpv6, SolicitsItsGatewayEverySecondUntilAnswered) {
     const Answer& asked = sent[0];
     EXPECT_EQ(Bytes(asked.frame.begin(), asked.frame.begin() + 6),
               (Bytes{0x33, 0x33, 0xff, 0, 0, 0x22}));
-    EXPECT_EQ(asked.source, kOurAddress);
+    EXPECT_EQ(asked.source, kOurIpv6);
     EXPECT_EQ(asked.destination, ip("ff02::1:ff00:22"));
     EXPECT_EQ(asked.frame[21], 255);
     EXPECT_TRUE(asked.checksum_is_right());
     EXPECT_EQ(asked.message[0], 135);
-    EXPECT_EQ(asked.target(), kGateway);
+    EXPECT_EQ(asked.target(), kGatewayIpv6);
     EXPECT_EQ(Bytes(asked.message.begin() + 24, asked.message.end()),
               (Bytes{1, 1, 2, 0, 0, 0, 0, 1}));
   }
-  EXPECT_TRUE(receive(frame_of(kGateway, kOurAddress, neighbour(136, 0x60, kGateway, 2)), kSecond));
-  EXPECT_EQ(responder->destination(), kPeer);
-  EXPECT_EQ(paths[PathTable::kPort], (Path{kPeer, kOurs, 0}));
+  EXPECT_TRUE(
+      receive(frame_of(kGatewayIpv6, kOurIpv6, neighbour(136, 0x60, kGatewayIpv6, 2)), kSecond));
+  EXPECT_EQ(responder->destination(), kPeerMac);
+  EXPECT_EQ(paths[PathTable::kPort], (Path{kPeerMac, kOurMac, 0}));
   EXPECT_TRUE(advance(100 * kSecond).empty());
   // Then it tells of both its addresses every 120 s.
   const std::vector<Answer> told = advance(121 * kSecond);
@@ -169,16 +170,16 @@ TEST_F(ResponderIpv6, SolicitsItsGatewayEverySecondUntilAnswered) {
     EXPECT_TRUE(one.checksum_is_right());
   }
   EXPECT_EQ(told[0].target(), kLinkLocal);
-  EXPECT_EQ(told[1].target(), kOurAddress);
+  EXPECT_EQ(told[1].target(), kOurIpv6);
 }
 
 TEST_F(ResponderIpv6, TheGatewayMayTellOfItselfByAskingAndMayMove) {
   start(address());
-  receive(solicitation(kOurAddress));
-  EXPECT_EQ(responder->destination(), kPeer);
-  Bytes moved = neighbour(136, 0x20, kGateway, 2);
+  receive(solicitation(kOurIpv6));
+  EXPECT_EQ(responder->destination(), kPeerMac);
+  Bytes moved = neighbour(136, 0x20, kGatewayIpv6, 2);
   moved.back() = 0x77;
-  receive(frame_of(kGateway, ip("ff02::1"), moved));
+  receive(frame_of(kGatewayIpv6, ip("ff02::1"), moved));
   EXPECT_EQ((*responder->destination())[5], 0x77);
 }
 
@@ -192,21 +193,21 @@ TEST_F(ResponderIpv6, WithAnIpv4GatewayItAsksThatOne) {
   ASSERT_EQ(device.sent.size(), 1u);
   EXPECT_EQ(load_be<uint16_t>(device.sent[0].data() + 12), kEtherTypeArp);
   device.sent.clear();
-  receive(solicitation(kOurAddress));
+  receive(solicitation(kOurIpv6));
   EXPECT_EQ(take().size(), 1u);  // it answers over IPv6 all the same
   EXPECT_FALSE(responder->resolved());
 }
 
 TEST_F(ResponderIpv6, AnswersSolicitationsForItsAddressesAlone) {
   start(address());
-  for (const IpAddress& target : {kOurAddress, kLinkLocal}) {
+  for (const IpAddress& target : {kOurIpv6, kLinkLocal}) {
     EXPECT_TRUE(receive(solicitation(target)));
     const std::vector<Answer> sent = take();
     ASSERT_EQ(sent.size(), 1u);
     EXPECT_EQ(Bytes(sent[0].frame.begin(), sent[0].frame.begin() + 6),
-              Bytes(kPeer.begin(), kPeer.end()));
+              Bytes(kPeerMac.begin(), kPeerMac.end()));
     EXPECT_EQ(sent[0].source, target);
-    EXPECT_EQ(sent[0].destination, kGateway);
+    EXPECT_EQ(sent[0].destination, kGatewayIpv6);
     EXPECT_EQ(sent[0].frame[21], 255);
     EXPECT_EQ(sent[0].message[0], 136);
     EXPECT_EQ(sent[0].message[4], 0x60);  // solicited, override
@@ -221,7 +222,7 @@ TEST_F(ResponderIpv6, AnswersSolicitationsForItsAddressesAlone) {
 
 TEST_F(ResponderIpv6, OneThatTriesOurAddressOutIsToldBeforeAll) {
   start(address());
-  receive(frame_of(IpAddress{}, kOurGroup, neighbour(135, 0, kOurAddress, 0)));
+  receive(frame_of(IpAddress{}, kOurGroup, neighbour(135, 0, kOurIpv6, 0)));
   const std::vector<Answer> sent = take();
   ASSERT_EQ(sent.size(), 1u);
   EXPECT_EQ(sent[0].destination, ip("ff02::1"));
@@ -231,39 +232,39 @@ TEST_F(ResponderIpv6, OneThatTriesOurAddressOutIsToldBeforeAll) {
 
 TEST_F(ResponderIpv6, WhatIsNotValidIsNotAnswered) {
   start(address());
-  const Bytes good = neighbour(135, 0, kOurAddress, 1);
-  receive(frame_of(kGateway, kOurGroup, good, 254));  // came over a router
+  const Bytes good = neighbour(135, 0, kOurIpv6, 1);
+  receive(frame_of(kGatewayIpv6, kOurGroup, good, 254));  // came over a router
   Bytes code = good;
   code[1] = 1;
-  receive(frame_of(kGateway, kOurGroup, code));
+  receive(frame_of(kGatewayIpv6, kOurGroup, code));
   Bytes option = good;
   option[25] = 0;
-  receive(frame_of(kGateway, kOurGroup, option));
+  receive(frame_of(kGatewayIpv6, kOurGroup, option));
   option[25] = 2;
-  receive(frame_of(kGateway, kOurGroup, option));
+  receive(frame_of(kGatewayIpv6, kOurGroup, option));
   receive(frame_of(IpAddress{}, kOurGroup, good));  // nobody, with a link-layer address
-  receive(frame_of(IpAddress{}, kOurAddress, neighbour(135, 0, kOurAddress, 0)));
-  Bytes corrupt = solicitation(kOurAddress);
+  receive(frame_of(IpAddress{}, kOurIpv6, neighbour(135, 0, kOurIpv6, 0)));
+  Bytes corrupt = solicitation(kOurIpv6);
   corrupt.back() ^= 1;
   receive(corrupt);
-  receive(frame_of(kGateway, kOurGroup, good, 255, 31));  // another VLAN
+  receive(frame_of(kGatewayIpv6, kOurGroup, good, 255, 31));  // another VLAN
   // A solicited advertisement for all; one of a group.
-  receive(frame_of(kGateway, ip("ff02::1"), neighbour(136, 0x60, kGateway, 2)));
-  receive(frame_of(kGateway, kOurAddress, neighbour(136, 0x60, ip("ff02::5"), 2)));
+  receive(frame_of(kGatewayIpv6, ip("ff02::1"), neighbour(136, 0x60, kGatewayIpv6, 2)));
+  receive(frame_of(kGatewayIpv6, kOurIpv6, neighbour(136, 0x60, ip("ff02::5"), 2)));
   EXPECT_TRUE(take().empty());
   EXPECT_FALSE(responder->resolved());
-  receive(frame_of(kGateway, kOurGroup, good));
+  receive(frame_of(kGatewayIpv6, kOurGroup, good));
   EXPECT_EQ(take().size(), 1u);
 }
 
 TEST_F(ResponderIpv6, AnswersEcho) {
   start(address());
   for (const size_t data : {size_t{0}, size_t{1}, size_t{56}, size_t{8952}}) {
-    EXPECT_TRUE(receive(echo(kOurAddress, data)));
+    EXPECT_TRUE(receive(echo(kOurIpv6, data)));
     const std::vector<Answer> sent = take();
     ASSERT_EQ(sent.size(), 1u) << data;
-    EXPECT_EQ(sent[0].source, kOurAddress);
-    EXPECT_EQ(sent[0].destination, kGateway);
+    EXPECT_EQ(sent[0].source, kOurIpv6);
+    EXPECT_EQ(sent[0].destination, kGatewayIpv6);
     EXPECT_EQ(sent[0].message[0], 129);
     EXPECT_EQ(load_be<uint32_t>(&sent[0].message[4]), 0x12340007u);
     EXPECT_TRUE(sent[0].checksum_is_right()) << data;
@@ -275,7 +276,7 @@ TEST_F(ResponderIpv6, AnswersEcho) {
   ASSERT_EQ(sent.size(), 1u);
   EXPECT_EQ(sent[0].source, kLinkLocal);
   EXPECT_FALSE(receive(echo(ip("2001:db8::12"), 8)));
-  EXPECT_FALSE(receive(echo(kOurAddress, 9000)));
+  EXPECT_FALSE(receive(echo(kOurIpv6, 9000)));
   EXPECT_TRUE(take().empty());
 }
 
@@ -284,9 +285,9 @@ TEST_F(ResponderIpv6, DisabledItIsSilent) {
   off.ipv6 = false;
   start(off);
   EXPECT_TRUE(advance(kSecond).empty());
-  receive(solicitation(kOurAddress));
+  receive(solicitation(kOurIpv6));
   receive(solicitation(kLinkLocal));
-  receive(echo(kOurAddress, 8));
+  receive(echo(kOurIpv6, 8));
   EXPECT_TRUE(take().empty());
   responder->configure(address(), std::make_shared<LearnedGateway>(), 2 * kSecond);
   EXPECT_EQ(advance(2 * kSecond).size(), 1u);
@@ -294,7 +295,7 @@ TEST_F(ResponderIpv6, DisabledItIsSilent) {
 
 TEST_F(ResponderIpv6, FramesCutAnywhereAreIgnored) {
   start(address());
-  for (const Bytes& whole : {solicitation(kOurAddress), echo(kOurAddress, 40)})
+  for (const Bytes& whole : {solicitation(kOurIpv6), echo(kOurIpv6, 40)})
     for (size_t length = 0; length < whole.size(); ++length)
       receive({whole.begin(), whole.begin() + static_cast<ptrdiff_t>(length)});
   EXPECT_TRUE(take().empty());

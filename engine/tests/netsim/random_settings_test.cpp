@@ -11,7 +11,7 @@ namespace {
 
 using enum Counter;
 
-constexpr uint64_t kFlows = 20;
+constexpr uint64_t kFlowsOfEach = 20;
 
 class Draw {
  public:
@@ -72,7 +72,7 @@ TEST_P(RandomSettings, EveryFlowIsWholeAndNothingIsLeftBehind) {
   http.request = static_cast<uint32_t>(1 + draw.below(5'000));
   http.response = static_cast<uint32_t>(1 + draw.below(draw.one_in(8) ? 500'000 : 40'000));
   http.cps = 50;
-  http.limit = kFlows;
+  http.limit = kFlowsOfEach;
   http.client_tcp = draw.tunables();
   http.server_tcp = draw.tunables();
   SCOPED_TRACE("client " + http.client_tcp + ", server " + http.server_tcp);
@@ -81,10 +81,10 @@ TEST_P(RandomSettings, EveryFlowIsWholeAndNothingIsLeftBehind) {
   ASSERT_TRUE(network.drain(100 * kSecond));
   const CounterBlock client = network.counters(Side::client);
   const CounterBlock server = network.counters(Side::server);
-  EXPECT_EQ(client[tcps_connects], kFlows);
-  EXPECT_EQ(client[tcps_closed], kFlows);
-  EXPECT_EQ(client[tcps_rcvbyte], kFlows * http.response);
-  EXPECT_EQ(server[tcps_rcvbyte], kFlows * http.request);
+  EXPECT_EQ(client[tcps_connects], kFlowsOfEach);
+  EXPECT_EQ(client[tcps_closed], kFlowsOfEach);
+  EXPECT_EQ(client[tcps_rcvbyte], kFlowsOfEach * http.response);
+  EXPECT_EQ(server[tcps_rcvbyte], kFlowsOfEach * http.request);
   EXPECT_EQ(client[tcps_drops] + client[tcps_conndrops] + server[tcps_drops], 0u);
   for (Side side : {Side::client, Side::server})
     for (const PoolStatus& pool : network.core(side).memory())

@@ -12,7 +12,7 @@ namespace {
 using enum Counter;
 
 constexpr uint32_t kMss = 1000;
-constexpr uint64_t kFlows = 20;
+constexpr uint64_t kSegmentedFlows = 20;
 constexpr uint32_t kResponse = 500'000;
 /// Of a flow, or of what it waits for with nobody to tell it of a loss: RTO and its back-off.
 constexpr Nanoseconds kLongest = 10 * kSecond;
@@ -30,7 +30,7 @@ TEST_P(Segmentation, ALostSegmentIsRepairedWithoutAStall) {
     Network network(settings,
                     profile({.response = kResponse,
                              .cps = 1000,
-                             .limit = kFlows,
+                             .limit = kSegmentedFlows,
                              .client_tcp = tcp,
                              .server_tcp = tcp}),
                     forever());
@@ -42,7 +42,7 @@ TEST_P(Segmentation, ALostSegmentIsRepairedWithoutAStall) {
       return true;
     };
     ASSERT_TRUE(network.drain(kLongest)) << "seed " << settings.seed;
-    EXPECT_EQ(network.count(Side::client, tcps_rcvbyte), kFlows * kResponse);
+    EXPECT_EQ(network.count(Side::client, tcps_rcvbyte), kSegmentedFlows * kResponse);
     EXPECT_EQ(network.count(Side::server, tcps_drops), 0u);
     EXPECT_GT(network.count(Side::server, tcps_sndrexmitpack), 0u);
     EXPECT_LE(longest, kMss);

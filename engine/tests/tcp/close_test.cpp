@@ -5,8 +5,6 @@ namespace {
 
 using enum Counter;
 
-constexpr uint8_t kFinAck = kFin | kAck;
-
 TEST(Close, TheClientClosesFirstAndKeepsTimeWait) {
   Script script(Side::client, {.response = 100});
   script.establish(mss_option(1460));

@@ -10,7 +10,6 @@ namespace {
 
 using enum Counter;
 
-constexpr uint8_t kPshAck = kPsh | kAck;
 /// Two responses with a second between them, upon one request.
 constexpr const char* kTwice =
     R"({"name":"rx","min_bytes":100},{"name":"tx","buf_index":1},{"name":"delay","usec":1000000},)"

@@ -7,7 +7,6 @@ namespace {
 
 using enum Counter;
 
-constexpr uint8_t kPshAck = kPsh | kAck;
 constexpr uint8_t kAsks = kSyn | kEce | kCwr;
 constexpr uint8_t kEct0 = 2;
 constexpr uint8_t kCongestion = 3;

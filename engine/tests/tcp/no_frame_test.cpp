@@ -8,7 +8,6 @@ namespace {
 
 using enum Counter;
 
-constexpr uint8_t kPshAck = kPsh | kAck;
 /// Within that time after there are buffers again. No timeout is as short.
 constexpr Nanoseconds kSoon = 20 * kMillisecond;
 

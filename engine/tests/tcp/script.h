@@ -14,6 +14,9 @@
 
 namespace engine::tcp {
 
+inline constexpr uint8_t kPshAck = kPsh | kAck;
+inline constexpr uint8_t kFinAck = kFin | kAck;
+
 /// A segment the test sends; sequence numbers are relative to the peer's and the stack's first
 /// ones.
 struct Out {

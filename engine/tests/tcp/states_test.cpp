@@ -9,9 +9,6 @@ namespace {
 
 using enum Counter;
 
-constexpr uint8_t kFinAck = kFin | kAck;
-constexpr uint8_t kPshAck = kPsh | kAck;
-
 struct Situation {
   const char* name;
   Side role;

@@ -9,7 +9,6 @@ namespace {
 
 using enum Counter;
 
-constexpr uint8_t kFinAck = kFin | kAck;
 constexpr uint32_t kPeersTime = 5000;
 
 std::vector<uint8_t> syn_options() {

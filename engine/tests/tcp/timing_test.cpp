@@ -8,7 +8,6 @@ namespace {
 
 using enum Counter;
 
-constexpr uint8_t kPshAck = kPsh | kAck;
 /// A time is taken by ticks, at both ends.
 constexpr double kTickUs = (1 << kTickShift) / 1e3;
 

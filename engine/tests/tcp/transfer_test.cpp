@@ -5,8 +5,6 @@ namespace {
 
 using enum Counter;
 
-constexpr uint8_t kPshAck = kPsh | kAck;
-
 TEST(Transfer, EverySecondFullSegmentIsAcknowledgedAtOnceAndALoneOneLate) {
   Script script(Side::client, {.response = 100'000, .client_tcp = R"({"delay_ack_msec":100})"});
   script.establish(mss_option(1460));

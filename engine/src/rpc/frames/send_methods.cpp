@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "json/base64.h"
+#include "net/ethernet.h"
 #include "rpc/methods.h"
 
 namespace engine {
@@ -11,8 +12,7 @@ namespace {
 
 using enum ParameterType;
 
-/// Packet sizes that TRex takes in push_pkts, without FCS.
-constexpr size_t kShortestFrame = 14;
+/// The longest packet that TRex takes in push_pkts, without FCS; the shortest is a header.
 constexpr size_t kLongestFrame = 9 * 1024 + 22;
 
 std::vector<uint8_t> frame_of(const PortState& port, const Json& packet) {
@@ -20,9 +20,9 @@ std::vector<uint8_t> frame_of(const PortState& port, const Json& packet) {
       packet, {{"binary", string}, {"use_port_dst_mac", boolean}, {"use_port_src_mac", boolean}});
   const auto bytes = decode_base64(packet.at("binary").get<std::string>());
   if (!bytes) throw bad_parameters("parameter 'binary' is not base64");
-  if (bytes->size() < kShortestFrame || bytes->size() > kLongestFrame)
+  if (bytes->size() < kEthernetLength || bytes->size() > kLongestFrame)
     throw refused(fmt::format("Bad packet size provided: {}. Should be between {} and {}",
-                              bytes->size(), kShortestFrame, kLongestFrame));
+                              bytes->size(), kEthernetLength, kLongestFrame));
   std::vector<uint8_t> frame(bytes->begin(), bytes->end());
   // Unresolved: all zero, as TRex sends it.
   if (packet.at("use_port_dst_mac").get<bool>()) std::ranges::copy(port.destination, frame.begin());

@@ -36,7 +36,7 @@ const Row kRows[] = {
 };
 
 /// Whole numbers as integers, as TRex writes them.
-nlohmann::json number(double value) {
+nlohmann::json as_number(double value) {
   const auto whole = static_cast<int64_t>(value);
   if (static_cast<double>(whole) == value) return whole;
   return value;
@@ -71,7 +71,7 @@ nlohmann::json counter_values(const CounterBlock& counters, const GaugeValues& g
     if (row.kind == Kind::counter && counters.values[row.index] != 0)
       values[key] = counters.values[row.index];
     if (row.kind == Kind::gauge && (row.always || gauges[row.index] != 0))
-      values[key] = number(gauges[row.index]);
+      values[key] = as_number(gauges[row.index]);
   }
   return values;
 }

@@ -65,7 +65,7 @@ class PcapMethodsTest : public Folder, public ControlTest {
   }
 };
 
-std::vector<uint8_t> frame(uint8_t mark) {
+std::vector<uint8_t> marked_frame(uint8_t mark) {
   std::vector<uint8_t> bytes(100, mark);
   bytes[12] = 0x88;
   bytes[13] = 0xb5;
@@ -77,18 +77,20 @@ TEST_F(PcapMethodsTest, AFileHoldsWhatItsPortSentAndReceivedWithItsTime) {
   EXPECT_EQ(begun["file"], path + "/a.pcap");
   EXPECT_EQ(begun["state"], "writing");
   stand_in().now = 2.25;
-  stand_in().pass(
-      {{1, true, frame(1)}, {1, false, frame(2)}, {1, false, frame(3)}, {0, true, frame(4)}});
+  stand_in().pass({{1, true, marked_frame(1)},
+                   {1, false, marked_frame(2)},
+                   {1, false, marked_frame(3)},
+                   {0, true, marked_frame(4)}});
   control_.advance();
   const Nanoseconds then = stand_in().epoch + 2'250'000'000;
-  const std::vector<ReadFrame> wanted{{then, 100, frame(1)}, {then, 100, frame(2)}};
+  const std::vector<ReadFrame> wanted{{then, 100, marked_frame(1)}, {then, 100, marked_frame(2)}};
   EXPECT_EQ(read_file(path + "/a.pcap"), wanted) << "complete at any time, were the engine killed";
   const Json told = result("stackcost_get_pcap")["files"];
   ASSERT_EQ(told.size(), 1u);
   EXPECT_EQ(told[0]["frames"], 2);
   EXPECT_EQ(told[0]["bytes"], std::filesystem::file_size(path + "/a.pcap"));
 
-  stand_in().pass({{1, true, frame(5)}});
+  stand_in().pass({{1, true, marked_frame(5)}});
   control_.advance();
   const Json last = result("stackcost_stop_pcap", {{"port_id", 1}});
   EXPECT_EQ(last["frames"], 3);
@@ -99,7 +101,7 @@ TEST_F(PcapMethodsTest, AFileHoldsWhatItsPortSentAndReceivedWithItsTime) {
 
 TEST_F(PcapMethodsTest, LongFramesAreCutToTheSnapLength) {
   result("stackcost_start_pcap", start({{"snaplen", 60}}));
-  stand_in().pass({{1, true, frame(1)}});
+  stand_in().pass({{1, true, marked_frame(1)}});
   control_.advance();
   result("stackcost_stop_pcap", {{"port_id", 1}});
   const std::vector<ReadFrame> frames = read_file(path + "/a.pcap");
@@ -110,7 +112,7 @@ TEST_F(PcapMethodsTest, LongFramesAreCutToTheSnapLength) {
 
 TEST_F(PcapMethodsTest, AFullFileStaysWithinItsLimitAndLooksNoMore) {
   result("stackcost_start_pcap", start({{"limit_bytes", 1000}}));
-  for (uint8_t mark = 0; mark < 20; ++mark) stand_in().pass({{1, true, frame(mark)}});
+  for (uint8_t mark = 0; mark < 20; ++mark) stand_in().pass({{1, true, marked_frame(mark)}});
   control_.advance();
   const Json told = result("stackcost_get_pcap")["files"][0];
   EXPECT_EQ(told["state"], "full");
@@ -129,7 +131,8 @@ TEST_F(PcapMethodsTest, OneFileForEachPortBesideCapturesOfTheSameFrames) {
   result("stackcost_start_pcap", start({{"port_id", 0}, {"file", "b.pcap"}}));
   EXPECT_THAT(refusal("stackcost_start_pcap", start({{"file", "c.pcap"}})),
               HasSubstr("being written to " + path + "/a.pcap"));
-  stand_in().pass({{1, true, frame(1)}, {0, false, frame(1)}, {0, true, frame(2)}});
+  stand_in().pass(
+      {{1, true, marked_frame(1)}, {0, false, marked_frame(1)}, {0, true, marked_frame(2)}});
   control_.advance();
   EXPECT_EQ(result("capture", {{"command", "stop"}, {"capture_id", id}})["pkt_count"], 1);
   EXPECT_EQ(result("stackcost_stop_pcap", {{"port_id", 1}})["frames"], 1);
@@ -155,7 +158,9 @@ TEST_F(PcapMethodsTest, ARefusalUnderTrafficLeavesNothingBehind) {
   result("stackcost_start_pcap", start());
   result("stackcost_stop_pcap", {{"port_id", 1}});
   // Frames pass the port all the time.
-  stand_in().on_call = [this](const std::string&) { stand_in().pass({{1, true, frame(1)}}); };
+  stand_in().on_call = [this](const std::string&) {
+    stand_in().pass({{1, true, marked_frame(1)}});
+  };
   EXPECT_THAT(refusal("stackcost_start_pcap", start()), HasSubstr("File exists"));
   EXPECT_THAT(refusal("stackcost_start_pcap", start({{"file", "b"}, {"filter", "no filter"}})),
               HasSubstr("not a valid pattern"));
@@ -176,7 +181,7 @@ TEST_F(PcapMethodsTest, AFileThatCannotGrowEndsWithItsReason) {
   const auto handler = signal(SIGXFSZ, SIG_IGN);
   result("stackcost_start_pcap", start());
   setrlimit(RLIMIT_FSIZE, &small);
-  for (uint8_t mark = 0; mark < 20; ++mark) stand_in().pass({{1, true, frame(mark)}});
+  for (uint8_t mark = 0; mark < 20; ++mark) stand_in().pass({{1, true, marked_frame(mark)}});
   control_.advance();
   setrlimit(RLIMIT_FSIZE, &before);
   signal(SIGXFSZ, handler);
