@@ -10,6 +10,7 @@ from stackcost.store import RunFolder
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 STACKCOST = [sys.executable, "-m", "stackcost.harness"]
+WITHOUT_REPORT = [sys.executable, "-m", "tests.experiment.without_report"]
 
 
 def short_compare(folder: Path, quick: str) -> Path:
@@ -23,9 +24,9 @@ def short_compare(folder: Path, quick: str) -> Path:
     return path
 
 
-def start(arguments: list[str]) -> "subprocess.Popen[str]":
+def start(arguments: list[str], report: bool = False) -> "subprocess.Popen[str]":
     return subprocess.Popen(
-        [*STACKCOST, *arguments],
+        [*(STACKCOST if report else WITHOUT_REPORT), *arguments],
         cwd=REPOSITORY,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

@@ -119,7 +119,7 @@ def made(folder: RunFolder) -> list[str]:
 
 def ends_well(arguments: list[str], results: Path) -> None:
     """Gone on with, it makes what is missing; figures of every test, and counts agree."""
-    run = start(arguments)
+    run = start(arguments, report=True)
     _, errors = run.communicate(timeout=120)
     assert run.returncode == 0, errors
     assert existing_namespaces() == []

@@ -46,7 +46,7 @@ def ended() -> Iterator[list["subprocess.Popen[str]"]]:
 
 @pytest.mark.bed
 def test_a_run_answers_for_both_servers_and_leaves_nothing(tiny: Path, tmp_path: Path) -> None:
-    process = start(["run", str(tiny), "--quick", "--results", str(tmp_path)])
+    process = start(["run", str(tiny), "--quick", "--results", str(tmp_path)], report=True)
     output, errors = process.communicate(timeout=120)
     assert process.returncode == 0, errors
     folder = run_folder(tmp_path)
@@ -78,7 +78,8 @@ def test_a_run_answers_for_both_servers_and_leaves_nothing(tiny: Path, tmp_path:
 def test_ctrl_c_keeps_what_was_measured_and_a_second_run_meanwhile_is_refused(
     tiny: Path, tmp_path: Path, ended: list["subprocess.Popen[str]"]
 ) -> None:
-    first = start(["run", str(tiny), "--quick", "--results", str(tmp_path / "first")])
+    results = str(tmp_path / "first")
+    first = start(["run", str(tiny), "--quick", "--results", results], report=True)
     ended.append(first)
     read_until(first, "300 connections/s")
     second = start(["run", str(tiny), "--quick", "--results", str(tmp_path / "second")])

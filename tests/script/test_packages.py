@@ -11,6 +11,8 @@ import tomllib
 import zipfile
 from pathlib import Path
 
+import pytest
+
 REPOSITORY = Path(__file__).parents[2]
 REQUIREMENTS = (REPOSITORY / "requirements.txt").read_text()
 PROJECT = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())
@@ -71,12 +73,24 @@ def source(folder: Path, ran: Path) -> Path:
     return path
 
 
-def test_bootstrap_installs_what_was_locked_and_runs_no_build(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("installer", "mismatch"),
+    [("uv", "Hash mismatch"), ("pip", "THESE PACKAGES DO NOT MATCH THE HASHES")],
+)
+def test_bootstrap_installs_what_was_locked_and_runs_no_build(
+    tmp_path: Path, installer: str, mismatch: str
+) -> None:
+    """By uv, and where there is none by pip."""
     suite, packages, ran = tmp_path / "suite", tmp_path / "packages", tmp_path / "ran"
-    (suite / "script").mkdir(parents=True)
-    packages.mkdir()
+    for folder in (suite / "script", suite / "build", packages):
+        folder.mkdir(parents=True)
     shutil.copy(REPOSITORY / "script/bootstrap", suite / "script")
-    found = {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(packages), "PYTHON": sys.executable}
+    found = {"PYTHON": sys.executable}
+    for each in ("PIP", "UV"):
+        found |= {f"{each}_NO_INDEX": "1", f"{each}_FIND_LINKS": str(packages)}
+    if installer == "uv":
+        subprocess.run([sys.executable, "-m", "venv", suite / ".venv"], check=True)
+        (suite / ".venv/bin/uv").symlink_to(Path(sys.executable).with_name("uv"))
 
     def install(options: str) -> subprocess.CompletedProcess[str]:
         (suite / "requirements.txt").write_text(f"locked==1.0 {options}\n")
@@ -94,8 +108,11 @@ def test_bootstrap_installs_what_was_locked_and_runs_no_build(tmp_path: Path) ->
     locked_content = built.read_bytes()
     wheel(packages, "value = 2\n")
     changed = install(both)
-    assert changed.returncode and "THESE PACKAGES DO NOT MATCH THE HASHES" in changed.stderr
+    log = suite / "build" / "uv.log"
+    assert changed.returncode and mismatch in changed.stderr + log.read_text()
     built.write_bytes(locked_content)
     assert install(both).returncode == 0
     value = [str(suite / ".venv/bin/python"), "-c", "import locked; print(locked.value)"]
     assert subprocess.run(value, capture_output=True, text=True).stdout == "1\n"
+    about = suite.glob(".venv/lib/python3*/site-packages/locked-1.0.dist-info/INSTALLER")
+    assert [path.read_text().strip() for path in about] == [installer]
