@@ -108,11 +108,20 @@ def test_a_program_killed_in_mid_trial_is_named(
 @pytest.mark.parametrize(
     ("program", "told"),
     [
-        ("nginx", "nginx/kernel has failed: its master (process"),
-        ("astf-engine", "generator has failed: its program (process"),
-        ("stackcost.trex.client_process", "the TRex client has failed: its program (process"),
+        pytest.param(
+            "nginx",
+            "nginx/kernel has failed: its master (process",
+            id="server",
+            marks=pytest.mark.long,
+        ),
+        pytest.param("astf-engine", "generator has failed: its program (process", id="generator"),
+        pytest.param(
+            "stackcost.trex.client_process",
+            "the TRex client has failed: its program (process",
+            id="client",
+            marks=pytest.mark.long,
+        ),
     ],
-    ids=["server", "generator", "client"],
 )
 def test_a_stopped_program_is_named_in_bounded_time(
     going: "subprocess.Popen[str]", tmp_path: Path, program: str, told: str

@@ -126,22 +126,16 @@ def trials(lab: Lab, name: str) -> list[Trial]:
     return RunFolder(folder).trials()
 
 
-@pytest.fixture(scope="module")
-def measured(lab: Lab) -> Lab:
-    """The lab after a run of each of nginx, the peer and a device, by one controller."""
-    plans = [
-        plan(lab, "figures"),
-        plan(lab, "peer", server="astf-peer"),
-        plan(lab, "device", NICS, server="dut/nftables"),
-    ]
-    assert errors(lab, str(lab.folder / "results"), *plans) == [None] * 3
+def measured(lab: Lab, name: str, *arguments: Any, **changed: Any) -> list[Trial]:
+    """Trials of a run. `arguments`, `changed`: of its plan."""
+    file = plan(lab, name, *arguments, **changed)
+    assert errors(lab, str(lab.folder / "results"), file) == [None]
     check_undone(lab)
-    return lab
+    return trials(lab, name)
 
 
-def test_nginx_on_another_host_has_its_costs(measured: Lab) -> None:
-    lab = measured
-    made = [each for each in trials(lab, "figures") if not each.set_aside]
+def test_nginx_on_another_host_has_its_costs(lab: Lab) -> None:
+    made = [each for each in measured(lab, "figures") if not each.set_aside]
     held = [each for each in made if isinstance(each.load, HeldFlows)]
     (loaded,) = (each for each in made if isinstance(each.load, ConstantLoad))
     assert [each.load.held_flows for each in held] == [0, 400]
@@ -163,9 +157,14 @@ def test_nginx_on_another_host_has_its_costs(measured: Lab) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("name", ["peer", "device"])
-def test_a_peer_and_a_device_can_be_on_another_host(measured: Lab, name: str) -> None:
-    *_, trial = trials(measured, name)
+@pytest.mark.parametrize(
+    ("name", "interfaces", "server"),
+    [("peer", NICS[:1], "astf-peer"), ("device", NICS, "dut/nftables")],
+)
+def test_a_peer_and_a_device_can_be_on_another_host(
+    lab: Lab, name: str, interfaces: Sequence[str], server: str
+) -> None:
+    *_, trial = measured(lab, name, interfaces, server)
     client = trial.traffic.client
     assert client["tcps_connects"] == client["tcps_connattempt"] > 1500
     assert trial.response_bytes == 1000
