@@ -3,13 +3,13 @@
 namespace engine {
 
 void TransmitQueue::flush() {
-  if (count_ == 0) return;
-  device_->send({slots_, count_});
-  count_ = 0;
+  if (next_ == slots_) return;
+  device_->send({slots_, next_});
+  next_ = slots_;
 }
 
 Frame* TransmitQueue::refill_slot() {
-  Frame& slot = slots_[count_];
+  Frame& slot = *next_;
   slot = Frame{};
   device_->refill(slot);
   if (slot.head != nullptr) return &slot;

@@ -67,19 +67,28 @@ class TransmitQueue {
   /// `device` outlives the queue and is not called before a frame is asked for.
   TransmitQueue(TransmitDevice& device, DeviceOffloads offloads)
       : device_(&device), offloads_(offloads) {}
+  TransmitQueue(const TransmitQueue&) = delete;
+  TransmitQueue& operator=(const TransmitQueue&) = delete;
 
   /// The slot to fill next, or nullptr when there is no buffer; `commit` makes it count.
   Frame* next() {
-    if (count_ == kBurst) flush();
-    Frame& slot = slots_[count_];
-    if (slot.head == nullptr) return refill_slot();
-    slot.payload = nullptr;
-    slot.payload_length = 0;
-    slot.segment_size = 0;
-    slot.checksums = Checksums::in_frame;
-    return &slot;
+    Frame* const slot = next_as_it_is();
+    if (slot == nullptr) return nullptr;
+    slot->payload = nullptr;
+    slot->payload_length = 0;
+    slot->segment_size = 0;
+    slot->checksums = Checksums::in_frame;
+    return slot;
   }
-  void commit() { ++count_; }
+  /// The same for who sets all of its fields.
+  [[gnu::always_inline]] Frame* next_as_it_is() {
+    if (next_ == slots_ + kBurst) [[unlikely]]
+      flush();
+    if (next_->head == nullptr) [[unlikely]]
+      return refill_slot();
+    return next_;
+  }
+  void commit() { ++next_; }
 
   /// Hands all committed frames to the device.
   void flush();
@@ -98,7 +107,7 @@ class TransmitQueue {
   Frame* refill_slot();
 
   Frame slots_[kBurst];
-  size_t count_ = 0;
+  Frame* next_ = slots_;  ///< the one to fill; those before it are committed
   uint64_t without_buffer_ = 0;
   TransmitDevice* device_;
   DeviceOffloads offloads_;

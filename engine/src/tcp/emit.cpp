@@ -92,13 +92,12 @@ template <bool kIpv4>
   const Tunables& tunables = *shared.tunables;
   TransmitQueue& queue = *context.transmit[index_of(shared.side)];
   CounterBlock& counters = *shared.counters;
-  Frame* frame = queue.next();
+  Frame* frame = queue.next_as_it_is();
   if (frame == nullptr) {
     ++counters[Counter::tcps_nombuf];
     return false;
   }
   const bool offload = queue.offloads().checksum;
-  // First, so that the compiler sees that `next` need not have cleared them.
   frame->payload = payload.bytes;
   frame->payload_length = payload.length;
   frame->segment_size = payload.length > flow.mss ? flow.mss : 0;
