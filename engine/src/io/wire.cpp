@@ -12,15 +12,20 @@ WireRing::WireRing()
   for (size_t i = 0; i < kSlots; ++i) slots_[i].head = heads_.get() + i * kHeadRoom;
 }
 
-bool WireRing::push(Frame& frame) {
-  if (count_ == kSlots) return false;
-  Frame& slot = slots_[(first_ + count_++) % kSlots];
-  uint8_t* const spare = slot.head;
-  slot = frame;
-  // Nothing is damaged on the way, unless somebody did so on purpose, in complete frames.
-  if (slot.checksums == Checksums::partial) slot.checksums = Checksums::trusted;
-  frame.head = spare;
-  return true;
+size_t WireRing::push(std::span<Frame> frames) {
+  const size_t room = std::min(frames.size(), kSlots - count_);
+  size_t place = (first_ + count_) % kSlots;
+  for (Frame& frame : frames.first(room)) {
+    Frame& slot = slots_[place];
+    if (++place == kSlots) place = 0;
+    uint8_t* const spare = slot.head;
+    slot = frame;
+    // Nothing is damaged on the way, unless somebody did so on purpose, in complete frames.
+    if (slot.checksums == Checksums::partial) slot.checksums = Checksums::trusted;
+    frame.head = spare;
+  }
+  count_ += room;
+  return room;
 }
 
 std::span<const Frame> WireRing::front(size_t most) const {
@@ -55,28 +60,24 @@ void WireQueue::release() {
   inbound_.pop(std::exchange(received_, 0));
 }
 
-bool WireQueue::arrive(Frame& frame) {
-  if (filter_.passes(frame.head)) return inbound_.push(frame);
+size_t WireQueue::arrive(std::span<Frame> frames) {
+  if (filter_.passes(frames.front().head)) return inbound_.push(frames);
   ++counters_.ipackets;
-  counters_.ibytes += frame.length();
+  counters_.ibytes += frames.front().length();
   ++drops_[Drop::not_ours];
-  return true;
+  return 1;
 }
 
 void WireQueue::send(std::span<Frame> frames) {
-  uint64_t sent = 0;
+  const size_t together = peer_->filter_.promiscuous ? frames.size() : 1;
   uint64_t bytes = 0;
-  for (Frame& frame : frames) {
-    const size_t length = frame.length();
-    if (peer_->arrive(frame)) {
-      ++sent;
-      bytes += length;
-    } else {
-      ++counters_.oerrors;
-      ++drops_[Drop::ring_full];
-    }
+  for (; !frames.empty(); frames = frames.subspan(together)) {
+    const size_t sent = peer_->arrive(frames.first(together));
+    counters_.opackets += sent;
+    for (const Frame& frame : frames.first(sent)) bytes += frame.length();
+    counters_.oerrors += together - sent;
+    drops_[Drop::ring_full] += together - sent;
   }
-  counters_.opackets += sent;
   counters_.obytes += bytes;
 }
 

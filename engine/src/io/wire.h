@@ -14,8 +14,9 @@ class WireRing {
 
   WireRing();
 
-  /// Takes `frame`'s head and leaves it a spare one; its payload stays where it is. False: full.
-  bool push(Frame& frame);
+  /// Takes the heads of `frames`, as many as there is room for, and leaves them spare ones; payload
+  /// stays where it is. Returns how many.
+  size_t push(std::span<Frame> frames);
   uint32_t free() const { return static_cast<uint32_t>(kSlots - count_); }
   /// The next frames, at most `most`, in one piece.
   std::span<const Frame> front(size_t most) const;
@@ -47,8 +48,9 @@ class WireQueue final : public PortQueue {
  private:
   void send(std::span<Frame> frames) override;
   void refill(Frame& slot) override { heads_.refill(slot); }
-  /// The frame at the end of its way; false: there is no room.
-  bool arrive(Frame& frame);
+  /// Frames at the end of their way: one, or as many as come where all are for this port. Returns
+  /// how many found room.
+  size_t arrive(std::span<Frame> frames);
 
   WireQueue* peer_ = nullptr;
   WireRing inbound_;
