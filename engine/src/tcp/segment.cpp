@@ -16,18 +16,36 @@ enum Option : uint8_t {
   kTimestampsOption = 8,
 };
 
+constexpr uint32_t kMssHead = kMaximumSegmentSize << 8 | 4;
+constexpr uint32_t kScaleHead = kNoOperation << 16 | kWindowScale << 8 | 3;
+constexpr uint32_t kAlignedSackPermitted =
+    kNoOperation << 24 | kNoOperation << 16 | kSackPermitted << 8 | 2;
+/// Length of all options of a SYN, in the order in which this stack writes them.
+constexpr ptrdiff_t kSynOptions = 24;
+
 }  // namespace
 
 void parse_options(const uint8_t* option, const uint8_t* end, Segment& segment) {
+  if (end - option == kSynOptions && load_be<uint16_t>(option) == kMssHead &&
+      load_be<uint32_t>(option + 4) >> 8 == kScaleHead &&
+      load_be<uint32_t>(option + 8) == kAlignedSackPermitted &&
+      load_be<uint32_t>(option + 12) == kAlignedTimestamps) {
+    segment.mss = load_be<uint16_t>(option + 2);
+    segment.has_scale = segment.sack_permitted = segment.has_timestamps = true;
+    segment.scale = std::min(option[7], kMaxWindowScale);
+    segment.timestamp = load_be<uint32_t>(option + 16);
+    segment.timestamp_echo = load_be<uint32_t>(option + 20);
+    return;
+  }
   // Options of a SYN that stand aligned, as most stacks lay them out (RFC 7323 appendix A).
   for (; end - option >= 4; option += 4) {
     const auto word = load_be<uint32_t>(option);
-    if (word >> 16 == (kMaximumSegmentSize << 8 | 4)) {
+    if (word >> 16 == kMssHead) {
       segment.mss = static_cast<uint16_t>(word);
-    } else if (word >> 8 == (kNoOperation << 16 | kWindowScale << 8 | 3)) {
+    } else if (word >> 8 == kScaleHead) {
       segment.has_scale = true;
       segment.scale = std::min(static_cast<uint8_t>(word), kMaxWindowScale);
-    } else if (word == (kNoOperation << 24 | kNoOperation << 16 | kSackPermitted << 8 | 2)) {
+    } else if (word == kAlignedSackPermitted) {
       segment.sack_permitted = true;
     } else if (word == kAlignedTimestamps && end - option >= 12) {
       segment.has_timestamps = true;
