@@ -25,7 +25,9 @@ struct DataCore::World {
   World(const CoreConfig& config, std::array<TransmitQueue*, kSides> transmit)
       : config(config),
         context(config.max_flows, config.seed, config.epoch, transmit,
-                {path_of(config.ports[0]), path_of(config.ports[1])}) {}
+                {path_of(config.ports[0]), path_of(config.ports[1])}) {
+    context.only_general_way = config.only_general_way;
+  }
 
   AddressRanges clients() const;
 

@@ -7,39 +7,14 @@
 #include <algorithm>
 
 #include "flow/latency.h"
+#include "net/usual_packet.h"
 #include "program/interpreter.h"
+#include "tcp/plain.h"
 #include "udp/udp.h"
 
 namespace engine {
 
 namespace {
-
-/// Frames parsed ahead, so that a flow's cache lines are on their way before it is touched.
-constexpr size_t kAhead = 16;
-
-struct Parsed {
-  PacketKind kind;
-  uint32_t hash;
-  Packet packet;
-
-  bool has_flow() const { return kind == PacketKind::tcp || kind == PacketKind::udp; }
-};
-
-bool same_flow(const Parsed& left, const Parsed& right) {
-  return left.hash == right.hash && left.kind == right.kind &&
-         left.packet.source_port == right.packet.source_port &&
-         left.packet.destination_port == right.packet.destination_port;
-}
-
-/// Whether `next` goes on where what the flow has received ends, so that its acknowledgment covers
-/// both.
-bool goes_on(const Flow& flow, const Packet& next) {
-  return next.payload_length != 0 && tcp::parse_segment(next).sequence == flow.rcv_nxt;
-}
-
-FlowKey key_of(const Packet& packet, bool datagram) {
-  return {packet.source, packet.destination, packet.source_port, packet.destination_port, datagram};
-}
 
 Counter reason_of(PacketKind kind) {
   switch (kind) {
@@ -75,75 +50,96 @@ void FlowDriver::receive(Side side, std::span<const Frame> frames) {
 }
 
 void FlowDriver::receive_for_flows(Side side, std::span<const Frame> frames) {
-  Context& context = parts_.context;
-  const FlowTable& table = context.tables[index_of(side)];
-  Parsed parsed[kAhead];
-  for (size_t from = 0; from < frames.size(); from += kAhead) {
-    const size_t count = std::min(kAhead, frames.size() - from);
-    for (size_t i = 0; i < count; ++i) {
-      Parsed& p = parsed[i];
-      p.kind = parse_packet(frames[from + i], p.packet);
-      if (!p.has_flow()) continue;
-      p.hash = table.hash(key_of(p.packet, p.kind == PacketKind::udp));
-      table.prefetch(p.hash);
-    }
-    for (size_t i = 0; i < count; ++i)
-      if (parsed[i].has_flow()) context.prefetch(table.first(parsed[i].hash));
-    for (size_t i = 0; i < count; ++i) {
-      const Parsed& p = parsed[i];
-      const Frame& frame = frames[from + i];
-      if (p.kind == PacketKind::tcp) [[likely]] {
-        const bool followed =
-            p.packet.payload_length != 0 && i + 1 < count && same_flow(p, parsed[i + 1]);
-        receive_tcp(side, frame, p.packet, p.hash, followed ? &parsed[i + 1].packet : nullptr);
-      } else if (p.kind == PacketKind::udp) {
-        receive_udp(side, frame, p.packet, p.hash);
-      } else if (p.kind == PacketKind::other) {
-        parts_.slow_path.receive(side, frame, context.now);
-      } else if (!parts_.slow_path.latency_streams[index_of(side)].receive(frame, context.now)) {
-        // A damaged frame of the latency stream is the stream's to count.
-        ++parts_.counts.of(side)[reason_of(p.kind)];
-      }
-    }
+  while (!frames.empty()) {
+    const std::span<const Frame> some = frames.first(std::min(Arrivals::kMost, frames.size()));
+    const std::span<Arrival> arrivals =
+        arrivals_.parse(parts_.context, parts_.context.tables[index_of(side)], some);
+    take(side, some.data(), arrivals);
+    frames = frames.subspan(some.size());
   }
 }
 
-void FlowDriver::receive_tcp(Side side, const Frame& frame, const Packet& packet, uint32_t hash,
-                             const Packet* next) {
+[[gnu::noinline]] void FlowDriver::take(Side side, const Frame* frame,
+                                        std::span<Arrival> arrivals) {
+  const Arrival* const end = arrivals.data() + arrivals.size();
+  for (Arrival* arrival = arrivals.data(); arrival != end; ++arrival, ++frame) {
+    if (arrival->kind == PacketKind::tcp) [[likely]]
+      receive_tcp(side, *frame, *arrival, end);
+    else
+      receive_other(side, *frame, *arrival);
+  }
+}
+
+void FlowDriver::receive_other(Side side, const Frame& frame, const Arrival& p) {
+  const Nanoseconds now = parts_.context.now;
+  if (p.kind == PacketKind::udp) {
+    receive_udp(side, frame, p);
+  } else if (p.kind == PacketKind::other) {
+    parts_.slow_path.receive(side, frame, now);
+  } else if (!parts_.slow_path.latency_streams[index_of(side)].receive(frame, now)) {
+    // A damaged frame of the latency stream is the stream's to count.
+    ++parts_.counts.of(side)[reason_of(p.kind)];
+  }
+}
+
+inline void FlowDriver::receive_tcp(Side side, const Frame& frame, Arrival& p, const Arrival* end) {
+  Context& context = parts_.context;
+  uint32_t entry = p.entry;
+  if (!FlowTable::is_flow(entry) || !p.is_for(context.flows[entry], side)) [[unlikely]]
+    entry = find(side, p);
+  Took took{nullptr, tcp::kNotPlain};
+  if (FlowTable::is_flow(entry) && !parts_.flows.cutting()) [[likely]] {
+    took.flow = &context.flows[entry];
+    took.events = tcp::receive_plain(context, context.class_of(*took.flow), *took.flow, p.packet);
+  }
+  if (took.events == tcp::kNotPlain) {
+    took = receive_generally(side, frame, p, entry);
+    if (took.flow == nullptr) return;
+  }
+  act_upon(*took.flow, took.events, p, end);
+}
+
+[[gnu::noinline]] uint32_t FlowDriver::find(Side side, const Arrival& p) {
+  return parts_.context.tables[index_of(side)].find(p.key(), p.hash);
+}
+
+[[gnu::noinline]] FlowDriver::Took FlowDriver::receive_generally(Side side, const Frame& frame,
+                                                                 Arrival& p, uint32_t entry) {
   Context& context = parts_.context;
   if (parts_.runs.empty()) {
     ++parts_.counts.dropped(side)[Drop::idle];
-    return;
+    return {};
   }
-  const tcp::Segment segment = tcp::parse_segment(packet);
-  const uint32_t entry = context.tables[index_of(side)].find(key_of(packet, false), hash);
+  find_payload(frame, p.packet);
+  const tcp::Segment segment = tcp::parse_segment(p.packet);
   Flow* flow = nullptr;
   if (FlowTable::is_flow(entry)) [[likely]]
     flow = &context.flows[entry];
   else if (entry != FlowTable::kNone)
     flow = &parts_.flows.restore(FlowTable::wait_of(entry));
-  if (flow != nullptr && parts_.flows.cut_instead(*flow)) return;
+  if (flow != nullptr && parts_.flows.cut_instead(*flow)) return {};
   if (flow != nullptr && flow->state == FlowState::time_wait && segment.is(tcp::kSyn) &&
       !segment.is(tcp::kAck) && after(segment.sequence, flow->rcv_nxt)) {
     parts_.flows.release(*flow);  // a new connection from the same port, RFC 9293 section 3.6.1
     flow = nullptr;
   }
-  if (flow != nullptr)
-    take_segment(*flow, packet, segment, next);
-  else
-    take_stray(side, frame, packet, segment, hash);
+  if (flow == nullptr) {
+    take_stray(side, frame, p, segment);
+    return {};
+  }
+  return take_segment(*flow, p.packet, segment);
 }
 
 // -- from the flow to the burst that is sent -----------------------------------------------------
 
-void FlowDriver::take_segment(Flow& flow, const Packet& packet, const tcp::Segment& segment,
-                              const Packet* next) {
+FlowDriver::Took FlowDriver::take_segment(Flow& flow, const Packet& packet,
+                                          const tcp::Segment& segment) {
   Context& context = parts_.context;
   const bool undecided = flow.wait == Wait::template_choice;
   if (undecided && packet.payload_length != 0 && segment.sequence == flow.rcv_nxt &&
       !parts_.listeners.choose(flow, packet)) {
     refuse_undecided(flow);
-    return;
+    return {};
   }
   if (packet.payload_length != 0)
     if (PayloadCheck* const check = parts_.classes.of(flow).payload_check) [[unlikely]]
@@ -153,20 +149,61 @@ void FlowDriver::take_segment(Flow& flow, const Packet& packet, const tcp::Segme
   if (begins) events |= tcp::kEstablished;
   if (flow.wait == Wait::template_choice && (events & tcp::kPeerClosed) != 0) {
     refuse_undecided(flow);  // it will never say what it wants
+    return {};
+  }
+  return {&flow, events};
+}
+
+/// Whether the packet behind `p`, of those before `end`, goes on where what the flow has received
+/// by `p` ends. Then more of an in-order run is at hand: one answer to all of it, as a kernel gives
+/// to segments that it has put together (GRO). Fewer frames for both ends.
+inline bool FlowDriver::goes_on(const Flow& flow, const Arrival& p, const Arrival* end) {
+  const Arrival* const next = &p + 1;
+  return next != end && next->hash == p.hash && next->kind == p.kind &&
+         next->packet.source_port == p.packet.source_port &&
+         next->packet.destination_port == p.packet.destination_port &&
+         flow.extension == Flow::kNone && next->packet.payload_length != 0 &&
+         tcp::parse_segment(next->packet).sequence == flow.rcv_nxt;
+}
+
+inline void FlowDriver::act_upon(Flow& flow, tcp::Events events, const Arrival& p,
+                                 const Arrival* end) {
+  Context& context = parts_.context;
+  if ((events & tcp::kGone) != 0) {
+    parts_.flows.release(flow, p.hash);
     return;
   }
-  // More of an in-order run is at hand: one answer to all of it, as a kernel gives to segments that
-  // it has put together (GRO). Fewer frames for both ends.
-  const bool run_goes_on = next != nullptr && (events & tcp::kDelivered) != 0 &&
-                           flow.extension == Flow::kNone && goes_on(flow, *next);
-  finish(flow, events, run_goes_on);
+  auto& shared = static_cast<TemplateClass&>(context.class_of(flow));  // see Classes
+  bool wakes = program::wakes(flow, events);
+  if ((events & tcp::kDelivered) != 0 && shared.latency != nullptr)
+    latency::record_payload(context, flow);
+  if ((events & tcp::kEstablished) != 0 && flow.wait != Wait::template_choice) {
+    shared.run->count_established(context, flow);
+    if (flow.has(kServerSide)) {
+      program::begin(flow, flow.rx_available);
+      wakes = true;
+    } else {
+      latency::record(context, flow, LatencyKind::connect);
+    }
+  }
+  if (wakes && program::proceed(context, shared, flow) == program::Outcome::release) {
+    parts_.flows.release(flow, p.hash);
+    return;
+  }
+  if ((events & tcp::kDelivered) == 0 || !goes_on(flow, p, end)) tcp::answer(context, shared, flow);
+  if (tcp::begins_time_wait(flow)) parts_.flows.begin_time_wait(flow, p.hash);
 }
 
 void FlowDriver::expire(Flow& flow, TimerKind kind) {
   Context& context = parts_.context;
   if (parts_.flows.cut_instead(flow)) return;
   if (kind != TimerKind::program && flow.state != FlowState::datagram) {
-    finish(flow, tcp::expire(context, flow, kind), false);
+    if (tcp::expire(context, flow, kind) == tcp::kGone) {
+      parts_.flows.release(flow);
+      return;
+    }
+    tcp::transmit(context, flow);
+    if (tcp::begins_time_wait(flow)) parts_.flows.begin_time_wait(flow);
     return;
   }
   if (kind != TimerKind::program) {
@@ -184,39 +221,11 @@ void FlowDriver::expire(Flow& flow, TimerKind kind) {
     tcp::transmit(context, flow);
 }
 
-inline void FlowDriver::finish(Flow& flow, tcp::Events events, bool answered_later) {
-  Context& context = parts_.context;
-  if ((events & tcp::kGone) != 0) {
-    parts_.flows.release(flow);
-    return;
-  }
-  if (events != tcp::kNothing) {
-    if ((events & tcp::kDelivered) != 0 && !flow.has(kServerSide))
-      latency::record_payload(context, flow);
-    program::Outcome outcome;
-    if ((events & tcp::kEstablished) != 0 && flow.wait != Wait::template_choice) {
-      ProfileRun& run = *parts_.classes.of(flow).run;
-      ++run.established;
-      if (run.samples_flows()) run.watch.established(context, flow);
-      if (!flow.has(kServerSide)) latency::record(context, flow, LatencyKind::connect);
-      outcome = flow.has(kServerSide) ? program::start(context, flow, flow.rx_available)
-                                      : program::wake(context, flow, events);
-    } else {
-      outcome = program::wake(context, flow, events);
-    }
-    if (outcome == program::Outcome::release) {
-      parts_.flows.release(flow);
-      return;
-    }
-  }
-  if (!answered_later) tcp::transmit(context, flow);
-  if (tcp::begins_time_wait(flow)) parts_.flows.begin_time_wait(flow);
-}
-
 // -- what belongs to no flow yet -----------------------------------------------------------------
 
-void FlowDriver::take_stray(Side side, const Frame& frame, const Packet& packet,
-                            const tcp::Segment& segment, uint32_t hash) {
+void FlowDriver::take_stray(Side side, const Frame& frame, const Arrival& p,
+                            const tcp::Segment& segment) {
+  const Packet& packet = p.packet;
   CounterBlock& counters = parts_.counts.of(side);
   const auto blackhole = parts_.strays.tunables.blackhole;
   if (side == Side::client) {
@@ -235,12 +244,11 @@ void FlowDriver::take_stray(Side side, const Frame& frame, const Packet& packet,
     if (blackhole == 0) parts_.strays.refuse(side, frame, packet, segment);
     return;
   }
-  if (Flow* const flow = accept(frame, packet, hash, number))
-    tcp::accept(parts_.context, *flow, segment, hash);
+  if (Flow* const flow = accept(frame, p, number))
+    tcp::accept(parts_.context, *flow, segment, p.hash);
 }
 
-Flow* FlowDriver::accept(const Frame& frame, const Packet& packet, uint32_t hash,
-                         uint32_t flow_class) {
+Flow* FlowDriver::accept(const Frame& frame, const Arrival& p, uint32_t flow_class) {
   Context& context = parts_.context;
   CounterBlock& counters = parts_.counts.of(Side::server);
   const TemplateClass& shared = parts_.classes[flow_class];
@@ -248,8 +256,8 @@ Flow* FlowDriver::accept(const Frame& frame, const Packet& packet, uint32_t hash
   const uint16_t path = shared.tunables->dont_use_inbound_mac
                             ? PathTable::kPort
                             : context.paths[index_of(Side::server)].intern(reply_path(frame));
-  Flow* const flow = parts_.flows.make(key_of(packet, !program.stream), hash, flow_class, path,
-                                       Side::server, program.uses_variables);
+  Flow* const flow =
+      parts_.flows.make(p.key(), p.hash, flow_class, path, Side::server, program.uses_variables);
   if (flow == nullptr) {
     ++counters[Counter::err_s_nf_throttled];
     parts_.listeners.give_back(flow_class);
@@ -268,13 +276,14 @@ void FlowDriver::refuse_undecided(Flow& flow) {
 
 // -- UDP -----------------------------------------------------------------------------------------
 
-void FlowDriver::receive_udp(Side side, const Frame& frame, const Packet& packet, uint32_t hash) {
+void FlowDriver::receive_udp(Side side, const Frame& frame, const Arrival& p) {
+  const Packet& packet = p.packet;
   Context& context = parts_.context;
   if (parts_.runs.empty()) {
     ++parts_.counts.dropped(side)[Drop::idle];
     return;
   }
-  const uint32_t entry = context.tables[index_of(side)].find(key_of(packet, true), hash);
+  const uint32_t entry = context.tables[index_of(side)].find(p.key(), p.hash);
   Flow* flow = FlowTable::is_flow(entry) ? &context.flows[entry] : nullptr;
   if (flow != nullptr && parts_.flows.cut_instead(*flow)) return;
   const bool begins = flow == nullptr;
@@ -288,7 +297,7 @@ void FlowDriver::receive_udp(Side side, const Frame& frame, const Packet& packet
       ++parts_.counts.of(side)[Counter::err_no_template];
       return;
     }
-    flow = accept(frame, packet, hash, number);
+    flow = accept(frame, p, number);
     if (flow == nullptr) return;
     udp::open(context, *flow);
     ++parts_.classes.of(*flow).run->established;

@@ -3,6 +3,7 @@
 
 #include <span>
 
+#include "astf/arrivals.h"
 #include "astf/open_flows.h"
 #include "astf/opener.h"
 #include "astf/service.h"
@@ -40,26 +41,35 @@ class FlowDriver {
 
  private:
   void receive_for_flows(Side side, std::span<const Frame> frames);
-  /// `next`: the packet behind one with payload in the burst, when it is of the same flow, else
-  /// nullptr.
-  void receive_tcp(Side side, const Frame& frame, const Packet& packet, uint32_t hash,
-                   const Packet* next);
-  void receive_udp(Side side, const Frame& frame, const Packet& packet, uint32_t hash);
+  void take(Side side, const Frame* frame, std::span<Arrival> arrivals);
+  /// `end`: of the frames at hand.
+  void receive_tcp(Side side, const Frame& frame, Arrival& p, const Arrival* end);
+  /// The entry of the flow table.
+  uint32_t find(Side side, const Arrival& p);
+  /// A flow that took a segment, and what came of it; nullptr: nothing is left to do.
+  struct Took {
+    Flow* flow = nullptr;
+    tcp::Events events = tcp::kNothing;
+  };
+  /// A segment that is not plain, or that belongs to no flow. `entry`: of the flow table.
+  Took receive_generally(Side side, const Frame& frame, Arrival& p, uint32_t entry);
+  void receive_other(Side side, const Frame& frame, const Arrival& p);
+  void receive_udp(Side side, const Frame& frame, const Arrival& p);
   /// A segment of a flow that is open.
-  void take_segment(Flow& flow, const Packet& packet, const tcp::Segment& segment,
-                    const Packet* next);
+  Took take_segment(Flow& flow, const Packet& packet, const tcp::Segment& segment);
   /// A segment of no flow: it opens one, or it is refused.
-  void take_stray(Side side, const Frame& frame, const Packet& packet, const tcp::Segment& segment,
-                  uint32_t hash);
+  void take_stray(Side side, const Frame& frame, const Arrival& p, const tcp::Segment& segment);
   /// Opens a server's flow of class `flow_class`. nullptr: there are too many.
-  Flow* accept(const Frame& frame, const Packet& packet, uint32_t hash, uint32_t flow_class);
+  Flow* accept(const Frame& frame, const Arrival& p, uint32_t flow_class);
   /// Ends an accepted connection whose template nobody knows.
   void refuse_undecided(Flow& flow);
-  /// The program acts upon `events`, and what is due is sent. `answered_later`: the flow's next
-  /// segment is at hand and will be answered for this one too. In one piece with the packet's way.
-  [[gnu::always_inline]] inline void finish(Flow& flow, tcp::Events events, bool answered_later);
+  /// The program acts upon what came of segment `p`, and what is due is sent, unless the next one
+  /// goes on where it ends, and will be answered for both. In one piece with the packet's way.
+  void act_upon(Flow& flow, tcp::Events events, const Arrival& p, const Arrival* end);
+  static bool goes_on(const Flow& flow, const Arrival& p, const Arrival* end);
 
   const Parts parts_;
+  Arrivals arrivals_;
 };
 
 }  // namespace engine

@@ -57,6 +57,9 @@ void Listeners::remove(const ProfileRun& run) {
 uint32_t Listeners::find(const Packet& packet, bool tcp) {
   const uint16_t port = packet.destination_port;
   const uint32_t address = packet.destination.low32();
+  const uint32_t decided = servers_.find_decided(tcp, port, address);
+  if (decided != ServerTable::kUndecided) [[likely]]
+    return decided;
   const uint32_t undecided = servers_.find_undecided(tcp, port, address);
   if (undecided == kNone) return servers_.find(tcp, port, address);
   if (tcp) return take_undecided(undecided);
@@ -105,6 +108,8 @@ bool Listeners::choose(Flow& flow, const Packet& packet) {
                                           {packet.payload, packet.payload_at_hand});
   if (number == kNone) return false;
   decide(flow, number);
+  if (classes_[number].payload_check == nullptr && context_.may_be_plain(flow))
+    flow.clear(kGeneralWay);
   flow.wait = Wait::nothing;
   if (context_.class_of(flow).program->uses_variables) context_.add_variables(flow);
   return true;

@@ -19,7 +19,9 @@ Flow* OpenFlows::make(const FlowKey& key, uint32_t hash, uint32_t flow_class, ui
   flow.flow_class = flow_class;
   flow.state = key.datagram ? FlowState::datagram : FlowState::syn_sent;
   flow.wait = Wait::nothing;
+  TemplateClass& shared = classes_[flow_class];
   flow.flags = side == Side::server ? uint32_t{kServerSide} : 0;
+  if (shared.payload_check != nullptr || shared.undecided != nullptr) flow.set(kGeneralWay);
   flow.path = path;
   flow.timer_slot = TimerWheel::kNowhere;
   flow.armed = 0;
@@ -27,12 +29,12 @@ Flow* OpenFlows::make(const FlowKey& key, uint32_t hash, uint32_t flow_class, ui
   flow.variables = Flow::kNone;
   flow.rx_available = 0;
   if (with_variables) context_.add_variables(flow);
-  ++classes_[flow_class].open_flows;
-  context_.tables[index_of(side)].insert(flow, hash);
+  ++shared.open_flows;
+  context_.tables[index_of(side)].insert(number, hash);
   return &flow;
 }
 
-void OpenFlows::release(Flow& flow) {
+void OpenFlows::release(Flow& flow, uint32_t hash) {
   if (classes_.of(flow).undecided != nullptr) listeners_.give_up(flow);
   TemplateClass& shared = classes_.of(flow);
   ProfileRun& run = *shared.run;
@@ -41,7 +43,7 @@ void OpenFlows::release(Flow& flow) {
   context_.wheel.remove(flow);
   FlowTable& table = context_.tables[index_of(shared.side)];
   const uint32_t number = context_.flows.number_of(flow);
-  table.erase(number, table.hash(flow, flow.state == FlowState::datagram));
+  table.erase(number, hash);
   if (flow.extension != Flow::kNone) context_.extensions.give_back(flow.extension);
   if (flow.has(kPortOwned)) {
     run.clients(client_range_of(flow)).give_back(flow.local.low32(), flow.local_port);
@@ -57,7 +59,7 @@ void OpenFlows::release(Flow& flow) {
   context_.flows.give_back(number);
 }
 
-void OpenFlows::begin_time_wait(Flow& flow) {
+void OpenFlows::begin_time_wait(Flow& flow, uint32_t hash) {
   // Where a program waits for the end of this flow, the flow stays as it is.
   const uint32_t record = executed(flow) ? TimeWaits::kNone : tcp::wait_as_record(context_, flow);
   if (record == TimeWaits::kNone) {
@@ -68,7 +70,7 @@ void OpenFlows::begin_time_wait(Flow& flow) {
   FlowTable& table = context_.tables[index_of(shared.side)];
   const uint32_t number = context_.flows.number_of(flow);
   const uint32_t entry = FlowTable::entry_of_wait(record);
-  table.replace(number, entry, table.hash(context_.waits[record], false));
+  table.replace(number, entry, hash);
   shared.run->watch.moved(context_, number, entry, shared.side);
   if (flow.extension != Flow::kNone) context_.extensions.give_back(flow.extension);
   if (flow.variables != Flow::kNone) context_.variables.give_back(flow.variables);

@@ -24,11 +24,13 @@ class OpenFlows {
   /// there are as many flows as there may be.
   Flow* make(const FlowKey& key, uint32_t hash, uint32_t flow_class, uint16_t path, Side side,
              bool with_variables);
-  /// Gives back all that a flow holds; counts it closed.
-  void release(Flow& flow);
+  /// Gives back all that a flow holds; counts it closed. `hash`: of its identity.
+  void release(Flow& flow, uint32_t hash);
+  void release(Flow& flow) { release(flow, hash_of(flow)); }
 
   /// A flow that begins TIME_WAIT gives back all that a record of it does not need.
-  void begin_time_wait(Flow& flow);
+  void begin_time_wait(Flow& flow, uint32_t hash);
+  void begin_time_wait(Flow& flow) { begin_time_wait(flow, hash_of(flow)); }
   /// The flow of a connection in TIME_WAIT that has a segment to take, in the place of its record.
   Flow& restore(uint32_t record);
   /// Ends connections whose TIME_WAIT is over, at most `budget`. Returns how many.
@@ -53,6 +55,10 @@ class OpenFlows {
   uint32_t client_range_of(const Flow& flow);
 
  private:
+  /// The tables of both sides have the same hash.
+  uint32_t hash_of(const Flow& flow) const {
+    return context_.tables[0].hash(flow, flow.state == FlowState::datagram);
+  }
   void cut(Flow& flow);
   /// Ends a connection in TIME_WAIT. `hash`: of its identity.
   void release_wait(uint32_t record, uint32_t hash);

@@ -68,7 +68,11 @@ class ProfileRun {
   /// Starts due by `now`.
   uint64_t intended(Nanoseconds now) const;
 
-  bool samples_flows() const { return options_.samples_flows; }
+  /// A connection is established.
+  void count_established(const Context& context, const Flow& flow) {
+    ++established;
+    if (options_.samples_flows) watch.established(context, flow);
+  }
   Schedule& schedule() { return schedule_; }
   TemplateDraw& draw() { return draw_; }
 

@@ -29,11 +29,15 @@ class ServerTable {
   void remove(uint32_t handle);
 
   static constexpr uint32_t kNone = UINT32_MAX;
+  static constexpr uint32_t kUndecided = kNone - 1;
   /// The handle that answers, or kNone. `address`: low 32 bits of the destination.
   uint32_t find(bool tcp, uint16_t port, uint32_t address) const {
-    for (const Entry& entry : lists_[list_of_port_[key(tcp, port)]].entries)
-      if (address <= entry.last) return address >= entry.first ? entry.handle : kNone;
-    return kNone;
+    return find_in(lists_[list_of_port_[key(tcp, port)]], address);
+  }
+  /// The same where no payload decides on ports like this one, else kUndecided.
+  uint32_t find_decided(bool tcp, uint16_t port, uint32_t address) const {
+    const List& list = lists_[list_of_port_[key(tcp, port)]];
+    return list.mapped.empty() ? find_in(list, address) : kUndecided;
   }
   /// Any handle among those that the payload decides on, or kNone where it decides nothing.
   uint32_t find_undecided(bool tcp, uint16_t port, uint32_t address) const {
@@ -67,6 +71,11 @@ class ServerTable {
     std::vector<Entry> entries;  ///< sorted by address
     std::vector<Mapped> mapped;  ///< disjoint
   };
+  static uint32_t find_in(const List& list, uint32_t address) {
+    for (const Entry& entry : list.entries)
+      if (address <= entry.last) return address >= entry.first ? entry.handle : kNone;
+    return kNone;
+  }
   static const Mapped* find_mapped(const List& list, uint32_t address);
   List& list_of(bool tcp, uint16_t port);
   static constexpr size_t kKeys = size_t{2} << 16;

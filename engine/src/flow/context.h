@@ -69,7 +69,8 @@ struct Context {
   TimerWheel wheel;
   std::array<TransmitQueue*, kSides> transmit;
   std::array<PathTable, kSides> paths;
-  Tick challenges_since = 0;  ///< challenge ACKs are counted from then on, RFC 5961 section 10
+  bool only_general_way = false;  ///< flows opened from now on: see tcp/plain.h
+  Tick challenges_since = 0;      ///< challenge ACKs are counted from then on, RFC 5961 section 10
   uint32_t challenges = 0;
   std::vector<FlowClass*> classes;  ///< by Flow::flow_class; nullptr: number not in use
 
@@ -95,6 +96,8 @@ struct Context {
     __builtin_prefetch(flow + 128);
   }
   FlowClass& class_of(const Flow& flow) { return *classes[flow.flow_class]; }
+  /// As far as addresses go: see tcp/plain.h.
+  bool may_be_plain(const Flow& flow) const { return !only_general_way && flow.local.is_v4(); }
   static Side side_of(const Flow& flow) {
     return flow.has(kServerSide) ? Side::server : Side::client;
   }

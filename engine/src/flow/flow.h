@@ -59,6 +59,7 @@ enum FlowFlag : uint32_t {
   kCongestionWindowReduced = 1 << 17,  ///< CWR goes with the next new data
   kProbing = 1 << 18,                  ///< a tail loss probe was sent, `recover` is its TLP.end_seq
   kProbedAgain = 1 << 19,              ///< that probe was a retransmission
+  kGeneralWay = 1 << 20,               ///< not on the plain way (tcp/plain.h)
 };
 
 /// Comparisons in sequence space, RFC 9293 section 3.4.

@@ -16,12 +16,6 @@ bool crowded(uint32_t flows, uint32_t buckets) {
   return uint64_t{flows} * 3 > uint64_t{buckets} * 2;
 }
 
-uint64_t mix(uint64_t a, uint64_t b) {
-  const unsigned __int128 product =
-      static_cast<unsigned __int128>(a ^ 0x9e37'79b9'7f4a'7c15ULL) * (b ^ 0xd1b5'4a32'd192'ed03ULL);
-  return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
-}
-
 }  // namespace
 
 FlowTable::FlowTable(Pool<Flow>& flows, TimeWaits& waits, uint32_t capacity, uint64_t seed)
@@ -43,19 +37,11 @@ FlowTable::~FlowTable() {
   munmap(buckets_, bytes_);
 }
 
-uint32_t FlowTable::hash(const FlowKey& key) const {
-  const uint64_t ports = uint64_t{key.remote_port} << 32 | uint64_t{key.local_port} << 1 |
-                         static_cast<uint64_t>(key.datagram);
-  uint64_t value = mix(key.remote.low ^ seed_, key.local.low ^ (ports << 16));
-  if ((key.remote.high | key.local.high) != 0) value = mix(value ^ key.remote.high, key.local.high);
-  return static_cast<uint32_t>(value ^ (value >> 32));
-}
-
-void FlowTable::insert(Flow& flow, uint32_t hash) {
+void FlowTable::insert(uint32_t number, uint32_t hash) {
   if (crowded(size_ + 1, bucket_count_) && bucket_count_ < bucket_limit_) split();
   uint32_t& head = buckets_[bucket_of(hash)];
-  flow.table_next = head;
-  head = flows_.number_of(flow);
+  flows_[number].table_next = head;
+  head = number;
   ++size_;
 }
 

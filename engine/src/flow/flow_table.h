@@ -46,14 +46,23 @@ class FlowTable {
   static uint32_t wait_of(uint32_t entry) { return entry & ~kWait; }
   static bool is_flow(uint32_t entry) { return entry < kWait; }
 
-  uint32_t hash(const FlowKey& key) const;
+  uint32_t hash(const FlowKey& key) const {
+    const uint64_t ports = uint64_t{key.remote_port} << 32 | uint64_t{key.local_port} << 1 |
+                           static_cast<uint64_t>(key.datagram);
+    uint64_t value = mix(key.remote.low ^ seed_, key.local.low ^ (ports << 16));
+    if ((key.remote.high | key.local.high) != 0)
+      value = mix(value ^ key.remote.high, key.local.high);
+    return static_cast<uint32_t>(value ^ (value >> 32));
+  }
   uint32_t hash(const FlowIdentity& identity, bool datagram) const {
     return hash(FlowKey{identity.remote, identity.local, identity.remote_port, identity.local_port,
                         datagram});
   }
-  void prefetch(uint32_t hash) const { __builtin_prefetch(&buckets_[bucket_of(hash)]); }
-  /// The first entry in the bucket, to prefetch; kNone: the bucket is empty.
-  uint32_t first(uint32_t hash) const { return buckets_[bucket_of(hash)]; }
+  /// Where the first entry of a bucket stands, to prefetch; kNone: the bucket is empty. Valid until
+  /// the next insertion.
+  const uint32_t* bucket(uint32_t hash) const { return &buckets_[bucket_of(hash)]; }
+  void prefetch(uint32_t hash) const { __builtin_prefetch(bucket(hash)); }
+  uint32_t first(uint32_t hash) const { return *bucket(hash); }
   /// The entry under `key`, or kNone.
   uint32_t find(const FlowKey& key, uint32_t hash) const {
     uint32_t entry = first(hash);
@@ -61,7 +70,8 @@ class FlowTable {
     return entry;
   }
   /// Adds a flow whose identity is set and not yet in the table; `hash`: of that.
-  void insert(Flow& flow, uint32_t hash);
+  void insert(Flow& flow, uint32_t hash) { insert(flows_.number_of(flow), hash); }
+  void insert(uint32_t number, uint32_t hash);
   /// Puts an entry in the place of another one with the same identity.
   void replace(uint32_t entry, uint32_t by, uint32_t hash);
   void erase(uint32_t entry, uint32_t hash);
@@ -69,6 +79,11 @@ class FlowTable {
   size_t touched_bytes() const { return size_t{bucket_count_} * sizeof(uint32_t); }
 
  private:
+  static uint64_t mix(uint64_t a, uint64_t b) {
+    const unsigned __int128 product = static_cast<unsigned __int128>(a ^ 0x9e37'79b9'7f4a'7c15ULL) *
+                                      (b ^ 0xd1b5'4a32'd192'ed03ULL);
+    return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
+  }
   uint32_t bucket_of(uint32_t hash) const {
     const uint32_t bucket = hash & mask_;
     return bucket < bucket_count_ ? bucket : bucket & (mask_ >> 1);

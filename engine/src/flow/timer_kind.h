@@ -33,7 +33,7 @@ inline Tick tick_of(int64_t nanoseconds) {
   return static_cast<Tick>(nanoseconds >> kTickShift);
 }
 /// At least one tick, rounded up, at most what can be told apart.
-inline Tick ticks_for(int64_t nanoseconds) {
+constexpr Tick ticks_for(int64_t nanoseconds) {
   int64_t ticks = (nanoseconds + (1 << kTickShift) - 1) >> kTickShift;
   if (ticks < 1) return 1;
   return ticks > kMaxTimerTicks ? kMaxTimerTicks : static_cast<Tick>(ticks);

@@ -22,17 +22,18 @@ class TimerWheel {
   explicit TimerWheel(Pool<Flow>& flows);
 
   /// Sets one deadline of `flow`, `delay` ticks from `now`.
-  void arm(Flow& flow, TimerKind kind, Tick now, Tick delay) {
+  [[gnu::always_inline]] void arm(Flow& flow, TimerKind kind, Tick now, Tick delay) {
     const auto k = static_cast<unsigned>(kind);
     const Tick deadline = now + delay;
     flow.deadlines[k] = deadline;
     flow.armed = static_cast<uint8_t>(flow.armed | (1u << k));
-    if (flow.timer_slot == kNowhere)
-      insert(flow, deadline);
-    else if (tick_before(deadline, flow.timer_tick)) {
-      unlink(flow);
-      insert(flow, deadline);
-    }
+    if (flow.timer_slot == kNowhere || tick_before(deadline, flow.timer_tick)) move(flow, deadline);
+  }
+  /// The same for a flow in the wheel whose turn comes before that: it need not be moved.
+  void arm_late(Flow& flow, TimerKind kind, Tick now, Tick delay) {
+    const auto k = static_cast<unsigned>(kind);
+    flow.deadlines[k] = now + delay;
+    flow.armed = static_cast<uint8_t>(flow.armed | (1u << k));
   }
   void disarm(Flow& flow, TimerKind kind) {
     flow.armed = static_cast<uint8_t>(flow.armed & ~(1u << static_cast<unsigned>(kind)));
@@ -90,6 +91,11 @@ class TimerWheel {
     return static_cast<uint16_t>(kFarthest + (tick >> (kNearBits + kFarBits)));
   }
 
+  /// Puts the flow where it is looked at by `tick`.
+  void move(Flow& flow, Tick tick) {
+    if (flow.timer_slot != kNowhere) unlink(flow);
+    insert(flow, tick);
+  }
   void insert(Flow& flow, Tick tick);
   void unlink(Flow& flow);
   void push(uint16_t slot, Flow& flow);

@@ -12,9 +12,10 @@ namespace engine {
 /// Writes an IPv4 header (DF set, identification 0, RFC 6864) before `transport_length` bytes;
 /// returns where the transport header goes. `tos`: its low two bits are ECN (RFC 3168). With
 /// `fill_checksum` false the header checksum stays 0 for the device.
-inline uint8_t* compose_ipv4(uint8_t* at, uint32_t source, uint32_t destination, uint8_t protocol,
-                             uint32_t transport_length, uint8_t tos, uint8_t ttl,
-                             bool fill_checksum) {
+[[gnu::always_inline]] inline uint8_t* compose_ipv4(uint8_t* at, uint32_t source,
+                                                    uint32_t destination, uint8_t protocol,
+                                                    uint32_t transport_length, uint8_t tos,
+                                                    uint8_t ttl, bool fill_checksum) {
   const auto length = static_cast<uint16_t>(kIpv4Length + transport_length);
   store_be<uint16_t>(at, static_cast<uint16_t>(0x4500 | tos));
   store_be<uint16_t>(at + 2, length);

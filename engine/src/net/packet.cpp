@@ -5,11 +5,11 @@
 #include "net/checksum.h"
 #include "net/ethernet.h"
 #include "net/ip.h"
+#include "net/usual_packet.h"
 
 namespace engine {
 namespace {
 
-constexpr size_t kTcpLength = 20;
 constexpr size_t kUdpLength = 8;
 constexpr uint8_t kHopByHop = 0;
 
@@ -69,9 +69,9 @@ PacketKind read_ipv6(const Frame& frame, Packet& packet, Transport& transport) {
 size_t transport_header(const uint8_t* header, const Transport& transport, size_t in_head) {
   const size_t room = transport.length < in_head ? transport.length : in_head;
   if (transport.protocol == kProtocolUdp) return room < kUdpLength ? 0 : kUdpLength;
-  if (room < kTcpLength) return 0;
+  if (room < kTcpHeader) return 0;
   const size_t length = size_t{header[12]} / 16 * 4;
-  return length < kTcpLength || length > room ? 0 : length;
+  return length < kTcpHeader || length > room ? 0 : length;
 }
 
 /// Where the checksum stands in a TCP or UDP header.
@@ -94,57 +94,14 @@ bool transport_sum_good(const Packet& packet, uint8_t protocol, size_t length, b
   return checksum_fold(checksum_add(header, packet.payload, packet.payload_length)) == 0xffff;
 }
 
-/// Parses the usual frame: untagged, IPv4 without options, not a fragment, TCP. False: it is
-/// another one, or damaged, and `packet` is as it was. Few comparisons tell, and nothing is written
-/// before.
-bool parse_usual(const Frame& frame, Packet& packet) {
-  constexpr size_t kIp = kEthernetLength;
-  constexpr size_t kTcp = kIp + kIpv4Length;
-  const uint8_t* const head = frame.head;
-  const size_t in_head = frame.head_length;
-  if (in_head < kTcp + kTcpLength) return false;
-  // EtherType, version and header length; fragment fields and protocol.
-  if ((load_be<uint32_t>(head + kIp - 2) & 0xffff'ff00) != 0x0800'4500 ||
-      (load_be<uint32_t>(head + kIp + 6) & 0x3fff'00ff) != kProtocolTcp)
-    return false;
-  const size_t total = load_be<uint16_t>(head + kIp + 2);
-  const size_t header = size_t{head[kTcp + 12]} / 16 * 4;
-  const size_t before_payload = kTcp + header;
-  if (header < kTcpLength || before_payload > in_head || total + kIp < before_payload ||
-      total + kIp > in_head + frame.payload_length)
-    return false;
-  const uint8_t* payload = head + before_payload;
-  size_t at_hand = in_head - before_payload;
-  if (frame.payload != nullptr) {
-    if (at_hand != 0) return false;
-    payload = frame.payload;
-    at_hand = frame.payload_length;
-  }
-  const auto length = static_cast<uint32_t>(total + kIp - before_payload);
-  const auto source = load_be<uint32_t>(head + kIp + 12);
-  const auto destination = load_be<uint32_t>(head + kIp + 16);
-  const auto ports = load_be<uint32_t>(head + kTcp);
-  packet = {.source = IpAddress::v4(source),
-            .destination = IpAddress::v4(destination),
-            .source_port = static_cast<uint16_t>(ports >> 16),
-            .destination_port = static_cast<uint16_t>(ports),
-            .traffic_class = head[kIp + 1],
-            .transport_header_length = static_cast<uint8_t>(header),
-            .l3_offset = kIp,
-            .transport = head + kTcp,
-            .payload = payload,
-            .payload_length = length,
-            .payload_at_hand = std::min(length, static_cast<uint32_t>(at_hand))};
-  return true;
-}
-
 PacketKind parse_any(const Frame& frame, Packet& packet);
 
 }  // namespace
 
-PacketKind parse_packet(const Frame& frame, Packet& packet) {
-  const Checksums checksums = frame.checksums;
+[[gnu::noinline]] PacketKind parse_packet(const Frame& frame, Packet& packet) {
   if (!parse_usual(frame, packet)) return parse_any(frame, packet);
+  find_payload(frame, packet);
+  const Checksums checksums = frame.checksums;
   if (checksums == Checksums::trusted) return PacketKind::tcp;
   const uint8_t* const ip = frame.head + kEthernetLength;
   if (checksum_fold(checksum_add(0, ip, kIpv4Length)) != 0xffff) return PacketKind::bad_ip_sum;
@@ -187,10 +144,8 @@ namespace {
   packet.destination_port = load_be<uint16_t>(header + 2);
   packet.transport_header_length = static_cast<uint8_t>(header_length);
   packet.transport = header;
-  packet.payload = frame.payload != nullptr ? frame.payload : header + header_length;
   packet.payload_length = static_cast<uint32_t>(transport.length - header_length);
-  const size_t at_hand = frame.payload != nullptr ? frame.payload_length : in_head - header_length;
-  packet.payload_at_hand = std::min(packet.payload_length, static_cast<uint32_t>(at_hand));
+  find_payload(frame, packet);
 
   if (frame.checksums != Checksums::trusted &&
       !transport_sum_good(packet, transport.protocol, transport.length,

@@ -49,12 +49,12 @@ VariableBlock& variables_of(Context& context, Flow& flow) {
   return context.variables[flow.variables];
 }
 
-Outcome run(Context& context, Flow& flow) {
-  FlowClass& shared = context.class_of(flow);
+/// `connected`: or a program that needs no connection.
+[[gnu::always_inline]] inline Outcome run_program(Context& context, FlowClass& shared, Flow& flow,
+                                                  bool connected) {
   CounterBlock& counters = *shared.counters;
   const Program& program = *shared.program;
   const Command* const commands = program.commands.data();
-  const bool connected = !program.stream || flow.has(kEverEstablished);
   for (unsigned step = 0; step < kWatchdog; ++step) {
     const Command& command = commands[flow.program_counter];
     if (!connected && needs_connection(command.operation)) {
@@ -188,41 +188,31 @@ Outcome run(Context& context, Flow& flow) {
   return Outcome::goes_on;
 }
 
+/// For whoever is not on the packet's way.
+[[gnu::noinline]] Outcome run(Context& context, Flow& flow) {
+  FlowClass& shared = context.class_of(flow);
+  return run_program(context, shared, flow, !shared.program->stream || flow.has(kEverEstablished));
+}
+
 }  // namespace
 
+Outcome proceed(Context& context, FlowClass& shared, Flow& flow) {
+  return run_program(context, shared, flow, true);
+}
+
 Outcome start(Context& context, Flow& flow, uint64_t received) {
-  flow.program_counter = 0;
-  flow.wait = Wait::nothing;
-  flow.rx_available = received;
-  flow.clear(kNonBlocking);
+  begin(flow, received);
+  const Program& program = *context.class_of(flow).program;
+  if (program.stream && !flow.has(kEverEstablished) &&
+      needs_connection(program.commands.front().operation)) {
+    flow.wait = Wait::connected;  // as most do
+    return Outcome::goes_on;
+  }
   return run(context, flow);
 }
 
 Outcome wake(Context& context, Flow& flow, tcp::Events events) {
-  bool ready = false;
-  switch (flow.wait) {
-    case Wait::connected:
-      ready = (events & tcp::kEstablished) != 0;
-      break;
-    case Wait::acknowledged:
-    case Wait::space:
-      ready = (events & tcp::kAcknowledged) != 0;
-      break;
-    case Wait::received:
-      ready = (events & tcp::kDelivered) != 0;
-      break;
-    case Wait::peer_close:
-      ready = (events & tcp::kPeerClosed) != 0;
-      break;
-    case Wait::nothing:  // paused by the watchdog; its timer wakes it
-    case Wait::time:
-    case Wait::template_choice:
-    case Wait::execution:
-    case Wait::child:
-    case Wait::ended:
-      break;
-  }
-  return ready ? run(context, flow) : Outcome::goes_on;
+  return wakes(flow, events) ? run(context, flow) : Outcome::goes_on;
 }
 
 void resume(Context& context, Flow& flow) {

@@ -1,6 +1,8 @@
 #pragma once
 // Runs a flow's program: what the two ends of a connection say to each other.
 
+#include <array>
+
 #include "flow/context.h"
 #include "tcp/tcp.h"
 
@@ -12,8 +14,41 @@ enum class Outcome : uint8_t {
   release,  ///< the program ended it (UDP end, close_msg, reset): release the flow
 };
 
-/// Starts the program of a new flow: a client's when it is opened, a server's when it is accepted
-/// or its first datagram came. `received`: bytes or datagrams that came with that.
+/// Before the program of a flow runs for the first time: a client's when it is opened, a server's
+/// when it is accepted or its first datagram came. `received`: bytes or datagrams that came with
+/// that.
+inline void begin(Flow& flow, uint64_t received) {
+  flow.program_counter = 0;
+  flow.wait = Wait::nothing;
+  flow.rx_available = received;
+  flow.clear(kNonBlocking);
+}
+
+/// The event that ends each wait, by Wait. The others are ended by a timer, or never; one with
+/// Wait::nothing was paused by the watchdog.
+inline constexpr auto kAwaited = [] {
+  std::array<uint8_t, static_cast<size_t>(Wait::ended) + 1> awaited{};
+  const auto set = [&awaited](Wait wait, tcp::Event event) {
+    awaited[static_cast<size_t>(wait)] = event;
+  };
+  set(Wait::connected, tcp::kEstablished);
+  set(Wait::acknowledged, tcp::kAcknowledged);
+  set(Wait::space, tcp::kAcknowledged);
+  set(Wait::received, tcp::kDelivered);
+  set(Wait::peer_close, tcp::kPeerClosed);
+  return awaited;
+}();
+
+/// Whether a flow has waited for any of `events`.
+inline bool wakes(const Flow& flow, tcp::Events events) {
+  return (kAwaited[static_cast<size_t>(flow.wait)] & events) != 0;
+}
+
+/// Runs the program of a TCP flow that is connected, because it `wakes` or has begun. `shared`: the
+/// flow's class. For the packet's way, in one piece with that.
+Outcome proceed(Context& context, FlowClass& shared, Flow& flow);
+
+/// Begins the program, and runs it.
 Outcome start(Context& context, Flow& flow, uint64_t received);
 
 /// Goes on after `events` of TCP, or after a datagram (tcp::kDelivered).

@@ -42,9 +42,7 @@ void reduce_threshold(Context& context, Flow& flow) {
 }
 
 void grow_window(Context& context, Flow& flow, uint32_t acked) {
-  // RFC 7661 section 4.1 (and RFC 9438 section 4.2): a window that was not made use of says nothing
-  // about the path, and does not grow.
-  if (uint64_t{flight_size(flow)} * 2 < flow.cwnd) return;
+  if (!uses_window(flow)) return;
   if (flow.cwnd < flow.ssthresh) {
     flow.cwnd += acked;  // slow start, RFC 5681 (2) counted in bytes (RFC 3465), as Linux does
   } else if (is_cubic(context, flow)) {

@@ -35,12 +35,14 @@ void start_flow(Context& context, Flow& flow, uint32_t hash) {
   flow.retransmissions = 0;
   flow.tx_buffer = Flow::kNone;
   flow.tx_base = flow.snd_end;
+  if (!context.may_be_plain(flow)) flow.set(kGeneralWay);
 }
 
-/// After the SYN: its own timer is due first, so that the flow is entered into the wheel but once.
+/// After the SYN, whose own timer is due first.
 void limit_handshake(Context& context, Flow& flow) {
   const Tunables& tunables = *context.class_of(flow).tunables;
-  context.wheel.arm(flow, TimerKind::keep, context.tick, ticks_for(tunables.keep_init_s * kSecond));
+  context.wheel.arm_late(flow, TimerKind::keep, context.tick,
+                         ticks_for(tunables.keep_init_s * kSecond));
 }
 
 /// Agrees on options with what a SYN or SYN-ACK offers.
@@ -69,17 +71,6 @@ void take_offer(Context& context, Flow& flow, const Segment& syn) {
   flow.snd_wl1 = syn.sequence;
 }
 
-void end_rtt_timing(Context& context, Flow& flow) {
-  flow.clear(kRttTiming);
-  add_rtt_sample(flow, microseconds_of(context.tick - flow.rtt_tick));
-  ++(*context.class_of(flow).counters)[Counter::tcps_rttupdated];
-}
-
-inline void take_rtt(Context& context, Flow& flow, uint32_t acknowledgment) {
-  if (flow.has(kRttTiming) && !before(acknowledgment, flow.rtt_sequence))
-    end_rtt_timing(context, flow);
-}
-
 Events receive_syn_sent(Context& context, Flow& flow, const Segment& segment) {
   CounterBlock& counters = *context.class_of(flow).counters;
   if (segment.is(kAck) && (!after(segment.acknowledgment, flow.snd_una) ||
@@ -103,7 +94,7 @@ Events receive_syn_sent(Context& context, Flow& flow, const Segment& segment) {
   take_offer(context, flow, segment);
   flow.set(kAckNow);
   if (segment.is(kAck)) {
-    take_rtt(context, flow, segment.acknowledgment);
+    take_rtt(context, counters, flow, segment.acknowledgment);
     flow.snd_una = segment.acknowledgment;
     flow.snd_wl2 = segment.acknowledgment;
     ++counters[Counter::tcps_rcvackpack];
@@ -127,7 +118,7 @@ Events take_new_ack(Context& context, Flow& flow, uint32_t acknowledgment) {
   ++counters[Counter::tcps_rcvackpack];
   counters[Counter::tcps_rcvackbyte] += acked - (fin_acknowledged ? 1 : 0);
   if (fin_acknowledged) ++counters[Counter::tcps_rcvackbyte_of];
-  take_rtt(context, flow, acknowledgment);
+  take_rtt(context, counters, flow, acknowledgment);
   on_new_ack(context, flow, acknowledgment);
   flow.snd_una = acknowledgment;
   if (before(flow.snd_nxt, acknowledgment)) flow.snd_nxt = acknowledgment;
@@ -155,50 +146,12 @@ Events take_new_ack(Context& context, Flow& flow, uint32_t acknowledgment) {
   return events;
 }
 
-void take_window(Flow& flow, const Segment& segment, CounterBlock& counters) {
-  if (!before(flow.snd_wl1, segment.sequence) &&
-      !(flow.snd_wl1 == segment.sequence && !after(flow.snd_wl2, segment.acknowledgment)))
-    return;
-  const uint32_t window = uint32_t{segment.window} << flow.send_scale();
-  if (segment.length == 0 && flow.snd_wl2 == segment.acknowledgment && window > flow.snd_wnd)
-    ++counters[Counter::tcps_rcvwinupd];
-  flow.snd_wnd = window;
-  flow.snd_wl1 = segment.sequence;
-  flow.snd_wl2 = segment.acknowledgment;
-}
-
 /// RFC 9293 section 3.8.6.3, and ACK at once where a peer or a program waits for it.
 void decide_on_ack(Context& context, Flow& flow, const Segment& segment, bool in_order) {
-  const Tunables& tunables = *context.class_of(flow).tunables;
-  const uint32_t owed = flow.rcv_nxt - flow.last_ack_sent;
-  if (!in_order || segment.is(kPsh) || segment.length > tunables.mss || owed >= 2u * flow.mss ||
-      (tunables.ack_bytes != 0 && owed >= tunables.ack_bytes)) {
+  if (!in_order || segment.is(kPsh))
     flow.set(kAckNow);
-  } else if (!flow.has(kAckNow) && !TimerWheel::is_armed(flow, TimerKind::delayed_ack)) {
-    context.wheel.arm(flow, TimerKind::delayed_ack, context.tick,
-                      ticks_for(tunables.delayed_ack_ms * kMillisecond));
-  }
-}
-
-Events take_fin(Context& context, Flow& flow) {
-  ++flow.rcv_nxt;
-  flow.set(kPeerFin);
-  flow.set(kAckNow);
-  switch (flow.state) {
-    case FlowState::syn_received:
-    case FlowState::established:
-      flow.state = FlowState::close_wait;
-      break;
-    case FlowState::fin_wait_1:
-      flow.state = FlowState::closing;  // simultaneous close: our FIN is not acknowledged yet
-      break;
-    case FlowState::fin_wait_2:
-      enter_time_wait(context, flow);
-      break;
-    default:
-      break;
-  }
-  return kPeerClosed;
+  else
+    acknowledge_in_time(context, flow, segment.length);
 }
 
 /// Payload and FIN of a segment trimmed to the window.
@@ -244,6 +197,57 @@ Events challenge(Context& context, Flow& flow) {
 }
 
 }  // namespace
+
+void acknowledge_in_time(Context& context, Flow& flow, uint32_t length) {
+  const Tunables& tunables = *context.class_of(flow).tunables;
+  const uint32_t owed = flow.rcv_nxt - flow.last_ack_sent;
+  if (length > tunables.mss || owed >= 2u * flow.mss ||
+      (tunables.ack_bytes != 0 && owed >= tunables.ack_bytes)) {
+    flow.set(kAckNow);
+  } else if (!flow.has(kAckNow) && !TimerWheel::is_armed(flow, TimerKind::delayed_ack)) {
+    context.wheel.arm(flow, TimerKind::delayed_ack, context.tick,
+                      ticks_for(tunables.delayed_ack_ms * kMillisecond));
+  }
+}
+
+void end_rtt_timing(Context& context, CounterBlock& counters, Flow& flow) {
+  flow.clear(kRttTiming);
+  add_rtt_sample(flow, microseconds_of(context.tick - flow.rtt_tick));
+  ++counters[Counter::tcps_rttupdated];
+}
+
+Events take_fin(Context& context, Flow& flow) {
+  ++flow.rcv_nxt;
+  flow.set(kPeerFin);
+  flow.set(kAckNow);
+  switch (flow.state) {
+    case FlowState::syn_received:
+    case FlowState::established:
+      flow.state = FlowState::close_wait;
+      break;
+    case FlowState::fin_wait_1:
+      flow.state = FlowState::closing;  // simultaneous close: our FIN is not acknowledged yet
+      break;
+    case FlowState::fin_wait_2:
+      enter_time_wait(context, flow);
+      break;
+    default:
+      break;
+  }
+  return kPeerClosed;
+}
+
+Events take_handshake_ack(Context& context, CounterBlock& counters, Flow& flow, uint32_t sequence,
+                          uint32_t acknowledgment) {
+  take_rtt(context, counters, flow, acknowledgment);
+  flow.snd_una = acknowledgment;
+  flow.snd_wl1 = sequence - 1;
+  ++counters[Counter::tcps_rcvackpack];
+  ++counters[Counter::tcps_rcvackbyte_of];
+  if (flow.has(kServerSide)) ++counters[Counter::tcps_accepts];
+  establish(context, flow);
+  return kEstablished;
+}
 
 void open(Context& context, Flow& flow, uint32_t hash) {
   flow.state = FlowState::syn_sent;
@@ -340,7 +344,7 @@ Events receive(Context& context, Flow& flow, const Segment& segment, uint8_t tra
   if (timestamps && !after(segment.sequence, flow.last_ack_sent))
     flow.ts_recent = segment.timestamp;
   if (TimerWheel::is_armed(flow, TimerKind::keep) && flow.state >= FlowState::established) {
-    start_keepalive(context, flow);
+    start_keepalive(context, shared, flow);
     if (flow.snd_una == flow.snd_max) flow.retransmissions = 0;  // answered keepalive probes
   }
 
@@ -351,14 +355,7 @@ Events receive(Context& context, Flow& flow, const Segment& segment, uint8_t tra
       emit_control(context, flow, acknowledgment, kRst);
       return kNothing;
     }
-    take_rtt(context, flow, acknowledgment);
-    flow.snd_una = acknowledgment;
-    flow.snd_wl1 = segment.sequence - 1;
-    ++counters[Counter::tcps_rcvackpack];
-    ++counters[Counter::tcps_rcvackbyte_of];
-    if (flow.has(kServerSide)) ++counters[Counter::tcps_accepts];
-    establish(context, flow);
-    events |= kEstablished;
+    events |= take_handshake_ack(context, counters, flow, segment.sequence, acknowledgment);
   }
   const bool of_flight = acknowledgment - flow.snd_una <= flow.snd_max - flow.snd_una;
   if (!of_flight) [[unlikely]] {
@@ -388,7 +385,7 @@ Events receive(Context& context, Flow& flow, const Segment& segment, uint8_t tra
     if (news || (same_window && segment.sack_count == 0)) on_duplicate_ack(context, flow);
   }
   if (flow.has(kProbing)) on_ack_while_probing(context, flow, segment, advanced);
-  take_window(flow, segment, counters);
+  take_window(flow, segment.sequence, acknowledgment, segment.length, segment.window, counters);
   if (persists(flow) && flow.snd_wnd != 0) {
     flow.retransmissions = 0;
     stop_retransmit_timer(context, flow);

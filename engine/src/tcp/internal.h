@@ -25,6 +25,54 @@ bool emit_control(Context& context, Flow& flow, uint32_t sequence, uint8_t flags
 /// cuts, buffer boundary).
 uint32_t cut_to_segment(Context& context, const Flow& flow, uint32_t sequence, uint32_t length);
 
+// -- input.cpp ------------------------------------------------------------------------------------
+
+/// In-order payload without PSH is acknowledged by the delayed ACK timer, or at once where much is
+/// owed.
+void acknowledge_in_time(Context& context, Flow& flow, uint32_t length);
+/// The peer's FIN came in order. Returns kPeerClosed.
+Events take_fin(Context& context, Flow& flow);
+/// In syn_received: the ACK of the SYN-ACK. Returns kEstablished.
+Events take_handshake_ack(Context& context, CounterBlock& counters, Flow& flow, uint32_t sequence,
+                          uint32_t acknowledgment);
+/// The timed segment was acknowledged.
+void end_rtt_timing(Context& context, CounterBlock& counters, Flow& flow);
+inline void take_rtt(Context& context, CounterBlock& counters, Flow& flow,
+                     uint32_t acknowledgment) {
+  if (flow.has(kRttTiming) && !before(acknowledgment, flow.rtt_sequence))
+    end_rtt_timing(context, counters, flow);
+}
+/// RFC 9293 section 3.10.7.4: the peer's window, by a segment that is not older than the last one.
+/// `length`: of its payload; `window`: as on the wire.
+inline void take_window(Flow& flow, uint32_t sequence, uint32_t acknowledgment, uint32_t length,
+                        uint16_t window, CounterBlock& counters) {
+  if (!before(flow.snd_wl1, sequence) &&
+      !(flow.snd_wl1 == sequence && !after(flow.snd_wl2, acknowledgment)))
+    return;
+  const uint32_t scaled = uint32_t{window} << flow.send_scale();
+  if (length == 0 && flow.snd_wl2 == acknowledgment && scaled > flow.snd_wnd)
+    ++counters[Counter::tcps_rcvwinupd];
+  flow.snd_wnd = scaled;
+  flow.snd_wl1 = sequence;
+  flow.snd_wl2 = acknowledgment;
+}
+
+// -- output.cpp -----------------------------------------------------------------------------------
+
+/// States in which data may be sent, or sent again.
+inline bool may_send_data(const Flow& flow) {
+  constexpr unsigned kStates = 1u << static_cast<unsigned>(FlowState::established) |
+                               1u << static_cast<unsigned>(FlowState::close_wait) |
+                               1u << static_cast<unsigned>(FlowState::fin_wait_1) |
+                               1u << static_cast<unsigned>(FlowState::closing) |
+                               1u << static_cast<unsigned>(FlowState::last_ack);
+  return (kStates >> static_cast<unsigned>(flow.state) & 1) != 0;
+}
+/// One past the last sequence number queued, a FIN's too.
+inline uint32_t queued_end(const Flow& flow) {
+  return flow.snd_end + (flow.has(kFinQueued) ? 1 : 0);
+}
+
 // -- timing.cpp: round-trip time and timers
 // ---------------------------------------------------------
 
@@ -37,6 +85,17 @@ void start_handshake_timer(Context& context, Flow& flow);
 /// For the retransmission timeout, or for what should come before it: `probe_timeout` or
 /// `reordering_window`.
 void start_retransmit_timer(Context& context, Flow& flow);
+/// The same of a flow that nothing disturbs (plain.cpp): most have a short round trip.
+inline void start_plain_retransmit_timer(Context& context, Flow& flow) {
+  constexpr uint32_t kShort = kMinProbe / (2 * kMicrosecond);  // see probe_timeout
+  static_assert(kMinProbe < kMinRto);
+  if (!flow.has(kSack) || flow.srtt_us == 0 || flow.srtt_us > kShort) {
+    start_retransmit_timer(context, flow);
+    return;
+  }
+  flow.retransmit_purpose = RetransmitPurpose::probe;
+  context.wheel.arm(flow, TimerKind::retransmit, context.tick, ticks_for(kMinProbe));
+}
 /// For the retransmission timeout, of which `waited` has passed.
 void start_timeout(Context& context, Flow& flow, Nanoseconds waited);
 void start_persist_timer(Context& context, Flow& flow);
@@ -45,11 +104,17 @@ inline bool persists(const Flow& flow) {
   return flow.retransmit_purpose == RetransmitPurpose::persist;
 }
 /// Nothing is in flight, and nothing waits for a window.
-void stop_retransmit_timer(Context& context, Flow& flow);
+inline void stop_retransmit_timer(Context& context, Flow& flow) {
+  flow.retransmit_purpose = RetransmitPurpose::send;
+  context.wheel.disarm(flow, TimerKind::retransmit);
+}
 /// There was no frame buffer for what `kind` would send: that timer tries again, soon unless it
 /// runs, for the purpose that it has.
 void send_later(Context& context, Flow& flow, TimerKind kind);
-void start_keepalive(Context& context, Flow& flow);
+inline void start_keepalive(Context& context, const FlowClass& shared, Flow& flow) {
+  context.wheel.arm(flow, TimerKind::keep, context.tick,
+                    ticks_for(shared.tunables->keep_idle_s * kSecond));
+}
 /// Handshake complete on either side: counters, keepalive, congestion window.
 void establish(Context& context, Flow& flow);
 
@@ -64,6 +129,11 @@ void enter_time_wait(Context& context, Flow& flow);
 void start_congestion_control(Context& context, Flow& flow);
 /// `acked` new bytes outside of loss recovery; flow.snd_una is still the old one.
 void grow_window(Context& context, Flow& flow, uint32_t acked);
+/// RFC 7661 section 4.1 (and RFC 9438 section 4.2): a window that was not made use of says nothing
+/// about the path, and does not grow. `flow.snd_una` is still the old one.
+inline bool uses_window(const Flow& flow) {
+  return uint64_t{flow.snd_max - flow.snd_una} * 2 >= flow.cwnd;
+}
 /// A sign of congestion: sets ssthresh, and what the algorithm remembers.
 void reduce_threshold(Context& context, Flow& flow);
 /// RFC 5681 section 4.1: slow start again when nothing was sent for a retransmission timeout.

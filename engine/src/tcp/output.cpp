@@ -8,16 +8,6 @@ namespace engine::tcp {
 
 namespace {
 
-/// States in which data may be sent, or sent again.
-bool may_send_data(const Flow& flow) {
-  constexpr unsigned kStates = 1u << static_cast<unsigned>(FlowState::established) |
-                               1u << static_cast<unsigned>(FlowState::close_wait) |
-                               1u << static_cast<unsigned>(FlowState::fin_wait_1) |
-                               1u << static_cast<unsigned>(FlowState::closing) |
-                               1u << static_cast<unsigned>(FlowState::last_ack);
-  return (kStates >> static_cast<unsigned>(flow.state) & 1) != 0;
-}
-
 /// Bytes of new or resent data that congestion control allows beyond snd_nxt.
 uint32_t congestion_allowance(Context& context, Flow& flow) {
   if (flow.has(kFastRecovery) && flow.has(kSack)) return transmit_in_recovery(context, flow);
@@ -166,11 +156,6 @@ bool abort(Context& context, Flow& flow) {
 }
 
 namespace {
-
-/// One past the last sequence number queued, a FIN's too.
-uint32_t queued_end(const Flow& flow) {
-  return flow.snd_end + (flow.has(kFinQueued) ? 1 : 0);
-}
 
 void transmit_queued(Context& context, Flow& flow) {
   if (flow.snd_una == flow.snd_max) restart_after_idle(context, flow);

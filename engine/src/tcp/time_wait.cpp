@@ -11,8 +11,8 @@ constexpr Tick kTimeWaitTicks =
 
 /// What TimeWait::options keeps of a flow's flags, and which flag each bit is.
 constexpr FlowFlag kKept[] = {kTimestamps, kSack, kScaling, kEcn, kEcnEcho};
-/// Flags of every connection in TIME_WAIT.
-constexpr uint32_t kAlways = kFinQueued | kPeerFin | kEverEstablished;
+/// Flags of every connection in TIME_WAIT, whose flow is made anew.
+constexpr uint32_t kAlways = kFinQueued | kPeerFin | kEverEstablished | kGeneralWay;
 
 }  // namespace
 

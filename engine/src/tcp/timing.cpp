@@ -45,12 +45,15 @@ void start_timeout(Context& context, Flow& flow, Nanoseconds waited) {
 }
 
 void start_handshake_timer(Context& context, Flow& flow) {
-  const Nanoseconds timeout =
-      kInitialRto * kSynBackoff[std::min<size_t>(flow.retransmissions, std::size(kSynBackoff) - 1)];
+  Tick timeout = ticks_for(kInitialRto * kSynBackoff[0]);
+  if (flow.retransmissions != 0)
+    timeout =
+        ticks_for(kInitialRto *
+                  kSynBackoff[std::min<size_t>(flow.retransmissions, std::size(kSynBackoff) - 1)]);
   // The wheel is to look as early as any timer of data that follows may be due, so that the flow
   // need not be moved when data is sent.
   context.wheel.arm(flow, TimerKind::retransmit, context.tick, ticks_for(kMinProbe));
-  context.wheel.arm(flow, TimerKind::retransmit, context.tick, ticks_for(timeout));
+  context.wheel.arm_late(flow, TimerKind::retransmit, context.tick, timeout);
 }
 
 void start_retransmit_timer(Context& context, Flow& flow) {
@@ -79,19 +82,9 @@ void start_persist_timer(Context& context, Flow& flow) {
   context.wheel.arm(flow, TimerKind::retransmit, context.tick, ticks_for(timeout));
 }
 
-void stop_retransmit_timer(Context& context, Flow& flow) {
-  flow.retransmit_purpose = RetransmitPurpose::send;
-  context.wheel.disarm(flow, TimerKind::retransmit);
-}
-
 void send_later(Context& context, Flow& flow, TimerKind kind) {
   if (!TimerWheel::is_armed(flow, kind))
     context.wheel.arm(flow, kind, context.tick, ticks_for(kNoFrameRetry));
-}
-
-void start_keepalive(Context& context, Flow& flow) {
-  const Tunables& tunables = *context.class_of(flow).tunables;
-  context.wheel.arm(flow, TimerKind::keep, context.tick, ticks_for(tunables.keep_idle_s * kSecond));
 }
 
 void establish(Context& context, Flow& flow) {
@@ -100,8 +93,9 @@ void establish(Context& context, Flow& flow) {
   start_congestion_control(context, flow);
   flow.retransmissions = 0;
   stop_retransmit_timer(context, flow);
-  ++(*context.class_of(flow).counters)[Counter::tcps_connects];
-  start_keepalive(context, flow);
+  FlowClass& shared = context.class_of(flow);
+  ++(*shared.counters)[Counter::tcps_connects];
+  start_keepalive(context, shared, flow);
 }
 
 }  // namespace engine::tcp

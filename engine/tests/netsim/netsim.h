@@ -33,7 +33,8 @@ struct Settings {
   bool device_cuts = false;
   uint32_t max_flows = 1 << 16;
   size_t wire_bytes = size_t{8} << 20;  ///< room for frames on their way, each direction
-  size_t burst = 1;       ///< frames of one direction that arrive at once and are received together
+  size_t burst = 1;  ///< frames of one direction that arrive at once and are received together
+  bool only_general_way = false;  ///< of both cores' flows (tcp/plain.h)
   Nanoseconds epoch = 0;  ///< of both cores: initial sequence numbers and timestamps go by it
 };
 
