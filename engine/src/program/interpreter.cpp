@@ -64,7 +64,7 @@ VariableBlock& variables_of(Context& context, Flow& flow) {
     switch (command.operation) {
       case Operation::tx:
         if (flow.wait != Wait::acknowledged && flow.wait != Wait::space)
-          tcp::queue(context, flow, command.index);
+          tcp::queue(context, shared, flow, command.index);
         if (flow.has(kNonBlocking) ? !has_space(context, flow) : tcp::unacknowledged(flow) != 0) {
           flow.wait = flow.has(kNonBlocking) ? Wait::space : Wait::acknowledged;
           return Outcome::goes_on;
@@ -179,6 +179,8 @@ VariableBlock& variables_of(Context& context, Flow& flow) {
         if (!program.stream) return Outcome::release;
         tcp::close(context, flow);
         return Outcome::goes_on;
+      default:  // there are no others, and the compiler need not look for them
+        __builtin_unreachable();
     }
     flow.wait = Wait::nothing;
     ++flow.program_counter;

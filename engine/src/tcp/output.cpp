@@ -120,17 +120,8 @@ Events expire_keep(Context& context, Flow& flow) {
 
 }  // namespace
 
-void queue(Context& context, Flow& flow, uint32_t buffer) {
-  FlowClass& shared = context.class_of(flow);
-  const uint32_t size = (*shared.buffers)[buffer].size();
-  (*shared.counters)[Counter::tcps_sndbyte] += size;
-  if (flow.snd_una == flow.snd_end || flow.tx_buffer == Flow::kNone) {
-    flow.tx_buffer = buffer;
-    flow.tx_base = flow.snd_end;
-  } else {
-    context.extend(flow).queue.push_back({buffer, flow.snd_end});
-  }
-  flow.snd_end += size;
+void queue_behind(Context& context, Flow& flow, uint32_t buffer) {
+  context.extend(flow).queue.push_back({buffer, flow.snd_end});
 }
 
 void close(Context& context, Flow& flow) {

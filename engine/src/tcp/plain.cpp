@@ -148,39 +148,43 @@ void follow_sent(Context& context, CounterBlock& counters, Flow& flow, uint32_t 
     send_later(context, flow, TimerKind::delayed_ack);
 }
 
+/// Sends a segment of `length` bytes. False: there was no frame buffer.
+[[gnu::always_inline]] inline bool send(Context& context, FlowClass& shared, Flow& flow,
+                                        const Path& path, uint32_t length, uint32_t flags) {
+  TransmitQueue& queue = *context.transmit[index_of(shared.side)];
+  Frame* const frame = queue.next_as_it_is();
+  if (frame == nullptr) [[unlikely]]
+    return false;
+  compose(context, shared, flow, path, *frame, length, flags);
+  if (!queue.offloads().checksum) complete_checksums(shared, flow, *frame);
+  queue.commit();
+  flow.clear(kAckNow);
+  flow.last_ack_sent = flow.rcv_nxt;
+  context.wheel.disarm(flow, TimerKind::delayed_ack);
+  ++(*shared.counters)[Counter::tcps_sndtotal];
+  return true;
+}
+
 /// Sends all that is queued in one segment, or an ACK that is owed. False: nothing was done.
 [[gnu::always_inline]] inline bool answer_plainly(Context& context, FlowClass& shared, Flow& flow) {
   const Path& path = context.paths[index_of(shared.side)][flow.path];
   if (!is_plain(flow) || path.vlan != 0) return false;
-  const bool sends = may_send_data(flow) && before(flow.snd_nxt, queued_end(flow));
-  if (!sends && !flow.has(kAckNow)) return true;
-  uint32_t length = 0;
-  uint32_t flags = kAck;
-  if (sends) {
-    length = flow.snd_end - flow.snd_nxt;
-    if (!fits_one_segment(context, shared, flow, length)) return false;
-    if (length != 0) flags = kAck | kPsh;
-    if (flow.has(kFinQueued)) flags |= kFin;
-  }
-  TransmitQueue& queue = *context.transmit[index_of(shared.side)];
-  Frame* const frame = queue.next_as_it_is();
-  if (frame == nullptr) [[unlikely]] {
-    lack_frame(context, *shared.counters, flow, sends);
-    return true;
-  }
-  compose(context, shared, flow, path, *frame, length, flags);
-  if (!queue.offloads().checksum) complete_checksums(shared, flow, *frame);
-  queue.commit();
-
   CounterBlock& counters = *shared.counters;
-  flow.clear(kAckNow);
-  flow.last_ack_sent = flow.rcv_nxt;
-  context.wheel.disarm(flow, TimerKind::delayed_ack);
-  ++counters[Counter::tcps_sndtotal];
-  if (sends)
-    follow_sent(context, counters, flow, length);
-  else
-    ++counters[Counter::tcps_sndacks];
+  if (may_send_data(flow) && before(flow.snd_nxt, queued_end(flow))) {
+    const uint32_t length = flow.snd_end - flow.snd_nxt;
+    if (!fits_one_segment(context, shared, flow, length)) return false;
+    uint32_t flags = length != 0 ? kAck | kPsh : kAck;
+    if (flow.has(kFinQueued)) flags |= kFin;
+    if (send(context, shared, flow, path, length, flags)) [[likely]]
+      follow_sent(context, counters, flow, length);
+    else
+      lack_frame(context, counters, flow, true);
+  } else if (flow.has(kAckNow)) {
+    if (send(context, shared, flow, path, 0, kAck)) [[likely]]
+      ++counters[Counter::tcps_sndacks];
+    else
+      lack_frame(context, counters, flow, false);
+  }
   return true;
 }
 

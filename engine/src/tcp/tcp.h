@@ -39,8 +39,20 @@ Events receive(Context& context, Flow& flow, const Segment& segment, uint8_t tra
 /// A timer of kind retransmit, delayed_ack or keep has expired.
 Events expire(Context& context, Flow& flow, TimerKind kind);
 
+/// Appends a buffer to a stream that has others yet to send.
+void queue_behind(Context& context, Flow& flow, uint32_t buffer);
 /// Appends a whole buffer of the profile to the stream.
-void queue(Context& context, Flow& flow, uint32_t buffer);
+inline void queue(Context& context, FlowClass& shared, Flow& flow, uint32_t buffer) {
+  const uint32_t size = (*shared.buffers)[buffer].size();
+  (*shared.counters)[Counter::tcps_sndbyte] += size;
+  if (flow.snd_una == flow.snd_end || flow.tx_buffer == Flow::kNone) {
+    flow.tx_buffer = buffer;
+    flow.tx_base = flow.snd_end;
+  } else {
+    queue_behind(context, flow, buffer);
+  }
+  flow.snd_end += size;
+}
 
 /// No more data will be queued: FIN follows the last byte.
 void close(Context& context, Flow& flow);
