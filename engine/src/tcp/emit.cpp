@@ -49,7 +49,8 @@ uint8_t* put_sack_blocks(Context& context, const Flow& flow, uint8_t* at) {
   return at;
 }
 
-uint8_t* put_syn_options(Context& context, const Flow& flow, uint8_t* at) {
+[[gnu::always_inline]] inline uint8_t* put_syn_options(Context& context, const Flow& flow,
+                                                       uint8_t* at) {
   const Tunables& tunables = *context.classes[flow.flow_class]->tunables;
   at[0] = 2;
   at[1] = 4;

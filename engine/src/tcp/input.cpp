@@ -46,7 +46,7 @@ void limit_handshake(Context& context, Flow& flow) {
 }
 
 /// Agrees on options with what a SYN or SYN-ACK offers.
-void take_offer(Context& context, Flow& flow, const Segment& syn) {
+[[gnu::always_inline]] inline void take_offer(Context& context, Flow& flow, const Segment& syn) {
   const Tunables& tunables = *context.class_of(flow).tunables;
   if (tunables.timestamps_and_scaling && syn.has_timestamps) {
     flow.set(kTimestamps);
