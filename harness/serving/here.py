@@ -203,6 +203,9 @@ def serving_here(
     `folder` takes the configuration and logs of the server. `say`: shows what is being done.
     """
     folder.mkdir(parents=True, exist_ok=True)
+    if missing := kind.missing_program():
+        say(f"building {missing}, once; this takes some minutes")
+        kind.build()
     say("test bed")
     settings = plan.settings
     tier, wiring = settings.tier, kind.wiring_for(settings)

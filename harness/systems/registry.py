@@ -45,6 +45,7 @@ SHIPPED = {
     "lighttpd-wolfssl/kernel": ("stackcost.servers.lighttpd", "LighttpdWolfSsl"),
     "caddy/kernel": ("stackcost.servers.caddy", "Caddy"),
     "envoy/kernel": ("stackcost.servers.envoy", "Envoy"),
+    "rustls/kernel": ("stackcost.servers.rustls", "Rustls"),
     "astf-peer": ("stackcost.servers.astf_peer", "AstfPeer"),
     **DEVICES,
 }

@@ -95,6 +95,16 @@ class Server(ABC):
         return ""
 
     @classmethod
+    def missing_program(cls) -> str:
+        """The name of its program, if that is yet to be built; `build` builds it. Empty: none."""
+        return ""
+
+    @classmethod
+    def build(cls) -> None:
+        """Build its program, which takes minutes and happens once; StackcostError if it fails."""
+        return
+
+    @classmethod
     def lacks_version(cls, version: HttpVersion) -> str:
         """Why it cannot serve this version of HTTP here, as found by asking the installed program.
 

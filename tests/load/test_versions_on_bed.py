@@ -31,7 +31,8 @@ FILES = {"/0.bin": 0, "/1000.bin": 1000}
 INSTALLED = [
     name
     for name in SHIPPED
-    if name.startswith(("lighttpd-", "caddy/", "envoy/")) and not server_class(name).lacks()
+    if name.startswith(("lighttpd-", "caddy/", "envoy/", "rustls/"))
+    and not server_class(name).lacks()
 ]
 USUAL = ["nginx/kernel", "haproxy/kernel"]
 WITH_HTTP3 = [
@@ -100,7 +101,7 @@ def test_http_3_is_answered_on_udp(
         assert "completion" in told.times
 
 
-@pytest.mark.parametrize("name", USUAL)
+@pytest.mark.parametrize("name", [*USUAL, *(name for name in INSTALLED if name == "rustls/kernel")])
 def test_the_port_with_tickets_lets_wrk_resume_and_the_other_does_not(
     bed: LocalTestbed, tmp_path: Path, name: str
 ) -> None:

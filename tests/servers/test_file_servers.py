@@ -13,12 +13,14 @@ from stackcost.contracts.placement import Placement
 from stackcost.contracts.server import ServerSettings
 from stackcost.harness.experiment.load_file import load_experiment
 from stackcost.harness.session.server_settings import server_settings
+from stackcost.host import native
 from stackcost.host.kernel_stack import Kernel
 from stackcost.servers.caddy import Caddy
 from stackcost.servers.caddy import server as caddy_module
 from stackcost.servers.envoy import Envoy
 from stackcost.servers.lighttpd import LighttpdOpenSsl, LighttpdWolfSsl
 from stackcost.servers.lighttpd import server as lighttpd_module
+from stackcost.servers.rustls import Rustls
 
 EXPERIMENTS = Path(__file__).resolve().parents[2] / "experiments"
 
@@ -60,6 +62,23 @@ def test_envoy_has_a_listener_for_each_port_and_one_of_quic(endpoint: Endpoint) 
         assert tls["common_tls_context"]["alpn_protocols"] == ["h2", "http/1.1"]
     where = quic["address"]["socket_address"]
     assert (where["protocol"], where["port_value"]) == ("UDP", 443)
+
+
+def test_rustls_is_told_its_ports_and_that_one_of_them_has_tickets(
+    endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(native, "PROGRAMS", tmp_path / "programs")
+    assert Rustls.missing_program() == "rustls-server"
+    built = Rustls.native.path
+    built.parent.mkdir(parents=True)
+    built.touch()  # all that counts here is that nothing is built
+    assert not Rustls.missing_program() and not Rustls.lacks()
+    server = Rustls(endpoint, replace(settings("http_versions"), resumption_port=444, workers=2))
+    assert server.program() == [
+        *(str(built), "2", "1024", "1.1,2,3", "www", "requests.sock"),
+        *("plain=48.0.0.1:80", "full=48.0.0.1:443", "tickets=48.0.0.1:444"),
+    ]
+    assert server.describe()["libraries"]["aws-lc-rs"]
 
 
 def test_what_is_not_installed_says_how_to_install_it(
