@@ -75,7 +75,9 @@ class LocalTestbed:
     `wiring`: its links and ports; by default one link to a server.
     `kernel_server`: the server's interface gets addresses of the kernel's stack, 198.18.0.2 and
     `service_address`, and a route to `client_network`. Otherwise it gets no address, for a peer
-    that sends and receives frames itself. `service_address`, `service_port`: clients connect there.
+    that sends and receives frames itself. `packet_server`: this peer has its frames from a packet
+    socket, so its interface is polled as the kernel server's is. `service_address`, `service_port`:
+    clients connect there.
     `initial_window`: of TCP on the route to the clients, in segments.
     `server_receive`: the cores that do the receive work of interfaces under test; by default all
     cores of the server. `queues`: veth queues in each direction, one for each generator core.
@@ -99,6 +101,7 @@ class LocalTestbed:
         server_cpus: Iterable[int] = (1,),
         wiring: Wiring = TO_SERVER,
         kernel_server: bool = True,
+        packet_server: bool = False,
         service_address: str = SERVICE_ADDRESS,
         service_port: int = 80,
         client_network: str = CLIENT_NETWORK,
@@ -118,6 +121,7 @@ class LocalTestbed:
         ends = tuple(end for link in self._links for end in link)
         self.ends = part.ends(wiring) if part else ends
         self._kernel_server = kernel_server and not (part and part.side == "load")
+        self._polls_server = self._kernel_server or packet_server
         self._service_address = service_address
         self._service_port = service_port
         self._client_network = client_network
@@ -307,8 +311,8 @@ class LocalTestbed:
             )
 
     def _receive_as_nics(self) -> None:
-        """Turn GRO on for interfaces of the kernel's stack, but not for those used by AF_XDP."""
-        kernels = {DUT_NAMESPACE} | ({SERVER_NAMESPACE} if self._kernel_server else set())
+        """Turn GRO on where the kernel polls frames, but not for interfaces used by AF_XDP."""
+        kernels = {DUT_NAMESPACE} | ({SERVER_NAMESPACE} if self._polls_server else set())
         for link in self._links:
             for sender, receiver in (link, reversed(link)):
                 if receiver.namespace in kernels:

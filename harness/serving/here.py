@@ -215,6 +215,7 @@ def serving_here(
         plan.server_cpus,
         wiring=wiring,
         kernel_server=kind.kernel_stack or wiring.server is not None,
+        packet_server=kind.packet_socket,
         server_receive=ReceiveWork(
             receive_cpus, tier.receive.poll_threads, tier.receive.packet_steering
         ),

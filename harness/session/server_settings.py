@@ -44,7 +44,7 @@ def prefixes_of(ip_version: IpVersion) -> dict[str, str]:
 def server_settings(experiment: Experiment, kind: type[Server]) -> ServerSettings:
     """The settings of a server of this kind. Kernel tuning applies only on the kernel's stack."""
     workload, nginx, http = experiment.workload, experiment.nginx, experiment.http
-    by_kernel = kind.kernel_stack or experiment.dut.server == "nginx"
+    asks = kind.kernel_stack or kind.packet_socket or experiment.dut.server == "nginx"
     if http:
         shortest = min(http.files, key=lambda path: http.files[path])
         return ServerSettings(
@@ -65,7 +65,7 @@ def server_settings(experiment: Experiment, kind: type[Server]) -> ServerSetting
         )
     return ServerSettings(
         response_bytes=workload.response_bytes,
-        request=_request_of(experiment) if by_kernel else b"",
+        request=_request_of(experiment) if asks else b"",
         open_flows=max(experiment.memory.open_flows, default=0),
         workers=nginx.workers,
         worker_connections=nginx.worker_connections,

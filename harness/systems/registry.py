@@ -46,6 +46,9 @@ SHIPPED = {
     "caddy/kernel": ("stackcost.servers.caddy", "Caddy"),
     "envoy/kernel": ("stackcost.servers.envoy", "Envoy"),
     "rustls/kernel": ("stackcost.servers.rustls", "Rustls"),
+    "go/kernel": ("stackcost.servers.go_web", "GoOnKernel"),
+    "go/netstack": ("stackcost.servers.go_web", "GoOnNetstack"),
+    "rust/smoltcp": ("stackcost.servers.smoltcp", "Smoltcp"),
     "astf-peer": ("stackcost.servers.astf_peer", "AstfPeer"),
     **DEVICES,
 }

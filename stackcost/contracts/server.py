@@ -21,19 +21,19 @@ class ServerSettings:
 
     `response_bytes`: length of every response, headers and body. `request`: the exact bytes that
     the load will send, because the headers of a response may depend on them; empty for a server
-    that sends and receives frames itself. `open_flows`: the highest number of connections that are
-    held open at once. `workers`: serving processes or threads; None: one per core.
-    `worker_connections`: the number of connections that each worker must be able to hold. `tier`:
-    the tuning tier; the harness sets its sysctls and the receive steering. `profile`, `tunables`:
-    the ASTF profile of the load, for a server that runs a profile itself. `backlog`: length of the
-    accept queue; None: the server's default. The kernel limits it to net.core.somaxconn. `files`:
-    for HTTP clients, the length of the body by path. All files are in memory, and `request` asks
-    for the shortest one. Empty: the server sends the same response to every request. `tls_port`:
-    the port that serves the same over TLS, with the server's own certificate and a full handshake
-    for every connection; None: no TLS. `resumption_port`: the same with session tickets, which
-    clients may resume; None: no such port. `certificate`: the key of the server's certificate.
-    `http_versions`: that the TLS ports offer by ALPN; of 3, UDP's port of the same number.
-    `dut`: settings of a device under test.
+    that sends and receives frames itself, but for one on packet sockets. `open_flows`: the highest
+    number of connections that are held open at once. `workers`: serving processes or threads; None:
+    one per core. `worker_connections`: the number of connections that each worker must be able to
+    hold. `tier`: the tuning tier; the harness sets its sysctls and the receive steering. `profile`,
+    `tunables`: the ASTF profile of the load, for a server that runs a profile itself. `backlog`:
+    length of the accept queue; None: the server's default. The kernel limits it to
+    net.core.somaxconn. `files`: for HTTP clients, the length of the body by path. All files are in
+    memory, and `request` asks for the shortest one. Empty: the server sends the same response to
+    every request. `tls_port`: the port that serves the same over TLS, with the server's own
+    certificate and a full handshake for every connection; None: no TLS. `resumption_port`: the same
+    with session tickets, which clients may resume; None: no such port. `certificate`: the key of
+    the server's certificate. `http_versions`: that the TLS ports offer by ALPN; of 3, UDP's port of
+    the same number. `dut`: settings of a device under test.
     """
 
     response_bytes: int
@@ -59,16 +59,18 @@ class Server(ABC):
     If a server cannot run on this machine, `start` raises StackcostError, which names the missing
     part and how that was found.
 
-    `name`: such as "nginx/kernel". `kernel_stack`: whether it uses the kernel's stack. Otherwise
-    it sends and receives frames itself, on an interface without addresses. `wiring`: its test
-    bed. `twin`: the reference peer on the same path, which does no server's work and shows the
-    limit of generator and path. `ip_version`: of its clients. `passes_frames`: whether a device
-    sends on the frames that it receives; a proxy sends its own. `takes_rules`: whether it is a
-    device whose list of rules has the length `settings.dut.rules`.
+    `name`: such as "nginx/kernel". `kernel_stack`: whether it uses the kernel's stack. Otherwise it
+    sends and receives frames itself, on an interface without addresses. `packet_socket`: whether it
+    does so by packet sockets, and answers the request of the load. `wiring`: its test bed. `twin`:
+    the reference peer on the same path, which does no server's work and shows the limit of
+    generator and path. `ip_version`: of its clients. `passes_frames`: whether a device sends on the
+    frames that it receives; a proxy sends its own. `takes_rules`: whether it is a device whose list
+    of rules has the length `settings.dut.rules`.
     """
 
     name: ClassVar[str]
     kernel_stack: ClassVar[bool] = True
+    packet_socket: ClassVar[bool] = False
     wiring: ClassVar[Wiring] = TO_SERVER
     twin: ClassVar[str] = "astf-peer"
     ip_version: IpVersion = 4

@@ -30,6 +30,9 @@ def kernel_client(service_address: str = SERVICE_ADDRESS) -> Iterator[None]:
     """
     if (NAMESPACE_FOLDER / SERVER_NAMESPACE).exists():  # else it is on another host
         execute(SERVER_NAMESPACE, ["ip", "neighbor", "flush", "dev", SERVER_INTERFACE])
+    # ARP asks from the link's own address, because smoltcp answers no other network's.
+    setting = f"/proc/sys/net/ipv4/conf/{LOAD_INTERFACE}/arp_announce"
+    execute(LOAD_NAMESPACE, ["tee", setting], stdin="1")
     with IPRoute(netns=LOAD_NAMESPACE) as network:
         index = network.link_lookup(ifname=LOAD_INTERFACE)[0]
         network.addr("replace", index=index, address=LOAD_ADDRESS, prefixlen=24)

@@ -1,0 +1,30 @@
+"""smoltcp, a TCP stack for small machines, as the stack of an HTTP server; one thread."""
+
+from pathlib import Path
+
+from stackcost.contracts.wiring import End
+from stackcost.host.link import hardware_address
+from stackcost.host.native import CARGO, NativeProgram
+from stackcost.servers.native import Native
+from stackcost.servers.user_stack import COUNTER, UserStack
+
+
+class Smoltcp(Native, UserStack):
+    """It has one thread, whatever `workers` says. It speaks IPv4 to one gateway."""
+
+    name = "rust/smoltcp"
+    native = NativeProgram("smoltcp-web", Path(__file__).parent, CARGO, (1, 91), ("smoltcp",))
+
+    @property
+    def workers(self) -> int:
+        """One."""
+        return 1
+
+    def command(self) -> list[str]:
+        """All that it is told is in its arguments."""
+        where = self.endpoint
+        interface, own, gateway = self.link
+        mac = hardware_address(End(where.namespace, interface))
+        service = f"{where.address}:{where.port}"
+        program = str(self.native.build())
+        return [program, str(self.body_bytes), COUNTER, service, interface, mac, own, gateway]
