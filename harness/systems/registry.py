@@ -49,6 +49,8 @@ SHIPPED = {
     "go/kernel": ("stackcost.servers.go_web", "GoOnKernel"),
     "go/netstack": ("stackcost.servers.go_web", "GoOnNetstack"),
     "rust/smoltcp": ("stackcost.servers.smoltcp", "Smoltcp"),
+    "nginx/gvisor": ("stackcost.servers.gvisor", "NginxInGvisor"),
+    "nginx/gvisor-ptrace": ("stackcost.servers.gvisor", "NginxInGvisorByPtrace"),
     "astf-peer": ("stackcost.servers.astf_peer", "AstfPeer"),
     **DEVICES,
 }
