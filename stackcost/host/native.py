@@ -14,12 +14,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+import psutil
+
 from stackcost.contracts.errors import StackcostError
 from stackcost.host.patience import patient
 
 PROGRAMS = Path("/var/cache/stackcost/programs")
 BUILD_PATIENCE_S = 1800
 SOURCES = (".rs", ".toml", ".lock", ".go", ".mod", ".sum")
+UNFINISHED = ".unfinished-"  # and the process that builds there
 WORDS = 60  # of the end of what a build printed, in an error
 
 
@@ -111,7 +114,9 @@ class NativeProgram:
             what, _, how = why.partition("; ")
             raise StackcostError(what, how)
         PROGRAMS.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=PROGRAMS, prefix=f"{self.name}.unfinished-") as place:
+        _remove_unfinished()
+        prefix = f"{self.name}{UNFINISHED}{os.getpid()}-"
+        with tempfile.TemporaryDirectory(dir=PROGRAMS, prefix=prefix) as place:
             made = self._made(Path(place))
             ready = Path(place) / "ready"
             ready.mkdir()
@@ -139,6 +144,14 @@ class NativeProgram:
             local = {"GOTOOLCHAIN": "local", "CGO_ENABLED": "0"}
             _build([tool, *arguments, self.package], self.folder, local, self.name)
         return path
+
+
+def _remove_unfinished() -> None:
+    """What builds left that were killed."""
+    for path in PROGRAMS.glob(f"*{UNFINISHED}*"):
+        maker = path.name.partition(UNFINISHED)[2].partition("-")[0]
+        if maker.isdigit() and not psutil.pid_exists(int(maker)):
+            shutil.rmtree(path, ignore_errors=True)
 
 
 def _hash(folder: Path) -> str:

@@ -123,7 +123,7 @@ def test_a_test_that_a_system_cannot_make_is_left_out_with_the_reason(
     experiment = load_experiment(EXPERIMENTS / "http_versions.yaml")
     monkeypatch.setattr(Http3Client, "lacks", lambda self: "")
     monkeypatch.setattr(Caddy, "lacks", lambda: "")
-    nginx, haproxy, _, caddy = variants(experiment)
+    nginx, haproxy, _, caddy, _ = variants(experiment)
     assert "nginx -V has no http_v3_module" in nginx.lacking_tests["new-3"]
     assert "haproxy -vv has -QUIC" in haproxy.lacking_tests["kept-3"]
     assert not caddy.lacking_tests and not caddy.lacking
@@ -142,8 +142,8 @@ def test_a_certificate_is_an_axis_of_the_matrix() -> None:
     assert server_settings(experiment, NginxKernel).resumption_port == 444
 
 
-@pytest.mark.parametrize("name", ["tls", "http_versions"])
-def test_the_quick_form_of_both_takes_less_than_five_minutes(name: str) -> None:
+@pytest.mark.parametrize("name", ["tls", "http_versions", "user_stacks"])
+def test_the_quick_form_of_each_takes_less_than_five_minutes(name: str) -> None:
     experiment = load_experiment(EXPERIMENTS / f"{name}.yaml", quick=True)
     assert planned_seconds(plan(experiment), experiment) < 280, "the report takes the rest"
 

@@ -1,5 +1,6 @@
 """Programs that the suite builds when they are asked for: what is missing, what is built, when."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -92,6 +93,18 @@ def test_a_program_is_built_once_for_each_version_of_its_sources(
     assert sorted(path.name for path in programs.iterdir()) == sorted(
         [made.parent.name, other.path.parent.name]
     )
+
+
+@pytest.mark.skipif(not GO.find(), reason="Go is not installed")
+def test_what_a_killed_build_left_is_removed_and_a_running_one_is_not(
+    programs: Path, tmp_path: Path
+) -> None:
+    highest = int(Path("/proc/sys/kernel/pid_max").read_text())
+    killed, running = (programs / f"other.unfinished-{pid}-x" for pid in (highest + 1, os.getpid()))
+    for folder in (killed, running):
+        (folder / "target").mkdir(parents=True)
+    made = small(tmp_path / "small", "one").build()
+    assert set(programs.iterdir()) == {made.parent, running}
 
 
 @pytest.mark.skipif(not GO.find(), reason="Go is not installed")

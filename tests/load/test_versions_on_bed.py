@@ -34,6 +34,7 @@ INSTALLED = [
     if name.startswith(("lighttpd-", "caddy/", "envoy/", "rustls/"))
     and not server_class(name).lacks()
 ]
+BUILT = ["rustls/kernel"]
 USUAL = ["nginx/kernel", "haproxy/kernel"]
 WITH_HTTP3 = [
     name
@@ -69,6 +70,7 @@ def of(name: str, bed: LocalTestbed, folder: Path, versions: tuple[HttpVersion, 
     return kind.make(bed.endpoint(folder), settings)
 
 
+@pytest.mark.timeout(1800)
 @pytest.mark.parametrize(
     "name", [*USUAL, *(pytest.param(name, marks=pytest.mark.long) for name in INSTALLED)]
 )
@@ -101,7 +103,11 @@ def test_http_3_is_answered_on_udp(
         assert "completion" in told.times
 
 
-@pytest.mark.parametrize("name", [*USUAL, *(name for name in INSTALLED if name == "rustls/kernel")])
+@pytest.mark.timeout(1800)  # rustls' program may have to be built
+@pytest.mark.parametrize(
+    "name",
+    [*USUAL, *(pytest.param(name, marks=pytest.mark.long) for name in INSTALLED if name in BUILT)],
+)
 def test_the_port_with_tickets_lets_wrk_resume_and_the_other_does_not(
     bed: LocalTestbed, tmp_path: Path, name: str
 ) -> None:
