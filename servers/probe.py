@@ -75,7 +75,8 @@ def ask_socket(path: Path, request: bytes) -> bytes:
             connection.settimeout(patient(TIMEOUT_S))
             # Through the descriptor: the address of a UNIX socket is limited to 107 bytes.
             connection.connect(f"/proc/self/fd/{directory}/{path.name}")
-            connection.sendall(request)
+            if request:  # a server that answers without one may have closed already
+                connection.sendall(request)
             answer = b""
             while part := connection.recv(1 << 16):
                 answer += part

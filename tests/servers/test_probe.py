@@ -5,12 +5,13 @@ import socket
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 from pyroute2 import netns
 
 from stackcost.contracts.errors import StackcostError
-from stackcost.servers.probe import ask, ask_each
+from stackcost.servers.probe import ask, ask_each, ask_socket
 
 PLAIN = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"
 CHUNKED = b"HTTP/1.1 404 No\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n"
@@ -84,3 +85,21 @@ def test_a_closed_port_is_distinguished() -> None:
     with pytest.raises(StackcostError) as told:
         ask("none", "127.0.0.1", port, os.urandom(4))
     assert isinstance(told.value.__cause__, ConnectionRefusedError)
+
+
+def test_a_server_that_answers_without_a_request_may_close_at_once(tmp_path: Path) -> None:
+    path, times = tmp_path / "counter", 300
+
+    def answer(listener: socket.socket) -> None:
+        for _ in range(times):
+            asker = listener.accept()[0]
+            asker.sendall(b"7")
+            asker.close()
+
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(path))
+        listener.listen()
+        thread = threading.Thread(target=answer, args=(listener,))
+        thread.start()
+        assert {ask_socket(path, b"") for _ in range(times)} == {b"7"}
+        thread.join()
