@@ -13,6 +13,8 @@ namespace {
 constexpr uint32_t kPorts = ClientPool::kPortLimit - ClientPool::kFirstPort;
 constexpr uint32_t kReserved = ClientPool::kReservedPort - ClientPool::kFirstPort;
 constexpr unsigned kMaxTries = 21;
+/// Ports looked at in all for one of this core's: with 128 cores one in 128 is.
+constexpr unsigned kMaxLooks = kMaxTries * Steering::kEntries;
 
 /// Ports are marked 48 to a group: the low bits of a word say which are taken, the high ones which
 /// group it is.
@@ -72,8 +74,9 @@ struct ClientPool::Client {
   uint64_t& word(uint32_t group) { return words()[group & ((1u << log2_words) - 1)]; }
 };
 
-ClientPool::ClientPool(AddressSlice slice, uint32_t thread, uint32_t start_offset)
-    : slice_(slice), thread_(thread), start_offset_(start_offset % kPorts) {
+ClientPool::ClientPool(AddressSlice slice, uint32_t thread, const Steering& steering,
+                       uint32_t start_offset)
+    : slice_(slice), thread_(thread), steering_(steering), start_offset_(start_offset % kPorts) {
   static_assert(sizeof(Client) == 24 && std::is_trivial_v<Client>);
   // Zeroed pages come from the kernel when they are touched: unused addresses cost nothing.
   clients_.reset(static_cast<Client*>(std::calloc(slice.count, sizeof(Client))));
@@ -96,7 +99,7 @@ bool ClientPool::pass_over(const AddressRanges& others) {
   return false;
 }
 
-bool ClientPool::take_of(uint32_t index, uint16_t& port) {
+bool ClientPool::take_of(uint32_t index, uint16_t& port, uint16_t rest) {
   Client& client = clients_[index];
   if (client.log2_words == 0) {
     client.log2_words = 1;
@@ -104,10 +107,14 @@ bool ClientPool::take_of(uint32_t index, uint16_t& port) {
         static_cast<uint16_t>((first_position(index, thread_) + start_offset_) % kPorts);
     ++used_clients_;
   }
+  const uint16_t known = rest ^ Steering::fold(slice_.first + index);
   uint32_t position = client.position;
-  for (unsigned i = 0; i < kMaxTries; ++i) {
+  for (unsigned looks = 0, tries = 0; tries < kMaxTries && looks < kMaxLooks; ++looks) {
     const uint32_t tried = position;
     if (++position == kPorts) position = 0;
+    if (steering_.shared() && !steering_.is_own(known ^ static_cast<uint16_t>(kFirstPort + tried)))
+      continue;
+    ++tries;
     if (tried == kReserved || !mark(client, tried)) continue;
     client.position = static_cast<uint16_t>(position);
     port = static_cast<uint16_t>(kFirstPort + tried);
@@ -162,7 +169,10 @@ void ClientPool::give_back(uint32_t address, uint16_t port) {
 }
 
 uint32_t ClientPool::next_offset() const {
-  return static_cast<uint32_t>((start_offset_ + taken_ / slice_.count + 1) % kPorts);
+  // One port in `cores` is this core's, give or take.
+  const uint64_t cores = steering_.cores();
+  const uint64_t passed = taken_ / slice_.count * cores + (cores == 1 ? 1 : Steering::kEntries);
+  return static_cast<uint32_t>((start_offset_ + passed) % kPorts);
 }
 
 size_t ClientPool::memory() const {

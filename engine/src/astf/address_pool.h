@@ -8,6 +8,7 @@
 
 #include "astf/address_ranges.h"
 #include "astf/profile.h"
+#include "net/steering.h"
 
 namespace engine {
 
@@ -31,26 +32,29 @@ class ClientPool {
 
   /// `start_offset`: how many ports every client begins beyond its first one. A peer keeps ports of
   /// an earlier run in TIME_WAIT; pass next_offset() of the pool that used these addresses before.
-  ClientPool(AddressSlice slice, uint32_t thread, uint32_t start_offset = 0);
+  ClientPool(AddressSlice slice, uint32_t thread, const Steering& steering,
+             uint32_t start_offset = 0);
   ~ClientPool();
 
-  /// Takes the next (address, port). False when the next client has no free port near its position
+  /// Takes the next (address, port) whose flow belongs to this core. `rest`: the fold (Steering) of
+  /// all else that the flow has. False when the next client has no free port near its position
   /// (more than 20 taken in a row): the flow is then not opened (err_c_tuple_err).
-  bool take(uint32_t& address, uint16_t& port) {
+  bool take(uint32_t& address, uint16_t& port, uint16_t rest = 0) {
     const uint32_t index = next_;
     if (++next_ == slice_.count) next_ = 0;
     address = slice_.first + index;
-    return take_of(index, port);
+    return take_of(index, port, rest);
   }
   /// Has the next `take` pass over clients in `others`. False: all are.
   bool pass_over(const AddressRanges& others);
   /// Takes a port of one given client address (exec_template keeps the client). False as above.
-  bool take_port_of(uint32_t address, uint16_t& port) {
-    return take_of(address - slice_.first, port);
+  bool take_port_of(uint32_t address, uint16_t& port, uint16_t rest = 0) {
+    return take_of(address - slice_.first, port, rest);
   }
   /// Frees what was taken.
   void give_back(uint32_t address, uint16_t port);
 
+  const Steering& steering() const { return steering_; }
   uint32_t first_address() const { return slice_.first; }
   uint32_t address_count() const { return slice_.count; }
   uint64_t ports_in_use() const { return in_use_; }
@@ -65,12 +69,13 @@ class ClientPool {
     void operator()(void* memory) const { std::free(memory); }
   };
 
-  bool take_of(uint32_t index, uint16_t& port);
+  bool take_of(uint32_t index, uint16_t& port, uint16_t rest);
   bool mark(Client& client, uint32_t position);
   void grow(Client& client);
 
   AddressSlice slice_;
   uint32_t thread_;
+  Steering steering_;
   uint32_t start_offset_;
   uint32_t next_ = 0;
   uint64_t in_use_ = 0;

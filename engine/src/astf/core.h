@@ -20,6 +20,7 @@
 #include "net/latency_stream.h"
 #include "net/path.h"
 #include "net/responder.h"
+#include "net/steering.h"
 #include "stats/counters.h"
 #include "stats/drops.h"
 #include "stats/pool_status.h"
@@ -41,6 +42,9 @@ struct CoreConfig {
   /// What is learned of the ports' gateways, shared with the other cores that serve them.
   std::array<std::shared_ptr<LearnedGateway>, kSides> gateways{std::make_shared<LearnedGateway>(),
                                                                std::make_shared<LearnedGateway>()};
+
+  /// Which flows of the pair are this core's.
+  Steering steering() const { return {thread / pairs, threads / pairs}; }
 };
 
 /// A profile compiled for one core: pools, schedule, counters. Made by the control thread, then
@@ -55,7 +59,8 @@ class DataCore {
 
   // -- data path ---------------------------------------------------------------------------------
 
-  /// Takes frames that arrived at one port. Frames are read only; nothing of them is kept.
+  /// Takes frames that arrived at one port, of this core's flows (CoreConfig::steering) and of
+  /// none. Frames are read only; nothing of them is kept.
   void receive(Side side, std::span<const Frame> frames, Nanoseconds now);
   /// Runs timers and opens flows that are due. Returns how many events were handled, 0 when idle.
   size_t advance(Nanoseconds now);

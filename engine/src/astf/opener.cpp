@@ -98,16 +98,21 @@ bool Opener::prepare(ProfileRun& run, Start& start, const Flow* parent) {
     ++counts_.dropped(Side::client)[Drop::no_client_enabled];
     return false;
   }
-  if (parent == nullptr ? !clients.take(client, port) : !clients.take_port_of(client, port)) {
-    ++counts_.of(Side::client)[Counter::err_c_tuple_err];
-    return false;
-  }
   const FlowClass& shared = run.flow_class(Side::client, start.template_index);
   const Tunables& tunables = *shared.tunables;
   const uint32_t server = run.servers(source.server_range).take();
-  start.key = {address_of(tunables.destination_msb, server, tunables.ipv6),
-               address_of(tunables.source_msb, client, tunables.ipv6), source.destination_port,
-               port, !shared.program->stream};
+  const IpAddress remote = address_of(tunables.destination_msb, server, tunables.ipv6);
+  uint16_t rest = 0;
+  if (clients.steering().shared())
+    rest = Steering::fold(remote, address_of(tunables.source_msb, 0, tunables.ipv6)) ^
+           source.destination_port;
+  if (parent == nullptr ? !clients.take(client, port, rest)
+                        : !clients.take_port_of(client, port, rest)) {
+    ++counts_.of(Side::client)[Counter::err_c_tuple_err];
+    return false;
+  }
+  start.key = {remote, address_of(tunables.source_msb, client, tunables.ipv6),
+               source.destination_port, port, !shared.program->stream};
   start.hash = context_.tables[index_of(Side::client)].hash(start.key);
   return true;
 }

@@ -52,8 +52,9 @@ ProfileRun::ProfileRun(std::shared_ptr<const Profile> profile, const RunOptions&
       if (options_.topology && options_.opens_flows)
         check_covered(*options_.topology, port_, slice);
       const auto left = offsets.find(slice.first);
-      clients_.push_back(std::make_unique<ClientPool>(
-          slice, config.thread, left == offsets.end() ? first_offset : left->second));
+      clients_.push_back(
+          std::make_unique<ClientPool>(slice, config.thread, config.steering(),
+                                       left == offsets.end() ? first_offset : left->second));
       servers_.push_back(nullptr);
     } else {
       clients_.push_back(nullptr);

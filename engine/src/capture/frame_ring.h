@@ -1,13 +1,12 @@
 #pragma once
 // Copies of frames on their way from a data thread to the control thread.
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <memory>
 #include <span>
 
+#include "base/record_ring.h"
 #include "base/time.h"
 
 namespace engine {
@@ -27,8 +26,6 @@ class FrameRing {
  public:
   static constexpr size_t kBytes = size_t{4} << 20;
 
-  FrameRing();
-
   /// Room for `length` bytes (at most a quarter of the ring), nullptr when there is none now.
   uint8_t* reserve(size_t length);
   /// Publishes what was written to the room reserved last. `seen.bytes` says how much of it counts.
@@ -39,17 +36,8 @@ class FrameRing {
   void read(const std::function<void(const SeenFrame&)>& take);
 
  private:
-  struct Header;
-  struct alignas(64) Line {
-    std::byte bytes[64];
-  };
-
-  Header* at(uint64_t position) const;
-
-  std::unique_ptr<Line[]> memory_;
-  uint64_t reserved_ = 0;  ///< position of the record being written
-  alignas(64) std::atomic<uint64_t> written_ = 0;
-  alignas(64) std::atomic<uint64_t> read_ = 0;
+  RecordRing<SeenFrame, kBytes> ring_;
+  const uint8_t* reserved_ = nullptr;
 };
 
 }  // namespace engine

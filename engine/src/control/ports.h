@@ -21,6 +21,9 @@ struct PortInfo {
   bool is_dummy = false;
   uint32_t speed_mbps = 0;      ///< 0: unknown
   std::vector<uint32_t> cores;  ///< data cores that serve it
+  /// Why its frames reach their data core over rings in memory; empty: each arrives where it
+  /// belongs.
+  std::string over_rings;
 };
 
 struct PortState {

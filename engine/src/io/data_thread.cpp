@@ -6,6 +6,7 @@
 #include <sched.h>
 #include <signal.h>
 
+#include <algorithm>
 #include <ctime>
 
 #include "control/config.h"
@@ -34,12 +35,16 @@ std::array<TransmitQueue*, kSides> transmit_queues(std::array<PortQueue*, kSides
 }  // namespace
 
 DataThread::DataThread(const Clock& clock, const CoreConfig& config, uint32_t cpu, bool with_dpdk,
-                       std::array<PortQueue*, kSides> queues)
+                       std::array<PortQueue*, kSides> queues, std::shared_ptr<ExchangeRings> rings)
     : clock_(clock),
       chains_{PortChain(clock, *queues[0]), PortChain(clock, *queues[1])},
       cpu_(cpu),
       with_dpdk_(with_dpdk),
       core_(config, transmit_queues(queues)),
+      exchange_(rings == nullptr
+                    ? nullptr
+                    : std::make_unique<FrameExchange>(
+                          std::move(rings), config.thread / config.pairs, config.steering())),
       thread_([this] { loop(); }) {
   pthread_setname_np(thread_.native_handle(), fmt::format("data-{}", config.thread).c_str());
   cpu_set_t cpus;
@@ -121,16 +126,37 @@ uint64_t DataThread::pass(Nanoseconds now) {
         const uint64_t here = Clock::read();
         now = clock_.at(here);
         if (work_from == 0) work_from = here;
-        core_.receive(side, frames, now);
+        receive(side, frames, now);
       }
       port.release();  // there may have been frames, none of them ours
       if (frames.size() < TransmitQueue::kBurst) break;
     }
   }
   const uint64_t before = work_from == 0 ? Clock::read() : 0;
+  if (exchange_ != nullptr && take_given(now) && work_from == 0) work_from = before;
   if (core_.advance(now) > 0 && work_from == 0) work_from = before;
   for (PortChain& port : chains_) port.flush();
   return work_from;
+}
+
+void DataThread::receive(Side side, std::span<const Frame> frames, Nanoseconds now) {
+  if (exchange_ == nullptr) [[likely]] {
+    core_.receive(side, frames, now);
+    return;
+  }
+  while (!frames.empty()) {
+    const size_t count = std::min(frames.size(), TransmitQueue::kBurst);
+    core_.receive(side, exchange_->sort(side, frames.first(count)), now);
+    frames = frames.subspan(count);
+  }
+}
+
+bool DataThread::take_given(Nanoseconds now) {
+  size_t count = 0;
+  for (const Side side : {Side::client, Side::server})
+    count += exchange_->take(
+        side, [&](std::span<const Frame> frames) { core_.receive(side, frames, now); });
+  return count != 0;
 }
 
 void DataThread::answer(Request& request, Nanoseconds now) {

@@ -8,6 +8,7 @@
 
 #include "astf/core.h"
 #include "io/clock.h"
+#include "io/frame_exchange.h"
 #include "io/port_chain.h"
 
 namespace engine {
@@ -17,10 +18,11 @@ class DataThread {
   /// Work for the data thread, done between two bursts.
   using Job = std::function<void(DataCore& core, Nanoseconds now)>;
 
-  /// Starts the thread on Linux CPU `cpu`. `with_dpdk`: it uses DPDK devices. Throws ConfigError
-  /// when the CPU cannot be had.
+  /// Starts the thread on Linux CPU `cpu`. `with_dpdk`: it uses DPDK devices. `rings`: those
+  /// between the cores of its ports; nullptr: it is their only one. Throws ConfigError when the CPU
+  /// cannot be had.
   DataThread(const Clock& clock, const CoreConfig& config, uint32_t cpu, bool with_dpdk,
-             std::array<PortQueue*, kSides> queues);
+             std::array<PortQueue*, kSides> queues, std::shared_ptr<ExchangeRings> rings = nullptr);
   ~DataThread();
 
   uint32_t cpu() const { return cpu_; }
@@ -56,6 +58,8 @@ class DataThread {
   uint64_t sending_cycles() {
     return queue(Side::client).sending_cycles() + queue(Side::server).sending_cycles();
   }
+  /// What it gave to other cores of its ports and got from them. nullptr: it is their only one.
+  const FrameExchange* exchange() const { return exchange_.get(); }
   /// Runs attached to the core; without any the thread sleeps between polls.
   void count_run(int change) { runs_ += change; }
 
@@ -64,6 +68,9 @@ class DataThread {
   /// One round over ports and core. Returns when it found work (time-stamp counter), 0: it found
   /// none.
   uint64_t pass(Nanoseconds now);
+  void receive(Side side, std::span<const Frame> frames, Nanoseconds now);
+  /// Takes what other cores of the ports gave. Returns whether there was anything.
+  bool take_given(Nanoseconds now);
   void answer(Request& request, Nanoseconds now);
   bool rest(uint64_t now);
 
@@ -72,6 +79,7 @@ class DataThread {
   const uint32_t cpu_;
   const bool with_dpdk_;
   DataCore core_;
+  std::unique_ptr<FrameExchange> exchange_;
   uint64_t busy_ = 0;
   uint64_t idle_ = 0;
   uint64_t next_yield_ = 0;

@@ -15,6 +15,7 @@
 #include "io/dpdk_queue.h"
 #include "io/linux_interface.h"
 #include "io/packet_socket_port.h"
+#include "net/steering.h"
 
 namespace engine {
 namespace {
@@ -38,10 +39,11 @@ Checksums checksums_behind(std::string_view driver) {
                                                                        : Checksums::in_frame;
 }
 
-/// Repeating 6d5a makes the Toeplitz hash the same in both directions of a flow.
-std::array<uint8_t, 64> symmetric_key() {
-  std::array<uint8_t, 64> key;
-  for (size_t i = 0; i < key.size(); ++i) key[i] = i % 2 == 0 ? 0x6d : 0x5a;
+using RssKey = std::array<uint8_t, 64>;
+
+RssKey symmetric_key() {
+  RssKey key;
+  for (size_t i = 0; i < key.size(); i += 2) store_be<uint16_t>(key.data() + i, kSymmetricKey);
   return key;
 }
 
@@ -61,6 +63,9 @@ class DpdkPort final : public Port {
  private:
   void describe();
   void configure(uint32_t cores);
+  /// Has the device's table name the cores as Steering does, and reads back what it does. Returns
+  /// why frames reach their core over rings; empty: they need not.
+  std::string spread(uint32_t cores);
   void check(int result, const char* what) const;
 
   std::string device_;
@@ -121,7 +126,7 @@ void DpdkPort::configure(uint32_t cores) {
     }
   }
   configuration.rxmode.offloads = device_info_.rx_offload_capa & RTE_ETH_RX_OFFLOAD_CHECKSUM;
-  std::array<uint8_t, 64> key = symmetric_key();
+  RssKey key = symmetric_key();
   if (cores > 1) {
     configuration.rxmode.mq_mode = RTE_ETH_MQ_RX_RSS;
     configuration.rx_adv_conf.rss_conf = {
@@ -149,9 +154,43 @@ void DpdkPort::configure(uint32_t cores) {
     queues_.push_back(std::make_unique<DpdkQueue>(id_, queue, pools_[queue], offloads_,
                                                   checksums_behind(info_.driver)));
 
+  if (cores > 1) info_.over_rings = spread(cores);
   rte_eth_link link{};
   if (rte_eth_link_get_nowait(id_, &link) == 0 && link.link_speed != RTE_ETH_SPEED_NUM_UNKNOWN)
     info_.speed_mbps = link.link_speed;
+}
+
+std::string DpdkPort::spread(uint32_t cores) {
+  RssKey key{};
+  rte_eth_rss_conf read{key.data(), static_cast<uint8_t>(key.size()), 0};
+  if (rte_eth_dev_rss_hash_conf_get(id_, &read) != 0) return "the device has no RSS";
+  const size_t length = std::min<size_t>(device_info_.hash_key_size, key.size());
+  const RssKey wanted = symmetric_key();
+  if (length == 0 || !std::equal(key.begin(), key.begin() + length, wanted.begin()))
+    return "the device's RSS has a key of its own";
+  if ((read.rss_hf & RTE_ETH_RSS_NONFRAG_IPV4_TCP) == 0)
+    return "the device's RSS leaves the ports of TCP out";
+  const uint16_t size = device_info_.reta_size;
+  if (size < Steering::kEntries || size > RTE_ETH_RSS_RETA_SIZE_512)
+    return fmt::format("the device's RSS table has {} entries, not {} or more", size,
+                       Steering::kEntries);
+  std::vector<rte_eth_rss_reta_entry64> table(size / RTE_ETH_RETA_GROUP_SIZE);
+  const auto entry = [&table](uint32_t i) -> uint16_t& {
+    return table[i / RTE_ETH_RETA_GROUP_SIZE].reta[i % RTE_ETH_RETA_GROUP_SIZE];
+  };
+  for (auto& group : table) group.mask = UINT64_MAX;
+  const auto core = [cores](uint32_t i) {
+    return Steering::core_in(i % Steering::kEntries, cores);
+  };
+  for (uint32_t i = 0; i < size; ++i) entry(i) = static_cast<uint16_t>(core(i));
+  if (rte_eth_dev_rss_reta_update(id_, table.data(), size) != 0)
+    return "the device's RSS table cannot be set";
+  for (uint32_t i = 0; i < size; ++i) entry(i) = UINT16_MAX;
+  if (rte_eth_dev_rss_reta_query(id_, table.data(), size) != 0)
+    return "the device's RSS table cannot be read";
+  for (uint32_t i = 0; i < size; ++i)
+    if (entry(i) != core(i)) return "the device's RSS table is not as it was set";
+  return "";
 }
 
 bool DpdkPort::link_up() const {

@@ -148,6 +148,8 @@ std::vector<PortDrops> EnginePorts::drops() const {
             drops[Drop::impairment_full] += counts.no_room;
           }
           drops += thread.queue(side).drops();
+          if (const FrameExchange* const exchange = thread.exchange())
+            drops += exchange->counts().drops[index_of(side)];
           drops[Drop::no_buffer] += thread.queue(side).transmit().without_buffer();
         }
         return sides;

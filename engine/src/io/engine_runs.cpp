@@ -147,15 +147,18 @@ std::unique_ptr<Run> EngineRuns::start(std::shared_ptr<const Profile> profile,
 }
 
 CounterReading EngineRuns::counters(const std::vector<const Run*>& runs) const {
-  return sum_of(
-      on_cores(machine_.threads(), [&](size_t number, DataThread&, DataCore& core, Nanoseconds) {
+  return sum_of(on_cores(
+      machine_.threads(), [&](size_t number, DataThread& thread, DataCore& core, Nanoseconds) {
         CounterReading own;
         for (const Run* run : runs) {
           const ProfileRun& part = running_.at(run)->part(number);
           own.runs.push_back({part.counters(Side::client), part.counters(Side::server)});
         }
-        for (const Side side : {Side::client, Side::server})
-          own.table[index_of(side)] = core.table_counters(side);
+        for (const Side side : {Side::client, Side::server}) {
+          CounterBlock& table = own.table[index_of(side)] = core.table_counters(side);
+          if (const FrameExchange* const exchange = thread.exchange())
+            table += exchange->counts().counters[index_of(side)];
+        }
         return own;
       }));
 }

@@ -90,6 +90,10 @@ void Machine::open_ports() {
     else
       ports_.push_back(open_dpdk_port(device, number, config_.cores_per_pair, config_.notices));
   }
+  for (size_t number = 0; number < ports_.size(); ++number)
+    if (const std::string& reason = ports_[number]->info().over_rings; !reason.empty())
+      config_.notices.push_back(fmt::format(
+          "port {}: frames reach their data core over rings in memory: {}", number, reason));
 }
 
 void Machine::fill_in_addresses() {
@@ -111,6 +115,9 @@ void Machine::start_threads() {
   const size_t count = pairs() * config_.cores_per_pair;
   const std::vector<uint32_t> cpus = data_cpus(config_, count);
   const Nanoseconds wall_epoch = clock_.wall_epoch();
+  std::vector<std::shared_ptr<ExchangeRings>> rings(pairs());
+  if (config_.cores_per_pair > 1)
+    for (auto& each : rings) each = std::make_shared<ExchangeRings>(config_.cores_per_pair);
   std::vector<std::shared_ptr<LearnedGateway>> gateways;
   while (gateways.size() < ports_.size()) gateways.push_back(std::make_shared<LearnedGateway>());
   for (size_t thread = 0; thread < count; ++thread) {
@@ -128,8 +135,8 @@ void Machine::start_threads() {
       queues[index_of(side)] = &ports_[port]->queue(static_cast<uint32_t>(thread / pairs()));
       queues[index_of(side)]->set_filter(configured(port).mac, false);
     }
-    threads_.push_back(
-        std::make_unique<DataThread>(clock_, core, cpus[thread], with_dpdk_, queues));
+    threads_.push_back(std::make_unique<DataThread>(clock_, core, cpus[thread], with_dpdk_, queues,
+                                                    rings[thread % pairs()]));
   }
   for (uint32_t port = 0; port < ports_.size(); ++port) {
     PortInfo& info = infos_.emplace_back(ports_[port]->info());

@@ -20,6 +20,7 @@ class PacketSocketPort final : public Port {
     info_.driver = "af_packet";
     info_.description = name;
     info_.pci_address = "N/A";
+    if (cores > 1) info_.over_rings = "the kernel spreads frames by a hash of its own";
     mac_ = beside(interface_.mac());
     const LinkLayer link{interface_.index(), interface_.mtu(), mac_};
     int group = PacketSocketQueue::kAlone;

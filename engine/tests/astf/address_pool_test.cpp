@@ -11,6 +11,7 @@ namespace engine {
 namespace {
 
 constexpr uint32_t kPorts = ClientPool::kPortLimit - ClientPool::kFirstPort;
+const Steering kAlone{0, 1};
 
 uint32_t address(uint32_t a, uint32_t b, uint32_t c, uint32_t d) {
   return a << 24 | b << 16 | c << 8 | d;
@@ -90,7 +91,7 @@ TEST(ServerPool, TakesAddressesInTurn) {
 }
 
 TEST(ClientPool, GoesRoundWithPortsOneAfterAnother) {
-  ClientPool pool({100, 3}, 0);
+  ClientPool pool({100, 3}, 0, kAlone);
   uint32_t client = 0;
   uint16_t first[3];
   uint16_t port = 0;
@@ -111,13 +112,13 @@ TEST(ClientPool, GoesRoundWithPortsOneAfterAnother) {
 TEST(ClientPool, ThreadsBeginElsewhere) {
   uint32_t client = 0;
   uint16_t port = 0;
-  ClientPool pool({100, 1}, 1);
+  ClientPool pool({100, 1}, 1, kAlone);
   ASSERT_TRUE(pool.take(client, port));
   EXPECT_EQ(port, 1024 + ((214013u * 11213u + 2531011u) & 0xffff) % kPorts + 1);
 }
 
 TEST(ClientPool, GivesEveryPortOnceAndThenNone) {
-  ClientPool pool({100, 1}, 0);
+  ClientPool pool({100, 1}, 0, kAlone);
   uint32_t client = 0;
   uint16_t port = 0;
   std::set<uint16_t> seen;
@@ -130,7 +131,7 @@ TEST(ClientPool, GivesEveryPortOnceAndThenNone) {
 }
 
 TEST(ClientPool, LooksAt21PortsAtATime) {
-  ClientPool pool({100, 1}, 0);
+  ClientPool pool({100, 1}, 0, kAlone);
   uint32_t client = 0;
   uint16_t port = 0;
   while (pool.take(client, port)) {
@@ -151,7 +152,7 @@ TEST(ClientPool, LooksAt21PortsAtATime) {
 }
 
 TEST(ClientPool, TakesPortsOfAGivenClient) {
-  ClientPool pool({100, 2}, 0);
+  ClientPool pool({100, 2}, 0, kAlone);
   uint32_t client = 0;
   uint16_t port = 0;
   uint16_t same = 0;
@@ -165,7 +166,7 @@ TEST(ClientPool, TakesPortsOfAGivenClient) {
 /// Flows of very different lifetimes: no pair is ever out twice, whatever the tables do meanwhile.
 TEST(ClientPool, NeverGivesAPairThatIsOut) {
   std::mt19937 random(3);
-  ClientPool pool({100, 5}, 0);
+  ClientPool pool({100, 5}, 0, kAlone);
   std::set<std::pair<uint32_t, uint16_t>> out;
   std::deque<std::pair<uint32_t, uint16_t>> queue;
   for (int round = 0; round < 100'000; ++round) {
@@ -191,7 +192,7 @@ TEST(ClientPool, LaterPoolsGoOnWhereTheOneBeforeStopped) {
   std::set<std::pair<uint32_t, uint16_t>> used;
   uint32_t offset = 0;
   for (int run = 0; run < 3; ++run) {
-    ClientPool pool({100, 7}, 0, offset);
+    ClientPool pool({100, 7}, 0, kAlone, offset);
     for (int i = 0; i < 7 * 20000; ++i) {
       uint32_t client = 0;
       uint16_t port = 0;
@@ -204,7 +205,7 @@ TEST(ClientPool, LaterPoolsGoOnWhereTheOneBeforeStopped) {
 }
 
 TEST(ClientPool, MemoryFollowsUse) {
-  ClientPool pool({0x10000000, 65536}, 0);
+  ClientPool pool({0x10000000, 65536}, 0, kAlone);
   EXPECT_LT(pool.memory(), 1000u);
   uint32_t client = 0;
   uint16_t port = 0;

@@ -1,0 +1,85 @@
+#pragma once
+// Records with bytes behind them, on their way from one thread to another.
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <new>
+#include <type_traits>
+
+namespace engine {
+
+/// One writer, one reader, no lock. A record that finds no room is not waited for. `kBytes`: a
+/// power of two.
+template <typename Record, size_t kBytes>
+class RecordRing {
+ public:
+  // Not initialised, so that memory which is never used is never touched.
+  RecordRing() : memory_(std::make_unique_for_overwrite<Line[]>(kBytes / sizeof(Line))) {}
+
+  /// Room for `length` bytes (at most a quarter of the ring), nullptr when there is none now.
+  uint8_t* reserve(size_t length) {
+    const uint64_t written = written_.load(std::memory_order_relaxed);
+    const size_t needed = sizeof(Entry) + round_up(length);
+    const size_t to_end = kBytes - written % kBytes;
+    const size_t skipped = to_end < needed ? to_end : 0;
+    const uint64_t end = written + skipped + needed;
+    if (end - released_seen_ > kBytes) {
+      released_seen_ = released_.load(std::memory_order_acquire);
+      if (end - released_seen_ > kBytes) return nullptr;
+    }
+    if (skipped != 0) new (at(written)) Entry{.next = written + skipped, .is_gap = true};
+    reserved_ = written + skipped;
+    return bytes_of(new (at(reserved_)) Entry{.next = end});
+  }
+  /// Publishes what was written to the room reserved last.
+  void commit(const Record& record) {
+    Entry* const entry = at(reserved_);
+    entry->record = record;
+    written_.store(entry->next, std::memory_order_release);
+  }
+
+  /// The next record that was published, nullptr when there is none. It lives until `release`.
+  Record* next() {
+    const uint64_t written = written_.load(std::memory_order_acquire);
+    while (taken_ != written) {
+      Entry* const entry = at(taken_);
+      taken_ = entry->next;
+      if (!entry->is_gap) return &entry->record;
+    }
+    return nullptr;
+  }
+  /// Gives back the room of all records that `next` has returned.
+  void release() { released_.store(taken_, std::memory_order_release); }
+
+ private:
+  struct alignas(64) Line {
+    std::byte bytes[64];
+  };
+  /// Begins at a multiple of its size, so one always fits before the end of the ring.
+  struct alignas(64) Entry {
+    Record record{};
+    uint64_t next;        ///< position of the entry behind this one
+    bool is_gap = false;  ///< nothing here, the rest of the ring was too short
+  };
+  static_assert(std::is_trivially_destructible_v<Record> && sizeof(Entry) == 64 &&
+                (kBytes & (kBytes - 1)) == 0);
+
+  static constexpr size_t round_up(size_t bytes) {
+    return (bytes + sizeof(Entry) - 1) / sizeof(Entry) * sizeof(Entry);
+  }
+  static uint8_t* bytes_of(Entry* entry) { return reinterpret_cast<uint8_t*>(entry + 1); }
+  Entry* at(uint64_t position) const {
+    return reinterpret_cast<Entry*>(memory_[position % kBytes / sizeof(Line)].bytes);
+  }
+
+  std::unique_ptr<Line[]> memory_;
+  uint64_t reserved_ = 0;       ///< position of the record being written
+  uint64_t released_seen_ = 0;  ///< of `released_`, by the writer
+  alignas(64) std::atomic<uint64_t> written_ = 0;
+  alignas(64) std::atomic<uint64_t> released_ = 0;
+  uint64_t taken_ = 0;  ///< by the reader
+};
+
+}  // namespace engine
