@@ -7,8 +7,8 @@ namespace engine {
 
 namespace {
 
-void count(PayloadCheck& check, Extension& extension, ExpectedStream::Difference found,
-           uint64_t bytes) {
+void count_compared(PayloadCheck& check, Extension& extension, ExpectedStream::Difference found,
+                    uint64_t bytes) {
   check.counts.compared_bytes += found.known;
   check.counts.unknown_bytes += bytes - found.known;
   check.counts.mismatched_bytes += found.differs;
@@ -42,15 +42,15 @@ void check_payload(Context& context, PayloadCheck& check, Flow& flow, const tcp:
       position < check.skip ? std::min<uint64_t>(check.skip - position, bytes.size()) : 0;
   check.counts.unknown_bytes += skipped;
   bytes = bytes.subspan(skipped);
-  count(check, extension, check.expected.compare(position + skipped, bytes), bytes.size());
+  count_compared(check, extension, check.expected.compare(position + skipped, bytes), bytes.size());
 }
 
 void check_datagram(Context& context, PayloadCheck& check, Flow& flow, const Packet& packet) {
   const std::span<const uint8_t> bytes{packet.payload, packet.payload_at_hand};
   const bool whole = packet.payload_at_hand == packet.payload_length;
-  count(check, context.extend(flow),
-        whole ? check.expected.compare_datagram(bytes) : ExpectedStream::Difference{},
-        packet.payload_length);
+  count_compared(check, context.extend(flow),
+                 whole ? check.expected.compare_datagram(bytes) : ExpectedStream::Difference{},
+                 packet.payload_length);
 }
 
 }  // namespace engine

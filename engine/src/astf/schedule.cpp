@@ -7,7 +7,7 @@
 namespace engine {
 namespace {
 
-constexpr Nanoseconds kNever = INT64_MAX;
+constexpr Nanoseconds kNoEnd = INT64_MAX;
 
 }  // namespace
 
@@ -17,7 +17,7 @@ Schedule::Schedule(Nanoseconds first, double rate, Nanoseconds rampup, Nanosecon
 }
 
 Schedule::Stretch Schedule::stretch_from(Nanoseconds begin, double phase) const {
-  Stretch stretch{begin, kNever, phase, 0};
+  Stretch stretch{begin, kNoEnd, phase, 0};
   double rate = rate_;
   if (begin - first_ < rampup_) {
     const Nanoseconds second = std::max<Nanoseconds>(begin - first_, 0) / kSecond + 1;
@@ -41,16 +41,16 @@ Schedule::Stretch Schedule::following(const Stretch& stretch) const {
 }
 
 void Schedule::find_next(Nanoseconds passed) {
-  next_ = kNever;
+  next_ = kNoEnd;
   if (stopped_) return;
   while (stretch_.end <= passed) stretch_ = following(stretch_);
   Stretch stretch = stretch_;
   double wait_ns = wait_in(stretch);
-  while (stretch.end != kNever && wait_ns >= static_cast<double>(stretch.end - stretch.begin)) {
+  while (stretch.end != kNoEnd && wait_ns >= static_cast<double>(stretch.end - stretch.begin)) {
     stretch = following(stretch);
     wait_ns = wait_in(stretch);
   }
-  if (wait_ns >= static_cast<double>(kNever - stretch.begin)) return;
+  if (wait_ns >= static_cast<double>(kNoEnd - stretch.begin)) return;
   const Nanoseconds next = stretch.begin + static_cast<Nanoseconds>(std::ceil(wait_ns - 0.5));
   if (next < end_) next_ = next;
 }
@@ -67,11 +67,11 @@ void Schedule::set_rate(double rate, Nanoseconds now) {
 
 void Schedule::stop() {
   stopped_ = true;
-  next_ = kNever;
+  next_ = kNoEnd;
 }
 
 bool Schedule::finished(Nanoseconds now) const {
-  return stopped_ || (now >= end_ && next_ == kNever);
+  return stopped_ || (now >= end_ && next_ == kNoEnd);
 }
 
 uint64_t Schedule::intended(Nanoseconds now) const {

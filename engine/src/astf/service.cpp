@@ -11,7 +11,7 @@ constexpr uint16_t kFirstTransportPort = 0xff00;
 
 /// Protocol and ports of an unfragmented packet without IPv6 extension headers; protocol 0: not
 /// one.
-struct Transport {
+struct PortsOfPacket {
   uint8_t protocol = 0;
   bool ipv6 = false;
   uint16_t source = 0;
@@ -20,7 +20,7 @@ struct Transport {
   bool has(uint16_t port) const { return source == port || destination == port; }
 };
 
-Transport read_transport(const Frame& frame) {
+PortsOfPacket read_transport(const Frame& frame) {
   const EtherType ethernet = read_ethernet(frame);
   const bool ipv6 = ethernet.type == kEtherTypeIpv6;
   if (ethernet.length == 0 || (!ipv6 && ethernet.type != kEtherTypeIpv4)) return {};
@@ -34,7 +34,7 @@ Transport read_transport(const Frame& frame) {
   return {protocol, ipv6, load_be<uint16_t>(ip + ip_length), load_be<uint16_t>(ip + ip_length + 2)};
 }
 
-bool is_dhcp(const Transport& packet) {
+bool is_dhcp(const PortsOfPacket& packet) {
   return packet.ipv6 ? packet.has(546) || packet.has(547) : packet.has(67) || packet.has(68);
 }
 
@@ -43,7 +43,7 @@ bool is_dhcp(const Transport& packet) {
 bool is_for_service(const ServiceMode& mode, const Frame& frame) {
   if (mode.enabled) return true;
   if (!mode.filtered) return false;
-  const Transport packet = read_transport(frame);
+  const PortsOfPacket packet = read_transport(frame);
   const bool udp = packet.protocol == kProtocolUdp;
   return packet.protocol == 0 ||
          ((mode.kinds & kBgp) != 0 && packet.protocol == kProtocolTcp && packet.has(179)) ||

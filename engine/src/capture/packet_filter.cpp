@@ -6,7 +6,7 @@ namespace engine {
 
 namespace {
 
-constexpr int kLongestFrame = 65535;
+constexpr int kFilteredLength = 65535;
 
 }  // namespace
 
@@ -23,7 +23,7 @@ std::optional<PacketFilter> PacketFilter::compile(const std::string& text) {
   PacketFilter filter;
   if (text.empty()) return filter;
   const std::unique_ptr<pcap_t, decltype(&pcap_close)> ethernet(
-      pcap_open_dead(DLT_EN10MB, kLongestFrame), pcap_close);
+      pcap_open_dead(DLT_EN10MB, kFilteredLength), pcap_close);
   auto program = std::make_shared<Program>();
   constexpr int kOptimize = 1;
   if (!ethernet || pcap_compile(ethernet.get(), &program->code, text.c_str(), kOptimize,

@@ -16,8 +16,8 @@ uint64_t scattered(uint64_t seed) {
   return seed ^ seed >> 31;
 }
 
-constexpr uint8_t kEcn = 3;            // of IPv4's TOS byte: both bits are CE
-constexpr uint8_t kEcnV6 = kEcn << 4;  // of IPv6's second byte
+constexpr uint8_t kEcnBits = 3;                // of IPv4's TOS byte: both bits are CE
+constexpr uint8_t kEcnBitsV6 = kEcnBits << 4;  // of IPv6's second byte
 
 /// Marks an ECN-capable packet; others stay as they are. False: it was none. The IPv4 checksum
 /// follows the change alone (RFC 1624), so it still tells of damage done before.
@@ -25,15 +25,15 @@ bool mark_congestion(const Frame& frame) {
   const EtherType ethernet = read_ethernet(frame);
   uint8_t* const ip = frame.head + ethernet.length;
   const size_t room = frame.head_length - ethernet.length;
-  if (ethernet.type == kEtherTypeIpv6 && room >= 40 && (ip[1] & kEcnV6) != 0) {
-    ip[1] |= kEcnV6;
+  if (ethernet.type == kEtherTypeIpv6 && room >= 40 && (ip[1] & kEcnBitsV6) != 0) {
+    ip[1] |= kEcnBitsV6;
     return true;
   }
   const size_t length = room == 0 ? 0 : size_t{ip[0] & 15u} * 4;
-  if (ethernet.type != kEtherTypeIpv4 || length < 20 || room < length || (ip[1] & kEcn) == 0)
+  if (ethernet.type != kEtherTypeIpv4 || length < 20 || room < length || (ip[1] & kEcnBits) == 0)
     return false;
   const auto before = load_be<uint16_t>(ip);
-  ip[1] |= kEcn;
+  ip[1] |= kEcnBits;
   if (frame.checksums == Checksums::partial) return true;  // the device sums it up
   const auto sum = static_cast<uint16_t>(~load_be<uint16_t>(ip + 10));
   store_be<uint16_t>(ip + 10, checksum_finish(ChecksumSum{sum} + static_cast<uint16_t>(~before) +

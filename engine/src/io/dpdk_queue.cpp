@@ -12,10 +12,6 @@
 namespace engine {
 namespace {
 
-/// How often a full device is asked again before frames are dropped: what a kernel-backed device
-/// completes, it completes when asked.
-constexpr int kSendAttempts = 64;
-
 /// How far ahead of the packet at hand headers are fetched.
 constexpr uint16_t kPrefetch = 4;
 

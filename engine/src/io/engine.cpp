@@ -8,6 +8,8 @@
 
 namespace engine {
 
+namespace {
+
 class MachineClock final : public EngineClock {
  public:
   explicit MachineClock(const Clock& clock) : clock_(clock) {}
@@ -18,6 +20,8 @@ class MachineClock final : public EngineClock {
  private:
   const Clock& clock_;
 };
+
+}  // namespace
 
 struct Engine::Parts {
   explicit Parts(const EngineConfig& config) : machine(config) {}

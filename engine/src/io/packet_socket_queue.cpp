@@ -29,8 +29,6 @@ constexpr uint32_t kLongestMtu = 9216;
 /// Memory the kernel is asked for in one piece.
 constexpr uint32_t kBlockBytes = 1 << 16;
 
-/// How often a device that is full is asked again before frames are dropped.
-constexpr int kSendAttempts = 64;
 /// How often one whose link is down: a link that came up again is told of as down once more.
 constexpr int kLinkAttempts = 2;
 

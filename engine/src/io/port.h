@@ -31,6 +31,10 @@ struct BufferPool {
   uint64_t reserved_bytes = 0;  ///< memory for all of them
 };
 
+/// How often a full device is asked again before frames are dropped (Drop::device_full): what one
+/// behind the kernel completes, it completes when asked.
+inline constexpr int kSendAttempts = 64;
+
 /// One port's frames of one data core. Used by that core's thread alone.
 class PortQueue : private TransmitDevice {
  public:

@@ -18,6 +18,7 @@ inline constexpr uint16_t kEtherTypeIpv6 = 0x86dd;
 
 inline constexpr size_t kEthernetLength = 14;
 inline constexpr size_t kVlanTagLength = 4;
+inline constexpr uint16_t kMaxVlan = 4095;  ///< a VLAN identifier has 12 bits
 inline constexpr uint16_t kVlanIdMask = 0x0fff;
 
 constexpr uint16_t ether_type_of_ip(bool ipv4) {

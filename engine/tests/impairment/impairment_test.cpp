@@ -30,7 +30,7 @@ std::vector<uint8_t> packet(uint8_t tos, bool ipv4 = true) {
   return bytes;
 }
 
-Frame frame_of(std::vector<uint8_t>& bytes) {
+Frame whole_frame(std::vector<uint8_t>& bytes) {
   Frame frame;
   frame.head = bytes.data();
   frame.head_length = static_cast<uint16_t>(bytes.size());
@@ -43,7 +43,7 @@ std::vector<bool> passed(Impairment& impairment, size_t frames) {
   std::vector<uint8_t> bytes = packet(0);
   std::vector<bool> all;
   for (size_t i = 0; i < frames; ++i)
-    all.push_back(impairment.pass(frame_of(bytes), static_cast<Nanoseconds>(i) * kMicrosecond));
+    all.push_back(impairment.pass(whole_frame(bytes), static_cast<Nanoseconds>(i) * kMicrosecond));
   return all;
 }
 
@@ -78,7 +78,7 @@ TEST(Impairment, LosesTheShareAskedForAndTheSameFramesWithTheSameSeed) {
 TEST(Impairment, DelaysAllFramesAndJittersThemWithinItsBounds) {
   Impairment impairment({.delay = kMillisecond, .jitter = kMillisecond});
   std::vector<uint8_t> bytes = packet(0);
-  for (size_t i = 0; i < 1000; ++i) EXPECT_FALSE(impairment.pass(frame_of(bytes), 0));
+  for (size_t i = 0; i < 1000; ++i) EXPECT_FALSE(impairment.pass(whole_frame(bytes), 0));
   EXPECT_EQ(impairment.counts().delayed, 1000u);
   EXPECT_EQ(arrivals(impairment, kMillisecond - 1), 0u);
   const size_t half = arrivals(impairment, 3 * kMillisecond / 2);
@@ -94,7 +94,7 @@ TEST(Impairment, ReorderedFramesComeLaterThanThoseBehindThem) {
   for (size_t i = 0; i < kFrames; ++i) {
     const auto now = static_cast<Nanoseconds>(i) * kMicrosecond;
     held += arrivals(impairment, now);
-    at_once += impairment.pass(frame_of(bytes), now) ? 1 : 0;
+    at_once += impairment.pass(whole_frame(bytes), now) ? 1 : 0;
   }
   held += arrivals(impairment, kSecond);
   EXPECT_NEAR(static_cast<double>(held), 2000, 212);
@@ -107,7 +107,7 @@ TEST(Impairment, DuplicatesArriveBehindTheirOriginal) {
   std::vector<uint8_t> bytes = packet(0);
   for (uint8_t mark : {1, 2}) {
     bytes[79] = mark;
-    EXPECT_FALSE(impairment.pass(frame_of(bytes), 0));
+    EXPECT_FALSE(impairment.pass(whole_frame(bytes), 0));
   }
   std::vector<int> marks;
   while (const Frame* frame = impairment.line().take(5)) marks.push_back(frame->head[79]);
@@ -118,11 +118,11 @@ TEST(Impairment, DuplicatesArriveBehindTheirOriginal) {
 TEST(Impairment, AFrameDoesNotOvertakeOneThatIsAboutToGo) {
   Impairment impairment({.delay = 5});
   std::vector<uint8_t> bytes = packet(0);
-  EXPECT_FALSE(impairment.pass(frame_of(bytes), 0));
+  EXPECT_FALSE(impairment.pass(whole_frame(bytes), 0));
   impairment.set({});
   EXPECT_FALSE(impairment.idle());
-  EXPECT_TRUE(impairment.pass(frame_of(bytes), 4));
-  EXPECT_FALSE(impairment.pass(frame_of(bytes), 5));
+  EXPECT_TRUE(impairment.pass(whole_frame(bytes), 4));
+  EXPECT_FALSE(impairment.pass(whole_frame(bytes), 5));
   EXPECT_EQ(arrivals(impairment, 5), 2u);
   EXPECT_TRUE(impairment.idle());
 }
@@ -132,7 +132,7 @@ TEST(Impairment, MarksEcnCapablePacketsOnlyAndKeepsTheHeaderWhole) {
   for (const bool ipv4 : {true, false})
     for (const uint8_t code_point : {0, 1, 2, 3}) {
       std::vector<uint8_t> bytes = packet(0x50 | code_point, ipv4);
-      EXPECT_FALSE(impairment.pass(frame_of(bytes), 0));
+      EXPECT_FALSE(impairment.pass(whole_frame(bytes), 0));
       const Frame* frame = impairment.line().take(0);
       ASSERT_NE(frame, nullptr);
       const std::vector<uint8_t> wanted = packet(0x50 | (code_point == 0 ? 0 : 3), ipv4);
@@ -145,7 +145,7 @@ TEST(Impairment, CorruptsOneBitBehindTheEthernetHeaderAndVouchesForItNoMore) {
   Impairment impairment({.corruption = 1});
   std::vector<uint8_t> bytes = packet(0);
   for (int i = 0; i < 1000; ++i) {
-    EXPECT_FALSE(impairment.pass(frame_of(bytes), i));
+    EXPECT_FALSE(impairment.pass(whole_frame(bytes), i));
     const Frame* frame = impairment.line().take(i);
     ASSERT_NE(frame, nullptr);
     EXPECT_EQ(frame->checksums, Checksums::in_frame);
@@ -184,7 +184,7 @@ TEST(Impairment, DamageIsFoundWhoeverWasToCompleteTheChecksums) {
   for (const bool ipv4 : {true, false})
     for (const Checksums checksums : {Checksums::partial, Checksums::trusted}) {
       std::vector<uint8_t> bytes = uncompleted(ipv4);
-      Frame frame = frame_of(bytes);
+      Frame frame = whole_frame(bytes);
       frame.checksums = checksums;
       for (int i = 0; i < 5000; ++i) {
         EXPECT_FALSE(impairment.pass(frame, i));
@@ -206,7 +206,7 @@ TEST(Impairment, AMarkDoesNotHideDamage) {
   std::vector<uint8_t> bytes = packet(1);
   bytes[22] ^= 0x10;  // the time to live: in no other sum
   Impairment impairment({.congestion = 1});
-  EXPECT_FALSE(impairment.pass(frame_of(bytes), 0));
+  EXPECT_FALSE(impairment.pass(whole_frame(bytes), 0));
   const Frame* marked = impairment.line().take(0);
   ASSERT_NE(marked, nullptr);
   EXPECT_EQ(marked->head[15], 3);
@@ -216,7 +216,7 @@ TEST(Impairment, AMarkDoesNotHideDamage) {
 TEST(Impairment, WhatAFullLineCannotHoldIsCounted) {
   Impairment impairment({.delay = kSecond});
   std::vector<uint8_t> bytes(60'000);
-  for (int i = 0; i < 1000; ++i) EXPECT_FALSE(impairment.pass(frame_of(bytes), 0));
+  for (int i = 0; i < 1000; ++i) EXPECT_FALSE(impairment.pass(whole_frame(bytes), 0));
   const size_t arrived = arrivals(impairment, kSecond);
   EXPECT_GT(impairment.counts().no_room, 0u);
   EXPECT_EQ(arrived + impairment.counts().no_room, 1000u);

@@ -15,7 +15,7 @@ TEST(Tunables, GlobalOnesHoldForTheirSide) {
   profile["c_glob_info"] = {{"tcp", {{"mss", 1200}, {"no_delay", 3}, {"keepidle", 9}}},
                             {"ip", {{"tos", 7}, {"ttl", 100}}}};
   profile["s_glob_info"] = {{"tcp", {{"initwnd", 2}, {"rxbufsize", 65536}, {"do_sack", 0}}}};
-  const auto parsed = parse(profile);
+  const auto parsed = profile_of(profile);
   const Tunables& client = parsed->templates[0].client_tunables;
   EXPECT_EQ(client.mss, 1200);
   EXPECT_FALSE(client.nagle);
@@ -40,7 +40,7 @@ TEST(Tunables, ATemplateGoesBeforeGlobalWhereItCan) {
   profile["c_glob_info"]["tcp"] = {{"mss", 1200}, {"initwnd", 3}, {"delay_ack_msec", 50}};
   profile["templates"][0]["client_template"]["glob_info"]["tcp"] = {{"mss", 1400},
                                                                     {"delay_ack_msec", 70}};
-  const auto parsed = parse(profile);
+  const auto parsed = profile_of(profile);
   const Tunables& client = parsed->templates[0].client_tunables;
   EXPECT_EQ(client.mss, 1400);
   EXPECT_EQ(client.initial_window, 3);
@@ -52,7 +52,7 @@ TEST(Tunables, OutOfRangeLeavesTheDefaultAndANotice) {
   json profile = small_profile();
   profile["c_glob_info"] = {{"tcp", {{"mss", 1}, {"initwnd", 5}, {"keepinit", 99999999}}},
                             {"scheduler", {{"rampup_sec", 2}}}};
-  const auto parsed = parse(profile);
+  const auto parsed = profile_of(profile);
   EXPECT_EQ(parsed->client_defaults.mss, 1460);
   EXPECT_EQ(parsed->client_defaults.initial_window, 5);
   EXPECT_EQ(parsed->rampup_s, 0);
@@ -65,11 +65,11 @@ TEST(Tunables, WrongTypesAreRefused) {
   for (const json& value : {json("1460"), json(1460.5), json::array(), json::object()}) {
     json profile = small_profile();
     profile["c_glob_info"]["tcp"]["mss"] = value;
-    EXPECT_THROW(parse(profile), ProfileError) << value;
+    EXPECT_THROW(profile_of(profile), ProfileError) << value;
   }
   json profile = small_profile();
   profile["c_glob_info"] = 5;
-  EXPECT_THROW(parse(profile), ProfileError);
+  EXPECT_THROW(profile_of(profile), ProfileError);
 }
 
 TEST(Tunables, Ipv6) {
@@ -78,7 +78,7 @@ TEST(Tunables, Ipv6) {
   for (int i = 0; i < 16; ++i) bytes.push_back(i == 0 ? 0xff : i);
   profile["c_glob_info"]["ipv6"] = {{"src_msb", bytes}, {"dst_msb", bytes}, {"enable", 1}};
   profile["templates"][0]["client_template"]["glob_info"]["ipv6"]["enable"] = 0;
-  const auto parsed = parse(profile);
+  const auto parsed = profile_of(profile);
   const Tunables& client = parsed->templates[0].client_tunables;
   EXPECT_TRUE(client.ipv6) << "what is enabled for all is not disabled for one";
   EXPECT_EQ(client.source_msb, (std::array<uint32_t, 3>{0xff010203, 0x04050607, 0x08090a0b}));
@@ -88,26 +88,26 @@ TEST(Tunables, Ipv6) {
 
   bytes.push_back(0);
   profile["c_glob_info"]["ipv6"]["src_msb"] = bytes;
-  EXPECT_THROW(parse(profile), ProfileError);
+  EXPECT_THROW(profile_of(profile), ProfileError);
 }
 
 TEST(Tunables, Ipv6ByStart) {
   json profile = small_profile();
-  EXPECT_FALSE(parse(profile)->templates[0].client_tunables.ipv6);
-  const auto forced = parse(profile, true);
+  EXPECT_FALSE(profile_of(profile)->templates[0].client_tunables.ipv6);
+  const auto forced = profile_of(profile, true);
   EXPECT_TRUE(forced->client_defaults.ipv6);
   EXPECT_TRUE(forced->templates[0].client_tunables.ipv6);
   EXPECT_TRUE(forced->templates[0].server_tunables.ipv6);
   EXPECT_EQ(forced->templates[0].client_tunables.ttl, 64);
   profile["c_glob_info"]["ip"]["ttl"] = 127;
-  EXPECT_EQ(parse(profile, true)->templates[0].client_tunables.ttl, 127);
+  EXPECT_EQ(profile_of(profile, true)->templates[0].client_tunables.ttl, 127);
 }
 
 TEST(Tunables, Ipv6OfOneTemplate) {
   json profile = small_profile();
   profile["templates"].push_back(profile["templates"][0]);
   profile["templates"][1]["client_template"]["glob_info"]["ipv6"]["enable"] = 1;
-  const auto parsed = parse(profile);
+  const auto parsed = profile_of(profile);
   EXPECT_FALSE(parsed->templates[0].client_tunables.ipv6);
   EXPECT_EQ(parsed->templates[0].client_tunables.ttl, 127);
   EXPECT_TRUE(parsed->templates[1].client_tunables.ipv6);

@@ -30,8 +30,8 @@ inline nlohmann::json small_profile() {
 }
 
 /// Parses a profile as the engine receives it: as text.
-inline std::shared_ptr<const Profile> parse(const nlohmann::json& profile,
-                                            bool force_ipv6 = false) {
+inline std::shared_ptr<const Profile> profile_of(const nlohmann::json& profile,
+                                                 bool force_ipv6 = false) {
   return parse_profile(profile.dump(), force_ipv6);
 }
 

@@ -15,7 +15,7 @@ using nlohmann::json;
 /// Expects that the profile is refused with exactly these words.
 void expect_refused(const json& profile, const std::string& message) {
   try {
-    parse(profile);
+    profile_of(profile);
     ADD_FAILURE() << "accepted, expected: " << message;
   } catch (const ProfileError& error) {
     EXPECT_EQ(error.what(), message);
@@ -34,7 +34,7 @@ TEST(Base64, DecodesWithAndWithoutPadding) {
 }
 
 TEST(Profile, SmallOneParses) {
-  const auto profile = parse(small_profile());
+  const auto profile = profile_of(small_profile());
   ASSERT_EQ(profile->buffers.size(), 2u);
   EXPECT_EQ(profile->buffers[0].size(), 3u);
   EXPECT_EQ(std::string(reinterpret_cast<const char*>(profile->buffers[1].at(0, 8)), 8),
@@ -75,7 +75,7 @@ TEST(Profile, TemplateExtras) {
   t["server_template"]["assoc"][0] = {
       {"port", 81}, {"ip_start", "48.0.0.0"}, {"ip_end", "48.0.0.9"}};
   profile["ip_gen_dist_list"][0]["per_core_distribution"] = "seq";
-  const auto parsed = parse(profile);
+  const auto parsed = profile_of(profile);
   const Template& only = parsed->templates[0];
   EXPECT_EQ(only.group, 2u);
   EXPECT_EQ(only.cps, 0);
@@ -94,12 +94,12 @@ TEST(Profile, Layer7MapTakesValuesFromTheClientsFirstPayload) {
   json profile = small_profile();
   json& assoc = profile["templates"][0]["server_template"]["assoc"][0];
   assoc["l7_map"] = {{"offset", {0, 2}}, {"mask", {0x0f}}};
-  const Layer7Map map = parse(profile)->templates[0].layer7_map.value();
+  const Layer7Map map = profile_of(profile)->templates[0].layer7_map.value();
   EXPECT_EQ(map.offsets, (std::vector<uint16_t>{0, 2}));
   EXPECT_EQ(map.masks, (std::vector<uint8_t>{0x0f, 0xff}));
   EXPECT_EQ(map.values, (std::vector<uint8_t>{'G' & 0x0f, 'T'}));
   assoc["l7_map"]["value"] = {1, 2};
-  EXPECT_EQ(parse(profile)->templates[0].layer7_map->values, (std::vector<uint8_t>{1, 2}));
+  EXPECT_EQ(profile_of(profile)->templates[0].layer7_map->values, (std::vector<uint8_t>{1, 2}));
   assoc["l7_map"]["value"] = {1};
   expect_refused(profile,
                  "template 0, server_template, assoc, l7_map: value must have as many elements as "
@@ -177,7 +177,7 @@ TEST(Profile, BuffersHaveALimitInAll) {
   for (int i = 0; i < 20000; ++i)
     profile["buf_list"].push_back({{"base", "AA=="}, {"size", 1 << 30}});
   try {
-    parse(profile);
+    profile_of(profile);
     FAIL();
   } catch (const ProfileError& error) {
     EXPECT_THAT(error.what(), testing::HasSubstr("take more than 536870912 bytes"));

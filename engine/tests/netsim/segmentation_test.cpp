@@ -13,7 +13,7 @@ using enum Counter;
 
 constexpr uint32_t kMss = 1000;
 constexpr uint64_t kSegmentedFlows = 20;
-constexpr uint32_t kResponse = 500'000;
+constexpr uint32_t kSegmentedResponse = 500'000;
 /// Of a flow, or of what it waits for with nobody to tell it of a loss: RTO and its back-off.
 constexpr Nanoseconds kLongest = 10 * kSecond;
 
@@ -28,7 +28,7 @@ TEST_P(Segmentation, ALostSegmentIsRepairedWithoutAStall) {
   const std::string tcp = R"({"mss":)" + std::to_string(kMss) + GetParam() + "}";
   for (settings.seed = 1; settings.seed <= 5; ++settings.seed) {
     Network network(settings,
-                    profile({.response = kResponse,
+                    profile({.response = kSegmentedResponse,
                              .cps = 1000,
                              .limit = kSegmentedFlows,
                              .client_tcp = tcp,
@@ -42,7 +42,7 @@ TEST_P(Segmentation, ALostSegmentIsRepairedWithoutAStall) {
       return true;
     };
     ASSERT_TRUE(network.drain(kLongest)) << "seed " << settings.seed;
-    EXPECT_EQ(network.count(Side::client, tcps_rcvbyte), kSegmentedFlows * kResponse);
+    EXPECT_EQ(network.count(Side::client, tcps_rcvbyte), kSegmentedFlows * kSegmentedResponse);
     EXPECT_EQ(network.count(Side::server, tcps_drops), 0u);
     EXPECT_GT(network.count(Side::server, tcps_sndrexmitpack), 0u);
     EXPECT_LE(longest, kMss);

@@ -51,13 +51,13 @@ TEST_P(Variables, AreAtHandInEveryProgramThatNamesThem) {
     EXPECT_EQ(network.count(side, user_counter_A), flows);
 }
 
-const json kPlain = {{"port", 80}};
+const json kWithoutVariables = {{"port", 80}};
 const json kByPayload = {{"port", 80}, {"l7_map", {{"offset", {0, 1}}}}};
 
 INSTANTIATE_TEST_SUITE_P(Programs, Variables,
-                         testing::Values(Flows{"tcp", true, kPlain},
+                         testing::Values(Flows{"tcp", true, kWithoutVariables},
                                          Flows{"tcp_by_payload", true, kByPayload},
-                                         Flows{"udp", false, kPlain},
+                                         Flows{"udp", false, kWithoutVariables},
                                          Flows{"udp_by_payload", false, kByPayload}),
                          [](const auto& info) { return std::string(info.param.name); });
 

@@ -13,16 +13,16 @@ namespace {
 using enum ParameterType;
 
 /// The longest packet that TRex takes in push_pkts, without FCS; the shortest is a header.
-constexpr size_t kLongestFrame = 9 * 1024 + 22;
+constexpr size_t kLongestSent = 9 * 1024 + 22;
 
 std::vector<uint8_t> frame_of(const PortState& port, const Json& packet) {
   check_parameters(
       packet, {{"binary", string}, {"use_port_dst_mac", boolean}, {"use_port_src_mac", boolean}});
   const auto bytes = decode_base64(packet.at("binary").get<std::string>());
   if (!bytes) throw bad_parameters("parameter 'binary' is not base64");
-  if (bytes->size() < kEthernetLength || bytes->size() > kLongestFrame)
+  if (bytes->size() < kEthernetLength || bytes->size() > kLongestSent)
     throw refused(fmt::format("Bad packet size provided: {}. Should be between {} and {}",
-                              bytes->size(), kEthernetLength, kLongestFrame));
+                              bytes->size(), kEthernetLength, kLongestSent));
   std::vector<uint8_t> frame(bytes->begin(), bytes->end());
   // Unresolved: all zero, as TRex sends it.
   if (packet.at("use_port_dst_mac").get<bool>()) std::ranges::copy(port.destination, frame.begin());

@@ -50,7 +50,7 @@ Json statistics(ControlState& state) {
   return {{"name", "trex-latecny-v2"}, {"type", 0}, {"data", std::move(data)}};
 }
 
-void start(ControlState& state, const Json& params) {
+void start_latency(ControlState& state, const Json& params) {
   LatencyControl::Addresses addresses;
   addresses.client = ipv4_of(params, "src_addr");
   addresses.server = ipv4_of(params, "dst_addr");
@@ -71,7 +71,7 @@ void add_latency_methods(MethodTable& methods, ControlState& state) {
                {"dual_port_addr", string},
                {"mask", integer}},
               [&state](const Json& params) {
-                start(state, params);
+                start_latency(state, params);
                 return Json::object();
               });
   methods.add("stop_latency", Access::owner, {}, [&state](const Json&) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "net/address_text.h"
+#include "net/ethernet.h"
 #include "net/icmpv6.h"
 #include "rpc/methods.h"
 #include "rpc/network/address_parameters.h"
@@ -15,8 +16,6 @@ namespace engine {
 namespace {
 
 using enum ParameterType;
-
-constexpr uint64_t kMaxVlan = 4095;
 
 /// Names of the devices' own statistics on any port. TRex's client asks one port for the names and
 /// takes them for every port's, whatever its kind.
@@ -78,7 +77,7 @@ Json conf_ipv6(ControlState& state, const Json& params) {
   return Json::object();
 }
 
-constexpr uint64_t kFlowControlModes = 4;
+constexpr uint64_t kPauseModes = 4;
 
 void set_port_attribute(ControlState& state, uint32_t port, const std::string& name,
                         const Json& value) {
@@ -95,7 +94,7 @@ void set_port_attribute(ControlState& state, uint32_t port, const std::string& n
     check_parameters(value, {{"up", boolean}});
     require(state.engine.ports.set_link(port, value["up"]));
   } else if (name == "flow_ctrl_mode") {
-    const auto mode = static_cast<int>(integer_in(value, "mode", 0, kFlowControlModes - 1));
+    const auto mode = static_cast<int>(integer_in(value, "mode", 0, kPauseModes - 1));
     require(state.engine.ports.set_flow_control(port, mode));
   } else {
     require(false);

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "net/address_text.h"
+#include "net/ethernet.h"
 #include "rpc/network/address_parameters.h"
 #include "rpc/protocol/parameters.h"
 #include "rpc/protocol/rpc_error.h"
@@ -14,8 +15,6 @@ namespace engine {
 namespace {
 
 using enum ParameterType;
-
-constexpr uint64_t kMaxVlan = 4095;
 
 struct Interface {
   MacAddress mac;

@@ -38,7 +38,7 @@ Json upload(ControlState& state, const Json& params) {
   return known ? Json{{"matches_loaded", true}} : Json::object();
 }
 
-Json start(ControlState& state, const Json& params) {
+Json start_profile(ControlState& state, const Json& params) {
   StartOptions options;
   options.multiplier = multiplier_of(params);
   options.duration_s = seconds_of(params, "duration");
@@ -125,7 +125,7 @@ void add_profile_methods(MethodTable& methods, ControlState& state) {
                optional("e_duration", number),
                optional("t_duration", number),
                optional("dump_interval", number)},
-              [&state](const Json& params) { return start(state, params); });
+              [&state](const Json& params) { return start_profile(state, params); });
   methods.add("stop", Access::owner, {{"profile_id", string}}, [&state](const Json& params) {
     state.profiles.stop(params.at("profile_id"));
     return Json::object();
