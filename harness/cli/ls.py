@@ -18,12 +18,14 @@ def ls(
     as_json: Annotated[bool, typer.Option("--json", help="print JSON")] = False,
 ) -> None:
     """List the runs in a folder."""
-    from stackcost.report.listing import list_runs, listing_table
+    from stackcost.report.listing import MANY, list_runs, listing_lines, listing_table
     from stackcost.report.terminal_table import draw
 
     runs = list_runs(results)
     if as_json:
         print(json.dumps(runs, indent=2))
+    elif len(runs) >= MANY:
+        print(listing_lines(results, runs))
     elif runs:
         make_console().print(draw(listing_table(results, runs)))
     else:

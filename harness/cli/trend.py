@@ -17,16 +17,32 @@ def trend(
     history: Annotated[
         Path,
         typer.Argument(
-            metavar="HISTORY", help="history file, which tests with the fixture cps_ceiling write"
+            metavar="HISTORY",
+            help="history file that tests with the fixture cps_ceiling write, or a folder of runs",
         ),
     ] = DEFAULT_HISTORY,
     plot: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="also draw a plot into this SVG, PNG or PDF file"),
+        typer.Option(
+            metavar="FILE", help="also draw a plot of a history file into this SVG, PNG or PDF file"
+        ),
     ] = None,
+    only: Annotated[
+        str,
+        typer.Option(
+            metavar="TEXT", help="of runs: only figures with this in their title, system or name"
+        ),
+    ] = "",
     as_json: Annotated[bool, typer.Option("--json", help="print JSON")] = False,
 ) -> None:
-    """Show when the ceilings that the pytest gate measured changed."""
+    """Show when the ceilings of the pytest gate, or the figures of stored runs, changed."""
+    if history.is_dir():
+        if plot:
+            raise typer.BadParameter("--plot draws a history file, not a folder of runs")
+        _of_runs(history, only, as_json)
+        return
+    if only:
+        raise typer.BadParameter("--only chooses figures of a folder of runs")
     from stackcost.harness.gate.history import read_history
     from stackcost.harness.gate.trend import trend as trend_of
     from stackcost.harness.gate.trend_report import trend_plot, trend_table
@@ -44,3 +60,31 @@ def trend(
         console.print(draw(trend_table(series)))
     if not found:
         console.print(f"no measurements in {history}")
+
+
+def _of_runs(results: Path, only: str, as_json: bool) -> None:
+    from stackcost.report.run_trend import run_trends, trend_table
+    from stackcost.report.terminal_table import draw
+    from stackcost.report.words import count
+
+    found = run_trends(results, only)
+    if as_json:
+        print(found.model_dump_json(indent=2))
+        return
+    console = make_console()
+    for series in found.trends:
+        console.print(draw(trend_table(series)))
+    if not found.trends:
+        console.print(f"no figure of {results} is in two complete runs")
+    lines = [
+        (found.single, "figure", "in one run only; a trend needs two"),
+        (found.unanswered, "run", "without a stored answer; stackcost report stores it"),
+        (
+            found.older,
+            "run",
+            "with an answer of another version; stackcost report computes it again",
+        ),
+    ]
+    for number, what, why in lines:
+        if number:
+            console.print(f"{count(number, what)} {why}", soft_wrap=True)

@@ -1,18 +1,17 @@
-"""Finds the changes in a ceiling's history: `jumpavg` groups similar measurements.
+"""Finds the changes in a ceiling's history: similar measurements are one group.
 
-It splits the history so that the description of all trials needs the fewest bits (minimum
-description length), as FD.io's CSIT does for its trending. The trials of one measurement stay
-together, so their spread counts. `stackcost.analysis.comparison` computes the difference between
-two groups: there a measurement is one value, the median of its trials, because these trials are
-from the same hour and not independent.
+`stackcost.analysis.change_points` splits the history. The trials of one measurement stay together,
+so their spread counts. `stackcost.analysis.comparison` computes the difference between two groups:
+there a measurement is one value, the median of its trials, because these trials are from the same
+hour and not independent.
 """
 
 from collections.abc import Sequence
 from statistics import median
 
-from jumpavg import classify
 from pydantic import BaseModel, ConfigDict
 
+from stackcost.analysis.change_points import groups_of
 from stackcost.analysis.comparison import Comparison, Design, ratio_of
 from stackcost.analysis.series import Series
 from stackcost.harness.gate.history import Entry
@@ -22,7 +21,7 @@ from stackcost.harness.gate.verdict import UNIT
 class Group(BaseModel):
     """Consecutive similar measurements. `change`: from the previous group; None for the first.
 
-    jumpavg decides that there is a change; size and interval come from the measurements.
+    The groups decide that there is a change; size and interval come from the measurements.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -58,19 +57,17 @@ def trend(history: Sequence[Entry]) -> list[Trend]:
 
 def _groups(entries: Sequence[Entry]) -> list[Group]:
     groups: list[Group] = []
-    first = 0
-    for each in classify([entry.cps for entry in entries]):
-        own = list(entries[first : first + len(each)])
+    for each in groups_of([entry.cps for entry in entries]):
+        own = list(entries[each.first : each.first + each.length])
         groups.append(
             Group(
-                first=first,
+                first=each.first,
                 entries=own,
-                mean_cps=each.stats.avg,
-                deviation_cps=each.stats.stdev,
+                mean_cps=each.mean,
+                deviation_cps=each.deviation,
                 change=_change(groups[-1].entries, own) if groups else None,
             )
         )
-        first += len(each)
     return groups
 
 

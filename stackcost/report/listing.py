@@ -4,9 +4,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from stackcost.contracts.errors import StackcostError
-from stackcost.report.tables import TextTable
-from stackcost.store import RunFolder
+from stackcost.report.index import index_of
+from stackcost.report.plain import visible
+from stackcost.report.tables.text_table import TextTable
+
+COLUMNS = ("run", "state", "started", "trials", "title")
+MANY = 300  # runs from which on they are lines: to draw a table of 10,000 takes 5 s
 
 
 def list_runs(results: Path) -> list[dict[str, Any]]:
@@ -14,29 +17,21 @@ def list_runs(results: Path) -> list[dict[str, Any]]:
 
     A folder whose manifest this version cannot read is listed with that as its state.
     """
-    if not results.is_dir():
-        raise StackcostError(f"there is no folder {results}", "stackcost run creates one")
-    folders = sorted(path.parent for path in results.glob("*/manifest.json"))
-    return [_describe(RunFolder(folder)) for folder in folders]
+    found = index_of(results).runs.select(list(COLUMNS)).to_pylist()
+    return [run | {"trials": "" if run["trials"] is None else run["trials"]} for run in found]
 
 
 def listing_table(results: Path, runs: Sequence[Mapping[str, Any]]) -> TextTable:
     """One row for each run."""
-    columns = ("run", "state", "started", "trials", "title")
-    rows = [tuple(str(run[column]) for column in columns) for run in runs]
-    return TextTable(f"Runs in {results}", columns, rows)
+    rows = [tuple(str(run[column]) for column in COLUMNS) for run in runs]
+    return TextTable(f"Runs in {results}", COLUMNS, rows)
 
 
-def _describe(run: RunFolder) -> dict[str, Any]:
-    try:
-        manifest = run.manifest()
-    except StackcostError as error:
-        state = f"unreadable: {error.what}"
-        return {"run": run.name, "state": state, "started": "", "trials": "", "title": ""}
-    return {
-        "run": run.name,
-        "state": manifest.state,
-        "started": manifest.started,
-        "trials": run.count(),
-        "title": manifest.experiment.get("title", ""),
-    }
+def listing_lines(results: Path, runs: Sequence[Mapping[str, Any]]) -> str:
+    """The same as lines, of thousands of runs."""
+    table = listing_table(results, runs)
+    rows = [[visible(cell).replace("\n", " ") for cell in row] for row in table.rows]
+    rows.insert(0, [*table.columns])
+    widths = [max(map(len, cells)) for cells in zip(*rows, strict=True)]
+    lines = ("  ".join(map(str.ljust, row, widths)).rstrip() for row in rows)
+    return "\n".join((visible(table.title), *lines))

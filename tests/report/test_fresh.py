@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from stackcost.report import fresh
+from stackcost.report import basis
 from stackcost.report.answer import current, summarise_again
 from stackcost.report.fresh import basis_of, stored_answer
 from stackcost.store import RunFolder
@@ -99,8 +99,8 @@ def test_so_is_another_version_of_the_program(
     run: RunFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for part in ("stackcost", "published"):
-        shutil.copytree(fresh.SUITE / part, tmp_path / "suite" / part, symlinks=True)
-    monkeypatch.setattr(fresh, "SUITE", tmp_path / "suite")
+        shutil.copytree(basis.SUITE / part, tmp_path / "suite" / part, symlinks=True)
+    monkeypatch.setattr(basis, "SUITE", tmp_path / "suite")
     assert stored_answer(run) is not None
     changed = tmp_path / "suite/stackcost/analysis/cpu.py"
     changed.write_text(changed.read_text() + "# changed\n")
