@@ -134,16 +134,18 @@ def engine_on(
     gateway: str = SERVER_ADDRESS,
     kind: str = "",
     generator: type[Generator] = Generator,
+    cores: int = 1,
 ) -> Iterator[TrexClient]:
     """astf-engine on the load's end, as ASTF server or as client, and a TRex client of it.
 
     `kind`: "packet:" for packet sockets (docs/architecture.md, "Ports"), else AF_XDP. `generator`:
-    what starts it.
+    what starts it. `cores`: its data cores; several share the load's CPU.
     """
     port = Port(kind + bed.load_interface, address, gateway)
     ports = (Port("dummy"), port) if server else (port, Port("dummy"))
     spawn = spawner(bed.load_namespace, bed.cpus.load)
-    config = TrexConfig("engine-test", ports, bed.cpus.load)
+    cpus = bed.cpus.load if cores == 1 else bed.cpus.load[:1] * (1 + cores)
+    config = TrexConfig("engine-test", ports, cpus)
     with generator(config, folder, spawn), TrexClient(spawn) as client:
         client.connect()
         client.reset()
