@@ -42,6 +42,7 @@ int main(int argc, char** argv) {
   std::string bind = "127.0.0.1";
   std::string pcap_folder;
   bool no_huge = false;
+  bool no_segmentation_offload = false;
 
   CLI::App app("ASTF traffic server for TRex's clients");
   app.set_version_flag("--version", std::string("astf-engine ") + ENGINE_VERSION);
@@ -56,6 +57,8 @@ int main(int argc, char** argv) {
                  "folder for captures that clients may have written (stackcost_start_pcap)")
       ->check(CLI::ExistingDirectory);
   app.add_flag("--no-huge", no_huge, "use ordinary memory pages");
+  app.add_flag("--tso-disable", no_segmentation_offload,
+               "cut segments here, on every kind of port: no frame is longer than the MSS allows");
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& asked) {  // help, version
@@ -78,6 +81,7 @@ int main(int argc, char** argv) {
     config.bind = bind;
     config.pcap_folder = pcap_folder;
     config.huge_pages = config.huge_pages && !no_huge;
+    config.cut_by_device = !no_segmentation_offload;
     serve(config);
   } catch (const std::exception& error) {
     fmt::print(stderr, "astf-engine: {}\n", error.what());

@@ -80,6 +80,8 @@ class Generator:
     def argv(self) -> list[str]:
         """The command line. TRex: interactive ASTF, silent, not reading a keyboard."""
         common = ["--cfg", str(self._file), "-c", str(self.config.data_cores)]
+        if not self.config.segmentation_offload:
+            common.append("--tso-disable")
         if self._trex_home:
             trex = str(self._trex_home / "t-rex-64")
             return [trex, "-i", "--astf", *common, "--iom", "0", "--no-key"]

@@ -17,6 +17,7 @@ class TrexConfig:
 
     `flows`: how many flows may be open at a time, each end on this server counted, shared out among
     its data cores; None leaves it to the server (astf-engine: 4,194,304, TRex: 524,288).
+    `segmentation_offload`: whether a port may take frames longer than the MSS allows.
     """
 
     name: str
@@ -25,6 +26,7 @@ class TrexConfig:
     rpc_port: int = 4501
     async_port: int = 4500
     flows: int | None = None
+    segmentation_offload: bool = True
 
     def __post_init__(self) -> None:
         if len(self.ports) % 2 or not self.ports:

@@ -52,6 +52,19 @@ def test_trex_is_started_as_its_manual_says(trex_folder: Path, tmp_path: Path) -
     }
 
 
+@pytest.mark.parametrize("trex", [True, False])
+def test_both_programs_are_told_to_cut_segments_themselves(
+    trex: bool, trex_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not trex:
+        monkeypatch.delenv("TREX_HOME")
+    wire = [Port("wire")] * 2
+    for offload in (True, False):
+        config = TrexConfig("load", wire, (0, 1), segmentation_offload=offload)
+        told = "--tso-disable" in Generator(config, tmp_path).argv
+        assert told != offload
+
+
 def test_the_same_calls_drive_it(
     trex_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

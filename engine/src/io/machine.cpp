@@ -90,6 +90,14 @@ void Machine::open_ports() {
     else
       ports_.push_back(open_dpdk_port(device, number, config_.cores_per_pair, config_.notices));
   }
+  if (!config_.cut_by_device) {
+    for (const auto& port : ports_) {
+      for (uint32_t core = 0; core < config_.cores_per_pair; ++core) {
+        TransmitQueue& queue = port->queue(core).transmit();
+        queue.set_offloads({.checksum = queue.offloads().checksum, .max_payload = 0});
+      }
+    }
+  }
   for (size_t number = 0; number < ports_.size(); ++number)
     if (const std::string& reason = ports_[number]->info().over_rings; !reason.empty())
       config_.notices.push_back(fmt::format(

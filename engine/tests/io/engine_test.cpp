@@ -57,6 +57,21 @@ TEST(Engine, RunsAProfileOverTheWire) {
   EXPECT_EQ(engine.runs.population().clients, 0u);
 }
 
+TEST(Engine, NoFrameIsLongerThanTheMssAllowsWithoutSegmentationOffload) {
+  constexpr uint64_t kSegmentsOfAResponse = 32000 / 1448 + 1;
+  for (const bool offload : {true, false}) {
+    EngineConfig config = wires(1, 1);
+    config.cut_by_device = offload;
+    Engine machine(config);
+    const Subjects engine = machine.subjects();
+    const auto run = engine.runs.start(small_http(50), {}, ~0u);
+    finish(*run);
+    expect_all_flows_whole(engine, *run, 50);
+    const uint64_t frames = engine.ports.counters(1).opackets;
+    EXPECT_EQ(frames >= 50 * kSegmentsOfAResponse, !offload) << frames;
+  }
+}
+
 TEST(Engine, SharesOutAmongCoresAndPairs) {
   Engine machine(wires(2, 2));
   const Subjects engine = machine.subjects();
