@@ -1,20 +1,12 @@
 """Connections a second between two engines, one core each, joined by shared memory (memif)."""
 
 import tempfile
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from tools.engine import (
-    OVERLOAD_CPS,
-    PROFILES,
-    RPC_PORTS,
-    Driven,
-    Rates,
-    driven,
-    rates_at,
-    serving,
-)
+from tools.ceiling import DEFINITION, Pair
+from tools.engine import RPC_PORTS, driven
 from tools.figures import Figure, Measured, Reference, number, report, say
 from tools.machine import cpus
 
@@ -27,10 +19,6 @@ from stackcost.harness.bed.signals import ending_signals_raise
 from stackcost.trex.trex_config import TrexConfig
 
 PROFILE = "one_byte.py"
-STEP = 0.05  # the search ends when the least rate refused is so little above the highest kept
-LEAST_CPS = 50_000
-KEPT = 0.98  # of the connections offered: with fewer the rate is not kept
-TRIES = 3  # of a rate: a host that takes a core away for some milliseconds loses frames at any
 DPERF_SOURCE = (
     "dperf 1.9, one core for each side over memif, 1-byte payload, 2-core virtual machine"
 )
@@ -38,9 +26,7 @@ DPERF_SOURCE = (
 CPS = Figure(
     "CPS, client and server on one core each",
     "connections/s",
-    "connections of a byte each way completed a second; two processes, the highest offered load, "
-    f"to {STEP:.0%}, of which {KEPT:.0%} was completed, no failed flow, no segment sent twice, in "
-    f"one of {TRIES} tries",
+    f"connections of a byte each way completed a second; two processes, {DEFINITION}",
     target=2_500_000,
     references=(Reference("dperf 1.9", 2_500_000, DPERF_SOURCE),),
 )
@@ -76,52 +62,12 @@ def run(trials: int) -> dict[str, Any]:
             driven(TrexConfig("bench-client", client_ports, [client_cpu], rpc, publish))
         )
         for trial in range(trials):
-            seen = highest(client, server)
+            seen = Pair(client, server, PROFILE).highest()
             values = (seen.connections, seen.connections / seen.core_share, seen.frames)
             for one, value in zip(measured, values, strict=True):
                 one.trials.append(value)
             say(trial, trials, f"{number(seen.connections)} connections/s")
     return report(measured)
-
-
-def highest(client: Driven, server: Driven) -> Rates:
-    """Rates at the highest load kept up with, by bisection.
-
-    A load beyond what the server's end can do fills the rings, and frames are lost.
-    """
-    client.client.load_profile(PROFILES / PROFILE, {})
-    kept, low, high = None, 0.0, float(OVERLOAD_CPS)
-    while high - low > STEP * high:
-        offered = (low + high) / 2
-        try:
-            kept, low = in_one_try(client, server, offered), offered
-        except StackcostError as reason:
-            high = offered
-            if high < LEAST_CPS:
-                raise StackcostError(f"{reason}: do others use these CPUs?") from reason
-    assert kept is not None
-    return kept
-
-
-def in_one_try(client: Driven, server: Driven, offered: float) -> Rates:
-    """Rates at an offered load in the first try that keeps up with it."""
-    for _ in range(TRIES - 1):
-        with suppress(StackcostError):
-            return at_load(client, server, offered)
-    return at_load(client, server, offered)
-
-
-def at_load(client: Driven, server: Driven, offered: float) -> Rates:
-    """Rates at an offered load; StackcostError when it was not kept up with.
-
-    The server begins anew each time: flows that the client left in mid-air are in nobody's way.
-    """
-    what = f"{offered:,.0f} connections/s over memif"
-    with serving(server, PROFILE):
-        seen = rates_at(client, offered, what)
-    if seen.connections < KEPT * offered:
-        raise StackcostError(f"{what}: {seen.connections:,.0f} were completed")
-    return seen
 
 
 def memif(role: str, socket: str, address: str, gateway: str) -> Port:

@@ -97,8 +97,13 @@ def check_no_failure(client: TrexClient, what: str) -> None:
 
 def saturate(engine: Driven, tunables: dict[str, Any], what: str) -> Rates:
     """Rates with more offered than the core can do, and no failed flow."""
-    engine.client.load_profile(PROFILES / "http_program.py", tunables)
+    load(engine, "http_program.py", tunables)
     return rates_at(engine, OVERLOAD_CPS, what)
+
+
+def load(engine: Driven, profile: str, tunables: dict[str, Any]) -> None:
+    """Load a profile of the suite."""
+    engine.client.load_profile(PROFILES / profile, tunables)
 
 
 def rates_at(engine: Driven, cps: float, what: str) -> Rates:
@@ -114,9 +119,9 @@ def rates_at(engine: Driven, cps: float, what: str) -> Rates:
 
 
 @contextmanager
-def serving(engine: Driven, profile: str) -> Iterator[None]:
+def serving(engine: Driven, profile: str, tunables: dict[str, Any]) -> Iterator[None]:
     """Listen only, for a client elsewhere."""
-    engine.client.load_profile(PROFILES / profile, {})
+    load(engine, profile, tunables)
     engine.client.start(1, client_mask=0)
     try:
         yield
