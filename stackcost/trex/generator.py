@@ -4,6 +4,7 @@ import os
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -62,9 +63,9 @@ class Generator:
     """
 
     def __init__(self, config: TrexConfig, folder: Path, spawn: Spawn = spawn_here):
-        self.config = config
         self._spawn = spawn
         self._trex_home = trex_home()
+        self.config = replace(config, for_trex=self._trex_home is not None)
         self._file = (folder / f"{config.name}.yaml").resolve()
         self._log = (folder / f"{config.name}.log").resolve()
         self._process: subprocess.Popen[Any] | None = None
@@ -107,7 +108,7 @@ class Generator:
         StackcostError with the program's output if it ends or does not start in time;
         nothing is left running then.
         """
-        self.config.write(self._file, for_trex=self._trex_home is not None)
+        self.config.write(self._file)
         with self._log.open("wb") as log:
             self._process = self._spawn(
                 ["setpriv", "--pdeathsig", "KILL", "--", *self.argv],  # ends when the harness dies

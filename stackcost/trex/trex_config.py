@@ -13,11 +13,14 @@ from stackcost.contracts.wiring import Port
 
 @dataclass(frozen=True, slots=True)
 class TrexConfig:
-    """The configuration of one ASTF server. `cpus`: Linux CPU numbers, the first also for control.
+    """The configuration of one ASTF server. `cpus`: Linux CPU numbers.
 
+    The first CPU is also for control. TRex's threads need CPUs of their own: one for control, one
+    for latency, and the data threads; or it has one CPU for all of them.
     `flows`: how many flows may be open at a time, each end on this server counted, shared out among
     its data cores; None leaves it to the server (astf-engine: 4,194,304, TRex: 524,288).
     `segmentation_offload`: whether a port may take frames longer than the MSS allows.
+    `for_trex`: the server is TRex itself. StackcostError if it cannot run on these CPUs.
     """
 
     name: str
@@ -27,6 +30,7 @@ class TrexConfig:
     async_port: int = 4500
     flows: int | None = None
     segmentation_offload: bool = True
+    for_trex: bool = False
 
     def __post_init__(self) -> None:
         if len(self.ports) % 2 or not self.ports:
@@ -35,18 +39,41 @@ class TrexConfig:
             )
         if not self.cpus:
             raise StackcostError(f"{self.name} has no CPU", "give it at least one CPU")
+        if not self._low_end and len(self._thread_cpus) < self._pairs:
+            control = "two for control and latency" if self.for_trex else "one for control"
+            raise StackcostError(
+                f"{self.name} has {len(self.cpus)} CPUs for {self._pairs} port pairs",
+                f"give it {self._control_cpus + self._pairs} CPUs: {control}, and one for each "
+                "pair; with one pair, one CPU for all of them is possible too",
+            )
 
     @property
     def data_cores(self) -> int:
-        """Data threads for each pair of ports, TRex's -c; control has the first CPU to itself."""
-        return max(1, (len(self.cpus) - 1) // (len(self.ports) // 2))
+        """Data threads for each pair of ports, TRex's -c."""
+        return max(1, len(self.data_cpus) // self._pairs)
 
     @property
     def data_cpus(self) -> Sequence[int]:
         """CPUs that only TRex's data threads use; none if there is only one CPU."""
-        return self.cpus[1:]
+        return self.cpus[self._control_cpus :]
 
-    def write(self, path: Path, for_trex: bool) -> None:
+    @property
+    def _pairs(self) -> int:
+        return len(self.ports) // 2
+
+    @property
+    def _control_cpus(self) -> int:
+        return 2 if self.for_trex else 1
+
+    @property
+    def _thread_cpus(self) -> Sequence[int]:
+        return self.cpus if len(self.cpus) == 1 else self.data_cpus
+
+    @property
+    def _low_end(self) -> bool:
+        return self.for_trex and len(self.cpus) == 1
+
+    def write(self, path: Path) -> None:
         """Write the file. Keys: TRex's src/platform_cfg.cpp and "Platform YAML" in its manual."""
         configuration: dict[str, Any] = {
             "version": 2,
@@ -57,7 +84,7 @@ class TrexConfig:
             "zmq_pub_port": self.async_port,
             "zmq_rpc_port": self.rpc_port,
             "c": self.data_cores,
-            **self._threads(for_trex),
+            **self._threads(),
         }
         if self.flows is not None:
             configuration["memory"] = {"dp_flows": self.flows}
@@ -68,30 +95,22 @@ class TrexConfig:
         with path.open("w") as file:
             yaml.dump([configuration], file)
 
-    def _threads(self, for_trex: bool) -> dict[str, Any]:
+    def _threads(self) -> dict[str, Any]:
         """The CPUs of the threads.
 
-        TRex refuses a data thread on the CPU of its control threads; all on one CPU is a mode of
-        its own, low_end, which sleeps between bursts. astf-engine shares a CPU without ado.
+        TRex refuses two threads on one CPU. All of them on one CPU is a mode of its own, low_end,
+        which sleeps between bursts. astf-engine's threads can share a CPU.
         """
-        control, *data = self.cpus
-        if not data and for_trex:
-            return {"low_end": True, "low_end_core": control}
-        pairs = len(self.ports) // 2
-        threads = list(data) or [control]
-        share = self.data_cores
-        if len(threads) < pairs * share:
-            raise StackcostError(
-                f"{self.name} has {len(self.cpus)} CPUs for {pairs} port pairs",
-                f"give it {pairs + 1} CPUs: one for control and one for each pair",
-            )
+        if self._low_end:
+            return {"low_end": True, "low_end_core": self.cpus[0]}
+        threads, share = self._thread_cpus, self.data_cores
         return {
             "platform": {
-                "master_thread_id": control,
-                "latency_thread_id": control,
+                "master_thread_id": self.cpus[0],
+                "latency_thread_id": self.cpus[self._control_cpus - 1],
                 "dual_if": [
-                    {"socket": 0, "threads": threads[pair * share : (pair + 1) * share]}
-                    for pair in range(pairs)
+                    {"socket": 0, "threads": list(threads[pair * share : (pair + 1) * share])}
+                    for pair in range(self._pairs)
                 ],
             }
         }

@@ -23,7 +23,7 @@ def recorded(folder: Path) -> dict[str, Any]:
 
 def test_trex_is_started_as_its_manual_says(trex_folder: Path, tmp_path: Path) -> None:
     ports = [Port("sc-load0", "198.18.0.1", "198.18.0.2"), Port("dummy")]
-    config = TrexConfig("load", ports, (0, 1), *free_ports())
+    config = TrexConfig("load", ports, (0, 1, 2), *free_ports())
     with Generator(config, tmp_path) as generator:
         assert generator.describe()["program"] == "t-rex-64"
         child = int((trex_folder / "child").read_text())
@@ -47,8 +47,8 @@ def test_trex_is_started_as_its_manual_says(trex_folder: Path, tmp_path: Path) -
     )
     assert section["platform"] == {
         "master_thread_id": 0,
-        "latency_thread_id": 0,
-        "dual_if": [{"socket": 0, "threads": [1]}],
+        "latency_thread_id": 1,
+        "dual_if": [{"socket": 0, "threads": [2]}],
     }
 
 
@@ -60,7 +60,7 @@ def test_both_programs_are_told_to_cut_segments_themselves(
         monkeypatch.delenv("TREX_HOME")
     wire = [Port("wire")] * 2
     for offload in (True, False):
-        config = TrexConfig("load", wire, (0, 1), segmentation_offload=offload)
+        config = TrexConfig("load", wire, (0,), segmentation_offload=offload)
         told = "--tso-disable" in Generator(config, tmp_path).argv
         assert told != offload
 
@@ -72,7 +72,7 @@ def test_the_same_calls_drive_it(
         monkeypatch.setenv("RECORDING_TREX_ENGINE", str(engine_path()))
     except StackcostError as error:
         pytest.skip(str(error))
-    with Generator(wire_config((0, 1)), tmp_path) as generator, client_of(generator.config) as trex:
+    with Generator(wire_config(), tmp_path) as generator, client_of(generator.config) as trex:
         trex.connect()
         trex.reset()
         trex.load_profile(PROFILES / "http_program.py", {"response_bytes": 1000})
@@ -90,7 +90,7 @@ def test_one_that_crashes_while_the_client_waits_is_the_cause(
     trex_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(client_module, "ANSWER_LIMIT", 0.1)
-    config = wire_config((0, 1))
+    config = wire_config()
     with Generator(config, tmp_path) as generator, client_of(config) as trex:
         with pytest.raises(ValueError, match="another"), generator.blamed():
             raise ValueError("another cause")
