@@ -107,7 +107,8 @@ bool ClientPool::take_of(uint32_t index, uint16_t& port, uint16_t rest) {
         static_cast<uint16_t>((first_position(index, thread_) + start_offset_) % kPorts);
     ++used_clients_;
   }
-  const uint16_t known = rest ^ Steering::fold(slice_.first + index);
+  const uint16_t known =
+      steering_.shared() ? static_cast<uint16_t>(rest ^ Steering::fold(slice_.first + index)) : 0;
   uint32_t position = client.position;
   for (unsigned looks = 0, tries = 0; tries < kMaxTries && looks < kMaxLooks; ++looks) {
     const uint32_t tried = position;

@@ -4,29 +4,49 @@
 
 namespace engine {
 
-// In two rounds: the buckets of the table have to come first. A function by itself, so that its
-// loops keep what they need in registers.
-[[gnu::noinline]] std::span<Arrival> Arrivals::parse(const Context& context, const FlowTable& table,
+namespace {
+
+/// The bucket of a frame that is of no flow.
+constexpr uint32_t kNoEntry = FlowTable::kNone;
+
+Arrival::Form read(const Frame& frame, tcp::PlainSegment& segment) {
+  if (frame.checksums != Checksums::trusted) return Arrival::Form::other;
+  if (tcp::read_plain(frame, segment)) [[likely]]
+    return Arrival::Form::plain;
+  return tcp::read_plain_syn(frame, segment) ? Arrival::Form::syn : Arrival::Form::other;
+}
+
+/// A function by itself, so that the others' loop keeps what it needs in registers.
+[[gnu::noinline]] void parse_other(const FlowTable& table, const Frame& frame, Arrival& arrival) {
+  arrival.kind = frame.checksums == Checksums::trusted && parse_usual(frame, arrival.packet)
+                     ? PacketKind::tcp
+                     : parse_packet(frame, arrival.packet);
+  arrival.bucket = &kNoEntry;
+  if (!arrival.has_flow()) return;
+  arrival.hash = table.hash(arrival.key());
+  arrival.bucket = table.bucket(arrival.hash);
+}
+
+}  // namespace
+
+// In two rounds: the buckets of the table have to come first.
+[[gnu::noinline]] std::span<Arrival> Arrivals::parse(Context& context, const FlowTable& table,
                                                      std::span<const Frame> frames) {
-  const uint32_t* buckets[kMost];
   Arrival* end = arrivals_.data();
-  const uint32_t** next = buckets;
   for (const Frame& frame : frames) {
     Arrival& arrival = *end++;
-    if (frame.checksums == Checksums::trusted && parse_usual(frame, arrival.packet)) [[likely]] {
+    arrival.form = read(frame, arrival.segment);
+    if (arrival.form != Arrival::Form::other) [[likely]] {
       arrival.kind = PacketKind::tcp;
-      arrival.hash = table.hash(arrival.key());
+      arrival.hash = table.hash_v4(arrival.segment.addresses(), arrival.segment.ports(), false);
+      arrival.bucket = table.bucket(arrival.hash);
     } else {
-      arrival.kind = parse_packet(frame, arrival.packet);
-      if (!arrival.has_flow()) continue;
-      arrival.hash = table.hash(arrival.key());
+      parse_other(table, frame, arrival);
     }
-    *next = table.bucket(arrival.hash);
-    __builtin_prefetch(*next++);
+    __builtin_prefetch(arrival.bucket);
   }
-  next = buckets;
   for (Arrival* arrival = arrivals_.data(); arrival != end; ++arrival)
-    if (arrival->has_flow()) context.prefetch(arrival->entry = **next++);
+    arrival->flow = context.prefetch(*arrival->bucket);
   return {arrivals_.data(), frames.size()};
 }
 

@@ -7,28 +7,40 @@
 
 #include "flow/context.h"
 #include "net/packet.h"
+#include "tcp/plain_segment.h"
 
 namespace engine {
 
 /// A received frame.
 struct Arrival {
+  /// Where what is known of it stands.
+  enum class Form : uint8_t {
+    other,  ///< in `packet`
+    plain,  ///< in `segment`, and not yet in `packet`
+    syn     ///< as that; a SYN or SYN-ACK
+  };
+
   PacketKind kind;
-  uint32_t hash;   ///< of the flow table, by `packet`
-  uint32_t entry;  ///< what stood first in its bucket when it was parsed
+  Form form;
+  uint32_t hash;  ///< of the flow table
+  const uint32_t* bucket;
+  Flow* flow;  ///< what stood first in its bucket when it was parsed, if that was a flow
+  tcp::PlainSegment segment;
   Packet packet;
 
   bool has_flow() const { return kind == PacketKind::tcp || kind == PacketKind::udp; }
-  /// Whether a TCP flow, which may have ended since it was in the table, is the one that `side` has
-  /// for this frame.
-  bool is_for(const Flow& flow, Side side) const {
-    return flow.remote_port == packet.source_port && flow.local_port == packet.destination_port &&
-           flow.remote == packet.source && flow.local == packet.destination &&
-           flow.state >= FlowState::syn_sent && Context::side_of(flow) == side;
-  }
   FlowKey key() const {
+    if (form != Form::other)
+      return {segment.source(), segment.destination(), segment.source_port(),
+              segment.destination_port(), false};
     return {packet.source, packet.destination, packet.source_port, packet.destination_port,
             kind == PacketKind::udp};
   }
+  /// Of TCP:
+  uint32_t payload_length() const {
+    return form != Form::other ? segment.length : packet.payload_length;
+  }
+  const uint8_t* header() const { return form != Form::other ? segment.header : packet.transport; }
 };
 
 class Arrivals {
@@ -38,8 +50,7 @@ class Arrivals {
 
   /// Parses `frames`, at most kMost, for flows in `table`. What it returns is valid until the next
   /// call.
-  std::span<Arrival> parse(const Context& context, const FlowTable& table,
-                           std::span<const Frame> frames);
+  std::span<Arrival> parse(Context& context, const FlowTable& table, std::span<const Frame> frames);
 
  private:
   std::array<Arrival, kMost> arrivals_;

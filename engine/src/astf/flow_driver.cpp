@@ -54,7 +54,10 @@ void FlowDriver::receive_for_flows(Side side, std::span<const Frame> frames) {
     const std::span<const Frame> some = frames.first(std::min(Arrivals::kMost, frames.size()));
     const std::span<Arrival> arrivals =
         arrivals_.parse(parts_.context, parts_.context.tables[index_of(side)], some);
-    take(side, some.data(), arrivals);
+    if (parts_.flows.cutting()) [[unlikely]]
+      take_while_cutting(side, some.data(), arrivals);
+    else
+      take(side, some.data(), arrivals);
     frames = frames.subspan(some.size());
   }
 }
@@ -63,14 +66,29 @@ void FlowDriver::receive_for_flows(Side side, std::span<const Frame> frames) {
                                         std::span<Arrival> arrivals) {
   const Arrival* const end = arrivals.data() + arrivals.size();
   for (Arrival* arrival = arrivals.data(); arrival != end; ++arrival, ++frame) {
-    if (arrival->kind == PacketKind::tcp) [[likely]]
-      receive_tcp(side, *frame, *arrival, end);
+    if (arrival->form != Arrival::Form::other) [[likely]]
+      receive_plain(side, *frame, *arrival, end);
+    else if (arrival->kind == PacketKind::tcp)
+      receive_generally(side, *frame, *arrival, end);
     else
       receive_other(side, *frame, *arrival);
   }
 }
 
-void FlowDriver::receive_other(Side side, const Frame& frame, const Arrival& p) {
+// While flows are cut, none takes the plain way.
+[[gnu::noinline]] void FlowDriver::take_while_cutting(Side side, const Frame* frame,
+                                                      std::span<Arrival> arrivals) {
+  const Arrival* const end = arrivals.data() + arrivals.size();
+  for (Arrival& arrival : arrivals) {
+    if (arrival.kind == PacketKind::tcp)
+      receive_generally(side, *frame++, arrival, end);
+    else
+      receive_other(side, *frame++, arrival);
+  }
+}
+
+// A function by itself: in one piece with the plain way it would take registers from that.
+[[gnu::noinline]] void FlowDriver::receive_other(Side side, const Frame& frame, const Arrival& p) {
   const Nanoseconds now = parts_.context.now;
   if (p.kind == PacketKind::udp) {
     receive_udp(side, frame, p);
@@ -82,29 +100,72 @@ void FlowDriver::receive_other(Side side, const Frame& frame, const Arrival& p) 
   }
 }
 
-inline void FlowDriver::receive_tcp(Side side, const Frame& frame, Arrival& p, const Arrival* end) {
+inline void FlowDriver::receive_plain(Side side, const Frame& frame, Arrival& p,
+                                      const Arrival* end) {
   Context& context = parts_.context;
-  uint32_t entry = p.entry;
-  if (!FlowTable::is_flow(entry) || !p.is_for(context.flows[entry], side)) [[unlikely]]
-    entry = find(side, p);
-  Took took{nullptr, tcp::kNotPlain};
-  if (FlowTable::is_flow(entry) && !parts_.flows.cutting()) [[likely]] {
-    took.flow = &context.flows[entry];
-    took.events = tcp::receive_plain(context, context.class_of(*took.flow), *took.flow, p.packet);
+  Took took{p.flow, tcp::kNotPlain};
+  FlowClass* shared = nullptr;
+  if (p.form == Arrival::Form::syn) {
+    took = take_plain_syn(side, frame, p);
+    if (took.flow == nullptr && took.events != tcp::kNotPlain) return;
+    if (took.flow != nullptr) shared = &context.class_of(*took.flow);
+  } else {
+    if (took.flow == nullptr || !p.segment.is_for(*took.flow)) [[unlikely]]
+      took.flow = find_plain(side, p);
+    if (took.flow != nullptr && tcp::is_plain(*took.flow, side)) [[likely]] {
+      shared = &context.class_of(*took.flow);
+      took.events = tcp::receive_plain(context, *shared, *took.flow, p.segment);
+    }
   }
-  if (took.events == tcp::kNotPlain) {
-    took = receive_generally(side, frame, p, entry);
-    if (took.flow == nullptr) return;
-  }
-  act_upon(*took.flow, took.events, p, end);
+  if (took.events != tcp::kNotPlain) [[likely]]
+    act_upon<true>(context, *shared, *took.flow, took.events, p, end);
+  else
+    receive_generally(side, frame, p, end);
 }
 
-[[gnu::noinline]] uint32_t FlowDriver::find(Side side, const Arrival& p) {
-  return parts_.context.tables[index_of(side)].find(p.key(), p.hash);
+[[gnu::noinline]] Flow* FlowDriver::find_plain(Side side, const Arrival& p) {
+  Context& context = parts_.context;
+  const uint32_t entry =
+      context.tables[index_of(side)].find_v4(p.segment.addresses(), p.segment.ports(), p.hash);
+  return FlowTable::is_flow(entry) ? &context.flows[entry] : nullptr;
 }
 
-[[gnu::noinline]] FlowDriver::Took FlowDriver::receive_generally(Side side, const Frame& frame,
-                                                                 Arrival& p, uint32_t entry) {
+[[gnu::noinline]] FlowDriver::Took FlowDriver::take_plain_syn(Side side, const Frame& frame,
+                                                              const Arrival& p) {
+  constexpr Took kNotPlain{nullptr, tcp::kNotPlain};
+  Context& context = parts_.context;
+  const tcp::PlainSegment& syn = p.segment;
+  if (tcp::is_syn_ack(syn)) {
+    Flow* flow = p.flow;
+    if (flow == nullptr || !syn.is_for(*flow)) flow = find_plain(side, p);
+    if (flow == nullptr || !tcp::is_opening(*flow, side)) return kNotPlain;
+    return {flow, tcp::receive_plain_syn(context, context.class_of(*flow), *flow, syn)};
+  }
+  if (side == Side::client || context.tables[index_of(Side::server)].find_v4(
+                                  syn.addresses(), syn.ports(), p.hash) != FlowTable::kNone)
+    return kNotPlain;
+  const uint32_t number =
+      parts_.listeners.find_tcp(syn.destination_port(), syn.destination().low32());
+  if (number == Listeners::kNone) return kNotPlain;
+  const FlowKey key{syn.source(), syn.destination(), syn.source_port(), syn.destination_port(),
+                    false};
+  if (Flow* const flow = accept(frame, key, p.hash, number))
+    tcp::accept_plain(context, parts_.classes[number], *flow, syn, p.hash);
+  return {};
+}
+
+[[gnu::noinline]] void FlowDriver::receive_generally(Side side, const Frame& frame, Arrival& p,
+                                                     const Arrival* end) {
+  if (p.form != Arrival::Form::other) {
+    parse_usual(frame, p.packet);
+    p.form = Arrival::Form::other;
+  }
+  if (const Took took = take_generally(side, frame, p); took.flow != nullptr)
+    act_upon<false>(parts_.context, parts_.context.class_of(*took.flow), *took.flow, took.events, p,
+                    end);
+}
+
+FlowDriver::Took FlowDriver::take_generally(Side side, const Frame& frame, Arrival& p) {
   Context& context = parts_.context;
   if (parts_.runs.empty()) {
     ++parts_.counts.dropped(side)[Drop::idle];
@@ -112,6 +173,7 @@ inline void FlowDriver::receive_tcp(Side side, const Frame& frame, Arrival& p, c
   }
   find_payload(frame, p.packet);
   const tcp::Segment segment = tcp::parse_segment(p.packet);
+  const uint32_t entry = context.tables[index_of(side)].find(p.key(), p.hash);
   Flow* flow = nullptr;
   if (FlowTable::is_flow(entry)) [[likely]]
     flow = &context.flows[entry];
@@ -160,37 +222,43 @@ FlowDriver::Took FlowDriver::take_segment(Flow& flow, const Packet& packet,
 inline bool FlowDriver::goes_on(const Flow& flow, const Arrival& p, const Arrival* end) {
   const Arrival* const next = &p + 1;
   return next != end && next->hash == p.hash && next->kind == p.kind &&
-         next->packet.source_port == p.packet.source_port &&
-         next->packet.destination_port == p.packet.destination_port &&
-         flow.extension == Flow::kNone && next->packet.payload_length != 0 &&
-         tcp::parse_segment(next->packet).sequence == flow.rcv_nxt;
+         load_be<uint32_t>(next->header()) == load_be<uint32_t>(p.header()) &&
+         flow.extension == Flow::kNone && next->payload_length() != 0 &&
+         load_be<uint32_t>(next->header() + 4) == flow.rcv_nxt;
 }
 
-inline void FlowDriver::act_upon(Flow& flow, tcp::Events events, const Arrival& p,
-                                 const Arrival* end) {
-  Context& context = parts_.context;
+template <bool kPlain>
+[[gnu::always_inline]] inline void FlowDriver::act_upon(Context& context, FlowClass& of_flow,
+                                                        Flow& flow, tcp::Events events,
+                                                        const Arrival& p, const Arrival* end) {
   if ((events & tcp::kGone) != 0) {
     parts_.flows.release(flow, p.hash);
     return;
   }
-  auto& shared = static_cast<TemplateClass&>(context.class_of(flow));  // see Classes
+  auto& shared = static_cast<TemplateClass&>(of_flow);  // see Classes
   bool wakes = program::wakes(flow, events);
-  if ((events & tcp::kDelivered) != 0 && shared.latency != nullptr)
-    latency::record_payload(context, flow);
+  if ((events & tcp::kDelivered) != 0) latency::record_payload(context, shared, flow);
   if ((events & tcp::kEstablished) != 0 && flow.wait != Wait::template_choice) {
     shared.run->count_established(context, flow);
     if (flow.has(kServerSide)) {
       program::begin(flow, flow.rx_available);
       wakes = true;
     } else {
-      latency::record(context, flow, LatencyKind::connect);
+      latency::record(context, shared, flow, LatencyKind::connect);
     }
   }
-  if (wakes && program::proceed(context, shared, flow) == program::Outcome::release) {
+  if (wakes && (kPlain ? program::proceed(context, shared, flow) : program::go_on(context, flow)) ==
+                   program::Outcome::release) {
     parts_.flows.release(flow, p.hash);
     return;
   }
-  if ((events & tcp::kDelivered) == 0 || !goes_on(flow, p, end)) tcp::answer(context, shared, flow);
+  if ((events & tcp::kDelivered) == 0 || !goes_on(flow, p, end)) {
+    if constexpr (kPlain)
+      tcp::answer(context, shared, flow);
+    else
+      tcp::transmit(context, flow);
+  }
+  if constexpr (!kPlain) tcp::settle(flow);
   if (tcp::begins_time_wait(flow)) parts_.flows.begin_time_wait(flow, p.hash);
 }
 
@@ -203,6 +271,7 @@ void FlowDriver::expire(Flow& flow, TimerKind kind) {
       return;
     }
     tcp::transmit(context, flow);
+    tcp::settle(flow);
     if (tcp::begins_time_wait(flow)) parts_.flows.begin_time_wait(flow);
     return;
   }
@@ -215,10 +284,12 @@ void FlowDriver::expire(Flow& flow, TimerKind kind) {
     parts_.opener.execute(flow);
     return;
   }
-  if (program::wake_from_delay(context, flow) == program::Outcome::release)
+  if (program::wake_from_delay(context, flow) == program::Outcome::release) {
     parts_.flows.release(flow);
-  else if (flow.state != FlowState::datagram)
+  } else if (flow.state != FlowState::datagram) {
     tcp::transmit(context, flow);
+    tcp::settle(flow);
+  }
 }
 
 // -- what belongs to no flow yet -----------------------------------------------------------------
@@ -238,32 +309,33 @@ void FlowDriver::take_stray(Side side, const Frame& frame, const Arrival& p,
     if (blackhole != 2) parts_.strays.refuse(side, frame, packet, segment);
     return;
   }
-  const uint32_t number = parts_.listeners.find(packet, true);
+  const uint32_t number =
+      parts_.listeners.find_tcp(packet.destination_port, packet.destination.low32());
   if (number == Listeners::kNone) {
     ++counters[Counter::err_no_template];
     if (blackhole == 0) parts_.strays.refuse(side, frame, packet, segment);
     return;
   }
-  if (Flow* const flow = accept(frame, p, number))
+  if (Flow* const flow = accept(frame, p.key(), p.hash, number))
     tcp::accept(parts_.context, *flow, segment, p.hash);
 }
 
-Flow* FlowDriver::accept(const Frame& frame, const Arrival& p, uint32_t flow_class) {
+[[gnu::always_inline]] inline Flow* FlowDriver::accept(const Frame& frame, const FlowKey& key,
+                                                       uint32_t hash, uint32_t flow_class) {
   Context& context = parts_.context;
-  CounterBlock& counters = parts_.counts.of(Side::server);
   const TemplateClass& shared = parts_.classes[flow_class];
-  const Program& program = *shared.program;
-  const uint16_t path = shared.tunables->dont_use_inbound_mac
-                            ? PathTable::kPort
-                            : context.paths[index_of(Side::server)].intern(reply_path(frame));
+  PathTable& paths = context.paths[index_of(Side::server)];
+  uint16_t path = PathTable::kPort;
+  if (!shared.tunables->dont_use_inbound_mac) [[likely]]
+    path = paths.last_answers(frame.head) ? paths.last() : paths.intern(reply_path(frame));
   Flow* const flow =
-      parts_.flows.make(p.key(), p.hash, flow_class, path, Side::server, program.uses_variables);
-  if (flow == nullptr) {
-    ++counters[Counter::err_s_nf_throttled];
+      parts_.flows.make(key, hash, flow_class, path, Side::server, shared.program->uses_variables);
+  if (flow == nullptr) [[unlikely]] {
+    ++parts_.counts.of(Side::server)[Counter::err_s_nf_throttled];
     parts_.listeners.give_back(flow_class);
-  } else if (shared.undecided != nullptr) {
+  } else if (shared.undecided != nullptr) [[unlikely]] {
     flow->wait = Wait::template_choice;
-    ++counters[Counter::defer_template];
+    ++parts_.counts.of(Side::server)[Counter::defer_template];
   }
   return flow;
 }
@@ -292,12 +364,12 @@ void FlowDriver::receive_udp(Side side, const Frame& frame, const Arrival& p) {
       ++parts_.counts.of(side)[Counter::err_cwf];
       return;
     }
-    const uint32_t number = parts_.listeners.find(packet, false);
+    const uint32_t number = parts_.listeners.find_udp(packet);
     if (number == Listeners::kNone) {
       ++parts_.counts.of(side)[Counter::err_no_template];
       return;
     }
-    flow = accept(frame, p, number);
+    flow = accept(frame, p.key(), p.hash, number);
     if (flow == nullptr) return;
     udp::open(context, *flow);
     ++parts_.classes.of(*flow).run->established;

@@ -40,19 +40,23 @@ class FlowDriver {
   ServiceMode service;  ///< which frames are kept from flows
 
  private:
-  void receive_for_flows(Side side, std::span<const Frame> frames);
-  void take(Side side, const Frame* frame, std::span<Arrival> arrivals);
-  /// `end`: of the frames at hand.
-  void receive_tcp(Side side, const Frame& frame, Arrival& p, const Arrival* end);
-  /// The entry of the flow table.
-  uint32_t find(Side side, const Arrival& p);
   /// A flow that took a segment, and what came of it; nullptr: nothing is left to do.
   struct Took {
     Flow* flow = nullptr;
     tcp::Events events = tcp::kNothing;
   };
-  /// A segment that is not plain, or that belongs to no flow. `entry`: of the flow table.
-  Took receive_generally(Side side, const Frame& frame, Arrival& p, uint32_t entry);
+  void receive_for_flows(Side side, std::span<const Frame> frames);
+  void take(Side side, const Frame* frame, std::span<Arrival> arrivals);
+  void take_while_cutting(Side side, const Frame* frame, std::span<Arrival> arrivals);
+  /// `end`: of the frames at hand.
+  void receive_plain(Side side, const Frame& frame, Arrival& p, const Arrival* end);
+  /// The flow of a plain segment; nullptr: there is none, or a record of TIME_WAIT.
+  Flow* find_plain(Side side, const Arrival& p);
+  /// A plain SYN, which opens a flow or finds no room for one, or SYN-ACK.
+  Took take_plain_syn(Side side, const Frame& frame, const Arrival& p);
+  /// A segment that is not plain, or that belongs to no flow.
+  void receive_generally(Side side, const Frame& frame, Arrival& p, const Arrival* end);
+  Took take_generally(Side side, const Frame& frame, Arrival& p);
   void receive_other(Side side, const Frame& frame, const Arrival& p);
   void receive_udp(Side side, const Frame& frame, const Arrival& p);
   /// A segment of a flow that is open.
@@ -60,12 +64,15 @@ class FlowDriver {
   /// A segment of no flow: it opens one, or it is refused.
   void take_stray(Side side, const Frame& frame, const Arrival& p, const tcp::Segment& segment);
   /// Opens a server's flow of class `flow_class`. nullptr: there are too many.
-  Flow* accept(const Frame& frame, const Arrival& p, uint32_t flow_class);
+  Flow* accept(const Frame& frame, const FlowKey& key, uint32_t hash, uint32_t flow_class);
   /// Ends an accepted connection whose template nobody knows.
   void refuse_undecided(Flow& flow);
   /// The program acts upon what came of segment `p`, and what is due is sent, unless the next one
-  /// goes on where it ends, and will be answered for both. In one piece with the packet's way.
-  void act_upon(Flow& flow, tcp::Events events, const Arrival& p, const Arrival* end);
+  /// goes on where it ends, and will be answered for both. `kPlain`: whether it took the plain way,
+  /// and is answered so; in one piece with that.
+  template <bool kPlain>
+  void act_upon(Context& context, FlowClass& of_flow, Flow& flow, tcp::Events events,
+                const Arrival& p, const Arrival* end);
   static bool goes_on(const Flow& flow, const Arrival& p, const Arrival* end);
 
   const Parts parts_;

@@ -54,16 +54,17 @@ void Listeners::remove(const ProfileRun& run) {
   for (uint32_t number : run.class_numbers[index_of(Side::server)]) servers_.remove(number);
 }
 
-uint32_t Listeners::find(const Packet& packet, bool tcp) {
-  const uint16_t port = packet.destination_port;
-  const uint32_t address = packet.destination.low32();
-  const uint32_t decided = servers_.find_decided(tcp, port, address);
+uint32_t Listeners::find_tcp(uint16_t port, uint32_t address) {
+  const uint32_t decided = servers_.find_decided(true, port, address);
   if (decided != ServerTable::kUndecided) [[likely]]
     return decided;
-  const uint32_t undecided = servers_.find_undecided(tcp, port, address);
-  if (undecided == kNone) return servers_.find(tcp, port, address);
-  if (tcp) return take_undecided(undecided);
-  return servers_.choose(tcp, port, address, {packet.payload, packet.payload_at_hand});
+  const uint32_t undecided = servers_.find_undecided(true, port, address);
+  return undecided == kNone ? servers_.find(true, port, address) : take_undecided(undecided);
+}
+
+uint32_t Listeners::find_udp(const Packet& packet) const {
+  return servers_.choose(false, packet.destination_port, packet.destination.low32(),
+                         {packet.payload, packet.payload_at_hand});
 }
 
 uint32_t Listeners::take_undecided(uint32_t reference) {

@@ -25,9 +25,12 @@ class Listeners {
   /// They listen no more; open flows go on.
   void remove(const ProfileRun& run);
 
-  /// The class of a flow that `packet` begins; kNone: nobody listens there.
-  uint32_t find(const Packet& packet, bool tcp);
-  /// No flow could be opened for what `find` returned.
+  /// The class of a flow that a SYN to this port and address (its low 32 bits) begins; kNone:
+  /// nobody listens there.
+  uint32_t find_tcp(uint16_t port, uint32_t address);
+  /// The same of a datagram.
+  uint32_t find_udp(const Packet& packet) const;
+  /// No flow could be opened for what these returned.
   void give_back(uint32_t number);
   /// The flow's first payload is `packet`: finds its template. False: there is none.
   bool choose(Flow& flow, const Packet& packet);

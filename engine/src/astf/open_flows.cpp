@@ -7,35 +7,9 @@
 
 namespace engine {
 
-Flow* OpenFlows::make(const FlowKey& key, uint32_t hash, uint32_t flow_class, uint16_t path,
-                      Side side, bool with_variables) {
-  if (context_.open_flows() == context_.most_flows) return nullptr;
-  const uint32_t number = context_.flows.take();
-  Flow& flow = context_.flows[number];
-  flow.remote = key.remote;
-  flow.local = key.local;
-  flow.remote_port = key.remote_port;
-  flow.local_port = key.local_port;
-  flow.flow_class = flow_class;
-  flow.state = key.datagram ? FlowState::datagram : FlowState::syn_sent;
-  flow.wait = Wait::nothing;
-  TemplateClass& shared = classes_[flow_class];
-  flow.flags = side == Side::server ? uint32_t{kServerSide} : 0;
-  if (shared.payload_check != nullptr || shared.undecided != nullptr) flow.set(kGeneralWay);
-  flow.path = path;
-  flow.timer_slot = TimerWheel::kNowhere;
-  flow.armed = 0;
-  flow.extension = Flow::kNone;
-  flow.variables = Flow::kNone;
-  flow.rx_available = 0;
-  if (with_variables) context_.add_variables(flow);
-  ++shared.open_flows;
-  context_.tables[index_of(side)].insert(number, hash);
-  return &flow;
-}
-
 void OpenFlows::release(Flow& flow, uint32_t hash) {
-  if (classes_.of(flow).undecided != nullptr) listeners_.give_up(flow);
+  if (classes_.of(flow).undecided != nullptr) [[unlikely]]
+    listeners_.give_up(flow);
   TemplateClass& shared = classes_.of(flow);
   ProfileRun& run = *shared.run;
   ++(*shared.counters)[flow.state == FlowState::datagram ? Counter::udps_closed
@@ -43,7 +17,7 @@ void OpenFlows::release(Flow& flow, uint32_t hash) {
   context_.wheel.remove(flow);
   FlowTable& table = context_.tables[index_of(shared.side)];
   const uint32_t number = context_.flows.number_of(flow);
-  table.erase(number, hash);
+  table.erase(number, flow, hash);
   if (flow.extension != Flow::kNone) context_.extensions.give_back(flow.extension);
   if (flow.has(kPortOwned)) {
     run.clients(client_range_of(flow)).give_back(flow.local.low32(), flow.local_port);
@@ -56,6 +30,7 @@ void OpenFlows::release(Flow& flow, uint32_t hash) {
   --shared.open_flows;
   run.watch.ended(number, shared.side);
   flow.state = FlowState::free;
+  flow.flags = 0;
   context_.flows.give_back(number);
 }
 
@@ -87,45 +62,46 @@ Flow& OpenFlows::restore(uint32_t record) {
   const uint32_t entry = FlowTable::entry_of_wait(record);
   table.replace(entry, number, table.hash(context_.waits[record], false));
   shared.run->watch.moved(context_, entry, number, shared.side);
-  context_.waits.remove(record);
+  context_.waits.remove(context_.waits[record]);
   return flow;
 }
 
-// Some at a time, so that their places in the table are in the cache when they are looked at.
-size_t OpenFlows::end_time_waits(size_t budget) {
-  constexpr size_t kAhead = 16;
-  std::array<uint32_t, kAhead> room;
-  std::array<uint32_t, kAhead> hashes;
-  size_t ended = 0;
-  while (ended < budget) {
-    const std::span<uint32_t> records = context_.waits.due(context_.tick, room);
-    for (size_t i = 0; i < records.size(); ++i) {
-      const TimeWait& wait = context_.waits[records[i]];
-      const FlowTable& table = context_.tables[index_of(classes_[wait.flow_class].side)];
-      hashes[i] = table.hash(wait, false);
-      table.prefetch(hashes[i]);
-    }
-    for (size_t i = 0; i < records.size(); ++i) release_wait(records[i], hashes[i]);
-    ended += records.size();
-    if (records.size() < kAhead) break;
-  }
-  return ended;
-}
-
-void OpenFlows::release_wait(uint32_t record, uint32_t hash) {
-  const TimeWait& wait = context_.waits[record];
+[[gnu::always_inline]] inline void OpenFlows::release_wait(const TimeWaits::Numbered& ended,
+                                                           uint32_t hash) {
+  TimeWait& wait = *ended.record;
   TemplateClass& shared = classes_[wait.flow_class];
   ProfileRun& run = *shared.run;
   ++(*shared.counters)[Counter::tcps_closed];
-  const uint32_t entry = FlowTable::entry_of_wait(record);
-  context_.tables[index_of(shared.side)].erase(entry, hash);
+  const uint32_t entry = FlowTable::entry_of_wait(ended.number);
+  context_.tables[index_of(shared.side)].erase(entry, wait, hash);
   if (shared.side == Side::client) {
     run.clients(shared.client_range).give_back(wait.local.low32(), wait.local_port);
     run.count_close(shared.template_index);
   }
   --shared.open_flows;
   run.watch.ended(entry, shared.side);
-  context_.waits.remove(record);
+  context_.waits.remove(wait);
+}
+
+// Some at a time, so that their places in the table are in the cache when they are looked at.
+size_t OpenFlows::end_time_waits(size_t budget) {
+  constexpr size_t kAhead = 16;
+  std::array<TimeWaits::Numbered, kAhead> room;
+  std::array<uint32_t, kAhead> hashes;
+  size_t ended = 0;
+  while (ended < budget) {
+    const std::span<TimeWaits::Numbered> due = context_.waits.due(context_.tick, room);
+    for (size_t i = 0; i < due.size(); ++i) {
+      const TimeWait& wait = *due[i].record;
+      const FlowTable& table = context_.tables[index_of(classes_[wait.flow_class].side)];
+      hashes[i] = table.hash(wait, false);
+      table.prefetch(hashes[i]);
+    }
+    for (size_t i = 0; i < due.size(); ++i) release_wait(due[i], hashes[i]);
+    ended += due.size();
+    if (due.size() < kAhead) break;
+  }
+  return ended;
 }
 
 void OpenFlows::begin_cutting(ProfileRun& run) {
@@ -156,11 +132,11 @@ bool OpenFlows::cut_next(ProfileRun& run) {
     return true;
   }
   const uint32_t record = run.next_wait_to_cut++;
-  const TimeWait& wait = context_.waits[record];
+  TimeWait& wait = context_.waits[record];
   if (wait.flow_class == TimeWait::kUnused || classes_[wait.flow_class].run != &run) return false;
   const TemplateClass& shared = classes_[wait.flow_class];
   ++(*shared.counters)[Counter::tcps_testdrops];
-  release_wait(record, context_.tables[index_of(shared.side)].hash(wait, false));
+  release_wait({&wait, record}, context_.tables[index_of(shared.side)].hash(wait, false));
   return true;
 }
 

@@ -21,7 +21,7 @@ class OpenFlows {
       : context_(context), classes_(classes), listeners_(listeners) {}
 
   /// Identity and class of a new flow, entered into the table under `hash`, of its key. nullptr:
-  /// there are as many flows as there may be.
+  /// there are as many flows as there may be. In one piece with its callers.
   Flow* make(const FlowKey& key, uint32_t hash, uint32_t flow_class, uint16_t path, Side side,
              bool with_variables);
   /// Gives back all that a flow holds; counts it closed. `hash`: of its identity.
@@ -61,7 +61,7 @@ class OpenFlows {
   }
   void cut(Flow& flow);
   /// Ends a connection in TIME_WAIT. `hash`: of its identity.
-  void release_wait(uint32_t record, uint32_t hash);
+  void release_wait(const TimeWaits::Numbered& ended, uint32_t hash);
   /// Looks at one flow or record ahead in the pools, of which `run` has some yet. True: it was the
   /// run's, and is gone.
   bool cut_next(ProfileRun& run);
@@ -78,5 +78,35 @@ class OpenFlows {
   Listeners& listeners_;
   uint32_t closing_ = 0;  ///< runs in that phase
 };
+
+[[gnu::always_inline]] inline Flow* OpenFlows::make(const FlowKey& key, uint32_t hash,
+                                                    uint32_t flow_class, uint16_t path, Side side,
+                                                    bool with_variables) {
+  if (context_.open_flows() == context_.most_flows) return nullptr;
+  const uint32_t number = context_.flows.take();
+  Flow& flow = context_.flows[number];
+  flow.remote = key.remote;
+  flow.local = key.local;
+  flow.remote_port = key.remote_port;
+  flow.local_port = key.local_port;
+  flow.flow_class = flow_class;
+  flow.state = key.datagram ? FlowState::datagram : FlowState::syn_sent;
+  flow.wait = Wait::nothing;
+  TemplateClass& shared = classes_[flow_class];
+  flow.flags = side == Side::server ? uint32_t{kServerSide} : 0;
+  if (shared.payload_check != nullptr || shared.undecided != nullptr) [[unlikely]]
+    flow.set(kGeneralWay);
+  flow.path = path;
+  flow.timer_slot = TimerWheel::kNowhere;
+  flow.armed = 0;
+  flow.extension = Flow::kNone;
+  flow.variables = Flow::kNone;
+  flow.rx_available = 0;
+  if (with_variables) [[unlikely]]
+    context_.add_variables(flow);
+  ++shared.open_flows;
+  context_.tables[index_of(side)].insert(number, hash);
+  return &flow;
+}
 
 }  // namespace engine

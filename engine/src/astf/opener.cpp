@@ -35,6 +35,40 @@ void Opener::stop(ProfileRun& run) {
   run.phase = RunPhase::draining;
 }
 
+[[gnu::always_inline]] inline bool Opener::prepare(ProfileRun& run, Start& start,
+                                                   const Flow* parent) {
+  const Template& source = run.profile().templates[start.template_index];
+  start.client_range = parent == nullptr ? source.client_range : flows_.client_range_of(*parent);
+  ClientPool& clients = run.clients(start.client_range);
+  uint32_t client = parent == nullptr ? 0 : parent->local.low32();
+  uint16_t port = 0;
+  if (parent == nullptr && !disabled_clients.empty() && !clients.pass_over(disabled_clients)) {
+    ++counts_.dropped(Side::client)[Drop::no_client_enabled];
+    return false;
+  }
+  const FlowClass& shared = run.flow_class(Side::client, start.template_index);
+  const Tunables& tunables = *shared.tunables;
+  const uint32_t server = run.servers(source.server_range).take();
+  const IpAddress remote = address_of(tunables.destination_msb, server, tunables.ipv6);
+  uint16_t rest = 0;
+  if (clients.steering().shared())
+    rest = Steering::fold(remote, address_of(tunables.source_msb, 0, tunables.ipv6)) ^
+           source.destination_port;
+  if (parent == nullptr ? !clients.take(client, port, rest)
+                        : !clients.take_port_of(client, port, rest)) {
+    ++counts_.of(Side::client)[Counter::err_c_tuple_err];
+    return false;
+  }
+  start.key = {remote, address_of(tunables.source_msb, client, tunables.ipv6),
+               source.destination_port, port, !shared.program->stream};
+  const FlowTable& table = context_.tables[index_of(Side::client)];
+  start.hash = tunables.ipv6 ? table.hash(start.key)
+                             : table.hash_v4(uint64_t{server} << 32 | client,
+                                             uint32_t{source.destination_port} << 16 | port,
+                                             start.key.datagram);
+  return true;
+}
+
 // Starts are prepared some at a time, so that their places in the table are in the cache when they
 // are looked at: with many flows open they seldom are.
 size_t Opener::open_due(ProfileRun& run, Nanoseconds now) {
@@ -75,7 +109,9 @@ size_t Opener::open_held(ProfileRun& run, Nanoseconds now) {
   const uint64_t missing = wanted > open ? wanted - open : 0;
   const auto count = static_cast<size_t>(std::min<uint64_t>(missing, kOpensPerPass));
   for (size_t done = 0; done < count && !run.draw().empty(); ++done) {
-    Start start{.template_index = run.draw().draw(), .intended = now};
+    Start start;
+    start.template_index = run.draw().draw();
+    start.intended = now;
     if (prepare(run, start, nullptr) && open_flow(run, start, nullptr)) {
       run.count_open(start.template_index);
       ++held.opened;
@@ -88,36 +124,7 @@ size_t Opener::open_held(ProfileRun& run, Nanoseconds now) {
   return count;
 }
 
-bool Opener::prepare(ProfileRun& run, Start& start, const Flow* parent) {
-  const Template& source = run.profile().templates[start.template_index];
-  start.client_range = parent == nullptr ? source.client_range : flows_.client_range_of(*parent);
-  ClientPool& clients = run.clients(start.client_range);
-  uint32_t client = parent == nullptr ? 0 : parent->local.low32();
-  uint16_t port = 0;
-  if (parent == nullptr && !disabled_clients.empty() && !clients.pass_over(disabled_clients)) {
-    ++counts_.dropped(Side::client)[Drop::no_client_enabled];
-    return false;
-  }
-  const FlowClass& shared = run.flow_class(Side::client, start.template_index);
-  const Tunables& tunables = *shared.tunables;
-  const uint32_t server = run.servers(source.server_range).take();
-  const IpAddress remote = address_of(tunables.destination_msb, server, tunables.ipv6);
-  uint16_t rest = 0;
-  if (clients.steering().shared())
-    rest = Steering::fold(remote, address_of(tunables.source_msb, 0, tunables.ipv6)) ^
-           source.destination_port;
-  if (parent == nullptr ? !clients.take(client, port, rest)
-                        : !clients.take_port_of(client, port, rest)) {
-    ++counts_.of(Side::client)[Counter::err_c_tuple_err];
-    return false;
-  }
-  start.key = {remote, address_of(tunables.source_msb, client, tunables.ipv6),
-               source.destination_port, port, !shared.program->stream};
-  start.hash = context_.tables[index_of(Side::client)].hash(start.key);
-  return true;
-}
-
-bool Opener::open_flow(ProfileRun& run, const Start& start, Flow* parent) {
+inline bool Opener::open_flow(ProfileRun& run, const Start& start, Flow* parent) {
   CounterBlock& counters = counts_.of(Side::client);
   const FlowClass& shared = run.flow_class(Side::client, start.template_index);
   const FlowKey& key = start.key;
@@ -165,7 +172,8 @@ void Opener::execute(Flow& parent) {
   block.last_group = group;
 
   const std::vector<uint32_t>& templates = run.templates_of(group);
-  Start start{.intended = context_.now};
+  Start start;
+  start.intended = context_.now;
   if (!templates.empty())
     start.template_index = templates[context_.random.between(0, templates.size() - 1)];
   const bool opened =

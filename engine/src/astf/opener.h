@@ -26,12 +26,12 @@ class Opener {
  private:
   /// A flow about to be opened.
   struct Start {
-    uint32_t template_index = 0;
-    Nanoseconds intended = 0;  ///< when it was due
-    bool prepared = false;
-    uint32_t client_range = 0;
-    FlowKey key{};
-    uint32_t hash = 0;  ///< of `key`
+    uint32_t template_index;
+    Nanoseconds intended;  ///< when it was due
+    bool prepared;
+    uint32_t client_range;
+    FlowKey key;
+    uint32_t hash;  ///< of `key`
   };
 
   /// Replaces held flows that closed.

@@ -72,7 +72,7 @@ ProfileRun::ProfileRun(std::shared_ptr<const Profile> profile, const RunOptions&
       const bool client = side == Side::client;
       TemplateClass& made = classes[t];
       made.program = &profile_->programs[client ? source.client_program : source.server_program];
-      made.tunables = client ? &source.client_tunables : &source.server_tunables;
+      made.set_tunables(client ? source.client_tunables : source.server_tunables);
       made.buffers = &profile_->buffers;
       made.counters = &counters[source.group];
       if (client) made.latency = &latencies_[t];

@@ -76,6 +76,7 @@ class TemplateDraw {
   TemplateDraw(const std::vector<double>& weights, uint64_t seed);
   /// Index into the weights, never one of weight 0. All weights 0: undefined, check empty().
   uint32_t draw() {
+    if (columns_.size() == 1) return columns_.front().own;
     const uint64_t random = next_random();
     const Column& column = columns_[(random >> 32) * columns_.size() >> 32];
     return (random & UINT32_MAX) < column.threshold ? column.own : column.alias;

@@ -7,35 +7,17 @@
 #include <vector>
 
 #include "base/random.h"
-#include "base/side.h"
-#include "base/time.h"
-#include "flow/buffer.h"
 #include "flow/extension.h"
 #include "flow/flow.h"
+#include "flow/flow_class.h"
 #include "flow/flow_table.h"
 #include "flow/pool.h"
 #include "flow/time_wait.h"
 #include "flow/timer_wheel.h"
-#include "flow/tunables.h"
 #include "net/frame.h"
 #include "net/path.h"
-#include "stats/counters.h"
-#include "stats/latency.h"
 
 namespace engine {
-
-struct Program;
-
-/// What all flows of one side of one template have in common, as far as TCP, UDP and programs act
-/// upon it. Flows hold its number.
-struct FlowClass {
-  const Program* program = nullptr;  ///< carried for the layer that runs it
-  const Tunables* tunables = nullptr;
-  const std::vector<Buffer>* buffers = nullptr;
-  CounterBlock* counters = nullptr;
-  LatencyBlock* latency = nullptr;  ///< of a client's template; nullptr: not recorded
-  Side side = Side::client;
-};
 
 struct Context {
   Context(uint32_t max_flows, uint64_t seed, Nanoseconds epoch,
@@ -83,17 +65,20 @@ struct Context {
   }
   /// Connections that are open, those in TIME_WAIT among them.
   uint32_t open_flows() const { return flows.in_use() + waits.in_use(); }
-  /// An entry of a flow table is going to be looked at; it may be none. Always inlined: GCC takes a
-  /// call of a function that only prefetches for one that does nothing, and leaves it out.
-  [[gnu::always_inline]] void prefetch(uint32_t entry) const {
+  /// An entry of a flow table is going to be looked at; it may be none. Returns the flow, if it is
+  /// one. Always inlined: GCC takes a call of a function that only prefetches for one that does
+  /// nothing, and leaves it out.
+  [[gnu::always_inline]] Flow* prefetch(uint32_t entry) {
     if (!FlowTable::is_flow(entry)) {
       if (entry != FlowTable::kNone) __builtin_prefetch(&waits[FlowTable::wait_of(entry)]);
-      return;
+      return nullptr;
     }
-    const auto* flow = reinterpret_cast<const char*>(&flows[entry]);
-    __builtin_prefetch(flow);
-    __builtin_prefetch(flow + 64);
-    __builtin_prefetch(flow + 128);
+    Flow& flow = flows[entry];
+    const auto* lines = reinterpret_cast<const char*>(&flow);
+    __builtin_prefetch(lines);
+    __builtin_prefetch(lines + 64);
+    __builtin_prefetch(lines + 128);
+    return &flow;
   }
   FlowClass& class_of(const Flow& flow) { return *classes[flow.flow_class]; }
   /// As far as addresses go: see tcp/plain.h.
@@ -107,6 +92,7 @@ struct Context {
     if (flow.extension == Flow::kNone) {
       flow.extension = extensions.take();
       extensions[flow.extension].reset();
+      flow.set(kExtended);
     }
     return extensions[flow.extension];
   }

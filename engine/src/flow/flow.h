@@ -40,26 +40,28 @@ enum class Wait : uint8_t {
 
 enum FlowFlag : uint32_t {
   kServerSide = 1 << 0,
-  kAckNow = 1 << 1,        ///< an ACK is owed at once
-  kFinQueued = 1 << 2,     ///< FIN follows the stream's last byte
-  kPeerFin = 1 << 3,       ///< the peer's FIN was received in order
-  kTimestamps = 1 << 4,    ///< both sides sent the option (RFC 7323)
-  kSack = 1 << 5,          ///< both sides permitted SACK (RFC 2018)
-  kFastRecovery = 1 << 6,  ///< RFC 6582 or RFC 6675 loss recovery until `recover`
-  kRttTiming = 1 << 7,     ///< the segment ending at rtt_sequence is being timed
-  kNonBlocking = 1 << 8,   ///< tx_mode
+  kAckNow = 1 << 1,      ///< an ACK is owed at once
+  kFinQueued = 1 << 2,   ///< FIN follows the stream's last byte
+  kPeerFin = 1 << 3,     ///< the peer's FIN was received in order
+  kTimestamps = 1 << 4,  ///< both sides sent the option (RFC 7323)
+  kSack = 1 << 5,        ///< both sides permitted SACK (RFC 2018)
+  kScaling = 1 << 6,     ///< both sides sent the window scale option (RFC 7323)
+  kEcn = 1 << 7,         ///< both sides agreed on ECN (RFC 3168)
+  kEcnEcho = 1 << 8,     ///< CE was received: ACKs carry ECE until the peer's CWR
   kEverEstablished = 1 << 9,
   kReceiveOnlyKeepalive = 1 << 10,  ///< UDP keepalive with rx_mode
   kAfterTimeout = 1 << 11,          ///< resending after a retransmission timeout, until `recover`
   kPortOwned = 1 << 12,             ///< local port is to be given back to the client pool
-  kScaling = 1 << 13,               ///< both sides sent the window scale option (RFC 7323)
-  kEcn = 1 << 14,                   ///< both sides agreed on ECN (RFC 3168)
-  kEcnEcho = 1 << 15,               ///< CE was received: ACKs carry ECE until the peer's CWR
+  kFastRecovery = 1 << 13,          ///< RFC 6582 or RFC 6675 loss recovery until `recover`
+  kRttTiming = 1 << 14,             ///< the segment ending at rtt_sequence is being timed
+  kNonBlocking = 1 << 15,           ///< tx_mode
   kEcnReduced = 1 << 16,            ///< the window was reduced for an ECE, until `recover`
   kCongestionWindowReduced = 1 << 17,  ///< CWR goes with the next new data
   kProbing = 1 << 18,                  ///< a tail loss probe was sent, `recover` is its TLP.end_seq
   kProbedAgain = 1 << 19,              ///< that probe was a retransmission
   kGeneralWay = 1 << 20,               ///< not on the plain way (tcp/plain.h)
+  kExtended = 1 << 21,                 ///< it has an extension
+  kSettled = 1 << 22,                  ///< as far as tcp::settle tells, the plain way may be taken
 };
 
 /// Comparisons in sequence space, RFC 9293 section 3.4.

@@ -11,17 +11,12 @@ namespace {
 
 constexpr uint32_t kFirstBuckets = 1024;
 
-/// Two flows to three buckets: short chains for little memory.
-bool crowded(uint32_t flows, uint32_t buckets) {
-  return uint64_t{flows} * 3 > uint64_t{buckets} * 2;
-}
-
 }  // namespace
 
 FlowTable::FlowTable(Pool<Flow>& flows, TimeWaits& waits, uint32_t capacity, uint64_t seed)
     : flows_(flows),
       waits_(waits),
-      seed_(seed | 1),
+      seed_((seed | 1) ^ 0x9e37'79b9'7f4a'7c15ULL),
       bucket_limit_(std::bit_ceil(capacity < kFirstBuckets ? kFirstBuckets : capacity) * 2),
       bucket_count_(kFirstBuckets),
       mask_(kFirstBuckets - 1) {
@@ -35,24 +30,6 @@ FlowTable::FlowTable(Pool<Flow>& flows, TimeWaits& waits, uint32_t capacity, uin
 
 FlowTable::~FlowTable() {
   munmap(buckets_, bytes_);
-}
-
-void FlowTable::insert(uint32_t number, uint32_t hash) {
-  if (crowded(size_ + 1, bucket_count_) && bucket_count_ < bucket_limit_) split();
-  uint32_t& head = buckets_[bucket_of(hash)];
-  flows_[number].table_next = head;
-  head = number;
-  ++size_;
-}
-
-void FlowTable::replace(uint32_t entry, uint32_t by, uint32_t hash) {
-  identity(by).table_next = identity(entry).table_next;
-  link_to(entry, hash) = by;
-}
-
-void FlowTable::erase(uint32_t entry, uint32_t hash) {
-  link_to(entry, hash) = identity(entry).table_next;
-  --size_;
 }
 
 void FlowTable::split() {

@@ -47,16 +47,17 @@ class FlowTable {
   static bool is_flow(uint32_t entry) { return entry < kWait; }
 
   uint32_t hash(const FlowKey& key) const {
-    const uint64_t ports = uint64_t{key.remote_port} << 32 | uint64_t{key.local_port} << 1 |
-                           static_cast<uint64_t>(key.datagram);
-    uint64_t value = mix(key.remote.low ^ seed_, key.local.low ^ (ports << 16));
-    if ((key.remote.high | key.local.high) != 0)
-      value = mix(value ^ key.remote.high, key.local.high);
-    return static_cast<uint32_t>(value ^ (value >> 32));
+    return hash(key.remote, key.local, uint32_t{key.remote_port} << 16 | key.local_port,
+                key.datagram);
   }
-  uint32_t hash(const FlowIdentity& identity, bool datagram) const {
-    return hash(FlowKey{identity.remote, identity.local, identity.remote_port, identity.local_port,
-                        datagram});
+  uint32_t hash(const FlowIdentity& flow, bool datagram) const {
+    return hash(flow.remote, flow.local, uint32_t{flow.remote_port} << 16 | flow.local_port,
+                datagram);
+  }
+  /// The same of addresses of IPv4; in `addresses` and `ports` the remote's stand in the upper
+  /// half.
+  uint32_t hash_v4(uint64_t addresses, uint32_t ports, bool datagram) const {
+    return static_cast<uint32_t>(mix(addresses ^ seed_, of(ports, datagram)));
   }
   /// Where the first entry of a bucket stands, to prefetch; kNone: the bucket is empty. Valid until
   /// the next insertion.
@@ -69,19 +70,44 @@ class FlowTable {
     while (entry != kNone && !holds(entry, key)) entry = identity(entry).table_next;
     return entry;
   }
+  /// The entry of a TCP flow over IPv4, or kNone; `addresses` and `ports` as for hash_v4.
+  uint32_t find_v4(uint64_t addresses, uint32_t ports, uint32_t hash) const {
+    uint32_t entry = first(hash);
+    while (entry != kNone && !holds_v4(entry, addresses, ports)) entry = identity(entry).table_next;
+    return entry;
+  }
   /// Adds a flow whose identity is set and not yet in the table; `hash`: of that.
   void insert(Flow& flow, uint32_t hash) { insert(flows_.number_of(flow), hash); }
-  void insert(uint32_t number, uint32_t hash);
-  /// Puts an entry in the place of another one with the same identity.
-  void replace(uint32_t entry, uint32_t by, uint32_t hash);
-  void erase(uint32_t entry, uint32_t hash);
+  void insert(uint32_t number, uint32_t hash) {
+    if (crowded() && bucket_count_ < bucket_limit_) [[unlikely]]
+      split();
+    uint32_t& head = buckets_[bucket_of(hash)];
+    flows_[number].table_next = head;
+    head = number;
+    ++size_;
+  }
+  /// Puts an entry in the place of another one whose FlowIdentity it has copied.
+  void replace(uint32_t entry, uint32_t by, uint32_t hash) { link_to(entry, hash) = by; }
+  /// `flow`: what the entry stands for.
+  void erase(uint32_t entry, const FlowIdentity& flow, uint32_t hash) {
+    link_to(entry, hash) = flow.table_next;
+    --size_;
+  }
   uint32_t size() const { return size_; }
   size_t touched_bytes() const { return size_t{bucket_count_} * sizeof(uint32_t); }
 
  private:
+  uint32_t hash(const IpAddress& remote, const IpAddress& local, uint32_t ports,
+                bool datagram) const {
+    if (remote.is_v4()) [[likely]]
+      return hash_v4(uint64_t{remote.low32()} << 32 | local.low32(), ports, datagram);
+    const uint64_t addresses = mix(remote.low ^ seed_, local.low);
+    return static_cast<uint32_t>(
+        mix(mix(addresses ^ remote.high, local.high), of(ports, datagram)));
+  }
+  static uint64_t of(uint32_t ports, bool datagram) { return uint64_t{datagram} << 32 | ports; }
   static uint64_t mix(uint64_t a, uint64_t b) {
-    const unsigned __int128 product = static_cast<unsigned __int128>(a ^ 0x9e37'79b9'7f4a'7c15ULL) *
-                                      (b ^ 0xd1b5'4a32'd192'ed03ULL);
+    const auto product = static_cast<unsigned __int128>(a) * (b ^ 0xd1b5'4a32'd192'ed03ULL);
     return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
   }
   uint32_t bucket_of(uint32_t hash) const {
@@ -97,6 +123,15 @@ class FlowTable {
     const bool datagram = is_flow(entry) && flows_[entry].state == FlowState::datagram;
     return key.is_of(identity(entry)) && datagram == key.datagram;
   }
+  bool holds_v4(uint32_t entry, uint64_t addresses, uint32_t ports) const {
+    const FlowIdentity& flow = identity(entry);
+    return flow.remote_port == ports >> 16 && flow.local_port == (ports & 0xffff) &&
+           flow.remote == IpAddress::v4(static_cast<uint32_t>(addresses >> 32)) &&
+           flow.local == IpAddress::v4(static_cast<uint32_t>(addresses)) &&
+           !(is_flow(entry) && flows_[entry].state == FlowState::datagram);
+  }
+  /// Two flows to three buckets: short chains for little memory.
+  bool crowded() const { return uint64_t{size_ + 1} * 3 > uint64_t{bucket_count_} * 2; }
   /// What leads to an entry that is in the table.
   uint32_t& link_to(uint32_t entry, uint32_t hash) {
     uint32_t* link = &buckets_[bucket_of(hash)];

@@ -17,9 +17,10 @@ inline void begin(Flow& flow, Nanoseconds intended) {
   flow.intended_start = static_cast<uint32_t>(intended >> kStartShift) & ~kFirstByteSeen;
 }
 
-/// Records the time up to now. Flows of servers have none.
-inline void record(Context& context, const Flow& flow, LatencyKind kind) {
-  LatencyBlock* const block = context.class_of(flow).latency;
+/// Records the time up to now. Flows of servers have none. `shared`: the flow's class.
+[[gnu::always_inline]] inline void record(const Context& context, const FlowClass& shared,
+                                          const Flow& flow, LatencyKind kind) {
+  LatencyBlock* const block = shared.latency;
   if (block == nullptr) return;
   const auto now = static_cast<uint32_t>(context.now >> kStartShift);
   const uint64_t elapsed = (now - flow.intended_start) & ~kFirstByteSeen;
@@ -27,9 +28,10 @@ inline void record(Context& context, const Flow& flow, LatencyKind kind) {
 }
 
 /// Payload came: records it the first time.
-inline void record_payload(Context& context, Flow& flow) {
-  if ((flow.intended_start & kFirstByteSeen) != 0) return;
-  record(context, flow, LatencyKind::first_byte);
+[[gnu::always_inline]] inline void record_payload(const Context& context, const FlowClass& shared,
+                                                  Flow& flow) {
+  if (shared.latency == nullptr || (flow.intended_start & kFirstByteSeen) != 0) return;
+  record(context, shared, flow, LatencyKind::first_byte);
   flow.intended_start |= kFirstByteSeen;
 }
 

@@ -17,35 +17,38 @@ bool TimeWaits::begin_chunk(Tick begin) {
   return true;
 }
 
-uint32_t TimeWaits::add(Tick end) {
+TimeWaits::Numbered TimeWaits::add(Tick end) {
   const bool goes_on = newest_ != kNone && chunks_[newest_].filled < kRecords &&
                        end - chunks_[newest_].begin <= UINT16_MAX;
-  if (!goes_on && !begin_chunk(end)) return kNone;
+  if (!goes_on && !begin_chunk(end)) return {nullptr, kNone};
   Chunk& chunk = chunks_[newest_];
   const uint32_t place = chunk.filled++;
-  chunk.records[place].delay = static_cast<uint16_t>(end - chunk.begin);
+  TimeWait& record = chunk.records[place];
+  record.delay = static_cast<uint16_t>(end - chunk.begin);
   ++in_use_;
-  return newest_ * kRecords + place;
+  return {&record, newest_ * kRecords + place};
 }
 
-std::span<uint32_t> TimeWaits::due(Tick now, std::span<uint32_t> room) {
+std::span<TimeWaits::Numbered> TimeWaits::due(Tick now, std::span<Numbered> room) {
   constexpr uint32_t kAhead = 16;  // records on their way to the cache before they are looked at
   size_t count = 0;
   while (oldest_ != kNone && count < room.size()) {
     Chunk& chunk = chunks_[oldest_];
-    if (taken_ == chunk.filled) {
-      const uint32_t empty = oldest_;
-      oldest_ = chunk.next;
-      if (oldest_ == kNone) newest_ = kNone;
-      taken_ = 0;
-      chunks_.give_back(empty);
-      continue;
+    const uint32_t first = oldest_ * kRecords;
+    uint32_t taken = taken_;
+    for (; taken != chunk.filled && count < room.size(); ++taken) {
+      TimeWait& record = chunk.records[taken];
+      __builtin_prefetch(&record + kAhead);
+      if (tick_before(now, chunk.begin + record.delay)) break;
+      if (record.flow_class != TimeWait::kUnused) room[count++] = {&record, first + taken};
     }
-    const TimeWait& record = chunk.records[taken_];
-    __builtin_prefetch(&record + kAhead);
-    if (tick_before(now, chunk.begin + record.delay)) break;
-    if (record.flow_class != TimeWait::kUnused) room[count++] = oldest_ * kRecords + taken_;
-    ++taken_;
+    taken_ = taken;
+    if (taken != chunk.filled) break;
+    const uint32_t empty = oldest_;
+    oldest_ = chunk.next;
+    if (oldest_ == kNone) newest_ = kNone;
+    taken_ = 0;
+    chunks_.give_back(empty);
   }
   return room.first(count);
 }

@@ -39,18 +39,23 @@ class TimeWaits {
   /// `flows`: connections there may be at once, in TIME_WAIT or not.
   explicit TimeWaits(uint32_t flows) : chunks_(kSpare + flows / kRecords * 2) {}
 
+  /// A record and its number; nullptr: none.
+  struct Numbered {
+    TimeWait* record;
+    uint32_t number;
+  };
   /// A record for a connection that ends at `end`, which is not before the end of any other. Its
-  /// fields except `delay` are to be set. kNone: there is no room, because many records were taken
+  /// fields except `delay` are to be set. None: there is no room, because many records were taken
   /// out before their time.
-  uint32_t add(Tick end);
+  Numbered add(Tick end);
   /// Takes a record out of the order, whose time has come or not.
-  void remove(uint32_t number) {
-    (*this)[number].flow_class = TimeWait::kUnused;
+  void remove(TimeWait& record) {
+    record.flow_class = TimeWait::kUnused;
     --in_use_;
   }
-  /// Numbers of records that end by `now`, at most as many as there is room for. They stay readable
-  /// until the next `add`, and the caller removes each.
-  std::span<uint32_t> due(Tick now, std::span<uint32_t> room);
+  /// Records that end by `now`, at most as many as there is room for. They stay readable until the
+  /// next `add`, and the caller removes each.
+  std::span<Numbered> due(Tick now, std::span<Numbered> room);
   /// When a record ends.
   Tick end_of(uint32_t number) const {
     return chunks_[number / kRecords].begin + (*this)[number].delay;

@@ -11,27 +11,12 @@ TimerWheel::TimerWheel(Pool<Flow>& flows) : flows_(flows) {
   std::fill(std::begin(heads_), std::end(heads_), Flow::kNone);
 }
 
-void TimerWheel::push(uint16_t slot, Flow& flow) {
-  const uint32_t number = flows_.number_of(flow);
-  flow.timer_next = heads_[slot];
-  flow.timer_previous = Flow::kNone;
-  flow.timer_slot = slot;
-  if (heads_[slot] != Flow::kNone) flows_[heads_[slot]].timer_previous = number;
-  heads_[slot] = number;
-  if (slot < kNear) occupied_[slot / 64] |= 1ULL << (slot % 64);
-}
-
-void TimerWheel::insert(Flow& flow, Tick tick) {
-  flow.timer_tick = tick;
+void TimerWheel::insert_elsewhere(Flow& flow, Tick tick) {
   const Tick distance = tick - current_;
-  if (!tick_before(current_, tick)) {
+  if (!tick_before(current_, tick))
     push(kDue, flow);
-    return;
-  }
-  push(distance < kNear                            ? static_cast<uint16_t>(tick & (kNear - 1))
-       : distance < (1u << (kNearBits + kFarBits)) ? far_list(tick)
-                                                   : farthest_list(tick),
-       flow);
+  else
+    push(distance < (1u << (kNearBits + kFarBits)) ? far_list(tick) : farthest_list(tick), flow);
 }
 
 void TimerWheel::unlink(Flow& flow) {

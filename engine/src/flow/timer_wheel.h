@@ -29,7 +29,14 @@ class TimerWheel {
     flow.armed = static_cast<uint8_t>(flow.armed | (1u << k));
     if (flow.timer_slot == kNowhere || tick_before(deadline, flow.timer_tick)) move(flow, deadline);
   }
-  /// The same for a flow in the wheel whose turn comes before that: it need not be moved.
+  /// The same for a flow that stands in the wheel.
+  [[gnu::always_inline]] void arm_listed(Flow& flow, TimerKind kind, Tick now, Tick delay) {
+    arm_late(flow, kind, now, delay);
+    const Tick deadline = now + delay;
+    if (tick_before(deadline, flow.timer_tick)) [[unlikely]]
+      move(flow, deadline);
+  }
+  /// The same for one whose turn comes before that: it need not be moved.
   void arm_late(Flow& flow, TimerKind kind, Tick now, Tick delay) {
     const auto k = static_cast<unsigned>(kind);
     flow.deadlines[k] = now + delay;
@@ -96,9 +103,27 @@ class TimerWheel {
     if (flow.timer_slot != kNowhere) unlink(flow);
     insert(flow, tick);
   }
-  void insert(Flow& flow, Tick tick);
+  void insert(Flow& flow, Tick tick) {
+    flow.timer_tick = tick;
+    if (tick - current_ - 1 < kNear - 1) [[likely]] {
+      const auto slot = static_cast<uint16_t>(tick & (kNear - 1));
+      push(slot, flow);
+      occupied_[slot / 64] |= 1ULL << (slot % 64);
+    } else {
+      insert_elsewhere(flow, tick);
+    }
+  }
+  void insert_elsewhere(Flow& flow, Tick tick);
   void unlink(Flow& flow);
-  void push(uint16_t slot, Flow& flow);
+  void push(uint16_t slot, Flow& flow) {
+    const uint32_t number = flows_.number_of(flow);
+    const uint32_t next = heads_[slot];
+    flow.timer_next = next;
+    flow.timer_previous = Flow::kNone;
+    flow.timer_slot = slot;
+    if (next != Flow::kNone) flows_[next].timer_previous = number;
+    heads_[slot] = number;
+  }
   /// With nothing due: moves on to the next flows that are due by `now`, or to `now`, where there
   /// are none: false.
   bool turn(Tick now);

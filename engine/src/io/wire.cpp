@@ -12,20 +12,24 @@ WireRing::WireRing()
   for (size_t i = 0; i < kSlots; ++i) slots_[i].head = heads_.get() + i * kHeadRoom;
 }
 
-size_t WireRing::push(std::span<Frame> frames) {
+WireRing::Pushed WireRing::push(std::span<Frame> frames) {
   const size_t room = std::min(frames.size(), kSlots - count_);
-  size_t place = (first_ + count_) % kSlots;
+  Frame* const slots = slots_.get();
+  const Frame* const wrap = slots + kSlots;
+  Frame* slot = slots + (first_ + count_) % kSlots;
+  uint64_t bytes = 0;
   for (Frame& frame : frames.first(room)) {
-    Frame& slot = slots_[place];
-    if (++place == kSlots) place = 0;
-    uint8_t* const spare = slot.head;
-    slot = frame;
+    bytes += frame.length();
+    uint8_t* const spare = slot->head;
+    *slot = frame;
     // Nothing is damaged on the way, unless somebody did so on purpose, in complete frames.
-    if (slot.checksums == Checksums::partial) slot.checksums = Checksums::trusted;
+    if (slot->checksums == Checksums::partial) slot->checksums = Checksums::trusted;
     frame.head = spare;
+    if (++slot == wrap) slot = slots;
   }
   count_ += room;
-  return room;
+  pushed_bytes_ += bytes;
+  return {room, bytes};
 }
 
 std::span<const Frame> WireRing::front(size_t most) const {
@@ -52,7 +56,11 @@ std::span<const Frame> WireQueue::receive() {
   const std::span<const Frame> frames = inbound_.front(WireRing::kSlots);
   received_ = frames.size();
   counters_.ipackets += received_;
-  for (const Frame& frame : frames) counters_.ibytes += frame.length();
+  if (received_ == inbound_.size()) {
+    counters_.ibytes += inbound_.take_bytes();
+  } else {  // it is taken in two pieces
+    for (const Frame& frame : frames) counters_.ibytes += inbound_.take_bytes(frame.length());
+  }
   return frames;
 }
 
@@ -60,25 +68,24 @@ void WireQueue::release() {
   inbound_.pop(std::exchange(received_, 0));
 }
 
-size_t WireQueue::arrive(std::span<Frame> frames) {
+WireRing::Pushed WireQueue::arrive(std::span<Frame> frames) {
   if (filter_.passes(frames.front().head)) return inbound_.push(frames);
+  const uint64_t bytes = frames.front().length();
   ++counters_.ipackets;
-  counters_.ibytes += frames.front().length();
+  counters_.ibytes += bytes;
   ++drops_[Drop::not_ours];
-  return 1;
+  return {1, bytes};
 }
 
 void WireQueue::send(std::span<Frame> frames) {
   const size_t together = peer_->filter_.promiscuous ? frames.size() : 1;
-  uint64_t bytes = 0;
   for (; !frames.empty(); frames = frames.subspan(together)) {
-    const size_t sent = peer_->arrive(frames.first(together));
-    counters_.opackets += sent;
-    for (const Frame& frame : frames.first(sent)) bytes += frame.length();
-    counters_.oerrors += together - sent;
-    drops_[Drop::ring_full] += together - sent;
+    const WireRing::Pushed sent = peer_->arrive(frames.first(together));
+    counters_.opackets += sent.frames;
+    counters_.obytes += sent.bytes;
+    counters_.oerrors += together - sent.frames;
+    drops_[Drop::ring_full] += together - sent.frames;
   }
-  counters_.obytes += bytes;
 }
 
 namespace {

@@ -15,20 +15,31 @@ class WireRing {
   WireRing();
 
   /// Takes the heads of `frames`, as many as there is room for, and leaves them spare ones; payload
-  /// stays where it is. Returns how many.
-  size_t push(std::span<Frame> frames);
+  /// stays where it is.
+  struct Pushed {
+    size_t frames;
+    uint64_t bytes;
+  };
+  Pushed push(std::span<Frame> frames);
   uint32_t free() const { return static_cast<uint32_t>(kSlots - count_); }
   /// The next frames, at most `most`, in one piece.
   std::span<const Frame> front(size_t most) const;
   /// Takes out the first `count` frames; their heads become spare.
   void pop(size_t count);
   size_t size() const { return count_; }
+  /// Bytes of all frames in the ring, or `bytes` of them, that were not taken before.
+  uint64_t take_bytes() { return std::exchange(pushed_bytes_, 0); }
+  uint64_t take_bytes(uint64_t bytes) {
+    pushed_bytes_ -= bytes;
+    return bytes;
+  }
 
  private:
   std::unique_ptr<Frame[]> slots_;
   std::unique_ptr<uint8_t[]> heads_;
   size_t first_ = 0;
   size_t count_ = 0;
+  uint64_t pushed_bytes_ = 0;  ///< of frames that take_bytes was not asked for
 };
 
 /// One end of the wire on one data core.
@@ -49,8 +60,8 @@ class WireQueue final : public PortQueue {
   void send(std::span<Frame> frames) override;
   void refill(Frame& slot) override { heads_.refill(slot); }
   /// Frames at the end of their way: one, or as many as come where all are for this port. Returns
-  /// how many found room.
-  size_t arrive(std::span<Frame> frames);
+  /// those that found room.
+  WireRing::Pushed arrive(std::span<Frame> frames);
 
   WireQueue* peer_ = nullptr;
   WireRing inbound_;

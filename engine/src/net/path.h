@@ -60,6 +60,14 @@ class PathTable {
     entries_.push_back({path, first});
     return last_ = first = static_cast<uint16_t>(entries_.size() - 1);
   }
+  /// The index that `intern` returned last, and whether it is that of the answer to an untagged
+  /// frame that begins with `head`: most frames come from one router.
+  uint16_t last() const { return last_; }
+  bool last_answers(const uint8_t* head) const {
+    const Path& path = entries_[last_].path;
+    return path.vlan == 0 && std::memcmp(head + 6, path.destination.data(), 6) == 0 &&
+           std::memcmp(head, path.source.data(), 6) == 0 && head[12] != kTagged;
+  }
   /// How many paths a search for `path` looks at.
   size_t probes(const Path& path) const {
     size_t count = 0;
@@ -74,6 +82,7 @@ class PathTable {
  private:
   static constexpr uint16_t kNone = kPort;  ///< the port's own is in no bucket
   static constexpr size_t kBuckets = size_t{1} << 16;
+  static constexpr uint8_t kTagged = 0x81;  ///< EtherType of a tag begins so
 
   struct Entry {
     Path path;

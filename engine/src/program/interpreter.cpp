@@ -88,7 +88,7 @@ VariableBlock& variables_of(Context& context, Flow& flow) {
                       command.flag);
         break;
       case Operation::close_msg:
-        latency::record(context, flow, LatencyKind::completion);
+        latency::record(context, shared, flow, LatencyKind::completion);
         return Outcome::release;
       case Operation::delay:
       case Operation::delay_rnd: {
@@ -106,7 +106,7 @@ VariableBlock& variables_of(Context& context, Flow& flow) {
           wait_for(context, flow, kNoFrameRetry);
           return Outcome::goes_on;
         }
-        latency::record(context, flow, LatencyKind::completion);
+        latency::record(context, shared, flow, LatencyKind::completion);
         return Outcome::release;
       case Operation::nc:
         if (!flow.has(kPeerFin)) {
@@ -114,7 +114,7 @@ VariableBlock& variables_of(Context& context, Flow& flow) {
           return Outcome::goes_on;
         }
         flow.wait = Wait::ended;
-        latency::record(context, flow, LatencyKind::completion);
+        latency::record(context, shared, flow, LatencyKind::completion);
         tcp::close(context, flow);
         return Outcome::goes_on;
       case Operation::set_var:
@@ -175,7 +175,7 @@ VariableBlock& variables_of(Context& context, Flow& flow) {
         return Outcome::goes_on;
       case Operation::end:
         flow.wait = Wait::ended;
-        latency::record(context, flow, LatencyKind::completion);
+        latency::record(context, shared, flow, LatencyKind::completion);
         if (!program.stream) return Outcome::release;
         tcp::close(context, flow);
         return Outcome::goes_on;
@@ -200,6 +200,10 @@ VariableBlock& variables_of(Context& context, Flow& flow) {
 
 Outcome proceed(Context& context, FlowClass& shared, Flow& flow) {
   return run_program(context, shared, flow, true);
+}
+
+Outcome go_on(Context& context, Flow& flow) {
+  return run(context, flow);
 }
 
 Outcome start(Context& context, Flow& flow, uint64_t received) {

@@ -48,6 +48,9 @@ inline bool wakes(const Flow& flow, tcp::Events events) {
 /// flow's class. For the packet's way, in one piece with that.
 Outcome proceed(Context& context, FlowClass& shared, Flow& flow);
 
+/// The same apart from the packet's way.
+Outcome go_on(Context& context, Flow& flow);
+
 /// Begins the program, and runs it.
 Outcome start(Context& context, Flow& flow, uint64_t received);
 

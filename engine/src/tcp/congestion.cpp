@@ -9,28 +9,11 @@ namespace engine::tcp {
 
 namespace {
 
-constexpr uint32_t kLargestWindow = 0x3fff'ffff;
-
-/// RFC 6928, and RFC 5681 section 3.1, with the profile's initwnd.
-uint32_t initial_window(Context& context, const Flow& flow) {
-  const Tunables& tunables = *context.class_of(flow).tunables;
-  const uint32_t mss = flow.mss;
-  return std::min(tunables.initial_window * mss,
-                  std::max<uint32_t>(2 * mss, tunables.initial_window * 1460u));
-}
-
 bool is_cubic(Context& context, const Flow& flow) {
   return context.class_of(flow).tunables->congestion_control == kCubic;
 }
 
 }  // namespace
-
-void start_congestion_control(Context& context, Flow& flow) {
-  flow.cwnd = initial_window(context, flow);
-  flow.ssthresh = kLargestWindow;
-  // RFC 6928 section 2: more than one SYN or SYN-ACK lost is a sign of congestion.
-  if (flow.retransmissions > 1) flow.cwnd = flow.mss;
-}
 
 void reduce_threshold(Context& context, Flow& flow) {
   const uint32_t flight = flight_size(flow);
@@ -59,7 +42,7 @@ void restart_after_idle(Context& context, Flow& flow) {
   // timeout is below kMinRto: most flows need not know theirs.
   const Tick idle = context.tick - flow.rtt_tick;
   if (idle <= ticks_for(kMinRto)) return;
-  const uint32_t initial = initial_window(context, flow);
+  const uint32_t initial = initial_window(context.class_of(flow), flow);
   if (flow.cwnd <= initial || idle <= ticks_for(retransmission_timeout(flow))) return;
   flow.ssthresh = std::max(flow.ssthresh, flow.cwnd - flow.cwnd / 4);
   flow.cwnd = initial;

@@ -249,27 +249,8 @@ uint32_t cut_to_segment(Context& context, const Flow& flow, uint32_t sequence, u
   return std::min(length, queued.base + (*shared.buffers)[queued.buffer].size() - sequence);
 }
 
-void emit_syn(Context& context, Flow& flow) {
-  const bool syn_ack = flow.state == FlowState::syn_received;
-  CounterBlock& counters = *context.class_of(flow).counters;
-  const auto flags =
-      static_cast<uint8_t>((syn_ack ? kSyn | kAck : kSyn) | syn_ecn_flags(context, flow));
-  flow.retransmit_purpose = RetransmitPurpose::handshake;
-  if (!emit(context, flow, flow.snd_una, flags, {})) {
-    send_later(context, flow, TimerKind::retransmit);
-    return;
-  }
-  ++counters[Counter::tcps_sndctrl];
-  flow.snd_nxt = flow.snd_max = flow.snd_una + 1;
-  if (flow.retransmissions == 0) {
-    flow.set(kRttTiming);
-    flow.rtt_sequence = flow.snd_nxt;
-    flow.rtt_tick = context.tick;
-    ++counters[Counter::tcps_segstimed];
-  } else {
-    flow.clear(kRttTiming);
-  }
-  start_handshake_timer(context, flow);
+bool emit_options(Context& context, Flow& flow, uint8_t flags) {
+  return emit(context, flow, flow.snd_una, flags, {});
 }
 
 bool emit_control(Context& context, Flow& flow, uint32_t sequence, uint8_t flags) {

@@ -8,107 +8,6 @@ namespace engine::tcp {
 
 namespace {
 
-uint8_t scale_for(uint32_t buffer) {
-  uint8_t scale = 0;
-  while (scale < kMaxWindowScale && (uint32_t{UINT16_MAX} << scale) < buffer) ++scale;
-  return scale;
-}
-
-/// RFC 6528: a clock of 4 us ticks plus a keyed hash of the connection's identity.
-uint32_t initial_sequence(const Context& context, uint32_t hash) {
-  return static_cast<uint32_t>((context.epoch + context.now) >> 12) + hash;
-}
-
-void start_flow(Context& context, Flow& flow, uint32_t hash) {
-  const Tunables& tunables = *context.class_of(flow).tunables;
-  const uint32_t sequence = initial_sequence(context, hash);
-  flow.snd_una = flow.snd_nxt = flow.snd_max = sequence;
-  flow.snd_end = sequence + 1;
-  flow.snd_wnd = flow.snd_wl1 = flow.snd_wl2 = 0;
-  flow.rcv_nxt = flow.last_ack_sent = 0;
-  flow.ts_recent = 0;
-  flow.recover = sequence;
-  flow.srtt_us = flow.rttvar_us = 0;
-  flow.mss = tunables.mss;
-  flow.scales = tunables.timestamps_and_scaling ? scale_for(tunables.receive_buffer) : 0;
-  flow.duplicate_acks = 0;
-  flow.retransmissions = 0;
-  flow.tx_buffer = Flow::kNone;
-  flow.tx_base = flow.snd_end;
-  if (!context.may_be_plain(flow)) flow.set(kGeneralWay);
-}
-
-/// After the SYN, whose own timer is due first.
-void limit_handshake(Context& context, Flow& flow) {
-  const Tunables& tunables = *context.class_of(flow).tunables;
-  context.wheel.arm_late(flow, TimerKind::keep, context.tick,
-                         ticks_for(tunables.keep_init_s * kSecond));
-}
-
-/// Agrees on options with what a SYN or SYN-ACK offers.
-[[gnu::always_inline]] inline void take_offer(Context& context, Flow& flow, const Segment& syn) {
-  const Tunables& tunables = *context.class_of(flow).tunables;
-  if (tunables.timestamps_and_scaling && syn.has_timestamps) {
-    flow.set(kTimestamps);
-    flow.ts_recent = syn.timestamp;
-  }
-  if (tunables.timestamps_and_scaling && syn.has_scale) {
-    flow.set(kScaling);
-    flow.scales = static_cast<uint8_t>(syn.scale << 4 | flow.receive_scale());
-  } else {
-    flow.scales = 0;
-  }
-  if (tunables.sack && syn.sack_permitted) flow.set(kSack);
-  if (tunables.ecn != 0 && syn.is(kEce)) take_ecn_offer(context, flow, syn);
-  // RFC 9293 section 3.7.1: without the option, 536 (IPv4) or 1220 (IPv6).
-  const uint16_t peer_mss = syn.mss != 0 ? syn.mss : flow.remote.is_v4() ? 536 : 1220;
-  // Never so small that headers outweigh all (a hostile MSS of 0 or 1 would be a loop).
-  flow.mss = std::max<uint16_t>(std::min(tunables.mss, peer_mss), 10);
-  if (flow.has(kTimestamps)) flow.mss = flow.mss > 22 ? flow.mss - 12 : 10;
-  flow.rcv_nxt = syn.sequence + 1;
-  flow.last_ack_sent = flow.rcv_nxt;
-  flow.snd_wnd = syn.window;  // not scaled in a SYN
-  flow.snd_wl1 = syn.sequence;
-}
-
-Events receive_syn_sent(Context& context, Flow& flow, const Segment& segment) {
-  CounterBlock& counters = *context.class_of(flow).counters;
-  if (segment.is(kAck) && (!after(segment.acknowledgment, flow.snd_una) ||
-                           after(segment.acknowledgment, flow.snd_max))) {
-    // An old connection's other half, as a kernel in TIME_WAIT answers: reset it, our SYN comes
-    // again.
-    if (!segment.is(kRst)) {
-      const uint32_t kept = flow.rcv_nxt;
-      flow.rcv_nxt = 0;
-      emit_control(context, flow, segment.acknowledgment, kRst);
-      flow.rcv_nxt = kept;
-    }
-    return kNothing;
-  }
-  if (segment.is(kRst)) {
-    if (!segment.is(kAck)) return kNothing;
-    ++counters[Counter::tcps_conndrops];
-    return kGone;
-  }
-  if (!segment.is(kSyn)) return kNothing;
-  take_offer(context, flow, segment);
-  flow.set(kAckNow);
-  if (segment.is(kAck)) {
-    take_rtt(context, counters, flow, segment.acknowledgment);
-    flow.snd_una = segment.acknowledgment;
-    flow.snd_wl2 = segment.acknowledgment;
-    ++counters[Counter::tcps_rcvackpack];
-    ++counters[Counter::tcps_rcvackbyte_of];
-    establish(context, flow);
-    return kEstablished;
-  }
-  // Simultaneous open, RFC 9293 section 3.5 figure 7.
-  flow.state = FlowState::syn_received;
-  flow.snd_nxt = flow.snd_una;
-  emit_syn(context, flow);
-  return kNothing;
-}
-
 /// Acknowledgment of new data. Returns events; kGone when the last ACK of a closing flow came.
 Events take_new_ack(Context& context, Flow& flow, uint32_t acknowledgment) {
   CounterBlock& counters = *context.class_of(flow).counters;
@@ -135,14 +34,7 @@ Events take_new_ack(Context& context, Flow& flow, uint32_t acknowledgment) {
       queue.erase(queue.begin());
     }
   }
-  if (fin_acknowledged) {
-    if (flow.state == FlowState::fin_wait_1)
-      flow.state = FlowState::fin_wait_2;
-    else if (flow.state == FlowState::closing)
-      enter_time_wait(context, flow);
-    else if (flow.state == FlowState::last_ack)
-      events |= kGone;
-  }
+  if (fin_acknowledged) events |= take_ack_of_fin(context, flow);
   return events;
 }
 
@@ -210,12 +102,6 @@ void acknowledge_in_time(Context& context, Flow& flow, uint32_t length) {
   }
 }
 
-void end_rtt_timing(Context& context, CounterBlock& counters, Flow& flow) {
-  flow.clear(kRttTiming);
-  add_rtt_sample(flow, microseconds_of(context.tick - flow.rtt_tick));
-  ++counters[Counter::tcps_rttupdated];
-}
-
 Events take_fin(Context& context, Flow& flow) {
   ++flow.rcv_nxt;
   flow.set(kPeerFin);
@@ -237,33 +123,13 @@ Events take_fin(Context& context, Flow& flow) {
   return kPeerClosed;
 }
 
-Events take_handshake_ack(Context& context, CounterBlock& counters, Flow& flow, uint32_t sequence,
-                          uint32_t acknowledgment) {
-  take_rtt(context, counters, flow, acknowledgment);
-  flow.snd_una = acknowledgment;
-  flow.snd_wl1 = sequence - 1;
-  ++counters[Counter::tcps_rcvackpack];
-  ++counters[Counter::tcps_rcvackbyte_of];
-  if (flow.has(kServerSide)) ++counters[Counter::tcps_accepts];
-  establish(context, flow);
-  return kEstablished;
-}
-
-void open(Context& context, Flow& flow, uint32_t hash) {
-  flow.state = FlowState::syn_sent;
-  start_flow(context, flow, hash);
-  ++(*context.class_of(flow).counters)[Counter::tcps_connattempt];
-  emit_syn(context, flow);
-  limit_handshake(context, flow);
-}
-
-void accept(Context& context, Flow& flow, const Segment& syn, uint32_t hash) {
-  flow.state = FlowState::syn_received;
-  start_flow(context, flow, hash);
-  ++(*context.class_of(flow).counters)[Counter::tcps_rcvtotal];
-  take_offer(context, flow, syn);
-  emit_syn(context, flow);
-  limit_handshake(context, flow);
+Events take_ack_of_fin(Context& context, Flow& flow) {
+  if (flow.state == FlowState::last_ack) return kGone;
+  if (flow.state == FlowState::fin_wait_1)
+    flow.state = FlowState::fin_wait_2;
+  else if (flow.state == FlowState::closing)
+    enter_time_wait(context, flow);
+  return kNothing;
 }
 
 Events receive(Context& context, Flow& flow, const Segment& segment, uint8_t traffic_class) {
@@ -355,7 +221,7 @@ Events receive(Context& context, Flow& flow, const Segment& segment, uint8_t tra
       emit_control(context, flow, acknowledgment, kRst);
       return kNothing;
     }
-    events |= take_handshake_ack(context, counters, flow, segment.sequence, acknowledgment);
+    events |= take_handshake_ack(context, shared, flow, segment.sequence, acknowledgment);
   }
   const bool of_flight = acknowledgment - flow.snd_una <= flow.snd_max - flow.snd_una;
   if (!of_flight) [[unlikely]] {

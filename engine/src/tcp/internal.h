@@ -1,6 +1,8 @@
 #pragma once
 // What the parts of TCP share among themselves.
 
+#include <algorithm>
+
 #include "flow/context.h"
 #include "tcp/constants.h"
 #include "tcp/segment.h"
@@ -12,8 +14,8 @@ namespace engine::tcp {
 
 /// Whether there is a frame buffer for one segment; none is counted (tcps_nombuf).
 bool has_frame(Context& context, const Flow& flow);
-/// Sends SYN or, in syn_received, SYN-ACK, and starts the handshake timer.
-void emit_syn(Context& context, Flow& flow);
+/// Sends SYN or SYN-ACK. False: no frame buffer (tcps_nombuf).
+bool emit_options(Context& context, Flow& flow, uint8_t flags);
 /// Sends `length` bytes from `sequence` on (all in one buffer), with FIN when asked.
 /// False: no frame buffer (tcps_nombuf).
 bool emit_data(Context& context, Flow& flow, uint32_t sequence, uint32_t length, bool fin);
@@ -25,6 +27,29 @@ bool emit_control(Context& context, Flow& flow, uint32_t sequence, uint8_t flags
 /// cuts, buffer boundary).
 uint32_t cut_to_segment(Context& context, const Flow& flow, uint32_t sequence, uint32_t length);
 
+// -- round-trip times ----------------------------------------------------------------------------
+
+/// RFC 6298 (2.2), (2.3).
+[[gnu::always_inline]] inline void add_rtt_sample(Flow& flow, uint32_t microseconds) {
+  const uint32_t sample = std::max(microseconds, 1u);
+  if (flow.srtt_us == 0) {
+    flow.srtt_us = sample;
+    flow.rttvar_us = sample / 2;
+    return;
+  }
+  const uint32_t error = sample > flow.srtt_us ? sample - flow.srtt_us : flow.srtt_us - sample;
+  flow.rttvar_us = flow.rttvar_us - flow.rttvar_us / 4 + error / 4;
+  flow.srtt_us = std::max(flow.srtt_us - flow.srtt_us / 8 + sample / 8, 1u);
+}
+/// Whether the timed segment was acknowledged: takes its round-trip time.
+[[gnu::always_inline]] inline void take_rtt(const Context& context, CounterBlock& counters,
+                                            Flow& flow, uint32_t acknowledgment) {
+  if (!flow.has(kRttTiming) || before(acknowledgment, flow.rtt_sequence)) return;
+  flow.clear(kRttTiming);
+  add_rtt_sample(flow, microseconds_of(context.tick - flow.rtt_tick));
+  ++counters[Counter::tcps_rttupdated];
+}
+
 // -- input.cpp ------------------------------------------------------------------------------------
 
 /// In-order payload without PSH is acknowledged by the delayed ACK timer, or at once where much is
@@ -32,16 +57,8 @@ uint32_t cut_to_segment(Context& context, const Flow& flow, uint32_t sequence, u
 void acknowledge_in_time(Context& context, Flow& flow, uint32_t length);
 /// The peer's FIN came in order. Returns kPeerClosed.
 Events take_fin(Context& context, Flow& flow);
-/// In syn_received: the ACK of the SYN-ACK. Returns kEstablished.
-Events take_handshake_ack(Context& context, CounterBlock& counters, Flow& flow, uint32_t sequence,
-                          uint32_t acknowledgment);
-/// The timed segment was acknowledged.
-void end_rtt_timing(Context& context, CounterBlock& counters, Flow& flow);
-inline void take_rtt(Context& context, CounterBlock& counters, Flow& flow,
-                     uint32_t acknowledgment) {
-  if (flow.has(kRttTiming) && !before(acknowledgment, flow.rtt_sequence))
-    end_rtt_timing(context, counters, flow);
-}
+/// The FIN was acknowledged. Returns kGone where the connection is over.
+Events take_ack_of_fin(Context& context, Flow& flow);
 /// RFC 9293 section 3.10.7.4: the peer's window, by a segment that is not older than the last one.
 /// `length`: of its payload; `window`: as on the wire.
 inline void take_window(Flow& flow, uint32_t sequence, uint32_t acknowledgment, uint32_t length,
@@ -56,6 +73,16 @@ inline void take_window(Flow& flow, uint32_t sequence, uint32_t acknowledgment, 
   flow.snd_wl1 = sequence;
   flow.snd_wl2 = acknowledgment;
 }
+
+// -- handshake.cpp -------------------------------------------------------------------------------
+
+/// Sends SYN or, in syn_received, SYN-ACK, and starts the handshake timer.
+void emit_syn(Context& context, Flow& flow);
+/// Takes a segment in syn_sent.
+Events receive_syn_sent(Context& context, Flow& flow, const Segment& segment);
+/// In syn_received: the ACK of the SYN-ACK. Returns kEstablished.
+Events take_handshake_ack(Context& context, FlowClass& shared, Flow& flow, uint32_t sequence,
+                          uint32_t acknowledgment);
 
 // -- output.cpp -----------------------------------------------------------------------------------
 
@@ -76,25 +103,22 @@ inline uint32_t queued_end(const Flow& flow) {
 // -- timing.cpp: round-trip time and timers
 // ---------------------------------------------------------
 
-/// RFC 6298 (2.2), (2.3).
-void add_rtt_sample(Flow& flow, uint32_t microseconds);
 /// RFC 6298 (2.3) to (2.5) with back-off (5.5).
 Nanoseconds retransmission_timeout(const Flow& flow);
-/// After a SYN or SYN-ACK was sent.
-void start_handshake_timer(Context& context, Flow& flow);
 /// For the retransmission timeout, or for what should come before it: `probe_timeout` or
 /// `reordering_window`.
 void start_retransmit_timer(Context& context, Flow& flow);
-/// The same of a flow that nothing disturbs (plain.cpp): most have a short round trip.
+/// The same of a flow that nothing disturbs (plain.h), and whose keepalive timer runs: most have a
+/// short round trip.
 inline void start_plain_retransmit_timer(Context& context, Flow& flow) {
   constexpr uint32_t kShort = kMinProbe / (2 * kMicrosecond);  // see probe_timeout
   static_assert(kMinProbe < kMinRto);
-  if (!flow.has(kSack) || flow.srtt_us == 0 || flow.srtt_us > kShort) {
+  if (!flow.has(kSack) || flow.srtt_us - 1 >= kShort) {  // 0: not known
     start_retransmit_timer(context, flow);
     return;
   }
   flow.retransmit_purpose = RetransmitPurpose::probe;
-  context.wheel.arm(flow, TimerKind::retransmit, context.tick, ticks_for(kMinProbe));
+  context.wheel.arm_listed(flow, TimerKind::retransmit, context.tick, ticks_for(kMinProbe));
 }
 /// For the retransmission timeout, of which `waited` has passed.
 void start_timeout(Context& context, Flow& flow, Nanoseconds waited);
@@ -112,11 +136,8 @@ inline void stop_retransmit_timer(Context& context, Flow& flow) {
 /// runs, for the purpose that it has.
 void send_later(Context& context, Flow& flow, TimerKind kind);
 inline void start_keepalive(Context& context, const FlowClass& shared, Flow& flow) {
-  context.wheel.arm(flow, TimerKind::keep, context.tick,
-                    ticks_for(shared.tunables->keep_idle_s * kSecond));
+  context.wheel.arm(flow, TimerKind::keep, context.tick, shared.keep_idle);
 }
-/// Handshake complete on either side: counters, keepalive, congestion window.
-void establish(Context& context, Flow& flow);
 
 // -- time_wait.cpp -------------------------------------------------------------------------------
 
@@ -125,8 +146,19 @@ void enter_time_wait(Context& context, Flow& flow);
 
 // -- congestion.cpp: how much may be in flight ----------------------------------------------------
 
-/// RFC 6928 and RFC 5681 section 3.1 with the profile's initwnd.
-void start_congestion_control(Context& context, Flow& flow);
+inline constexpr uint32_t kLargestWindow = 0x3fff'ffff;
+/// RFC 6928, and RFC 5681 section 3.1, with the profile's initwnd.
+inline uint32_t initial_window(const FlowClass& shared, const Flow& flow) {
+  const Tunables& tunables = *shared.tunables;
+  const uint32_t mss = flow.mss;
+  return std::min(tunables.initial_window * mss,
+                  std::max<uint32_t>(2 * mss, tunables.initial_window * 1460u));
+}
+inline void start_congestion_control(const FlowClass& shared, Flow& flow) {
+  flow.ssthresh = kLargestWindow;
+  // RFC 6928 section 2: more than one SYN or SYN-ACK lost is a sign of congestion.
+  flow.cwnd = flow.retransmissions > 1 ? flow.mss : initial_window(shared, flow);
+}
 /// `acked` new bytes outside of loss recovery; flow.snd_una is still the old one.
 void grow_window(Context& context, Flow& flow, uint32_t acked);
 /// RFC 7661 section 4.1 (and RFC 9438 section 4.2): a window that was not made use of says nothing

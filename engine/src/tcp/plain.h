@@ -9,7 +9,7 @@
 // compares them frame by frame.
 
 #include "flow/context.h"
-#include "net/packet.h"
+#include "tcp/plain_segment.h"
 #include "tcp/tcp.h"
 
 namespace engine::tcp {
@@ -17,11 +17,35 @@ namespace engine::tcp {
 /// The segment or the flow is not plain, and nothing has changed.
 inline constexpr Events kNotPlain = 1u << 31;
 
-/// Takes the segment in `packet`, of a flow whose program is known, or returns kNotPlain. `shared`:
-/// the flow's class.
-Events receive_plain(Context& context, FlowClass& shared, Flow& flow, const Packet& packet);
+/// A flow with any of these has something to do beside the plain.
+inline constexpr uint32_t kDisturbed =
+    kFastRecovery | kAfterTimeout | kProbing | kEcn | kEcnReduced | kGeneralWay | kExtended;
 
-/// Sends what is due, as `transmit` does.
+/// Whether `flow` is of this side and connected, both ends time-stamp, and there is no loss, ECN,
+/// or closed window.
+inline bool is_plain(const Flow& flow, Side side) {
+  static_assert(kServerSide == static_cast<uint32_t>(Side::server));
+  return (flow.flags & (kDisturbed | kTimestamps | kSettled | kServerSide)) ==
+         (kTimestamps | kSettled | static_cast<uint32_t>(side));
+}
+/// The same of a client's flow that waits for a SYN-ACK.
+inline bool is_opening(const Flow& flow, Side side) {
+  return (flow.flags & (kDisturbed | kServerSide)) == static_cast<uint32_t>(side) &&
+         flow.state == FlowState::syn_sent;
+}
+
+/// Takes a segment for `flow`, which is_plain, or returns kNotPlain. `shared`: the flow's class.
+Events receive_plain(Context& context, FlowClass& shared, Flow& flow, const PlainSegment& segment);
+
+/// The same of a plain SYN-ACK, for a flow that is_opening.
+Events receive_plain_syn(Context& context, FlowClass& shared, Flow& flow,
+                         const PlainSegment& segment);
+
+/// `accept` of a plain SYN.
+void accept_plain(Context& context, FlowClass& shared, Flow& flow, const PlainSegment& syn,
+                  uint32_t hash);
+
+/// Sends what is due after receive_plain, as `transmit` does.
 void answer(Context& context, FlowClass& shared, Flow& flow);
 
 }  // namespace engine::tcp

@@ -4,27 +4,6 @@
 
 namespace engine::tcp {
 
-namespace {
-
-enum Option : uint8_t {
-  kEnd = 0,
-  kNoOperation = 1,
-  kMaximumSegmentSize = 2,
-  kWindowScale = 3,
-  kSackPermitted = 4,
-  kSackBlocks = 5,
-  kTimestampsOption = 8,
-};
-
-constexpr uint32_t kMssHead = kMaximumSegmentSize << 8 | 4;
-constexpr uint32_t kScaleHead = kNoOperation << 16 | kWindowScale << 8 | 3;
-constexpr uint32_t kAlignedSackPermitted =
-    kNoOperation << 24 | kNoOperation << 16 | kSackPermitted << 8 | 2;
-/// Length of all options of a SYN, in the order in which this stack writes them.
-constexpr ptrdiff_t kSynOptions = 24;
-
-}  // namespace
-
 void parse_options(const uint8_t* option, const uint8_t* end, Segment& segment) {
   if (end - option == kSynOptions && load_be<uint16_t>(option) == kMssHead &&
       load_be<uint32_t>(option + 4) >> 8 == kScaleHead &&

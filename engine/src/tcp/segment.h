@@ -1,6 +1,7 @@
 #pragma once
 // TCP segments as values: header fields and the options that matter (RFC 9293, 2018, 7323).
 
+#include <cstddef>
 #include <cstdint>
 
 #include "flow/extension.h"
@@ -45,6 +46,22 @@ struct Segment {
 
 /// Length of the TCP header without options, bytes.
 inline constexpr unsigned kFixedHeader = 20;
+enum Option : uint8_t {
+  kEnd = 0,
+  kNoOperation = 1,
+  kMaximumSegmentSize = 2,
+  kWindowScale = 3,
+  kSackPermitted = 4,
+  kSackBlocks = 5,
+  kTimestampsOption = 8,
+};
+/// Options of a SYN as most stacks lay them out (RFC 7323 appendix A), and their length in the
+/// order in which this stack writes them: these, and time stamps.
+inline constexpr uint32_t kMssHead = kMaximumSegmentSize << 8 | 4;
+inline constexpr uint32_t kScaleHead = kNoOperation << 16 | kWindowScale << 8 | 3;
+inline constexpr uint32_t kAlignedSackPermitted =
+    kNoOperation << 24 | kNoOperation << 16 | kSackPermitted << 8 | 2;
+inline constexpr ptrdiff_t kSynOptions = 24;
 /// NOP, NOP, timestamps: how every sender lays out the only option of most segments (RFC 7323 A).
 inline constexpr uint32_t kAlignedTimestamps = 0x0101'080a;
 

@@ -63,6 +63,16 @@ bool abort(Context& context, Flow& flow);
 /// Sends what windows, congestion control and timers allow now, or a pure ACK when one is owed.
 void transmit(Context& context, Flow& flow);
 
+/// After `transmit`: whether the next segment may take the plain way (tcp/plain.h), as far as the
+/// flow's flags do not tell. The plain way leaves this as it is, until the flow ends.
+inline void settle(Flow& flow) {
+  const bool settled = flow.state >= FlowState::syn_received && flow.state < FlowState::time_wait &&
+                       flow.retransmit_purpose != RetransmitPurpose::persist &&
+                       (flow.retransmissions | flow.duplicate_acks) == 0 &&
+                       flow.snd_nxt == flow.snd_max;
+  settled ? flow.set(kSettled) : flow.clear(kSettled);
+}
+
 /// Whether what just happened took the flow to TIME_WAIT, or restarted it there. Once what is due
 /// is sent, it is to wait as a record or as a flow.
 inline bool begins_time_wait(const Flow& flow) {

@@ -1,5 +1,7 @@
 // TIME_WAIT, RFC 9293 section 3.6.1: as a flow, and as the record that most connections need.
 
+#include <bit>
+
 #include "tcp/internal.h"
 
 namespace engine::tcp {
@@ -9,8 +11,10 @@ namespace {
 constexpr Tick kTimeWaitTicks =
     static_cast<Tick>((kTimeWait + (1 << kTickShift) - 1) >> kTickShift);
 
-/// What TimeWait::options keeps of a flow's flags, and which flag each bit is.
-constexpr FlowFlag kKept[] = {kTimestamps, kSack, kScaling, kEcn, kEcnEcho};
+/// What TimeWait::options keeps of a flow's flags: five that stand together, from this bit on.
+constexpr uint32_t kKept = kTimestamps | kSack | kScaling | kEcn | kEcnEcho;
+constexpr unsigned kKeptFrom = std::countr_zero(kKept);
+static_assert(kKept >> kKeptFrom <= UINT8_MAX);
 /// Flags of every connection in TIME_WAIT, whose flow is made anew.
 constexpr uint32_t kAlways = kFinQueued | kPeerFin | kEverEstablished | kGeneralWay;
 
@@ -18,6 +22,7 @@ constexpr uint32_t kAlways = kFinQueued | kPeerFin | kEverEstablished | kGeneral
 
 void enter_time_wait(Context& context, Flow& flow) {
   flow.state = FlowState::time_wait;
+  flow.clear(kSettled);
   flow.retransmit_purpose = RetransmitPurpose::time_wait_end;
   context.wheel.remove(flow);
 }
@@ -29,9 +34,9 @@ void wait_as_flow(Context& context, Flow& flow) {
 uint32_t wait_as_record(Context& context, const Flow& flow) {
   // An ACK that found no frame buffer is still to be sent, by the flow's timer.
   if (flow.has(kAckNow)) return TimeWaits::kNone;
-  const uint32_t number = context.waits.add(context.tick + kTimeWaitTicks);
-  if (number == TimeWaits::kNone) return number;
-  TimeWait& wait = context.waits[number];
+  const auto [record, number] = context.waits.add(context.tick + kTimeWaitTicks);
+  if (record == nullptr) return TimeWaits::kNone;
+  TimeWait& wait = *record;
   static_cast<FlowIdentity&>(wait) = flow;
   wait.flow_class = flow.flow_class;
   wait.snd_nxt = flow.snd_nxt;
@@ -40,10 +45,7 @@ uint32_t wait_as_record(Context& context, const Flow& flow) {
   wait.window = static_cast<uint16_t>(flow.snd_wnd >> flow.send_scale());
   wait.path = flow.path;
   wait.scales = flow.scales;
-  unsigned options = 0;
-  for (unsigned bit = 0; bit < std::size(kKept); ++bit)
-    options |= (flow.has(kKept[bit]) ? 1u : 0u) << bit;
-  wait.options = static_cast<uint8_t>(options);
+  wait.options = static_cast<uint8_t>((flow.flags & kKept) >> kKeptFrom);
   return number;
 }
 
@@ -55,9 +57,8 @@ void restore(Context& context, uint32_t record, Flow& flow) {
   flow.state = FlowState::time_wait;
   flow.wait = Wait::ended;
   flow.retransmit_purpose = RetransmitPurpose::time_wait_end;
-  flow.flags = kAlways | uint32_t{shared.side == Side::server ? kServerSide : kPortOwned};
-  for (unsigned bit = 0; bit < std::size(kKept); ++bit)
-    if ((wait.options >> bit & 1) != 0) flow.set(kKept[bit]);
+  flow.flags = kAlways | uint32_t{shared.side == Side::server ? kServerSide : kPortOwned} |
+               uint32_t{wait.options} << kKeptFrom;
   flow.snd_una = flow.snd_nxt = flow.snd_max = wait.snd_nxt;
   flow.snd_end = wait.snd_nxt - 1;  // the FIN is behind it
   flow.snd_wl1 = wait.rcv_nxt - 1;

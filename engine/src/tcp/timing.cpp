@@ -6,18 +6,6 @@
 
 namespace engine::tcp {
 
-void add_rtt_sample(Flow& flow, uint32_t microseconds) {
-  const uint32_t sample = std::max(microseconds, 1u);
-  if (flow.srtt_us == 0) {
-    flow.srtt_us = sample;
-    flow.rttvar_us = sample / 2;
-    return;
-  }
-  const uint32_t error = sample > flow.srtt_us ? sample - flow.srtt_us : flow.srtt_us - sample;
-  flow.rttvar_us = flow.rttvar_us - flow.rttvar_us / 4 + error / 4;
-  flow.srtt_us = std::max(flow.srtt_us - flow.srtt_us / 8 + sample / 8, 1u);
-}
-
 namespace {
 
 /// RFC 6298 (5.5): doubled with each time that nothing was heard, up to `most`. No base is so short
@@ -42,18 +30,6 @@ void start_timeout(Context& context, Flow& flow, Nanoseconds waited) {
   flow.retransmit_purpose = RetransmitPurpose::timeout;
   context.wheel.arm(flow, TimerKind::retransmit, context.tick,
                     ticks_for(retransmission_timeout(flow) - waited));
-}
-
-void start_handshake_timer(Context& context, Flow& flow) {
-  Tick timeout = ticks_for(kInitialRto * kSynBackoff[0]);
-  if (flow.retransmissions != 0)
-    timeout =
-        ticks_for(kInitialRto *
-                  kSynBackoff[std::min<size_t>(flow.retransmissions, std::size(kSynBackoff) - 1)]);
-  // The wheel is to look as early as any timer of data that follows may be due, so that the flow
-  // need not be moved when data is sent.
-  context.wheel.arm(flow, TimerKind::retransmit, context.tick, ticks_for(kMinProbe));
-  context.wheel.arm_late(flow, TimerKind::retransmit, context.tick, timeout);
 }
 
 void start_retransmit_timer(Context& context, Flow& flow) {
@@ -85,17 +61,6 @@ void start_persist_timer(Context& context, Flow& flow) {
 void send_later(Context& context, Flow& flow, TimerKind kind) {
   if (!TimerWheel::is_armed(flow, kind))
     context.wheel.arm(flow, kind, context.tick, ticks_for(kNoFrameRetry));
-}
-
-void establish(Context& context, Flow& flow) {
-  flow.state = FlowState::established;
-  flow.set(kEverEstablished);
-  start_congestion_control(context, flow);
-  flow.retransmissions = 0;
-  stop_retransmit_timer(context, flow);
-  FlowClass& shared = context.class_of(flow);
-  ++(*shared.counters)[Counter::tcps_connects];
-  start_keepalive(context, shared, flow);
 }
 
 }  // namespace engine::tcp

@@ -35,7 +35,7 @@ void receive(Context& context, Flow& flow, const Packet& packet) {
   ++counters[Counter::udps_rcvpkt];
   counters[Counter::udps_rcvbyte] += packet.payload_length;
   ++flow.rx_available;
-  if (!flow.has(kServerSide)) latency::record_payload(context, flow);
+  if (!flow.has(kServerSide)) latency::record_payload(context, context.class_of(flow), flow);
   restart_idle_timer(context, flow);
 }
 

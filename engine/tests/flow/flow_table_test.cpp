@@ -44,19 +44,19 @@ TEST(FlowTable, FindsEveryFlowWhileItGrowsAndShrinks) {
     } else if (!FlowTable::is_flow(found)) {
       const uint32_t record = FlowTable::wait_of(found);
       ASSERT_EQ(waits[record].local_port, port);
-      table.erase(found, hash);
-      waits.remove(record);
+      table.erase(found, waits[record], hash);
+      waits.remove(waits[record]);
       open.erase({client, port});
     } else if (i % 3 != 0) {
       // Some end, and some go on as a record in the same place.
       ASSERT_EQ(flows[found].local_port, port);
       if (i % 3 == 1) {
-        const uint32_t record = waits.add(0);
+        const uint32_t record = waits.add(0).number;
         static_cast<FlowIdentity&>(waits[record]) = flows[found];
         waits[record].flow_class = 0;
         table.replace(found, FlowTable::entry_of_wait(record), hash);
       } else {
-        table.erase(found, hash);
+        table.erase(found, flows[found], hash);
         open.erase({client, port});
       }
       flows[found].state = FlowState::free;

@@ -13,7 +13,7 @@ namespace {
 constexpr Tick kLong = 30'518;  // half a second
 
 uint32_t add(TimeWaits& waits, Tick end, uint16_t port) {
-  const uint32_t number = waits.add(end);
+  const uint32_t number = waits.add(end).number;
   EXPECT_NE(number, TimeWaits::kNone);
   waits[number].flow_class = 0;
   waits[number].local_port = port;
@@ -23,13 +23,14 @@ uint32_t add(TimeWaits& waits, Tick end, uint16_t port) {
 /// Ports of all records that end by `now`, which are removed.
 std::vector<uint16_t> end(TimeWaits& waits, Tick now) {
   std::vector<uint16_t> ports;
-  std::array<uint32_t, 16> room;
+  std::array<TimeWaits::Numbered, 16> room;
   for (;;) {
-    const std::span<uint32_t> due = waits.due(now, room);
+    const std::span<TimeWaits::Numbered> due = waits.due(now, room);
     if (due.empty()) return ports;
-    for (const uint32_t number : due) {
-      ports.push_back(waits[number].local_port);
-      waits.remove(number);
+    for (const auto& [record, number] : due) {
+      EXPECT_EQ(record, &waits[number]);
+      ports.push_back(record->local_port);
+      waits.remove(*record);
     }
   }
 }
@@ -67,7 +68,7 @@ TEST(TimeWaits, OneTakenOutEarlyDoesNotEnd) {
   add(waits, kLong, 0);
   const uint32_t gone = add(waits, kLong, 1);
   add(waits, kLong, 2);
-  waits.remove(gone);
+  waits.remove(waits[gone]);
   EXPECT_EQ(waits.in_use(), 2u);
   EXPECT_EQ(end(waits, kLong), (std::vector<uint16_t>{0, 2}));
 }
@@ -86,9 +87,9 @@ TEST(TimeWaits, ThoseTakenOutEarlyKeepTheirPlaceUntilTheirTime) {
   constexpr uint32_t kFlows = 1024;
   TimeWaits waits(kFlows);
   uint32_t added = 0;
-  for (uint32_t number; (number = waits.add(kLong)) != TimeWaits::kNone; ++added) {
+  for (uint32_t number; (number = waits.add(kLong).number) != TimeWaits::kNone; ++added) {
     waits[number].flow_class = 0;
-    waits.remove(number);
+    waits.remove(waits[number]);
   }
   EXPECT_GE(added, kFlows * 2);
   EXPECT_TRUE(end(waits, kLong).empty());

@@ -1,0 +1,30 @@
+#include "flow/flow_class.h"
+
+#include "base/time.h"
+#include "net/ethernet.h"
+#include "net/ip.h"
+
+namespace engine {
+
+namespace {
+
+constexpr uint8_t kMostScale = 14;  ///< RFC 7323 section 2.3
+
+uint8_t scale_for(uint32_t buffer) {
+  uint8_t scale = 0;
+  while (scale < kMostScale && (uint32_t{UINT16_MAX} << scale) < buffer) ++scale;
+  return scale;
+}
+
+}  // namespace
+
+void FlowClass::set_tunables(const Tunables& those) {
+  tunables = &those;
+  ethernet_ip = uint32_t{kEtherTypeIpv4} << 16 | 0x4500 | those.tos_with(0);
+  ip = 0x4000u << 16 | uint32_t{those.ttl} << 8 | kProtocolTcp;  // DF
+  receive_scale = scale_for(those.receive_buffer);
+  keep_init = ticks_for(those.keep_init_s * kSecond);
+  keep_idle = ticks_for(those.keep_idle_s * kSecond);
+}
+
+}  // namespace engine

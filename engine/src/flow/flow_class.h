@@ -1,0 +1,37 @@
+#pragma once
+// What all flows of one side of one template have in common.
+
+#include <cstdint>
+#include <vector>
+
+#include "base/side.h"
+#include "flow/buffer.h"
+#include "flow/timer_kind.h"
+#include "flow/tunables.h"
+#include "stats/counters.h"
+#include "stats/latency.h"
+
+namespace engine {
+
+struct Program;
+
+/// As far as TCP, UDP and programs act upon it. Flows hold its number.
+struct FlowClass {
+  const Program* program = nullptr;  ///< carried for the layer that runs it
+  const Tunables* tunables = nullptr;
+  const std::vector<Buffer>* buffers = nullptr;
+  CounterBlock* counters = nullptr;
+  LatencyBlock* latency = nullptr;  ///< of a client's template; nullptr: not recorded
+  Side side = Side::client;
+
+  // What follows from the tunables; of headers, over IPv4:
+  uint32_t ethernet_ip = 0;   ///< EtherType, version and header length, TOS without ECN
+  uint64_t ip = 0;            ///< the IP header's next 8 bytes, with a length of 0
+  uint8_t receive_scale = 0;  ///< for a window of the receive buffer (RFC 7323)
+  Tick keep_init = 0;
+  Tick keep_idle = 0;
+
+  void set_tunables(const Tunables& those);
+};
+
+}  // namespace engine

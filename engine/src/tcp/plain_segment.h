@@ -1,0 +1,106 @@
+#pragma once
+// The segment of a connection that nothing disturbs, told from others before its flow is known.
+
+#include <algorithm>
+
+#include "flow/flow_identity.h"
+#include "net/ethernet.h"
+#include "net/ip.h"
+#include "tcp/segment.h"
+
+namespace engine::tcp {
+
+/// Where it stands in its frame. Of addresses and ports the sender's are in the upper half.
+struct PlainSegment {
+  const uint8_t* header;  ///< TCP's, which follows the IP header's addresses
+  uint32_t length;        ///< of its payload
+
+  uint64_t addresses() const { return load_be<uint64_t>(header - 8); }
+  uint32_t ports() const { return load_be<uint32_t>(header); }
+  /// Whether it is for the flow with these addresses, which is one of IPv4.
+  bool is_for(const FlowIdentity& flow) const {
+    return flow.remote.low32() == load_be<uint32_t>(header - 8) &&
+           flow.local.low32() == load_be<uint32_t>(header - 4) &&
+           flow.remote_port == load_be<uint16_t>(header) &&
+           flow.local_port == load_be<uint16_t>(header + 2);
+  }
+  IpAddress source() const { return IpAddress::v4(load_be<uint32_t>(header - 8)); }
+  IpAddress destination() const { return IpAddress::v4(load_be<uint32_t>(header - 4)); }
+  uint16_t source_port() const { return load_be<uint16_t>(header); }
+  uint16_t destination_port() const { return load_be<uint16_t>(header + 2); }
+};
+
+/// Lengths of TCP headers: of a plain segment, which has time stamps, and of a plain SYN.
+inline constexpr uint32_t kPlainHeader = kFixedHeader + 12;
+inline constexpr uint32_t kPlainSynHeader = kFixedHeader + kSynOptions;
+
+/// Where the TCP header of a plain segment begins.
+inline constexpr uint32_t kPlainTcp = kEthernetLength + kIpv4Length;
+
+/// Reads the headers down to TCP's first 12 bytes. False: they are not plain, or there are more
+/// than `most` bytes behind a TCP header of `header` bytes. In one piece with its callers.
+[[gnu::always_inline]] inline bool read_plain_ip(const Frame& frame, uint32_t header, uint32_t most,
+                                                 PlainSegment& segment) {
+  constexpr uint32_t kIp = kEthernetLength;
+  const uint8_t* const head = frame.head;
+  // EtherType, version, header length and ECN; then from the IP header's length to its protocol.
+  const auto ip = load_be<uint64_t>(head + kIp + 2);
+  segment.length = static_cast<uint32_t>(ip >> 48) - (kIpv4Length + header);
+  if ((load_be<uint32_t>(head + kIp - 2) & 0xffff'ff03) != 0x0800'4500 ||
+      (static_cast<uint32_t>(ip) & 0x3fff'00ff) != kProtocolTcp || segment.length > most)
+    return false;
+  segment.header = head + kPlainTcp;
+  return true;
+}
+
+/// Reads a plain segment: untagged, IPv4 without options and without a mark of ECN, not a fragment,
+/// TCP with time stamps alone, and with ACK, PSH and FIN alone. Its checksums are not looked at.
+/// False: it is another one, or damaged. In one piece with its caller.
+[[gnu::always_inline]] inline bool read_plain(const Frame& frame, PlainSegment& segment) {
+  constexpr uint32_t kBeforePayload = kPlainTcp + kPlainHeader;
+  constexpr uint32_t kTold = 0xffff'0000 & ~(uint32_t{kPsh | kFin} << 16);
+  const uint8_t* const tcp = frame.head + kPlainTcp;
+  const uint32_t in_head = frame.head_length;
+  if (in_head != kBeforePayload && (in_head < kBeforePayload || frame.payload != nullptr))
+    return false;
+  return (load_be<uint32_t>(tcp + 12) & kTold) == (kPlainHeader << 26 | uint32_t{kAck} << 16) &&
+         load_be<uint32_t>(tcp + kFixedHeader) == kAlignedTimestamps &&
+         read_plain_ip(frame, kPlainHeader, in_head - kBeforePayload + frame.payload_length,
+                       segment);
+}
+
+/// Reads a plain SYN or SYN-ACK: the same with the options that this stack writes, in its order,
+/// and without payload.
+inline bool read_plain_syn(const Frame& frame, PlainSegment& segment) {
+  constexpr uint32_t kTold = 0xffff'0000 & ~(uint32_t{kAck} << 16);
+  const uint8_t* const tcp = frame.head + kPlainTcp;
+  const uint8_t* const options = tcp + kFixedHeader;
+  return frame.head_length >= kPlainTcp + kPlainSynHeader &&
+         (load_be<uint32_t>(tcp + 12) & kTold) == (kPlainSynHeader << 26 | uint32_t{kSyn} << 16) &&
+         load_be<uint16_t>(options) == kMssHead &&
+         load_be<uint32_t>(options + 4) >> 8 == kScaleHead &&
+         load_be<uint32_t>(options + 8) == kAlignedSackPermitted &&
+         load_be<uint32_t>(options + 12) == kAlignedTimestamps &&
+         read_plain_ip(frame, kPlainSynHeader, 0, segment);
+}
+inline bool is_syn_ack(const PlainSegment& syn) {
+  return (syn.header[13] & kAck) != 0;
+}
+/// What a plain SYN or SYN-ACK says; `flags`: which of them it is.
+[[gnu::always_inline]] inline Segment segment_of_syn(const PlainSegment& syn, uint8_t flags) {
+  const uint8_t* const header = syn.header;
+  const uint8_t* const options = header + kFixedHeader;
+  Segment segment;
+  segment.sequence = load_be<uint32_t>(header + 4);
+  segment.acknowledgment = load_be<uint32_t>(header + 8);
+  segment.window = load_be<uint16_t>(header + 14);
+  segment.flags = flags;
+  segment.mss = load_be<uint16_t>(options + 2);
+  segment.has_scale = segment.sack_permitted = segment.has_timestamps = true;
+  segment.scale = std::min(options[7], kMaxWindowScale);
+  segment.timestamp = load_be<uint32_t>(options + 16);
+  segment.timestamp_echo = load_be<uint32_t>(options + 20);
+  return segment;
+}
+
+}  // namespace engine::tcp
