@@ -1,5 +1,6 @@
 #include "capture/packet_filter.h"
 
+#include <nss.h>
 #include <pcap/pcap.h>
 
 namespace engine {
@@ -7,6 +8,17 @@ namespace engine {
 namespace {
 
 constexpr int kFilteredLength = 65535;
+
+/// Has names in filters looked up in /etc/hosts and /etc/networks alone. Asking a name server would
+/// send packets out of this machine, and the control thread would wait for the answer.
+void look_up_names_in_files() {
+  static const bool once = [] {
+    __nss_configure_lookup("hosts", "files");
+    __nss_configure_lookup("networks", "files");
+    return true;
+  }();
+  static_cast<void>(once);
+}
 
 }  // namespace
 
@@ -22,6 +34,7 @@ struct PacketFilter::Program {
 std::optional<PacketFilter> PacketFilter::compile(const std::string& text) {
   PacketFilter filter;
   if (text.empty()) return filter;
+  look_up_names_in_files();
   const std::unique_ptr<pcap_t, decltype(&pcap_close)> ethernet(
       pcap_open_dead(DLT_EN10MB, kFilteredLength), pcap_close);
   auto program = std::make_shared<Program>();

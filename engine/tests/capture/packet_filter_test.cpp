@@ -1,6 +1,10 @@
 #include "capture/packet_filter.h"
 
+#include <arpa/inet.h>
 #include <gtest/gtest.h>
+#include <resolv.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include <array>
 #include <vector>
@@ -46,6 +50,25 @@ TEST(PacketFilter, TagsAreMatchedWhereTheFilterNamesThem) {
 TEST(PacketFilter, NonsenseIsNoFilter) {
   EXPECT_FALSE(PacketFilter::compile("this is no filter").has_value());
   EXPECT_FALSE(PacketFilter::compile("udp[").has_value());
+}
+
+TEST(PacketFilter, AsksNoNameServerForANameInAFilter) {
+  const int server = socket(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK, 0);
+  sockaddr_in address{.sin_family = AF_INET, .sin_port = 0, .sin_addr = {htonl(INADDR_LOOPBACK)}};
+  socklen_t length = sizeof address;
+  ASSERT_EQ(bind(server, reinterpret_cast<sockaddr*>(&address), length), 0);
+  ASSERT_EQ(getsockname(server, reinterpret_cast<sockaddr*>(&address), &length), 0);
+  ASSERT_EQ(res_init(), 0);
+  _res.nscount = 1;
+  _res.nsaddr_list[0] = address;
+  _res.retrans = _res.retry = 1;
+  _res.options |= RES_NORELOAD;
+
+  EXPECT_FALSE(PacketFilter::compile("host a-name-of-nobody.example").has_value());
+  EXPECT_TRUE(PacketFilter::compile("host localhost").has_value());
+  char question[512];
+  EXPECT_EQ(recv(server, question, sizeof question, 0), -1);
+  close(server);
 }
 
 }  // namespace
