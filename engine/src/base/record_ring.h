@@ -40,10 +40,11 @@ class RecordRing {
     written_.store(entry->next, std::memory_order_release);
   }
 
-  /// The next record that was published, nullptr when there is none. It lives until `release`.
-  Record* next() {
-    const uint64_t written = written_.load(std::memory_order_acquire);
-    while (taken_ != written) {
+  /// Where the records that are published now end.
+  uint64_t end() const { return written_.load(std::memory_order_acquire); }
+  /// The next record before `end`, nullptr when there is none. It lives until `release`.
+  Record* next(uint64_t end) {
+    while (taken_ != end) {
       Entry* const entry = at(taken_);
       taken_ = entry->next;
       if (!entry->is_gap) return &entry->record;

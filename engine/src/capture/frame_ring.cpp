@@ -15,7 +15,8 @@ void FrameRing::commit(const SeenFrame& seen) {
 }
 
 void FrameRing::read(const std::function<void(const SeenFrame&)>& take) {
-  while (const SeenFrame* const seen = ring_.next()) {
+  const uint64_t end = ring_.end();
+  while (const SeenFrame* const seen = ring_.next(end)) {
     try {
       take(*seen);
     } catch (...) {

@@ -31,8 +31,9 @@ class FrameRing {
   /// Publishes what was written to the room reserved last. `seen.bytes` says how much of it counts.
   void commit(const SeenFrame& seen);
 
-  /// Hands over all that is there, oldest first; `bytes` live until `take` returns. A frame that
-  /// `take` throws at is read as well, those behind it stay.
+  /// Hands over all that is there now, oldest first; `bytes` live until `take` returns. What is
+  /// written meanwhile waits, or a fast writer would keep the reader for ever. A frame that `take`
+  /// throws at is read as well, those behind it stay.
   void read(const std::function<void(const SeenFrame&)>& take);
 
  private:

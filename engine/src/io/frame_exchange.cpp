@@ -22,9 +22,10 @@ bool ExchangeRing::push(const Frame& frame) {
 }
 
 std::span<const Frame> ExchangeRing::front() {
+  const uint64_t end = ring_.end();
   size_t count = 0;
   while (count < frames_.size()) {
-    const Frame* const frame = ring_.next();
+    const Frame* const frame = ring_.next(end);
     if (frame == nullptr) break;
     frames_[count++] = *frame;
   }

@@ -45,6 +45,17 @@ TEST(FrameRing, ManyTimesItsSizePassInOrder) {
   EXPECT_EQ(next, time);
 }
 
+TEST(FrameRing, AReaderEndsThoughAWriterGoesOn) {
+  FrameRing ring;
+  Nanoseconds time = 0;
+  ASSERT_TRUE(write(ring, time++, 60));
+  int read = 0;
+  ring.read([&](const SeenFrame&) {
+    if (++read < 10) EXPECT_TRUE(write(ring, time++, 60));
+  });
+  EXPECT_EQ(read, 1);
+}
+
 TEST(FrameRing, FullTakesNoMoreAndLosesNothingItHas) {
   FrameRing ring;
   Nanoseconds taken = 0;
