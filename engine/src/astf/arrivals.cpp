@@ -9,22 +9,25 @@ namespace {
 /// The bucket of a frame that is of no flow.
 constexpr uint32_t kNoEntry = FlowTable::kNone;
 
-Arrival::Form read(const Frame& frame, tcp::PlainSegment& segment) {
-  if (frame.checksums != Checksums::trusted) return Arrival::Form::other;
+[[gnu::always_inline]] inline Arrival::Form read(const Frame& frame, tcp::PlainSegment& segment) {
   if (tcp::read_plain(frame, segment)) [[likely]]
     return Arrival::Form::plain;
   return tcp::read_plain_syn(frame, segment) ? Arrival::Form::syn : Arrival::Form::other;
 }
 
-/// A function by itself, so that the others' loop keeps what it needs in registers.
+/// A frame that is not plain, or whose checksums are to be verified first. A function by itself, so
+/// that the others' loop keeps what it needs in registers.
 [[gnu::noinline]] void parse_other(const FlowTable& table, const Frame& frame, Arrival& arrival) {
-  arrival.kind = frame.checksums == Checksums::trusted && parse_usual(frame, arrival.packet)
+  const bool trusted = frame.checksums == Checksums::trusted;
+  arrival.form = Arrival::Form::other;
+  arrival.kind = trusted && parse_usual(frame, arrival.packet)
                      ? PacketKind::tcp
                      : parse_packet(frame, arrival.packet);
   arrival.bucket = &kNoEntry;
   if (!arrival.has_flow()) return;
   arrival.hash = table.hash(arrival.key());
   arrival.bucket = table.bucket(arrival.hash);
+  if (!trusted && arrival.kind == PacketKind::tcp) arrival.form = read(frame, arrival.segment);
 }
 
 }  // namespace
@@ -35,9 +38,11 @@ Arrival::Form read(const Frame& frame, tcp::PlainSegment& segment) {
   Arrival* end = arrivals_.data();
   for (const Frame& frame : frames) {
     Arrival& arrival = *end++;
-    arrival.form = read(frame, arrival.segment);
+    if (frame.checksums == Checksums::trusted)
+      arrival.form = read(frame, arrival.segment);
+    else
+      arrival.form = Arrival::Form::other;
     if (arrival.form != Arrival::Form::other) [[likely]] {
-      arrival.kind = PacketKind::tcp;
       arrival.hash = table.hash_v4(arrival.segment.addresses(), arrival.segment.ports(), false);
       arrival.bucket = table.bucket(arrival.hash);
     } else {

@@ -20,7 +20,7 @@ struct Arrival {
     syn     ///< as that; a SYN or SYN-ACK
   };
 
-  PacketKind kind;
+  PacketKind kind;  ///< where `form` is other
   Form form;
   uint32_t hash;  ///< of the flow table
   const uint32_t* bucket;
@@ -28,7 +28,8 @@ struct Arrival {
   tcp::PlainSegment segment;
   Packet packet;
 
-  bool has_flow() const { return kind == PacketKind::tcp || kind == PacketKind::udp; }
+  bool is_tcp() const { return form != Form::other || kind == PacketKind::tcp; }
+  bool has_flow() const { return is_tcp() || kind == PacketKind::udp; }
   FlowKey key() const {
     if (form != Form::other)
       return {segment.source(), segment.destination(), segment.source_port(),

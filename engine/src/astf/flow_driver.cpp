@@ -80,7 +80,7 @@ void FlowDriver::receive_for_flows(Side side, std::span<const Frame> frames) {
                                                       std::span<Arrival> arrivals) {
   const Arrival* const end = arrivals.data() + arrivals.size();
   for (Arrival& arrival : arrivals) {
-    if (arrival.kind == PacketKind::tcp)
+    if (arrival.is_tcp())
       receive_generally(side, *frame++, arrival, end);
     else
       receive_other(side, *frame++, arrival);
@@ -149,8 +149,9 @@ inline void FlowDriver::receive_plain(Side side, const Frame& frame, Arrival& p,
   if (number == Listeners::kNone) return kNotPlain;
   const FlowKey key{syn.source(), syn.destination(), syn.source_port(), syn.destination_port(),
                     false};
-  if (Flow* const flow = accept(frame, key, p.hash, number))
-    tcp::accept_plain(context, parts_.classes[number], *flow, syn, p.hash);
+  TemplateClass& shared = parts_.classes[number];
+  if (Flow* const flow = accept(frame, key, p.hash, number, shared))
+    tcp::accept_plain(context, shared, *flow, syn, p.hash);
   return {};
 }
 
@@ -158,6 +159,7 @@ inline void FlowDriver::receive_plain(Side side, const Frame& frame, Arrival& p,
                                                      const Arrival* end) {
   if (p.form != Arrival::Form::other) {
     parse_usual(frame, p.packet);
+    p.kind = PacketKind::tcp;
     p.form = Arrival::Form::other;
   }
   if (const Took took = take_generally(side, frame, p); took.flow != nullptr)
@@ -221,7 +223,7 @@ FlowDriver::Took FlowDriver::take_segment(Flow& flow, const Packet& packet,
 /// to segments that it has put together (GRO). Fewer frames for both ends.
 inline bool FlowDriver::goes_on(const Flow& flow, const Arrival& p, const Arrival* end) {
   const Arrival* const next = &p + 1;
-  return next != end && next->hash == p.hash && next->kind == p.kind &&
+  return next != end && next->hash == p.hash && next->is_tcp() &&
          load_be<uint32_t>(next->header()) == load_be<uint32_t>(p.header()) &&
          flow.extension == Flow::kNone && next->payload_length() != 0 &&
          load_be<uint32_t>(next->header() + 4) == flow.rcv_nxt;
@@ -316,20 +318,20 @@ void FlowDriver::take_stray(Side side, const Frame& frame, const Arrival& p,
     if (blackhole == 0) parts_.strays.refuse(side, frame, packet, segment);
     return;
   }
-  if (Flow* const flow = accept(frame, p.key(), p.hash, number))
+  if (Flow* const flow = accept(frame, p.key(), p.hash, number, parts_.classes[number]))
     tcp::accept(parts_.context, *flow, segment, p.hash);
 }
 
 [[gnu::always_inline]] inline Flow* FlowDriver::accept(const Frame& frame, const FlowKey& key,
-                                                       uint32_t hash, uint32_t flow_class) {
+                                                       uint32_t hash, uint32_t flow_class,
+                                                       TemplateClass& shared) {
   Context& context = parts_.context;
-  const TemplateClass& shared = parts_.classes[flow_class];
   PathTable& paths = context.paths[index_of(Side::server)];
   uint16_t path = PathTable::kPort;
   if (!shared.tunables->dont_use_inbound_mac) [[likely]]
     path = paths.last_answers(frame.head) ? paths.last() : paths.intern(reply_path(frame));
-  Flow* const flow =
-      parts_.flows.make(key, hash, flow_class, path, Side::server, shared.program->uses_variables);
+  Flow* const flow = parts_.flows.make(key, hash, flow_class, shared, path, Side::server,
+                                       shared.program->uses_variables);
   if (flow == nullptr) [[unlikely]] {
     ++parts_.counts.of(Side::server)[Counter::err_s_nf_throttled];
     parts_.listeners.give_back(flow_class);
@@ -369,7 +371,7 @@ void FlowDriver::receive_udp(Side side, const Frame& frame, const Arrival& p) {
       ++parts_.counts.of(side)[Counter::err_no_template];
       return;
     }
-    flow = accept(frame, p.key(), p.hash, number);
+    flow = accept(frame, p.key(), p.hash, number, parts_.classes[number]);
     if (flow == nullptr) return;
     udp::open(context, *flow);
     ++parts_.classes.of(*flow).run->established;

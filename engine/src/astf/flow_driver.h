@@ -63,8 +63,9 @@ class FlowDriver {
   Took take_segment(Flow& flow, const Packet& packet, const tcp::Segment& segment);
   /// A segment of no flow: it opens one, or it is refused.
   void take_stray(Side side, const Frame& frame, const Arrival& p, const tcp::Segment& segment);
-  /// Opens a server's flow of class `flow_class`. nullptr: there are too many.
-  Flow* accept(const Frame& frame, const FlowKey& key, uint32_t hash, uint32_t flow_class);
+  /// Opens a server's flow of class `flow_class`, which is `shared`. nullptr: there are too many.
+  Flow* accept(const Frame& frame, const FlowKey& key, uint32_t hash, uint32_t flow_class,
+               TemplateClass& shared);
   /// Ends an accepted connection whose template nobody knows.
   void refuse_undecided(Flow& flow);
   /// The program acts upon what came of segment `p`, and what is due is sent, unless the next one

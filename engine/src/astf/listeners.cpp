@@ -54,10 +54,7 @@ void Listeners::remove(const ProfileRun& run) {
   for (uint32_t number : run.class_numbers[index_of(Side::server)]) servers_.remove(number);
 }
 
-uint32_t Listeners::find_tcp(uint16_t port, uint32_t address) {
-  const uint32_t decided = servers_.find_decided(true, port, address);
-  if (decided != ServerTable::kUndecided) [[likely]]
-    return decided;
+uint32_t Listeners::find_among(uint16_t port, uint32_t address) {
   const uint32_t undecided = servers_.find_undecided(true, port, address);
   return undecided == kNone ? servers_.find(true, port, address) : take_undecided(undecided);
 }

@@ -27,7 +27,10 @@ class Listeners {
 
   /// The class of a flow that a SYN to this port and address (its low 32 bits) begins; kNone:
   /// nobody listens there.
-  uint32_t find_tcp(uint16_t port, uint32_t address);
+  uint32_t find_tcp(uint16_t port, uint32_t address) {
+    const uint32_t decided = servers_.find_decided(true, port, address);
+    return decided != ServerTable::kUndecided ? decided : find_among(port, address);
+  }
   /// The same of a datagram.
   uint32_t find_udp(const Packet& packet) const;
   /// No flow could be opened for what these returned.
@@ -38,6 +41,8 @@ class Listeners {
   void give_up(Flow& flow) { decide(flow, classes_.of(flow).undecided->reference); }
 
  private:
+  /// The same where a payload may decide.
+  uint32_t find_among(uint16_t port, uint32_t address);
   /// A class for a flow of which only the port and the address are known. `reference`: any of the
   /// templates in question.
   uint32_t take_undecided(uint32_t reference);

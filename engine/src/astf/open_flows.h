@@ -20,10 +20,11 @@ class OpenFlows {
   OpenFlows(Context& context, Classes& classes, Listeners& listeners)
       : context_(context), classes_(classes), listeners_(listeners) {}
 
-  /// Identity and class of a new flow, entered into the table under `hash`, of its key. nullptr:
-  /// there are as many flows as there may be. In one piece with its callers.
-  Flow* make(const FlowKey& key, uint32_t hash, uint32_t flow_class, uint16_t path, Side side,
-             bool with_variables);
+  /// Identity and class (`flow_class`, which is `shared`) of a new flow, entered into the table
+  /// under `hash`, of its key. nullptr: there are as many flows as there may be. In one piece with
+  /// its callers.
+  Flow* make(const FlowKey& key, uint32_t hash, uint32_t flow_class, TemplateClass& shared,
+             uint16_t path, Side side, bool with_variables);
   /// Gives back all that a flow holds; counts it closed. `hash`: of its identity.
   void release(Flow& flow, uint32_t hash);
   void release(Flow& flow) { release(flow, hash_of(flow)); }
@@ -80,8 +81,8 @@ class OpenFlows {
 };
 
 [[gnu::always_inline]] inline Flow* OpenFlows::make(const FlowKey& key, uint32_t hash,
-                                                    uint32_t flow_class, uint16_t path, Side side,
-                                                    bool with_variables) {
+                                                    uint32_t flow_class, TemplateClass& shared,
+                                                    uint16_t path, Side side, bool with_variables) {
   if (context_.open_flows() == context_.most_flows) return nullptr;
   const uint32_t number = context_.flows.take();
   Flow& flow = context_.flows[number];
@@ -92,7 +93,6 @@ class OpenFlows {
   flow.flow_class = flow_class;
   flow.state = key.datagram ? FlowState::datagram : FlowState::syn_sent;
   flow.wait = Wait::nothing;
-  TemplateClass& shared = classes_[flow_class];
   flow.flags = side == Side::server ? uint32_t{kServerSide} : 0;
   if (shared.payload_check != nullptr || shared.undecided != nullptr) [[unlikely]]
     flow.set(kGeneralWay);

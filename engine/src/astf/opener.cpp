@@ -126,7 +126,7 @@ size_t Opener::open_held(ProfileRun& run, Nanoseconds now) {
 
 inline bool Opener::open_flow(ProfileRun& run, const Start& start, Flow* parent) {
   CounterBlock& counters = counts_.of(Side::client);
-  const FlowClass& shared = run.flow_class(Side::client, start.template_index);
+  TemplateClass& shared = run.flow_class(Side::client, start.template_index);
   const FlowKey& key = start.key;
   const uint32_t client = key.local.low32();
   Flow* flow = nullptr;
@@ -134,7 +134,7 @@ inline bool Opener::open_flow(ProfileRun& run, const Start& start, Flow* parent)
     ++counters[Counter::err_dct];
   } else {
     flow = flows_.make(
-        key, start.hash, run.class_numbers[index_of(Side::client)][start.template_index],
+        key, start.hash, run.class_numbers[index_of(Side::client)][start.template_index], shared,
         run.path_of(client), Side::client, parent != nullptr || shared.program->uses_variables);
     if (flow == nullptr) ++counters[Counter::err_c_nf_throttled];
   }

@@ -175,10 +175,6 @@ void ProfileRun::count_open(uint32_t index) {
   if (limits_[index] != UINT64_MAX && --limits_[index] == 0) draw_.remove(index);
 }
 
-void ProfileRun::count_close(uint32_t index) {
-  if (profile_->templates[index].limit_is_concurrent) uncount_open(index);
-}
-
 void ProfileRun::uncount_open(uint32_t index) {
   if (limits_[index] != UINT64_MAX && limits_[index]++ == 0)
     draw_.restore(index, profile_->templates[index].cps);

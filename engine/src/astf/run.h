@@ -59,7 +59,10 @@ class ProfileRun {
   void count_open(uint32_t index);
   /// It could not be opened after all.
   void uncount_open(uint32_t index);
-  void count_close(uint32_t index);
+  void count_close(uint32_t index) {
+    if (limits_[index] != UINT64_MAX && profile_->templates[index].limit_is_concurrent)
+      uncount_open(index);
+  }
   /// True when nothing is to be opened any more: the schedule has ended, all limits are used up, or
   /// the core is so late that the rest would only make the run longer.
   bool exhausted(Nanoseconds now) const;

@@ -1,5 +1,7 @@
 #include "flow/flow_class.h"
 
+#include <algorithm>
+
 #include "base/time.h"
 #include "net/ethernet.h"
 #include "net/ip.h"
@@ -21,8 +23,10 @@ uint8_t scale_for(uint32_t buffer) {
 void FlowClass::set_tunables(const Tunables& those) {
   tunables = &those;
   ethernet_ip = uint32_t{kEtherTypeIpv4} << 16 | 0x4500 | those.tos_with(0);
-  ip = 0x4000u << 16 | uint32_t{those.ttl} << 8 | kProtocolTcp;  // DF
+  ip = uint64_t{0x4000} << 32 | uint64_t{those.ttl} << 24 | uint64_t{kProtocolTcp} << 16;  // DF
   receive_scale = scale_for(those.receive_buffer);
+  windows[0] = std::min<uint32_t>(those.receive_buffer, UINT16_MAX);
+  windows[1] = std::min<uint32_t>(those.receive_buffer >> receive_scale, UINT16_MAX);
   keep_init = ticks_for(those.keep_init_s * kSecond);
   keep_idle = ticks_for(those.keep_idle_s * kSecond);
 }

@@ -26,7 +26,8 @@ struct FlowClass {
 
   // What follows from the tunables; of headers, over IPv4:
   uint32_t ethernet_ip = 0;   ///< EtherType, version and header length, TOS without ECN
-  uint64_t ip = 0;            ///< the IP header's next 8 bytes, with a length of 0
+  uint64_t ip = 0;            ///< IP header from the identification to the checksum, which is 0
+  uint32_t windows[2]{};      ///< the window field: without scaling (RFC 7323), and with it
   uint8_t receive_scale = 0;  ///< for a window of the receive buffer (RFC 7323)
   Tick keep_init = 0;
   Tick keep_idle = 0;

@@ -78,7 +78,7 @@ class FlowTable {
   }
   /// Adds a flow whose identity is set and not yet in the table; `hash`: of that.
   void insert(Flow& flow, uint32_t hash) { insert(flows_.number_of(flow), hash); }
-  void insert(uint32_t number, uint32_t hash) {
+  [[gnu::always_inline]] void insert(uint32_t number, uint32_t hash) {
     if (crowded() && bucket_count_ < bucket_limit_) [[unlikely]]
       split();
     uint32_t& head = buckets_[bucket_of(hash)];

@@ -19,19 +19,6 @@ void TimerWheel::insert_elsewhere(Flow& flow, Tick tick) {
     push(distance < (1u << (kNearBits + kFarBits)) ? far_list(tick) : farthest_list(tick), flow);
 }
 
-void TimerWheel::unlink(Flow& flow) {
-  const uint16_t slot = flow.timer_slot;
-  if (flow.timer_previous != Flow::kNone)
-    flows_[flow.timer_previous].timer_next = flow.timer_next;
-  else if (heads_[kDue] == flows_.number_of(flow))  // a list keeps its number when it becomes due
-    heads_[kDue] = flow.timer_next;
-  else
-    heads_[slot] = flow.timer_next;
-  if (flow.timer_next != Flow::kNone) flows_[flow.timer_next].timer_previous = flow.timer_previous;
-  if (slot < kNear && heads_[slot] == Flow::kNone) occupied_[slot / 64] &= ~(1ULL << (slot % 64));
-  flow.timer_slot = kNowhere;
-}
-
 void TimerWheel::requeue(Flow& flow) {
   if (flow.armed == 0) return;
   Tick earliest = 0;

@@ -36,6 +36,13 @@ class TimerWheel {
     if (tick_before(deadline, flow.timer_tick)) [[unlikely]]
       move(flow, deadline);
   }
+  /// The same for a timer that runs.
+  [[gnu::always_inline]] void postpone(Flow& flow, TimerKind kind, Tick now, Tick delay) {
+    const Tick deadline = now + delay;
+    flow.deadlines[static_cast<unsigned>(kind)] = deadline;
+    if (tick_before(deadline, flow.timer_tick)) [[unlikely]]
+      move(flow, deadline);
+  }
   /// The same for one whose turn comes before that: it need not be moved.
   void arm_late(Flow& flow, TimerKind kind, Tick now, Tick delay) {
     const auto k = static_cast<unsigned>(kind);
@@ -114,7 +121,19 @@ class TimerWheel {
     }
   }
   void insert_elsewhere(Flow& flow, Tick tick);
-  void unlink(Flow& flow);
+  void unlink(Flow& flow) {
+    const uint16_t slot = flow.timer_slot;
+    if (flow.timer_previous != Flow::kNone)
+      flows_[flow.timer_previous].timer_next = flow.timer_next;
+    else if (heads_[kDue] == flows_.number_of(flow))  // a list keeps its number when it becomes due
+      heads_[kDue] = flow.timer_next;
+    else
+      heads_[slot] = flow.timer_next;
+    if (flow.timer_next != Flow::kNone)
+      flows_[flow.timer_next].timer_previous = flow.timer_previous;
+    if (slot < kNear && heads_[slot] == Flow::kNone) occupied_[slot / 64] &= ~(1ULL << (slot % 64));
+    flow.timer_slot = kNowhere;
+  }
   void push(uint16_t slot, Flow& flow) {
     const uint32_t number = flows_.number_of(flow);
     const uint32_t next = heads_[slot];

@@ -81,17 +81,6 @@ void limit_handshake(Context& context, const FlowClass& shared, Flow& flow) {
   context.wheel.arm_late(flow, TimerKind::retransmit, context.tick, timeout);
 }
 
-/// Handshake complete on either side: counters, keepalive, congestion window.
-[[gnu::always_inline]] inline void establish(Context& context, FlowClass& shared, Flow& flow) {
-  flow.state = FlowState::established;
-  start_congestion_control(shared, flow);
-  flow.retransmissions = 0;
-  stop_retransmit_timer(context, flow);
-  ++(*shared.counters)[Counter::tcps_connects];
-  start_keepalive(context, shared, flow);
-  flow.flags |= kEverEstablished | kSettled;
-}
-
 /// Whether a SYN (or SYN-ACK, `syn_ack`) has all options: a SYN offers what the tunables say, a
 /// SYN-ACK what both ends have.
 bool has_all_options(const Flow& flow, const Tunables& tunables, bool syn_ack) {
@@ -109,8 +98,8 @@ bool has_all_options(const Flow& flow, const Tunables& tunables, bool syn_ack) {
     ++(*shared.counters)[Counter::tcps_nombuf];
     return false;
   }
-  uint8_t* const options =
-      compose(shared, flow, path, *frame, kPlainSynHeader, flow.snd_una, 0, flags, 0);
+  uint8_t* const options = compose(shared, flow, path, *frame, kPlainSynHeader, flow.snd_una, 0,
+                                   flags, shared.windows[0]);
   store_be<uint32_t>(options, kMssHead << 16 | shared.tunables->mss);
   store_be<uint32_t>(options + 4, kScaleHead << 8 | flow.receive_scale());
   store_be<uint32_t>(options + 8, kAlignedSackPermitted);
@@ -235,19 +224,6 @@ Events receive_plain_syn(Context& context, FlowClass& shared, Flow& flow,
     return kNotPlain;
   ++(*shared.counters)[Counter::tcps_rcvtotal];
   return take_syn_ack(context, shared, flow, segment_of_syn(segment, kSyn | kAck));
-}
-
-Events take_handshake_ack(Context& context, FlowClass& shared, Flow& flow, uint32_t sequence,
-                          uint32_t acknowledgment) {
-  CounterBlock& counters = *shared.counters;
-  take_rtt(context, counters, flow, acknowledgment);
-  flow.snd_una = acknowledgment;
-  flow.snd_wl1 = sequence - 1;
-  ++counters[Counter::tcps_rcvackpack];
-  ++counters[Counter::tcps_rcvackbyte_of];
-  if (flow.has(kServerSide)) ++counters[Counter::tcps_accepts];
-  establish(context, shared, flow);
-  return kEstablished;
 }
 
 }  // namespace engine::tcp

@@ -80,10 +80,6 @@ inline void take_window(Flow& flow, uint32_t sequence, uint32_t acknowledgment, 
 void emit_syn(Context& context, Flow& flow);
 /// Takes a segment in syn_sent.
 Events receive_syn_sent(Context& context, Flow& flow, const Segment& segment);
-/// In syn_received: the ACK of the SYN-ACK. Returns kEstablished.
-Events take_handshake_ack(Context& context, FlowClass& shared, Flow& flow, uint32_t sequence,
-                          uint32_t acknowledgment);
-
 // -- output.cpp -----------------------------------------------------------------------------------
 
 /// States in which data may be sent, or sent again.
@@ -233,5 +229,32 @@ void on_ack_while_probing(Context& context, Flow& flow, const Segment& segment, 
 
 /// Payload [sequence, sequence + length), not wholly old, arrived. Returns the bytes now in order.
 uint32_t reassemble(Context& context, Flow& flow, uint32_t sequence, uint32_t length);
+
+// -- the end of a handshake -----------------------------------------------------------------------
+
+/// Handshake complete on either side: counters, keepalive, congestion window.
+[[gnu::always_inline]] inline void establish(Context& context, FlowClass& shared, Flow& flow) {
+  flow.state = FlowState::established;
+  start_congestion_control(shared, flow);
+  flow.retransmissions = 0;
+  stop_retransmit_timer(context, flow);
+  ++(*shared.counters)[Counter::tcps_connects];
+  start_keepalive(context, shared, flow);
+  flow.flags |= kEverEstablished | kSettled;
+}
+/// In syn_received: the ACK of the SYN-ACK. Returns kEstablished.
+[[gnu::always_inline]] inline Events take_handshake_ack(Context& context, FlowClass& shared,
+                                                        Flow& flow, uint32_t sequence,
+                                                        uint32_t acknowledgment) {
+  CounterBlock& counters = *shared.counters;
+  take_rtt(context, counters, flow, acknowledgment);
+  flow.snd_una = acknowledgment;
+  flow.snd_wl1 = sequence - 1;
+  ++counters[Counter::tcps_rcvackpack];
+  ++counters[Counter::tcps_rcvackbyte_of];
+  if (flow.has(kServerSide)) ++counters[Counter::tcps_accepts];
+  establish(context, shared, flow);
+  return kEstablished;
+}
 
 }  // namespace engine::tcp

@@ -1,8 +1,6 @@
 #pragma once
 // Frames of plain segments (plain.h), in one piece with those who send them.
 
-#include <algorithm>
-
 #include "flow/context.h"
 #include "net/compose.h"
 #include "net/ethernet.h"
@@ -15,7 +13,7 @@ namespace engine::tcp {
 [[gnu::always_inline]] inline uint8_t* compose(const FlowClass& shared, const Flow& flow,
                                                const Path& path, Frame& frame, uint32_t header,
                                                uint32_t sequence, uint32_t length, uint32_t flags,
-                                               unsigned scale) {
+                                               uint32_t window) {
   frame.payload = nullptr;
   if (length != 0)
     frame.payload = (*shared.buffers)[flow.tx_buffer].at(sequence - flow.tx_base, length);
@@ -30,15 +28,14 @@ namespace engine::tcp {
   const uint32_t remote = flow.remote.low32();
   std::memcpy(head, &path, 12);
   store_be<uint32_t>(head + 12, shared.ethernet_ip);
-  store_be<uint64_t>(head + 16, shared.ip + (uint64_t{kIpv4Length + in_ip} << 48));
-  store_be<uint16_t>(head + 24, 0);
+  store_be<uint16_t>(head + 16, static_cast<uint16_t>(kIpv4Length + in_ip));
+  store_be<uint64_t>(head + 18, shared.ip);
   store_be<uint32_t>(head + 26, local);
   store_be<uint32_t>(head + 30, remote);
   uint8_t* const tcp = head + kPlainTcp;
   store_be<uint32_t>(tcp, uint32_t{flow.local_port} << 16 | flow.remote_port);
   store_be<uint32_t>(tcp + 4, sequence);
   store_be<uint32_t>(tcp + 8, flow.rcv_nxt);
-  const uint32_t window = std::min<uint32_t>(shared.tunables->receive_buffer >> scale, UINT16_MAX);
   store_be<uint32_t>(tcp + 12, header << 26 | flags << 16 | window);
   const ChecksumSum sum = pseudo_header_sum_v4(local, remote, kProtocolTcp, in_ip);
   store_be<uint32_t>(tcp + 16, uint32_t{checksum_fold(sum)} << 16);

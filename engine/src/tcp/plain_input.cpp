@@ -60,7 +60,7 @@ Events receive_plain(Context& context, FlowClass& shared, Flow& flow, const Plai
   const uint32_t window = uint32_t{load_be<uint16_t>(header + 14)} << flow.send_scale();
   Events events;
   if (flow.state != FlowState::syn_received) [[likely]] {
-    context.wheel.arm_listed(flow, TimerKind::keep, context.tick, shared.keep_idle);
+    context.wheel.postpone(flow, TimerKind::keep, context.tick, shared.keep_idle);
     if (acked != 0) {
       events = take_plain_ack(context, counters, flow, acknowledgment, acked, length);
       if ((events & kGone) != 0) return events;

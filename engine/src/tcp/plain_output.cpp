@@ -57,7 +57,7 @@ bool fits_one_segment(const Context& context, const FlowClass& shared, const Flo
   if (frame == nullptr) [[unlikely]]
     return false;
   uint8_t* const options = compose(shared, flow, path, *frame, kPlainHeader, flow.snd_nxt, length,
-                                   flags, flow.receive_scale());
+                                   flags, shared.windows[flow.has(kScaling)]);
   put_timestamps(context, flow, options);
   commit(context, shared, flow, queue, *frame);
   return true;
