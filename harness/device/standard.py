@@ -13,13 +13,14 @@ from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.event_settings import EXHAUSTING, QUICK, Event, EventSettings
 from stackcost.contracts.load import CeilingKind
 from stackcost.duts.base import Dut
+from stackcost.duts.external import External
 from stackcost.duts.tracking import TrackingDut
 from stackcost.files import EXPERIMENTS
 from stackcost.harness.comparison.turns import run_experiment
 from stackcost.harness.device.turns import run_events
-from stackcost.harness.experiment.load_file import load_experiment
+from stackcost.harness.experiment.load_file import load_experiment, on_bed
 from stackcost.harness.experiment.matrix import variants
-from stackcost.harness.experiment.schema import Experiment
+from stackcost.harness.experiment.schema import EXTERNAL, Experiment
 from stackcost.harness.experiment.section import Section
 from stackcost.harness.search.turns import CeilingPlan, run_ceilings
 from stackcost.harness.systems.registry import DEVICES, SUFFIX, server_class, server_name
@@ -73,26 +74,22 @@ def experiment_of(
     pattern = load_experiment(PATTERN, quick)
     name, dut = server_name(entry), _settings(pattern.dut, entry, settings)
     behind = "" if dut.server == "engine" else f" to {dut.server}"
+    beside = [] if entry == EXTERNAL else [FORWARDING]  # it is on no other bed
     made = pattern.model_copy(
         update={
             "title": f"One HTTP connection through {name}{behind}",
-            "servers": list(dict.fromkeys([entry, FORWARDING])),
+            "servers": list(dict.fromkeys([entry, *beside])),
             "baseline": name,
+            "against": [*beside, name][0],
             "dut": dut,
             **_within(pattern, settings.get("new_per_second")),
         }
     )
-    return made if bed is None else _on_bed(made, load_experiment(bed))
-
-
-def _on_bed(experiment: Experiment, other: Experiment) -> Experiment:
-    """The experiment on the test bed of the other one."""
-    parts = ("hosts", "bed", "generators", "cores", "patience")
-    whole = experiment.model_copy(update={part: getattr(other, part) for part in parts})
-    try:
-        return Experiment.model_validate(whole.model_dump(mode="json"))
-    except ValidationError as error:
-        raise StackcostError(error.errors()[0]["msg"].removeprefix("Value error, ")) from error
+    if entry == EXTERNAL and bed is None:
+        raise StackcostError(
+            f"{EXTERNAL} is known by the section dut.device of an experiment file", "--bed FILE"
+        )
+    return made if bed is None else on_bed(made, load_experiment(bed))
 
 
 def _settings(usual: DutSettings, entry: str, wanted: Mapping[str, Any]) -> DutSettings:
@@ -136,7 +133,7 @@ def _runs(
 ) -> Iterator[RunFolder]:
     alone = experiment.model_copy(update={"servers": experiment.servers[:1]})
     (target,) = variants(alone)
-    tracks = issubclass(server_class(target.server), TrackingDut)
+    tracks = issubclass(server_class(target.server), TrackingDut | External)
     yield run_experiment(experiment, "dut-cost", results, command, console)
     ceilings: tuple[CeilingKind, ...] = ("connections", "flows") if tracks else ("connections",)
     searches = {of: _search(of, quick) for of in ceilings}
@@ -150,6 +147,11 @@ def _runs(
 
 def events_for(experiment: Experiment, tracks: bool) -> tuple[list[Event], list[str]]:
     """The events that are possible with the device and its server, and why others are left out."""
+    if EXTERNAL in experiment.servers:
+        return ["mix"], [
+            "A full table, a cut link and a removed device were left out: stackcost can change "
+            "nothing of the device."
+        ]
     events: list[Event] = ["cut"]
     left_out = []
     if experiment.bed is None:

@@ -95,7 +95,11 @@ class Bed(Section):
     of the host of each side. Each host has one part of the test bed.
     """
 
-    server: ServerSide = Field(description="the side of the system under test")
+    server: ServerSide | None = Field(
+        default=None,
+        description="the side of the system under test; only dut/external, which has none, is "
+        "without it",
+    )
     load: LoadSide | Annotated[list[LoadSide], Field(min_length=1, max_length=MOST)] = Field(
         description="the side of the generator; a list for several generators, which a switch "
         "joins to the server"
@@ -109,7 +113,8 @@ class Bed(Section):
     @property
     def hosts(self) -> list[HostName | None]:
         """The host of each part; None is this machine."""
-        return [self.server.host, *(load.host for load in self.loads)]
+        server = [self.server.host] if self.server else []
+        return [*server, *(load.host for load in self.loads)]
 
     @model_validator(mode="after")
     def _is_over_hosts(self) -> "Bed":

@@ -13,6 +13,7 @@ from stackcost.harness.experiment.shares import SHARED
 from stackcost.harness.systems.registry import server_class
 from stackcost.host.yaml_file import read_yaml
 
+BED = ("hosts", "bed", "generators", "cores", "patience")  # sections that a test bed is of
 Location = tuple[int | str, ...]
 
 
@@ -46,6 +47,21 @@ def load_experiment(path: Path, quick: bool = False, share_cores: bool = False) 
     full_form = _validate(path, document, {})
     quick_form = full_form if short is None else _validate(path, document, short)
     return quick_form if quick else full_form
+
+
+def on_bed(experiment: Experiment, other: Experiment) -> Experiment:
+    """The experiment on the test bed of the other one: its hosts, generators and cores.
+
+    A device that only has ports is a part of its bed.
+    """
+    parts = {part: getattr(other, part) for part in BED}
+    if other.dut.device:
+        parts["dut"] = experiment.dut.model_copy(update={"device": other.dut.device})
+    whole = experiment.model_copy(update=parts)
+    try:
+        return Experiment.model_validate(whole.model_dump(mode="json"))
+    except ValidationError as error:
+        raise StackcostError(error.errors()[0]["msg"].removeprefix("Value error, ")) from error
 
 
 def _validate(path: Path, document: Any, short: Any) -> Experiment:

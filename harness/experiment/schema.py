@@ -26,6 +26,7 @@ from stackcost.stacks import on_stack
 Workers = Annotated[int, Field(ge=1, le=1024)]
 Rules = Annotated[int, Field(ge=0, le=100_000)]
 TcpSettings = Literal["today", "published"]
+EXTERNAL = "dut/external"
 ResponseBytes = Annotated[int, Field(ge=1, le=100_000_000)]
 
 
@@ -74,7 +75,9 @@ class Cores(Section):
     """
 
     load: list[Core] = Field(min_length=1, description="cores of the generator and the harness")
-    server: list[Core] = Field(min_length=1, description="cores of the system under test")
+    server: list[Core] = Field(
+        default=[], description="cores of the system under test; only dut/external has none"
+    )
     shared: bool = Field(
         default=False,
         description="both sides may use the same cores; CPU figures then include both sides",
@@ -219,6 +222,11 @@ class Experiment(Section):
         default=None, description="a file of published/, with published figures for comparison"
     )
 
+    @property
+    def uses_this_machine(self) -> bool:
+        """Whether a part of its test bed is on the machine that runs stackcost."""
+        return self.bed is None or None in self.bed.hosts
+
     def offering(self, rates: list[float]) -> "Experiment":
         """The same experiment with these rates instead of shares of a ceiling."""
         load = self.load.model_copy(update={"offered_cps": rates, "offered_shares": []})
@@ -279,6 +287,23 @@ class Experiment(Section):
             raise ValueError(
                 f"matrix.cores: the server has only {there} cores: {self.cores.server}"
             )
+        return self
+
+    @model_validator(mode="after")
+    def _has_its_system(self) -> "Experiment":
+        """A system that stackcost starts has a side of the bed and cores, another one has none."""
+        external = EXTERNAL in self.servers
+        if external and (self.servers != [EXTERNAL] or self.dut.device is None):
+            raise ValueError(f"{EXTERNAL} is measured alone, and dut.device says what it is")
+        if external and (self.bed is None or self.bed.server or self.cores.server):
+            raise ValueError(
+                f"{EXTERNAL} needs a section bed with the interfaces of bed.load, without "
+                "bed.server and cores.server: stackcost has no part of it"
+            )
+        if not external and self.bed and self.bed.server is None:
+            raise ValueError("bed.server: the key is missing")
+        if not external and not self.cores.server:
+            raise ValueError("cores.server: it needs at least one core")
         return self
 
     @model_validator(mode="after")

@@ -85,9 +85,9 @@ class ServingThere(ServingSide):
         """As there."""
         self._ask(ServingSide.look, when)
 
-    def proof(self, idle: bool) -> Carrier:
+    def proof(self, idle: bool) -> Carrier | None:
         """As there."""
-        carrier: Carrier = self._ask(ServingSide.proof, idle)
+        carrier: Carrier | None = self._ask(ServingSide.proof, idle)
         return carrier
 
     def requests_served(self) -> int | None:
@@ -105,7 +105,7 @@ class ServingThere(ServingSide):
         limits: Limits = self._ask(ServingSide.limits, port)
         return limits
 
-    def frames(self) -> list[Interface]:
+    def frames(self) -> list[Interface | None]:
         """As there."""
         return list(self._ask(ServingSide.frames))
 

@@ -129,7 +129,7 @@ class ServingHere(ServingSide):
             no_accept_queue=queue if isinstance(queue, str) else "",
         )
 
-    def frames(self) -> list[Interface]:
+    def frames(self) -> list[Interface | None]:
         """From /proc/net/dev of each namespace."""
         if not self.server.passes_frames:
             return []

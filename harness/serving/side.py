@@ -93,8 +93,11 @@ class ServingSide(ABC):
         """Record which stack carries the connections now; call it in the order of `When`."""
 
     @abstractmethod
-    def proof(self, idle: bool) -> Carrier:
-        """What carried the connections of the last trial. `idle`: it had no connection."""
+    def proof(self, idle: bool) -> Carrier | None:
+        """What carried the connections of the last trial. `idle`: it had no connection.
+
+        None of a device whose stack is its own.
+        """
 
     @abstractmethod
     def requests_served(self) -> int | None:
@@ -112,10 +115,11 @@ class ServingSide(ABC):
         """
 
     @abstractmethod
-    def frames(self) -> list[Interface]:
+    def frames(self) -> list[Interface | None]:
         """Of each interface under test; then of a server behind a device, if there is one.
 
-        Empty for a device that passes no frames on, such as a proxy.
+        None for an interface that cannot be read. Empty for a device that passes no frames on, such
+        as a proxy.
         """
 
     @abstractmethod

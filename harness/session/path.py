@@ -25,12 +25,24 @@ def count_frames(session: ProfileSession) -> Frames | None:
         Interface(received=int(ports[number]["ipackets"]), sent=int(ports[number]["opackets"]))
         for number in "01"
     )
-    if behind:
-        (servers,) = behind
+    if behind and behind[0]:
+        servers = behind[0]
     return {
-        "to servers": FramesPassed(clients.sent, near.received, far.sent, servers.received),
-        "to clients": FramesPassed(servers.sent, far.received, near.sent, clients.received),
+        "to servers": _passed(clients, near, far, servers),
+        "to clients": _passed(servers, far, near, clients),
     }
+
+
+def _passed(
+    start: Interface, entered: Interface | None, left: Interface | None, end: Interface
+) -> FramesPassed:
+    """Frames of one direction. An interface of the device that cannot be read is None."""
+    return FramesPassed(
+        start.sent,
+        None if entered is None else entered.received,
+        None if left is None else left.sent,
+        end.received,
+    )
 
 
 def frames_since(session: ProfileSession, before: Frames | None) -> Frames | None:
@@ -41,9 +53,13 @@ def frames_since(session: ProfileSession, before: Frames | None) -> Frames | Non
     return {
         way: FramesPassed(
             passed.sent - before[way].sent,
-            passed.entered - before[way].entered,
-            passed.left - before[way].left,
+            _since(passed.entered, before[way].entered),
+            _since(passed.left, before[way].left),
             passed.arrived - before[way].arrived,
         )
         for way, passed in now.items()
     }
+
+
+def _since(now: int | None, before: int | None) -> int | None:
+    return None if now is None or before is None else now - before

@@ -17,6 +17,7 @@ from stackcost.harness.hosts.there import serving_there
 from stackcost.harness.loading.here import loading_here, loading_on
 from stackcost.harness.loading.several import Member, Several
 from stackcost.harness.loading.side import LoadingSide
+from stackcost.harness.serving.external import ServingNowhere
 from stackcost.harness.serving.here import serving_here
 from stackcost.harness.serving.side import ServingSide
 from stackcost.harness.session.generators import PlannedGenerator, generators_of, with_macs
@@ -77,7 +78,8 @@ def _over_hosts(
     assert experiment.bed is not None
     server = experiment.bed.server
     pages = 0 if kind.kernel_stack else hugepages.USUAL_COUNT
-    plan = serving_plan(kind, experiment, pages, tuple(server.interfaces))
+    interfaces = tuple(server.interfaces) if server else ()
+    plan = serving_plan(kind, experiment, pages, interfaces)
     wiring = kind.wiring_for(plan.settings)
 
     def on_its_host(each: PlannedGenerator) -> Opened:
@@ -94,11 +96,14 @@ def _over_hosts(
             neighbours=tuple(loading.neighbours()),
             gateways=with_macs(plan.gateways, macs),
         )
+        cpus = next((each.cpus for each in planned if each.host is None), ())
+        if server is None:
+            yield ServingNowhere(kind, plan, cpus), loading
+            return
         if server.host is None:
             with serving_here(kind, plan, folder, say) as here:
                 yield here, loading
             return
-        cpus = next((each.cpus for each in planned if each.host is None), ())
         with serving_there(line_to(server.host), kind, plan, folder, cpus) as there:
             yield there, loading
 
@@ -132,10 +137,10 @@ def problems_of_hosts(experiment: Experiment) -> dict[str, list[str]]:
             "this experiment has no section bed: its test bed is this machine",
             "to check this machine, run: stackcost doctor",
         )
-    parts = [
-        *((each.host, each.interfaces, each.cpus) for each in generators_of(experiment)),
-        (bed.server.host, tuple(bed.server.interfaces), tuple(experiment.cores.server)),
-    ]
+    parts = [(each.host, each.interfaces, each.cpus) for each in generators_of(experiment)]
+    if server := bed.server:
+        cores = tuple(experiment.cores.server)
+        parts.append((server.host, tuple(server.interfaces), cores))
     return {
         host or THIS_MACHINE: _problems_of(experiment, host, interfaces, cores)
         for host, interfaces, cores in parts

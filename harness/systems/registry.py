@@ -21,6 +21,7 @@ DEVICES = {
     "dut/nat44": ("stackcost.duts.nat44", "Nat44"),
     "dut/nat64": ("stackcost.duts.nat64", "Nat64"),
     "dut/connection_limit": ("stackcost.duts.connection_limit", "ConnectionLimit"),
+    "dut/external": ("stackcost.duts.external", "External"),
     "dut/bridge": ("stackcost.duts.bridge", "Bridge"),
     "dut/conntrack": ("stackcost.duts.conntrack", "Conntrack"),
     "dut/container_bridge": ("stackcost.duts.container_bridge", "ContainerBridge"),

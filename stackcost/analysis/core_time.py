@@ -66,7 +66,7 @@ def foreign_share(seen: Readings, cpus: Collection[int], phase: str = "sustain")
     if _process_seconds(seen, cpus, phase) is None:
         return None
     window = seen.phases[phase]
-    known = {sample.labels["process"] for sample in seen.samples("process.cpu_time")}
+    known = {sample.labels["process"] for sample in _process_samples(seen)}
     known |= set(map(str, traffic.bed_processes(seen.trial)))
     foreign = sum(
         spent
@@ -122,14 +122,19 @@ def _process_seconds(
     by_process = [
         seen.by_label("task.time", phase, "process", cpu=str(cpu), **wanted) for cpu in cpus
     ]
-    if not seen.samples("process.cpu_time") or not any(by_process):
+    if not _process_samples(seen) or not any(by_process):
         return None
     return sum(spent for each in by_process for name, spent in each.items() if name in own)
 
 
+def _process_samples(seen: Readings) -> list[Sample]:
+    """Of the server's processes; none if they could not be read."""
+    return [each for each in seen.samples("process.cpu_time") if each.labels]
+
+
 def _own_processes(seen: Readings) -> set[str]:
     """The server's processes, without threads of the kernel that count as such."""
-    roles = {s.labels["process"]: s.labels["role"] for s in seen.samples("process.cpu_time")}
+    roles = {s.labels["process"]: s.labels["role"] for s in _process_samples(seen)}
     return {process for process, role in roles.items() if not role.startswith(POLL_ROLE)}
 
 

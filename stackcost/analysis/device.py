@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from stackcost.analysis import traffic
 from stackcost.analysis.readings import Readings
+from stackcost.contracts.counts import FramesPassed
 from stackcost.contracts.trial import Trial
 
 
@@ -12,27 +13,40 @@ class LostFrames:
     """Frames of one trial that were lost, by where; both directions together.
 
     `before`: sent by the generator and not received by the device. `inside`: received by the device
-    and not sent on. `after`: sent by the device and not received by the generator.
+    and not sent on. `after`: sent by the device and not received by the generator. `somewhere`: any
+    of these, where the device is not read.
     """
 
     before: int
     inside: int
     after: int
+    somewhere: int = 0
 
 
 def lost_frames(trial: Trial) -> LostFrames | None:
     """Where frames were lost over the whole trial; None when they were not counted.
 
-    A device may send frames of its own (resets, ICMP), which hide as many lost inside.
+    A device may send frames of its own (resets, ICMP, ARP), which hide as many lost inside.
     """
     ways = traffic.frames(trial)
     if not ways:
         return None
-
+    lost = [_lost(each) for each in ways.values()]
     return LostFrames(
-        before=sum(max(0, each.sent - each.entered) for each in ways.values()),
-        inside=sum(max(0, each.entered - each.left) for each in ways.values()),
-        after=sum(max(0, each.left - each.arrived) for each in ways.values()),
+        before=sum(each.before for each in lost),
+        inside=sum(each.inside for each in lost),
+        after=sum(each.after for each in lost),
+        somewhere=sum(each.somewhere for each in lost),
+    )
+
+
+def _lost(way: FramesPassed) -> LostFrames:
+    if way.entered is None or way.left is None:
+        return LostFrames(0, 0, 0, max(0, way.sent - way.arrived))
+    return LostFrames(
+        before=max(0, way.sent - way.entered),
+        inside=max(0, way.entered - way.left),
+        after=max(0, way.left - way.arrived),
     )
 
 

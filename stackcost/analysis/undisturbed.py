@@ -93,7 +93,7 @@ def _edges(seen: Readings, cpus: Collection[int]) -> np.ndarray:
     """Moments in the sustain window at which the speed of all cores was known."""
     window = seen.phases.get("sustain")
     times = [[s.time for part in _work(seen, each) for s in part] for each in cpus]
-    if not window or not all(times):
+    if not window or not times or not all(times):
         return np.array([])
     moments = np.array(min(times, key=len))
     return np.unique(moments[(window.start <= moments) & (moments <= window.end)])

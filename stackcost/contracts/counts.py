@@ -57,12 +57,13 @@ class FramesPassed(StoredPart):
     """Frames of one direction over the whole trial, by point of the way through a device.
 
     `sent` by the near end, `entered` the device, `left` it, `arrived` at the far end. Sources: the
-    generator's port counters (opackets, ipackets) and /proc/net/dev of the other interfaces.
+    generator's port counters (opackets, ipackets) and /proc/net/dev of the other interfaces. None
+    of a device that cannot be read.
     """
 
     sent: int
-    entered: int
-    left: int
+    entered: int | None
+    left: int | None
     arrived: int
 
 

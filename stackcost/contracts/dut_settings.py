@@ -9,6 +9,38 @@ from stackcost.contracts.addresses import IpVersion
 Behind = Literal["engine", "nginx"]
 
 
+class Expectation(BaseModel):
+    """What a device's data sheet or its operator says that it holds."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    connections: float | None = Field(default=None, gt=0, description="new connections per second")
+    flows: int | None = Field(default=None, ge=1, description="open connections")
+    requests: float | None = Field(
+        default=None, gt=0, description="requests per second on connections that stay open"
+    )
+
+
+class ConfiguredDevice(BaseModel):
+    """A device that stackcost does not start, configure or read: dut/external.
+
+    It is known by its two ports, to which the interfaces of the load are joined, and by this.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: str = Field(min_length=1, description="what it is, such as its maker's name for it")
+    version: str = Field(default="", description="of its hardware and software")
+    notes: str = Field(default="", description="its configuration, or anything else to remember")
+    forwards: Literal["packets", "frames"] = Field(
+        default="packets",
+        description="packets: it routes between two networks; frames: it is a bridge",
+    )
+    expects: Expectation = Field(
+        default=Expectation(), description="ceilings that are expected of it, to compare with"
+    )
+
+
 class DutSettings(BaseModel):
     """Section `dut` of an experiment."""
 
@@ -64,6 +96,10 @@ class DutSettings(BaseModel):
         description="devices that track connections: how long a closed connection, or one that got "
         "no answer, stays in the table (nf_conntrack_tcp_timeout_time_wait and _syn_sent); "
         "the kernel's default is 120 for both",
+    )
+
+    device: ConfiguredDevice | None = Field(
+        default=None, description="dut/external: what the device is; stackcost only has its ports"
     )
 
     @model_validator(mode="after")

@@ -115,6 +115,10 @@ def sentences_of(ceiling: Ceiling) -> list[str]:
     lines = [ceiling.sentence]
     if ceiling.twin:
         lines.append(f"{ceiling.twin.sentence}.")
+    if ceiling.expected:
+        found = next((rate.value for rate in ceiling.rates if rate.value), None)
+        share = "" if found is None else f"; {found / ceiling.expected:.0%} of it were found"
+        lines.append(f"Its configuration expects {ceiling.expected:,g} {ceiling.unit}{share}.")
     return lines
 
 

@@ -114,6 +114,9 @@ def _lost_frames(seen: Readings) -> Iterator[Evidence]:
     if lost.after:
         words = f"{lost.after:,} frames of the device did not reach the generator"
         yield Evidence(cause="behind the device", words=words)
+    if lost.somewhere:
+        words = f"{lost.somewhere:,} frames were lost in the device, or on the way to or from it"
+        yield Evidence(cause="on the way", words=words)
 
 
 def _lost_on_the_way(seen: Readings) -> Iterator[Evidence]:

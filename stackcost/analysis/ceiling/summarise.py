@@ -60,8 +60,12 @@ def summarise_ceilings(
         of: SearchSettings.model_validate(stored)
         for of, stored in plan["ceiling"]["settings"].items()
     }
+    device = plan.get("dut", {}).get("device")
+    expected = device["expects"] if device else {}
     ceilings = [
-        _ceiling(key, part, settings[key.of], plan["cores"]["server"])
+        _ceiling(key, part, settings[key.of], plan["cores"]["server"]).model_copy(
+            update={"expected": expected.get(key.of)}
+        )
         for key, part in by_search(trials).items()
     ]
     return CeilingSummary(

@@ -76,6 +76,7 @@ class Ceiling(Part):
 
     `at_least`: why the true ceiling may be higher; empty when it may not. `sentence` says all of
     it. `complete`: False for a search that was cut short; its bounds are those known until then.
+    `expected`: the ceiling that the device's configuration expects.
     """
 
     server: str
@@ -91,6 +92,7 @@ class Ceiling(Part):
     sentence: str
     seconds: float
     trace: list[TraceRow]
+    expected: float | None = None
 
 
 class RepeatedCeiling(Part):
