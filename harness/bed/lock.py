@@ -3,6 +3,9 @@
 import fcntl
 import os
 import time
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
 from types import TracebackType
 from typing import ClassVar, Self
 
@@ -11,6 +14,7 @@ from stackcost.host.state import state_folder
 from stackcost.host.waiting import wait_until
 
 POLL_S = 0.5
+ACTIVE = "another run is active on this machine"
 
 
 class RunLock:
@@ -23,14 +27,15 @@ class RunLock:
     """
 
     _depth: ClassVar[int] = 0
-    _descriptor: ClassVar[int] = -1
+    _held: ClassVar[AbstractContextManager[int]]
 
     def __init__(self, patience_s: float = 0.0):
         self._patience_s = patience_s
 
     def __enter__(self) -> Self:
         if RunLock._depth == 0:
-            RunLock._descriptor = _take(self._patience_s)
+            RunLock._held = locked_file(state_folder() / "lock", ACTIVE, self._patience_s)
+            RunLock._held.__enter__()
         RunLock._depth += 1
         return self
 
@@ -42,24 +47,30 @@ class RunLock:
     ) -> None:
         RunLock._depth -= 1
         if RunLock._depth == 0:
-            os.close(RunLock._descriptor)
+            RunLock._held.__exit__(None, None, None)
 
 
-def _take(patience_s: float) -> int:
-    """Lock the file and write our pid into it; returns the descriptor that holds the lock."""
-    path = state_folder() / "lock"
+@contextmanager
+def locked_file(path: Path, taken: str, patience_s: float = 0.0) -> Iterator[int]:
+    """Lock a file and write our pid into it; yields the descriptor that holds the lock.
+
+    The kernel releases it when the last process that has the descriptor ends. StackcostError, which
+    begins with `taken`, if another process has it; `patience_s`: how long to wait for its end.
+    """
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
-    if not wait_until(lambda: _locked(descriptor), patience_s, POLL_S):
-        holder = os.read(descriptor, 200).decode(errors="replace").strip()
+    try:
+        if not wait_until(lambda: _locked(descriptor), patience_s, POLL_S):
+            holder = os.read(descriptor, 200).decode(errors="replace").strip()
+            raise StackcostError(
+                f"{taken} ({holder or 'it is just starting'})",
+                "wait until it ends, or press Ctrl-C in its terminal",
+            )
+        started = time.strftime("%Y-%m-%d %H:%M:%S %Z")
+        os.ftruncate(descriptor, 0)
+        os.pwrite(descriptor, f"pid {os.getpid()}, since {started}\n".encode(), 0)
+        yield descriptor
+    finally:
         os.close(descriptor)
-        raise StackcostError(
-            f"another run is active on this machine ({holder or 'it is just starting'})",
-            "wait until it ends, or press Ctrl-C in its terminal",
-        )
-    started = time.strftime("%Y-%m-%d %H:%M:%S %Z")
-    os.ftruncate(descriptor, 0)
-    os.pwrite(descriptor, f"pid {os.getpid()}, since {started}\n".encode(), 0)
-    return descriptor
 
 
 def _locked(descriptor: int) -> bool:

@@ -2,7 +2,7 @@
 
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ from stackcost.analysis.machines import differences
 from stackcost.collect.machine import describe_machine
 from stackcost.contracts.errors import StackcostError
 from stackcost.harness.bed.local import check_root
-from stackcost.harness.bed.lock import RunLock
+from stackcost.harness.bed.lock import RunLock, locked_file
 from stackcost.harness.bed.signals import ending_signals_held, ending_signals_raise
 from stackcost.harness.campaign.campaign import Campaign, next_number
 from stackcost.harness.campaign.identity import check_resumable
@@ -30,9 +30,13 @@ def new_campaign(
     command: list[str],
     console: Console,
     hint: str = SEE,
+    here: bool = True,
     **about: Any,
 ) -> Iterator[Campaign]:
-    """Lock this machine for a new run in `results`, and record how the run ends.
+    """Begin a new run in `results`, and record how the run ends.
+
+    `here`: a part of its test bed is on this machine, which is then locked for this run. Other
+    hosts are locked by their agents.
 
     After Ctrl-C, SIGTERM or SIGHUP the body ends, the manifest says "interrupted", and no exception
     is raised. `hint`: the command for the trials of a failed run. If a run fails before its first
@@ -40,7 +44,8 @@ def new_campaign(
     root, and if another run is active.
     """
     check_root()
-    with RunLock(), ending_signals_raise(), Progress(0.0, console) as progress:
+    locked = RunLock() if here else nullcontext()
+    with locked, ending_signals_raise(), Progress(0.0, console) as progress:
         machine = describe_machine()
         folder = RunFolder.create(results, name)
         manifest = Manifest(run=folder.name, command=command, machine=machine, **about)
@@ -59,9 +64,11 @@ def resumed_campaign(
     be the same run: see harness/campaign/identity.py.
     """
     check_root()
-    with RunLock(), ending_signals_raise(), Progress(0.0, console) as progress:
-        manifest, machine = folder.manifest(), describe_machine()
-        check_resumable(manifest, machine)
+    machine = describe_machine()
+    here = check_resumable(folder.manifest(), machine).uses_this_machine
+    locked = RunLock() if here else locked_file(folder.path / "lock", f"{folder.name} is resumed")
+    with locked, ending_signals_raise(), Progress(0.0, console) as progress:
+        manifest = folder.manifest()
         stored = folder.trials()
         resumption = Resumption(
             command=command,

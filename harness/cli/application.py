@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 # Commands by what they are used for, in the order in which --help lists them.
 USES = {
-    "Measure": ("run", "ceiling", "dut"),
+    "Measure": ("run", "ceiling", "dut", "distribute"),
     "Read results": ("show", "report", "lab", "diff", "trend", "export", "ls"),
     "Prepare and clean this machine": ("doctor", "hosts", "guest", "clean"),
 }

@@ -57,6 +57,7 @@ def run_experiment(
         command,
         console,
         GO_ON,
+        experiment.uses_this_machine,
         experiment=experiment.model_dump(mode="json"),
         experiment_hash=experiment_hash(experiment),
         profile_hashes=profile_hashes(experiment),

@@ -40,7 +40,8 @@ def run_events(
         "events_format": FORMAT,
         "left_out": list(left_out),
     }
-    with new_campaign(results, "events", command, console, experiment=about) as campaign:
+    here = experiment.uses_this_machine
+    with new_campaign(results, "events", command, console, here=here, experiment=about) as campaign:
         campaign.run(turns_of(experiment, events, settings))
     return campaign.folder
 

@@ -72,6 +72,7 @@ def run_ceilings(
         name,
         command,
         console,
+        here=any(target.experiment.uses_this_machine for target in plan.targets),
         experiment=plan.describe(),
         not_measured={each.name: each.lacking for each in plan.targets if each.lacking},
     ) as campaign:
