@@ -19,6 +19,7 @@ from stackcost.harness.campaign import record
 from stackcost.harness.campaign.identity import experiment_hash, profile_hashes
 from stackcost.harness.campaign.record import new_campaign, resumed_campaign
 from stackcost.harness.campaign.turn import Feed, Purpose
+from stackcost.harness.experiment.schema import Experiment
 from stackcost.store import RunFolder
 from tests.campaign.made_up import EXPERIMENT, disturbed, planned, quiet, turn
 
@@ -231,3 +232,35 @@ def test_the_time_left_is_what_the_feeder_says_and_grows_with_a_repeat(tmp_path:
 
 def lines_of(output: io.StringIO) -> list[str]:
     return [line for line in output.getvalue().splitlines() if "connections/s" in line]
+
+
+def test_only_a_run_with_a_part_of_its_bed_here_needs_this_machine(tmp_path: Path) -> None:
+    """Nor does one that is resumed; then its folder is locked."""
+    there = EXPERIMENT.model_dump(mode="json") | {
+        "hosts": {"a": {"address": "192.0.2.1"}, "b": {"address": "192.0.2.2"}},
+        "bed": {
+            "load": {"host": "a", "interfaces": ["x"]},
+            "server": {"host": "b", "interfaces": ["x"]},
+        },
+    }
+    plan = Experiment.model_validate(there)
+    about = ABOUT | {
+        "experiment": plan.model_dump(mode="json"),
+        "experiment_hash": experiment_hash(plan),
+    }
+    console = Console(file=io.StringIO())
+    assert EXPERIMENT.uses_this_machine and not plan.uses_this_machine
+    with lock.locked_file(tmp_path / "lock", "a run of another process"):
+        with (
+            pytest.raises(StackcostError, match="another run is active on this machine"),
+            going(tmp_path),
+        ):
+            pass
+        with new_campaign(tmp_path, "test", [], console, here=False, **about) as campaign:
+            campaign.take(turn([planned(quiet)], []))
+            raise KeyboardInterrupt
+        with resumed_campaign(campaign.folder, [], console) as again:
+            other = resumed_campaign(campaign.folder, [], console)
+            with pytest.raises(StackcostError, match="is resumed"), other:
+                pass
+        assert again.folder.manifest().state == "complete"
