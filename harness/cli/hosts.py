@@ -1,5 +1,6 @@
 """`stackcost hosts`."""
 
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -7,17 +8,37 @@ import typer
 
 from stackcost.harness.cli.application import command
 
+Verb = StrEnum("Verb", ["check", "prepare"])
+
 
 @command()
 def hosts(
-    experiment: Annotated[Path, typer.Argument(help="a YAML file with the section bed")],
+    verb: Annotated[Verb, typer.Argument(metavar="VERB", help="check or prepare")],
+    experiment: Annotated[
+        Path, typer.Argument(metavar="EXPERIMENT", help="a YAML file with the section bed")
+    ],
+    wheel: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="prepare: the wheel of stackcost that was installed here"
+        ),
+    ] = None,
 ) -> None:
-    """Check the hosts of an experiment: SSH, version, root, interfaces, cores."""
-    from stackcost.harness.experiment.load_file import experiment_file, load_experiment
-    from stackcost.harness.session.sides import problems_of_hosts
+    """Check the hosts of an experiment, or first install stackcost on each other host.
 
+    check: SSH, version, root, interfaces, cores. Nothing is changed. prepare: install the wheel by
+    SSH where `python` of the host is, run stackcost doctor there, and check.
+    """
+    from stackcost.harness.experiment.load_file import experiment_file, load_experiment
+    from stackcost.harness.session.sides import prepare_hosts, problems_of_hosts
+
+    plan = load_experiment(experiment_file(experiment))
     bad = False
-    for host, problems in problems_of_hosts(load_experiment(experiment_file(experiment))).items():
+    if verb == Verb.prepare:
+        if wheel is None:
+            raise typer.BadParameter("prepare needs --wheel FILE")
+        bad = not prepare_hosts(plan, wheel, typer.echo)
+    for host, problems in problems_of_hosts(plan).items():
         typer.echo(f"{host}: {'ready' if not problems else ''}".rstrip())
         for problem in problems:
             typer.echo(f"  {problem}")

@@ -78,7 +78,7 @@ class SshChannel:
         self._loop.call_soon_threadsafe(self._loop.stop)
 
     async def _open(self, stdin: int, stdout: int) -> threading.Event:
-        connection = await self._connect()
+        connection = await connect(self._name, self._host)
         command = [self._host.python, *MODULE]
         if self._host.user != "root":
             command = ["sudo", "-n", *command]
@@ -88,60 +88,6 @@ class SshChannel:
         ended = threading.Event()
         self._watching = asyncio.create_task(self._watch(connection, process, ended))
         return ended
-
-    async def _connect(self) -> asyncssh.SSHClientConnection:
-        host = self._host
-        where = f"host {self._name} ({host.user}@{host.address}, port {host.port})"
-        if not host.known_hosts.is_file():
-            raise self._unknown(f"there is no file {host.known_hosts}")
-        options = {} if host.key is None else {"client_keys": [str(host.key)], "agent_path": None}
-        try:
-            return await asyncssh.connect(
-                host.address,
-                host.port,
-                username=host.user,
-                known_hosts=str(host.known_hosts),
-                config=None,
-                agent_forwarding=False,
-                preferred_auth="publickey",
-                connect_timeout=patient(CONNECT_LIMIT_S),
-                login_timeout=patient(CONNECT_LIMIT_S),
-                keepalive_interval=KEEPALIVE_S,
-                keepalive_count_max=KEEPALIVES,
-                **options,
-            )
-        except (asyncssh.HostKeyNotVerifiable, asyncssh.KeyExchangeFailed) as error:
-            if self._has_key():
-                raise StackcostError(
-                    f"{where} has another key than {host.known_hosts} says: it was reinstalled, "
-                    "or it is another host",
-                    "compare the key with the host's own (ssh-keygen -lf "
-                    "/etc/ssh/ssh_host_ed25519_key.pub), then replace the line in that file",
-                ) from error
-            raise self._unknown(f"{host.known_hosts} does not have it") from error
-        except asyncssh.PermissionDenied as error:
-            raise StackcostError(
-                f"{where} refuses the user: {error.reason}",
-                "copy your public key there: ssh-copy-id",
-            ) from error
-        except (OSError, asyncssh.Error) as error:
-            raise StackcostError(
-                f"{where} cannot be reached: {str(error) or type(error).__name__}",
-                "check that the host is up, and the address and port in hosts of the experiment",
-            ) from error
-
-    def _unknown(self, why: str) -> StackcostError:
-        host = self._host
-        return StackcostError(
-            f"the key of host {self._name} ({host.address}) is not known: {why}",
-            f"add it after you have compared it: ssh-keyscan -p {host.port} {host.address}",
-        )
-
-    def _has_key(self) -> bool:
-        """Whether the file has any key of this host."""
-        known = asyncssh.read_known_hosts(str(self._host.known_hosts))
-        keys, *_ = known.match(self._host.address, "", self._host.port)
-        return bool(keys)
 
     async def _watch(
         self,
@@ -161,3 +107,59 @@ class SshChannel:
                 await connection.wait_closed()
         finally:
             ended.set()
+
+
+async def connect(name: str, host: SshHost) -> asyncssh.SSHClientConnection:
+    """A connection to a host, whose key has to be known. `name`: of the host, for messages."""
+    where = f"host {name} ({host.user}@{host.address}, port {host.port})"
+    if not host.known_hosts.is_file():
+        raise _unknown(name, host, f"there is no file {host.known_hosts}")
+    options = {} if host.key is None else {"client_keys": [str(host.key)], "agent_path": None}
+    try:
+        return await asyncssh.connect(
+            host.address,
+            host.port,
+            username=host.user,
+            known_hosts=str(host.known_hosts),
+            config=None,
+            agent_forwarding=False,
+            preferred_auth="publickey",
+            connect_timeout=patient(CONNECT_LIMIT_S),
+            login_timeout=patient(CONNECT_LIMIT_S),
+            keepalive_interval=KEEPALIVE_S,
+            keepalive_count_max=KEEPALIVES,
+            **options,
+        )
+    except (asyncssh.HostKeyNotVerifiable, asyncssh.KeyExchangeFailed) as error:
+        if _has_key(host):
+            raise StackcostError(
+                f"{where} has another key than {host.known_hosts} says: it was reinstalled, "
+                "or it is another host",
+                "compare the key with the host's own (ssh-keygen -lf "
+                "/etc/ssh/ssh_host_ed25519_key.pub), then replace the line in that file",
+            ) from error
+        raise _unknown(name, host, f"{host.known_hosts} does not have it") from error
+    except asyncssh.PermissionDenied as error:
+        raise StackcostError(
+            f"{where} refuses the user: {error.reason}",
+            "copy your public key there: ssh-copy-id",
+        ) from error
+    except (OSError, asyncssh.Error) as error:
+        raise StackcostError(
+            f"{where} cannot be reached: {str(error) or type(error).__name__}",
+            "check that the host is up, and the address and port in hosts of the experiment",
+        ) from error
+
+
+def _unknown(name: str, host: SshHost, why: str) -> StackcostError:
+    return StackcostError(
+        f"the key of host {name} ({host.address}) is not known: {why}",
+        f"add it after you have compared it: ssh-keyscan -p {host.port} {host.address}",
+    )
+
+
+def _has_key(host: SshHost) -> bool:
+    """Whether the file has any key of this host."""
+    known = asyncssh.read_known_hosts(str(host.known_hosts))
+    keys, *_ = known.match(host.address, "", host.port)
+    return bool(keys)

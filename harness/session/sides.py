@@ -163,13 +163,32 @@ def _problems_of(
         return [str(error)]
 
 
+def prepare_hosts(experiment: Experiment, wheel: Path, say: Callable[[str], None]) -> bool:
+    """Install a wheel on each other host; returns whether the doctor of each found all.
+
+    StackcostError when one cannot be prepared.
+    """
+    with _by_ssh(), patience(experiment.patience):
+        from stackcost.harness.hosts.prepare import prepare
+
+        return all([prepare(name, each, wheel, say) for name, each in experiment.hosts.items()])
+
+
 def _channel(name: str, host: SshHost) -> Channel:
-    """An agent that is started by SSH. The library for it is an extra of the package."""
-    try:
+    """An agent that is started by SSH."""
+    with _by_ssh():
         from stackcost.harness.hosts.ssh import SshChannel
+
+        return SshChannel(name, host)
+
+
+@contextmanager
+def _by_ssh() -> Iterator[None]:
+    """Inside, the library for SSH is imported, which is an extra of the package."""
+    try:
+        yield
     except ImportError as error:
         raise StackcostError(
             f"other hosts need {error.name}, which is not installed",
             "pip install 'stackcost[hosts]'",
         ) from error
-    return SshChannel(name, host)

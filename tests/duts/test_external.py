@@ -97,7 +97,7 @@ def test_its_costs_are_unknown_with_the_reason_and_frames_are_counted_at_both_en
     lab: Lab,
 ) -> None:
     results = lab.folder / "results"
-    done = lab.c.run([STACKCOST, "hosts", str(plan(lab.folder))])
+    done = lab.c.run([STACKCOST, "hosts", "check", str(plan(lab.folder))])
     assert (done.returncode, done.stdout) == (0, "this machine: ready\n"), done.stderr
     files = [plan(lab.folder, name) for name in ("device", "ceiling-device")]
     assert errors(lab, str(results), *files) == [None, None]

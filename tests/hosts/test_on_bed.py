@@ -222,9 +222,9 @@ def test_each_fault_before_a_turn_is_one_clear_message(lab: Lab) -> None:
 
 
 def test_hosts_are_examined_before_a_run(lab: Lab) -> None:
-    ready = lab.c.run([STACKCOST, "hosts", str(plan(lab, "ready"))])
+    ready = lab.c.run([STACKCOST, "hosts", "check", str(plan(lab, "ready"))])
     assert (ready.returncode, ready.stdout) == (0, "this machine: ready\nb: ready\n"), ready.stderr
-    bad = lab.c.run([STACKCOST, "hosts", str(plan(lab, "bad", ["mgmt0"]))])
+    bad = lab.c.run([STACKCOST, "hosts", "check", str(plan(lab, "bad", ["mgmt0"]))])
     assert bad.returncode == 1
     assert "b:\n  interface mgmt0 is refused: it carries the SSH session" in bad.stdout
     check_undone(lab)
