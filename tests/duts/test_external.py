@@ -129,6 +129,7 @@ def test_its_costs_are_unknown_with_the_reason_and_frames_are_counted_at_both_en
     assert lab.c.said("ls", "/run/netns") == ""
 
 
+@pytest.mark.long
 @pytest.mark.bed
 def test_frames_that_the_device_drops_are_seen_as_lost_between_the_ports(lab: Lab) -> None:
     device = lab.b
