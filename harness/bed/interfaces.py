@@ -15,7 +15,7 @@ from typing import Any
 from pyroute2 import IPRoute, netns
 
 from stackcost.contracts.errors import StackcostError
-from stackcost.contracts.wiring import End
+from stackcost.contracts.wiring import End, is_virtual_device
 from stackcost.harness.bed.network import MTU, existing_namespaces, set_quiet
 from stackcost.host.namespace import execute
 from stackcost.host.state import StateFile
@@ -47,7 +47,8 @@ TAKEN = StateFile("interfaces.json", list[Taken], [])
 def take_interfaces(ends: Sequence[End], names: Sequence[str]) -> None:
     """Move these interfaces of this machine to the ends of a bed, in order, and set them up.
 
-    StackcostError if one of them does not exist or is in use by this machine; then none is moved.
+    Those that are devices of DPDK are no interfaces, so there is nothing to move. StackcostError
+    if one of them does not exist or is in use by this machine; then none is moved.
     """
     if len(names) != len(ends):
         wanted = ", ".join(end.interface for end in ends)
@@ -58,13 +59,14 @@ def take_interfaces(ends: Sequence[End], names: Sequence[str]) -> None:
         )
     for name in names:
         check_free(name)
-    TAKEN.write([_state(name, end) for name, end in zip(names, ends, strict=True)])
+    moved = [pair for pair in zip(names, ends, strict=True) if not is_virtual_device(pair[0])]
+    TAKEN.write([_state(name, end) for name, end in moved])
     for namespace in dict.fromkeys(end.namespace for end in ends):
         netns.create(namespace)
         set_quiet(namespace)
         with IPRoute(netns=namespace) as network:
             network.link("set", index=_index(network, "lo"), state="up")
-    for name, end in zip(names, ends, strict=True):
+    for name, end in moved:
         _move(name, end)
 
 
@@ -76,8 +78,22 @@ def give_back() -> list[UndoStep]:
     return steps
 
 
+def _check_socket(device: str) -> None:
+    """StackcostError if nothing made the socket that a device is to connect to."""
+    arguments = dict(each.partition("=")[::2] for each in device.split(",")[1:])
+    path = arguments.get("iface", "")
+    if arguments.get("client") == "1" and not Path(path).is_socket():
+        raise StackcostError(
+            f"there is no socket {path}, which {device} connects to",
+            "for that of a guest, start the guest: stackcost guest start",
+        )
+
+
 def check_free(name: str) -> None:
     """StackcostError if this machine has no such interface, or uses it itself."""
+    if is_virtual_device(name):
+        _check_socket(name)
+        return
     with IPRoute() as network:
         links = {str(link.get_attr("IFLA_IFNAME")): link for link in network.get_links()}
         if name not in links:
@@ -94,6 +110,8 @@ def check_free(name: str) -> None:
 
 def check_queues(name: str, most: int) -> None:
     """StackcostError if an interface has more receive queues than a generator reads.
+
+    A device of DPDK has as many as the generator asks for.
 
     It attaches one data core to each queue by AF_XDP, and never sees what comes by another one.
     """

@@ -23,6 +23,7 @@ from stackcost.contracts.wiring import (
     End,
     Side,
     Wiring,
+    is_virtual_device,
     load_end,
 )
 from stackcost.harness.bed import hugepages, network
@@ -67,6 +68,11 @@ class Part:
         """The ends of a bed that are on this machine."""
         ends = wiring.part(self.side)
         return ends[:1] if self.number else ends
+
+    def devices(self, wiring: Wiring) -> dict[End, str]:
+        """The ends that are no interfaces but devices of DPDK, which the generator makes."""
+        pairs = zip(self.ends(wiring), self.interfaces, strict=False)
+        return {end: name for end, name in pairs if is_virtual_device(name)}
 
 
 class LocalTestbed:
@@ -120,6 +126,8 @@ class LocalTestbed:
         self._links = wiring.links_for(1 + len(gateways))
         ends = tuple(end for link in self._links for end in link)
         self.ends = part.ends(wiring) if part else ends
+        devices = part.devices(wiring) if part else {}
+        self._interfaces = tuple(end for end in self.ends if end not in devices)
         self._kernel_server = kernel_server and not (part and part.side == "load")
         self._polls_server = self._kernel_server or packet_server
         self._service_address = service_address
@@ -176,6 +184,10 @@ class LocalTestbed:
         """Start a program in a namespace on given cores; `options` go to subprocess.Popen."""
         return namespace.run(namespace_name, command, cpus, **options)
 
+    def addresses(self) -> list[str]:
+        """MAC addresses of its interfaces; a device of DPDK has one once a generator has it."""
+        return [hardware_address(end) for end in self._interfaces]
+
     def programs(self) -> list[int]:
         """Process ids of the programs in its namespaces, and of the harness."""
         inside = (namespace.processes_inside(end.namespace) for end in self.ends)
@@ -187,7 +199,9 @@ class LocalTestbed:
         This is done on entry. It must be repeated after the generator, or a peer, has attached to
         its interface with AF_XDP, because that creates receive work that did not exist before.
         """
-        self._steering = tuple(steer_receive(*end, self._receive_work(end)) for end in self.ends)
+        self._steering = tuple(
+            steer_receive(*end, self._receive_work(end)) for end in self._interfaces
+        )
         return self._steering
 
     def _receive_work(self, end: End) -> ReceiveWork:
@@ -248,7 +262,7 @@ class LocalTestbed:
             "initial_window_segments": self._initial_window if self._kernel_server else None,
             "receive_steering": [end.describe() for end in self._steering],
             "offloads": {
-                interface: network.offloads(name, interface) for name, interface in self.ends
+                interface: network.offloads(name, interface) for name, interface in self._interfaces
             },
             "ipv6": "on the device's links" if self._has_ipv6() else "off in all namespaces",
             "hugepages": hugepages.describe(self.hugepages),

@@ -38,6 +38,8 @@ def diff(
         console.print(f"corrected: {line}", highlight=False, markup=False)
     for line in found.not_compared:
         console.print(f"not compared: {line}", highlight=False, markup=False)
+    for line in found.guests:
+        console.print(f"guest: {line}", highlight=False, markup=False)
     for line in found.machine:
         console.print(f"other difference: {line}", highlight=False, markup=False)
     console.print(sentence(found), style="bold", highlight=False, markup=False, soft_wrap=True)

@@ -5,6 +5,7 @@ from typing import Annotated
 
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
+from stackcost.contracts.wiring import is_virtual_device
 from stackcost.harness.experiment.section import Core, Section
 
 MOST = 16  # generators of one load
@@ -12,6 +13,8 @@ MOST = 16  # generators of one load
 HostName = Annotated[str, Field(pattern=r"^[\w-]+$")]
 # Linux cuts names to 15 characters (IFNAMSIZ).
 InterfaceName = Annotated[str, Field(pattern=r"^[^/\s]{1,15}$")]
+# An interface, or a port that the engine makes by a virtual device of DPDK, with its arguments.
+PortName = Annotated[str, Field(pattern=r"^([^/\s]{1,15}|net_\w+,\S+)$")]
 
 
 class SshHost(Section):
@@ -80,11 +83,12 @@ class LoadSide(GeneratorPart):
     host: HostName | None = Field(
         default=None, description="a name in hosts; default: the machine that runs stackcost"
     )
-    interfaces: list[InterfaceName] = Field(
+    interfaces: list[PortName] = Field(
         min_length=1,
         max_length=2,
         description="interfaces of that host: for a server one; for a device two, the clients' "
-        "first. A generator after the first one has only clients, so it needs one",
+        "first. A generator after the first one has only clients, so it needs one. In place of an "
+        "interface a virtual device of DPDK, such as a guest's NIC that is joined by vhost-user",
     )
 
 
@@ -109,6 +113,11 @@ class Bed(Section):
     def loads(self) -> list[LoadSide]:
         """The generators."""
         return self.load if isinstance(self.load, list) else [self.load]
+
+    @property
+    def virtual_devices(self) -> list[str]:
+        """Ports of the generators that are no interfaces."""
+        return [name for load in self.loads for name in load.interfaces if is_virtual_device(name)]
 
     @property
     def hosts(self) -> list[HostName | None]:

@@ -333,6 +333,20 @@ class Experiment(Section):
         return self
 
     @model_validator(mode="after")
+    def _fits_virtual_devices(self) -> "Experiment":
+        """Such a port has no MAC address before its generator begins, and the kernel lacks it."""
+        devices = self.bed.virtual_devices if self.bed else []
+        if not devices:
+            return self
+        others = [name for name in self.servers if not registry.server_class(name).kernel_stack]
+        if others or len(self.bed.loads if self.bed else []) > 1:
+            raise ValueError(
+                f"bed.load: {devices[0]} is a virtual device of DPDK, by which one generator loads "
+                "servers on the kernel's stack, and nothing else"
+            )
+        return self
+
+    @model_validator(mode="after")
     def _divides_its_clients(self) -> "Experiment":
         if self.http and self.generators:
             raise ValueError(

@@ -10,8 +10,10 @@ from stackcost.collect.guest import OURS
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.wiring import LINK_PREFIX
 
+SHARED = "vhost-user"  # a virtio NIC whose other side is a port of the engine
 MODELS = {
     "virtio": "virtio-net-pci",
+    SHARED: "virtio-net-pci",
     "e1000e": "e1000e",
     "igb": "igb",
     "vmxnet3": "vmxnet3",
@@ -26,6 +28,11 @@ SSH_SLOT, DISK_SLOT, RANDOM_SLOT = 2, 3, 4
 SSH_INTERFACE, SSH_ADDRESS = f"enp0s{SSH_SLOT}", "10.0.2.15/24"  # of QEMU's user network
 KVM = ("-accel", "kvm", "-cpu", "host")
 EMULATION = ("-accel", "tcg,thread=multi", "-cpu", "max")
+# Frames of a NIC without these are whole: at most the MTU long, with checksums.
+OFFLOADS = (
+    *("csum", "gso", "host_tso4", "host_tso6", "host_ecn", "host_ufo"),
+    *("guest_csum", "guest_tso4", "guest_tso6", "guest_ecn", "guest_ufo"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +75,7 @@ class Machine:
 
 @dataclass(frozen=True, slots=True)
 class Files:
-    """Files of a guest. `log`: what its serial port says."""
+    """Files of a guest. `log`: what its serial port says; sockets of its NICs are beside it."""
 
     kernel: Path
     initrd: Path
@@ -78,7 +85,7 @@ class Files:
 
 def parse_nic(text: str) -> Nic:
     """A NIC of an option: MODEL or virtio:QUEUES. StackcostError if it is neither."""
-    found = re.fullmatch(r"(\w+)(?::(\d+))?", text)
+    found = re.fullmatch(r"([\w-]+)(?::(\d+))?", text)
     model, queues = (found[1], int(found[2] or 1)) if found else (text, 1)
     if model not in MODELS:
         raise StackcostError(f"there is no NIC {text!r}", f"choose one of {', '.join(MODELS)}")
@@ -93,6 +100,19 @@ def parse_nic(text: str) -> Nic:
 def tap_name(guest: str, at: int) -> str:
     """The interface of this machine behind a guest's NIC number `at`."""
     return f"{LINK_PREFIX}{guest}{at}"
+
+
+def socket_path(guest: str, at: int, folder: Path) -> Path:
+    """The socket by which an engine gets the memory of NIC number `at`, if that is shared."""
+    return folder / f"{tap_name(guest, at)}.socket"
+
+
+def port_name(guest: str, at: int, folder: Path) -> str:
+    """The engine's name of the port behind a shared NIC: DPDK's device and its arguments.
+
+    QEMU listens at the socket and the engine connects, so the guest stays when an engine ends.
+    """
+    return f"net_vhost{at},iface={socket_path(guest, at, folder)},client=1"
 
 
 def interface_name(at: int) -> str:
@@ -113,7 +133,8 @@ def command_line(
     Its SSH server is at `ssh_port` of 127.0.0.1. QEMU's user network for that is restricted: it
     lets nothing out, neither to this machine nor beyond. The disk is not written to: changes go to
     a file without a name that ends with QEMU. Each NIC has a tap that QEMU makes, which is down,
-    without an address, and ends with QEMU.
+    without an address, and ends with QEMU; or a socket, if it is shared. QEMU waits at each socket
+    until an engine has connected once.
     """
     command = ["qemu-system-x86_64", "-name", PREFIX + name, "-nodefaults", "-no-user-config"]
     command += ["-display", "none", "-machine", "q35", *accelerator, *_processors(machine)]
@@ -128,7 +149,11 @@ def command_line(
     command += ["-netdev", f"user,id=ssh,restrict=on,{forward}"]
     command += ["-device", f"virtio-net-pci,netdev=ssh,addr={SSH_SLOT:#x},romfile="]
     for at, nic in enumerate(machine.nics):
-        command += _nic(name, at, nic)
+        if nic.model == SHARED:
+            emulated = tuple(accelerator) == EMULATION
+            command += _shared_nic(name, at, socket_path(name, at, files.log.parent), emulated)
+        else:
+            command += _nic(name, at, nic)
     return command
 
 
@@ -139,12 +164,15 @@ def _processors(machine: Machine) -> list[str]:
     command = ["-smp", f"{processors},sockets={machine.nodes},cores={per_node}"]
     command[-1] += f",threads={machine.threads}"
     command += ["-m", f"{machine.memory_mb}M"]
-    if machine.nodes > 1:
+    # The engine reads and writes the memory of a guest with shared NICs.
+    shared = any(nic.model == SHARED for nic in machine.nics)
+    kind, sharing = ("memfd", ",share=on") if shared else ("ram", "")
+    if shared or machine.nodes > 1:
         for node in range(machine.nodes):
             first = node * per_node * machine.threads
             last = first + per_node * machine.threads - 1
             size = machine.memory_mb // machine.nodes
-            command += ["-object", f"memory-backend-ram,id=memory{node},size={size}M"]
+            command += ["-object", f"memory-backend-{kind},id=memory{node},size={size}M{sharing}"]
             command += ["-numa", f"node,nodeid={node},cpus={first}-{last},memdev=memory{node}"]
     return command
 
@@ -152,13 +180,27 @@ def _processors(machine: Machine) -> list[str]:
 def _nic(guest: str, at: int, nic: Nic) -> list[str]:
     """A NIC and its tap. Frames have whole checksums and at most the MTU, as on a wire."""
     tap = f"tap,id=nic{at},ifname={tap_name(guest, at)},script=no,downscript=no,vnet_hdr=off"
-    device = f"{MODELS[nic.model]},netdev=nic{at},addr={FIRST_NIC + at:#x},romfile="
-    device += f",mac={_mac(guest, at)}"
+    device = _device(guest, at, nic.model)
     if nic.queues > 1:
         tap += f",queues={nic.queues}"
         # Interrupts: one for each queue in each direction, for configuration and control queue.
         device += f",mq=on,vectors={2 * nic.queues + 2},rss=on,hash=on"
     return ["-netdev", tap, "-device", device]
+
+
+def _shared_nic(guest: str, at: int, path: Path, emulated: bool) -> list[str]:
+    """A NIC whose queues are in memory that an engine shares. It may come and go: QEMU listens."""
+    device = _device(guest, at, SHARED) + "".join(f",{name}=off" for name in OFFLOADS)
+    if emulated:
+        device += ",vectors=0"  # QEMU 7.2 crashes when MSI-X of such a NIC is set up without KVM
+    socket = f"socket,id=wire{at},path={path},server=on,wait=off"
+    netdev = f"{SHARED},id=nic{at},chardev=wire{at}"
+    return ["-chardev", socket, "-netdev", netdev, "-device", device]
+
+
+def _device(guest: str, at: int, model: str) -> str:
+    place = f"{MODELS[model]},netdev=nic{at},addr={FIRST_NIC + at:#x},romfile="
+    return f"{place},mac={_mac(guest, at)}"
 
 
 def _mac(guest: str, at: int) -> str:

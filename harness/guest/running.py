@@ -2,6 +2,7 @@
 
 import os
 import shlex
+import socket
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
@@ -14,10 +15,13 @@ from stackcost.harness.guest.image import PREFIX as ENVIRONMENT
 from stackcost.harness.guest.image import key_of, known_hosts_of
 from stackcost.harness.guest.machine import (
     PREFIX,
+    SHARED,
     Machine,
     Nic,
     interface_name,
     pci_address,
+    port_name,
+    socket_path,
     tap_name,
 )
 from stackcost.host.namespace import end_processes
@@ -65,6 +69,12 @@ class Guest:
                 return process
         return None
 
+    def wire(self, at: int) -> str:
+        """The other end of its NIC number `at`, as an experiment names it: in quotes if needed."""
+        if self.machine.nics[at].model == SHARED:
+            return f'"{port_name(self.name, at, self.log.parent)}"'
+        return tap_name(self.name, at)
+
     def as_host(self) -> str:
         """The sections of an experiment file that make it the server's host."""
         images, nics = Path(self.images), list(enumerate(self.machine.nics))
@@ -79,7 +89,7 @@ class Guest:
         lines = ["hosts:", f"  {self.name}: {{{settings}}}"]
         if nics:
             there = ", ".join(interface_name(at) for at, _ in nics)
-            here = ", ".join(tap_name(self.name, at) for at, _ in nics)
+            here = ", ".join(self.wire(at) for at, _ in nics)
             lines += [
                 "bed:",
                 f"  server: {{host: {self.name}, interfaces: [{there}]}}",
@@ -124,6 +134,8 @@ def stop(guest: Guest) -> UndoStep:
     )
     if step.done:
         guest.log.unlink(missing_ok=True)
+        for at, _ in enumerate(guest.machine.nics):
+            socket_path(guest.name, at, guest.log.parent).unlink(missing_ok=True)
         GUESTS.write(_others(guest))
     return step
 
@@ -134,6 +146,13 @@ def stop_abandoned() -> list[UndoStep]:
     A guest that is ready stays: it is a host, and no part of a run.
     """
     return [stop(guest) for guest in GUESTS.read() if _is_abandoned(guest)]
+
+
+def free_port() -> int:
+    """A TCP port of 127.0.0.1 that nothing uses."""
+    with socket.socket() as probe:
+        probe.bind((ADDRESS, 0))
+        return int(probe.getsockname()[1])
 
 
 def _is_abandoned(guest: Guest) -> bool:

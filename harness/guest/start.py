@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from stackcost.contracts.errors import StackcostError
+from stackcost.harness.guest.first_engine import first_engine
 from stackcost.harness.guest.image import PROGRAM_PACKAGES, files_of, make_image
 from stackcost.harness.guest.machine import (
     EMULATION,
@@ -18,7 +19,14 @@ from stackcost.harness.guest.machine import (
     Machine,
     command_line,
 )
-from stackcost.harness.guest.running import ADDRESS, GUESTS, Guest, record, stop
+from stackcost.harness.guest.running import (
+    ADDRESS,
+    GUESTS,
+    Guest,
+    free_port,
+    record,
+    stop,
+)
 from stackcost.harness.guest.suite import copy_suite, doubt_of_engine
 from stackcost.host.debian import install_command
 from stackcost.host.namespace import find_program
@@ -51,7 +59,7 @@ def start(name: str, machine: Machine, images: Path, say: Callable[[str], None])
         find_program(program, install_command([PROGRAM_PACKAGES[program]]))
     _check_models(machine)
     make_image(images, say)
-    guest = Guest(name, machine, str(images.resolve()), _free_port(), starter=os.getpid())
+    guest = Guest(name, machine, str(images.resolve()), free_port(), starter=os.getpid())
     record(guest)
     try:
         guest = _boot(guest, say)
@@ -111,11 +119,17 @@ def _run(guest: Guest, accelerator: tuple[str, ...], limit_s: float) -> str:
             start_new_session=True,
         )
     try:
-        answered = wait_until(
-            lambda: process.poll() is not None or _answers(guest.port), limit_s, POLL_S
-        )
+        with first_engine(guest) as engine:
+
+            def is_over() -> bool:
+                if process.poll() is None and engine:
+                    engine.check()
+                return process.poll() is not None or _answers(guest.port)
+
+            answered = wait_until(is_over, limit_s, POLL_S)
         if process.poll() is not None:
-            said = " ".join(printed.read_text(errors="replace").split())[-WORDS:]
+            lines = printed.read_text(errors="replace").splitlines()
+            said = " ".join(line for line in lines if ": info: " not in line)[-WORDS:]
             return f"QEMU ended with exit status {process.returncode}: {said or 'no message'}"
         return "" if answered else f"it did not answer within {limit_s:g} s; {_last(guest)}"
     finally:
@@ -147,9 +161,3 @@ def _check_models(machine: Machine) -> None:
                 f"this machine's QEMU has no {model} (igb came with QEMU 8.0; Debian 12 has 7.2)",
                 f"choose another of {', '.join(MODELS)}",
             )
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind((ADDRESS, 0))
-        return int(probe.getsockname()[1])

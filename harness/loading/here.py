@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,6 @@ from stackcost.contracts.wiring import load_end
 from stackcost.harness.bed.local import LocalTestbed, Part
 from stackcost.harness.loading.plan import LoadingPlan
 from stackcost.harness.loading.side import LoadingSide
-from stackcost.host.link import hardware_address
 from stackcost.host.namespace import spawner
 from stackcost.host.patience import patience
 from stackcost.servers.probe import ask_as_load
@@ -31,8 +31,8 @@ class LoadingHere(LoadingSide):
         self._own_bed = own_bed
 
     def neighbours(self) -> list[str]:
-        """From /sys/class/net of the load's namespace."""
-        return [hardware_address(end) for end in self._bed.ends]
+        """From /sys/class/net of the load's namespace; a device of DPDK is left out."""
+        return self._bed.addresses()
 
     def ask_server(self, name: str, address: str, port: int, request: bytes) -> int:
         """From the load's namespace."""
@@ -122,9 +122,14 @@ def loading_on(
     """
     folder.mkdir(parents=True, exist_ok=True)
     end = load_end(0 if plan.interfaces else plan.number)
+    part = Part("load", plan.interfaces, number=plan.number)
+    devices = {each.interface: name for each, name in part.devices(plan.wiring).items()}
     config = TrexConfig(
         plan.name,
-        plan.wiring.ports_of(plan.number, end.interface),
+        [
+            replace(port, interface=devices.get(port.interface, port.interface))
+            for port in plan.wiring.ports_of(plan.number, end.interface)
+        ],
         plan.cpus,
         RPC_PORT + 2 * plan.number,
         ASYNC_PORT + 2 * plan.number,

@@ -17,7 +17,7 @@ from stackcost.host.waiting import wait_until
 READINGS = 4  # at least, inside the hold; their median counts
 OPEN_PATIENCE_S = 10.0  # for the last flows to open, beyond what the rate needs
 POLL_S = 0.1
-SPARE_S = 1.0  # flows are held so much longer than the plan needs
+SPARE_S = 1.0  # flows are held so much longer than the plan needs; a slow host reads for longer
 
 
 def run_hold_trial(session: ProfileSession, trial: Trial) -> None:
@@ -66,7 +66,7 @@ def _read_held(
 def _hold_seconds(session: ProfileSession, count: int) -> float:
     """How long the first flow stays open: until all are, they have settled and were read."""
     part = session.experiment.memory
-    return count / part.open_cps + part.settle_s + part.read_s + SPARE_S
+    return count / part.open_cps + part.settle_s + patient(part.read_s + SPARE_S)
 
 
 def _open_flows(session: ProfileSession, count: int) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Collection
 
 from stackcost.analysis import core_time, flows, generators, thresholds, traffic
 from stackcost.analysis.checks import is_hold, main_phase
-from stackcost.analysis.guest import mark
+from stackcost.analysis.guest import mark, why_no_time
 from stackcost.analysis.http import busy_share, load_cpus
 from stackcost.analysis.limits import limits_reached
 from stackcost.analysis.readings import Readings
@@ -55,22 +55,30 @@ def disturbances(seen: Readings, server_cpus: Collection[int]) -> list[str]:
 
     Such a trial says little of the server, so it is worth repeating.
     """
-    trial, phase = seen.trial, main_phase(seen.trial)
+    trial = seen.trial
     found = generator_limits(seen) + _suspended(trial)
     if not is_hold(trial):  # for flows held open it matters how many there are, not when they came
         found += late_starts(seen)
-    steal = core_time.steal_share(seen, phase)
-    if steal is not None and steal > thresholds.STEAL_LIMIT:
-        found.append(f"{steal:.1%} of CPU time stolen by the hypervisor")
-    foreign = None if is_hold(trial) else core_time.foreign_share(seen, server_cpus)
-    if foreign is not None and foreign > thresholds.FOREIGN_LIMIT:
-        found.append(f"other programs took {foreign:.1%} of the server's cores")
-    if not is_hold(trial):
-        found += _slowed(seen, server_cpus)
+    if not why_no_time(seen):
+        found += _disturbed_cores(seen, server_cpus)
     found += _moved_limits(seen)
     if isinstance(trial.load, HttpClients) and trial.load.ended_early:
         found.append("the clients ended before the last reading")
     return found
+
+
+def _disturbed_cores(seen: Readings, server_cpus: Collection[int]) -> list[str]:
+    """What falsifies CPU time. An emulated host has none: its cores are programs among others."""
+    trial, found = seen.trial, list[str]()
+    steal = core_time.steal_share(seen, main_phase(trial))
+    if steal is not None and steal > thresholds.STEAL_LIMIT:
+        found.append(f"{steal:.1%} of CPU time stolen by the hypervisor")
+    if is_hold(trial):
+        return found
+    foreign = core_time.foreign_share(seen, server_cpus)
+    if foreign is not None and foreign > thresholds.FOREIGN_LIMIT:
+        found.append(f"other programs took {foreign:.1%} of the server's cores")
+    return found + _slowed(seen, server_cpus)
 
 
 def generator_limits(seen: Readings) -> list[str]:

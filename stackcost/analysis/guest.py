@@ -1,8 +1,11 @@
 """The mark of trials whose server's side ran in a guest of this suite or on an emulated host."""
 
+from collections.abc import Iterable
+
 from stackcost.analysis.readings import Readings
 
 EMULATION = "emulation"
+MARK = "measured in "  # what a mark begins with
 
 
 def guest_by(seen: Readings) -> str:
@@ -32,5 +35,10 @@ def mark(seen: Readings) -> list[str]:
     """The mark in words, for the trial's flags; empty of other machines."""
     by = guest_by(seen)
     if by == EMULATION:
-        return ["measured in an emulated guest, which shows that it works, and no cost"]
-    return [f"measured in a guest on {by}"] if by else []
+        return [f"{MARK}an emulated guest, which shows that it works, and no cost"]
+    return [f"{MARK}a guest on {by}"] if by else []
+
+
+def marks_among(flags: Iterable[str]) -> list[str]:
+    """The marks among flags of trials, each once."""
+    return list(dict.fromkeys(flag for flag in flags if flag.startswith(MARK)))

@@ -141,6 +141,14 @@ class Wiring:
         )
 
 
+def is_virtual_device(port: str) -> bool:
+    """Whether a port is a device that DPDK makes, by its name and arguments: net_vhost0,iface=/s.
+
+    It is no interface of Linux and has no MAC address before a generator makes it.
+    """
+    return port.startswith("net_") and "," in port
+
+
 def load_end(number: int) -> End:
     """The end of one of several generators on one machine, from 0 on."""
     return End(LOAD_NAMESPACE, f"{LINK_PREFIX}load{number}")

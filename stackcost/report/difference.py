@@ -7,17 +7,19 @@ from typing import Self
 from pydantic import BaseModel, ConfigDict
 
 from stackcost.analysis.comparison import Comparison, compare_all
+from stackcost.analysis.guest import marks_among
 from stackcost.analysis.machines import differences
 from stackcost.analysis.summary import Summary
 from stackcost.analysis.system_series import is_judged, questions, system_figures
 from stackcost.analysis.thresholds import RATE
 from stackcost.contracts.errors import StackcostError
 from stackcost.report.opened import OpenedRuns
-from stackcost.report.stored import summary_of
+from stackcost.report.stored import hosts_of, summary_of
 from stackcost.report.tables import TextTable
 from stackcost.report.words import UNKNOWN, change_of, verdict_of, with_range
 from stackcost.store import Manifest, RunFolder
 
+LONG_LISTS = ("interrupts.", "kernel.merged_slab_caches.")
 PARTS = ("server_cpu.", "softirq.", "threads.", "memory.per_flow.", "memory.caches.")
 
 
@@ -44,8 +46,9 @@ class Side:
 class Difference(BaseModel):
     """The result of `stackcost diff`. `rate`: how often identical set-ups are called different.
 
-    `flagged`: flagged trials of A and B. `machine`: differences of the machine. `corrected`: text
-    about corrections; `a` and `b` of `comparisons` are uncorrected.
+    `flagged`: flagged trials of A and B. `machine`: differences of the machine, and of the other
+    hosts of the test bed. `guests`: which side was measured in a guest. `corrected`: text about
+    corrections; `a` and `b` of `comparisons` are uncorrected.
     `not_compared`: figures that could not be compared, and why.
     """
 
@@ -57,6 +60,7 @@ class Difference(BaseModel):
     comparisons: list[Comparison]
     flagged: tuple[int, int]
     machine: list[str]
+    guests: list[str] = []
     corrected: list[str] = []
     not_compared: list[str] = []
 
@@ -89,12 +93,42 @@ def difference(a: Side, b: Side) -> Difference:
             _flagged(a, {mine for mine, _ in systems}),
             _flagged(b, {other for _, other in systems}),
         ),
-        machine=differences(a.manifest.machine, b.manifest.machine),
+        machine=[
+            *differences(a.manifest.machine, b.manifest.machine),
+            *_between_hosts(a.manifest, b.manifest),
+        ],
+        guests=[
+            f"{letter}: {mark}"
+            for letter, side in (("A", a), ("B", b))
+            for mark in marks_among(flag for trial in side.summary.trials for flag in trial.flags)
+        ],
         corrected=[line for each in found for line in _words(each)],
         not_compared=[
             line for of_a, of_b in systems if (line := _no_common_load(a, of_a, b, of_b))
         ],
     )
+
+
+def _between_hosts(a: Manifest, b: Manifest) -> list[str]:
+    """What hosts of the same name differ in, or the only two, whatever their names are."""
+    old, new = hosts_of(a), hosts_of(b)
+    names = [(name, name) for name in old if name in new]
+    if not names and len(old) == len(new) == 1:
+        names = list(zip(old, new, strict=True))
+    return [
+        f"host {' and '.join(dict.fromkeys((one, other)))}: {line}"
+        for one, other in names
+        for line in _in_short(differences(old[one], new[other]))
+    ]
+
+
+def _in_short(lines: list[str]) -> list[str]:
+    """The same with one line for each long list, whose order another kernel changes as a whole."""
+    kept = [line for line in lines if not line.startswith(LONG_LISTS)]
+    for name in LONG_LISTS:
+        if many := sum(line.startswith(name) for line in lines):
+            kept.append(f"{name[:-1]}: {many} differences, see both manifest.json")
+    return kept
 
 
 def _no_common_load(a: Side, of_a: str, b: Side, of_b: str) -> str:

@@ -136,16 +136,20 @@ def _published(manifest: Manifest, plan: _Plan) -> RecomputedFactors | None:
     return recompute(read_publication(own)) if own.is_file() else None
 
 
-def _other_hosts(manifest: Manifest) -> dict[str, str]:
-    """Kernel and processor of each host of the test bed but the controller's."""
-    hosts = {
+def hosts_of(manifest: Manifest) -> dict[str, dict[str, Any]]:
+    """The description of each host of the test bed but the controller's, by its name."""
+    return {
         name: host["machine"]
         for bed in manifest.test_bed.values()
         for name, host in bed.get("hosts", {}).items()
     }
+
+
+def _other_hosts(manifest: Manifest) -> dict[str, str]:
+    """Kernel and processor of each host."""
     return {
         f"host {name}": f"{machine['processors']['model']}, kernel {machine['kernel']['release']}"
-        for name, machine in hosts.items()
+        for name, machine in hosts_of(manifest).items()
     }
 
 

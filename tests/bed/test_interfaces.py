@@ -45,6 +45,19 @@ def test_a_tap_that_ended_with_its_guest_is_nothing_to_give_back(tap: str) -> No
     assert all(step.done for step in undo_all())
 
 
+def test_a_virtual_device_is_no_interface_that_could_be_moved() -> None:
+    with bed_on("net_null0,size=64") as bed:
+        assert LOAD_NAMESPACE in ip("netns")
+        assert bed.addresses() == [] and bed.steer() == ()
+        assert bed.describe()["interfaces"] == ["net_null0,size=64"]
+    assert TAKEN.read() == [] and LOAD_NAMESPACE not in ip("netns")
+
+
+def test_a_socket_that_nothing_made_is_refused() -> None:
+    with pytest.raises(StackcostError, match="there is no socket /run/none, which net_vhost0"):
+        bed_on("net_vhost0,iface=/run/none,client=1").__enter__()
+
+
 def test_queues_that_the_generator_would_not_read_are_refused() -> None:
     two = ("numrxqueues", "2", "numtxqueues", "2")
     ip("link", "add", TAP, *two, "type", "veth", "peer", "name", "sc-try1", *two)

@@ -26,8 +26,10 @@ cores: {load: [2, 3], server: [2, 3]}
 workload: {clients: 16.0.0.1-16.0.0.9, server: 48.0.0.1, port: 80}
 load: {profile: http_program.py, offered_cps: [10], warm_up_s: 1, sustain_s: 1, drain_s: 1}
 """
-ON_A = {"host": "lab-a", "interfaces": ["enp3s0"]}
-ON_B = {"host": "lab-b", "interfaces": ["enp3s0"]}
+ON_A: dict[str, Any] = {"host": "lab-a", "interfaces": ["enp3s0"]}
+ON_B: dict[str, Any] = {"host": "lab-b", "interfaces": ["enp3s0"]}
+VHOST = "net_vhost0,iface=/run/stackcost/sc-b0.socket,client=1"
+SHARED = {"interfaces": [VHOST]}
 TWO = {"lab-a": {"address": "192.0.2.1"}, "lab-b": {"address": "192.0.2.2"}}
 
 
@@ -85,9 +87,24 @@ def test_the_load_may_be_on_other_hosts_and_the_server_here(tmp_path: Path) -> N
     assert Experiment.model_validate(experiment.model_dump(mode="json")) == experiment
 
 
+def test_the_port_of_a_generator_may_be_a_virtual_device(tmp_path: Path) -> None:
+    (single,) = generators_of(load(tmp_path, bed={"server": ON_B, "load": SHARED}))
+    assert single.interfaces == (VHOST,)
+
+
 @pytest.mark.parametrize(
     ("changed", "words"),
     [
+        (
+            {"servers": ["astf-peer"], "baseline": "astf-peer", "against": "astf-peer"}
+            | {"bed": {"server": ON_B, "load": SHARED}},
+            "one generator loads servers on the kernel's stack",
+        ),
+        (
+            {"bed": {"server": ON_B, "load": [SHARED, ON_A]}, "hosts": TWO},
+            "one generator loads servers on the kernel's stack",
+        ),
+        ({"bed": {"server": ON_B | {"interfaces": [VHOST]}, "load": ON_A}}, "bed.server"),
         (
             {"bed": None, "cores": {"load": [0], "server": [1]}},
             "hosts: no part of the test bed uses them",

@@ -6,6 +6,7 @@ They need root, QEMU and mmdebstrap. GUEST_IMAGES may name the folder with the i
 
 import json
 import os
+import re
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,16 +16,23 @@ from typing import Any
 import pytest
 import yaml
 from rich.console import Console
+from typer.testing import CliRunner
 
+from stackcost.analysis.checks import is_hold
 from stackcost.analysis.cpu import server_total, why_no_cost
 from stackcost.analysis.flags import flags_of
 from stackcost.analysis.readings import Readings
+from stackcost.contracts.load import ConstantLoad
+from stackcost.contracts.trial import Trial
 from stackcost.contracts.wiring import NAMESPACE_PREFIX
+from stackcost.harness.cli.application import app
+from stackcost.harness.cli.entry import COMMANDS
 from stackcost.harness.comparison.turns import run_experiment
 from stackcost.harness.experiment.load_file import load_experiment
 from stackcost.harness.guest.machine import (
     IMAGES,
     KERNELS,
+    SHARED,
     Machine,
     Nic,
     interface_name,
@@ -33,14 +41,26 @@ from stackcost.harness.guest.machine import (
 )
 from stackcost.harness.guest.running import Guest, stop
 from stackcost.harness.guest.start import start
+from stackcost.report.stored import hosts_of
 from stackcost.store import RunFolder
 
 FOLDER = Path(os.environ.get("GUEST_IMAGES", IMAGES))
 IN_GUEST = Path(__file__).with_name("pci_ports.py")
 PYTHON = "/opt/stackcost/bin/python"
-NICS = (Nic("virtio", 2), Nic("virtio"), Nic("e1000e"), Nic("e1000e"), Nic("vmxnet3"))
+NICS = (
+    *(Nic("virtio", 2), Nic("virtio", 2), Nic("virtio")),
+    *(Nic("e1000e"), Nic("e1000e"), Nic("vmxnet3")),
+)
 FLOWS = 1000
 BRIDGE = f"{NAMESPACE_PREFIX}bridge"
+HELD_FLOWS = 400
+HELD = {
+    "profile": "http_hold.py",
+    "open_flows": [0, HELD_FLOWS],
+    "open_cps": 40,
+    "settle_s": 1,
+    "read_s": 1,
+}
 PLAN: dict[str, Any] = {
     "title": "nginx in a guest",
     "servers": ["nginx/kernel"],
@@ -76,7 +96,7 @@ def booted(name: str, machine: Machine) -> Iterator[Guest]:
 
 @pytest.fixture(scope="module")
 def guest() -> Iterator[Guest]:
-    with booted("b", Machine(nics=NICS)) as one:
+    with booted("g", Machine(nics=NICS)) as one:
         yield one
 
 
@@ -104,25 +124,25 @@ def joined(guest: Guest, *nics: int) -> Iterator[None]:
         run("ip", "netns", "del", BRIDGE)
 
 
-def plan(guest: Guest, folder: Path, at: int) -> Path:
-    """An experiment with nginx behind one NIC, of the sections that the command prints."""
+def measured(guest: Guest, folder: Path, at: int, **parts: Any) -> RunFolder:
+    """A run with nginx behind one NIC, with the sections that the command prints.
+
+    `parts`: other sections of the experiment.
+    """
     sections = yaml.safe_load(guest.as_host())
     sections["bed"]["server"]["interfaces"] = [interface_name(at)]
-    sections["bed"]["load"]["interfaces"] = [tap_name(guest.name, at)]
-    file = folder / "guest.yaml"
-    file.write_text(json.dumps(PLAN | sections))
-    return file
+    sections["bed"]["load"]["interfaces"] = [sections["bed"]["load"]["interfaces"][at]]
+    file = folder / f"{guest.machine.kernel}.yaml"
+    file.write_text(json.dumps(PLAN | sections | parts))
+    results = folder / f"results-{guest.machine.kernel}"
+    run_experiment(load_experiment(file), "guest", results, [], Console(stderr=True))
+    (run,) = results.iterdir()
+    return RunFolder(run)
 
 
-@pytest.mark.parametrize("at", [1, 2], ids=["virtio", "e1000e"])
-def test_a_server_in_a_guest_has_whole_flows_and_marked_figures(
-    guest: Guest, tmp_path: Path, at: int
-) -> None:
-    experiment = load_experiment(plan(guest, tmp_path, at))
-    run_experiment(experiment, "guest", tmp_path / "results", [], Console(stderr=True))
-    (folder,) = (tmp_path / "results").iterdir()
-    trial = RunFolder(folder).trials()[-1]
-    client = trial.traffic.client
+def check_whole_and_marked(guest: Guest, trial: Trial) -> None:
+    assert isinstance(trial.load, ConstantLoad)
+    client = trial.load.client
     assert client["tcps_connattempt"] == client["tcps_connects"] == client["tcps_closed"] > 300
     assert trial.load.server_requests == client["tcps_connects"]
     seen = Readings(trial)
@@ -133,10 +153,18 @@ def test_a_server_in_a_guest_has_whole_flows_and_marked_figures(
         assert server_total(seen, [1]) is not None
 
 
+@pytest.mark.parametrize("at", [2, 3], ids=["virtio", "e1000e"])
+def test_a_server_in_a_guest_has_whole_flows_and_marked_figures(
+    guest: Guest, tmp_path: Path, at: int
+) -> None:
+    *_, trial = measured(guest, tmp_path, at).trials()
+    check_whole_and_marked(guest, trial)
+
+
 @pytest.mark.parametrize(
     ("near", "far", "queues"),
-    [(2, 3, 1), (4, 1, 1), (3, 0, 2)],
-    ids=["e1000e", "vmxnet3 to virtio", "e1000e to virtio with 2 queues"],
+    [(3, 4, 1), (5, 2, 1), (0, 1, 2)],
+    ids=["e1000e", "vmxnet3 to virtio", "virtio with 2 queues"],
 )
 def test_the_engine_drives_nics_of_a_guest(guest: Guest, near: int, far: int, queues: int) -> None:
     arguments = [str(FLOWS), pci_address(near), pci_address(far), str(queues)]
@@ -155,12 +183,33 @@ def test_the_engine_drives_nics_of_a_guest(guest: Guest, near: int, far: int, qu
     assert server["tcps_accepts"] == server["tcps_closed"] == flows
     assert client["tcps_drops"] == server["tcps_drops"] == 0
     if queues > 1:
-        received = told["received by queue"]
-        shares = [packets / sum(received) for packets in received]
-        assert all(abs(share - 1 / queues) < 0.1 for share in shares), "RSS spreads the flows"
+        # The engine has read back key and table, else it says that it uses rings.
+        assert "over rings" not in told["printed"]
+        assert not any(
+            side[f"rss_redirect_{way}"] for side in (client, server) for way in ("rx", "tx")
+        )
+        for received in told["received by queue"]:
+            shares = [packets / sum(received) for packets in received]
+            assert all(abs(share * queues - 1) < 0.1 for share in shares), "RSS spreads the flows"
 
 
-def test_a_kernel_is_the_one_that_was_asked_for() -> None:
-    with booted("k", Machine(nics=(), kernel=KERNELS[1])) as other:
-        done = subprocess.run(other.ssh("uname", "-r"), capture_output=True, text=True, check=True)
-        assert done.stdout.startswith(f"{KERNELS[1]}.")
+def test_two_kernels_are_compared_over_nics_that_the_engine_shares(tmp_path: Path) -> None:
+    runs: list[str] = []
+    for kernel in KERNELS:
+        with booted("k", Machine(nics=(Nic(SHARED),), kernel=kernel)) as other:
+            run = measured(other, tmp_path, 0, memory=HELD)
+            runs.append(str(run.path))
+            trials = run.trials()
+            check_whole_and_marked(other, trials[-1])
+            assert [trial.load.held_flows for trial in trials if is_hold(trial)] == [0, HELD_FLOWS]
+            assert not any(trial.set_aside for trial in trials), "noise is no reason for a repeat"
+            (host,) = hosts_of(run.manifest()).values()
+            assert host["kernel"]["release"].startswith(f"{kernel}.")
+    assert COMMANDS
+    said = CliRunner().invoke(app, ["diff", *runs], env={"COLUMNS": "200"})
+    assert said.exit_code == 0, said.output
+    assert f"host k: kernel.release: {KERNELS[0]}." in said.output
+    assert "guest: A: measured in" in said.output and "guest: B: measured in" in said.output
+    (memory,) = (line for line in said.output.splitlines() if "memory.total" in line)
+    of_a, of_b = (int(each.replace(",", "")) for each in re.findall(r"[\d,]{5,}", memory)[:2])
+    assert all(2000 < each < 20_000 for each in (of_a, of_b)), memory

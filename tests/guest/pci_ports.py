@@ -1,16 +1,14 @@
 """Runs in a guest: traffic between two of its NICs, which DPDK drives. Prints what was counted.
 
 Usage: python pci_ports.py FLOWS CLIENT SERVER QUEUES. CLIENT, SERVER: PCI addresses of NICs whose
-wires are joined. QUEUES: of SERVER; with more than one the two ports are those of two engines,
-because a client has one. Debian's kernels lack vfio without an IOMMU, so DPDK uses uio.
+wires are joined. QUEUES: of each of them; the engine has a data core for each queue. Debian's
+kernels lack vfio without an IOMMU, so DPDK uses uio.
 """
 
 import json
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +26,7 @@ PROFILE = PROFILES / "http_program.py"
 RATE = 50.0  # connections/s
 SETTINGS = {"response_bytes": 4000}
 COUNTERS = ("tcps_connattempt", "tcps_connects", "tcps_accepts", "tcps_closed", "tcps_drops")
+COUNTERS += ("rss_redirect_rx", "rss_redirect_tx")
 
 
 def bind(address: str) -> None:
@@ -38,19 +37,6 @@ def bind(address: str) -> None:
         (device / "driver/unbind").write_text(address)
     (PCI / "drivers_probe").write_text(address)
     assert (device / "driver").resolve().name == DRIVER
-
-
-def engine(
-    stack: ExitStack, name: str, ports: Sequence[Port], queues: int, number: int
-) -> tuple[TrexClient, Generator]:
-    cpus = (0, 1) if queues == 1 else (0, *range(queues))  # of a guest with two
-    config = TrexConfig(name, ports, cpus, 4501 + 10 * number, 4500 + 10 * number)
-    folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-    generator = stack.enter_context(Generator(config, folder, spawn_here))
-    client = stack.enter_context(TrexClient(rpc_port=config.rpc_port, async_port=config.async_port))
-    client.connect()
-    client.reset()
-    return client, generator
 
 
 def received_by_queue(client: TrexClient, port: int, queues: int) -> list[int]:
@@ -69,28 +55,24 @@ def main() -> None:
     for address in (near, far):
         bind(address)
     count, many = int(flows), int(queues)
-    client_port, server_port = (
-        Port(near, "198.18.0.1", "198.18.0.2"),
-        Port(far, "198.18.0.2", "198.18.0.1"),
-    )
-    none = Port("dummy")
-    with patience(10), ExitStack() as stack:
-        if many == 1:
-            server, _ = client, _ = engine(stack, "both", (client_port, server_port), 1, 0)
-        else:
-            server, _ = engine(stack, "server", (none, server_port), many, 0)
-            client, _ = engine(stack, "client", (client_port, none), 1, 1)
-            server.load_profile(PROFILE, SETTINGS)
-            server.start(1, client_mask=0)
-        client.load_profile(PROFILE, SETTINGS)
-        client.start(RATE, duration=1.1 * count / RATE)
-        client.wait_on_traffic(600)
-        told: dict[str, Any] = {
-            side: {name: seen.stats()["traffic"][side].get(name, 0) for name in COUNTERS}
-            for side, seen in (("client", client), ("server", server))
-        }
-        if many > 1:
-            told["received by queue"] = received_by_queue(server, 1, many)
+    cpus = (0, 1) if many == 1 else (0, *range(many))  # of a guest with two
+    ports = (Port(near, "198.18.0.1", "198.18.0.2"), Port(far, "198.18.0.2", "198.18.0.1"))
+    with patience(10), tempfile.TemporaryDirectory() as folder:
+        config = TrexConfig("engine", ports, cpus)
+        with Generator(config, Path(folder), spawn_here), TrexClient(spawn_here) as client:
+            client.connect()
+            client.reset()
+            client.load_profile(PROFILE, SETTINGS)
+            client.start(RATE, duration=1.1 * count / RATE)
+            client.wait_on_traffic(600)
+            traffic = client.stats()["traffic"]
+            told: dict[str, Any] = {
+                side: {name: traffic[side].get(name, 0) for name in COUNTERS}
+                for side in ("client", "server")
+            }
+            if many > 1:
+                told["received by queue"] = [received_by_queue(client, at, many) for at in (0, 1)]
+        told["printed"] = Path(folder, "engine.log").read_text()
     print(json.dumps(told))
 
 

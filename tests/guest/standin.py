@@ -1,7 +1,8 @@
 """Stands in for QEMU, or for ssh, by the name that it is called by.
 
 As QEMU it does what the file `behaviour` beside it says: `kvm` works by both accelerators, `hang`
-answers by emulation only, `fail` ends at once. As ssh it unpacks what comes into `guest`.
+answers by emulation only, `fail` ends at once. At the socket of each shared NIC it waits for an
+engine, as QEMU does. As ssh it unpacks what comes into `guest`.
 """
 
 import re
@@ -27,6 +28,12 @@ def main() -> None:
     behaviour = (HERE / "behaviour").read_text()
     if behaviour == "fail":
         sys.exit("cannot set up guest memory")
+    for path in re.findall(r"path=([^,]+),server=on", " ".join(words)):
+        with socket.socket(socket.AF_UNIX) as shared:
+            shared.bind(path)
+            shared.listen()
+            connection, _ = shared.accept()
+            (HERE / "engine").write_text("connected")
     forward = re.search(r"hostfwd=tcp:127.0.0.1:(\d+)-", " ".join(words))
     assert forward
     with socket.create_server(("127.0.0.1", int(forward[1]))) as server:

@@ -8,6 +8,8 @@ import pytest
 from stackcost.contracts.errors import StackcostError
 from stackcost.harness.guest.machine import (
     EMULATION,
+    KVM,
+    SHARED,
     Files,
     Machine,
     Nic,
@@ -15,6 +17,7 @@ from stackcost.harness.guest.machine import (
     interface_name,
     parse_nic,
     pci_address,
+    port_name,
     tap_name,
 )
 
@@ -77,15 +80,32 @@ def test_guests_have_different_hardware_addresses() -> None:
     assert len({word.partition("mac=")[2] for word in nics}) == 4
 
 
-@pytest.mark.parametrize("text", ["virtio:0", "virtio:9", "e1000e:2", "ne2000", "virtio:", ""])
+def test_a_shared_nic_has_a_socket_memory_for_the_engine_and_whole_frames() -> None:
+    machine = Machine(nics=(Nic("e1000e"), Nic(SHARED)))
+    (socket,) = options(machine, "-chardev")
+    assert "path=/r/sc-b1.socket,server=on,wait=off" in socket
+    assert port_name("b", 1, Path("/r")) == "net_vhost1,iface=/r/sc-b1.socket,client=1"
+    assert "vhost-user,id=nic1,chardev=wire1" in options(machine, "-netdev")
+    (device,) = (value for value in options(machine, "-device") if "netdev=nic1" in value)
+    assert "addr=0x11" in device and "csum=off" in device and "host_tso4=off" in device
+    assert "vectors=0" in device
+    assert "vectors=0" not in " ".join(command_line("b", machine, FILES, 2222, KVM))
+    assert options(machine, "-object") == ["memory-backend-memfd,id=memory0,size=2048M,share=on"]
+    assert options(machine, "-numa") == ["node,nodeid=0,cpus=0-1,memdev=memory0"]
+
+
+@pytest.mark.parametrize(
+    "text", ["virtio:0", "virtio:9", "e1000e:2", "vhost-user:2", "ne2000", "virtio:", ""]
+)
 def test_a_nic_that_no_guest_can_have_is_refused(text: str) -> None:
     with pytest.raises(StackcostError, match=r"virtio"):
         parse_nic(text)
 
 
 def test_a_nic_is_a_model_with_its_queues() -> None:
-    assert [parse_nic(text) for text in ("virtio:4", "vmxnet3")] == [
+    assert [parse_nic(text) for text in ("virtio:4", "vhost-user", "vmxnet3")] == [
         Nic("virtio", 4),
+        Nic(SHARED),
         Nic("vmxnet3", 1),
     ]
 

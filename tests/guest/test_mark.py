@@ -6,13 +6,17 @@ from pathlib import Path
 import pytest
 
 from stackcost.analysis import cpu
-from stackcost.analysis.flags import flags_of
+from stackcost.analysis.flags import disturbances, flags_of
 from stackcost.analysis.readings import Readings
 from stackcost.analysis.summarise import summarise
 from stackcost.collect.guest import Guest
+from stackcost.contracts.counts import Schedule
+from stackcost.contracts.load import ConstantLoad
 from stackcost.contracts.trial import Trial
+from stackcost.harness.campaign.repeats import Repeats
+from stackcost.harness.campaign.turn import Purpose
 from tests.analysis.runs import CONTEXT, compared
-from tests.analysis.trials import gauge, load_trial
+from tests.analysis.trials import add_other_program, gauge, load_trial
 
 
 def made_by(by: str, trial: Trial) -> Trial:
@@ -43,6 +47,21 @@ def test_an_emulated_trial_has_counts_and_no_cost_with_the_reason() -> None:
     assert cpu.server_total(emulated, [1]) is None and cpu.uncorrected_total(emulated, [1]) is None
     assert "emulated" in cpu.why_no_cost(emulated, [1])
     assert any("emulated guest" in flag for flag in flags_of(emulated, [1]))
+
+
+def test_an_emulated_trial_is_not_judged_by_noise_and_not_repeated() -> None:
+    disturbed = load_trial()
+    add_other_program(disturbed, 0.5)
+    assert disturbances(Readings(disturbed), [1])
+    once = Purpose(repeats=1)
+    assert Repeats().wanted([disturbed], once, [1])
+    made_by("emulation", disturbed)
+    assert not disturbances(Readings(disturbed), [1]), "its cores are programs among others"
+    late = made_by("emulation", load_trial())
+    assert isinstance(late.load, ConstantLoad)
+    late.load.schedule = Schedule(intended=100, opened=100, late=60, unsent=0)
+    assert disturbances(Readings(late), [1]), "of the generator, which is not emulated"
+    assert not Repeats().wanted([late], once, [1])
 
 
 def test_a_guest_on_kvm_keeps_its_cost_and_is_marked() -> None:

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import psutil
 import pytest
 import yaml
 
@@ -77,6 +78,25 @@ def test_what_it_prints_are_the_sections_of_an_experiment(qemu: Behave, images: 
     assert bed.server.host == "b" and bed.server.interfaces == ["enp0s16", "enp0s17"]
     assert bed.load.interfaces == ["sc-b0", "sc-b1"]
     assert "patience" not in sections
+
+
+def test_a_guest_with_a_shared_nic_has_an_engine_while_it_boots(
+    qemu: Behave, images: Path, state: Path
+) -> None:
+    folder = qemu("kvm")
+    shared = Machine(nics=(Nic("e1000e"), Nic("vhost-user")))
+    guest = start.start("b", shared, images, nothing)
+    assert (folder / "engine").exists()
+    assert not [each for each in psutil.process_iter(["name"]) if is_first_engine(each)]
+    bed = Bed.model_validate(yaml.safe_load(guest.as_host())["bed"])
+    device = f"net_vhost1,iface={state}/sc-b1.socket,client=1"
+    assert bed.loads[0].interfaces == ["sc-b0", device]
+    assert running.stop(guest).done
+    assert list(state.glob("*.socket")) == []
+
+
+def is_first_engine(process: psutil.Process) -> bool:
+    return any("first-of-b" in word for word in process.cmdline())
 
 
 def test_a_guest_that_does_not_start_leaves_nothing(

@@ -4,6 +4,8 @@ import socket
 import threading
 import time
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from rich.console import Console
@@ -12,6 +14,7 @@ from stackcost.contracts.errors import StackcostError
 from stackcost.harness.experiment.schema import Experiment
 from stackcost.harness.selfcheck.bed import selfcheck_experiment
 from stackcost.harness.session import server_session, sides
+from stackcost.harness.session.hold_trial import SPARE_S, _hold_seconds
 from stackcost.harness.session.progress import Progress
 from stackcost.harness.session.server_session import running_server
 from stackcost.harness.session.sides import problems_of_hosts
@@ -130,3 +133,11 @@ def test_an_experiments_patience_holds_while_its_server_runs(tmp_path: Path) -> 
     ):
         assert patient(1) == 7
     assert patient(1) == 1
+
+
+def test_flows_are_held_for_longer_where_a_host_reads_slowly() -> None:
+    plan = experiment()
+    session: Any = SimpleNamespace(experiment=plan)
+    usual = _hold_seconds(session, 100)
+    with patience(5):
+        assert _hold_seconds(session, 100) >= usual + 4 * (plan.memory.read_s + SPARE_S)

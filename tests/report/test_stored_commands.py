@@ -14,7 +14,8 @@ from stackcost.harness.cli.application import app
 from stackcost.harness.cli.entry import COMMANDS
 from stackcost.store import RunFolder
 from tests.analysis.runs import compared
-from tests.report.stored import store
+from tests.analysis.trials import gauge
+from tests.report.stored import MACHINE, store
 
 
 def invoked(*arguments: str) -> Result:
@@ -51,6 +52,28 @@ def test_two_systems_of_a_run_differ_by_the_known_factor(run: RunFolder) -> None
         assert cpu["low"] < cpu["ratio"] < cpu["high"]
     assert by_figure["memory.total", "open flows"]["verdict"] == "dearer"
     assert by_figure["completed_cps", "2,000/s"]["verdict"] == "not judged"
+
+
+def test_kernels_of_two_emulated_hosts_are_compared_by_bytes_and_marked(tmp_path: Path) -> None:
+    runs = []
+    for host, release in (("old", "6.1.0"), ("new", "6.12.1")):
+        trials = compared(rounds=6)
+        for trial in trials:
+            trial.samples += gauge("machine.guest", [1.0] * 5, {"by": "emulation"})
+        run = store(tmp_path / host, trials, published=False)
+        machine = MACHINE | {"kernel": {"release": release}, "interrupts": [{"name": release}]}
+        bed = {"nginx/kernel": {"hosts": {host: {"machine": machine}}}}
+        run.write_manifest(run.manifest().model_copy(update={"test_bed": bed}))
+        runs.append(str(run.path))
+    said = stackcost("diff", *runs)
+    assert "host old and new: kernel.release: 6.1.0 -> 6.12.1" in said
+    assert "interrupts: 1 differences" in said
+    assert all(f"guest: {side}: measured in an emulated guest" in said for side in "AB")
+    judged = json.loads(stackcost("diff", *runs, "--json"))["comparisons"]
+    verdicts = {(each["figure"], each["at"]): each["p_corrected"] for each in judged}
+    assert verdicts["nginx/kernel: memory.total", "open flows"] is not None
+    costs = [each for each in judged if each["figure"].endswith("nginx/kernel: server_cpu_total")]
+    assert all(each["ratio"] is None for each in costs), "no cost of an emulator"
 
 
 def test_a_run_against_itself_shows_no_difference(run: RunFolder) -> None:
