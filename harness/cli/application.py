@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 # Commands by what they are used for, in the order in which --help lists them.
 USES = {
     "Measure": ("run", "ceiling", "dut", "distribute"),
-    "Read results": ("show", "report", "lab", "diff", "trend", "export", "ls"),
+    "Read results": ("show", "report", "lab", "diff", "trend", "export", "ls", "upload"),
     "Prepare and clean this machine": ("doctor", "hosts", "guest", "clean"),
 }
 
@@ -92,6 +92,15 @@ def make_console() -> Console:
     return PlainConsole() if Console().is_terminal else PlainConsole(width=FILE_WIDTH)
 
 
+def stored(named: object) -> Path:
+    """The folder that an argument names; what the URL of an object store names is copied first."""
+    if "://" not in str(named):
+        return Path(str(named))
+    from stackcost.store.object_store import copied
+
+    return copied(str(named))
+
+
 def reading(command: Callable[P, None]) -> Callable[P, None]:
     """Decorate a command that only reads stored files: any damage becomes one clear error.
 
@@ -106,10 +115,10 @@ def reading(command: Callable[P, None]) -> Callable[P, None]:
         except (StackcostError, TyperException, typer.Exit, BrokenPipeError):
             raise
         except Exception as error:
-            stored = ", ".join(_as_text(named[name]) for name in STORED if name in named)
+            places = ", ".join(_as_text(named[name]) for name in STORED if name in named)
             at = traceback.extract_tb(error.__traceback__)[-1]
             raise StackcostError(
-                f"cannot read {stored}: {error!r} ({Path(at.filename).name} line {at.lineno})",
+                f"cannot read {places}: {error!r} ({Path(at.filename).name} line {at.lineno})",
                 "it is damaged, or another version wrote it; stackcost ls lists all runs",
             ) from error
 

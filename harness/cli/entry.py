@@ -19,6 +19,7 @@ from stackcost.harness.cli import (
     run,
     show,
     trend,
+    upload,
 )
 from stackcost.harness.cli.application import INTERRUPTED, app
 from stackcost.report.plain import visible
@@ -39,6 +40,7 @@ COMMANDS = (
     run,
     show,
     trend,
+    upload,
 )
 
 

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from stackcost.harness.cli.application import command, reading
+from stackcost.harness.cli.application import command, reading, stored
 
 
 class Format(StrEnum):
@@ -21,7 +21,12 @@ class Format(StrEnum):
 @reading
 def export(
     run: Annotated[
-        Path, typer.Argument(metavar="RUN", help="a run's folder, such as results/<time>-compare")
+        Path,
+        typer.Argument(
+            parser=stored,
+            metavar="RUN",
+            help="a run's folder, such as results/<time>-compare, or its URL in a store",
+        ),
     ],
     form: Annotated[Format, typer.Option("--format", help="csv, parquet or json")] = Format.CSV,
     out: Annotated[

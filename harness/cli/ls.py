@@ -6,14 +6,23 @@ from typing import Annotated
 
 import typer
 
-from stackcost.harness.cli.application import DEFAULT_RESULTS, command, make_console, reading
+from stackcost.harness.cli.application import (
+    DEFAULT_RESULTS,
+    command,
+    make_console,
+    reading,
+    stored,
+)
 
 
 @command()
 @reading
 def ls(
     results: Annotated[
-        Path, typer.Argument(metavar="RESULTS", help="folder that holds the runs")
+        Path,
+        typer.Argument(
+            parser=stored, metavar="RESULTS", help="folder, or URL of a store, that holds the runs"
+        ),
     ] = DEFAULT_RESULTS,
     as_json: Annotated[bool, typer.Option("--json", help="print JSON")] = False,
 ) -> None:

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from stackcost.harness.cli.application import command, make_console, reading
+from stackcost.harness.cli.application import command, make_console, reading, stored
 
 PAGE = "report.html"
 
@@ -15,7 +15,11 @@ PAGE = "report.html"
 def report(
     runs: Annotated[
         list[Path],
-        typer.Argument(metavar="RUN", help="folders of runs, such as results/<time>-compare"),
+        typer.Argument(
+            parser=stored,
+            metavar="RUN",
+            help="folders of runs, such as results/<time>-compare, or their URLs in a store",
+        ),
     ],
     out: Annotated[
         Path | None,

@@ -6,14 +6,19 @@ from typing import Annotated
 
 import typer
 
-from stackcost.harness.cli.application import command, make_console, reading
+from stackcost.harness.cli.application import command, make_console, reading, stored
 
 
 @command()
 @reading
 def show(
     run: Annotated[
-        Path, typer.Argument(metavar="RUN", help="a run's folder, such as results/<time>-compare")
+        Path,
+        typer.Argument(
+            parser=stored,
+            metavar="RUN",
+            help="a run's folder, such as results/<time>-compare, or its URL in a store",
+        ),
     ],
     long: Annotated[
         bool, typer.Option("--long", help="print all loads, latencies, kinds of memory, settings")

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from stackcost.harness.cli.application import command, make_console, reading
+from stackcost.harness.cli.application import command, make_console, reading, stored
 
 DEFAULT_HISTORY = Path("stackcost-gate/history.jsonl")
 
@@ -17,8 +17,10 @@ def trend(
     history: Annotated[
         Path,
         typer.Argument(
+            parser=stored,
             metavar="HISTORY",
-            help="history file that tests with the fixture cps_ceiling write, or a folder of runs",
+            help="history file that tests with the fixture cps_ceiling write, or a folder of runs, "
+            "or the URL of a store",
         ),
     ] = DEFAULT_HISTORY,
     plot: Annotated[

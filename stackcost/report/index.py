@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from stackcost.contracts.errors import StackcostError
-from stackcost.host.files import make_folder, read_whole, write_whole
+from stackcost.host.files import make_folder, read_whole, user_cache, write_whole
 from stackcost.report.basis import program_digest
 from stackcost.report.progress import say
 from stackcost.store.folder import MANIFEST, SUMMARY, TRIALS
@@ -138,8 +138,7 @@ def _joined(
 
 def _files(results: Path) -> list[tuple[Path, pa.Schema]]:
     own = sha256(os.fsencode(results.resolve())).hexdigest()[:20]
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path("~/.cache").expanduser())
-    folder = cache / "stackcost" / "index" / own
+    folder = user_cache() / "index" / own
     return [(folder / "runs.parquet", RUNS), (folder / "figures.parquet", FIGURES)]
 
 

@@ -49,7 +49,9 @@ def test_every_package_that_is_imported_is_asked_for() -> None:
     project = PROJECT["project"]
     extras = project["optional-dependencies"]
     asked = [*project["dependencies"]]
-    asked += [each for extra in ("notebooks", "hosts", "http3", "beds") for each in extras[extra]]
+    asked += [
+        each for extra in ("notebooks", "hosts", "http3", "beds", "store") for each in extras[extra]
+    ]
     asked.append("pytest")
     known = {re.split(r"[=<>]", each)[0].lower() for each in asked}
     distributions = packages_distributions()

@@ -51,7 +51,8 @@ TEST(FrameRing, AReaderEndsThoughAWriterGoesOn) {
   ASSERT_TRUE(write(ring, time++, 60));
   int read = 0;
   ring.read([&](const SeenFrame&) {
-    if (++read < 10) EXPECT_TRUE(write(ring, time++, 60));
+    ASSERT_LT(++read, 10);
+    EXPECT_TRUE(write(ring, time++, 60));
   });
   EXPECT_EQ(read, 1);
 }

@@ -54,7 +54,9 @@ TEST(PacketFilter, NonsenseIsNoFilter) {
 
 TEST(PacketFilter, AsksNoNameServerForANameInAFilter) {
   const int server = socket(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK, 0);
-  sockaddr_in address{.sin_family = AF_INET, .sin_port = 0, .sin_addr = {htonl(INADDR_LOOPBACK)}};
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   socklen_t length = sizeof address;
   ASSERT_EQ(bind(server, reinterpret_cast<sockaddr*>(&address), length), 0);
   ASSERT_EQ(getsockname(server, reinterpret_cast<sockaddr*>(&address), &length), 0);
