@@ -154,7 +154,7 @@ class TrexTime(Collector):
     def read(self) -> list[Sample]:
         """For each data core: its busy time and its total time."""
         if not self._cpus:
-            now, reason = self._clock(), f"{SHARED_CORE}: give it two cores or more"
+            now, reason = self._clock(), f"{SHARED_CORE}: give it three cores or more"
             return [metric.unknown(now, reason, **self._labels) for metric in self.metrics]
         answer, now = self._client.call(UTILIZATION, {}), self._clock()
         passed, self._last = now - self._last, now

@@ -94,7 +94,7 @@ def test_trexs_own_account_becomes_seconds_of_its_data_cores() -> None:
 def test_a_trex_on_one_core_does_not_know_its_own_time() -> None:
     samples = engine_time("generator", TrexStandIn([10]), ()).read()
     assert {s.value for s in samples} == {None}
-    assert all("give it two cores or more" in s.reason for s in samples)
+    assert all("give it three cores or more" in s.reason for s in samples)
 
 
 def test_what_trex_lacks_is_unknown_not_zero() -> None:
