@@ -111,9 +111,8 @@ def check_free(name: str) -> None:
 def check_queues(name: str, most: int) -> None:
     """StackcostError if an interface has more receive queues than a generator reads.
 
-    A device of DPDK has as many as the generator asks for.
-
-    It attaches one data core to each queue by AF_XDP, and never sees what comes by another one.
+    The generator attaches one data core to each queue by AF_XDP, and never sees what comes by
+    another one. A device of DPDK has as many queues as the generator asks for.
     """
     queues = len(list(Path("/sys/class/net", name, "queues").glob("rx-*")))
     if queues > most:

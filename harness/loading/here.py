@@ -121,20 +121,19 @@ def loading_on(
     `folder` takes its configuration and log. `own_bed`: see `LoadingHere`.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    end = load_end(0 if plan.interfaces else plan.number)
-    part = Part("load", plan.interfaces, number=plan.number)
-    devices = {each.interface: name for each, name in part.devices(plan.wiring).items()}
+    own_end = load_end(0 if plan.interfaces else plan.number)
+    devices = {end.interface: name for end, name in _part_of(plan).devices(plan.wiring).items()}
     config = TrexConfig(
         plan.name,
         [
             replace(port, interface=devices.get(port.interface, port.interface))
-            for port in plan.wiring.ports_of(plan.number, end.interface)
+            for port in plan.wiring.ports_of(plan.number, own_end.interface)
         ],
         plan.cpus,
         RPC_PORT + 2 * plan.number,
         ASYNC_PORT + 2 * plan.number,
     )
-    spawn = spawner(end.namespace, plan.cpus)
+    spawn = spawner(own_end.namespace, plan.cpus)
     with TrexClient(spawn, rpc_port=config.rpc_port, async_port=config.async_port) as client:
         generator = Generator(config, folder, spawn)
         try:
@@ -153,10 +152,13 @@ def loading_here(
     `say`: shows what is being done.
     """
     say("test bed")
-    part = Part("load", plan.interfaces, number=plan.number)
     with (
         patience(plan.patience),
-        LocalTestbed(plan.cpus, server_cpus=(), wiring=plan.wiring, part=part) as bed,
+        LocalTestbed(plan.cpus, server_cpus=(), wiring=plan.wiring, part=_part_of(plan)) as bed,
         loading_on(bed, plan, folder, own_bed=True) as side,
     ):
         yield side
+
+
+def _part_of(plan: LoadingPlan) -> Part:
+    return Part("load", plan.interfaces, number=plan.number)

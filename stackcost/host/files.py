@@ -92,9 +92,3 @@ def _explained(error: OSError, path: Path, needed: int) -> StackcostError:
     return StackcostError(
         f"cannot write {path}: {error.strerror}", f"see its permissions: ls -ld {path.parent}"
     )
-
-
-def user_cache() -> Path:
-    """The suite's folder for what can be made again at any time (XDG Base Directory)."""
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path("~/.cache").expanduser())
-    return cache / "stackcost"

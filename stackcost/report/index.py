@@ -9,7 +9,6 @@ may be deleted at any time, and one that is damaged or of another version is mad
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from hashlib import sha256
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -17,7 +16,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from stackcost.contracts.errors import StackcostError
-from stackcost.host.files import make_folder, read_whole, user_cache, write_whole
+from stackcost.host.files import make_folder, read_whole, write_whole
+from stackcost.host.user_cache import user_cache
 from stackcost.report.basis import program_digest
 from stackcost.report.progress import say
 from stackcost.store.folder import MANIFEST, SUMMARY, TRIALS
@@ -137,8 +137,7 @@ def _joined(
 
 
 def _files(results: Path) -> list[tuple[Path, pa.Schema]]:
-    own = sha256(os.fsencode(results.resolve())).hexdigest()[:20]
-    folder = user_cache() / "index" / own
+    folder = user_cache("index", os.fsencode(results.resolve()))
     return [(folder / "runs.parquet", RUNS), (folder / "figures.parquet", FIGURES)]
 
 

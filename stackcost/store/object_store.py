@@ -6,33 +6,34 @@ run yet.
 """
 
 import shutil
-from hashlib import sha256
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from stackcost.contracts.errors import StackcostError
-from stackcost.host.files import read_whole, user_cache, write_whole
+from stackcost.host.files import read_whole, write_whole
+from stackcost.host.user_cache import user_cache
 from stackcost.store.folder import MANIFEST, SUMMARY, TRIALS, RunFolder
 
 READ = (TRIALS, SUMMARY, MANIFEST)  # of each run in a store; of a run that is named, everything
 STATE = ".stored"  # in the copy of a run: the state of its manifest in the store
 
 
-def is_url(place: object) -> bool:
-    """Whether this names an object store and not a folder."""
-    return "://" in str(place)
-
-
 def upload(run: RunFolder, url: str) -> str:
-    """Copy a run into a store; returns its URL there. What it had of this run is replaced."""
-    files, root = _reached(url)
-    place = f"{root.rstrip('/')}/{run.name}"
-    own = [path for path in sorted(run.path.rglob("*")) if path.is_file() and path.name != MANIFEST]
-    for path in (*own, run.path / MANIFEST):
-        target = f"{place}/{path.relative_to(run.path)}"
-        files.makedirs(target.rpartition("/")[0], exist_ok=True)
-        files.put_file(str(path), target)
-    return str(files.unstrip_protocol(place))
+    """Copy a run into a store; returns its URL there. What it had of this run is replaced.
+
+    StackcostError if the store cannot be reached, or does not take it.
+    """
+    manifest = run.path / MANIFEST
+    own = [each for each in sorted(run.path.rglob("*")) if each.is_file() and each != manifest]
+    with _store(url) as (files, root):
+        place = f"{root}/{run.name}"
+        for path in (*own, manifest):
+            target = f"{place}/{path.relative_to(run.path)}"
+            files.makedirs(target.rpartition("/")[0], exist_ok=True)
+            files.put_file(str(path), target)
+        return str(files.unstrip_protocol(place))
 
 
 def copied(url: str) -> Path:
@@ -40,27 +41,27 @@ def copied(url: str) -> Path:
 
     Of all runs it has what a list or a trend reads. StackcostError if the store cannot be reached.
     """
-    files, root = _reached(url)
-    root = root.rstrip("/")
-    folder = (
-        user_cache() / "stores" / sha256(files.unstrip_protocol(root).encode()).hexdigest()[:20]
-    )
-    if files.exists(f"{root}/{MANIFEST}"):
-        run = folder / root.rpartition("/")[2]
-        shutil.rmtree(run, ignore_errors=True)
-        for path in files.find(root):
-            inside = path.removeprefix(f"{root}/")
-            if ".." not in inside.split("/"):
-                _copy(files, path, run / inside)
-        return run
-    there = {path.split("/")[-2]: state for path, state in _manifests(files, root).items()}
-    for run in folder.glob("*") if folder.exists() else ():
-        if run.name not in there:
-            shutil.rmtree(run)
-    for name, state in there.items():
-        _update(files, f"{root}/{name}", folder / name, state)
-    folder.mkdir(parents=True, exist_ok=True)
-    return folder
+    with _store(url) as (files, root):
+        folder = user_cache("stores", files.unstrip_protocol(root).encode())
+        if files.exists(f"{root}/{MANIFEST}"):
+            return _copied_run(files, root, folder / root.rpartition("/")[2])
+        there = _manifests(files, root)
+        folder.mkdir(parents=True, exist_ok=True)
+        for run in folder.iterdir():
+            if run.name not in there:
+                shutil.rmtree(run)
+        for name, state in there.items():
+            _update(files, f"{root}/{name}", folder / name, state)
+        return folder
+
+
+def _copied_run(files: Any, place: str, run: Path) -> Path:
+    shutil.rmtree(run, ignore_errors=True)
+    for path in files.find(place):
+        inside = path.removeprefix(f"{place}/")
+        if ".." not in inside.split("/"):
+            _copy(files, path, run / inside)
+    return run
 
 
 def _update(files: Any, place: str, run: Path, state: bytes) -> None:
@@ -79,21 +80,25 @@ def _copy(files: Any, path: str, target: Path) -> None:
 
 
 def _manifests(files: Any, root: str) -> dict[str, bytes]:
-    """The state of each manifest in the store, by its path: what its entry in the list says."""
+    """The state of the manifest in the store of each run: what its entry in the list says."""
     found = files.glob(f"{root}/*/{MANIFEST}", detail=True)
-    return {path: repr(sorted(entry.items())).encode() for path, entry in found.items()}
+    runs = {path.split("/")[-2]: entry for path, entry in found.items()}
+    return {
+        name: repr(sorted(entry.items())).encode() for name, entry in runs.items() if name != ".."
+    }
 
 
-def _reached(url: str) -> tuple[Any, str]:
+@contextmanager
+def _store(url: str) -> Iterator[tuple[Any, str]]:
+    """The files of a store, and the path in it that `url` names, without a slash at its end."""
     try:
         from fsspec.core import url_to_fs
 
         files, root = url_to_fs(url)
-        files.exists(root)
+        yield files, str(root).rstrip("/")
     except (ImportError, ValueError, OSError) as error:
         raise StackcostError(
             f"cannot reach {url}: {error}",
             "pip install 'stackcost[store]', and what fsspec needs for this kind of URL "
             "(s3fs for s3://, gcsfs for gs://)",
         ) from error
-    return files, str(root)

@@ -63,9 +63,9 @@ def answers(server: End, client: End, clients: IPv4Network) -> Iterator[Answers]
 
 
 def _key(frame: bytes, address: int, port: int) -> tuple[bytes, bool] | None:
-    """The client's address and port, and whether this is of the handshake; None: no question.
+    """The client's address and port, and whether the frame is part of the handshake.
 
-    A SYN asks or answers, and so does payload.
+    None if the frame has neither a SYN nor payload: it asks for no answer, and is none.
     """
     (length,) = struct.unpack_from("!H", frame, 16)
     heads, flags = 20 + (frame[TCP + 12] >> 4) * 4, frame[TCP + 13]

@@ -10,11 +10,9 @@ namespace engine {
 
 namespace {
 
-constexpr uint8_t kMostScale = 14;  ///< RFC 7323 section 2.3
-
 uint8_t scale_for(uint32_t buffer) {
   uint8_t scale = 0;
-  while (scale < kMostScale && (uint32_t{UINT16_MAX} << scale) < buffer) ++scale;
+  while (scale < kMaxWindowScale && (uint32_t{UINT16_MAX} << scale) < buffer) ++scale;
   return scale;
 }
 

@@ -7,6 +7,8 @@
 
 namespace engine {
 
+inline constexpr uint8_t kMaxWindowScale = 14;  ///< RFC 7323 section 2.3
+
 struct Tunables {
   // ip
   uint8_t tos = 0;

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "flow/extension.h"
+#include "flow/tunables.h"
 #include "net/packet.h"
 
 namespace engine::tcp {
@@ -21,7 +22,6 @@ enum SegmentFlag : uint8_t {
 };
 
 inline constexpr unsigned kMaxSackBlocks = 4;
-inline constexpr uint8_t kMaxWindowScale = 14;  ///< RFC 7323 section 2.3
 
 struct Segment {
   uint32_t sequence = 0;
