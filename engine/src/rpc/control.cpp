@@ -21,24 +21,12 @@ constexpr double kCollectPeriod = 0.005;
 
 Control::Control(const Subjects& engine, const EngineConfig& config) : state_(engine, config) {
   add_system_methods(methods_, state_);
-  add_refused_methods(methods_);
   add_session_methods(methods_, state_);
   add_profile_methods(methods_, state_);
-  add_run_methods(methods_, state_);
-  add_client_methods(methods_, state_);
-  add_payload_methods(methods_, state_);
   add_statistics_methods(methods_, state_);
-  add_group_methods(methods_, state_);
-  add_resource_methods(methods_, state_);
   add_latency_methods(methods_, state_);
-  add_flow_latency_methods(methods_, state_);
-  add_port_methods(methods_, state_);
-  add_topology_methods(methods_, state_);
-  add_impairment_methods(methods_, state_);
-  add_service_methods(methods_, state_);
-  add_capture_methods(methods_, state_);
-  add_pcap_methods(methods_, state_);
-  add_send_methods(methods_, state_);
+  add_network_methods(methods_, state_);
+  add_frame_methods(methods_, state_);
   methods_.add("get_supported_cmds", Access::reader, {},
                [this](const Json&) -> Json { return methods_.names(); });
 }

@@ -2,7 +2,7 @@
 
 #include "net/address_text.h"
 #include "net/icmpv6.h"
-#include "rpc/network/mac_text.h"
+#include "rpc/network/addresses.h"
 
 namespace engine {
 

@@ -6,7 +6,7 @@
 
 #include "net/address_text.h"
 #include "net/ethernet.h"
-#include "rpc/network/address_parameters.h"
+#include "rpc/network/addresses.h"
 #include "rpc/protocol/parameters.h"
 #include "rpc/protocol/rpc_error.h"
 

@@ -1,4 +1,4 @@
-// Profiles and traffic.
+// Profiles, from their upload to the end of their runs.
 
 #include <fmt/format.h>
 
@@ -7,13 +7,15 @@
 #include "astf/address_pool.h"
 #include "net/address_text.h"
 #include "rpc/methods.h"
-#include "rpc/network/address_parameters.h"
+#include "rpc/network/addresses.h"
 
 namespace engine {
 
 namespace {
 
 using enum ParameterType;
+
+// -- Profiles and traffic.
 
 constexpr double kMaxMultiplier = 1e9;
 /// Beyond this a duration is as good as endless, and nanoseconds still fit 64 bits.
@@ -92,9 +94,102 @@ Json traffic_distribution(const ControlState& state, const Json& params) {
   return ports;
 }
 
+// -- Runs of profiles beyond what TRex tells; docs/rpc-extensions.md describes it.
+
+constexpr double kMaxRampSeconds = 86'400;
+
+Json schedule(const RunStatus& run) {
+  return {{"intended", run.intended},
+          {"opened", run.opened},
+          {"late", run.late},
+          {"unsent", run.unsent}};
+}
+
+Json notices(const ProfileSlot& slot) {
+  return {{"notices", slot.profile ? slot.profile->notices : std::vector<std::string>{}}};
+}
+
+Json held_flows(const RunStatus& run) {
+  return {{"wanted", run.held_wanted},
+          {"open", run.client_flows},
+          {"opened", run.held_opened},
+          {"refused", run.held_refused}};
+}
+
+// -- Which of the profiles' clients open flows.
+
+/// Clients asked for at once: each is an entry of the answer.
+constexpr uint64_t kMaxClients = 100'000;
+/// "4294967295":{"Found":1,"state":"Inactive"},
+constexpr uint64_t kTextPerClient = 45;
+
+AddressRanges addresses_of(const Json& params) {
+  const bool in_ranges = params.at("is_range");
+  const char* first_name = in_ranges ? "client_start_ip" : "client_ip";
+  const char* last_name = in_ranges ? "client_end_ip" : "client_ip";
+  AddressRanges addresses;
+  for (const Json& entry : params.at("attr")) {
+    check_parameters(entry, {{first_name, integer}, {last_name, integer}});
+    const uint64_t first = integer_in(entry, first_name, 0, UINT32_MAX);
+    const uint64_t last = integer_in(entry, last_name, first, UINT32_MAX);
+    addresses.add(static_cast<uint32_t>(first), static_cast<uint32_t>(last));
+  }
+  return addresses;
+}
+
+uint64_t count_of(const AddressRanges& addresses) {
+  uint64_t count = 0;
+  for (const auto& [first, last] : addresses.ranges()) count += uint64_t{last} - first + 1;
+  return count;
+}
+
+void ask_for(ControlState& state, AddressRanges addresses) {
+  if (state.clients_asked)
+    throw refused(
+        "Getting client info has already started, use get_clients_info_pull to collect the info");
+  if (const uint64_t count = count_of(addresses); count > kMaxClients)
+    throw bad_parameters(
+        fmt::format("{} clients are asked for; ask for at most {} at a time", count, kMaxClients));
+  state.clients_asked = std::move(addresses);
+}
+
+/// As TRex tells them, by address as a number in decimal.
+Json information(const ClientAddresses& clients, const AddressRanges& asked) {
+  Json all = Json::object();
+  for (const auto& [first, last] : asked.ranges())
+    for (uint64_t address = first; address <= last; ++address) {
+      const auto client = static_cast<uint32_t>(address);
+      Json& entry = all[std::to_string(client)];
+      if (!clients.known.has(client))
+        entry = {{"Found", 0}};
+      else
+        entry = {{"Found", 1}, {"state", clients.disabled.has(client) ? "Inactive" : "Active"}};
+    }
+  return all;
+}
+
+// -- Whether received payload is what the profile says; docs/rpc-extensions.md describes it.
+
+Json counts(const PayloadCounts& counts) {
+  return {{"compared_bytes", counts.compared_bytes},
+          {"mismatched_bytes", counts.mismatched_bytes},
+          {"unknown_bytes", counts.unknown_bytes},
+          {"mismatched_flows", counts.mismatched_flows}};
+}
+
+Json payload_check(ControlState& state, const std::string& id) {
+  Json templates = Json::array();
+  for (const PayloadBlock& block : state.profiles.payload(id))
+    templates.push_back({{"template", templates.size()},
+                         {"client", counts(block.sides[index_of(Side::client)])},
+                         {"server", counts(block.sides[index_of(Side::server)])}});
+  return {{"templates", std::move(templates)}};
+}
+
 }  // namespace
 
 void add_profile_methods(MethodTable& methods, ControlState& state) {
+  // Profiles and traffic.
   methods.add("sync", Access::reader, {}, [&state](const Json&) { return sync(state); });
   methods.add("inc_epoch", Access::owner, {}, [&state](const Json&) {
     state.profiles.advance_epoch();
@@ -153,6 +248,67 @@ void add_profile_methods(MethodTable& methods, ControlState& state) {
           throw refused(error.what());
         }
       });
+
+  // Runs.
+  methods.add("stackcost_get_notices", Access::reader, {{"profile_id", string}},
+              [&state](const Json& params) {
+                return notices(state.profiles.find(params.at("profile_id")));
+              });
+  methods.add("stackcost_get_schedule", Access::reader, {{"profile_id", string}},
+              [&state](const Json& params) {
+                return schedule(state.profiles.run_status(params.at("profile_id")));
+              });
+  methods.add("stackcost_hold_flows", Access::owner,
+              {{"profile_id", string}, {"flows", integer}, optional("ramp_s", number)},
+              [&state](const Json& params) {
+                const double ramp_s = params.value("ramp_s", 0.0);
+                if (ramp_s < 0 || ramp_s > kMaxRampSeconds)
+                  throw bad_parameters("parameter 'ramp_s' must be from 0 to 86400 seconds");
+                state.profiles.hold(params.at("profile_id"),
+                                    integer_in(params, "flows", 0, UINT32_MAX), ramp_s);
+                return Json::object();
+              });
+  methods.add("stackcost_get_held_flows", Access::reader, {{"profile_id", string}},
+              [&state](const Json& params) {
+                return held_flows(state.profiles.run_status(params.at("profile_id")));
+              });
+
+  // Clients.
+  methods.add("enable_disable_client", Access::reader,
+              {{"is_enable", boolean}, {"is_range", boolean}, {"attr", array}},
+              [&state](const Json& params) {
+                state.engine.runs.enable_clients(addresses_of(params), params.at("is_enable"));
+                return Json::object();
+              });
+
+  // In two steps, since TRex's cores answer later than its control thread does.
+  methods.add("get_clients_info_start", Access::reader, {{"is_range", boolean}, {"attr", array}},
+              [&state](const Json& params) {
+                ask_for(state, addresses_of(params));
+                return Json::object();
+              });
+  methods.add("get_clients_info_pull", Access::reader, {}, [&state](const Json&) {
+    if (!state.clients_asked)
+      throw refused("get_clients_info_start has to be called before get_clients_info_pull");
+    state.budgets.replies.require(count_of(*state.clients_asked) * kTextPerClient,
+                                  "what is told of these clients");
+    return information(state.engine.runs.clients(),
+                       *std::exchange(state.clients_asked, std::nullopt));
+  });
+
+  // Payload check.
+  methods.add("stackcost_set_payload_check", Access::owner,
+              {{"profile_id", string}, {"enabled", boolean}, optional("skip_bytes", integer)},
+              [&state](const Json& params) {
+                PayloadCheckOptions check{.enabled = params.at("enabled")};
+                check.skip_bytes =
+                    integer_or(check.skip_bytes, params, "skip_bytes", 0, UINT32_MAX);
+                state.profiles.set_payload_check(params.at("profile_id"), check);
+                return Json::object();
+              });
+  methods.add(
+      "stackcost_get_payload_check", Access::reader, {{"profile_id", string}},
+      [&state](const Json& params) { return payload_check(state, params.at("profile_id")); });
 }
 
 }  // namespace engine

@@ -10,6 +10,8 @@ namespace engine {
 using Json = nlohmann::json;
 
 /// Never throws for content: bytes that are not UTF-8 are replaced by U+FFFD.
-std::string dump_json(const Json& value);
+inline std::string dump_json(const Json& value) {
+  return value.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
 
 }  // namespace engine
