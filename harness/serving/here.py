@@ -32,6 +32,7 @@ from stackcost.harness.bed.network import remove_namespace
 from stackcost.harness.serving.plan import ServingPlan
 from stackcost.harness.serving.side import Interface, ServingSide
 from stackcost.harness.tuning import Tuning
+from stackcost.harness.tuning.layout import layout
 from stackcost.host.cores import allowed_cores
 from stackcost.host.liveness import check_lives
 from stackcost.host.namespace import execute
@@ -209,7 +210,7 @@ def serving_here(
     say("test bed")
     settings = plan.settings
     tier, wiring = settings.tier, kind.wiring_for(settings)
-    receive_cpus, program_cpus = tier.receive.share(plan.server_cpus)
+    receive_cpus, program_cpus = layout(tier.receive, plan.server_cpus)
     bed_of_tier = LocalTestbed(
         _beside(plan.server_cpus) if plan.interfaces else plan.load_cpus,
         plan.server_cpus,

@@ -1,6 +1,5 @@
 """A tuning tier as data, and the result of each of its settings."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -31,21 +30,15 @@ class Setting(_Part):
 class Receive(_Part):
     """Where receive work of the server's interface is done; see `stackcost.host.steering`.
 
-    `poll_threads`: threaded NAPI. `packet_steering`: RPS. `apart`: on the first half of the
-    server's cores, which its programs then leave alone; it needs two cores.
+    `poll_threads`: threaded NAPI. `packet_steering`: RPS. `apart`: on one half of the
+    server's cores, which its programs then leave alone; it needs two cores
+    (`stackcost.harness.tuning.layout`).
     """
 
     poll_threads: bool = True
     packet_steering: bool = True
     apart: bool = False
     source: str = ""
-
-    def share(self, cores: Sequence[int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """The cores that receive, and those of the server's programs."""
-        if not self.apart:
-            return tuple(cores), tuple(cores)
-        half = len(cores) // 2
-        return tuple(cores[:half]), tuple(cores[half:])
 
 
 class Needs(_Part):

@@ -3,14 +3,43 @@
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from threading import Thread
+
+SYSTEM = Path("/sys/devices/system/cpu")
+
+
+@dataclass(frozen=True, slots=True)
+class CpuPlace:
+    """Where a logical CPU is: its NUMA node, and its physical core, by the lowest of its CPUs.
+
+    `thread`: its place among the hardware threads of that core, from 0.
+    """
+
+    node: int
+    core: int
+    thread: int
 
 
 def online_cpus() -> list[int]:
     """CPUs that are running now."""
+    return _cpus((SYSTEM / "online").read_text())
+
+
+def place_of(cpu: int, system: Path = SYSTEM) -> CpuPlace:
+    """The place of a CPU by the kernel's topology; its own core on node 0 if that is not known."""
+    folder = system / f"cpu{cpu}"
+    nodes = [int(each.name[4:]) for each in folder.glob("node[0-9]*")]
+    siblings = folder / "topology/thread_siblings_list"
+    threads = _cpus(siblings.read_text()) if siblings.is_file() else [cpu]
+    return CpuPlace(min(nodes, default=0), min(threads), threads.index(cpu))
+
+
+def _cpus(text: str) -> list[int]:
+    """The kernel's lists, such as 0-3,8."""
     cpus: list[int] = []
-    for part in Path("/sys/devices/system/cpu/online").read_text().strip().split(","):
+    for part in text.strip().split(","):
         first, _, last = part.partition("-")
         cpus += range(int(first), int(last or first) + 1)
     return cpus

@@ -1,5 +1,6 @@
 """What an experiment may say of HTTP clients, and what `auto` becomes."""
 
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -8,10 +9,10 @@ from stackcost.contracts.errors import StackcostError
 from stackcost.harness.comparison.plan import plan, planned_seconds
 from stackcost.harness.experiment.load_file import load_experiment
 from stackcost.harness.experiment.matrix import variants
-from stackcost.harness.experiment.shares import doublings, resolve_auto
+from stackcost.harness.experiment.shares import doublings, halves, resolve_auto
 from stackcost.harness.load.http3 import Http3Client
 from stackcost.harness.session.server_settings import server_settings
-from stackcost.host.cores import allowed_cores, harness_on
+from stackcost.host.cores import allowed_cores, harness_on, place_of
 from stackcost.servers.caddy import Caddy
 from stackcost.servers.nginx_kernel import NginxKernel
 
@@ -45,6 +46,37 @@ def test_auto_is_what_the_machine_has(monkeypatch: pytest.MonkeyPatch) -> None:
     assert found["cores"] == {"load": [0, 1, 2, 3, 4, 5], "server": [6, 7, 8, 9, 10, 11]}
     assert found["matrix"] == {"workers": [1, 2, 4, 6], "cores": [1, 3]}
     assert found["http"] == {"processes": 6}
+
+
+@pytest.mark.parametrize(
+    ("siblings", "nodes", "load", "server"),
+    [
+        ("0,4 1,5 2,6 3,7", "0 0 0 0", [0, 1, 4, 5], [2, 3, 6, 7]),
+        ("0,1 2,3 4,5 6,7", "0 0 0 0", [0, 2, 1, 3], [4, 6, 5, 7]),
+        ("0,1 2,3 4,5 6,7", "0 1 0 1", [0, 4, 1, 5], [2, 6, 3, 7]),
+        ("0,1", "0", [0], [1]),
+    ],
+    ids=["threads apart", "threads beside", "two nodes", "one core"],
+)
+def test_halves_share_no_physical_core(
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    siblings: str,
+    nodes: str,
+    load: list[int],
+    server: list[int],
+) -> None:
+    """As the kernel lists a core's threads and a CPU's node below /sys/devices/system/cpu."""
+    for threads, node in zip(siblings.split(), nodes.split(), strict=True):
+        for cpu in threads.split(","):
+            folder = tmp_path / f"cpu{cpu}"
+            (folder / "topology").mkdir(parents=True)
+            (folder / f"node{node}").mkdir()
+            (folder / "topology/thread_siblings_list").write_text(f"{threads}\n")
+    monkeypatch.setattr(
+        "stackcost.harness.experiment.shares.place_of", partial(place_of, system=tmp_path)
+    )
+    assert halves(sorted(load + server)) == (load, server)
 
 
 def test_auto_is_of_the_machine_also_where_a_bed_keeps_this_process_to_one_core() -> None:

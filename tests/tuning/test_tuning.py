@@ -4,7 +4,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -12,8 +12,10 @@ import pytest
 from stackcost.contracts.errors import StackcostError
 from stackcost.harness.bed.local import LocalTestbed
 from stackcost.harness.tuning import Tuning, tier_lacks, tier_names, tier_of
+from stackcost.harness.tuning.layout import layout
 from stackcost.harness.tuning.tune import ALLOWED, CONGESTION_CONTROL
 from stackcost.host import host_sysctl
+from stackcost.host.cores import CpuPlace
 from stackcost.host.namespace import execute
 from stackcost.host.steering import ReceiveWork, steer_receive
 
@@ -117,4 +119,35 @@ def test_a_tier_may_be_a_file_of_the_user(tmp_path: Path) -> None:
 def test_pinning_apart_needs_a_core_for_each() -> None:
     tier = tier_of("pinned-apart")
     assert "needs 2 server cores" in tier_lacks(tier, 1) and not tier_lacks(tier, 2)
-    assert tier.receive.share((2, 3, 4, 5)) == ((2, 3), (4, 5))
+
+
+def places(*of: tuple[int, int, int]) -> Callable[[int], CpuPlace]:
+    """CPUs by number, each with node, physical core and thread."""
+    return lambda cpu: CpuPlace(*of[cpu])
+
+
+PLAIN = places(*((0, cpu, 0) for cpu in range(6)))
+SIBLINGS_APART = places(*((0, cpu % 3, cpu // 3) for cpu in range(6)))
+SIBLINGS_BESIDE = places(*((0, cpu // 2 * 2, cpu % 2) for cpu in range(6)))
+TWO_NODES = places(*((cpu // 4, cpu // 2 * 2, cpu % 2) for cpu in range(8)))
+
+
+@pytest.mark.parametrize(
+    ("place", "cores", "receive", "programs"),
+    [
+        (PLAIN, (2, 3, 4, 5), (2, 3), (4, 5)),
+        (SIBLINGS_APART, (0, 1, 2, 3, 4, 5), (0, 1, 2), (3, 4, 5)),
+        (SIBLINGS_BESIDE, (0, 1, 2, 3, 4, 5), (0, 2, 4), (1, 3, 5)),
+        (TWO_NODES, tuple(range(8)), (0, 1, 2, 3), (4, 5, 6, 7)),
+    ],
+    ids=["a thread for each core", "siblings apart", "siblings beside", "two nodes"],
+)
+def test_receive_work_apart_is_on_threads_or_nodes_of_its_own(
+    place: Callable[[int], CpuPlace],
+    cores: tuple[int, ...],
+    receive: tuple[int, ...],
+    programs: tuple[int, ...],
+) -> None:
+    """The white paper's table 1, configuration 1."""
+    assert layout(tier_of("pinned-apart").receive, cores, place) == (receive, programs)
+    assert layout(tier_of("pinned-together").receive, cores, place) == (cores, cores)
