@@ -25,9 +25,18 @@ def report(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help=f"the page to write; default for several runs: {PAGE} in the current folder",
+            help=f"the page to write; default for several runs: {PAGE} in the current folder, and "
+            "with --only a page of the notebook's name there",
         ),
     ] = None,
+    only: Annotated[
+        str,
+        typer.Option(
+            metavar="NOTEBOOK",
+            help="a page of one of the notebooks, such as published_vs_measured; default: all that "
+            "fit the runs",
+        ),
+    ] = "",
 ) -> None:
     """Compute the results of stored runs again, and write them to one HTML page.
 
@@ -43,11 +52,12 @@ def report(
 
     console = make_console()
     folders = [RunFolder.open(run) for run in runs]
-    page = out or (runs[0] if len(runs) == 1 else Path()) / PAGE
-    if len(folders) == 1 and out is None:
+    alone = len(runs) == 1 and not only
+    page = out or (runs[0] if alone else Path()) / (f"{only}.html" if only else PAGE)
+    if alone and out is None:
         answer(folders[0], console)
     else:
         for folder in folders:
             summarise_again(folder)
-        render(runs, page)
+        render(runs, page, only)
     console.print(str(page), soft_wrap=True, highlight=False)

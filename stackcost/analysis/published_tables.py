@@ -16,9 +16,21 @@ from stackcost.contracts.http import RSA, Certificate, HttpVersion
 from stackcost.files import PUBLISHED
 
 Cell = float | str | None
-# What is measured, in connections/s, requests/s, Gb/s of 10^9 bits, us (99th percentile), and bytes
-# per open flow.
-Shape = Literal["connections", "requests", "throughput", "latency", "memory"]
+# What is measured: connections/s, requests/s, Gb/s of 10^9 bits, us (of the 99th percentile; a
+# distribution has them by percentile), bytes per open flow; the cores for a line and the bytes of
+# its flows, by the line's Gb/s of payload; how many times one system's cost is that of another one.
+Shape = Literal[
+    "connections",
+    "requests",
+    "throughput",
+    "latency",
+    "distribution",
+    "memory",
+    "cores",
+    "line memory",
+    "cpu factor",
+    "memory factor",
+]
 Load = Literal["HTTP clients", "ASTF profile"]
 
 
@@ -78,6 +90,7 @@ class PublishedTable(_Part):
     Gb/s of 10^9 bits, us). `figures`: rows of such a table that are figures, by their first cell.
     `tls`: None where the print says both; then figures of ours with and without TLS join.
     `notes`: where the print contradicts itself, and what was made of it.
+    `here`: where this suite has what cannot be joined, and why it cannot.
     """
 
     name: str
@@ -89,8 +102,9 @@ class PublishedTable(_Part):
     unit: str = ""
     unit_size: float = Field(default=1.0, gt=0)
     notes: list[str] = []
+    here: str = ""
     shape: Shape | None = None
-    response_bytes: int | None = None
+    response_bytes: int | tuple[int, ...] = 0
     tls: bool | None = False
     better: Literal["higher", "lower"] | None = None
     gains_over: str | None = None
@@ -106,6 +120,12 @@ class PublishedTable(_Part):
         if unknown := self.figures.keys() - numbers:
             raise ValueError(f"{self.name}: figures of rows without a number: {unknown}")
         return self
+
+    @property
+    def lengths(self) -> tuple[int, ...]:
+        """Of the responses."""
+        one = self.response_bytes
+        return (one,) if isinstance(one, int) else one
 
     @property
     def headings(self) -> list[str]:
@@ -131,7 +151,8 @@ class PublishedTable(_Part):
 class Document(BaseModel):
     """One publication's tables. `conditions`: what they were measured on and with, in short.
 
-    `systems`: what its tables with a shape measured, by column, as a system's name here.
+    `systems`: what its tables with a shape measured, by column, as a system's name here; None for a
+    column that no measurement of ours can join.
     `measured_by`: the commands that measure the same here.
     """
 
@@ -141,7 +162,7 @@ class Document(BaseModel):
     source: str
     conditions: str = ""
     measured_by: str
-    systems: dict[str, str] = {}
+    systems: dict[str, str | None] = {}
     tables: list[PublishedTable]
 
     @model_validator(mode="after")
@@ -155,12 +176,15 @@ class Document(BaseModel):
         """Every number of a table that a measurement of ours may join, column by column."""
         if table.shape:
             for column in table.columns:
+                system = self.systems[column]
+                if system is None:
+                    continue
                 for tls in (False, True) if table.tls is None else (table.tls,):
                     of = Measurement(
-                        system=self.systems[column],
+                        system=system,
                         shape=table.shape,
                         axis=table.x,
-                        response_bytes=(table.response_bytes or 0,),
+                        response_bytes=table.lengths,
                         tls=tls,
                     )
                     for x, value in table.points(column):

@@ -43,7 +43,10 @@ show(head(open_runs(runs)))"""
 
 def fitting(runs: OpenedRuns) -> list[str]:
     """Names of the notebooks for which these runs have results, in the order of a report."""
-    comparable = len(runs.costs) > 1
+    first, *others = [{server.name for server in run.summary.servers} for run in runs.costs] or [
+        set()
+    ]
+    comparable = any(first & other for other in others)
     with_tests = bool(runs.tested)
     with_memory = any(server.memory for server in runs.servers)
     fits = {
@@ -66,11 +69,19 @@ def fitting(runs: OpenedRuns) -> list[str]:
     return [name for name, fit in fits.items() if fit]
 
 
-def render(runs: Sequence[Path], page: Path) -> Path:
+def render(runs: Sequence[Path], page: Path, only: str = "") -> Path:
     """Write the report of these runs, from their stored summaries, to `page`; beside it the
     executed notebook, its name ending in .ipynb. Returns `page`.
+
+    `only`: the one notebook of the page. StackcostError if these runs have no results for it.
     """
     names = fitting(open_runs(runs))
+    if only and only not in names:
+        raise StackcostError(
+            f"these runs have no results for a page of {only!r}",
+            f"choose one of {', '.join(names)}",
+        )
+    names = [only] if only else names
     executed = page.with_suffix(".ipynb")
     say(f"executing the notebooks for {page}: {', '.join(names)}")
     notebook = _join(names, runs)

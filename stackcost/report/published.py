@@ -1,14 +1,18 @@
 """Published figures as tables: as they are printed, and a factor's way from claim to raw data."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from stackcost.analysis.extrapolate import cores_at_line_rate
 from stackcost.analysis.published import CalculationStep, RecomputedFactors
 from stackcost.analysis.published_tables import Cell, Document, PublishedTable
 from stackcost.analysis.summary import Factor, ServerResult
-from stackcost.report.published_match import PublishedMatch
+from stackcost.report.opened import OpenedRuns
+from stackcost.report.published_match import NOT_MEASURED, PublishedMatch, places
 from stackcost.report.tables import TextTable
-from stackcost.report.words import UNKNOWN, factor, number, pair, size, with_range
+from stackcost.report.words import UNKNOWN, count, factor, number, pair, size, with_range
+from stackcost.store import Manifest
+
+GAINS = 5  # column of `matches_table` that only tables with several rows have
 
 
 def published_table(published: RecomputedFactors | None, factors: Sequence[Factor]) -> TextTable:
@@ -61,55 +65,106 @@ def cores_table(published: RecomputedFactors, servers: Sequence[ServerResult]) -
 def printed_table(document: Document, table: PublishedTable) -> TextTable:
     """A published table with every number as it is printed."""
     return TextTable(
-        f"{table.name}: {table.title}{f', {table.unit}' if table.unit else ''} "
-        f"({document.title}, {table.page})",
+        f"{_heading(table)} ({document.title}, {table.page})",
         tuple(table.headings),
         [tuple(_printed(cell) for cell in row) for row in table.rows],
     )
 
 
 def matches_table(document: Document, found: Sequence[PublishedMatch]) -> TextTable:
-    """The published figures that have one of ours beside them."""
-    ours = [each for each in found if each.value is not None]
+    """Table by table: what is printed, ours beside it and the ratio, or why there is none."""
+    tables = {table.name: table for table in document.tables}
+    numbers = {why: number for number, why in enumerate(not_measured(found), 1)}
+    rows: list[tuple[str, ...]] = []
+    named = ""
+    for each in found:
+        table = tables[each.table]
+        title = "" if each.table == named else _heading(table)  # once, in its first row
+        named = each.table
+        own = _alone(each, numbers) if each.value is None else _beside(each, table)
+        rows.append((title, *own))
+    columns = (
+        "table",
+        "figure",
+        "published",
+        "measured here (range)",
+        "here : published",
+        "times the first row: published, here",
+        "system, test and run; or why there is no figure",
+    )
+    title = f"{document.title}: published and measured here"
+    kept = [at for at in range(len(columns)) if at != GAINS or any(row[at] for row in rows)]
     return TextTable(
-        f"{document.title}: published and measured here",
-        (
-            "table",
-            "figure",
-            "at",
-            "unit",
-            "published",
-            "measured here (range)",
-            "here : published",
-            "published, times its first row",
-            "here, times its first row",
-            "system, test and run",
-        ),
-        [
-            (
-                each.table,
-                each.column,
-                "" if each.x is None else number(each.x),
-                each.unit,
-                each.reason if each.published is None else number(each.published),
-                f"{number(each.value)} ({number(each.low)}-{number(each.high)})",
-                "" if each.ratio is None else number(each.ratio),
-                "" if each.published_gain is None else number(each.published_gain),
-                "" if each.gain is None else number(each.gain),
-                each.what,
-            )
-            for each in ours
-        ],
+        title, tuple(columns[at] for at in kept), [tuple(row[at] for at in kept) for row in rows]
     )
 
 
-def missing_matches(found: Sequence[PublishedMatch]) -> list[str]:
-    """A sentence for each reason why tables have none of our figures beside them."""
-    reasons: dict[str, list[str]] = {}
-    for each in found:
-        if each.value is None:
-            reasons.setdefault(each.reason, []).append(each.table)
-    return [f"{', '.join(tables)}: {reason}." for reason, tables in reasons.items()]
+def not_measured(found: Sequence[PublishedMatch]) -> list[str]:
+    """Why systems could not be measured, each reason once, in the order of `matches_table`."""
+    return list(
+        dict.fromkeys(each.reason for each in found if each.reason.startswith(NOT_MEASURED))
+    )
+
+
+def conditions_here(runs: OpenedRuns) -> str:
+    """What differs in every row: the machine, the link and the length of these runs."""
+    pairs = [(run.manifest, run.summary.run) for run in runs.costs]
+    pairs += [(run.manifest, run.summary.run) for run in runs.ceilings]
+    lines = [f"- `{name}`: {_conditions(manifest)}" for manifest, name in pairs]
+    return (
+        "What differs in every row of the tables below: these runs had another machine, on which "
+        "load and server are joined by virtual links without a rate:\n\n" + "\n".join(lines)
+    )
+
+
+def _conditions(manifest: Manifest) -> str:
+    """The processor, the cores of each side, the kernel and the load of a run."""
+    machine, experiment = manifest.machine, manifest.experiment
+    processor, cores = machine.get("processors", {}), experiment["cores"]
+    own, load_on = (count(len(cores[side]), "logical CPU") for side in ("server", "load"))
+    http = experiment.get("http")
+    load = f"{http['program']} for {number(http['sustain_s'])} s" if http else "an ASTF profile"
+    return (
+        f"{processor.get('model', 'unknown processor')}, {own} for the server, {load_on} for the "
+        f"load ({load}), Linux "
+        f"{machine.get('kernel', {}).get('release', 'unknown')}"
+    )
+
+
+def _heading(table: PublishedTable) -> str:
+    return f"{table.name}: {table.title}{f', {table.unit}' if table.unit else ''}"
+
+
+def _beside(match: PublishedMatch, table: PublishedTable) -> tuple[str, ...]:
+    """The cells of a figure of ours."""
+    figure = match.column
+    if match.x is not None:
+        figure += f" at {places(match.x, match.axis)}"
+    if match.unit != table.unit:
+        figure += f", {match.unit}"
+    gains = [each for each in (match.published_gain, match.gain) if each is not None]
+    return (
+        figure,
+        match.reason if match.published is None else number(match.published),
+        f"{number(match.value)} ({number(match.low)}-{number(match.high)})",
+        _ratio(match.ratio),
+        ", ".join(map(_ratio, gains)),
+        match.what,
+    )
+
+
+def _alone(match: PublishedMatch, numbers: Mapping[str, int]) -> tuple[str, ...]:
+    """The cells of published columns without a figure of ours."""
+    told = numbers.get(match.reason)
+    why = f"{NOT_MEASURED} (reason {told} below)" if told else match.reason
+    return match.column, "", "", "", "", why
+
+
+def _ratio(value: float | None) -> str:
+    """Small ones with two digits."""
+    if value is None:
+        return ""
+    return number(value) if value >= 1 else f"{value:.2g}"
 
 
 def _printed(cell: Cell) -> str:

@@ -5,52 +5,33 @@ place of the axis. The machine is another one, so that a figure's height says li
 the first joined row of the same column can be compared.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from pydantic import BaseModel, ConfigDict
 
-from stackcost.analysis.ceiling.summary import Ceiling
 from stackcost.analysis.published_tables import (
     Document,
     Measurement,
     PublishedFigure,
-    Shape,
+    PublishedTable,
 )
-from stackcost.analysis.spread import Spread
-from stackcost.analysis.summary import HttpFigures
-from stackcost.contracts.http import P256, RSA, Certificate
-from stackcost.contracts.system_names import axis_of, length_of
-from stackcost.report.http import Curve, series
-from stackcost.report.http.figures import SHARED
-from stackcost.report.opened import OpenedCeilings, OpenedCosts, OpenedRuns, workers_in
-from stackcost.store import Manifest
+from stackcost.report.http.figures import FIRST_GROUP, SINGULAR
+from stackcost.report.opened import OpenedRuns
+from stackcost.report.published_measured import COMPUTED, MeasuredFigure, measured
+from stackcost.report.words import number
 
-WORKERS, CORES, OFFERED = "worker processes", "cores", "requests/s"
-SEARCHED: dict[str, Shape] = {"connections": "connections", "requests": "requests"}
-KEYS: tuple[Certificate, ...] = (RSA, P256)
+NOT_MEASURED = "not measured"
 NO_FIGURE = "not a measurement: it describes the test bed or repeats other tables"
-
-
-class MeasuredFigure(BaseModel):
-    """One figure of ours, in the unit of its shape. `what`: system and test, in words."""
-
-    model_config = ConfigDict(frozen=True)
-
-    of: Measurement
-    x: float | None
-    what: str
-    run: str
-    value: float
-    low: float
-    high: float
 
 
 class PublishedMatch(BaseModel):
     """One figure of ours beside a published one, both in the table's unit; or why there is none.
 
-    `low`, `high`: the bounds of the search, or the range of a test's rounds. `x`: on the table's
-    axis. `ratio`: ours : published. `published_gain`, `gain`: each divided by its own figure at the
-    lowest x of the column that has both; None for that one. `reason`: why one of the two is None.
+    `low`, `high`: the bounds of the search, or the range of a test's rounds. `x`: on `axis`, which
+    is the table's. `ratio`: ours : published. `published_gain`, `gain`: each divided by its own
+    figure at the lowest x of the column that has both; None for that one. `reason`: why one of the
+    two is None.
+    Without a figure of ours `column` may name several columns.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -58,6 +39,7 @@ class PublishedMatch(BaseModel):
     table: str
     column: str = ""
     x: float | None = None
+    axis: str = ""
     unit: str = ""
     published: float | None = None
     what: str = ""
@@ -71,24 +53,50 @@ class PublishedMatch(BaseModel):
 
 
 def matches(document: Document, runs: OpenedRuns) -> list[PublishedMatch]:
-    """For every table: our figures for it, or one entry that says why there are none."""
-    ours = list(measured(runs))
+    """For every table: our figures for it, and for each column without one why there is none."""
+    ours, lacking = list(measured(runs)), _not_measured(runs)
     found: list[PublishedMatch] = []
     for table in document.tables:
         printed = list(document.figures(table))
         joined = _joined(printed, ours)
-        found += joined or [PublishedMatch(table=table.name, reason=_why(document, printed, ours))]
+        have = {each.column for each in joined}
+        missing = [figure for figure in printed if figure.column not in have]
+        found += [*joined, *_missing(document, table, missing, ours, lacking)]
+        if not printed or table.here:
+            found.append(PublishedMatch(table=table.name, reason=table.here or NO_FIGURE))
     return found
 
 
-def measured(runs: OpenedRuns) -> Iterator[MeasuredFigure]:
-    """Every figure of these runs that a published one may stand beside."""
-    for costs in runs.costs:
-        yield from _tested(costs)
-        yield from _memory(costs)
-    for ceilings in runs.ceilings:
-        for ceiling in ceilings.summary.ceilings:
-            yield from _searched(ceilings, ceiling)
+def _not_measured(runs: OpenedRuns) -> dict[str, str]:
+    """Why the runs could not measure a system that they had planned."""
+    return {
+        name.partition(":")[0]: why
+        for run in runs.costs
+        for name, why in run.summary.not_measured.items()
+    }
+
+
+def _missing(
+    document: Document,
+    table: PublishedTable,
+    printed: Sequence[PublishedFigure],
+    ours: Sequence[MeasuredFigure],
+    lacking: Mapping[str, str],
+) -> Iterator[PublishedMatch]:
+    """Columns without a figure of ours, those with the same reason together."""
+    systems: dict[str, list[PublishedFigure]] = {}
+    for figure in printed:
+        known = any(_alike(figure, own) for own in ours)
+        key = figure.column if known else lacking.get(figure.of.system, "")
+        systems.setdefault(key, []).append(figure)
+    for key, figures in systems.items():
+        why = f"{NOT_MEASURED}: {key}" if key in lacking.values() else _why(document, figures, ours)
+        columns = ", ".join(dict.fromkeys(figure.column for figure in figures))
+        yield PublishedMatch(table=table.name, column=columns, reason=why)
+
+
+def _alike(figure: PublishedFigure, own: MeasuredFigure) -> bool:
+    return (own.of.system, own.of.shape) == (figure.of.system, figure.of.shape)
 
 
 def _joined(
@@ -111,7 +119,10 @@ def _column(
     by_x = {figure.x: figure for figure in printed}
     first: dict[str, PublishedMatch] = {}
     for own in sorted(ours, key=lambda own: (own.run, own.x or 0.0)):
-        found = _pair(own, printed[0], by_x.get(own.x))
+        if own.of.axis in COMPUTED and own.x not in by_x:
+            continue
+        nearest = min(printed, key=lambda row: abs((row.x or 0.0) - (own.x or 0.0)))
+        found = _pair(own, nearest, by_x.get(own.x))
         base = first.get(own.run)
         if found.published and base and base.published and base.value and found.value:
             found = found.model_copy(
@@ -125,16 +136,28 @@ def _column(
         yield found
 
 
+def places(x: float, axis: str) -> str:
+    """A place on an axis in words, such as "1 worker process"."""
+    return f"{x:,g} {SINGULAR.sub(FIRST_GROUP, axis) if x == 1 else axis}"
+
+
 def _pair(
     own: MeasuredFigure, any_row: PublishedFigure, row: PublishedFigure | None
 ) -> PublishedMatch:
-    """One figure of ours in the column's unit. `row`: None if the column has none at its x."""
-    size = any_row.unit_size
-    reason = f"the table has no row for {own.x:,g} {own.of.axis}" if row is None else ""
+    """One figure of ours in the column's unit. `row`: None if the column has none at its x; then
+    `any_row` is its nearest one.
+    """
+    size, reason = any_row.unit_size, ""
+    if row is None and own.x is not None and any_row.x is not None:
+        reason = (
+            f"the table has no row for {places(own.x, own.of.axis)}; the nearest one, "
+            f"{places(any_row.x, own.of.axis)}, has {any_row.value:,g}"
+        )
     return PublishedMatch(
         table=any_row.table,
         column=any_row.column,
         x=own.x,
+        axis=own.of.axis,
         unit=any_row.unit,
         published=row.value if row else None,
         what=f"{own.what}, run {own.run}",
@@ -146,126 +169,22 @@ def _pair(
     )
 
 
-def _tested(run: OpenedCosts) -> Iterator[MeasuredFigure]:
-    """The figures of HTTP clients. Those of clients on the server's own cores join nothing."""
-    if not run.summary.has_tests:
-        return
-    for one in series(run.summary):
-        for name, points in one.points.items():
-            for count, level in points.items():
-                value, http = one.value(level), level.http
-                if http is None or one.x.endswith(SHARED):
-                    continue
-                for axis, x in _places(run, one, count):
-                    of = _requested(name, one, axis, http, _certificate(run, name))
-                    yield from _known(of, x, f"{name}, {one.name}", run.summary.run, value)
-
-
-def _certificate(run: OpenedCosts, name: str) -> Certificate:
-    """The key of a system's certificate: in its name if it varies, else in the plan."""
-    varied = name.partition(":")[2].split(",")
-    planned: Certificate = run.manifest.experiment.get("nginx", {}).get("certificate", RSA)
-    return next((key for key in KEYS if key in varied), planned)
-
-
-def _requested(
-    name: str, one: Curve, axis: str, http: HttpFigures, certificate: Certificate
-) -> Measurement:
-    return Measurement(
-        system=_system(name),
-        shape=one.what,
-        axis=axis,
-        response_bytes=tuple(http.body_bytes),
-        tls=http.tls,
-        certificate=certificate if http.tls else RSA,
-        resumed=http.resumed,
-        version=http.version,
-    )
-
-
-def _places(run: OpenedCosts, one: Curve, count: int) -> Iterator[tuple[str, float]]:
-    """The places of a test's figure on the axes that published tables have."""
-    if one.offered:
-        yield OFFERED, one.offered
-        return
-    varied = {axis_of(server.name)[2] for server in run.summary.servers}
-    yield WORKERS, count if WORKERS in varied else workers_in(run.manifest)
-    yield CORES, count if CORES in varied else _cores_in(run.manifest)
-
-
-def _memory(run: OpenedCosts) -> Iterator[MeasuredFigure]:
-    """Bytes per open flow."""
-    if run.summary.has_tests:
-        return
-    for server in run.summary.servers:
-        if server.memory:
-            of = Measurement(system=_system(server.name), shape="memory", load="ASTF profile")
-            what = f"{server.name}, slope over open flows"
-            yield from _known(of, None, what, run.summary.run, server.memory.total)
-
-
-def _searched(run: OpenedCeilings, ceiling: Ceiling) -> Iterator[MeasuredFigure]:
-    """The highest load without loss (NDR) of a search."""
-    shape = SEARCHED.get(ceiling.of)
-    if shape is None:
-        return
-    for rate in ceiling.rates:
-        if rate.name != "NDR" or rate.value is None or rate.lower is None:
-            continue
-        name, count, axis = axis_of(ceiling.server)
-        yield MeasuredFigure(
-            of=Measurement(
-                system=_system(name),
-                shape=shape,
-                load="ASTF profile",
-                axis=CORES,
-                response_bytes=(length_of(name) or run.response_bytes,),
-            ),
-            x=count if axis == CORES else _cores_in(run.manifest),
-            what=f"{ceiling.server}, NDR",
-            run=run.summary.run,
-            value=rate.value,
-            low=min(rate.value, rate.lower),
-            high=max(rate.value, rate.upper or rate.lower),
-        )
-
-
-def _known(
-    of: Measurement, x: float | None, what: str, run: str, value: Spread
-) -> Iterator[MeasuredFigure]:
-    low, middle, high = value.minimum, value.median, value.maximum
-    if middle is not None and low is not None and high is not None:
-        yield MeasuredFigure(of=of, x=x, what=what, run=run, value=middle, low=low, high=high)
-
-
-def _system(name: str) -> str:
-    """A system's name without the settings that the experiment varies."""
-    return name.partition(":")[0]
-
-
-def _cores_in(manifest: Manifest) -> int:
-    return len(manifest.experiment["cores"]["server"])
-
-
 def _why(
     document: Document, printed: Sequence[PublishedFigure], ours: Sequence[MeasuredFigure]
 ) -> str:
-    """Why nothing joins a table: what the nearest figure of ours differs in."""
-    if not printed:
-        return NO_FIGURE
+    """Why nothing joins these figures: what the nearest figure of ours differs in."""
     redo = f"to measure it: {document.measured_by}"
-    same = [
-        (figure, own)
-        for figure in printed
-        for own in ours
-        if (own.of.system, own.of.shape) == (figure.of.system, figure.of.shape)
-    ]
+    same = [(figure, own) for figure in printed for own in ours if _alike(figure, own)]
     if not same:
-        of = printed[0].of
+        shapes = " and ".join(dict.fromkeys(figure.of.shape for figure in printed))
         systems = " and ".join(dict.fromkeys(figure.of.system for figure in printed))
-        return f"these runs measured no {of.shape} of {systems}; {redo}"
-    differing = min((_differences(figure, own) for figure, own in same), key=len)
-    return f"the nearest figure here is of another measurement: {'; '.join(differing)}; {redo}"
+        return f"these runs measured no {shapes} of {systems}; {redo}"
+    figure, nearest = min(same, key=lambda pair: len(_differences(*pair)))
+    value = f"{number(nearest.value / figure.unit_size)} {figure.unit}".strip()
+    return (
+        f"the nearest figure here, {value} ({nearest.what}), is of another measurement: "
+        f"{'; '.join(_differences(figure, nearest))}; {redo}"
+    )
 
 
 def _differences(figure: PublishedFigure, own: MeasuredFigure) -> list[str]:

@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from stackcost.analysis.published_tables import Document, PublishedTable, documents
+from stackcost.contracts.errors import StackcostError
 from stackcost.frames.columns import TABLES
 from stackcost.report.notebook import NOTEBOOKS, fitting, question, render
-from stackcost.report.opened import open_runs
+from stackcost.report.opened import OpenedCosts, OpenedRuns, open_runs
 from tests.report.cells import cells
 from tests.report.cells import shown as run_cells
 from tests.report.fixtures import ALL, COSTS
@@ -125,6 +126,18 @@ def test_a_run_alone_has_nothing_to_be_compared_with() -> None:
     assert "compare_runs" in fitting(open_runs(COSTS))
 
 
+def test_runs_of_different_systems_are_not_compared() -> None:
+    runs = open_runs(COSTS)
+    first = runs.costs[0].summary.model_copy(update={"servers": []})
+    assert "compare_runs" not in fitting(
+        OpenedRuns(costs=[OpenedCosts(runs.costs[0].manifest, first), *runs.costs[1:]])
+    )
+
+
+def test_the_comparison_of_runs_without_a_common_figure_says_so() -> None:
+    assert "nothing to compare" in shown("compare_runs", tuple(COSTS[:1]))[0]
+
+
 def test_systems_of_two_runs_are_distinguished() -> None:
     names = [server.name for server in open_runs(COSTS).servers]
     assert len(set(names)) == len(names) and names[0] == "run 1: nginx/kernel"
@@ -165,16 +178,19 @@ def test_published_factors_stand_there_recomputed() -> None:
 
 
 def test_every_published_table_has_ours_beside_it_or_a_reason() -> None:
-    text = "\n".join(shown("published_vs_measured"))
-    page = _Page(text)
+    page = _Page("\n".join(shown("published_vs_measured")))
     for document in documents().values():
-        caption = f"{document.title}: published and measured here"
-        beside = {row[0] for row in page.tables.get(caption, []) if row}
-        _, _, own = text.partition(f"### {document.title}")
-        own = own.partition("### ")[0]
-        for table in document.tables:
-            reason = re.search(rf"(^- |, ){re.escape(table.name)}[,:]", own, re.MULTILINE)
-            assert table.name in beside or reason, f"{document.title}, {table.name}"
+        rows = page.tables[f"{document.title}: published and measured here"]
+        names = [row[0].partition(":")[0] for row in rows if row and row[0]]
+        assert names == [table.name for table in document.tables], "each once, in their order"
+        assert all(row[2] or row[-1] for row in rows if row), "a number, or why there is none"
+
+
+def test_a_page_of_one_notebook_has_no_other(tmp_path: Path) -> None:
+    text = render(ALL, tmp_path / "page.html", "published_vs_measured").read_text()
+    assert 'id="published_vs_measured"' in text and 'id="trust"' not in text
+    with pytest.raises(StackcostError, match="no results for a page of 'tls'"):
+        render(ALL, tmp_path / "page.html", "tls")
 
 
 def test_the_report_is_one_file_that_needs_no_network(tmp_path: Path) -> None:

@@ -49,9 +49,12 @@ def joined(document: str, runs: OpenedRuns) -> dict[str, PublishedMatch]:
 
 
 def reasons(document: str, runs: OpenedRuns) -> dict[str, str]:
-    """Why a table has none of ours, by table."""
-    found = matches(documents()[document], runs)
-    return {each.table: each.reason for each in found if each.value is None}
+    """Why columns of a table have none of ours, by table."""
+    told: dict[str, str] = {}
+    for each in matches(documents()[document], runs):
+        if each.value is None:
+            told[each.table] = f"{told.get(each.table, '')}\n{each.reason}"
+    return told
 
 
 def test_a_proxys_connections_stand_in_the_proxys_table_alone() -> None:
@@ -107,7 +110,7 @@ def test_a_search_with_an_offered_load_is_no_closed_loop_of_clients() -> None:
     beside = matches(documents()["trex_nginx"], runs)
     (ours,) = (each for each in beside if each.column == "nginx, new flows/s")
     assert ours.value == 9e3 and ours.published is None
-    assert ours.reason == "the table has no row for 2 cores", "it has 16"
+    assert ours.reason == "the table has no row for 2 cores; the nearest one, 16 cores, has 20,000"
 
 
 def test_latency_stands_at_the_rate_that_was_offered() -> None:
@@ -123,7 +126,7 @@ def test_a_rate_that_is_not_printed_stands_alone_and_says_so() -> None:
     found = matches(documents()["haproxy_cookbook"], runs)
     (ours,) = (each for each in found if each.value is not None)
     assert (ours.table, ours.x, ours.published) == ("Table 4", 4000, None)
-    assert ours.reason == "the table has no row for 4,000 requests/s"
+    assert ours.reason.startswith("the table has no row for 4,000 requests/s; the nearest one, ")
 
 
 def test_throughput_is_in_the_bits_that_the_table_counts() -> None:
@@ -138,7 +141,7 @@ def test_gains_are_over_the_first_row_that_both_have() -> None:
     names = "haproxy/kernel:2-workers", "haproxy/kernel:8-workers"
     runs = run_of(*names, measures="requests", body=1024)
     found = matches(documents()["haproxy_cookbook"], runs)
-    two, eight = (each for each in found if each.table == "Table 2")
+    two, eight = (each for each in found if each.table == "Table 2" and each.value)
     assert (two.x, two.gain, two.published_gain) == (2, None, None)
     assert eight.x == 8
     assert eight.gain == pytest.approx(2), "the second one answered twice as many"
@@ -149,12 +152,47 @@ def test_gains_are_over_the_first_row_that_both_have() -> None:
 def test_every_table_without_ours_says_why(name: str) -> None:
     document: Document = documents()[name]
     found = matches(document, OpenedRuns())
-    assert [each.table for each in found] == [table.name for table in document.tables]
-    for each, table in zip(found, document.tables, strict=True):
-        if list(document.figures(table)):
-            assert "to measure it: stackcost run experiments/" in each.reason
-        else:
-            assert each.reason == NO_FIGURE
+    assert list(dict.fromkeys(each.table for each in found)) == [t.name for t in document.tables]
+    told = reasons(name, OpenedRuns())
+    for table in document.tables:
+        measurable = any(document.figures(table))
+        assert measurable == ("to measure it: stackcost " in told[table.name])
+        assert (table.here or measurable or NO_FIGURE) in (True, told[table.name].split("\n")[-1])
+
+
+def test_a_column_that_this_machine_could_not_measure_says_why() -> None:
+    runs = run_of("nginx/kernel:1-workers", measures="connections", body=0)
+    lacking = {"nginx/onload-balanced:1-workers": "Onload is not installed"}
+    runs.costs[0].summary.not_measured.update(lacking)
+    found = [
+        each for each in matches(documents()["nginx_cookbook"], runs) if each.table == "Table 2"
+    ]
+    assert [(each.column, each.published) for each in found] == [
+        ("Kernel", 35890.70),
+        ("Onload balanced", None),
+        ("Onload performance", None),
+    ]
+    assert found[1].reason == "not measured: Onload is not installed"
+    assert "these runs measured no connections of nginx/onload-performance" in found[2].reason
+
+
+def test_a_searched_rate_stands_as_payload_beside_a_rate_of_bits() -> None:
+    rate = Rate(name="NDR", loss_ratio=0.0, value=9e3, lower=8e3, upper=9e3)
+    ceiling = Ceiling.model_construct(server="astf-peer:1-cores", of="connections", rates=[rate])
+    found = CeilingSummary.model_construct(run="made", ceilings=[ceiling])
+    setup = manifest(workload={"response_bytes": 32000})
+    beside = matches(documents()["trex_nginx"], OpenedRuns(ceilings=[OpenedCeilings(setup, found)]))
+    values = {each.column: each.value for each in beside if each.published}
+    assert values["Total-CPS, Kcps"] == pytest.approx(9)
+    assert values["TRex, Gb/s on one core"] == pytest.approx(9e3 * 32000 * 8 / 1e9)
+
+
+def test_cores_for_a_line_are_of_new_connections_by_their_bandwidth() -> None:
+    runs = run_of("nginx/kernel:2-cores", measures="connections", body=10000)
+    found = matches(documents()["nginx_white_paper"], runs)
+    (ours,) = (each for each in found if each.value is not None)
+    assert (ours.column, ours.published) == ("cores for 10 Gb/s, kernel", 6)
+    assert ours.value == pytest.approx(2 * 10e9 / BITS)
 
 
 def test_a_figure_over_tls_joins_only_with_the_same_certificate_and_full_handshakes() -> None:

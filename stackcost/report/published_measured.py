@@ -1,0 +1,231 @@
+"""Figures of stored runs that a published figure may stand beside, each with what it is of."""
+
+from collections.abc import Iterator
+
+from pydantic import BaseModel, ConfigDict
+
+from stackcost.analysis.ceiling.summary import Ceiling
+from stackcost.analysis.extrapolate import at_line_rate, cores_at_line_rate
+from stackcost.analysis.published_tables import Load, Measurement, Shape
+from stackcost.analysis.spread import Spread, spread
+from stackcost.analysis.summary import Factor, HttpFigures, Level, ServerResult
+from stackcost.contracts.http import P256, RSA, Certificate
+from stackcost.contracts.latency import PERCENTILES
+from stackcost.contracts.system_names import axis_of, length_of
+from stackcost.report.http import Curve, series
+from stackcost.report.http.figures import SHARED
+from stackcost.report.opened import OpenedCeilings, OpenedCosts, OpenedRuns, workers_in
+from stackcost.store import Manifest
+
+WORKERS, CORES, OFFERED = "worker processes", "cores", "requests/s"
+LINE, PERCENTILE = "Gb/s of a line", "percentile"
+COMPUTED = (LINE, PERCENTILE)  # axes on which ours has a figure at any x that a table asks for
+LINES_GBPS = (5, 10, 40, 100)  # of which publications say what they take
+SEARCHED: dict[str, Shape] = {"connections": "connections", "requests": "requests"}
+KEYS: tuple[Certificate, ...] = (RSA, P256)
+ASTF: Load = "ASTF profile"
+OPEN = "open"  # flows, by `at_line_rate`
+
+
+class MeasuredFigure(BaseModel):
+    """One figure of ours, in the unit of its shape. `what`: system and test, in words."""
+
+    model_config = ConfigDict(frozen=True)
+
+    of: Measurement
+    x: float | None
+    what: str
+    run: str
+    value: float
+    low: float
+    high: float
+
+
+def measured(runs: OpenedRuns) -> Iterator[MeasuredFigure]:
+    """Every figure of these runs that a published one may stand beside."""
+    for costs in runs.costs:
+        if costs.summary.has_tests:
+            yield from _tested(costs)
+            continue
+        for server in costs.summary.servers:
+            yield from _memory(costs, server)
+            yield from _at_lines(costs, server)
+        for factor in costs.summary.factors:
+            yield from _factor(costs, factor)
+    for ceilings in runs.ceilings:
+        for ceiling in ceilings.summary.ceilings:
+            yield from _searched(ceilings, ceiling)
+
+
+def _tested(run: OpenedCosts) -> Iterator[MeasuredFigure]:
+    """The figures of HTTP clients. Those of clients on the server's own cores join nothing."""
+    for one in series(run.summary):
+        for name, points in one.points.items():
+            for count, level in points.items():
+                if level.http is None or one.x.endswith(SHARED):
+                    continue
+                what, certificate = f"{name}, {one.name}", _certificate(run, name)
+                for axis, x in _places(run, one, count):
+                    of = _requested(name, one.what, axis, level.http, certificate)
+                    yield from _known(of, x, what, run.summary.run, one.value(level))
+                if not one.offered:
+                    yield from _distribution(run, name, level, what)
+                if one.what == "throughput":
+                    cores = dict(_places(run, one, count))[CORES]
+                    yield from _cores_for_lines(run, name, level, what, cores)
+
+
+def _distribution(run: OpenedCosts, name: str, level: Level, what: str) -> Iterator[MeasuredFigure]:
+    """The percentiles of a closed loop's times."""
+    http = level.http
+    kinds = next(iter(level.latency.values()), {})
+    told = kinds.get("completion") or next(iter(kinds.values()), {})
+    if http is None:
+        return
+    of = _requested(name, "distribution", PERCENTILE, http, _certificate(run, name))
+    for each, value in told.items():
+        yield from _known(of, PERCENTILES[each], what, run.summary.run, value)
+
+
+def _cores_for_lines(
+    run: OpenedCosts, name: str, level: Level, what: str, cores: float
+) -> Iterator[MeasuredFigure]:
+    """The cores for a line if each carried as much as one of these."""
+    http = level.http
+    if http is None or http.measures != "connections":
+        return
+    of = _requested(name, "cores", LINE, http, _certificate(run, name))
+    for line in LINES_GBPS:
+        each = [cores * line * 1e9 / bits for bits in http.bandwidth.values if bits]
+        value = spread(each, "cores", rounds=http.bandwidth.rounds[: len(each)])
+        yield from _known(of, line, f"{what}, times its cores", run.summary.run, value)
+
+
+def _certificate(run: OpenedCosts, name: str) -> Certificate:
+    """The key of a system's certificate: in its name if it varies, else in the plan."""
+    varied = name.partition(":")[2].split(",")
+    planned: Certificate = run.manifest.experiment.get("nginx", {}).get("certificate", RSA)
+    return next((key for key in KEYS if key in varied), planned)
+
+
+def _requested(
+    name: str, shape: Shape, axis: str, http: HttpFigures, certificate: Certificate
+) -> Measurement:
+    return Measurement(
+        system=_system(name),
+        shape=shape,
+        axis=axis,
+        response_bytes=tuple(http.body_bytes),
+        tls=http.tls,
+        certificate=certificate if http.tls else RSA,
+        resumed=http.resumed,
+        version=http.version,
+    )
+
+
+def _places(run: OpenedCosts, one: Curve, count: int) -> Iterator[tuple[str, float]]:
+    """The places of a test's figure on the axes that published tables have."""
+    if one.offered:
+        yield OFFERED, one.offered
+        return
+    varied = {axis_of(server.name)[2] for server in run.summary.servers}
+    yield WORKERS, count if WORKERS in varied else workers_in(run.manifest)
+    yield CORES, count if CORES in varied else _cores_in(run.manifest)
+
+
+def _memory(run: OpenedCosts, server: ServerResult) -> Iterator[MeasuredFigure]:
+    """Bytes per open flow."""
+    if server.memory:
+        of = Measurement(system=_system(server.name), shape="memory", load=ASTF)
+        what = f"{server.name}, slope over open flows"
+        yield from _known(of, None, what, run.summary.run, server.memory.total)
+
+
+def _at_lines(run: OpenedCosts, server: ServerResult) -> Iterator[MeasuredFigure]:
+    """Cores and memory of the open flows for a line of payload."""
+    if not server.response_bytes:
+        return
+    of = Measurement(
+        system=_system(server.name),
+        shape="cores",
+        load=ASTF,
+        axis=LINE,
+        response_bytes=(server.response_bytes,),
+    )
+    for line in LINES_GBPS:
+        cores = cores_at_line_rate(server, line * 1e9).cores
+        what = f"{server.name}, slope of busy cores over load"
+        yield from _known(of, line, what, run.summary.run, cores)
+        for each in at_line_rate(server, line * 1e9):
+            if each.state == OPEN and server.memory:
+                of_memory = of.model_copy(update={"shape": "line memory"})
+                own = server.memory.total
+                total = spread([each.flows * slope for slope in own.values], "B", rounds=own.rounds)
+                what = f"{server.name}, {each.flows:,.0f} open flows"
+                yield from _known(of_memory, line, what, run.summary.run, total)
+
+
+def _factor(run: OpenedCosts, factor: Factor) -> Iterator[MeasuredFigure]:
+    """How many times the cost of one system is that of another one."""
+    shapes: dict[str, Shape] = {"cpu": "cpu factor", "memory": "memory factor"}
+    of = Measurement(
+        system=f"{_system(factor.above)} : {_system(factor.below)}",
+        shape=shapes[factor.name],
+        load=ASTF,
+    )
+    what = f"{factor.above} : {factor.below}, {factor.at}"
+    yield from _known(of, None, what, run.summary.run, factor.ratio)
+
+
+def _searched(run: OpenedCeilings, ceiling: Ceiling) -> Iterator[MeasuredFigure]:
+    """The highest load without loss (NDR) of a search."""
+    shape = SEARCHED.get(ceiling.of)
+    if shape is None:
+        return
+    for rate in ceiling.rates:
+        if rate.name != "NDR" or rate.value is None or rate.lower is None:
+            continue
+        low, high = min(rate.value, rate.lower), max(rate.value, rate.upper or rate.lower)
+        name, count, axis = axis_of(ceiling.server)
+        length = length_of(name) or run.response_bytes
+        of = Measurement(
+            system=_system(name), shape=shape, load=ASTF, axis=CORES, response_bytes=(length,)
+        )
+        searched = MeasuredFigure(
+            of=of,
+            x=count if axis == CORES else _cores_in(run.manifest),
+            what=f"{ceiling.server}, NDR",
+            run=run.summary.run,
+            value=rate.value,
+            low=low,
+            high=high,
+        )
+        yield searched
+        if shape == "connections":
+            gigabits = 8 * length / 1e9
+            yield searched.model_copy(
+                update={
+                    "of": of.model_copy(update={"shape": "throughput"}),
+                    "what": f"{ceiling.server}, NDR, payload of the responses",
+                    "value": rate.value * gigabits,
+                    "low": low * gigabits,
+                    "high": high * gigabits,
+                }
+            )
+
+
+def _known(
+    of: Measurement, x: float | None, what: str, run: str, value: Spread
+) -> Iterator[MeasuredFigure]:
+    low, middle, high = value.minimum, value.median, value.maximum
+    if middle is not None and low is not None and high is not None:
+        yield MeasuredFigure(of=of, x=x, what=what, run=run, value=middle, low=low, high=high)
+
+
+def _system(name: str) -> str:
+    """A system's name without the settings that the experiment varies."""
+    return name.partition(":")[0]
+
+
+def _cores_in(manifest: Manifest) -> int:
+    return len(manifest.experiment["cores"]["server"])
