@@ -13,7 +13,7 @@ from stackcost.harness.bed.interfaces import give_back
 from stackcost.harness.bed.lock import RunLock
 from stackcost.harness.bed.network import existing_namespaces, remove_namespace
 from stackcost.harness.guest import image, running
-from stackcost.host import host_sysctl, large_folders
+from stackcost.host import host_sysctl, large_folders, memory_group
 from stackcost.host.namespace import end_processes, processes_inside
 from stackcost.host.state import damaged_records
 from stackcost.host.undo import UndoStep, undo
@@ -28,7 +28,8 @@ def undo_all() -> list[UndoStep]:
     """Undo everything that a run made or changed on this machine.
 
     It ends the programs in our namespaces, releases Onload's interfaces, gives back interfaces,
-    removes the namespaces, restores the settings of the whole machine, and removes large folders.
+    removes the namespaces, restores the settings of the whole machine, and removes large folders
+    and control groups.
 
     Names or records identify what is ours. Every step is tried, even if another one failed, and the
     next call tries it again until it is done. StackcostError if another process has an active run:
@@ -47,6 +48,7 @@ def undo_settings() -> list[UndoStep]:
         *_part("sysctls", host_sysctl.restore),
         *_part("hugepages", hugepages.restore),
         *_part("folders", large_folders.remove),
+        *_part("control groups", memory_group.remove),
         *_part("folders of agents", remove_abandoned),
         *_part("guests", running.stop_abandoned),
         *_part("images of guests", image.remove_abandoned),

@@ -15,7 +15,8 @@ from stackcost.contracts.collector import Collector
 from stackcost.contracts.endpoint import Endpoint
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.server import ServerSettings
-from stackcost.host import large_folders
+from stackcost.host import large_folders, memory_group
+from stackcost.host.memory_group import limit_memory
 from stackcost.host.namespace import spawner
 from stackcost.host.program import Program
 from stackcost.servers.backend import NginxBackend
@@ -29,6 +30,8 @@ from stackcost.servers.template import render_template
 
 OBJECTS = 500  # of each length; nginx can select shares in steps of 0.01 %
 FILLED = 0.95  # of them, before the first trial
+OWN_MEMORY = 64 << 20  # bytes, of nginx itself beside the objects
+IN_MEMORY = 0.25  # of the objects' bytes, at most, by a control group
 GENERATOR_PORT, ORIGIN_PORT = 8888, 8080
 HERE = Path(__file__).parent
 GENERATOR = HERE / "generator.py"
@@ -47,6 +50,7 @@ class NginxCache(HttpFront):
             self.upstream, endpoint.folder / "origin", self._origin_configuration(), ORIGIN_PORT
         )
         self._asked_origin = 0
+        self._limit = 0
 
     def start_behind(self) -> None:
         """Generator, then origin."""
@@ -62,9 +66,12 @@ class NginxCache(HttpFront):
         return {role: process for role, process in found.items() if process}
 
     def begin(self) -> None:
-        """Start the cache and fill it with objects."""
+        """Start the cache, fill it with objects, and limit its memory and page cache."""
         super().begin()
         self._fill()
+        self._limit = int(IN_MEMORY * OBJECTS * sum(self.settings.files.values()))
+        self._limit += OWN_MEMORY
+        limit_memory(self.processes().values(), self._limit)
 
     def command(self) -> list[str]:
         """In its folder."""
@@ -83,6 +90,7 @@ class NginxCache(HttpFront):
         return {
             "cached_bytes": sum(path.stat().st_size for path in files),
             "page_cache_bytes": resident_bytes(files),
+            "memory_limit_bytes": float(self._limit),
         }
 
     def requests_counted(self) -> int | None:
@@ -116,6 +124,7 @@ class NginxCache(HttpFront):
             "origin_configuration": self._origin.configuration,
             "objects_of_each_length": OBJECTS,
             "filled": FILLED,
+            "memory_limit_bytes": self._limit,
             "before_trial": "page cache of the cached files dropped (posix_fadvise DONTNEED)",
         }
 
@@ -124,6 +133,7 @@ class NginxCache(HttpFront):
         super().stop()
         self._origin.stop()
         self._generator.end()
+        memory_group.remove()
         large_folders.remove()
 
     def _misses(self) -> int:
