@@ -115,6 +115,12 @@ class Nginx(Section):
     certificate: Certificate = Field(
         default=RSA, description="key of the server's certificate, for tests over TLS"
     )
+    backends: int | None = Field(
+        default=None,
+        ge=1,
+        le=1000,
+        description="servers behind haproxy/kernel; default: one for each worker, at least two",
+    )
 
 
 class Matrix(Section):

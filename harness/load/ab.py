@@ -1,16 +1,20 @@
 """ApacheBench: a closed loop over HTTP/1.0, which older publications use.
 
 Its times begin with opening the connection, which is new for each request without keep-alive. It
-writes them as a table of percentiles, so above the 99th only the longest time is known.
+writes them as a table of percentiles, so above the 99th only the longest time is known. Its list of
+all requests has whole milliseconds; of these are the times to connect and to the first byte.
 """
 
 import re
 from pathlib import Path
 
 import numpy as np
+import pandas
 
 from stackcost.harness.load.program import (
+    CONNECT,
     CONNECTION,
+    DELAY,
     LoadProgram,
     LoadRequest,
     LoadResult,
@@ -18,7 +22,8 @@ from stackcost.harness.load.program import (
 )
 from stackcost.harness.load.times import Times
 
-PERCENTILES = "percentiles.csv"
+PERCENTILES, REQUESTS = "percentiles.csv", "requests.tsv"
+COLUMNS = {CONNECT: "ctime", DELAY: "wait"}  # of the list of requests, ms
 MOST_PER_SECOND = 200_000  # ab needs a number of requests and allocates memory for each
 COMPLETE = re.compile(r"Complete requests:\s+(\d+)")
 TAKEN = re.compile(r"Time taken for tests:\s+([\d.]+) seconds")
@@ -38,7 +43,8 @@ class ApacheBench(LoadProgram):
         return [
             *("ab", "-q", "-r", "-d", "-S", "-s", "10", *kept, "-c", str(request.connections)),
             *("-t", str(request.seconds), "-n", str(request.seconds * MOST_PER_SECOND)),
-            *("-e", str(folder / PERCENTILES), request.url + request.paths[0]),
+            *("-e", str(folder / PERCENTILES), "-g", str(folder / REQUESTS)),
+            request.url + request.paths[0],
         ]
 
     def read(self, request: LoadRequest, folder: Path, printed: str) -> LoadResult:
@@ -51,7 +57,7 @@ class ApacheBench(LoadProgram):
             requests=max(0, requests - sum(failed.values())),
             received=int(required(TRANSFERRED, printed)[1]),
             failed=failed,
-            times={CONNECTION: times} if times else {},
+            times={CONNECTION: times, **_read_parts(folder / REQUESTS)} if times else {},
         )
 
 
@@ -77,3 +83,11 @@ def _read_percentiles(path: Path, requests: int) -> Times | None:
     edges[rows[:, 0] >= 100] = requests
     counts = np.diff(edges, prepend=0).astype(np.int64)
     return Times(rows[:, 1] * 1000, np.maximum(counts, 0))
+
+
+def _read_parts(path: Path) -> dict[str, Times]:
+    """The times to connect and to the first byte of every request."""
+    if not path.is_file():
+        return {}
+    rows = pandas.read_csv(path, sep="\t", usecols=list(COLUMNS.values()))
+    return {kind: Times.of(rows[name].to_numpy() * 1000.0) for kind, name in COLUMNS.items()}

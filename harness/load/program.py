@@ -13,6 +13,8 @@ from stackcost.harness.load.times import Times
 REQUEST = "request"  # from writing the request, on a connection that is open, to the last byte
 CONNECTION = "connection"  # from opening the connection to the last byte
 INTENDED = "completion"  # from the intended start by the schedule to the last byte
+CONNECT = "connect"  # from opening the connection until it is open
+DELAY = "first_byte"  # from the written request to the first byte of the response
 
 
 @dataclass(frozen=True, slots=True)

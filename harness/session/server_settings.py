@@ -57,6 +57,7 @@ def server_settings(experiment: Experiment, kind: type[Server]) -> ServerSetting
             profile=NO_PROFILE,
             tunables={},
             backlog=nginx.backlog,
+            backends=nginx.backends,
             files=http.files,
             tls_port=TLS_PORT if http.tls else None,
             resumption_port=RESUMPTION_PORT if http.resumes else None,

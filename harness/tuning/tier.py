@@ -2,7 +2,6 @@
 
 import glob
 import shutil
-import subprocess
 from functools import cache
 from pathlib import Path
 
@@ -20,20 +19,21 @@ def tier_lacks(tier: Tier, server_cores: int) -> str:
     """Why this machine cannot measure a tier with this number of cores; empty if it can."""
     if tier.receive.apart and server_cores < 2:
         return f"it needs 2 server cores, but the experiment has {server_cores}"
-    devices, nginx, found = tier.needs.devices, tier.needs.nginx, []
+    devices, calls, found = tier.needs.devices, tier.needs.calls, []
     if devices and not glob.glob(devices):
         found.append(f"a device {devices}, which does not exist")
-    if nginx and nginx not in _nginx_says():
-        found.append(f"an nginx built with {nginx}, which nginx -V does not list")
-    return f"it needs {' and '.join(found)}" if found else ""
+    if calls and calls not in _symbols():
+        found.append(f"an nginx that calls {calls}, which the one in PATH does not")
+    return f"it needs {' and '.join(found)}; {tier.needs.hint}" if found else ""
 
 
-def _nginx_says() -> str:
-    """The output of nginx -V; empty if nginx is not installed."""
+def _symbols() -> str:
+    """The bytes of the installed nginx, which name the functions it links; empty without one.
+
+    `nginx -V` does not list libraries that were given by variables at its build.
+    """
     program = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin:/usr/local/sbin")
-    if program is None:
-        return ""
-    return subprocess.run([program, "-V"], capture_output=True, text=True).stderr
+    return Path(program).read_bytes().decode("latin-1") if program else ""
 
 
 def tier_names() -> list[str]:

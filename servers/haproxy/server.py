@@ -8,18 +8,23 @@ import csv
 import re
 import resource
 import subprocess
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from stackcost.contracts.endpoint import Endpoint
 from stackcost.contracts.http import HttpVersion
 from stackcost.contracts.server import ServerSettings
+from stackcost.host.cores import CpuPlace, place_of
 from stackcost.host.namespace import find_program
+from stackcost.host.program import Program
 from stackcost.servers.backend import NginxBackend
 from stackcost.servers.certificate import make_certificate
 from stackcost.servers.front import HttpFront
 from stackcost.servers.nginx_kernel.configuration import find_build
 from stackcost.servers.probe import ask_socket
+from stackcost.servers.program import STOP_PATIENCE_S
 from stackcost.servers.template import render_template
 
 HERE = Path(__file__).parent
@@ -27,18 +32,41 @@ FIRST_BACKEND_PORT = 1050
 FEWEST_BACKENDS = 2  # with one backend there is nothing to balance
 
 
+def instances(
+    workers: int, cpus: Sequence[int], place: Callable[[int], CpuPlace] = place_of
+) -> list[list[int]]:
+    """The CPU of each worker, by process: one process for each NUMA node, as in the cookbook.
+
+    Workers go to the nodes in turn, and a process without a worker is not started.
+    """
+    nodes: dict[int, list[int]] = {}
+    for cpu in cpus:
+        nodes.setdefault(place(cpu).node, []).append(cpu)
+    used = list(nodes.values())[:workers]
+    return [
+        [own[at % len(own)] for at in range(len(range(number, workers, len(used))))]
+        for number, own in enumerate(used)
+    ]
+
+
 class HAProxyFarm(HttpFront):
-    """One process with a thread for each worker, and as many backends as workers, at least two."""
+    """A process for each NUMA node, with a thread for each worker, before a farm of nginx.
+
+    All processes listen at the same address (SO_REUSEPORT); the kernel divides connections.
+    """
 
     name = "haproxy/kernel"
     behind = "backends"
 
     def __init__(self, endpoint: Endpoint, settings: ServerSettings):
         super().__init__(endpoint, settings)
-        self._backends = [
-            self._backend(FIRST_BACKEND_PORT + at)
-            for at in range(max(FEWEST_BACKENDS, self.workers))
+        self._instances = instances(self.workers, endpoint.cpus)
+        self._others = [  # beside the first one, which is every server's own program
+            Program(f"{self.name} {at}", endpoint.folder / f"error-{at}.log")
+            for at in range(1, len(self._instances))
         ]
+        farm = settings.backends or max(FEWEST_BACKENDS, self.workers)
+        self._backends = [self._backend(FIRST_BACKEND_PORT + at) for at in range(farm)]
 
     @classmethod
     def lacks_version(cls, version: HttpVersion) -> str:
@@ -70,22 +98,38 @@ class HAProxyFarm(HttpFront):
 
     def command(self) -> list[str]:
         """In the foreground, without a master process."""
-        return [find_program("haproxy"), "-db", "-f", "haproxy.cfg"]
+        return self._command(0)
+
+    def begin(self) -> None:
+        """Start every process, and wait until each has its own socket."""
+        super().begin()
+        for at, program in enumerate(self._others, 1):
+            program.start(self.endpoint.run, self._command(at), cwd=self.endpoint.folder)
+            if not program.wait_until_up(partial(self._is_up, at)):
+                raise program.start_error()
+
+    def processes(self) -> dict[str, int]:
+        """One for each NUMA node."""
+        found = super().processes()
+        for at, program in enumerate(self._others, 1):
+            if program.process_id is not None and program.runs:
+                found[f"worker-{at}"] = program.process_id
+        return found
 
     def write_files(self) -> None:
-        """Write its configuration, and its certificate for TLS; the farm has the content."""
+        """Write its configurations, and its certificate for TLS; the farm has the content."""
         if self.settings.tls_port:
             make_certificate(self.endpoint.folder, self.endpoint.address, self.settings.certificate)
-        (self.endpoint.folder / "haproxy.cfg").write_text(self._configuration())
+        for at in range(len(self._instances)):
+            self._socket(at).unlink(missing_ok=True)
+            (self.endpoint.folder / f"haproxy-{at}.cfg").write_text(self._configuration(at))
 
     def requests_counted(self) -> int | None:
         """Responses with status 2xx of the frontend, from the UNIX socket: no TCP counter changes.
 
         req_tot is not used: it also counts connections without a request; wrk opens one at start.
         """
-        text = ask_socket(self.endpoint.folder / "admin.sock", b"show stat\n").decode()
-        rows = csv.DictReader(text.removeprefix("# ").splitlines())
-        return next(int(row["hrsp_2xx"]) for row in rows if row["pxname"] == "web")
+        return sum(self._counted(at) for at in range(len(self._instances)))
 
     def describe(self) -> dict[str, Any]:
         """With version, configuration and the farm."""
@@ -93,15 +137,18 @@ class HAProxyFarm(HttpFront):
         version = re.search(r"version (\S+)", said)
         return super().describe() | {
             "version": version[1] if version else None,
-            "configuration": self._configuration(),
+            "configuration": self._configuration(0),
+            "processes_on_cpus": self._instances,
             "backends": len(self._backends),
             "backends_on_cpus": list(self.upstream.cpus),
             "backend_configuration": self._backends[0].configuration,
-            "workers_are": "threads of one process; HAProxy 2.5 removed nbproc",
+            "workers_are": "threads; HAProxy 2.5 removed nbproc",
         }
 
     def stop(self) -> None:
         """End HAProxy, then the farm."""
+        for program in self._others:
+            program.end(STOP_PATIENCE_S)
         super().stop()
         for backend in self._backends:
             backend.stop()
@@ -129,13 +176,31 @@ class HAProxyFarm(HttpFront):
         }
         return {port: options for port, options in ports.items() if port}
 
-    def _configuration(self) -> str:
-        cpus = self.endpoint.cpus
+    def _command(self, at: int) -> list[str]:
+        return [find_program("haproxy"), "-db", "-f", f"haproxy-{at}.cfg"]
+
+    def _socket(self, at: int) -> Path:
+        return self.endpoint.folder / f"admin-{at}.sock"
+
+    def _is_up(self, at: int) -> bool:
+        try:
+            return bool(ask_socket(self._socket(at), b"show info\n"))
+        except OSError:
+            return False
+
+    def _counted(self, at: int) -> int:
+        text = ask_socket(self._socket(at), b"show stat\n").decode()
+        rows = csv.DictReader(text.removeprefix("# ").splitlines())
+        return next(int(row["hrsp_2xx"]) for row in rows if row["pxname"] == "web")
+
+    def _configuration(self, at: int) -> str:
+        cpus = self._instances[at]
         return render_template(
             HERE / "haproxy.cfg.j2",
-            room=self.settings.worker_connections * self.workers,
-            workers=self.workers,
-            cpus=[cpus[at % len(cpus)] for at in range(self.workers)],
+            room=self.settings.worker_connections * len(cpus),
+            workers=len(cpus),
+            cpus=cpus,
+            socket=self._socket(at).name,
             address=self.endpoint.address,
             port=self.endpoint.port,
             upstream=self.upstream.address,

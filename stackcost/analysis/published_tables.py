@@ -25,6 +25,8 @@ Shape = Literal[
     "throughput",
     "latency",
     "distribution",
+    "distribution of connect",
+    "distribution of first byte",
     "memory",
     "cores",
     "line memory",
@@ -86,6 +88,7 @@ class PublishedTable(_Part):
     """One table. `page`: where it stands; `better`: which way its values improve, where they do.
 
     `shape`: None for a table that is no measurement over `x`, and is shown without a plot.
+    `shapes`: of columns that have another one than `shape`.
     `unit_size`: one of `unit` in the unit that a figure of ours has (connections/s, requests/s,
     Gb/s of 10^9 bits, us). `figures`: rows of such a table that are figures, by their first cell.
     `tls`: None where the print says both; then figures of ours with and without TLS join.
@@ -104,6 +107,7 @@ class PublishedTable(_Part):
     notes: list[str] = []
     here: str = ""
     shape: Shape | None = None
+    shapes: dict[str, Shape] = {}
     response_bytes: int | tuple[int, ...] = 0
     tls: bool | None = False
     better: Literal["higher", "lower"] | None = None
@@ -151,8 +155,7 @@ class PublishedTable(_Part):
 class Document(BaseModel):
     """One publication's tables. `conditions`: what they were measured on and with, in short.
 
-    `systems`: what its tables with a shape measured, by column, as a system's name here; None for a
-    column that no measurement of ours can join.
+    `systems`: what its tables with a shape measured, by column, as a system's name here.
     `measured_by`: the commands that measure the same here.
     """
 
@@ -162,7 +165,7 @@ class Document(BaseModel):
     source: str
     conditions: str = ""
     measured_by: str
-    systems: dict[str, str | None] = {}
+    systems: dict[str, str] = {}
     tables: list[PublishedTable]
 
     @model_validator(mode="after")
@@ -176,13 +179,10 @@ class Document(BaseModel):
         """Every number of a table that a measurement of ours may join, column by column."""
         if table.shape:
             for column in table.columns:
-                system = self.systems[column]
-                if system is None:
-                    continue
                 for tls in (False, True) if table.tls is None else (table.tls,):
                     of = Measurement(
-                        system=system,
-                        shape=table.shape,
+                        system=self.systems[column],
+                        shape=table.shapes.get(column, table.shape),
                         axis=table.x,
                         response_bytes=table.lengths,
                         tls=tls,

@@ -33,7 +33,8 @@ class ServerSettings:
     certificate and a full handshake for every connection; None: no TLS. `resumption_port`: the same
     with session tickets, which clients may resume; None: no such port. `certificate`: the key of
     the server's certificate. `http_versions`: that the TLS ports offer by ALPN; of 3, UDP's port of
-    the same number. `dut`: settings of a device under test.
+    the same number. `backends`: number of servers behind a proxy; None: one for each worker, at
+    least two. `dut`: settings of a device under test.
     """
 
     response_bytes: int
@@ -50,6 +51,7 @@ class ServerSettings:
     resumption_port: int | None = None
     certificate: Certificate = RSA
     http_versions: tuple[HttpVersion, ...] = ("1.1",)
+    backends: int | None = None
     dut: DutSettings = field(default_factory=DutSettings)
 
 

@@ -42,10 +42,13 @@ class Receive(_Part):
 
 
 class Needs(_Part):
-    """The requirements of a tier. `devices`: a pattern of paths; `nginx`: a word of nginx -V."""
+    """The requirements of a tier. `devices`: a pattern of paths. `calls`: a library's function that
+    nginx must have been built to call. `hint`: how to get both.
+    """
 
     devices: str = ""
-    nginx: str = ""
+    calls: str = ""
+    hint: str = ""
 
 
 class Tier(_Part):

@@ -123,7 +123,9 @@ def _conditions(manifest: Manifest) -> str:
     processor, cores = machine.get("processors", {}), experiment["cores"]
     own, load_on = (count(len(cores[side]), "logical CPU") for side in ("server", "load"))
     http = experiment.get("http")
-    load = f"{http['program']} for {number(http['sustain_s'])} s" if http else "an ASTF profile"
+    load = "an ASTF profile"
+    if http:
+        load = f"{http['program']} on {http['stack']} for {number(http['sustain_s'])} s"
     return (
         f"{processor.get('model', 'unknown processor')}, {own} for the server, {load_on} for the "
         f"load ({load}), Linux "

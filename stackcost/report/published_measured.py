@@ -22,6 +22,11 @@ LINE, PERCENTILE = "Gb/s of a line", "percentile"
 COMPUTED = (LINE, PERCENTILE)  # axes on which ours has a figure at any x that a table asks for
 LINES_GBPS = (5, 10, 40, 100)  # of which publications say what they take
 SEARCHED: dict[str, Shape] = {"connections": "connections", "requests": "requests"}
+WHOLE: Shape = "distribution"
+PARTS: dict[str, Shape] = {
+    "connect": "distribution of connect",
+    "first_byte": "distribution of first byte",
+}
 KEYS: tuple[Certificate, ...] = (RSA, P256)
 ASTF: Load = "ASTF profile"
 OPEN = "open"  # flows, by `at_line_rate`
@@ -79,12 +84,13 @@ def _distribution(run: OpenedCosts, name: str, level: Level, what: str) -> Itera
     """The percentiles of a closed loop's times."""
     http = level.http
     kinds = next(iter(level.latency.values()), {})
-    told = kinds.get("completion") or next(iter(kinds.values()), {})
-    if http is None:
+    if http is None or not kinds:
         return
-    of = _requested(name, "distribution", PERCENTILE, http, _certificate(run, name))
-    for each, value in told.items():
-        yield from _known(of, PERCENTILES[each], what, run.summary.run, value)
+    whole = "completion" if "completion" in kinds else next(iter(kinds))
+    for kind, shape in {whole: WHOLE, **PARTS}.items():
+        of = _requested(name, shape, PERCENTILE, http, _certificate(run, name))
+        for each, value in kinds.get(kind, {}).items():
+            yield from _known(of, PERCENTILES[each], what, run.summary.run, value)
 
 
 def _cores_for_lines(

@@ -56,11 +56,27 @@ def test_ab_percentiles_stand_for_as_many_requests(tmp_path: Path) -> None:
     )
     told = ApacheBench().read(ASK, tmp_path, printed)
     assert (told.requests, told.failed, told.received) == (997, {"length": 3}, 11_595_000)
-    (times,) = told.times.values()
+    times = told.times["connection"]
     assert times.counts.sum() == 1000 and times.microseconds.max() == 50_000
     histogram = HdrHistogram.decode(encoded([times]))
     assert histogram.get_value_at_percentile(97) == pytest.approx(1000, rel=0.02)
     assert histogram.get_value_at_percentile(99.5) == pytest.approx(50_000, rel=0.02)
+
+
+def test_ab_lists_each_requests_time_to_connect_and_to_the_first_byte(tmp_path: Path) -> None:
+    (tmp_path / "percentiles.csv").write_text("Percentage served,Time in ms\n0,1.0\n100,9.0\n")
+    (tmp_path / "requests.tsv").write_text(
+        "starttime\tseconds\tctime\tdtime\tttime\twait\n"
+        "Tue Nov 24 17:00:00 2026\t1795539600\t3\t6\t9\t5\n"
+        "Tue Nov 24 17:00:00 2026\t1795539600\t1\t4\t5\t2\n"
+    )
+    printed = (
+        "Time taken for tests:   3.000 seconds\nComplete requests:      2\n"
+        "Total transferred:      200 bytes\n"
+    )
+    told = ApacheBench().read(ASK, tmp_path, printed)
+    assert told.times["connect"].microseconds.tolist() == [3000, 1000]
+    assert told.times["first_byte"].microseconds.tolist() == [5000, 2000]
 
 
 def at_rate(tmp_path: Path, starts_us: list[int], took_us: int, rate: float) -> LoadResult:

@@ -156,7 +156,41 @@ def _dlb(text: str) -> Tables:
             rf"Requests/sec:\s+{N}",
             rf"Transfer/sec:\s+{N}GB",
         ),
+        "Reference system": _rows(
+            text,
+            *("BIOS Version EGSDCRB1", "CentOS Stream 8", "Microcode 0x", "IRQ Balance Disabled"),
+            "Q23U",
+            rf"Base Frequency {N}GHz",
+            rf"\nMaximum Frequency {N}GHz",
+            rf"All-core Maximum Frequency {N}GHz",
+            rf"CPU\(s\) {N}",
+            rf"Thread\(s\) per Core {N}",
+            rf"Core\(s\) per Socket {N}",
+            rf"Socket\(s\) {N}",
+            rf"NUMA Node\(s\) {N}",
+            *("L2 HW, L2 Adj., DCU HW, DCU IP", "Turbo Enabled", "2921684c17583b38"),
+            "Perf Policy Performance",
+            rf"TDP {N} watts",
+            *("Frequency Driver intel_pstate", "Frequency Governer Performance"),
+            rf"Frequency \(MHz\) {N}",
+            rf"Max C-State {N}",
+            rf"Installed Memory {N}GB",
+            rf"Huge Pages Size {N} kB",
+            *("Transparent Huge Pages Always", "Automatic NUMA Balancing Disabled"),
+            *("I225-LM Ethernet Controller E810-C", "INTEL SSDPF2KX038TZ"),
+        ),
+        "Reference software": _rows(
+            text,
+            *("NGINX version 1.16.1", r"gcc version 8.5.0 20210514", r"wrk 4.0.0 \[epoll\]"),
+            *("RELEASE_VER_7.8.0", "NETWORK_DRIVERS_V27.6.1"),
+            "intel_iommu=on,sm_on iommu=on dma_debug=off",
+        ),
     }
+
+
+def _rows(text: str, *patterns: str) -> list[Row]:
+    """The same for a table some of whose rows have words: these have no group, and no number."""
+    return [_found(text, each)[0] for each in patterns]
 
 
 def _white_paper(text: str) -> Tables:

@@ -12,8 +12,10 @@ from stackcost.harness.bed.local import LocalTestbed
 from stackcost.harness.experiment.load_file import load_experiment
 from stackcost.harness.experiment.matrix import variants
 from stackcost.harness.session.server_settings import server_settings
+from stackcost.host.cores import CpuPlace
 from stackcost.host.namespace import processes_inside
 from stackcost.servers.haproxy import HAProxyFarm
+from stackcost.servers.haproxy.server import instances
 from stackcost.servers.probe import ask
 from tests.servers.conftest import started
 
@@ -24,7 +26,7 @@ COOKBOOK = load_experiment(EXPERIMENT)  # before a bed narrows the cores that `a
 
 
 def settings(workers: int) -> ServerSettings:
-    return dataclasses.replace(server_settings(COOKBOOK, HAProxyFarm), workers=workers)
+    return dataclasses.replace(server_settings(COOKBOOK, HAProxyFarm), workers=workers, backends=2)
 
 
 @pytest.mark.bed
@@ -42,6 +44,48 @@ def test_requests_are_spread_over_the_farm_and_counted(bed: LocalTestbed, tmp_pa
         assert psutil.Process(pid).name() == "haproxy"
         described = server.describe()
         assert "nbthread 2" in described["configuration"] and described["backends"] == 2
+    assert not processes_inside(bed.load_namespace) + processes_inside(bed.server_namespace)
+
+
+@pytest.mark.parametrize(
+    ("workers", "cpus", "wanted"),
+    [
+        (1, [4, 5, 6, 7], [[4]]),
+        (2, [4, 5, 6, 7], [[4], [6]]),
+        (3, [4, 5, 6, 7], [[4, 5], [6]]),
+        (6, [4, 5, 6, 7], [[4, 5, 4], [6, 7, 6]]),
+        (3, [4, 5], [[4, 5, 4]]),
+    ],
+)
+def test_each_numa_node_has_a_process_with_its_share_of_the_workers(
+    workers: int, cpus: list[int], wanted: list[list[int]]
+) -> None:
+    """CPUs 6 and 7 are on node 1."""
+    assert instances(workers, cpus, lambda cpu: CpuPlace(cpu // 6, cpu, 0)) == wanted
+
+
+def test_the_cookbooks_farm_is_the_same_for_every_number_of_workers() -> None:
+    assert server_settings(COOKBOOK, HAProxyFarm).backends == 40
+
+
+@pytest.mark.bed
+def test_two_processes_share_the_address_and_their_counts_are_added(
+    bed: LocalTestbed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As on a machine with two NUMA nodes."""
+    endpoint = bed.endpoint(tmp_path / "server")
+    (cpu,) = endpoint.cpus
+    monkeypatch.setattr(
+        "stackcost.servers.haproxy.server.instances", lambda workers, cpus: [[cpu], [cpu]]
+    )
+    request = b"GET /1024.bin HTTP/1.1\r\nHost: farm\r\n\r\n"
+    with started(HAProxyFarm(endpoint, settings(workers=2))) as server:
+        for _ in range(40):
+            ask(endpoint.namespace, endpoint.address, endpoint.port, request)
+        own = [server._counted(at) for at in range(2)]
+        assert min(own) > 0, "the kernel gives connections to both"
+        assert server.requests_served() == 40
+        assert len(server.processes()) == 2
     assert not processes_inside(bed.load_namespace) + processes_inside(bed.server_namespace)
 
 

@@ -53,14 +53,16 @@ def test_objects_are_filled_cold_and_counted(
 
 
 def test_hardware_queues_are_a_row_that_says_what_is_missing(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr("stackcost.harness.tuning.tier.glob.glob", lambda pattern: [])
-    monkeypatch.setattr("stackcost.harness.tuning.tier._nginx_says", lambda: "--with-threads")
     lacking = {each.name: each.lacking for each in variants(EXPERIMENT_READ)}
     assert lacking["nginx-cache/kernel:aio-off"] == lacking["nginx-cache/kernel:aio-threads"] == ""
     told = lacking["nginx-cache/kernel:aio-dlb"]
-    assert "/dev/dlb*, which does not exist" in told and "nginx -V does not list" in told
+    assert "/dev/dlb*, which does not exist" in told and "calls dlb_open" in told
+    assert "LD_LIBRARY_PATH" in told, "how to get it"
     monkeypatch.setattr("stackcost.harness.tuning.tier.glob.glob", lambda pattern: ["/dev/dlb0"])
-    monkeypatch.setattr("stackcost.harness.tuning.tier._nginx_says", lambda: "--with-dlb")
+    (tmp_path / "nginx").write_bytes(b"\x7fELF\0libdlb.so\0dlb_open\0")
+    (tmp_path / "nginx").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
     assert tier_lacks(tier_of("aio-dlb"), 1) == ""
