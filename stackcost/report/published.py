@@ -140,7 +140,7 @@ def _heading(table: PublishedTable) -> str:
 def _beside(match: PublishedMatch, table: PublishedTable) -> tuple[str, ...]:
     """The cells of a figure of ours."""
     figure = match.column
-    if match.x is not None:
+    if match.x is not None and (table.shape or match.published is None):
         figure += f" at {places(match.x, match.axis)}"
     if match.unit != table.unit:
         figure += f", {match.unit}"
@@ -148,9 +148,9 @@ def _beside(match: PublishedMatch, table: PublishedTable) -> tuple[str, ...]:
     return (
         figure,
         match.reason if match.published is None else number(match.published),
-        f"{number(match.value)} ({number(match.low)}-{number(match.high)})",
-        _ratio(match.ratio),
-        ", ".join(map(_ratio, gains)),
+        f"{_digits(match.value)} ({_digits(match.low)}-{_digits(match.high)})",
+        _digits(match.ratio),
+        ", ".join(map(_digits, gains)),
         match.what,
     )
 
@@ -162,8 +162,8 @@ def _alone(match: PublishedMatch, numbers: Mapping[str, int]) -> tuple[str, ...]
     return match.column, "", "", "", "", why
 
 
-def _ratio(value: float | None) -> str:
-    """Small ones with two digits."""
+def _digits(value: float | None) -> str:
+    """A number; below 1 with two significant digits."""
     if value is None:
         return ""
     return number(value) if value >= 1 else f"{value:.2g}"

@@ -17,7 +17,7 @@ from stackcost.analysis.published_tables import (
 )
 from stackcost.report.http.figures import FIRST_GROUP, SINGULAR
 from stackcost.report.opened import OpenedRuns
-from stackcost.report.published_measured import COMPUTED, MeasuredFigure, measured
+from stackcost.report.published_measured import COMPUTED, PERCENTILE, MeasuredFigure, measured
 from stackcost.report.words import number
 
 NOT_MEASURED = "not measured"
@@ -68,12 +68,14 @@ def matches(document: Document, runs: OpenedRuns) -> list[PublishedMatch]:
 
 
 def _not_measured(runs: OpenedRuns) -> dict[str, str]:
-    """Why the runs could not measure a system that they had planned."""
-    return {
+    """Why the runs could not measure any variant of a system that they had planned."""
+    planned = {
         name.partition(":")[0]: why
         for run in runs.costs
         for name, why in run.summary.not_measured.items()
     }
+    here = {each.name.partition(":")[0] for run in runs.costs for each in run.summary.servers}
+    return {system: why for system, why in planned.items() if system not in here}
 
 
 def _missing(
@@ -117,13 +119,13 @@ def _column(
 ) -> Iterator[PublishedMatch]:
     """Our figures beside one column; by run, from the lowest x on."""
     by_x = {figure.x: figure for figure in printed}
-    first: dict[str, PublishedMatch] = {}
+    first: dict[tuple[str, str], PublishedMatch] = {}
     for own in sorted(ours, key=lambda own: (own.run, own.x or 0.0)):
         if own.of.axis in COMPUTED and own.x not in by_x:
             continue
         nearest = min(printed, key=lambda row: abs((row.x or 0.0) - (own.x or 0.0)))
         found = _pair(own, nearest, by_x.get(own.x))
-        base = first.get(own.run)
+        base = first.get((own.run, own.series))
         if found.published and base and base.published and base.value and found.value:
             found = found.model_copy(
                 update={
@@ -132,12 +134,14 @@ def _column(
                 }
             )
         elif found.published:
-            first[own.run] = found
+            first[own.run, own.series] = found
         yield found
 
 
 def places(x: float, axis: str) -> str:
     """A place on an axis in words, such as "1 worker process"."""
+    if axis == PERCENTILE:
+        return f"percentile {x:g}"
     return f"{x:,g} {SINGULAR.sub(FIRST_GROUP, axis) if x == 1 else axis}"
 
 

@@ -33,12 +33,16 @@ OPEN = "open"  # flows, by `at_line_rate`
 
 
 class MeasuredFigure(BaseModel):
-    """One figure of ours, in the unit of its shape. `what`: system and test, in words."""
+    """One figure of ours, in the unit of its shape. `what`: system and test, in words.
+
+    `series`: the same for figures that differ only in x, so that they may be divided.
+    """
 
     model_config = ConfigDict(frozen=True)
 
     of: Measurement
     x: float | None
+    series: str
     what: str
     run: str
     value: float
@@ -72,7 +76,8 @@ def _tested(run: OpenedCosts) -> Iterator[MeasuredFigure]:
                 what, certificate = f"{name}, {one.name}", _certificate(run, name)
                 for axis, x in _places(run, one, count):
                     of = _requested(name, one.what, axis, level.http, certificate)
-                    yield from _known(of, x, what, run.summary.run, one.value(level))
+                    value, test = one.value(level), f"{name}, {one.test}"
+                    yield from _known(of, x, what, run.summary.run, value, test)
                 if not one.offered:
                     yield from _distribution(run, name, level, what)
                 if one.what == "throughput":
@@ -200,6 +205,7 @@ def _searched(run: OpenedCeilings, ceiling: Ceiling) -> Iterator[MeasuredFigure]
         searched = MeasuredFigure(
             of=of,
             x=count if axis == CORES else _cores_in(run.manifest),
+            series=name,
             what=f"{ceiling.server}, NDR",
             run=run.summary.run,
             value=rate.value,
@@ -221,11 +227,21 @@ def _searched(run: OpenedCeilings, ceiling: Ceiling) -> Iterator[MeasuredFigure]
 
 
 def _known(
-    of: Measurement, x: float | None, what: str, run: str, value: Spread
+    of: Measurement, x: float | None, what: str, run: str, value: Spread, series: str = ""
 ) -> Iterator[MeasuredFigure]:
+    """`series`: `what` by default."""
     low, middle, high = value.minimum, value.median, value.maximum
     if middle is not None and low is not None and high is not None:
-        yield MeasuredFigure(of=of, x=x, what=what, run=run, value=middle, low=low, high=high)
+        yield MeasuredFigure(
+            of=of,
+            x=x,
+            series=series or what,
+            what=what,
+            run=run,
+            value=middle,
+            low=low,
+            high=high,
+        )
 
 
 def _system(name: str) -> str:

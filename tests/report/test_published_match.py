@@ -187,6 +187,19 @@ def test_a_searched_rate_stands_as_payload_beside_a_rate_of_bits() -> None:
     assert values["TRex, Gb/s on one core"] == pytest.approx(9e3 * 32000 * 8 / 1e9)
 
 
+def test_variants_of_one_system_are_divided_by_their_own_first_row_alone() -> None:
+    names = [f"haproxy/kernel:{tier},{n}-workers" for tier in ("apart", "near") for n in (2, 8)]
+    found = matches(documents()["haproxy_cookbook"], run_of(*names, measures="requests", body=1024))
+    gains = [each.gain for each in found if each.table == "Table 2" and each.value]
+    assert gains == [None, None, pytest.approx(2), pytest.approx(4 / 3)]
+
+
+def test_a_tier_that_could_not_be_measured_hides_no_other_tier() -> None:
+    runs = run_of("nginx-cache/kernel:aio-off", measures="requests", body=1000)
+    runs.costs[0].summary.not_measured["nginx-cache/kernel:aio-dlb"] = "it needs a device"
+    assert "it needs a device" not in reasons("nginx_dlb", runs)["Example log"]
+
+
 def test_cores_for_a_line_are_of_new_connections_by_their_bandwidth() -> None:
     runs = run_of("nginx/kernel:2-cores", measures="connections", body=10000)
     found = matches(documents()["nginx_white_paper"], runs)
