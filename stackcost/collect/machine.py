@@ -9,6 +9,7 @@ import platform
 import re
 import subprocess
 from collections.abc import Sequence
+from dataclasses import asdict
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from typing import Any
 from stackcost.collect import kernel
 from stackcost.collect.slab import merged_caches
 from stackcost.files import DEBIAN_PACKAGES
-from stackcost.host.cores import online_cpus
+from stackcost.host.cores import online_cpus, place_of
 
 CPU = Path("/sys/devices/system/cpu")
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -82,6 +83,7 @@ def _describe_processors() -> dict[str, Any]:
         "isolated": _read(CPU / "isolated"),
         "nohz_full": _read(CPU / "nohz_full"),
         "sibling_threads_in_use": _read(CPU / "smt/active"),
+        "places": {str(cpu): asdict(place_of(cpu)) for cpu in online_cpus()},
         "virtual": " hypervisor" in information,
         "governors": {
             str(cpu): _read(CPU / f"cpu{cpu}/cpufreq/scaling_governor") for cpu in online_cpus()

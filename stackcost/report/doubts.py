@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from stackcost.analysis.summary import Summary, TrialRow
+from stackcost.report.stored import ONE_CORE
 from stackcost.report.words import count
 
 SHOWN = 6  # reasons; `stackcost show --long` and the report have every trial
@@ -27,6 +28,11 @@ def doubts(summary: Summary) -> list[str]:
     ]
     if len(reasons) > SHOWN:
         lines.append(f"  {count(len(reasons) - SHOWN, 'more reason')} in fewer trials")
+    if shared := summary.machine.get(ONE_CORE):
+        lines.append(
+            f"load and server share physical cores (CPU {shared}), so each side slows the other "
+            "one; cores: auto avoids it"
+        )
     aside = [(trial, trial.set_aside) for trial in summary.trials if trial.set_aside]
     if aside:
         why = ", ".join(f"{len(found)} ({found[0][1]})" for found in _by_kind(aside))

@@ -4,6 +4,7 @@ A stored run is data: its manifest contains what is needed of its systems, and n
 executed because a manifest names it.
 """
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -153,6 +154,9 @@ def _other_hosts(manifest: Manifest) -> dict[str, str]:
     }
 
 
+ONE_CORE = "hardware threads of one core, server's with load's"
+
+
 def describe_setting(manifest: Manifest) -> dict[str, Any]:
     """The most important settings from the manifest, for a reader of the figures."""
     kernel = manifest.machine.get("kernel", {})
@@ -168,6 +172,7 @@ def describe_setting(manifest: Manifest) -> dict[str, Any]:
         "virtual machine": "yes" if processors.get("virtual") else "no",
         "cores of the load": ", ".join(map(str, cores["load"])),
         "cores of the server": ", ".join(map(str, cores["server"])),
+        **_shared_cores(processors.get("places", {}), cores["load"], cores["server"]),
         "memory": memory.get("MemTotal"),
         "kernel": kernel.get("release"),
         "kernel's CPU accounting": kernel.get("cpu_accounting"),
@@ -177,3 +182,16 @@ def describe_setting(manifest: Manifest) -> dict[str, Any]:
         "generator": manifest.servers.get("generator", {}).get("program"),
         "everything else": str(Path(manifest.run) / "manifest.json"),
     }
+
+
+def _shared_cores(
+    places: Mapping[str, Mapping[str, int]], load: Sequence[int], server: Sequence[int]
+) -> dict[str, str]:
+    """CPUs of both sides that are hardware threads of one core; empty where there are none."""
+    of_load = {places[str(cpu)]["core"]: cpu for cpu in load if str(cpu) in places}
+    found = [
+        f"{cpu} with {of_load[core]}"
+        for cpu in server
+        if cpu not in load and (core := places.get(str(cpu), {}).get("core")) in of_load
+    ]
+    return {ONE_CORE: ", ".join(found)} if found else {}

@@ -13,11 +13,13 @@ from stackcost.analysis.summary import Summary
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.trial import CUT_SHORT
 from stackcost.report.answer import answer, print_answer, summarise_again
+from stackcost.report.doubts import doubts
 from stackcost.report.notebook import fitting
 from stackcost.report.opened import open_runs
+from stackcost.report.stored import ONE_CORE, describe_setting
 from stackcost.report.story import opening
 from stackcost.report.tables.latency_unit import LatencyUnit
-from stackcost.store import RunFolder
+from stackcost.store import Manifest, RunFolder
 from tests.analysis.runs import CONTEXT, compared
 from tests.report.cells import shown
 from tests.report.stored import store
@@ -171,3 +173,22 @@ def test_a_run_cut_short_in_its_first_trial_is_answered_all_the_same(tmp_path: P
 def test_a_run_without_a_trial_is_one_clear_message(tmp_path: Path) -> None:
     with pytest.raises(StackcostError, match="contains no trial"):
         answer(store(tmp_path, []), Console(file=io.StringIO()))
+
+
+@pytest.mark.parametrize(
+    ("core_of_server", "told"), [(0, True), (1, False)], ids=["siblings", "cores of their own"]
+)
+def test_hardware_threads_of_one_core_on_both_sides_are_a_doubt(
+    core_of_server: int, told: bool
+) -> None:
+    places = {
+        str(cpu): {"node": 0, "core": core, "thread": 0}
+        for cpu, core in ((0, 0), (1, core_of_server))
+    }
+    experiment = {"cores": {"load": [0], "server": [1]}}
+    machine = {"processors": {"places": places}}
+    manifest = Manifest(run="made", state="complete", experiment=experiment, machine=machine)
+    setting = describe_setting(manifest)
+    assert setting.get(ONE_CORE) == ("1 with 0" if told else None)
+    summary = Summary.model_construct(trials=[], state="complete", machine=setting)
+    assert told == any("share physical cores (CPU 1 with 0)" in line for line in doubts(summary))
