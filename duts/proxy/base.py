@@ -34,6 +34,7 @@ class Proxy(Dut):
     """
 
     ip_versions = (4,)
+    passes_every_port = False
     passes_frames = False
     behind_at: ClassVar[str] = BEHIND_DUT_ADDRESS
 
@@ -91,9 +92,13 @@ class Proxy(Dut):
     def configure(self) -> None:
         """Set addresses and routes of both sides, the address for clients, and sysctls."""
         super().configure()
-        self.ip(f"address replace {self.endpoint.address}/32 dev {DUT_CLIENT_INTERFACE}")
+        self.take_clients()
         for name, value in SYSCTLS.items():
             self.set_sysctl(name, value)
+
+    def take_clients(self) -> None:
+        """Have clients' connections come to it: its interface gets the address they ask for."""
+        self.ip(f"address replace {self.endpoint.address}/32 dev {DUT_CLIENT_INTERFACE}")
 
     def check_health(self) -> None:
         """One request through it must bring the whole response."""

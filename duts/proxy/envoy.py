@@ -1,4 +1,4 @@
-"""Envoy as a sidecar stands before a server: with its TCP filter, or with its HTTP filter."""
+"""Envoy as a sidecar before a server (inbound): with its TCP filter, or with its HTTP filter."""
 
 import json
 from typing import Any
@@ -30,32 +30,32 @@ class EnvoyTcp(Proxy):
 
     def configuration(self) -> str:
         """envoy.json: a listener, one filter, and a cluster of one server."""
-        where = self.endpoint
-        listener = {
+        listener = self.listener() | {
             "name": "clients",
-            "address": _address(where.address, where.port),
             "filter_chains": [{"filters": [self.filter()]}],
         }
         # Envoy's own limit is 1,024 connections and as many requests in each cluster.
         limits = ("max_connections", "max_pending_requests", "max_requests")
-        cluster = {
+        cluster = self.servers() | {
             "name": CLUSTER,
-            "type": "STATIC",
             "connect_timeout": "5s",
             "circuit_breakers": {"thresholds": [dict.fromkeys(limits, self.room)]},
-            "load_assignment": {
-                "cluster_name": CLUSTER,
-                "endpoints": [
-                    {
-                        "lb_endpoints": [
-                            {"endpoint": {"address": _address(self.behind_at, where.port)}}
-                        ]
-                    }
-                ],
-            },
         }
         resources = {"listeners": [listener], "clusters": [cluster]}
         return json.dumps({"static_resources": resources}, indent=2)
+
+    def listener(self) -> dict[str, Any]:
+        """Where clients' connections come in."""
+        return {"address": socket_address(self.endpoint.address, self.endpoint.port)}
+
+    def servers(self) -> dict[str, Any]:
+        """The servers to connect to: the one behind it."""
+        server = {"address": socket_address(self.behind_at, self.endpoint.port)}
+        endpoints = [{"lb_endpoints": [{"endpoint": server}]}]
+        return {
+            "type": "STATIC",
+            "load_assignment": {"cluster_name": CLUSTER, "endpoints": endpoints},
+        }
 
     def filter(self) -> dict[str, Any]:
         """The filter of every connection."""
@@ -95,5 +95,6 @@ class EnvoyHttp(EnvoyTcp):
         }
 
 
-def _address(address: str, port: int) -> dict[str, Any]:
+def socket_address(address: str, port: int) -> dict[str, Any]:
+    """An address and port as Envoy's configuration has them."""
     return {"socket_address": {"address": address, "port_value": port}}

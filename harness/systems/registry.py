@@ -34,6 +34,8 @@ DEVICES = {
     "dut/proxy_haproxy": ("stackcost.duts.proxy", "HAProxyTcp"),
     "dut/proxy_envoy_tcp": ("stackcost.duts.proxy", "EnvoyTcp"),
     "dut/proxy_envoy_http": ("stackcost.duts.proxy", "EnvoyHttp"),
+    "dut/proxy_envoy_out_tcp": ("stackcost.duts.proxy", "EnvoyOutTcp"),
+    "dut/proxy_envoy_out_http": ("stackcost.duts.proxy", "EnvoyOutHttp"),
 }
 SHIPPED = {
     "nginx/kernel": ("stackcost.servers.nginx_kernel", "NginxKernel"),

@@ -17,7 +17,14 @@ from stackcost.contracts.placement import Placement
 from stackcost.contracts.server import ServerSettings
 from stackcost.contracts.wiring import DUT_NAMESPACE, SERVER_NAMESPACE
 from stackcost.duts.base import Dut
-from stackcost.duts.proxy import EnvoyHttp, EnvoyTcp, HAProxyTcp, NginxTcp
+from stackcost.duts.proxy import (
+    EnvoyHttp,
+    EnvoyOutHttp,
+    EnvoyOutTcp,
+    EnvoyTcp,
+    HAProxyTcp,
+    NginxTcp,
+)
 from stackcost.duts.proxy.base import Proxy
 from stackcost.duts.rootless import Pasta, Slirp
 from stackcost.harness.tuning import tier_of
@@ -29,7 +36,9 @@ from tests.duts.bed import DEVICE_CPUS, EXPERIMENT, load_trial, session_of
 D = TypeVar("D", bound=Dut)
 NGINX = EXPERIMENT.model_copy(update={"dut": EXPERIMENT.dut.model_copy(update={"server": "nginx"})})
 # Envoy is an extra: where it is not installed, its error is what there is to test.
-ENVOY: list[type[Proxy]] = [EnvoyTcp, EnvoyHttp] if program.is_installed() else []
+ENVOY: list[type[Proxy]] = (
+    [EnvoyTcp, EnvoyHttp, EnvoyOutTcp, EnvoyOutHttp] if program.is_installed() else []
+)
 ROOTLESS: list[type[Proxy]] = [kind for kind in (Pasta, Slirp) if not kind.lacks()]
 
 
@@ -111,6 +120,22 @@ def test_it_listens_for_clients_and_leads_to_the_server_behind_it(
 ) -> None:
     text = made(kind, tmp_path).configuration()
     assert "48.0.0.1" in text and "198.19.0.2" in text
+
+
+@pytest.mark.parametrize("kind", [EnvoyOutTcp, EnvoyOutHttp])
+def test_a_sidecar_of_clients_takes_their_connections_by_a_rule_and_not_its_own(
+    kind: type[EnvoyOutTcp], tmp_path: Path
+) -> None:
+    """It connects to where a connection was going, which the kernel keeps for each."""
+    sidecar = made(kind, tmp_path)
+    resources = json.loads(sidecar.configuration())["static_resources"]
+    (listener,), (cluster,) = resources["listeners"], resources["clusters"]
+    port = listener["address"]["socket_address"]["port_value"]
+    assert sidecar.ruleset().count(f"ip daddr 48.0.0.1 tcp dport 80 redirect to :{port}") == 2
+    assert listener["listener_filters"][0]["name"] == "envoy.filters.listener.original_dst"
+    assert cluster["type"] == "ORIGINAL_DST" and "load_assignment" not in cluster
+    (mark,) = cluster["upstream_bind_config"]["socket_options"]
+    assert f"meta mark != {mark['int_value']} ip daddr" in sidecar.ruleset()
 
 
 def test_envoys_own_limit_of_1024_connections_is_raised_to_what_the_load_needs(

@@ -73,14 +73,11 @@ def test_every_package_that_is_imported_is_asked_for() -> None:
 
 
 def test_measuring_needs_no_notebooks_and_every_extra_is_locked() -> None:
-    """Except for two that script/bootstrap does not install: each is in one version."""
     project = PROJECT["project"]
     asked = " ".join(project["dependencies"])
     for heavy in ("jupyterlab", "matplotlib", "nbclient", "nbconvert", "pytest", "sphinx"):
         assert heavy not in asked
-    assert set(project["optional-dependencies"]) - {"envoy", "http3"} == set(
-        PROJECT["tool"]["uv"]["pip"]["extra"]
-    )
+    assert set(project["optional-dependencies"]) == set(PROJECT["tool"]["uv"]["pip"]["extra"])
 
 
 def test_a_container_has_the_packages_that_the_doctor_asks_for() -> None:
