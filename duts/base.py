@@ -21,6 +21,7 @@ from stackcost.contracts.addresses import (
 from stackcost.contracts.collector import Collector
 from stackcost.contracts.endpoint import Endpoint
 from stackcost.contracts.errors import StackcostError
+from stackcost.contracts.http import HttpVersion
 from stackcost.contracts.roles import POLL_ROLE
 from stackcost.contracts.server import Server, ServerSettings
 from stackcost.contracts.wiring import (
@@ -50,6 +51,7 @@ class Dut(Server):
     kernel_stack = False
     wiring: ClassVar[Wiring] = THROUGH_ROUTER
     twin = "dut/wire"
+    passes_every_port = True
     ip_versions: ClassVar[tuple[IpVersion, ...]] = (4, 6)
     behind_at: ClassVar[str] = ""
 
@@ -66,6 +68,16 @@ class Dut(Server):
     def make(cls, endpoint: Endpoint, settings: ServerSettings) -> Self:
         """The device for an experiment; not configured yet."""
         return cls(endpoint, settings)
+
+    @classmethod
+    def lacks_version(cls, version: HttpVersion) -> str:
+        """By the server behind it."""
+        return NginxKernel.lacks_version(version)
+
+    @classmethod
+    def lacks_resumption(cls) -> str:
+        """By the server behind it."""
+        return NginxKernel.lacks_resumption()
 
     @classmethod
     def wiring_for(cls, settings: ServerSettings) -> Wiring:

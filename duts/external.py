@@ -10,6 +10,7 @@ class External(Dut):
     """Its owner has configured it; `settings.dut.device` says what it is."""
 
     name = "dut/external"
+    passes_every_port = False
 
     @classmethod
     def wiring_for(cls, settings: ServerSettings) -> Wiring:

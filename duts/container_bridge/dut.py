@@ -51,6 +51,7 @@ class ContainerBridge(TrackingDut):
 
     name = "dut/container_bridge"
     ip_versions = (4,)
+    passes_every_port = False
     behind_at = BEHIND_DUT_ADDRESS
 
     def configure(self) -> None:

@@ -37,6 +37,7 @@ class Nat64(Dut):
 
     name = "dut/nat64"
     ip_versions = (6,)
+    passes_every_port = False
 
     def __init__(self, endpoint: Endpoint, settings: ServerSettings):
         super().__init__(endpoint, settings)

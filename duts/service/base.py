@@ -17,6 +17,7 @@ class Service(TrackingDut):
     """
 
     ip_versions = (4,)
+    passes_every_port = False
     takes_rules = True
     behind_at: ClassVar[str] = BEHIND_DUT_ADDRESS
 

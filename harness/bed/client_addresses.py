@@ -12,13 +12,8 @@ from ipaddress import IPv4Address
 
 from pyroute2 import IPRoute
 
-from stackcost.contracts.addresses import LOAD_ADDRESS, SERVER_ADDRESS
-from stackcost.contracts.wiring import (
-    LOAD_INTERFACE,
-    LOAD_NAMESPACE,
-    SERVER_INTERFACE,
-    SERVER_NAMESPACE,
-)
+from stackcost.contracts.addresses import LOAD_ADDRESS
+from stackcost.contracts.wiring import LOAD_INTERFACE, LOAD_NAMESPACE, TO_SERVER, Wiring
 from stackcost.host.namespace import execute
 
 FIRST_USER = 70_001  # above the ids of real users and services; the user need not exist
@@ -35,15 +30,19 @@ CONGESTION_CONTROL = "net.ipv4.tcp_congestion_control"
 
 
 @contextmanager
-def client_addresses(addresses: Sequence[str], service_address: str) -> Iterator[None]:
+def client_addresses(
+    addresses: Sequence[str], service_address: str, wiring: Wiring = TO_SERVER
+) -> Iterator[None]:
     """Add these addresses to the load's interface, the n-th for user FIRST_USER + n; undo on exit.
 
-    An earlier generator may have used them with another MAC address, so the server's neighbour
-    table is flushed. No AF_XDP socket may be attached to the interface: it would take the replies.
+    `wiring`: of the bed; clients send to what is next to them, a server or a device. An earlier
+    generator may have used the addresses with another MAC address, so the neighbour table there is
+    flushed. No AF_XDP socket may be attached to the interface: it would take the replies.
     """
-    execute(SERVER_NAMESPACE, ["ip", "neighbor", "flush", "dev", SERVER_INTERFACE])
+    beside = wiring.links[0].far
+    execute(beside.namespace, ["ip", "neighbor", "flush", "dev", beside.interface])
     # A backend of the server runs in this namespace and must use the server's congestion control.
-    algorithm = execute(SERVER_NAMESPACE, ["sysctl", "-n", CONGESTION_CONTROL]).strip()
+    algorithm = execute(wiring.serving, ["sysctl", "-n", CONGESTION_CONTROL]).strip()
     for name, value in (SETTINGS | {CONGESTION_CONTROL: algorithm}).items():
         execute(LOAD_NAMESPACE, ["sysctl", "-q", "-w", f"{name}={value}"])
     with IPRoute(netns=LOAD_NAMESPACE) as network:
@@ -55,7 +54,7 @@ def client_addresses(addresses: Sequence[str], service_address: str) -> Iterator
             network.route(
                 "replace",
                 dst=f"{service_address}/32",
-                gateway=SERVER_ADDRESS,
+                gateway=wiring.ports[0].gateway,
                 oif=index,
                 prefsrc=address,
                 table=table,

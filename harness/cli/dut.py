@@ -42,6 +42,12 @@ def dut(
         int | None,
         typer.Option(metavar="VERSION", help="4, or 6 for IPv6 on both sides", min=4, max=6),
     ] = None,
+    tls: Annotated[
+        bool,
+        typer.Option(
+            "--tls", help="HTTPS clients and nginx instead of the set: RFC 9411, 7.6 to 7.9"
+        ),
+    ] = False,
     bed: Annotated[
         Path | None,
         typer.Option(
@@ -61,11 +67,11 @@ def dut(
     settings = {
         "rules": rules,
         "new_per_second": new_per_second,
-        "server": server,
+        "server": "nginx" if tls else server,
         "ip_version": ip_version,
     }
     chosen = {name: value for name, value in settings.items() if value is not None}
-    folders = standard_set(kind, quick, chosen, results, sys.argv, console, bed)
+    folders = standard_set(kind, quick, chosen, results, sys.argv, console, bed, tls)
     if page := _report(folders, console):
         console.print(f"report: {page}", soft_wrap=True, highlight=False)
     if folders[-1].manifest().state == "interrupted":

@@ -27,6 +27,7 @@ from stackcost.harness.systems.registry import DEVICES, SUFFIX, server_class, se
 from stackcost.store import RunFolder
 
 PATTERN = EXPERIMENTS / "dut.yaml"
+PATTERN_TLS = EXPERIMENTS / "dut_tls.yaml"  # RFC 9411, 7.6 to 7.9
 FORWARDING, WIRE = "dut/forwarding", "dut/wire"
 BELOW_LIMIT = (0.25, 0.5, 0.8)  # shares of the device's limit of new connections
 QUICK_FLOWS = 16_000  # highest number of flows in a quick search
@@ -42,14 +43,18 @@ def standard_set(
     command: list[str],
     console: Console,
     bed: Path | None = None,
+    tls: bool = False,
 ) -> list[RunFolder]:
     """Make all runs of the set in order; an interrupted run is the last one.
 
     `kind`: the device's name, with or without "dut/", or the path of a file. `settings`: values for
-    the section `dut`. `bed`: an experiment file whose test bed is used. StackcostError for an
-    unknown device.
+    the section `dut`. `bed`: an experiment file whose test bed is used. `tls`: one run of HTTPS
+    clients in place of the set. StackcostError for an unknown device.
     """
     folders = []
+    if tls:
+        secure = experiment_of(kind, quick, settings, bed, PATTERN_TLS)
+        return [run_experiment(secure, "dut-tls", results, command, console)]
     experiment = experiment_of(kind, quick, settings, bed)
     for run in _runs(experiment, quick, results, command, console):
         folders.append(run)
@@ -59,9 +64,13 @@ def standard_set(
 
 
 def experiment_of(
-    kind: str, quick: bool, settings: Mapping[str, Any], bed: Path | None = None
+    kind: str,
+    quick: bool,
+    settings: Mapping[str, Any],
+    bed: Path | None = None,
+    pattern_file: Path = PATTERN,
 ) -> Experiment:
-    """The experiment dut.yaml with this device, compared with plain forwarding.
+    """The experiment of `pattern_file` with this device, compared with plain forwarding.
 
     `bed`: an experiment file whose hosts, test bed, generators and cores are used.
     """
@@ -71,13 +80,13 @@ def experiment_of(
         raise StackcostError(
             f"there is no device {kind!r}", f"choose one of {known}, or your own Python file"
         )
-    pattern = load_experiment(PATTERN, quick)
+    pattern = load_experiment(pattern_file, quick)
     name, dut = server_name(entry), _settings(pattern.dut, entry, settings)
     behind = "" if dut.server == "engine" else f" to {dut.server}"
     beside = [] if entry == EXTERNAL else [FORWARDING]  # it is on no other bed
     made = pattern.model_copy(
         update={
-            "title": f"One HTTP connection through {name}{behind}",
+            "title": f"{'HTTPS' if pattern.http else 'One HTTP connection'} through {name}{behind}",
             "servers": list(dict.fromkeys([entry, *beside])),
             "baseline": name,
             "against": [*beside, name][0],

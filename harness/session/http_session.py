@@ -58,15 +58,20 @@ def open_http_session(
     `folder` takes the configuration and logs of the server and of the clients.
     """
     http, workload = experiment.http, experiment.workload
-    if http is None or not kind.kernel_stack:
+    if http is None or not (kind.kernel_stack or kind.passes_every_port):
         raise StackcostError(
             f"{kind.name} cannot serve HTTP clients, which are programs on the kernel's stack",
             "use a load of profiles (load, memory) in the experiment instead of http",
         )
+    if kind.passes_every_port and experiment.dut.server == "engine":
+        raise StackcostError(
+            f"HTTP clients need a server on the kernel's stack behind {kind.name}",
+            "set dut.server: nginx in the experiment",
+        )
     own = addresses_of(workload.clients, http.processes)
     with (
         running_server(kind, experiment, folder, where, progress, wanted_hugepages=0) as serving,
-        client_addresses(own, str(workload.server)),
+        client_addresses(own, str(workload.server), serving.wiring),
         _ready(http, serving.bed, folder) as clients_stack,
         serving.sampling([Served(serving.requests_served)], Detail.SOFTIRQS) as sampler,
     ):

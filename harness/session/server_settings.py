@@ -63,6 +63,7 @@ def server_settings(experiment: Experiment, kind: type[Server]) -> ServerSetting
             resumption_port=RESUMPTION_PORT if http.resumes else None,
             certificate=nginx.certificate,
             http_versions=tuple(v for v in http.versions if not kind.lacks_version(v)),
+            dut=experiment.dut,
         )
     return ServerSettings(
         response_bytes=workload.response_bytes,

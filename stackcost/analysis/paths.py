@@ -113,11 +113,16 @@ def added(hop: Hop, bare: Spread) -> dict[str, float]:
 
 
 def _held(server: ServerResult) -> dict[float, Level]:
-    """Its loads below its ceiling at which the cost of the server behind it is known."""
+    """Its loads below its ceiling at which the cost of the server behind it is known.
+
+    Tests of HTTP clients are none: each has requests of its own, and a rate does not name one.
+    """
     return {
         level.offered_cps: level
         for level in server.levels
-        if not level.past_ceiling and _sum(list(level.behind_cpu.values())).median is not None
+        if not level.test
+        and not level.past_ceiling
+        and _sum(list(level.behind_cpu.values())).median is not None
     }
 
 

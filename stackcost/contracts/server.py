@@ -66,7 +66,9 @@ class Server(ABC):
     does so by packet sockets, and answers the request of the load. `wiring`: its test bed. `twin`:
     the reference peer on the same path, which does no server's work and shows the limit of
     generator and path. `ip_version`: of its clients. `passes_frames`: whether a device sends on the
-    frames that it receives; a proxy sends its own. `takes_rules`: whether it is a device whose list
+    frames that it receives; a proxy sends its own. `passes_every_port`: whether it is a device that
+    passes connections of every port to a server at the address that clients ask for, as HTTP
+    clients need it for TLS. `takes_rules`: whether it is a device whose list
     of rules has the length `settings.dut.rules`.
     """
 
@@ -77,6 +79,7 @@ class Server(ABC):
     twin: ClassVar[str] = "astf-peer"
     ip_version: IpVersion = 4
     passes_frames: ClassVar[bool] = True
+    passes_every_port: ClassVar[bool] = False
     takes_rules: ClassVar[bool] = False
 
     @classmethod
