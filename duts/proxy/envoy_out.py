@@ -55,7 +55,7 @@ class EnvoyOutTcp(EnvoyTcp):
             "type": "ORIGINAL_DST",
             "lb_policy": "CLUSTER_PROVIDED",
             "upstream_bind_config": {
-                "source_address": socket_address("0.0.0.0", 0),
+                "source_address": {"address": "0.0.0.0", "port_value": 0},
                 "socket_options": [mark],
             },
         }

@@ -93,6 +93,21 @@ def cache_lines(holds: Sequence[Readings]) -> dict[str, Line]:
     )
 
 
+def socket_lines(holds: Sequence[Readings]) -> dict[str, Line]:
+    """TCP sockets of the kernel over open flows, by where they are: those of the system's namespace
+    ("own"), and of the server behind a device ("behind").
+    """
+    return _fit_each([(held_flows(seen), _sockets(seen)) for seen in holds])
+
+
+def _sockets(seen: Readings) -> dict[str, float]:
+    found = {
+        "own": seen.level("sockstat.sockets", HOLD, protocol="TCP", state="inuse"),
+        "behind": seen.level("behind.sockets", HOLD),
+    }
+    return {name: count for name, count in found.items() if count is not None}
+
+
 def held_flows(seen: Readings) -> float:
     """Flows that were open while memory was read, by the generator's count."""
     load = seen.trial.traffic

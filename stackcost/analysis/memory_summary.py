@@ -6,7 +6,7 @@ from statistics import median
 from typing import NamedTuple
 
 from stackcost.analysis.core_time import has_peer
-from stackcost.analysis.memory import Line, Merged, cache_lines, lines
+from stackcost.analysis.memory import Line, Merged, cache_lines, lines, socket_lines
 from stackcost.analysis.readings import Readings
 from stackcost.analysis.spread import Spread, spread
 from stackcost.analysis.summary import Memory
@@ -45,6 +45,7 @@ def summarise_memory(holds: Sequence[Readings], merged: Merged) -> Memory | None
         caches=_largest_caches(
             {number: cache_lines(trials) for number, trials in _by_round(holds).items()}
         ),
+        sockets=_sockets({number: socket_lines(t) for number, t in _by_round(holds).items()}),
         points={
             kind: [
                 point for found in fitted.values() if kind in found for point in found[kind].points
@@ -123,6 +124,11 @@ def _each(
         )
         for kind in kinds
     }
+
+
+def _sockets(fitted: Mapping[int, dict[str, Line]]) -> dict[str, Spread]:
+    places = dict.fromkeys(place for found in fitted.values() for place in found)
+    return _each(fitted, list(places), "slope", "1")
 
 
 def _largest_caches(fitted: Mapping[int, dict[str, Line]]) -> dict[str, Spread]:

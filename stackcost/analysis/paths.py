@@ -12,7 +12,7 @@ from stackcost.analysis.comparison import Comparison, Design, Question, compare_
 from stackcost.analysis.series import Series
 from stackcost.analysis.slab import is_of_connection
 from stackcost.analysis.spread import Spread, combined, spread
-from stackcost.analysis.summary import Level, ServerResult, Summary
+from stackcost.analysis.summary import Level, Memory, ServerResult, Summary
 from stackcost.analysis.thresholds import CONFIDENCE
 from stackcost.contracts.system_names import rules_of, rules_part
 
@@ -43,6 +43,22 @@ class Hops:
     offered_cps: float
     bare: Spread
     hops: Sequence[Hop]
+
+
+@dataclass(frozen=True, slots=True)
+class PartsOfMemory:
+    """Bytes per open flow on each part of one path; None where unknown.
+
+    The kernel's slab is that of the whole machine. A server's part of it is what the bare server's
+    slab is per socket, times the sockets that the server has per flow; the rest is the path's. The
+    generator has no sockets.
+    """
+
+    system: str
+    path_kernel: float | None
+    path_process: float | None
+    server_kernel: float | None
+    server_process: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,6 +175,33 @@ def dearest(hops: Hops) -> list[Hop]:
     """The known ones, the dearest first."""
     known = [hop for hop in hops.hops if hop.whole.median is not None]
     return sorted(known, key=lambda hop: -(hop.whole.median or 0.0))
+
+
+def memory_parts(summary: Summary) -> list[PartsOfMemory]:
+    """Of the bare server and every path; empty without the bare server's memory and sockets."""
+    held = {server.name: server.memory for server in summary.servers if server.memory}
+    bare = held.get(BARE)
+    slab, sockets = _slab(bare), _slope(bare.sockets, "behind") if bare else None
+    if not slab or not sockets:
+        return []
+    found = []
+    for name, memory in held.items():
+        own, count = _slab(memory), _slope(memory.sockets, "behind")
+        served = None if count is None else slab / sockets * count
+        rest = None if own is None or served is None else own - served
+        behind = _slope(memory.per_flow, "process behind")
+        process = None if name == BARE else _slope(memory.per_flow, "process")
+        kernel = None if name == BARE else rest
+        found.append(PartsOfMemory(name, kernel, process, served, behind))
+    return found
+
+
+def _slab(memory: Memory | None) -> float | None:
+    return _slope(memory.per_flow, "kernel slab") if memory else None
+
+
+def _slope(slopes: Mapping[str, Spread], name: str) -> float | None:
+    return slopes[name].median if name in slopes else None
 
 
 def added_bytes(summary: Summary) -> dict[str, dict[str, float]]:

@@ -162,6 +162,8 @@ class Memory(Part):
 
     `total` sums the kinds that `counted` names. `caches`: bytes per open flow of the kernel's
     slab caches, largest first. `points`: (open flows, bytes) by kind of memory, all rounds.
+    `sockets`: TCP sockets of the kernel per open flow, of the system ("own") and of the server
+    behind a device ("behind").
     """
 
     per_flow: dict[str, Spread]
@@ -171,6 +173,7 @@ class Memory(Part):
     straightness: dict[str, Spread]
     caches: dict[str, Spread]
     points: dict[str, list[tuple[float, float]]]
+    sockets: dict[str, Spread] = Field(default={})
 
 
 class ServerResult(Part):

@@ -4,8 +4,10 @@ The CPU times are the scheduler's and include softirqs that interrupted the proc
 `task.time` for the time of the process itself.
 """
 
+import re
 import time
 from collections.abc import Callable, Mapping
+from pathlib import Path
 
 import psutil
 
@@ -20,6 +22,7 @@ THREADS = Metric("process.threads", "1", Kind.GAUGE, "/proc/PID/status Threads")
 CPU_TIME = Metric("process.cpu_time", "s", Kind.COUNTER, "/proc/PID/stat utime, stime")
 BEHIND_TIME = Metric("behind.cpu_time", "s", Kind.COUNTER, "/proc/PID/stat utime, stime")
 BEHIND_MEMORY = Metric("behind.pss", "B", Kind.GAUGE, "/proc/PID/smaps_rollup Pss")
+BEHIND_SOCKETS = Metric("behind.sockets", "1", Kind.GAUGE, "/proc/PID/net/sockstat TCP inuse")
 SWITCHES = Metric("process.context_switches", "1", Kind.COUNTER, "/proc/PID/status *_ctxt_switches")
 
 
@@ -48,11 +51,13 @@ class Processes(Collector):
 class ProcessesBehind(Collector):
     """Reads the processes behind a device by role: their time and memory are not the device's.
 
+    The TCP sockets of their namespace are read with them.
+
     `processes`: process ids by role.
     """
 
     name = "processes behind"
-    metrics = (BEHIND_TIME, BEHIND_MEMORY)
+    metrics = (BEHIND_TIME, BEHIND_MEMORY, BEHIND_SOCKETS)
 
     def __init__(self, processes: Mapping[str, int]):
         self._processes = processes
@@ -75,7 +80,16 @@ class ProcessesBehind(Collector):
             except psutil.NoSuchProcess:
                 reason = f"process {number} ({role}) has ended"
                 samples += [metric.unknown(now, reason, **labels) for metric in self.metrics]
-        return samples
+        return [*samples, *self._sockets()]
+
+    def _sockets(self) -> list[Sample]:
+        """Of the namespace that they are in, by the first that lives and is no kernel's thread."""
+        for role, number in self._processes.items():
+            path = Path(f"/proc/{number}/net/sockstat")
+            if not role.startswith(POLL_ROLE) and path.exists():
+                found = re.search(r"^TCP: inuse (\d+)", path.read_text(), re.MULTILINE)
+                return [BEHIND_SOCKETS.sample(time.monotonic(), int(found[1]))] if found else []
+        return []
 
 
 def _read_process(process: psutil.Process, labels: dict[str, str]) -> list[Sample]:

@@ -2,7 +2,16 @@
 
 from collections.abc import Sequence
 
-from stackcost.analysis.paths import Hop, Hops, RuleLine, added, dearest, hops_of, rule_lines
+from stackcost.analysis.paths import (
+    Hop,
+    Hops,
+    RuleLine,
+    added,
+    dearest,
+    hops_of,
+    memory_parts,
+    rule_lines,
+)
 from stackcost.analysis.published_tables import documents
 from stackcost.analysis.summary import Summary
 from stackcost.report.tables import TextTable
@@ -49,6 +58,25 @@ def paths_table(summary: Summary) -> TextTable:
         "connection: median (min-max of the rounds)",
         ("system", "path", "server", "both", "more than bare", "path by kind"),
         [first, *(_row(hop) for hop in dearest(hops))],
+    )
+
+
+def memory_parts_table(summary: Summary) -> TextTable:
+    """Each part's bytes per open flow."""
+    return TextTable(
+        "Bytes per open flow on each part, medians: of the kernel's slab, and of the processes. A "
+        "server's slab is that of the bare server for each of its sockets; the rest is the path's",
+        ("system", "path: kernel", "path: processes", "server: kernel", "server: processes"),
+        [
+            (
+                each.system,
+                number(each.path_kernel),
+                number(each.path_process),
+                number(each.server_kernel),
+                number(each.server_process),
+            )
+            for each in memory_parts(summary)
+        ],
     )
 
 

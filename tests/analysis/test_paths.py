@@ -5,7 +5,14 @@ from dataclasses import replace
 
 import pytest
 
-from stackcost.analysis.paths import added, added_bytes, dearest, hops_of, rule_lines
+from stackcost.analysis.paths import (
+    added,
+    added_bytes,
+    dearest,
+    hops_of,
+    memory_parts,
+    rule_lines,
+)
 from stackcost.analysis.summarise import summarise
 from stackcost.analysis.summary import Summary
 from stackcost.contracts.trial import Trial
@@ -133,3 +140,29 @@ def test_a_paths_caches_are_compared_with_the_bare_servers() -> None:
     assert added_bytes(summary_of(trials)) == {
         "dut/proxy_nginx": pytest.approx({"TCP": 4_800.0, "nf_conntrack": 256.0}, abs=1)
     }
+
+
+def held(name: str, slab: float, process: float, own: float, behind: float, kept: float) -> list:
+    """Bytes and sockets per flow: of the kernel, the path's process, both sides, and the server."""
+    trials = []
+    for at, count in enumerate((0, 1_000)):
+        trial = hold_trial(count, {"slab.bytes": slab, "process.pss": process}, name, at + 1)
+        sockets = {"namespace": "n", "protocol": "TCP", "state": "inuse"}
+        trial.samples += gauge("sockstat.sockets", [own * count] * 4, sockets)
+        trial.samples += gauge("behind.sockets", [3 + behind * count] * 4, {})
+        trial.samples += gauge("behind.pss", [kept * count] * 4, {"role": "master", "process": "8"})
+        trials.append(trial)
+    return trials
+
+
+def test_memory_is_told_apart_by_the_sockets_of_each_part() -> None:
+    """A proxy that keeps one connection for two flows: half a socket of the server for a flow."""
+    trials = [
+        *held("dut/wire", 3_000.0, 0.0, 0.0, 1.0, 500.0),
+        *held("dut/proxy_envoy_http", 9_000.0, 40_000.0, 1.5, 0.5, 250.0),
+    ]
+    bare, proxy = memory_parts(summary_of(trials))
+    assert (bare.path_kernel, bare.path_process) == (None, None)
+    assert (bare.server_kernel, bare.server_process) == pytest.approx((3_000, 500), rel=1e-3)
+    assert (proxy.path_kernel, proxy.path_process) == pytest.approx((7_500, 40_000), rel=1e-3)
+    assert (proxy.server_kernel, proxy.server_process) == pytest.approx((1_500, 250), rel=1e-3)

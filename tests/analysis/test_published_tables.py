@@ -50,6 +50,8 @@ def test_all_tables_of_all_publications_are_there() -> None:
         "nginx_tested",
         "nginx_white_paper",
         "paths",
+        "rootless",
+        "sandboxes",
         "tls_libraries",
         "trex_nginx",
     }

@@ -1,0 +1,90 @@
+"""HTTPS clients through a device to a server behind it: each part has its own cost."""
+
+import io
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from stackcost.analysis.behind import behind_cost
+from stackcost.analysis.cpu import server_cost
+from stackcost.analysis.readings import Readings
+from stackcost.contracts.errors import StackcostError
+from stackcost.contracts.load import HttpClients
+from stackcost.contracts.trial import Trial
+from stackcost.contracts.wiring import DUT_CLIENT_INTERFACE, DUT_NAMESPACE
+from stackcost.harness.bed.lock import RunLock
+from stackcost.harness.bed.signals import ending_signals_raise
+from stackcost.harness.experiment.load_file import load_experiment
+from stackcost.harness.session.http_session import HttpSession, open_http_session
+from stackcost.harness.session.http_trial import run_http_trial
+from stackcost.harness.session.progress import Progress
+from stackcost.harness.systems.registry import server_class
+
+EXPERIMENTS = Path(__file__).resolve().parents[2] / "experiments"
+EXPERIMENT = load_experiment(EXPERIMENTS / "dut_tls.yaml", True)  # before a bed narrows the cores
+SUSTAIN_S = 1.0
+
+
+@contextmanager
+def session_of(name: str, folder: Path, behind: str = "nginx") -> Iterator[HttpSession]:
+    dut = EXPERIMENT.dut.model_copy(update={"server": behind})
+    experiment = EXPERIMENT.model_copy(update={"dut": dut})
+    with (
+        RunLock(),
+        ending_signals_raise(),
+        Progress(60, Console(file=io.StringIO())) as progress,
+        open_http_session(server_class(name), experiment, folder, "test", progress) as session,
+    ):
+        yield session
+
+
+def made(session: HttpSession, test: str, rate: float | None = None) -> Readings:
+    trial = Trial(session.here.server.name, 1, 1, HttpClients(test=test, offered_rps=rate), None)
+    run_http_trial(session, trial, sustain_s=SUSTAIN_S)
+    return Readings(trial)
+
+
+@pytest.mark.bed
+@pytest.mark.parametrize("name", ["dut/forwarding", "dut/nat44", "dut/bridge"])
+def test_a_handshake_passes_the_device_and_its_cost_is_told_from_the_servers(
+    name: str, tmp_path: Path
+) -> None:
+    with session_of(name, tmp_path) as session:
+        seen = made(session, "latency-new", 50.0)
+        load = seen.trial.load
+        assert isinstance(load, HttpClients) and load.counted and load.server_requests
+        assert load.counted.requests >= 40 and not load.counted.failed
+        device = server_cost(seen, EXPERIMENT.cores.server)
+        server = behind_cost(seen, EXPERIMENT.cores.load)
+        entered = seen.growth(
+            "interface.packets",
+            "sustain",
+            namespace=DUT_NAMESPACE,
+            interface=DUT_CLIENT_INTERFACE,
+            direction="receive",
+        )
+    # A handshake takes the server some hundred microseconds in user mode, and a router none.
+    assert (server["user"] or 0) > 100 and (server["user"] or 0) > (device["user"] or 0)
+    assert (device["softirq"] or 0) + (device["system"] or 0) > 0
+    assert (entered or 0) > 4 * 50 * SUSTAIN_S, "SYN, ACK, and both flights of a handshake"
+
+
+@pytest.mark.parametrize("name", ["dut/service_nftables", "dut/proxy_haproxy", "dut/nat64"])
+def test_a_device_that_passes_one_port_is_refused(name: str, tmp_path: Path) -> None:
+    with (
+        pytest.raises(StackcostError, match="cannot serve HTTP clients"),
+        session_of(name, tmp_path),
+    ):
+        pass
+
+
+def test_a_device_without_a_server_of_its_own_is_refused_with_what_to_set(tmp_path: Path) -> None:
+    with (
+        pytest.raises(StackcostError, match="a server on the kernel's stack") as told,
+        session_of("dut/forwarding", tmp_path, "engine"),
+    ):
+        pass
+    assert "dut.server: nginx" in str(told.value)
