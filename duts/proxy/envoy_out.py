@@ -8,6 +8,7 @@ virtualOutbound on port 15001, and the cluster PassthroughCluster).
 from typing import Any
 
 from stackcost.duts.proxy.envoy import TYPES, EnvoyHttp, EnvoyTcp, socket_address
+from stackcost.host.tracked import forget_tracked
 
 PORT = 15_001
 # Connections of Envoy itself have this mark, so that no rule leads them back (SO_MARK, socket(7)).
@@ -34,6 +35,10 @@ class EnvoyOutTcp(EnvoyTcp):
     def take_clients(self) -> None:
         """Redirect their connections; those of programs in its namespace too, as health checks."""
         self.load_rules()
+
+    def reset(self) -> None:
+        """Forget the redirections: the kernel keeps where each closed connection was going."""
+        forget_tracked(self.endpoint.namespace)
 
     def ruleset(self) -> str:
         """The rules of the redirection."""
