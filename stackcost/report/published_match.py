@@ -154,8 +154,8 @@ def _pair(
     size, reason = any_row.unit_size, ""
     if row is None and own.x is not None and any_row.x is not None:
         reason = (
-            f"the table has no row for {places(own.x, own.of.axis)}; the nearest one, "
-            f"{places(any_row.x, own.of.axis)}, has {any_row.value:,g}"
+            f"no row for {places(own.x, own.of.axis)}; {any_row.value:,g} for "
+            f"{places(any_row.x, own.of.axis)}"
         )
     return PublishedMatch(
         table=any_row.table,
