@@ -78,6 +78,12 @@ DEFINITIONS = {
         "connections; the generator's part and idle cores are included",
         source="/sys/class/powercap/intel-rapl:*/energy_uj",
     ),
+    "packets": Definition(
+        unit="1",
+        definition="packets at the server's interface, both ways, per completed connection; "
+        "unknown where the mean frame is longer than 1,514 bytes: it then holds several segments",
+        source="/proc/net/dev of the server's namespace, without loopback",
+    ),
     "load_time": Definition(
         unit="ns",
         definition="duration of a load from memory that no program of this machine keeps in a "

@@ -10,6 +10,8 @@ carries somewhat fewer connections); the flows that are open at once are arrival
 Linux (TCP_TIMEWAIT_LEN, include/net/tcp.h), unless net.ipv4.tcp_max_tw_buckets caps their number.
 """
 
+from statistics import median
+
 import numpy as np
 from pydantic import BaseModel, ConfigDict
 
@@ -73,7 +75,8 @@ class CoresAtLineRate(BaseModel):
     """One system's cores for a line of payload, with the spread over the rounds.
 
     `connections_per_core`: connections/s of one core that is busy all the time. `bits_per_core`:
-    their payload, Gb/s of 10^9 bits; only responses are counted. `cores`: for the whole line.
+    their payload, Gb/s of 10^9 bits; only responses are counted. `packets_per_core`: millions per
+    second, both ways. `cores`: for the whole line.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -81,6 +84,7 @@ class CoresAtLineRate(BaseModel):
     server: str
     connections_per_core: Spread
     bits_per_core: Spread
+    packets_per_core: Spread
     cores: Spread
 
 
@@ -95,6 +99,8 @@ def cores_at_line_rate(
         if length
         else "the response's length is not known, or is not the same in all trials"
     )
+    each = [packets for level in server.levels if (packets := level.packets.median)]
+    packets = median(each) if each else None
     bits = [8 * length / slope for slope in slopes.values()] if length else []
 
     def over(values: list[float], unit: str) -> Spread:
@@ -104,6 +110,12 @@ def cores_at_line_rate(
         server=server.name,
         connections_per_core=over([1 / slope for slope in slopes.values()], "connections/s"),
         bits_per_core=over([each / 1e9 for each in bits], "Gb/s"),
+        packets_per_core=spread(
+            [packets / slope / 1e6 for slope in slopes.values()] if packets else [],
+            "10^6/s",
+            next((level.packets.reason for level in server.levels), reason),
+            rounds if packets else [],
+        ),
         cores=over([bits_per_s / each for each in bits], "cores"),
     )
 

@@ -38,6 +38,8 @@ class CpuFacts(_Part):
     nginx_gbps: Fact
     trex_gbps: Fact
     trex_server_busy: Fact
+    nginx_mpps: Fact | None = None  # manifests of before packets were compared lack both
+    trex_mpps: Fact | None = None
     top_at: str
     top_columns: list[str]
     top: list[list[float]]
@@ -84,12 +86,14 @@ class CalculationStep(_Part):
 class PublishedCores(_Part):
     """Cores that one system needs for 100 Gb/s: as claimed, and by the busy share of its cores.
 
-    `connections_per_core` and `gbps_per_core`: of one core that is busy all the time.
+    `connections_per_core`, `gbps_per_core` and `mpps_per_core` (packets both ways): of one core
+    that is busy all the time; None: in a run of before packets were compared.
     """
 
     system: str
     connections_per_core: float
     gbps_per_core: float
+    mpps_per_core: float | None = None
     claimed: float
     busy: float
 
@@ -174,6 +178,7 @@ def _cores(cpu: CpuFacts) -> list[PublishedCores]:
             cpu.busy_cpus,
             cpu.nginx_rate,
             cpu.nginx_gbps,
+            cpu.nginx_mpps,
         ),
         (
             "TRex",
@@ -181,6 +186,7 @@ def _cores(cpu: CpuFacts) -> list[PublishedCores]:
             cpu.trex_cores_counted.value * cpu.trex_server_busy.value,
             cpu.trex_rate,
             cpu.trex_gbps,
+            cpu.trex_mpps,
         ),
     )
     return [
@@ -188,10 +194,11 @@ def _cores(cpu: CpuFacts) -> list[PublishedCores]:
             system=system,
             connections_per_core=rate.value / busy,
             gbps_per_core=gbps.value / busy,
+            mpps_per_core=packets.value / busy if packets else None,
             claimed=counted.value * LINE_GBPS / gbps.value,
             busy=busy * LINE_GBPS / gbps.value,
         )
-        for system, counted, busy, rate, gbps in sides
+        for system, counted, busy, rate, gbps, packets in sides
     ]
 
 

@@ -16,13 +16,15 @@ from stackcost.contracts.http import RSA, Certificate, HttpVersion
 from stackcost.files import PUBLISHED
 
 Cell = float | str | None
-# What is measured: connections/s, requests/s, Gb/s of 10^9 bits, us (of the 99th percentile; a
-# distribution has them by percentile), bytes per open flow; the cores for a line and the bytes of
-# its flows, by the line's Gb/s of payload; how many times one system's cost is that of another one.
+# What is measured: connections/s, requests/s, Gb/s of 10^9 bits, millions of packets/s (both ways),
+# us (of the 99th percentile; a distribution has them by percentile), bytes per open flow; the cores
+# for a line and the bytes of its flows, by the line's Gb/s of payload; how many times one system's
+# cost is that of another one.
 Shape = Literal[
     "connections",
     "requests",
     "throughput",
+    "packets",
     "latency",
     "distribution",
     "distribution of connect",

@@ -29,6 +29,7 @@ from stackcost.analysis.memory import Merged, connection_slab
 from stackcost.analysis.memory_summary import summarise_memory
 from stackcost.analysis.onload import is_onload, onload_figures
 from stackcost.analysis.overload import overload
+from stackcost.analysis.packets import packets_per_connection, why_no_packets
 from stackcost.analysis.published import RecomputedFactors
 from stackcost.analysis.readings import Readings
 from stackcost.analysis.slowed import call_seconds, load_seconds
@@ -262,6 +263,11 @@ def _level(
             _energy_per_million,
             "J",
             none or next((why for t in trials if (why := t.why_unknown("energy.used"))), NOT_READ),
+        ),
+        packets=over(
+            packets_per_connection,
+            "1",
+            none or next((why for t in trials if (why := why_no_packets(t))), ""),
         ),
         cache=cache_figures(trials),
         onload=onload_figures(trials),

@@ -116,7 +116,8 @@ class Level(Part):
     `past_ceiling`: the first sign that the server was past its ceiling; then it is in no headline.
     `onload`: Onload's polls and events per second, by its own names; empty on other stacks.
     `generators`: each of several; empty where a single one made the load.
-    `energy`: joules of the whole machine for a million connections.
+    `energy`: joules of the whole machine for a million connections. `packets`: of a connection,
+    both ways at the server's interface; unknown where a frame holds several segments.
     """
 
     offered_cps: float
@@ -147,6 +148,7 @@ class Level(Part):
     onload: dict[str, Spread] = Field(default_factory=dict)
     generators: list[GeneratorFigures] = Field(default_factory=list)
     energy: Spread = Spread(unit="J", reason=NOT_READ)
+    packets: Spread = Spread(unit="1", reason=NOT_READ)
 
     @property
     def load(self) -> str:

@@ -42,18 +42,29 @@ def cores_table(published: RecomputedFactors, servers: Sequence[ServerResult]) -
             f"published: {each.system}",
             number(each.connections_per_core),
             number(each.gbps_per_core),
+            number(each.mpps_per_core),
             f"{number(each.busy)}; claimed with idle cores: {number(each.claimed)}",
         )
         for each in published.cores
     ]
     for server in servers:
         here = cores_at_line_rate(server)
-        told = (with_range(here.connections_per_core), with_range(here.bits_per_core))
+        told = (
+            with_range(here.connections_per_core),
+            with_range(here.bits_per_core),
+            with_range(here.packets_per_core),
+        )
         cores = with_range(here.cores) if here.cores.values else f"{UNKNOWN}: {here.cores.reason}"
         rows.append((f"measured here: {server.name}", *told, cores))
     return TextTable(
         "One busy core, and the cores for 100 Gb/s of payload",
-        ("system", "connections/s of a core", "Gb/s of a core", "cores for 100 Gb/s"),
+        (
+            "system",
+            "connections/s of a core",
+            "Gb/s of a core",
+            "million packets/s of a core",
+            "cores for 100 Gb/s",
+        ),
         rows,
         reason=next(
             (here.cores.reason for here in map(cores_at_line_rate, servers) if here.cores.reason),

@@ -153,7 +153,7 @@ def _memory(run: OpenedCosts, server: ServerResult) -> Iterator[MeasuredFigure]:
 
 
 def _at_lines(run: OpenedCosts, server: ServerResult) -> Iterator[MeasuredFigure]:
-    """Cores and memory of the open flows for a line of payload."""
+    """What a busy core carries; cores, and memory of the open flows, for a line of payload."""
     if not server.response_bytes:
         return
     of = Measurement(
@@ -163,6 +163,16 @@ def _at_lines(run: OpenedCosts, server: ServerResult) -> Iterator[MeasuredFigure
         axis=LINE,
         response_bytes=(server.response_bytes,),
     )
+    core = cores_at_line_rate(server)
+    of_a_core: dict[Shape, Spread] = {
+        "connections": core.connections_per_core,
+        "throughput": core.bits_per_core,
+        "packets": core.packets_per_core,
+    }
+    for shape, value in of_a_core.items():
+        of_one = of.model_copy(update={"shape": shape, "axis": CORES})
+        what = f"{server.name}, a core that is busy all the time, by the slope"
+        yield from _known(of_one, 1, what, run.summary.run, value)
     for line in LINES_GBPS:
         cores = cores_at_line_rate(server, line * 1e9).cores
         what = f"{server.name}, slope of busy cores over load"

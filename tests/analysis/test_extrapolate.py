@@ -23,6 +23,7 @@ def server(costs_us: dict[int, float], rates: tuple[float, ...] = RATES) -> Serv
                 past_ceiling="",
                 completed_cps=spread([rate] * len(each), "1/s", rounds=[*costs_us]),
                 server_cpu_total=spread(each, "us", rounds=[*costs_us]),
+                packets=spread([33.0] * len(each), "1", rounds=[*costs_us]),
             )
         )
     return ServerResult.model_construct(name="made", response_bytes=32_000, levels=levels)
@@ -32,7 +33,17 @@ def test_the_fixed_part_is_in_no_slope() -> None:
     found = cores_at_line_rate(server({1: 100.0, 2: 100.0}))
     assert found.connections_per_core.values == pytest.approx([10_000, 10_000])
     assert found.bits_per_core.median == pytest.approx(10_000 * 32_000 * 8 / 1e9)
+    assert found.packets_per_core.median == pytest.approx(0.33), "33 of each connection"
     assert found.cores.median == pytest.approx(100 / 2.56)
+
+
+def test_packets_that_were_not_counted_are_unknown_and_nothing_else_is() -> None:
+    made = server({1: 100.0})
+    unread = spread([], "1", "they hold several segments")
+    made.levels[:] = [level.model_copy(update={"packets": unread}) for level in made.levels]
+    found = cores_at_line_rate(made)
+    assert found.packets_per_core.median is None and found.connections_per_core.median is not None
+    assert found.packets_per_core.reason == "they hold several segments"
 
 
 def test_rounds_that_differ_are_its_spread() -> None:
@@ -56,3 +67,5 @@ def test_the_published_cores_are_the_claims_and_their_busy_share() -> None:
     assert (nginx.claimed, trex.claimed) == (320, 4)
     assert nginx.busy == pytest.approx(110, rel=0.01), "5.49 busy CPUs carried 5 Gb/s"
     assert trex.busy == pytest.approx(3.39, rel=0.01)
+    assert trex.mpps_per_core == pytest.approx(2.99 / 0.847)
+    assert nginx.mpps_per_core == pytest.approx(0.6 / 5.49, rel=0.01)

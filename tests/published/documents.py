@@ -35,6 +35,8 @@ FACTS: dict[str, str | tuple[str, float]] = {
     "cpu.trex_rate": (rf"Total-CPS\s+:\s+{N} Kcps", 1e3),
     "cpu.nginx_gbps": rf"For about {N}Gb/sec traffic",
     "cpu.trex_gbps": rf"scale to about {N}Gb/sec of download",
+    "cpu.nginx_mpps": (rf"approximately {N}KPPS", 1e-3),
+    "cpu.trex_mpps": rf"Total-PPS\s+:\s+{N} Mpps",
     "cpu.trex_server_busy": (rf"Gb/core \[{N} ,", 0.01),
     "memory.claimed": rf"factor or {N} in",
     "memory.nginx_bytes": (rf"approximately {N}GB of memory", 1e9),
