@@ -174,10 +174,10 @@ def _alone(match: PublishedMatch, numbers: Mapping[str, int]) -> tuple[str, ...]
 
 
 def _digits(value: float | None) -> str:
-    """A number; below 1 with two significant digits."""
+    """A number; below 0.1 with two significant digits."""
     if value is None:
         return ""
-    return number(value) if value >= 1 else f"{value:.2g}"
+    return number(value) if value >= 0.1 else f"{value:.2g}"
 
 
 def _printed(cell: Cell) -> str:
