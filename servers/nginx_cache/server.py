@@ -50,7 +50,8 @@ class NginxCache(HttpFront):
             self.upstream, endpoint.folder / "origin", self._origin_configuration(), ORIGIN_PORT
         )
         self._asked_origin = 0
-        self._limit = 0
+        self._limit: int | None = None
+        self._unlimited = ""
 
     def start_behind(self) -> None:
         """Generator, then origin."""
@@ -69,9 +70,7 @@ class NginxCache(HttpFront):
         """Start the cache, fill it with objects, and limit its memory and page cache."""
         super().begin()
         self._fill()
-        self._limit = int(IN_MEMORY * OBJECTS * sum(self.settings.files.values()))
-        self._limit += OWN_MEMORY
-        limit_memory(self.processes().values(), self._limit)
+        self._limit_memory()
 
     def command(self) -> list[str]:
         """In its folder."""
@@ -87,10 +86,10 @@ class NginxCache(HttpFront):
         """Drop the objects from the page cache, so that they are only on disk."""
         files = self._cached()
         drop(files)
-        return {
+        limit = {} if self._limit is None else {"memory_limit_bytes": float(self._limit)}
+        return limit | {
             "cached_bytes": sum(path.stat().st_size for path in files),
             "page_cache_bytes": resident_bytes(files),
-            "memory_limit_bytes": float(self._limit),
         }
 
     def requests_counted(self) -> int | None:
@@ -125,6 +124,7 @@ class NginxCache(HttpFront):
             "objects_of_each_length": OBJECTS,
             "filled": FILLED,
             "memory_limit_bytes": self._limit,
+            "memory_not_limited": self._unlimited,
             "before_trial": "page cache of the cached files dropped (posix_fadvise DONTNEED)",
         }
 
@@ -135,6 +135,16 @@ class NginxCache(HttpFront):
         self._generator.end()
         memory_group.remove()
         large_folders.remove()
+
+    def _limit_memory(self) -> None:
+        """Where no control group can, the cache is only cold at the start, and says so."""
+        limit = int(IN_MEMORY * OBJECTS * sum(self.settings.files.values())) + OWN_MEMORY
+        try:
+            limit_memory(self.processes().values(), limit)
+        except StackcostError as error:
+            self._unlimited = str(error)
+        else:
+            self._limit = limit
 
     def _misses(self) -> int:
         self._asked_origin += 1

@@ -10,6 +10,7 @@ from stackcost.harness.experiment.load_file import load_experiment
 from stackcost.harness.experiment.matrix import variants
 from stackcost.harness.session.server_settings import server_settings
 from stackcost.harness.tuning import tier_lacks, tier_of
+from stackcost.host import memory_group
 from stackcost.host.namespace import processes_inside
 from stackcost.servers.nginx_cache import NginxCache, server
 from stackcost.servers.probe import ask
@@ -39,6 +40,9 @@ def test_objects_are_filled_cold_and_counted(
     with started(cache):
         state = cache.before_trial()
         assert state["page_cache_bytes"] == 0
+        assert state["memory_limit_bytes"] == cache.describe()["memory_limit_bytes"]
+        group = next(Path("/sys/fs/cgroup").glob(f"**/{memory_group.NAME}/cgroup.procs"))
+        assert set(map(int, group.read_text().split())) == set(cache.processes().values())
         assert state["cached_bytes"] > OBJECTS * FILLED * sum(settings.files.values())
         misses = cache._misses()
         assert len(fetch("/100000.bin", 3)) == 100_000 and cache._misses() == misses
@@ -48,6 +52,7 @@ def test_objects_are_filled_cold_and_counted(
         assert cache.requests_served() == 4
         assert set(cache.processes()) == {"master", "worker-0"}
         assert "aio threads;" in cache.describe()["configuration"]
+    assert not group.exists(), "it ends with the cache"
     assert not list((endpoint.folder / "cache").rglob("?" * 32)), "gigabytes would stay otherwise"
     assert not processes_inside(bed.load_namespace) + processes_inside(bed.server_namespace)
 
