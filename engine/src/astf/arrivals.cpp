@@ -15,6 +15,18 @@ constexpr uint32_t kNoEntry = FlowTable::kNone;
   return tcp::read_plain_syn(frame, segment) ? Arrival::Form::syn : Arrival::Form::other;
 }
 
+/// Whether the checksums of a plain segment are right; of another one they are verified later.
+[[gnu::always_inline]] inline bool has_right_checksums(const Frame& frame, const Arrival& arrival) {
+  switch (arrival.form) {
+    case Arrival::Form::plain:
+      return tcp::has_right_checksums<tcp::kPlainHeader>(frame, arrival.segment);
+    case Arrival::Form::syn:
+      return tcp::has_right_checksums<tcp::kPlainSynHeader>(frame, arrival.segment);
+    default:
+      return true;
+  }
+}
+
 /// A frame that is not plain, or whose checksums are to be verified first. A function by itself, so
 /// that the others' loop keeps what it needs in registers.
 [[gnu::noinline]] void parse_other(const FlowTable& table, const Frame& frame, Arrival& arrival) {
@@ -38,9 +50,8 @@ constexpr uint32_t kNoEntry = FlowTable::kNone;
   Arrival* end = arrivals_.data();
   for (const Frame& frame : frames) {
     Arrival& arrival = *end++;
-    if (frame.checksums == Checksums::trusted)
-      arrival.form = read(frame, arrival.segment);
-    else
+    arrival.form = read(frame, arrival.segment);
+    if (frame.checksums != Checksums::trusted && !has_right_checksums(frame, arrival))
       arrival.form = Arrival::Form::other;
     if (arrival.form != Arrival::Form::other) [[likely]] {
       arrival.hash = table.hash_v4(arrival.segment.addresses(), arrival.segment.ports(), false);

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 #include "net/address.h"
 
@@ -27,6 +28,24 @@ inline uint16_t checksum_fold(ChecksumSum sum) {
 /// The final field value (complement of the folded sum), host order, to store big-endian.
 inline uint16_t checksum_finish(ChecksumSum sum) {
   return static_cast<uint16_t>(~checksum_fold(sum));
+}
+
+/// Adds `words` words of 32 bits at `bytes` as they are in memory: a sum in this machine's byte
+/// order, which is the other one's but for a swap of its bytes (RFC 1071 section 2(B)). For short
+/// headers, in one piece with its caller.
+template <size_t words>
+[[gnu::always_inline]] inline ChecksumSum checksum_words(const uint8_t* bytes) {
+  ChecksumSum sum = 0;
+  for (size_t i = 0; i < words; ++i) {
+    uint32_t word;
+    std::memcpy(&word, bytes + i * sizeof word, sizeof word);
+    sum += word;
+  }
+  return sum;
+}
+/// Swaps the bytes of a folded sum between this machine's order and the network's.
+inline uint16_t checksum_swap(uint16_t folded) {
+  return std::endian::native == std::endian::little ? byteswap(folded) : folded;
 }
 
 /// The pseudo-header's sum: RFC 9293 section 3.1 for IPv4, RFC 8200 section 8.1 for IPv6.
