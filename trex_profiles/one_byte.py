@@ -1,6 +1,6 @@
 """One byte in each direction per TCP connection: the cost of the generator's own connection.
 
-This is the smallest possible exchange; dperf has the same with a payload of one byte.
+This is the smallest possible exchange, six frames; dperf has the same with a payload of one byte.
 """
 
 import argparse
@@ -10,7 +10,7 @@ from trex.astf.api import *
 
 
 class OneByte:
-    """One template. The client sends a byte, receives a byte and closes first."""
+    """One template. The client sends a byte; the server's byte has its FIN with it."""
 
     def create_profile(self, args):
         client = ASTFProgram()
@@ -18,6 +18,7 @@ class OneByte:
         client.recv(1)
 
         server = ASTFProgram()
+        server.set_send_blocking(False)  # it closes without waiting for the acknowledgment
         server.recv(1)
         server.send(b"b")
 

@@ -9,6 +9,7 @@ from tools.ceiling import DEFINITION, Pair
 from tools.engine import RPC_PORTS, driven
 from tools.figures import Figure, Measured, Reference, number, report, say
 from tools.machine import cpus
+from tools.ramp import LOSSES_ALLOWED, NONE_LOST, losses_allowed, none_lost, ramp
 
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.wiring import Port
@@ -35,6 +36,8 @@ WHOLE_CORE = Figure(
     "connections/s",
     "the same over the client's data thread's own CPU time",
 )
+WITHOUT_LOSS = Figure("CPS of a ramp, none lost", "connections/s", NONE_LOST)
+WITH_LOSSES = Figure("CPS of a ramp, losses allowed", "connections/s", LOSSES_ALLOWED)
 FRAMES = Figure("frames sent by the client", "frames/s", "by its port")
 
 
@@ -43,6 +46,7 @@ def run(trials: int) -> dict[str, Any]:
     if len(cpus()) < 2:
         raise StackcostError("one CPU only", "give the benchmark a CPU for each side")
     measured = [Measured(CPS), Measured(WHOLE_CORE), Measured(FRAMES)]
+    of_ramp = [Measured(WITHOUT_LOSS), Measured(WITH_LOSSES)]
     with ExitStack() as stack:
         # Another run's hugepages would be taken for this one's, and its cores are these.
         stack.enter_context(RunLock())
@@ -61,13 +65,20 @@ def run(trials: int) -> dict[str, Any]:
         client = stack.enter_context(
             driven(TrexConfig("bench-client", client_ports, [client_cpu], rpc, publish))
         )
+        pair = Pair(client, server, PROFILE)
         for trial in range(trials):
-            seen = Pair(client, server, PROFILE).highest()
+            seen = pair.highest()
             values = (seen.connections, seen.connections / seen.core_share, seen.frames)
             for one, value in zip(measured, values, strict=True):
                 one.trials.append(value)
-            say(trial, trials, f"{number(seen.connections)} connections/s")
-    return report(measured)
+            seconds = ramp(pair)
+            for one, value in zip(
+                of_ramp, (none_lost(seconds), losses_allowed(seconds)), strict=True
+            ):
+                one.trials.append(value)
+            said = ", ".join(number(one.trials[-1] or 0) for one in (measured[0], *of_ramp))
+            say(trial, trials, f"{said} connections/s")
+    return report(measured + of_ramp)
 
 
 def memif(role: str, socket: str, address: str, gateway: str) -> Port:

@@ -1,0 +1,91 @@
+"""Connections a second of two engines under a load that grows until they no longer keep up."""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tools.ceiling import Pair
+from tools.engine import NO_FAILURE, OVERLOAD_CPS, load, serving
+
+STEP_CPS = 50_000  # more each second
+CLOSED = 0.98  # of the connections opened in a second: with fewer, connections got stuck
+BEHIND = 3  # seconds in a row that did not keep up end the ramp
+RAMP = f"of a load that grows by {STEP_CPS:,} connections/s each second"
+NONE_LOST = f"{RAMP}: the last second before a flow failed or a segment was sent twice"
+LOSSES_ALLOWED = f"{RAMP}: the best second that closed {CLOSED:.0%} of what it opened"
+
+
+@dataclass(frozen=True, slots=True)
+class Second:
+    """What a second of the ramp brought, in connections/s; `failures`: of both ends, so far."""
+
+    offered: float
+    opened: float
+    closed: float
+    failures: int
+
+    @property
+    def keeps_up(self) -> bool:
+        """Whether the connections offered were opened and closed."""
+        return min(self.opened, self.closed) >= CLOSED * self.offered
+
+
+def ramp(pair: Pair, most: float = OVERLOAD_CPS) -> list[Second]:
+    """Every second of a ramp up to `most` connections/s, or to where the pair falls behind."""
+    seconds: list[Second] = []
+    behind = 0
+    load(pair.client, pair.profile, pair.tunables)
+    with serving(pair.server, pair.profile, pair.tunables):
+        offered = float(STEP_CPS)
+        pair.client.client.start(offered)
+        try:
+            while offered <= most and behind < BEHIND:
+                seconds.append(_second(pair, offered))
+                behind = 0 if seconds[-1].keeps_up else behind + 1
+                offered += STEP_CPS
+                pair.client.client.update(offered)
+        finally:
+            pair.client.client.stop()
+    return seconds
+
+
+def none_lost(seconds: Sequence[Second]) -> float:
+    """Connections/s closed in the last second before a failure; 0 when the first had one."""
+    best = 0.0
+    for second in seconds:
+        if second.failures:
+            break
+        best = second.closed
+    return best
+
+
+def losses_allowed(seconds: Sequence[Second]) -> float:
+    """The most connections/s closed in a second that closed as many as it opened; 0: none did."""
+    kept = (second.closed for second in seconds if second.closed >= CLOSED * second.opened)
+    return max(kept, default=0.0)
+
+
+def _second(pair: Pair, offered: float) -> Second:
+    """The next second at an offered load."""
+    opened, closed, since = *_connections(pair), time.monotonic()
+    time.sleep(1)
+    now_opened, now_closed, until = *_connections(pair), time.monotonic()
+    length = until - since
+    return Second(
+        offered, (now_opened - opened) / length, (now_closed - closed) / length, _failures(pair)
+    )
+
+
+def _connections(pair: Pair) -> tuple[int, int]:
+    """Connections that the client opened and closed so far."""
+    client = pair.client.client.stats()["traffic"]["client"]
+    return client["tcps_connattempt"], client["tcps_closed"]
+
+
+def _failures(pair: Pair) -> int:
+    """Flows that failed and segments that were sent twice at both ends, so far."""
+    traffic = [
+        pair.client.client.stats()["traffic"]["client"],
+        pair.server.client.stats()["traffic"]["server"],
+    ]
+    return sum(side[counter] for side in traffic for counter in NO_FAILURE)
