@@ -10,8 +10,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from stackcost.collect.process import Processes
+from stackcost.collect.process import Processes, ProcessesBehind
 from stackcost.collect.slab import Slab, merged_caches
+from stackcost.contracts.roles import POLL_ROLE
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="/proc/slabinfo is root's")
 pytestmark = pytest.mark.bed
@@ -52,6 +53,19 @@ def test_held_connections_show_in_the_tcp_cache() -> None:
     caches = {cache for _, cache in held}
     used = {cache: held["slab.active", cache] / held["slab.objects", cache] for cache in caches}
     assert max(used.values()) <= 1 and min(used.values()) < 1
+
+
+def test_sockets_behind_a_device_are_those_of_its_servers_namespace() -> None:
+    roles = {f"{POLL_ROLE}-0": 2, "master": os.getpid()}  # a kernel's thread is in none
+
+    def count() -> float:
+        (found,) = [s for s in ProcessesBehind(roles).read() if s.metric == "behind.sockets"]
+        return found.value or 0
+
+    before = count()
+    with connections(100):
+        held = count()
+    assert held - before == pytest.approx(201, abs=5), "both ends, and the listener"
 
 
 @needs_root
