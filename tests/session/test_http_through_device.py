@@ -9,6 +9,7 @@ import pytest
 from rich.console import Console
 
 from stackcost.analysis.behind import behind_cost
+from stackcost.analysis.core_time import sum_of
 from stackcost.analysis.cpu import server_cost
 from stackcost.analysis.readings import Readings
 from stackcost.contracts.errors import StackcostError
@@ -66,9 +67,10 @@ def test_a_handshake_passes_the_device_and_its_cost_is_told_from_the_servers(
             interface=DUT_CLIENT_INTERFACE,
             direction="receive",
         )
-    # A handshake takes the server some hundred microseconds in user mode, and a router none.
-    assert (server["user"] or 0) > 100 and (server["user"] or 0) > (device["user"] or 0)
-    assert (device["softirq"] or 0) + (device["system"] or 0) > 0
+    # A handshake takes the server's program some hundred microseconds, and a router none. In so
+    # short a trial the kernel's ticks may have met the program in one of its modes only.
+    assert (sum_of([server["user"], server["system"]]) or 0) > 100, server
+    assert (device["user"] or 0) < 50 < (sum_of(device.values()) or 0), device
     assert (entered or 0) > 4 * 50 * SUSTAIN_S, "SYN, ACK, and both flights of a handshake"
 
 
