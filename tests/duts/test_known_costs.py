@@ -10,8 +10,7 @@ import pytest
 from stackcost.analysis import flows
 from stackcost.analysis.behind import behind_cost
 from stackcost.analysis.core_time import sum_of
-from stackcost.analysis.cpu import server_cost
-from stackcost.analysis.flags import flags_of
+from stackcost.analysis.cpu import uncorrected_cost
 from stackcost.contracts.server import Server
 from stackcost.harness.session.profile_session import ProfileSession
 from stackcost.harness.systems.registry import server_class
@@ -27,45 +26,39 @@ class Plain(Dut):
     pass
 """
 BURN, BURNED_US = "BURN_US / 1e6", 1_000
-# A trial without a flag was alone on its cores. What other programs disturbed may be off by more.
-WITHIN_CALM, WITHIN = 0.05, 0.3
-MOST_ROUNDS = 5
+# Other programs and slowed cores disturb single rounds. As long as they go on, more is allowed.
+WITHIN, WITHIN_DISTURBED = 0.05, 0.3
+LEAST_ROUNDS, MOST_ROUNDS = 3, 7
 
 
 class Seen(NamedTuple):
-    """One trial, microseconds per connection. `calm`: nothing disturbed it."""
+    """One trial, microseconds per connection: the path's programs; path and server together."""
 
     programs: float
     whole: float
-    calm: bool
 
 
-def seen_in(session: ProfileSession, rate: float = 200) -> Seen:
-    """The path's programs, and path and server together."""
-    seen = load_trial(session, rate, 2.0)
+def seen_in(session: ProfileSession) -> Seen:
+    """At 200 connections/s, without the correction for slowed cores: what is known is a time."""
+    seen = load_trial(session, 200, 2.0)
     assert seen.trial.load.server_requests == flows.completed(seen.trial) > 0
-    cost, behind = server_cost(seen, DEVICE_CPUS), behind_cost(seen, session.bed.cpus.load)
+    cost, behind = uncorrected_cost(seen, DEVICE_CPUS), behind_cost(seen, session.bed.cpus.load)
     return Seen(
         sum_of([cost["user"], cost["system"]]) or 0.0,
         (sum_of(cost.values()) or 0.0) + (sum_of(behind.values()) or 0.0),
-        not flags_of(seen, DEVICE_CPUS),
     )
 
 
-def found_within(measure: Callable[[], tuple[float, bool]], wanted: float) -> None:
-    """Repeat it until the median is as near to `wanted` as calm rounds, or others, have to be."""
-    calm: list[float] = []
-    every: list[float] = []
-    for _round in range(MOST_ROUNDS):
-        value, was_calm = measure()
-        every.append(value)
-        if was_calm:
-            calm.append(value)
-        print(f"{value:.4g}", "calm" if was_calm else "disturbed")
-        if calm and abs(median(calm) - wanted) <= WITHIN_CALM * wanted:
-            return
-    assert not calm or abs(median(calm) - wanted) <= WITHIN * wanted, (calm, every)
-    assert abs(median(every) - wanted) <= WITHIN * wanted, (calm, every)
+def found_within(measure: Callable[[], float], wanted: float) -> None:
+    """Repeat it until the median of the rounds is near enough to `wanted`."""
+    found: list[float] = []
+    while len(found) < MOST_ROUNDS:
+        found.append(measure())
+        off = abs(median(found) / wanted - 1)
+        if len(found) >= LEAST_ROUNDS and off <= WITHIN:
+            break
+    print(found)
+    assert off <= WITHIN_DISTURBED, found
 
 
 def own_path(folder: Path) -> type[Server]:
@@ -84,14 +77,12 @@ def test_a_path_of_ones_own_that_only_forwards_costs_what_forwarding_does(tmp_pa
     plain, forwarding = server_class(str(tmp_path / "plain.py")), server_class("dut/forwarding")
     with session_of(forwarding, tmp_path, NGINX) as session:  # type: ignore[arg-type]
 
-        def ratio() -> tuple[float, bool]:
-            costs, calm = [], True
+        def ratio() -> float:
+            costs = []
             for kind in (plain, forwarding):
                 become(session, kind)  # type: ignore[arg-type]
-                seen = load_trial(session, 500, 1.5)
-                costs.append(softirq_per_frame(seen))
-                calm = calm and not flags_of(seen, DEVICE_CPUS)
-            return costs[0] / costs[1], calm
+                costs.append(softirq_per_frame(load_trial(session, 500, 1.5)))
+            return costs[0] / costs[1]
 
         found_within(ratio, 1.0)
 
@@ -104,15 +95,15 @@ def test_1_ms_of_cpu_is_found_in_the_path_and_the_parts_add_up_to_the_whole(tmp_
         assert session.here.server.name == "mine"
         wholes: list[float] = []
 
-        def burned() -> tuple[float, bool]:
+        def burned() -> float:
             costs = []
             for seconds in (0, BURNED_US / 1e6):
                 burn.write_text(str(seconds))
                 costs.append(seen_in(session))
             wholes.append(costs[1].whole - costs[0].whole)
-            return costs[1].programs - costs[0].programs, all(cost.calm for cost in costs)
+            return costs[1].programs - costs[0].programs
 
         found_within(burned, BURNED_US)
     # The server behind it and the softirqs do what they did before, so the whole grows by as much.
     print(wholes)
-    assert abs(median(wholes) - BURNED_US) <= WITHIN * BURNED_US, wholes
+    assert abs(median(wholes) / BURNED_US - 1) <= WITHIN_DISTURBED, wholes
