@@ -39,8 +39,10 @@ class PlannedTurn:
         return self.holds + self.loads
 
 
-def plan(experiment: Experiment, stored: Collection[Trial] = ()) -> list[PlannedTurn]:
-    """All turns in order, without the trials in `stored`.
+def plan(
+    experiment: Experiment, stored: Collection[Trial] = (), lacking: Collection[str] = ()
+) -> list[PlannedTurn]:
+    """All turns in order, without the trials in `stored` and the systems in `lacking`.
 
     The trials that hold flows are repeated together, because their slope needs one test bed.
     """
@@ -48,7 +50,7 @@ def plan(experiment: Experiment, stored: Collection[Trial] = ()) -> list[Planned
     turns = []
     for number in range(1, experiment.rounds + 1):
         for variant in alternating(variants(experiment), number):
-            if variant.lacking:
+            if variant.lacking or variant.name in lacking:
                 continue
             holds = [
                 Trial(variant.name, 0, number, HeldFlows(open_flows=count, state=state))

@@ -1,6 +1,6 @@
 """Generates the turns of an experiment: every system gets the same load, in turn, in rounds."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -35,6 +35,7 @@ from stackcost.harness.session.http_session import HttpSession, open_http_sessio
 from stackcost.harness.session.http_trial import run_http_trial
 from stackcost.harness.session.load_trial import offer_load, prepare_load
 from stackcost.harness.session.profile_session import ProfileSession, open_profile_session
+from stackcost.harness.session.sides import lacking_there
 from stackcost.harness.systems.registry import server_class
 from stackcost.store import Manifest, RunFolder
 from stackcost.store.manifest import LoadsFound
@@ -51,6 +52,8 @@ def run_experiment(
     StackcostError if a trial fails. For other ends see `new_campaign`.
     """
     systems = variants(experiment)
+    there = lacking_there(systems)
+    lacking = {each.name: each.lacking for each in systems if each.lacking} | there
     with new_campaign(
         results,
         name,
@@ -61,16 +64,16 @@ def run_experiment(
         experiment=experiment.model_dump(mode="json"),
         experiment_hash=experiment_hash(experiment),
         profile_hashes=profile_hashes(experiment),
-        systems=[each.name for each in systems if not each.lacking],
+        systems=[each.name for each in systems if each.name not in lacking],
         publication=_publication(experiment.published),
-        not_measured={each.name: each.lacking for each in systems if each.lacking},
+        not_measured=lacking,
         tests_not_measured={
             f"{each.name}, {test}": why
             for each in systems
             for test, why in each.lacking_tests.items()
         },
     ) as campaign:
-        campaign.run(turns_of(experiment, campaign))
+        campaign.run(turns_of(experiment, campaign, there))
     return campaign.folder
 
 
@@ -81,10 +84,11 @@ def resume_experiment(run: RunFolder, command: list[str], console: Console) -> R
     """
     with resumed_campaign(run, command, console, GO_ON) as campaign:
         experiment = plan_of(campaign.manifest)
-        turns = plan(at_loads(experiment, campaign.manifest), campaign.stored)
+        there = lacking_there(variants(experiment))
+        turns = plan(at_loads(experiment, campaign.manifest), campaign.stored, there)
         again = _run_again(turns, campaign.stored)
         run.set_aside(again, "its turn was interrupted and run again")
-        campaign.run(turns_of(experiment, campaign))
+        campaign.run(turns_of(experiment, campaign, there))
     return run
 
 
@@ -99,16 +103,24 @@ def at_loads(experiment: Experiment, manifest: Manifest) -> Experiment:
     return experiment.offering(found.offered_cps if found else experiment.load.offered_shares)
 
 
-def turns_of(experiment: Experiment, campaign: Campaign) -> Feed[None]:
-    """Find the loads, if necessary, and yield every turn that is not stored."""
+def turns_of(
+    experiment: Experiment, campaign: Campaign, lacking: Collection[str] = ()
+) -> Feed[None]:
+    """Find the loads, if necessary, and yield every turn that is not stored.
+
+    `lacking`: names of systems that the server's host cannot measure.
+    """
     if experiment.load.offered_shares and not campaign.manifest.loads_found:
-        after_s = planned_seconds(plan(at_loads(experiment, campaign.manifest)), experiment)
-        systems = [each for each in variants(experiment) if not each.lacking]
+        planned = plan(at_loads(experiment, campaign.manifest), lacking=lacking)
+        after_s = planned_seconds(planned, experiment)
+        systems = [
+            each for each in variants(experiment) if not each.lacking and each.name not in lacking
+        ]
         ceilings = yield from lowest_ceilings(systems, after_s)
         rates = experiment.load.rates_of(min(ceilings.values()))
         campaign.note_loads(LoadsFound(ceilings=ceilings, offered_cps=rates))
     experiment = at_loads(experiment, campaign.manifest)
-    turns = plan(experiment, campaign.stored)
+    turns = plan(experiment, campaign.stored, lacking)
     for at, turn in enumerate(turns):
         kind, setup_s = server_class(turn.variant.server), setup_seconds(experiment)
         left_s = planned_seconds(turns[at:], experiment)

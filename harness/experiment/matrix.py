@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from stackcost.contracts.server import Server
 from stackcost.contracts.stack import KERNEL
 from stackcost.contracts.system_names import cores_part, length_part, rules_part, workers_part
+from stackcost.contracts.tuning import Tier
 from stackcost.harness.experiment.http_schema import HttpLoad
 from stackcost.harness.experiment.schema import Experiment, Matrix
 from stackcost.harness.load import program
@@ -23,8 +24,9 @@ class Variant:
     colon the settings that the matrix varies, such as "nginx/kernel:rps" or
     "nginx/kernel:stock,2-workers,32000-B". `server`: the entry in the experiment. `experiment`: the
     experiment without a matrix, with the values of this variant. `lacking`: why it cannot be
-    measured on this machine, or empty. `lacking_tests`: of tests of HTTP clients, by name, why this
-    system or this machine cannot make them.
+    measured on this machine, or empty; another host of the server says that itself
+    (`stackcost.harness.session.sides.lacking_there`). `lacking_tests`: of tests of HTTP clients, by
+    name, why this system or this machine cannot make them.
     """
 
     name: str
@@ -37,6 +39,18 @@ class Variant:
 def variants(experiment: Experiment) -> list[Variant]:
     """All variants in the order of the file, including those that cannot be measured here."""
     return [each for server in experiment.servers for each in _variants_of(server, experiment)]
+
+
+def lacks(server: str, stack: str, tier: Tier, cores: int) -> str:
+    """Why this machine cannot measure a server with these settings; empty if it can.
+
+    `cores`: number of the server's cores.
+    """
+    kind = server_class(server)
+    why = kind.lacks()
+    if kind.kernel_stack:
+        why = why or stack_lacks(stack) or tier_lacks(tier, cores)
+    return why
 
 
 def _variants_of(server: str, experiment: Experiment) -> list[Variant]:
@@ -91,11 +105,7 @@ def _variants_of(server: str, experiment: Experiment) -> list[Variant]:
                 "dut": experiment.dut.model_copy(update={"rules": rules}),
             }
         )
-        lacking = ""
-        if not experiment.bed:  # another host says itself what it lacks
-            lacking = server_class(server).lacks()
-            if tuned:
-                lacking = lacking or stack_lacks(stack) or tier_lacks(tier_of(tuning), cores)
+        lacking = "" if experiment.server_host else lacks(server, stack, tier_of(tuning), cores)
         if experiment.http:
             lacking = lacking or stack_lacks(experiment.http.stack)
         called = on_stack(name, stack)

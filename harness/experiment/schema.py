@@ -233,6 +233,11 @@ class Experiment(Section):
         """Whether a part of its test bed is on the machine that runs stackcost."""
         return self.bed is None or None in self.bed.hosts
 
+    @property
+    def server_host(self) -> str | None:
+        """The name of the other host that has the server; None if there is none."""
+        return self.bed.server.host if self.bed and self.bed.server else None
+
     def offering(self, rates: list[float]) -> "Experiment":
         """The same experiment with these rates instead of shares of a ceiling."""
         load = self.load.model_copy(update={"offered_cps": rates, "offered_shares": []})

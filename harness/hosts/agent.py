@@ -23,8 +23,10 @@ from pydantic_core import to_jsonable_python
 from stackcost.collect.cpu_account import Detail
 from stackcost.collect.machine import describe_machine
 from stackcost.contracts.errors import StackcostError
+from stackcost.contracts.tuning import Tier
 from stackcost.harness.bed.agent_folder import agent_folder
 from stackcost.harness.bed.lock import RunLock
+from stackcost.harness.experiment.matrix import lacks
 from stackcost.harness.hosts.examine import examine
 from stackcost.harness.hosts.version import suite_version
 from stackcost.harness.hosts.wire import (
@@ -100,6 +102,10 @@ class Agent:
     def examine(self, interfaces: list[str], cores: list[int]) -> list[str]:
         """What is wrong with this host, in words; nothing is changed."""
         return examine(interfaces, cores)
+
+    def lacks(self, server: str, stack: str, tier: Tier, cores: int) -> str:
+        """Why this host cannot measure a server with these settings; empty if it can."""
+        return lacks(server, stack, tier, cores)
 
     def serve(self, profile: dict[str, str], tunables: dict[str, Any]) -> None:
         """As the side does; the profile comes from the controller."""

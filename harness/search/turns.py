@@ -19,6 +19,7 @@ from stackcost.harness.search.expected import seconds_left
 from stackcost.harness.search.steps import DETAIL, search_step, search_steps
 from stackcost.harness.search.trials import prepare, seconds_of
 from stackcost.harness.session.profile_session import SETUP_S, ProfileSession, open_profile_session
+from stackcost.harness.session.sides import lacking_there
 from stackcost.harness.systems.registry import server_class
 from stackcost.store import RunFolder
 
@@ -67,6 +68,11 @@ def run_ceilings(
 
     StackcostError if a trial fails. For other ends see `new_campaign`.
     """
+    there = lacking_there(plan.targets)
+    targets = [
+        replace(each, lacking=each.lacking or there.get(each.name, "")) for each in plan.targets
+    ]
+    plan = replace(plan, targets=tuple(targets))
     with new_campaign(
         results,
         name,

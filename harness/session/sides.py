@@ -1,14 +1,17 @@
 """The sides of a turn: on this machine together, or some of them on other hosts."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
+
+from pydantic_core import to_jsonable_python
 
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.server import Server
 from stackcost.harness.bed import hugepages
 from stackcost.harness.experiment.hosts import SshHost
+from stackcost.harness.experiment.matrix import Variant
 from stackcost.harness.experiment.schema import Experiment
 from stackcost.harness.hosts.examine import examine
 from stackcost.harness.hosts.line import Channel, Line
@@ -23,6 +26,7 @@ from stackcost.harness.serving.side import ServingSide
 from stackcost.harness.session.generators import PlannedGenerator, generators_of, with_macs
 from stackcost.harness.session.progress import Progress
 from stackcost.harness.session.server_session import running_server, serving_plan
+from stackcost.harness.tuning import tier_of
 from stackcost.host.patience import patience
 
 THIS_MACHINE = "this machine"
@@ -124,6 +128,33 @@ def _as_one(
         ]
         with closing(Several(members)) as several:
             yield several, sides
+
+
+def lacking_there(systems: Iterable[Variant]) -> dict[str, str]:
+    """By name of each system that the host of its server cannot measure: why not.
+
+    Each other host is asked once; StackcostError if it cannot be.
+    """
+    there: dict[str, str] = {}
+    with ExitStack() as opened:
+        lines: dict[str, Line] = {}
+        for system in systems:
+            experiment = system.experiment
+            if (host := experiment.server_host) is None:
+                continue
+            if host not in lines:
+                opened.enter_context(patience(experiment.patience))
+                channel = _channel(host, experiment.hosts[host])
+                lines[host] = opened.enter_context(Line(host, channel, lambda _: None))
+            asked = {
+                "server": system.server,
+                "stack": experiment.nginx.stack,
+                "tier": to_jsonable_python(tier_of(experiment.nginx.tuning)),
+                "cores": len(experiment.cores.server),
+            }
+            if why := lines[host].call("lacks", **asked):
+                there[system.name] = f"host {host}: {why}"
+    return there
 
 
 def problems_of_hosts(experiment: Experiment) -> dict[str, list[str]]:
