@@ -7,6 +7,7 @@ import pytest
 from stackcost.contracts.counts import Carrier
 from stackcost.contracts.errors import StackcostError
 from stackcost.harness.bed import leftovers
+from stackcost.host.patience import patience
 from stackcost.stacks.onload import interface
 from tests.stacks.conftest import Machine
 
@@ -62,6 +63,22 @@ def test_modules_absent(machine: Machine) -> None:
         machine.onload().prepare()
     assert not machine.calls("onload", "register")
     assert "modprobe onload" in str(refused(machine, "modules absent"))
+
+
+def test_a_slow_host_has_longer_to_load_and_unload_the_modules(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(interface, "MODULES_LIMIT_S", 0.001)  # less than any program takes
+    with pytest.raises(StackcostError, match=r"modprobe onload did not end in 0.001 s"):
+        machine.onload().prepare()
+    with patience(6e4):
+        machine.onload().prepare()
+    with pytest.raises(StackcostError, match=r"did not end in 0.001 s"):
+        machine.onload().release()
+    assert interface.registered() and machine.installation.module.exists()
+    with patience(6e4):
+        machine.onload().release()
+    assert not interface.registered() and not machine.installation.module.exists()
 
 
 def test_no_interface_registered(machine: Machine) -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 from stackcost.contracts.errors import StackcostError
 from stackcost.host.compiler import compile_bpf
 from stackcost.host.namespace import execute, find_program
+from stackcost.host.patience import patient
 from stackcost.host.state import StateFile
 from stackcost.stacks.onload.installation import Installation
 
@@ -19,6 +20,7 @@ OWN_DRIVERS = ("sfc", "sfc_ef100")
 NATIVE_XDP = Path(__file__).parent / "native_xdp.bpf.c"
 REGISTERED = StateFile("onload.json", list[list[str]], [])
 UNLOAD = ["onload_tool", "unload", "--onload-only"]
+MODULES_LIMIT_S = 60.0
 
 
 def is_af_xdp(namespace: str, interface: str) -> bool:
@@ -31,12 +33,7 @@ def is_af_xdp(namespace: str, interface: str) -> bool:
 def load_modules(installation: Installation) -> None:
     """Load Onload's modules; StackcostError when they do not load, or bring no device."""
     if not installation.module.exists():
-        try:
-            tried = subprocess.run(
-                [find_program("modprobe"), "onload"], capture_output=True, text=True, timeout=60
-            )
-        except subprocess.TimeoutExpired:
-            raise StackcostError("modprobe onload did not end in 60 s", "dmesg") from None
+        tried = _run(["modprobe", "onload"])
         if tried.returncode:
             raise StackcostError(f"Onload's modules do not load: {tried.stderr.strip()}", "dmesg")
     installation.check()
@@ -95,8 +92,10 @@ def release(installation: Installation) -> str | None:
     if not names:
         return None
     if installation.module.exists():
-        _try(["onload_stackdump", "-z", "kill"])
-        said = _try(UNLOAD)
+        _run(["onload_stackdump", "-z", "kill"])
+        tried = _run(UNLOAD)
+        said = " ".join((tried.stderr or tried.stdout).split())
+        said = said or f"it ended with {tried.returncode}"
         if installation.module.exists():
             raise StackcostError(
                 f"Onload's modules do not unload ({said}); {', '.join(names)} cannot be deleted "
@@ -158,8 +157,12 @@ def _nic_flags(namespace: str, interface: str) -> int:
     return int(found[1], 16) if found else 0
 
 
-def _try(command: list[str]) -> str:
-    done = subprocess.run(
-        [find_program(command[0]), *command[1:]], capture_output=True, text=True, timeout=60
-    )
-    return " ".join((done.stderr or done.stdout).split()) or f"it ended with {done.returncode}"
+def _run(command: list[str]) -> "subprocess.CompletedProcess[str]":
+    """StackcostError when it does not end in time: loading and unloading may hang in the kernel."""
+    limit = patient(MODULES_LIMIT_S)
+    try:
+        return subprocess.run(
+            [find_program(command[0]), *command[1:]], capture_output=True, text=True, timeout=limit
+        )
+    except subprocess.TimeoutExpired:
+        raise StackcostError(f"{' '.join(command)} did not end in {limit:g} s", "dmesg") from None
