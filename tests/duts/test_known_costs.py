@@ -71,6 +71,7 @@ def own_path(folder: Path) -> type[Server]:
     return server_class(str(path))
 
 
+@pytest.mark.long
 @pytest.mark.bed
 def test_a_path_of_ones_own_that_only_forwards_costs_what_forwarding_does(tmp_path: Path) -> None:
     (tmp_path / "plain.py").write_text(FORWARDER)
@@ -87,6 +88,7 @@ def test_a_path_of_ones_own_that_only_forwards_costs_what_forwarding_does(tmp_pa
         found_within(ratio, 1.0)
 
 
+@pytest.mark.long
 @pytest.mark.bed
 def test_1_ms_of_cpu_is_found_in_the_path_and_the_parts_add_up_to_the_whole(tmp_path: Path) -> None:
     """The difference to the same proxy without it, of its programs and of path and server."""
