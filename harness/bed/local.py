@@ -213,7 +213,11 @@ class LocalTestbed:
         return self._receive[end in self.wiring.tested]
 
     def endpoint(self, folder: Path) -> Endpoint:
-        """The endpoint of a server on the kernel's stack. `folder`: for configuration and logs."""
+        """The endpoint of a server on the kernel's stack. `folder`: for configuration and logs.
+
+        A server runs in that folder, so what it is told of the folder has to be absolute.
+        """
+        folder = folder.resolve()
         address, port = self._service_address, self._service_port
         placement = Placement(
             self.server_namespace, self.server_interface, self.cpus.server, folder, (address, port)

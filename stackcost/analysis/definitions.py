@@ -81,7 +81,7 @@ DEFINITIONS = {
     "packets": Definition(
         unit="1",
         definition="packets at the server's interface, both ways, per completed connection; "
-        "unknown where the mean frame is longer than 1,514 bytes: it then holds several segments",
+        "unknown where the interface has TSO and a frame may hold several segments",
         source="/proc/net/dev of the server's namespace, without loopback",
     ),
     "load_time": Definition(

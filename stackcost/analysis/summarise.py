@@ -60,7 +60,8 @@ class Context:
     """What the trials themselves do not say.
 
     `pairs`: servers to divide, above and below the line. `load_cpus` are the generator's cores;
-    empty if it is on another host than the server. `merged_caches`: see `stackcost.analysis.slab`.
+    empty if it is on another host than the server. `merged_caches`: see `stackcost.analysis.slab`;
+    `one_segment`: see `stackcost.analysis.packets`.
     `tcp`, `ceilings`: as of `Summary`.
     """
 
@@ -80,6 +81,7 @@ class Context:
     tests_not_measured: dict[str, str] = field(default_factory=dict)
     published: RecomputedFactors | None = None
     core_hour_price: float | None = None
+    one_segment: bool = False
 
 
 def summarise(trials: Sequence[Trial], context: Context) -> Summary:
@@ -265,9 +267,10 @@ def _level(
             none or next((why for t in trials if (why := t.why_unknown("energy.used"))), NOT_READ),
         ),
         packets=over(
-            packets_per_connection,
+            lambda seen: packets_per_connection(seen, context.one_segment),
             "1",
-            none or next((why for t in trials if (why := why_no_packets(t))), ""),
+            none
+            or next((why for t in trials if (why := why_no_packets(t, context.one_segment))), ""),
         ),
         cache=cache_figures(trials),
         onload=onload_figures(trials),

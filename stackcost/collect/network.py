@@ -29,6 +29,17 @@ CONNTRACK = Metric("conntrack.entries", "1", Kind.GAUGE, "nf_conntrack_count")
 CONSTANTS = ("RtoAlgorithm", "RtoMin", "RtoMax", "MaxConn")  # of table Tcp, not counters
 
 
+def sockstat(text: str) -> dict[tuple[str, str], int]:
+    """The values of a /proc/net/sockstat by protocol and state, such as ("TCP", "inuse")."""
+    found = {}
+    for line in text.splitlines():
+        protocol, rest = line.split(":")
+        words = rest.split()
+        for state, value in zip(words[::2], map(int, words[1::2]), strict=True):
+            found[protocol, state] = value
+    return found
+
+
 class Network(Collector):
     """Reads the namespace of a name of `ip netns`; this process's own when there is none."""
 
@@ -69,16 +80,13 @@ class Network(Collector):
         self._files.close()
 
     def _sockets(self, now: float) -> Iterator[Sample]:
-        for line in self._files.text("sockstat").splitlines():
-            protocol, rest = line.split(":")
-            words = rest.split()
-            for state, value in zip(words[::2], map(int, words[1::2]), strict=True):
-                labels = {**self._labels, "protocol": protocol}
-                if state == "mem":
-                    size = value * os.sysconf("SC_PAGE_SIZE")
-                    yield MEMORY.sample(now, size, **labels)
-                elif state != "memory":  # of FRAG, in bytes, not of sockets
-                    yield SOCKETS.sample(now, value, **labels, state=state)
+        for (protocol, state), value in sockstat(self._files.text("sockstat")).items():
+            labels = {**self._labels, "protocol": protocol}
+            if state == "mem":
+                size = value * os.sysconf("SC_PAGE_SIZE")
+                yield MEMORY.sample(now, size, **labels)
+            elif state != "memory":  # of FRAG, in bytes, not of sockets
+                yield SOCKETS.sample(now, value, **labels, state=state)
 
     def _tcp(self, now: float, file: str, table: str) -> Iterator[Sample]:
         rows = [

@@ -4,13 +4,13 @@ The CPU times are the scheduler's and include softirqs that interrupted the proc
 `task.time` for the time of the process itself.
 """
 
-import re
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import psutil
 
+from stackcost.collect.network import sockstat
 from stackcost.contracts.collector import Collector
 from stackcost.contracts.roles import POLL_ROLE
 from stackcost.contracts.sample import Kind, Metric, Sample
@@ -87,8 +87,8 @@ class ProcessesBehind(Collector):
         for role, number in self._processes.items():
             path = Path(f"/proc/{number}/net/sockstat")
             if not role.startswith(POLL_ROLE) and path.exists():
-                found = re.search(r"^TCP: inuse (\d+)", path.read_text(), re.MULTILINE)
-                return [BEHIND_SOCKETS.sample(time.monotonic(), int(found[1]))] if found else []
+                found = sockstat(path.read_text())["TCP", "inuse"]
+                return [BEHIND_SOCKETS.sample(time.monotonic(), found)]
         return []
 
 

@@ -115,6 +115,16 @@ def _context(manifest: Manifest, systems: list[str]) -> "Context":
         published=_published(manifest, plan),
         core_hour_price=plan.core_hour_price,
         merged_caches=manifest.machine.get("kernel", {}).get("merged_slab_caches") or {},
+        one_segment=_without_tso(manifest),
+    )
+
+
+def _without_tso(manifest: Manifest) -> bool:
+    """Whether all interfaces of all of the run's beds are known to have it off."""
+    found = [bed.get("offloads") or {"": {}} for bed in manifest.test_bed.values()]
+    states = [offloads for interfaces in found for offloads in interfaces.values()]
+    return bool(states) and not any(
+        offloads.get("tcp-segmentation-offload", True) for offloads in states
     )
 
 

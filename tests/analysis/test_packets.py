@@ -27,15 +27,25 @@ def test_both_directions_are_counted_without_loopback() -> None:
     trial = counted(7 * COMPLETED, 26 * COMPLETED, 26 * COMPLETED * 1284.0)
     trial.samples += counted(1, COMPLETED, 60.0 * COMPLETED, "lo").samples
     seen = Readings(trial)
-    assert packets_per_connection(seen) == pytest.approx(33) and why_no_packets(seen) == ""
+    assert packets_per_connection(seen, one_segment=True) == pytest.approx(33)
+    assert why_no_packets(seen, one_segment=True) == ""
 
 
-def test_frames_of_several_segments_are_no_packets() -> None:
-    seen = Readings(counted(3 * COMPLETED, 2 * COMPLETED, 2 * COMPLETED * 16_500.0))
-    assert packets_per_connection(seen) is None
-    assert why_no_packets(seen) == "a frame here holds several segments: 16,500 B"
+def test_with_tso_a_long_frame_among_short_ones_is_no_packet() -> None:
+    """SYN-ACK, a response of 4,000 bytes in one frame, ACK and FIN: the mean would fit a line."""
+    sent = 74 + 4066 + 66 + 66
+    seen = Readings(counted(4 * COMPLETED, 4 * COMPLETED, COMPLETED * float(sent)))
+    assert packets_per_connection(seen, one_segment=False) is None
+    assert why_no_packets(seen, one_segment=False) == "with TSO a frame here may hold 4,110 B"
+
+
+def test_with_tso_a_connection_that_would_fit_one_frame_is_counted() -> None:
+    sent = 74 + 320 + 66
+    seen = Readings(counted(4 * COMPLETED, 3 * COMPLETED, COMPLETED * float(sent)))
+    assert packets_per_connection(seen, one_segment=False) == pytest.approx(7)
 
 
 def test_an_interface_that_was_not_read_has_none() -> None:
     seen = Readings(load_trial())
-    assert packets_per_connection(seen) is None and why_no_packets(seen) == NOT_READ
+    assert packets_per_connection(seen, one_segment=True) is None
+    assert why_no_packets(seen, one_segment=True) == NOT_READ

@@ -75,9 +75,11 @@ def of(name: str, bed: LocalTestbed, folder: Path, versions: tuple[HttpVersion, 
     "name", [*USUAL, *(pytest.param(name, marks=pytest.mark.long) for name in INSTALLED)]
 )
 def test_every_server_speaks_each_version_over_tls_and_counts_its_requests(
-    bed: LocalTestbed, tmp_path: Path, name: str
+    bed: LocalTestbed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    with started(of(name, bed, tmp_path / "server", ("1.1", "2"))) as server:
+    """In a folder that is named relative to here, as the default `results` is."""
+    monkeypatch.chdir(tmp_path)
+    with started(of(name, bed, Path("server"), ("1.1", "2"))) as server:
         for version in ("1.1", "2"):
             request = LoadRequest(SECURE, PATH, 2, True, 1, rate=100.0, version=version)
             before = server.requests_served()
