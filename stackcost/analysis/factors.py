@@ -150,6 +150,8 @@ def _open_flows(
     for name in servers:
         slopes = bytes_per_flow([seen for seen in holds if seen.trial.server == name], merged)
         reason = f"{name}: {slopes.reason}" if slopes.reason else ""
+        if not holds:
+            reason = "no flows were held open"
         found[name] = Series.of(slopes.by_round, "B", reason)
     return found, at
 

@@ -112,6 +112,9 @@ void DataThread::loop() {
   }
 }
 
+// A burst of requests may be answered by ten times as many frames. So a side whose device is full
+// takes one burst in a pass, and the other side, which may be the one that empties it, has its turn.
+//
 // Work is counted from the moment it is found. What comes before that in a pass is polling, and may
 // hold another thread's time: the kernel's poll of an AF_XDP port runs on this CPU, and it is what
 // brings the frames that the pass then finds.
@@ -119,6 +122,7 @@ uint64_t DataThread::pass(Nanoseconds now) {
   uint64_t work_from = 0;
   for (const Side side : {Side::client, Side::server}) {
     PortChain& port = chain(side);
+    port.queue().send_waiting();
     for (int burst = 0; burst < kBurstsPerPass; ++burst) {
       const std::span<const Frame> frames = port.receive();
       if (!frames.empty()) {
@@ -129,7 +133,7 @@ uint64_t DataThread::pass(Nanoseconds now) {
         receive(side, frames, now);
       }
       port.release();  // there may have been frames, none of them ours
-      if (frames.size() < TransmitQueue::kBurst) break;
+      if (frames.size() < TransmitQueue::kBurst || port.queue().send_waiting()) break;
     }
   }
   const uint64_t before = work_from == 0 ? Clock::read() : 0;

@@ -22,9 +22,11 @@ namespace {
 
 constexpr uint16_t kDescriptors = 2048;
 /// Buffers of one queue: both rings full, as many again on their way through a kernel (AF_XDP's
-/// fill and completion rings), what the core holds, and what the thread's cache holds.
+/// fill and completion rings), what waits for room in them, what the core holds, and what the
+/// thread's cache holds.
 constexpr uint32_t kPoolCache = 256;
-constexpr uint32_t kBuffers = 4 * kDescriptors + 2 * TransmitQueue::kBurst + 2 * kPoolCache;
+constexpr uint32_t kBuffers =
+    4 * kDescriptors + DpdkQueue::kWaiting + 2 * TransmitQueue::kBurst + 2 * kPoolCache;
 
 constexpr uint64_t kChecksumOffloads =
     RTE_ETH_TX_OFFLOAD_IPV4_CKSUM | RTE_ETH_TX_OFFLOAD_TCP_CKSUM | RTE_ETH_TX_OFFLOAD_UDP_CKSUM;

@@ -67,9 +67,13 @@ void request_offloads(rte_mbuf* packet, const Frame& frame) {
 
 DpdkQueue::DpdkQueue(uint16_t device, uint16_t queue, rte_mempool* pool, DeviceOffloads offloads,
                      Checksums received)
-    : PortQueue(offloads), device_(device), queue_(queue), pool_(pool), checksums_(received) {}
+    : PortQueue(offloads), device_(device), queue_(queue), pool_(pool), checksums_(received) {
+  waiting_.reserve(kWaiting);
+}
 
-DpdkQueue::~DpdkQueue() = default;
+DpdkQueue::~DpdkQueue() {
+  rte_pktmbuf_free_bulk(waiting_.data(), static_cast<unsigned>(waiting_.size()));
+}
 
 std::span<const Frame> DpdkQueue::receive() {
   received_ = rte_eth_rx_burst(device_, queue_, packets_.data(), packets_.size());
@@ -112,7 +116,8 @@ void DpdkQueue::send(std::span<Frame> frames) {
   size_t count = 0;
   for (Frame& frame : frames)
     if (rte_mbuf* packet = complete(frame)) packets[count++] = packet;
-  hand_over({packets.data(), count});
+  const std::span<rte_mbuf*> ready{packets.data(), count};
+  hold(ready.subspan(send_waiting() ? 0 : hand_over(ready)));
   refill(frames);
 }
 
@@ -129,20 +134,40 @@ rte_mbuf* DpdkQueue::complete(Frame& frame) {
   return nullptr;
 }
 
-void DpdkQueue::hand_over(std::span<rte_mbuf*> packets) {
-  uint64_t bytes = 0;
-  for (const rte_mbuf* packet : packets) bytes += packet->pkt_len;
-  size_t sent = 0;
+bool DpdkQueue::send_waiting() {
+  if (waiting_.empty()) [[likely]]
+    return false;
+  const size_t sent = hand_over(waiting_);
+  waiting_.erase(waiting_.begin(), waiting_.begin() + static_cast<ptrdiff_t>(sent));
+  return !waiting_.empty();
+}
+
+// A device behind the kernel completes what it was given when it is asked again, so it is asked
+// until it takes nothing.
+size_t DpdkQueue::hand_over(std::span<rte_mbuf*> packets) {
   const uint64_t from = Clock::read();
-  for (int attempt = 0; sent < packets.size() && attempt < kSendAttempts; ++attempt)
-    sent += rte_eth_tx_burst(device_, queue_, packets.data() + sent,
-                             static_cast<uint16_t>(packets.size() - sent));
+  size_t sent = 0;
+  uint16_t taken = 1;
+  while (sent < packets.size() && taken != 0) {
+    const std::span<rte_mbuf*> some =
+        packets.subspan(sent, std::min(packets.size() - sent, TransmitQueue::kBurst));
+    uint64_t bytes = 0;
+    for (const rte_mbuf* packet : some) bytes += packet->pkt_len;
+    taken = rte_eth_tx_burst(device_, queue_, some.data(), static_cast<uint16_t>(some.size()));
+    for (const rte_mbuf* packet : some.subspan(taken)) bytes -= packet->pkt_len;
+    sent += taken;
+    counters_.obytes += bytes;
+  }
   sending_ += Clock::read() - from;
-  const std::span<rte_mbuf*> refused = packets.subspan(sent);
-  for (const rte_mbuf* packet : refused) bytes -= packet->pkt_len;
-  rte_pktmbuf_free_bulk(refused.data(), static_cast<unsigned>(refused.size()));
   counters_.opackets += sent;
-  counters_.obytes += bytes;
+  return sent;
+}
+
+void DpdkQueue::hold(std::span<rte_mbuf*> packets) {
+  const size_t room = std::min(packets.size(), kWaiting - waiting_.size());
+  const std::span<rte_mbuf*> refused = packets.subspan(room);
+  waiting_.insert(waiting_.end(), packets.begin(), packets.begin() + static_cast<ptrdiff_t>(room));
+  rte_pktmbuf_free_bulk(refused.data(), static_cast<unsigned>(refused.size()));
   counters_.oerrors += refused.size();
   drops_[Drop::device_full] += refused.size();
 }

@@ -4,6 +4,8 @@
 #include <rte_mbuf.h>
 #include <rte_mempool.h>
 
+#include <vector>
+
 #include "io/port.h"
 
 namespace engine {
@@ -16,25 +18,30 @@ class DpdkQueue final : public PortQueue {
             Checksums received);
   ~DpdkQueue() override;
 
-  /// Packet buffers that the transmit queue holds ready at most.
-  static constexpr uint32_t kHeld = TransmitQueue::kBurst;
+  /// Frames that wait at most for room in the device; more are dropped (Drop::device_full). A burst
+  /// of requests may be answered by more frames than a device's ring holds.
+  static constexpr size_t kWaiting = 4096;
 
   std::span<const Frame> receive() override;
   void release() override;
+  bool send_waiting() override;
   BufferPool buffers() const override;
 
  private:
   void send(std::span<Frame> frames) override;
   void refill(Frame& slot) override { refill({&slot, 1}); }
   rte_mbuf* complete(Frame& frame);
-  void hand_over(std::span<rte_mbuf*> packets);
+  /// Gives the device as many of `packets` as it takes. Returns how many.
+  size_t hand_over(std::span<rte_mbuf*> packets);
+  void hold(std::span<rte_mbuf*> packets);
   void refill(std::span<Frame> frames);
 
   const uint16_t device_;
   const uint16_t queue_;
   rte_mempool* const pool_;
   const Checksums checksums_;
-  uint16_t received_ = 0;  ///< packets out with the core
+  uint16_t received_ = 0;           ///< packets out with the core
+  std::vector<rte_mbuf*> waiting_;  ///< in order
   std::array<rte_mbuf*, TransmitQueue::kBurst> packets_;
   std::array<Frame, TransmitQueue::kBurst> frames_;
 };

@@ -32,6 +32,9 @@ constexpr uint32_t kBlockBytes = 1 << 16;
 /// How often one whose link is down: a link that came up again is told of as down once more.
 constexpr int kLinkAttempts = 2;
 
+/// How often a full device is asked again before frames are dropped (Drop::device_full).
+constexpr int kSendAttempts = 64;
+
 /// Why a socket does not send its next frame, by errno of sendmmsg(2): `device_full` may pass,
 /// `link_down` concerns all frames alike, `frame_refused` this one, which no device would take on
 /// another try (Linux, net/packet/af_packet.c, packet_snd).

@@ -31,10 +31,6 @@ struct BufferPool {
   uint64_t reserved_bytes = 0;  ///< memory for all of them
 };
 
-/// How often a full device is asked again before frames are dropped (Drop::device_full): what one
-/// behind the kernel completes, it completes when asked.
-inline constexpr int kSendAttempts = 64;
-
 /// One port's frames of one data core. Used by that core's thread alone.
 class PortQueue : private TransmitDevice {
  public:
@@ -47,6 +43,8 @@ class PortQueue : private TransmitDevice {
   /// Gives back the frames of the last `receive`.
   virtual void release() = 0;
   TransmitQueue& transmit() { return transmit_; }
+  /// Sends what waits for room in the device. Returns whether some of it still waits.
+  virtual bool send_waiting() { return false; }
 
   /// Own address and whether foreign ones are received as well, as they are until this is called.
   void set_filter(const MacAddress& mac, bool promiscuous) { filter_ = {mac, promiscuous}; }
