@@ -113,7 +113,8 @@ void DataThread::loop() {
 }
 
 // A burst of requests may be answered by ten times as many frames. So a side whose device is full
-// takes one burst in a pass, and the other side, which may be the one that empties it, has its turn.
+// takes one burst in a pass, and the other side, which may be the one that empties it, has its
+// turn.
 //
 // Work is counted from the moment it is found. What comes before that in a pass is polling, and may
 // hold another thread's time: the kernel's poll of an AF_XDP port runs on this CPU, and it is what

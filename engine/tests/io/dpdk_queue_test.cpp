@@ -1,5 +1,6 @@
 #include "io/dpdk_queue.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "base/byte_order.h"
@@ -12,6 +13,7 @@ namespace {
 
 constexpr size_t kRing = 1023;  // frames that DPDK's ring device holds of its own accord
 constexpr uint32_t kNumberAt = 14;
+constexpr uint32_t kMemoryMb = 256;  // of all tests of this process
 
 /// One port on DPDK's ring device, which gives back what it is given.
 class FullDevice : public testing::Test {
@@ -19,8 +21,9 @@ class FullDevice : public testing::Test {
   FullDevice() {
     EngineConfig config;
     config.huge_pages = false;
-    start_eal(config, {}, packet_memory_mb(1));
-    port_ = open_dpdk_port(parse_device_name("--vdev=net_ring0"), 0, 1, notices_);
+    start_eal(config, {}, kMemoryMb);
+    const std::string device = fmt::format("--vdev=net_ring{}", opened_++);
+    port_ = open_dpdk_port(parse_device_name(device), 0, 1, notices_);
   }
 
   PortQueue& queue() { return port_->queue(0); }
@@ -54,6 +57,7 @@ class FullDevice : public testing::Test {
     while (receive() != 0);
   }
 
+  static inline int opened_ = 0;
   std::vector<std::string> notices_;
   std::unique_ptr<Port> port_;
   uint32_t sent_ = 0;
