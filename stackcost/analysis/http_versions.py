@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from stackcost.analysis.comparison import Comparison, Design, compare
 from stackcost.analysis.http_costs import Cost, tests_of
 from stackcost.analysis.series import Series
-from stackcost.analysis.spread import Spread, combined
+from stackcost.analysis.spread import Spread, combined, spread
 from stackcost.analysis.summary import HttpFigures, Level, ServerResult, Summary
 from stackcost.contracts.http import HttpVersion
 
@@ -113,7 +113,11 @@ def _against(below: Cost | None, above: Cost | None) -> Comparison | None:
 def _per_connection(
     levels: Sequence[tuple[Level, HttpFigures]], read: Callable[[Level], Spread | None]
 ) -> Spread | None:
-    """Bytes for one more open connection, from the fewest and the most; None with one number."""
+    """Bytes for one more open connection, from the fewest and the most; None with one number.
+
+    Other programs use the kernel's memory too. Where it did not grow with the connections in every
+    round, what they changed is more than what is looked for, and the figure is unknown.
+    """
     counts: dict[tuple[int, float], Level] = {
         (http.processes * http.connections, level.offered_cps): level for level, http in levels
     }
@@ -123,4 +127,9 @@ def _per_connection(
     if most == fewest or above is None or below is None:
         return None
     more = most[0] - fewest[0]
-    return combined([(1 / more, above), (-1 / more, below)])
+    found = combined([(1 / more, above), (-1 / more, below)])
+    if found.values and min(found.values) <= 0:
+        low, high = min(found.values), max(found.values)
+        reason = f"it did not grow with the connections: {low:,.0f} to {high:,.0f} B in the rounds"
+        return spread([], found.unit, reason)
+    return found

@@ -132,6 +132,8 @@ def test_a_version_costs_its_request_and_what_a_connection_takes_more() -> None:
     assert new.connection_compared.ratio == pytest.approx(610 / 310)
     assert old.slab_bytes is not None and old.slab_bytes.median == pytest.approx(1000)
     assert old.process_bytes is not None and old.process_bytes.median == pytest.approx(3000)
+    assert new.slab_bytes is not None and new.slab_bytes.median is None
+    assert new.slab_bytes.reason.startswith("it did not grow with the connections: 0 to 0 B")
     assert "**caddy: a request takes 47.2 us over HTTP/1.1 and 99.8 us over HTTP/3" in (
         versions_answer(made)
     )

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from tools.ceiling import Pair
 from tools.engine import NO_FAILURE, OVERLOAD_CPS, load, serving
@@ -39,8 +40,12 @@ def ramp(pair: Pair, most: float = OVERLOAD_CPS) -> list[Second]:
         offered = float(STEP_CPS)
         pair.client.client.start(offered)
         try:
+            now = _read(pair)
             while offered <= most and behind < BEHIND:
-                seconds.append(_second(pair, offered))
+                before = now
+                time.sleep(1)
+                now = _read(pair)
+                seconds.append(_between(before, now, offered))
                 behind = 0 if seconds[-1].keeps_up else behind + 1
                 offered += STEP_CPS
                 pair.client.client.update(offered)
@@ -65,27 +70,24 @@ def losses_allowed(seconds: Sequence[Second]) -> float:
     return max(kept, default=0.0)
 
 
-def _second(pair: Pair, offered: float) -> Second:
-    """The next second at an offered load."""
-    opened, closed, since = *_connections(pair), time.monotonic()
-    time.sleep(1)
-    now_opened, now_closed, until = *_connections(pair), time.monotonic()
-    length = until - since
-    return Second(
-        offered, (now_opened - opened) / length, (now_closed - closed) / length, _failures(pair)
-    )
+class _Counts(NamedTuple):
+    """Connections that the client opened and closed so far, at a time; failures of both ends."""
+
+    time: float
+    opened: int
+    closed: int
+    failures: int
 
 
-def _connections(pair: Pair) -> tuple[int, int]:
-    """Connections that the client opened and closed so far."""
-    client = pair.client.client.stats()["traffic"]["client"]
-    return client["tcps_connattempt"], client["tcps_closed"]
+def _between(before: _Counts, now: _Counts, offered: float) -> Second:
+    length = now.time - before.time
+    opened, closed = now.opened - before.opened, now.closed - before.closed
+    return Second(offered, opened / length, closed / length, now.failures)
 
 
-def _failures(pair: Pair) -> int:
-    """Flows that failed and segments that were sent twice at both ends, so far."""
-    traffic = [
-        pair.client.client.stats()["traffic"]["client"],
-        pair.server.client.stats()["traffic"]["server"],
-    ]
-    return sum(side[counter] for side in traffic for counter in NO_FAILURE)
+def _read(pair: Pair) -> _Counts:
+    """Each engine is asked once: who asks takes time of the data threads' cores."""
+    client, now = pair.client.client.stats()["traffic"]["client"], time.monotonic()
+    server = pair.server.client.stats()["traffic"]["server"]
+    failures = sum(side[counter] for side in (client, server) for counter in NO_FAILURE)
+    return _Counts(now, client["tcps_connattempt"], client["tcps_closed"], failures)
