@@ -51,10 +51,13 @@ std::string start_eal(const EngineConfig& config, const std::vector<std::string>
   std::vector<std::string> arguments = {"astf-engine", "--no-telemetry",
                                         "--no-shconf", "--log-level=notice",
                                         "--lcores",    fmt::format("0@{}", first_cpu(cpus))};
+  // Where DPDK goes by physical addresses, as with vhost-user, no buffer crosses a page, and an
+  // ordinary one holds a single buffer.
+  const uint32_t ordinary_mb = config.memory_mb > 0 ? memory_mb : 2 * memory_mb;
   if (huge)
     arguments.push_back("--in-memory");
   else
-    arguments.insert(arguments.end(), {"--no-huge", "-m", std::to_string(memory_mb)});
+    arguments.insert(arguments.end(), {"--no-huge", "-m", std::to_string(ordinary_mb)});
   if (!config.prefix.empty()) arguments.push_back("--file-prefix=" + config.prefix);
   if (pci_devices.empty()) arguments.push_back("--no-pci");
   for (const std::string& device : pci_devices) arguments.insert(arguments.end(), {"-a", device});
