@@ -241,6 +241,7 @@ def engine_in(
     link = Port(interface, LOAD_ADDRESS, SERVER_ADDRESS)
     config = TrexConfig("bench", (link, Port("dummy")), bed.cpus.load, *RPC_PORTS)
     with driven(config, spawner(bed.load_namespace, bed.cpus.load)) as engine:
+        bed.leave_clients_to_generator()
         bed.steer()
         tunables = {"response_bytes": nginx.response_length(), "cps": cps}
         engine.client.load_profile(PROFILES / "http_program.py", tunables)

@@ -204,6 +204,20 @@ class LocalTestbed:
         )
         return self._steering
 
+    def leave_clients_to_generator(self) -> None:
+        """Have the kernel of the load's namespace take no frame to the generator's clients.
+
+        Programs on the kernel's stack cannot be the clients from then on. Interfaces of a bed of
+        two hosts are left as they are.
+        """
+        clients = [
+            end.interface
+            for end in self._interfaces
+            if end.namespace == LOAD_NAMESPACE and end.interface != SERVER_INTERFACE
+        ]
+        if not self._part:
+            network.keep_from_kernel(LOAD_NAMESPACE, clients, self._client_network)
+
     def _receive_work(self, end: End) -> ReceiveWork:
         """A server behind a device shares the generator's cores. So all its receive work is that of
         one thread, whose time tells it from the generator's.

@@ -44,6 +44,7 @@ class LoadingHere(LoadingSide):
         with self._generator.blamed():
             self._client.connect()
             self._client.reset()
+        self._bed.leave_clients_to_generator()
 
     def check(self) -> None:
         """The generator first: its end is the reason for the client's."""

@@ -237,3 +237,43 @@ def test_without_root_it_says_so(tmp_path: Path) -> None:
         text=True,
     )
     assert "needs root" in done.stderr and "sudo" in done.stderr
+
+
+SEND = """
+import socket
+sender = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+for _ in range(10):
+    sender.sendto(b"x", ("16.0.0.1", 9))
+"""
+
+
+@pytest.mark.bed
+def test_frames_to_the_generators_clients_do_not_reach_the_kernels_ip() -> None:
+    """The kernel's IP sees them until they are the generator's, and other frames for ever."""
+    with LocalTestbed(wanted_hugepages=0) as bed:
+        (mac,) = [
+            line.split()[1]
+            for line in execute(bed.load_namespace, ["ip", "link", "show", "sc-load0"]).splitlines()
+            if "link/ether" in line
+        ]
+        neighbour = ["198.18.0.1", "lladdr", mac, "dev", bed.server_interface]
+        execute(bed.server_namespace, ["ip", "neigh", "replace", *neighbour])
+
+        def seen(address: str) -> int:
+            """Of ten datagrams."""
+            code = SEND.replace("16.0.0.1", address)
+            before = received()
+            execute(bed.server_namespace, [sys.executable, "-c", code])
+            time.sleep(0.1)
+            return received() - before
+
+        def received() -> int:
+            lines = execute(bed.load_namespace, ["cat", "/proc/net/snmp"]).splitlines()
+            names, values = (line.split() for line in lines if line.startswith("Ip:"))
+            return int(values[names.index("InReceives")])
+
+        assert seen("16.0.0.1") == 10
+        for _ in range(2):  # a second generator says it again
+            bed.leave_clients_to_generator()
+        assert seen("16.0.0.1") == 0
+        assert seen("198.18.0.1") == 10
