@@ -27,14 +27,16 @@ def tls_parts_answer(summary: Summary) -> str:
     text = f"**A full TLS handshake takes {_of(most, FULL)} of the server's CPU on {most.system}"
     if most is not least:
         text += f" and {_of(least, FULL)} on {least.system}"
-    parts = [
-        f"a {name} takes {_of(each, part)} on {each.system}"
-        for name, part in (("resumed one", RESUMED), ("kilobyte more", BYTES))
-        for each in (most, least)[: len(known)]
-        if part in each.parts
-    ]
-    more = f"; {'; '.join(parts)}" if parts else ""
-    return f"{text}**{more}."
+    text += "**"
+    for name, part in (("resumed one", RESUMED), ("kilobyte more", BYTES)):
+        each_on = [
+            f"{_of(each, part)} on {each.system}"
+            for each in (most, least)[: len(known)]
+            if part in each.parts
+        ]
+        if each_on:
+            text += f"; a {name} takes {' and '.join(each_on)}"
+    return f"{text}."
 
 
 def tls_parts_table(summary: Summary) -> TextTable:

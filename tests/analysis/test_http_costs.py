@@ -94,6 +94,7 @@ def test_the_parts_of_tls_are_found_from_what_tests_differ_in() -> None:
         "**A full TLS handshake takes 630 us of the server's CPU on nginx/kernel:rsa-2048 and "
         "200 us on lean**; a resumed one takes 105 us on nginx/kernel:rsa-2048"
     )
+    assert answer.count("a resumed one takes") == 1
     rows = tls_parts_table(made).rows
     assert rows[1][:3] == ("nginx/kernel:rsa-2048", "full handshake", "630 (600-660)")
     assert lean.parts["kilobyte over TLS"].total.median == pytest.approx(0.5 * 1.05)
