@@ -9,6 +9,7 @@ from stackcost.contracts.http import HttpVersion
 from stackcost.contracts.stack import KERNEL
 from stackcost.harness.experiment.section import Rate, Seconds, Section, StackName
 from stackcost.harness.load import program as client_program
+from stackcost.host.patience import patient
 
 # The clients run for this long after the sustain window: reading the counters at its end takes some
 # tens of milliseconds, and longer on a busy machine.
@@ -157,8 +158,11 @@ class HttpLoad(Section):
         return self.processes * max(self.connections_of(test) for test in self.tests)
 
     def clients_run_s(self, sustain_s: float) -> int:
-        """How long clients run around a sustain window: programs take whole seconds only."""
-        return math.ceil(self.warm_up_s + sustain_s + OVERHANG_S)
+        """How long clients run around a sustain window: programs take whole seconds only.
+
+        A slow host needs longer to read everything before they end (`patience`).
+        """
+        return math.ceil(self.warm_up_s + sustain_s + patient(OVERHANG_S))
 
     def test(self, name: str) -> HttpTest:
         """The test of this name."""

@@ -1,7 +1,7 @@
 """The systems that an experiment compares: its servers, with each combination of its matrix."""
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from stackcost.contracts.server import Server
@@ -41,15 +41,15 @@ def variants(experiment: Experiment) -> list[Variant]:
     return [each for server in experiment.servers for each in _variants_of(server, experiment)]
 
 
-def lacks(server: str, stack: str, tier: Tier, cores: int) -> str:
+def lacks(server: str, stack: str, tier: Tier, cores: int, interfaces: Sequence[str] = ()) -> str:
     """Why this machine cannot measure a server with these settings; empty if it can.
 
-    `cores`: number of the server's cores.
+    `cores`: number of the server's cores. `interfaces`: of this machine; empty for veth pairs.
     """
     kind = server_class(server)
     why = kind.lacks()
     if kind.kernel_stack:
-        why = why or stack_lacks(stack) or tier_lacks(tier, cores)
+        why = why or stack_lacks(stack, interfaces) or tier_lacks(tier, cores)
     return why
 
 
@@ -105,7 +105,9 @@ def _variants_of(server: str, experiment: Experiment) -> list[Variant]:
                 "dut": experiment.dut.model_copy(update={"rules": rules}),
             }
         )
-        lacking = "" if experiment.server_host else lacks(server, stack, tier_of(tuning), cores)
+        lacking = ""
+        if not experiment.server_host:
+            lacking = lacks(server, stack, tier_of(tuning), cores, experiment.server_interfaces)
         if experiment.http:
             lacking = lacking or stack_lacks(experiment.http.stack)
         called = on_stack(name, stack)

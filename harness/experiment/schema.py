@@ -238,6 +238,11 @@ class Experiment(Section):
         """The name of the other host that has the server; None if there is none."""
         return self.bed.server.host if self.bed and self.bed.server else None
 
+    @property
+    def server_interfaces(self) -> tuple[str, ...]:
+        """Interfaces of the server's host, by the section bed; empty for the bed of one machine."""
+        return tuple(self.bed.server.interfaces) if self.bed and self.bed.server else ()
+
     def offering(self, rates: list[float]) -> "Experiment":
         """The same experiment with these rates instead of shares of a ceiling."""
         load = self.load.model_copy(update={"offered_cps": rates, "offered_shares": []})

@@ -103,9 +103,9 @@ class Agent:
         """What is wrong with this host, in words; nothing is changed."""
         return examine(interfaces, cores)
 
-    def lacks(self, server: str, stack: str, tier: Tier, cores: int) -> str:
+    def lacks(self, server: str, stack: str, tier: Tier, cores: int, interfaces: list[str]) -> str:
         """Why this host cannot measure a server with these settings; empty if it can."""
-        return lacks(server, stack, tier, cores)
+        return lacks(server, stack, tier, cores, interfaces)
 
     def serve(self, profile: dict[str, str], tunables: dict[str, Any]) -> None:
         """As the side does; the profile comes from the controller."""

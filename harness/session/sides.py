@@ -82,8 +82,7 @@ def _over_hosts(
     assert experiment.bed is not None
     server = experiment.bed.server
     pages = 0 if kind.kernel_stack else hugepages.USUAL_COUNT
-    interfaces = tuple(server.interfaces) if server else ()
-    plan = serving_plan(kind, experiment, pages, interfaces)
+    plan = serving_plan(kind, experiment, pages, experiment.server_interfaces)
     wiring = kind.wiring_for(plan.settings)
 
     def on_its_host(each: PlannedGenerator) -> Opened:
@@ -151,6 +150,7 @@ def lacking_there(systems: Iterable[Variant]) -> dict[str, str]:
                 "stack": experiment.nginx.stack,
                 "tier": to_jsonable_python(tier_of(experiment.nginx.tuning)),
                 "cores": len(experiment.cores.server),
+                "interfaces": list(experiment.server_interfaces),
             }
             if why := lines[host].call("lacks", **asked):
                 there[system.name] = f"host {host}: {why}"

@@ -111,8 +111,9 @@ def _receive_work_is_the_servers(seen: Readings, server_cpus: Collection[int]) -
     name = "share of receive work on the server's cores"
     share = core_time.receive_share(seen, server_cpus)
     wanted = f">= {RECEIVE_SHARE:.0%}"
-    if share is None:
-        reason = seen.why_unknown("softirq.time") or "no softirq time was read"
+    idle = flows.why_no_connection(seen)
+    if share is None or idle:
+        reason = idle or seen.why_unknown("softirq.time") or "no softirq time was read"
         return Check(name=name, holds=None, wanted=wanted, seen="unknown", reason=reason)
     return Check(name=name, holds=share >= RECEIVE_SHARE, wanted=wanted, seen=f"{share:.1%}")
 

@@ -20,6 +20,7 @@ from stackcost.host.debian import PROGRAMS, install_command
 from stackcost.host.patience import on_a_slow_host, patient
 from stackcost.host.waiting import wait_until
 
+OWN = ""  # in place of a namespace's name: that of this process
 NAMESPACE_FOLDER = Path("/run/netns")
 END_PATIENCE_S = 3.0
 EXECUTE_LIMIT_S = 30.0
@@ -59,7 +60,7 @@ def execute(namespace: str, command: Sequence[str], stdin: str = "") -> str:
     StackcostError with the command's own words when it fails, or when it does not end in time.
     """
     program, limit = find_program(command[0]), patient(EXECUTE_LIMIT_S)
-    told = f"`{' '.join(command)}` in {namespace}"
+    told = f"`{' '.join(command)}`" + ("" if namespace == OWN else f" in {namespace}")
     try:
         done = subprocess.run(
             [*_enter(namespace), program, *command[1:]],
@@ -131,7 +132,7 @@ def _signal(processes: Sequence[psutil.Process], number: signal.Signals) -> None
 
 
 def _enter(namespace: str) -> list[str]:
-    return [find_program("ip"), "netns", "exec", namespace]
+    return [] if namespace == OWN else [find_program("ip"), "netns", "exec", namespace]
 
 
 def find_program(name: str, hint: str = "") -> str:

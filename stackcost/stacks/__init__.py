@@ -3,11 +3,20 @@
 An experiment names a stack (`kernel`, `onload-balanced`); servers and clients are started by it.
 """
 
+from collections.abc import Sequence
+
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.placement import Placement
 from stackcost.contracts.stack import KERNEL, Stack
 from stackcost.host.kernel_stack import Kernel
-from stackcost.stacks.onload import PREFIX, Installation, Onload, profile_names, profile_of
+from stackcost.stacks.onload import (
+    PREFIX,
+    Installation,
+    Onload,
+    profile_names,
+    profile_of,
+    refused,
+)
 
 
 def stack_names() -> list[str]:
@@ -31,9 +40,15 @@ def stack_of(name: str, placement: Placement) -> Stack:
     return Onload(placement, profile_of(name.removeprefix(PREFIX)))
 
 
-def stack_lacks(name: str) -> str:
-    """Which parts this machine lacks for it, and how that was established; empty when none."""
-    return "" if name == KERNEL else Installation().lacks()
+def stack_lacks(name: str, interfaces: Sequence[str] = ()) -> str:
+    """Which parts this machine lacks for it, and how that was established; empty when none.
+
+    `interfaces`: of this machine, for a test bed of several hosts; empty for veth pairs.
+    """
+    if name == KERNEL:
+        return ""
+    installation = Installation()
+    return installation.lacks() or refused(installation, interfaces)
 
 
 def on_stack(server: str, stack: str) -> str:

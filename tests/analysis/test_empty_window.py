@@ -1,5 +1,6 @@
 """A window in which no connection ended has no figure per connection, and says why."""
 
+from stackcost.analysis.checks import checks
 from stackcost.analysis.flags import flags_of
 from stackcost.analysis.overload import overload
 from stackcost.analysis.readings import Readings
@@ -41,6 +42,10 @@ def test_a_window_that_missed_the_load_has_neither_rate_nor_cost() -> None:
     assert unknown(level) == {why}
     assert why in flags_of(Readings(trial), (1,))
     assert not overload(Readings(trial), (1,)), "nothing is known of the server"
+    labels = {"cpu": "0", "vector": "NET_RX"}
+    trial.samples += counter("softirq.time", 9.0, labels)  # of another core, for something else
+    (receive,) = (each for each in checks(Readings(trial), (1,)) if "receive work" in each.name)
+    assert (receive.holds, receive.reason) == (None, why)
 
 
 def test_a_server_that_completed_nothing_has_a_rate_of_zero_and_no_cost() -> None:

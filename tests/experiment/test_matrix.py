@@ -60,7 +60,7 @@ def test_a_stack_is_part_of_the_servers_name_and_what_lacks_is_kept_with_the_rea
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     lacks = {"kernel": "", "onload-balanced": "Onload cannot run here, it lacks its programs"}
-    monkeypatch.setattr(matrix, "stack_lacks", lacks.__getitem__)
+    monkeypatch.setattr(matrix, "stack_lacks", lambda stack, interfaces=(): lacks[stack])
     axes = {"stack": list(lacks), "workers": [1, 2]}
     found = variants(experiment(matrix=axes, against="nginx/onload-balanced"))
     assert [each.name for each in found] == [
@@ -93,14 +93,16 @@ def test_a_matrix_that_cannot_be_is_refused(others: dict[str, Any], told: str) -
 
 def test_three_stacks_are_each_divided_by_the_peer(monkeypatch: pytest.MonkeyPatch) -> None:
     triple = load_experiment(EXPERIMENTS / "triple.yaml")
-    monkeypatch.setattr(matrix, "stack_lacks", lambda stack: "")
+    monkeypatch.setattr(matrix, "stack_lacks", lambda stack, interfaces=(): "")
     assert divided(triple) == (
         ("nginx/kernel", "astf-peer"),
         ("nginx/onload-balanced", "astf-peer"),
         ("nginx/onload-performance", "astf-peer"),
     )
     monkeypatch.setattr(
-        matrix, "stack_lacks", lambda stack: "" if stack == "kernel" else "no Onload"
+        matrix,
+        "stack_lacks",
+        lambda stack, interfaces=(): "" if stack == "kernel" else "no Onload",
     )
     assert divided(triple) == (("nginx/kernel", "astf-peer"),), "without Onload the rest stands"
 

@@ -2,6 +2,7 @@
 
 import io
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,12 @@ from tests.hosts.test_on_bed import PLAN
 LACKS = {"kernel": "", "onload-balanced": "Onload cannot run here, it lacks its programs"}
 ONLOAD = "nginx/onload-balanced"
 THERE = {ONLOAD: "host b: Onload cannot run here, it lacks its programs"}
+asked: list[tuple[str, tuple[str, ...]]] = []
+
+
+def stack_lacks(stack: str, interfaces: Sequence[str] = ()) -> str:
+    asked.append((stack, tuple(interfaces)))
+    return LACKS[stack]
 
 
 @pytest.fixture
@@ -45,13 +52,15 @@ def experiment(tmp_path: Path) -> Experiment:
 def test_the_host_of_the_server_says_what_it_lacks(
     experiment: Experiment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(matrix, "stack_lacks", LACKS.__getitem__)
+    monkeypatch.setattr(matrix, "stack_lacks", stack_lacks)
     here = Here(tmp_path, monkeypatch)
     monkeypatch.setattr(sides, "_channel", lambda name, host: here.pipes)
     systems = variants(experiment)
     assert [each.lacking for each in systems] == ["", ""], "this machine has no part in it"
     here.start()
+    asked.clear()
     assert sides.lacking_there(systems) == THERE
+    assert asked == [(stack, ("nic0",)) for stack in LACKS]
     here.thread.join(20)
     assert not here.thread.is_alive(), "the agent has ended"
 
@@ -59,7 +68,7 @@ def test_the_host_of_the_server_says_what_it_lacks(
 def test_no_host_is_asked_for_the_bed_of_one_machine(
     experiment: Experiment, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(matrix, "stack_lacks", LACKS.__getitem__)
+    monkeypatch.setattr(matrix, "stack_lacks", stack_lacks)
     alone = experiment.model_copy(update={"bed": None, "hosts": {}})
     assert [each.lacking for each in variants(alone)] == list(LACKS.values())
     assert sides.lacking_there(variants(alone)) == {}

@@ -3,7 +3,8 @@
 import io
 import os
 import subprocess
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -20,10 +21,12 @@ from stackcost.analysis.thresholds import FOREIGN_LIMIT
 from stackcost.collect.tracking import Tracking
 from stackcost.contracts.collector import Collector
 from stackcost.contracts.load import HttpClients
-from stackcost.contracts.stack import Stack
+from stackcost.contracts.placement import Placement
+from stackcost.contracts.stack import Stack, When
 from stackcost.contracts.trial import Trial
 from stackcost.harness.bed.lock import RunLock
 from stackcost.harness.bed.signals import ending_signals_raise
+from stackcost.harness.experiment.http_schema import OVERHANG_S
 from stackcost.harness.experiment.load_file import load_experiment
 from stackcost.harness.experiment.schema import Experiment
 from stackcost.harness.serving import here as serving_here
@@ -103,6 +106,24 @@ class WithControlPlane(Kernel):
         return [Tracking(self.placement.namespace)]
 
 
+class LooksLong(Kernel):
+    """A stack of clients whose looks take as long as those at Onload on a slow host."""
+
+    def __init__(self, placement: Placement):
+        super().__init__(placement)
+        self.name = "onload-wrk"
+        self.lived: dict[str, bool] = {}
+
+    def prove(self, when: When, processes: Mapping[str, int]) -> None:
+        if when == "during":
+            time.sleep(OVERHANG_S + 0.3)
+        self.lived[when] = all(psutil.pid_exists(pid) and _runs(pid) for pid in processes.values())
+
+
+def _runs(process: int) -> bool:
+    return bool(psutil.Process(process).status() != psutil.STATUS_ZOMBIE)
+
+
 @contextmanager
 def session_in(folder: Path) -> Iterator[HttpSession]:
     plan = folder / "plan.yaml"
@@ -149,6 +170,18 @@ def test_receive_work_is_placed_after_a_stack_took_its_interface(
             assert threads and told_threads(session, interface) == threads, interface
             assert all(os.sched_getaffinity(each) == {*cpus} for each in threads), interface
         assert trial.load.counted.requests > 0  # type: ignore[union-attr]
+
+
+def test_clients_live_at_the_last_look_although_the_looks_take_long(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Their stack ends with them, so a look after their end sees nothing that carried them."""
+    monkeypatch.setattr(http_session, "stack_of", lambda name, place: LooksLong(place))
+    with session_in(tmp_path) as session:
+        trial = trial_of(session)
+    assert isinstance(session.clients_stack, LooksLong)
+    assert session.clients_stack.lived == {"before": True, "during": True, "after": True}
+    assert isinstance(trial.load, HttpClients) and not trial.load.ended_early
 
 
 def test_programs_and_collectors_of_a_stack_belong_to_the_server(

@@ -87,6 +87,8 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Machine
     for folder in (programs, root / "proc", state):
         folder.mkdir(parents=True)
     (root / "proc/modules").touch()
+    (root / "proc/net").mkdir()
+    (root / "proc/net/protocols").write_text("protocol  size\nXDP       1088\nTCP       2304\n")
     (tmp_path / "dmesg").touch()
     for name in PLAYED.split():
         shutil.copy(STANDIN, programs / name)

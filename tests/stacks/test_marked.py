@@ -30,7 +30,8 @@ class FallenBack:
         return {}
 
     def proof(self, idle: bool) -> Carrier:
-        return Carrier("onload-balanced", "kernel", "no stack")
+        carried = "onload-balanced" if idle else "kernel"
+        return Carrier("onload-balanced", carried, "" if idle else "no counter moved")
 
     def check_parts(self) -> None:
         """All of it lives."""
@@ -44,8 +45,18 @@ def test_a_trial_that_fell_back_is_kept_as_the_kernels(tmp_path: Path) -> None:
     (stored,) = run.trials()
     assert session.looks == ["before", "after"]
     assert stored.set_aside.startswith("carried by the kernel's stack instead of onload-balanced")
-    with pytest.raises(StackcostError, match="instead of onload-balanced: no stack"):
+    with pytest.raises(StackcostError, match="instead of onload-balanced: no counter moved"):
         check_carrier(stored)
+
+
+@pytest.mark.parametrize(("opened", "aside"), [(0, False), (1, True)])
+def test_a_load_that_opened_no_connection_is_idle(tmp_path: Path, opened: int, aside: bool) -> None:
+    """No counter of a stack can grow then, and its polls are still to be told."""
+    run, trial = RunFolder.create(tmp_path, "idle"), load_trial(offered=0.01, completed=opened)
+    with storing(run, FallenBack(), trial):  # type: ignore[arg-type]
+        pass
+    (stored,) = run.trials()
+    assert bool(stored.set_aside) == aside
 
 
 def test_what_is_missing_is_reported_part_by_part(

@@ -1,6 +1,7 @@
 """Every way in which Onload is known to go wrong, played by stand-ins: one test for each."""
 
 import re
+from pathlib import Path
 
 import pytest
 
@@ -106,6 +107,39 @@ def test_an_interface_without_native_xdp_is_never_registered(machine: Machine, l
     with pytest.raises(StackcostError, match=r"no native XDP .*would panic the kernel"):
         machine.onload(link=link).prepare()
     assert not machine.calls("register", "onload")
+
+
+def test_what_cannot_be_registered_is_said_before_a_run(
+    machine: Machine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Then only its systems are not measured; from `prepare` it would end the run."""
+    monkeypatch.setattr(interface, "SYS_NET", tmp_path / "net")
+    for name in ("sc-dummy", "sc-veth"):
+        (tmp_path / "net" / name).mkdir(parents=True)
+    told = interface.refused(machine.installation, ["sc-veth", "sc-dummy"])
+    assert told.startswith("Onload cannot run here: sc-dummy has no native XDP")
+    assert not interface.refused(machine.installation, ["sc-veth", "not there"])
+    assert not interface.refused(machine.installation, [])
+    machine.play("two queues")
+    assert "2 receive queues" in interface.refused(machine.installation, ["sc-veth"])
+    machine.play("own driver")
+    assert not interface.refused(machine.installation, ["sc-dummy"])
+    assert not machine.calls("register", "modprobe")
+
+
+def test_a_kernel_without_af_xdp_is_known_by_its_protocols(
+    machine: Machine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(interface, "SYS_NET", tmp_path)
+    (tmp_path / "sc-server0").mkdir()
+    machine.installation.protocols.write_text("protocol  size\nTCP       2304\n")
+    for interfaces in ([], ["sc-server0"]):
+        assert "the kernel has no AF_XDP" in interface.refused(machine.installation, interfaces)
+    with pytest.raises(StackcostError, match="the kernel has no AF_XDP"):
+        machine.onload().prepare()
+    assert not machine.calls("register")
+    machine.play("own driver")
+    assert not interface.refused(machine.installation, ["sc-server0"])
 
 
 def test_an_interface_that_onload_can_do_nothing_with_is_let_go(machine: Machine) -> None:

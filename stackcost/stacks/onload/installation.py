@@ -42,6 +42,11 @@ class Installation:
         return self.root / "sys/module/sfc_resource/afxdp/register"
 
     @property
+    def protocols(self) -> Path:
+        """The kernel's kinds of sockets."""
+        return self.root / "proc/net/protocols"
+
+    @property
     def flow_filters(self) -> Path:
         """Whether AF_XDP interfaces are asked for flow filters, which veth and virtio lack."""
         return self.root / "sys/module/sfc_resource/parameters/enable_af_xdp_flow_filters"

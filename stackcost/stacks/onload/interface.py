@@ -7,11 +7,12 @@ deleted before Onload's modules are unloaded, so whoever removes a test bed call
 import re
 import subprocess
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 from stackcost.contracts.errors import StackcostError
 from stackcost.host.compiler import compile_bpf
-from stackcost.host.namespace import execute, find_program
+from stackcost.host.namespace import OWN, execute, find_program
 from stackcost.host.patience import patient
 from stackcost.host.state import StateFile
 from stackcost.stacks.onload.installation import Installation
@@ -21,6 +22,7 @@ NATIVE_XDP = Path(__file__).parent / "native_xdp.bpf.c"
 REGISTERED = StateFile("onload.json", list[list[str]], [])
 UNLOAD = ["onload_tool", "unload", "--onload-only"]
 MODULES_LIMIT_S = 60.0
+SYS_NET = Path("/sys/class/net")
 
 
 def is_af_xdp(namespace: str, interface: str) -> bool:
@@ -46,8 +48,7 @@ def register(installation: Installation, namespace: str, interface: str) -> None
     program on it panics the kernel, and of several queues Onload serves one, so that connections
     on the others go through the kernel without a word.
     """
-    _check_native_xdp(namespace, interface)
-    _check_one_queue(namespace, interface)
+    _check_able(installation, namespace, interface)
     _switch_flow_filters_off(installation)
     REGISTERED.write([*registered(), [namespace, interface]])
     execute(namespace, ["tee", str(installation.register)], stdin=f"{interface}\n")
@@ -58,6 +59,24 @@ def register(installation: Installation, namespace: str, interface: str) -> None
             "would panic the kernel, so none was started",
             "use an interface with native XDP, such as veth",
         )
+
+
+def refused(installation: Installation, interfaces: Sequence[str]) -> str:
+    """Why Onload cannot be used on interfaces of this machine, in words; empty if it can.
+
+    `interfaces`: free ones, which no test bed has taken; empty for veth pairs, which are still to
+    be made. An interface that is not there is left to whoever takes it.
+    """
+    there = [each for each in interfaces if (SYS_NET / each).exists()]
+    try:
+        if not interfaces:
+            _check_af_xdp(installation)
+        for interface in there:
+            if is_af_xdp(OWN, interface):
+                _check_able(installation, OWN, interface)
+    except StackcostError as error:
+        return f"Onload cannot run here: {error.what}"
+    return ""
 
 
 def end_orphans(namespace: str) -> None:
@@ -109,6 +128,24 @@ def release(installation: Installation) -> str | None:
 def registered() -> list[list[str]]:
     """Namespace and name of each interface that is registered, or was when a run was killed."""
     return REGISTERED.read()
+
+
+def _check_able(installation: Installation, namespace: str, interface: str) -> None:
+    """StackcostError for an interface, or a kernel, that Onload cannot use by AF_XDP."""
+    _check_af_xdp(installation)
+    _check_native_xdp(namespace, interface)
+    _check_one_queue(namespace, interface)
+
+
+def _check_af_xdp(installation: Installation) -> None:
+    """By the kernel's table of protocols, which has its sockets (net/xdp/xsk.c, xsk_proto)."""
+    rows = installation.protocols.read_text().splitlines()
+    if not any(row.split()[:1] == ["XDP"] for row in rows):
+        raise StackcostError(
+            f"the kernel has no AF_XDP ({installation.protocols} has no XDP), and without a driver "
+            "of Onload's own an interface is reached by nothing else",
+            "boot a kernel with CONFIG_XDP_SOCKETS, or use a NIC with Onload's own driver",
+        )
 
 
 def _check_native_xdp(namespace: str, interface: str) -> None:
