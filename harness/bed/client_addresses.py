@@ -4,6 +4,9 @@ The user id of a process decides which address its connections use: each user id
 table, whose only route names the source address (ip-rule(8), uidrange). So programs that cannot
 choose their address get different addresses in one namespace. The only cost is one rule lookup for
 each connect.
+
+Onload looks routes up without the user id. So the main table has a route too, with the first of the
+addresses; without it Onload would leave each connection to the kernel.
 """
 
 from collections.abc import Iterator, Sequence
@@ -18,6 +21,7 @@ from stackcost.host.namespace import execute
 
 FIRST_USER = 70_001  # above the ids of real users and services; the user need not exist
 FIRST_TABLE = 1001
+MAIN = 254  # RT_TABLE_MAIN of linux/rtnetlink.h
 # All ports that are not privileged, and the published client settings: a port in TIME_WAIT can be
 # reused after one second, and the number of TIME_WAIT sockets is no limit.
 SETTINGS = {
@@ -51,14 +55,15 @@ def client_addresses(
         for at, address in enumerate(addresses):
             user, table = FIRST_USER + at, FIRST_TABLE + at
             network.addr("replace", index=index, address=address, prefixlen=32)
-            network.route(
-                "replace",
-                dst=f"{service_address}/32",
-                gateway=wiring.ports[0].gateway,
-                oif=index,
-                prefsrc=address,
-                table=table,
-            )
+            for where in (table, *([MAIN] if at == 0 else [])):
+                network.route(
+                    "replace",
+                    dst=f"{service_address}/32",
+                    gateway=wiring.ports[0].gateway,
+                    oif=index,
+                    prefsrc=address,
+                    table=where,
+                )
             execute(
                 LOAD_NAMESPACE,
                 [*["ip", "rule", "add"], "uidrange", f"{user}-{user}", "lookup", str(table)],

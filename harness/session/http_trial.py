@@ -3,6 +3,7 @@
 import time
 from pathlib import Path
 
+from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.load import HttpClients, HttpSettings
 from stackcost.contracts.stack import KERNEL
 from stackcost.contracts.trial import Trial
@@ -10,6 +11,7 @@ from stackcost.contracts.window import Window
 from stackcost.harness.experiment.http_schema import HttpTest, path_of
 from stackcost.harness.load import Clients, LoadRequest, program
 from stackcost.harness.load.clients import counts_of, latency_of
+from stackcost.harness.load.program import LoadResult
 from stackcost.harness.session.http_session import HttpSession
 from stackcost.harness.session.limits import refused_since
 from stackcost.harness.session.server_settings import RESUMPTION_PORT, TLS_PORT
@@ -60,7 +62,7 @@ def run_http_trial(
         ) as clients:
             load.processes = clients.process_ids
             _sustain(session, trial, load, clients, sustain_s)
-            told = clients.wait()
+            told = _results(clients, load)
             if load.limits:
                 load.limits.refused = refused_since(session, refused)
             load.counted = counts_of(told, used.latency, clients.cpu_seconds())
@@ -98,6 +100,18 @@ def _port(session: HttpSession, test: HttpTest) -> int:
     if test.resumed:
         return RESUMPTION_PORT
     return TLS_PORT if test.tls else session.experiment.workload.port
+
+
+def _results(clients: Clients, load: HttpClients) -> list[LoadResult]:
+    """What the clients say at their end. A client that fell back to the kernel's stack may hang."""
+    try:
+        return clients.wait()
+    except StackcostError as error:
+        found = load.carrier
+        if found is None or found.as_wanted:
+            raise
+        why = f"the kernel's stack carried its connections instead of {found.wanted}: {found.why}"
+        raise StackcostError(f"{error.what}; {why}", error.hint) from error
 
 
 def _sustain(

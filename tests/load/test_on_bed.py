@@ -51,6 +51,15 @@ def clients(bed: LocalTestbed, name: str, request: LoadRequest, folder: Path) ->
     )
 
 
+def test_a_stack_that_knows_no_user_ids_has_a_route_to_the_server(
+    served: tuple[LocalTestbed, NginxKernel],
+) -> None:
+    """Onload leaves a connection without a route of the main table to the kernel."""
+    bed, _ = served
+    route = execute(bed.load_namespace, ["ip", "route", "get", SERVICE_ADDRESS])
+    assert f"dev {bed.load_interface} src {OWN[0]} " in route
+
+
 @pytest.mark.parametrize(
     ("name", "url", "kept", "rate"),
     [

@@ -20,6 +20,8 @@ from stackcost.analysis.readings import Readings
 from stackcost.analysis.thresholds import FOREIGN_LIMIT
 from stackcost.collect.tracking import Tracking
 from stackcost.contracts.collector import Collector
+from stackcost.contracts.counts import Carrier
+from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.load import HttpClients
 from stackcost.contracts.placement import Placement
 from stackcost.contracts.stack import Stack, When
@@ -29,6 +31,7 @@ from stackcost.harness.bed.signals import ending_signals_raise
 from stackcost.harness.experiment.http_schema import OVERHANG_S
 from stackcost.harness.experiment.load_file import load_experiment
 from stackcost.harness.experiment.schema import Experiment
+from stackcost.harness.load import Clients
 from stackcost.harness.serving import here as serving_here
 from stackcost.harness.session import http_session
 from stackcost.harness.session.http_session import HttpSession, open_http_session
@@ -182,6 +185,27 @@ def test_clients_live_at_the_last_look_although_the_looks_take_long(
     assert isinstance(session.clients_stack, LooksLong)
     assert session.clients_stack.lived == {"before": True, "during": True, "after": True}
     assert isinstance(trial.load, HttpClients) and not trial.load.ended_early
+
+
+def test_clients_that_hang_after_a_fall_back_are_told_with_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As wrk was seen to do on Onload, after it had no route there."""
+
+    def hang(clients: Clients) -> None:
+        raise StackcostError("client 0 (wrk) did not end in time", "see its output")
+
+    monkeypatch.setattr(Clients, "wait", hang)
+    with session_in(tmp_path) as session:
+        with pytest.raises(StackcostError, match=r"in time$"):
+            trial_of(session)
+        fallen = Carrier("onload-wrk", "kernel", "no stack")
+        monkeypatch.setattr(session.clients_stack, "proof", lambda: fallen)
+        told = (
+            r"in time; the kernel's stack carried its connections instead of onload-wrk: no stack"
+        )
+        with pytest.raises(StackcostError, match=told):
+            trial_of(session)
 
 
 def test_programs_and_collectors_of_a_stack_belong_to_the_server(

@@ -141,6 +141,9 @@ def onload_stackdump(arguments: list[str]) -> None:
     if arguments == ["-z", "stacks"]:
         say(table + ("1  <zombie>  -" if CASE == "orphan" else ""))
     elif arguments == ["stacks"]:
+        if CASE == "busy once" and not (HOME / "busy").exists():
+            (HOME / "busy").touch()
+            say("the stack is locked", 1)
         rows = [f"{at}         -               {number}" for at, number in enumerate(stacks())]
         say(table + "\n".join(rows))
     elif arguments == ["filters"] and stacks():

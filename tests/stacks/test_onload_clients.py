@@ -30,6 +30,22 @@ def test_a_client_is_proved_by_what_it_opened(
         )
 
 
+@pytest.mark.parametrize(("case", "carried"), [("busy once", "onload-wrk"), ("no stack", "kernel")])
+def test_a_look_that_a_tool_failed_in_is_repeated(
+    machine: Machine, case: str, carried: str
+) -> None:
+    """As onload_stackdump did once of a client that opened connections."""
+    stack = machine.onload("wrk", link="sc-load0", listens=None, workers=1)
+    stack.prepare()
+    stack.prove("before", {})
+    processes = {"client-0": machine.start(stack)["worker-0"]}
+    machine.count(rx_evs=5, tx_evs=5)
+    machine.play(case)
+    stack.prove("during", processes)
+    stack.prove("after", processes)
+    assert stack.proof().carried == carried
+
+
 def test_several_clients_need_as_many_virtual_interfaces(machine: Machine) -> None:
     with pytest.raises(StackcostError, match=r"4 client processes .* sc-load0 has one"):
         machine.onload("wrk", link="sc-load0", listens=None, workers=4).prepare()
