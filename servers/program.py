@@ -79,7 +79,7 @@ class HttpProgram(Server):
         """Requests since start by its own count, without those made here."""
         try:
             counted = self.requests_counted()
-        except TimeoutError:  # it is overwhelmed
+        except (TimeoutError, ConnectionError):  # it is overwhelmed, or out of descriptors
             return None
         return None if counted is None else counted - self._own_requests
 

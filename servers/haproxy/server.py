@@ -195,9 +195,12 @@ class HAProxyFarm(HttpFront):
 
     def _configuration(self, at: int) -> str:
         cpus = self._instances[at]
+        # HAProxy refuses descriptors from twice this number on (Maxsock of `show info`), also where
+        # most of them are of closed sockets that its stack keeps.
+        kept = -(-self.endpoint.stack.kept_sockets // 2)
         return render_template(
             HERE / "haproxy.cfg.j2",
-            room=self.settings.worker_connections * len(cpus),
+            room=self.settings.worker_connections * len(cpus) + kept,
             workers=len(cpus),
             cpus=cpus,
             socket=self._socket(at).name,

@@ -53,6 +53,7 @@ class LighttpdOpenSsl(FileServer):
             address=where.address,
             port=where.port,
             connections=settings.worker_connections,
+            kept=where.stack.kept_sockets,
             backlog=settings.backlog,
             # One worker is the process itself; with more it starts them, and watches over them.
             workers=self.workers if self.workers > 1 else 0,

@@ -57,6 +57,11 @@ class Stack(ABC):
         how many may be; where that cannot be had, why.
         """
 
+    @property
+    def kept_sockets(self) -> int:
+        """Closed sockets that it keeps in a program at most, each with a descriptor."""
+        return 0
+
     def processes(self) -> dict[str, int]:
         """Process ids by role of its own programs, whose time and memory count as the server's."""
         return {}

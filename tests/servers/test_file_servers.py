@@ -1,5 +1,6 @@
 """Servers with TLS libraries of their own: their configuration, and what they say they lack."""
 
+import errno
 import importlib.metadata
 import json
 from dataclasses import replace
@@ -42,6 +43,32 @@ def test_lighttpd_names_its_library_and_gives_tickets_on_one_port_alone(endpoint
     assert full.startswith("443") and '"-SessionTicket"' in full
     assert resumed.startswith("444") and '"SessionTicket"' in resumed
     assert '"server.h2proto" => "disable"' in text, "no test needs it"
+
+
+def test_lighttpd_has_descriptors_for_closed_sockets_that_its_stack_keeps(
+    endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def most() -> int:
+        text = LighttpdOpenSsl(endpoint, settings("tls")).configuration()["lighttpd.conf"]
+        (line,) = (row for row in text.splitlines() if row.startswith("server.max-fds"))
+        return int(line.split("=")[1])
+
+    without = most()
+    monkeypatch.setattr(Kernel, "kept_sockets", 16_384)
+    assert most() == without + 16_384
+
+
+def test_a_server_that_closes_the_socket_of_its_counts_is_silent(
+    endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As HAProxy does without a free descriptor."""
+    server = Caddy(endpoint, settings("http_versions"))
+
+    def reset() -> int:
+        raise ConnectionResetError(errno.ECONNRESET, "Connection reset by peer")
+
+    monkeypatch.setattr(server, "requests_counted", reset)
+    assert server.requests_served() is None
 
 
 def test_caddy_offers_the_versions_that_are_tested(endpoint: Endpoint) -> None:

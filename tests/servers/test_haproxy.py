@@ -1,7 +1,12 @@
 """HAProxy in the middle of the real bed: the farm behind it, its own count, nothing left."""
 
 import dataclasses
+import os
+import resource
+import subprocess
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
@@ -13,6 +18,7 @@ from stackcost.harness.experiment.load_file import load_experiment
 from stackcost.harness.experiment.matrix import variants
 from stackcost.harness.session.server_settings import server_settings
 from stackcost.host.cores import CpuPlace
+from stackcost.host.kernel_stack import Kernel
 from stackcost.host.namespace import processes_inside
 from stackcost.servers.haproxy import HAProxyFarm
 from stackcost.servers.haproxy.server import instances
@@ -45,6 +51,44 @@ def test_requests_are_spread_over_the_farm_and_counted(bed: LocalTestbed, tmp_pa
         described = server.describe()
         assert "nbthread 2" in described["configuration"] and described["backends"] == 2
     assert not processes_inside(bed.load_namespace) + processes_inside(bed.server_namespace)
+
+
+class Keeping(Kernel):
+    """Its programs have as many descriptors in use as Onload's cache of closed sockets takes."""
+
+    @property
+    def kept_sockets(self) -> int:
+        return 3000
+
+    def run(
+        self, command: Sequence[str], cpus: Sequence[int] = (), **options: Any
+    ) -> subprocess.Popen[Any]:
+        files = range(self.kept_sockets)
+        self.kept = [os.open(os.devnull, os.O_RDONLY) for _ in files]
+        try:
+            return super().run(command, cpus, **options | {"pass_fds": self.kept})
+        finally:
+            for number in self.kept:
+                os.close(number)
+
+
+@pytest.mark.bed
+def test_a_stack_that_keeps_closed_sockets_leaves_room_for_connections(
+    bed: LocalTestbed, tmp_path: Path
+) -> None:
+    """HAProxy takes no descriptor beyond a number that follows from its maxconn."""
+    endpoint = bed.endpoint(tmp_path / "server")
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, 5000), hard))
+    try:
+        endpoint = dataclasses.replace(endpoint, stack=Keeping(endpoint.stack.placement))
+        few = dataclasses.replace(settings(workers=1), worker_connections=64)
+        with started(HAProxyFarm(endpoint, few)) as server:
+            assert server.requests_served() == 0
+            (pid,) = server.processes().values()
+            assert psutil.Process(pid).num_fds() > 3000
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
 @pytest.mark.parametrize(

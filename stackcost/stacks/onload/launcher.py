@@ -91,7 +91,7 @@ class Onload(Stack):
         program = find_program(command[0])
         onload = [find_program("onload"), "-p", profile, program, *command[1:]]
         soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-        files = min(hard, soft + self._settings.cached_sockets)
+        files = min(hard, soft + self.kept_sockets)
         started = ["prlimit", f"--nofile={files}:{hard}", *onload]
         return run(
             self.placement.namespace,
@@ -140,6 +140,11 @@ class Onload(Stack):
     def accept_queue(self, namespace: str, port: int) -> Usage | str:
         """Of Onload's own listeners: the kernel has one of the same port, which stays empty."""
         return accept_queue(said(namespace, ["orm_json", "sockets"]), port)
+
+    @property
+    def kept_sockets(self) -> int:
+        """Those of its cache, for the next connections."""
+        return self._settings.cached_sockets
 
     def processes(self) -> dict[str, int]:
         """Its control-plane server, which Onload's module starts for the place's namespace."""
