@@ -44,7 +44,6 @@ class LoadingHere(LoadingSide):
         with self._generator.blamed():
             self._client.connect()
             self._client.reset()
-        self._bed.leave_clients_to_generator()
 
     def check(self) -> None:
         """The generator first: its end is the reason for the client's."""
@@ -52,7 +51,8 @@ class LoadingHere(LoadingSide):
         self._client.check()
 
     def steer(self) -> None:
-        """Of the whole bed."""
+        """Of the whole bed, whose frames for clients are the generator's from here on."""
+        self._bed.leave_clients_to_generator()
         self._bed.steer()
 
     def load_profile(self, path: Path, tunables: Mapping[str, Any], profile: str = ONLY) -> None:
