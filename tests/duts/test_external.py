@@ -92,6 +92,7 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
         yield made
 
 
+@pytest.mark.long
 @pytest.mark.bed
 def test_its_costs_are_unknown_with_the_reason_and_frames_are_counted_at_both_ends(
     lab: Lab,

@@ -175,6 +175,7 @@ def test_a_peer_and_a_device_can_be_on_another_host(
         assert Readings(trial).growth("engine.busy_time", "sustain", engine="peer")
 
 
+@pytest.mark.long
 def test_each_fault_before_a_turn_is_one_clear_message(lab: Lab) -> None:
     silent = lab.folder / "another-version"
     silent.write_text('#!/bin/sh\necho \'{"version": "0.0.1+abc"}\'\ncat >/dev/null\n')

@@ -64,6 +64,7 @@ def prefix(folder: Path) -> Path:
     return made
 
 
+@pytest.mark.long
 def test_a_host_without_stackcost_is_prepared_and_ready(lab: Lab) -> None:
     there = prefix(lab.folder)
     file = plan(lab, "prepared", python=str(there / "bin/python"))

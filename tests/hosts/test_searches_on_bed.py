@@ -17,6 +17,7 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
         yield made
 
 
+@pytest.mark.long
 def test_a_ceiling_is_searched_with_the_server_on_another_host(lab: Lab) -> None:
     """Of the peer, which has no twin: a search of nginx has a second turn, for the peer."""
     results = str(lab.folder / "results")

@@ -106,6 +106,7 @@ def test_the_hosts_of_the_load_are_in_the_manifest(measured: Lab) -> None:
     assert list(folder.glob("logs/*/a2/generator-2.log"))
 
 
+@pytest.mark.long
 def test_one_that_is_killed_on_its_host_ends_the_trial_with_its_name(lab: Lab) -> None:
     load = PLAN["load"] | {"sustain_s": 4}
     run = started(lab, plan(lab, "killed", load=load, memory=None))

@@ -87,6 +87,7 @@ def find(
     return found
 
 
+@pytest.mark.long
 @pytest.mark.bed
 def test_new_connections_limited_on_the_way_are_found_at_their_limit(tmp_path: Path) -> None:
     settings = settings_for("connections", quick=True, most=2_000).model_copy(

@@ -49,6 +49,7 @@ def test_a_server_of_the_user_is_measured_counted_and_reported(
     assert existing_namespaces() == []
 
 
+@pytest.mark.long
 def test_its_ceiling_is_what_the_gate_measures(experiment: Path, tmp_path: Path) -> None:
     with RunLock(60), open_bench(target_of(experiment), tmp_path / "gate", ["test"]) as bench:
         trial = bench.measure(30_000)
