@@ -34,6 +34,7 @@ from stackcost.harness.bed.lock import RunLock
 from stackcost.harness.bed.signals import ending_signals_held, ending_signals_raise
 from stackcost.host import namespace
 from stackcost.host.cores import allowed_cores, harness_on
+from stackcost.host.kernel_client import leave_to_generator
 from stackcost.host.kernel_stack import Kernel
 from stackcost.host.link import hardware_address
 from stackcost.host.steering import ReceiveWork, Steering, steer_receive
@@ -207,16 +208,16 @@ class LocalTestbed:
     def leave_clients_to_generator(self) -> None:
         """Have the kernel of the load's namespace take no frame to the generator's clients.
 
-        Programs on the kernel's stack cannot be the clients from then on. Interfaces of a bed of
-        two hosts are left as they are.
+        `kernel_client` undoes it. Interfaces of a bed of two hosts are left as they are.
         """
+        if self._part:
+            return
         clients = [
             end.interface
             for end in self._interfaces
             if end.namespace == LOAD_NAMESPACE and end.interface != SERVER_INTERFACE
         ]
-        if not self._part:
-            network.keep_from_kernel(LOAD_NAMESPACE, clients, self._client_network)
+        leave_to_generator(clients, self._client_network)
 
     def _receive_work(self, end: End) -> ReceiveWork:
         """A server behind a device shares the generator's cores. So all its receive work is that of

@@ -84,22 +84,6 @@ def receive_as_a_nic(sender: End, receiver: End) -> None:
     execute(receiver.namespace, ["ethtool", "-K", receiver.interface, "gro", "on"])
 
 
-def keep_from_kernel(namespace: str, interfaces: Sequence[str], destinations: str) -> None:
-    """Drop frames to these addresses on their way from interfaces to the kernel's own IP.
-
-    Packet sockets have received them by then (__netif_receive_skb_core in net/core/dev.c). Without
-    this, IP looks up a route for each frame of the generator's, and finds none.
-    """
-    rule = f"{'ip6' if ':' in destinations else 'ip'} daddr {destinations} drop"
-    chains = "\n".join(
-        f'chain {each} {{ type filter hook ingress device "{each}" priority 0; {rule}; }}'
-        for each in interfaces
-    )
-    table = "table netdev stackcost"
-    whole = f"{table}\ndelete {table}\n{table} {{\n{chains}\n}}"
-    execute(namespace, ["nft", "-f", "-"], stdin=whole)
-
-
 def moderate_server_receive() -> None:
     """Poll the server's interface at fixed intervals while frames arrive, like a NIC with rx-usecs.
 

@@ -16,6 +16,7 @@ from stackcost.harness.bed import hugepages, network
 from stackcost.harness.bed.idle import DEVICE
 from stackcost.harness.bed.leftovers import undo_all
 from stackcost.harness.bed.local import LocalTestbed
+from stackcost.host.kernel_client import kernel_client
 from stackcost.host.namespace import execute, processes_inside
 
 HOLD = """
@@ -277,3 +278,6 @@ def test_frames_to_the_generators_clients_do_not_reach_the_kernels_ip() -> None:
             bed.leave_clients_to_generator()
         assert seen("16.0.0.1") == 0
         assert seen("198.18.0.1") == 10
+        with kernel_client():  # as wrk between two engines in a row of the benchmark
+            execute(bed.server_namespace, ["ip", "neigh", "replace", *neighbour])
+            assert seen("16.0.0.1") == 10
