@@ -52,22 +52,26 @@ def client_addresses(
     with IPRoute(netns=LOAD_NAMESPACE) as network:
         index = network.link_lookup(ifname=LOAD_INTERFACE)[0]
         network.addr("replace", index=index, address=LOAD_ADDRESS, prefixlen=24)
+
+        def add_route(source: str, table: int) -> None:
+            network.route(
+                "replace",
+                dst=f"{service_address}/32",
+                gateway=wiring.ports[0].gateway,
+                oif=index,
+                prefsrc=source,
+                table=table,
+            )
+
         for at, address in enumerate(addresses):
             user, table = FIRST_USER + at, FIRST_TABLE + at
             network.addr("replace", index=index, address=address, prefixlen=32)
-            for where in (table, *([MAIN] if at == 0 else [])):
-                network.route(
-                    "replace",
-                    dst=f"{service_address}/32",
-                    gateway=wiring.ports[0].gateway,
-                    oif=index,
-                    prefsrc=address,
-                    table=where,
-                )
+            add_route(address, table)
             execute(
                 LOAD_NAMESPACE,
                 [*["ip", "rule", "add"], "uidrange", f"{user}-{user}", "lookup", str(table)],
             )
+        add_route(addresses[0], MAIN)
     try:
         yield
     finally:

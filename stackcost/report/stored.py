@@ -121,11 +121,11 @@ def _context(manifest: Manifest, systems: list[str]) -> "Context":
 
 def _without_tso(manifest: Manifest) -> bool:
     """Whether all interfaces of all of the run's beds are known to have it off."""
-    found = [bed.get("offloads") or {"": {}} for bed in manifest.test_bed.values()]
-    states = [offloads for interfaces in found for offloads in interfaces.values()]
-    return bool(states) and not any(
-        offloads.get("tcp-segmentation-offload", True) for offloads in states
-    )
+    beds = [bed.get("offloads") for bed in manifest.test_bed.values()]
+    if not beds or not all(beds):
+        return False
+    states = [offloads for interfaces in beds for offloads in interfaces.values()]
+    return not any(offloads.get("tcp-segmentation-offload", True) for offloads in states)
 
 
 def _plan_of(manifest: Manifest) -> _Plan:

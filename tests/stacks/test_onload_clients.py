@@ -3,19 +3,25 @@
 import pytest
 
 from stackcost.contracts.errors import StackcostError
-from stackcost.stacks.onload import interface
+from stackcost.stacks.onload import Onload, interface
 from tests.stacks.conftest import Machine
+
+
+def begun(machine: Machine) -> tuple[Onload, dict[str, int]]:
+    """A client that runs and has events of Onload's, looked at before it, and its process."""
+    stack = machine.onload("wrk", link="sc-load0", listens=None, workers=1)
+    stack.prepare()
+    stack.prove("before", {})
+    processes = {"client-0": machine.start(stack)["worker-0"]}
+    machine.count(rx_evs=5, tx_evs=5)
+    return stack, processes
 
 
 @pytest.mark.parametrize(("kernel_connections", "carried"), [(0, "onload-wrk"), (3, "kernel")])
 def test_a_client_is_proved_by_what_it_opened(
     machine: Machine, kernel_connections: int, carried: str
 ) -> None:
-    stack = machine.onload("wrk", link="sc-load0", listens=None, workers=1)
-    stack.prepare()
-    stack.prove("before", {})
-    processes = {"client-0": machine.start(stack)["worker-0"]}
-    machine.count(rx_evs=5, tx_evs=5)
+    stack, processes = begun(machine)
     machine.kernel_counts(kernel_connections)
     stack.prove("during", processes)
     stack.prove("after", processes)
@@ -35,11 +41,7 @@ def test_a_look_that_a_tool_failed_in_is_repeated(
     machine: Machine, case: str, carried: str
 ) -> None:
     """As onload_stackdump did once of a client that opened connections."""
-    stack = machine.onload("wrk", link="sc-load0", listens=None, workers=1)
-    stack.prepare()
-    stack.prove("before", {})
-    processes = {"client-0": machine.start(stack)["worker-0"]}
-    machine.count(rx_evs=5, tx_evs=5)
+    stack, processes = begun(machine)
     machine.play(case)
     stack.prove("during", processes)
     stack.prove("after", processes)
