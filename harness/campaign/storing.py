@@ -17,8 +17,8 @@ from stackcost.store import RunFolder
 def storing(run: RunFolder, session: ServerSession, trial: Trial) -> Iterator[None]:
     """Store a trial as soon as it ends. A trial that is cut short is marked and not used.
 
-    A trial whose connections went through the kernel's stack instead of the wanted stack is also
-    marked and not used. StackcostError names the part of the session that ended, if one did.
+    A trial whose connections were not seen to go through the wanted stack is also marked and not
+    used. StackcostError names the part of the session that ended, if one did.
     """
     trial.before = session.serving.before_trial()
     session.look("before")
@@ -51,9 +51,8 @@ def _mark_carrier(session: ServerSession, trial: Trial) -> None:
     trial.carrier = session.serving.proof(idle=_is_idle(trial))
     clients = traffic.carrier if isinstance(traffic, HttpClients) else None
     for whose, carrier in (("", trial.carrier), ("clients were ", clients)):
-        if carrier and not carrier.as_wanted:
-            why = f"carried by the kernel's stack instead of {carrier.wanted}: {carrier.why}"
-            trial.set_aside = f"{whose}{why}"
+        if carrier and carrier.doubt:
+            trial.set_aside = f"{whose}{carrier.doubt}"
 
 
 def _is_idle(trial: Trial) -> bool:
@@ -65,6 +64,6 @@ def _is_idle(trial: Trial) -> bool:
 
 
 def check_carrier(trial: Trial) -> None:
-    """StackcostError if another stack carried the connections; it ends a search or a gate."""
+    """StackcostError unless the wanted stack carried the connections; ends a search or a gate."""
     if trial.carrier and not trial.carrier.as_wanted:
         raise StackcostError(f"{trial.server}: {trial.set_aside}")

@@ -110,8 +110,7 @@ def _results(clients: Clients, load: HttpClients) -> list[LoadResult]:
         found = load.carrier
         if found is None or found.as_wanted:
             raise
-        why = f"the kernel's stack carried its connections instead of {found.wanted}: {found.why}"
-        raise StackcostError(f"{error.what}; {why}", error.hint) from error
+        raise StackcostError(f"{error.what}; it was {found.doubt}", error.hint) from error
 
 
 def _sustain(

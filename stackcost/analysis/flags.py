@@ -16,7 +16,7 @@ from stackcost.analysis.readings import Readings
 from stackcost.analysis.slowed import slowed_share
 from stackcost.analysis.steadiness import Steadiness, completed_series, served_series, steadiness
 from stackcost.analysis.undisturbed import undisturbed
-from stackcost.contracts.counts import Carrier
+from stackcost.contracts.counts import NOT_SEEN, Carrier
 from stackcost.contracts.load import ConstantLoad, HeldFlows, HttpClients
 from stackcost.contracts.trial import CUT_SHORT, Trial
 
@@ -46,7 +46,7 @@ def flags_of(seen: Readings, server_cpus: Collection[int]) -> list[str]:
         *_kernel_log(seen),
         *_of_clocks(seen),
         *mark(seen),
-        *("carried by the kernel's stack" for each in _carriers(trial) if not each.as_wanted),
+        *(_of_carrier(each) for each in _carriers(trial) if not each.as_wanted),
     ]
 
 
@@ -247,6 +247,12 @@ def _of_clients(seen: Readings, server_cpus: Collection[int]) -> list[str]:
     if told and told.unsent:
         found.append(f"{told.unsent} requests were scheduled but not answered by the end")
     return found
+
+
+def _of_carrier(carrier: Carrier) -> str:
+    if carrier.carried == NOT_SEEN:
+        return f"not seen to be carried by {carrier.wanted}"
+    return "carried by the kernel's stack"
 
 
 def _carriers(trial: Trial) -> list[Carrier]:

@@ -106,13 +106,17 @@ class Clock(StoredPart):
     error_s: float
 
 
+NOT_SEEN = "not seen"
+
+
 @dataclass(slots=True)
 class Carrier(StoredPart):
     """Which stack carried a program's connections in a trial.
 
-    `wanted`, `carried`: names of stacks. `why`: where they differ, the reason. `looks`: what a
-    stack that replaces the kernel's found before, during and after the load; its content is the
-    stack's own, for people.
+    `wanted`, `carried`: names of stacks; NOT_SEEN where nothing shows that it was the wanted one,
+    nor that it was another. `why`: where they differ, the reason. `looks`: what a stack that
+    replaces the kernel's found before, during and after the load; its content is the stack's own,
+    for people.
     """
 
     wanted: str
@@ -124,3 +128,12 @@ class Carrier(StoredPart):
     def as_wanted(self) -> bool:
         """Whether it was the wanted one."""
         return self.carried == self.wanted
+
+    @property
+    def doubt(self) -> str:
+        """What it was instead, and why, in words; empty if it was the wanted one."""
+        if self.as_wanted:
+            return ""
+        if self.carried == NOT_SEEN:
+            return f"not seen to be carried by {self.wanted}: {self.why}"
+        return f"carried by the kernel's stack instead of {self.wanted}: {self.why}"

@@ -201,9 +201,7 @@ def test_clients_that_hang_after_a_fall_back_are_told_with_it(
             trial_of(session)
         fallen = Carrier("onload-wrk", "kernel", "no stack")
         monkeypatch.setattr(session.clients_stack, "proof", lambda: fallen)
-        told = (
-            r"in time; the kernel's stack carried its connections instead of onload-wrk: no stack"
-        )
+        told = r"in time; it was carried by the kernel's stack instead of onload-wrk: no stack"
         with pytest.raises(StackcostError, match=told):
             trial_of(session)
 

@@ -38,9 +38,9 @@ class Machine:
         """From now on this goes wrong."""
         (self.home / "case").write_text(case)
 
-    def count(self, **counters: int) -> None:
-        """Let Onload's counters be so."""
-        (self.home / "counters").write_text(json.dumps(counters))
+    def count(self, *other_stacks: dict[str, int], **counters: int) -> None:
+        """Let counters be so: those of the last stack, and of the `other_stacks` before it."""
+        (self.home / "counters").write_text(json.dumps([*other_stacks, counters]))
 
     def listen(self, *listeners: tuple[int, int, int, int]) -> None:
         """Let Onload have these: port, connections that came, that were accepted, room for them."""

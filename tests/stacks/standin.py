@@ -177,8 +177,14 @@ def orm_json(arguments: list[str]) -> None:
         entries = [{"0": {"stack": sockets}}] if stacks() else []
         say(json.dumps({"onload_version": "0", "json": entries}))
     moved = json.loads((HOME / "counters").read_text())
-    stats = {name: moved.get(name, 0) for name in COUNTERS}
-    entries = [] if CASE == "no stack" else [{"0": {"stats": stats}}]
+    entries = [
+        {
+            str(at): {
+                "stats": {name: moved[min(at, len(moved) - 1)].get(name, 0) for name in COUNTERS}
+            }
+        }
+        for at, _ in enumerate([] if CASE == "no stack" else stacks())
+    ]
     say(json.dumps({"onload_version": "0", "json": entries}))
 
 

@@ -2,7 +2,12 @@
 
 import pytest
 
+from stackcost.analysis.flags import flags_of
+from stackcost.analysis.readings import Readings
+from stackcost.contracts.counts import NOT_SEEN
 from stackcost.contracts.errors import StackcostError
+from stackcost.contracts.load import HttpClients
+from stackcost.contracts.trial import Trial
 from stackcost.stacks.onload import Onload, interface
 from tests.stacks.conftest import Machine
 
@@ -36,7 +41,9 @@ def test_a_client_is_proved_by_what_it_opened(
         )
 
 
-@pytest.mark.parametrize(("case", "carried"), [("busy once", "onload-wrk"), ("no stack", "kernel")])
+@pytest.mark.parametrize(
+    ("case", "carried"), [("busy once", "onload-wrk"), ("no stack", "not seen")]
+)
 def test_a_look_that_a_tool_failed_in_is_repeated(
     machine: Machine, case: str, carried: str
 ) -> None:
@@ -46,6 +53,34 @@ def test_a_look_that_a_tool_failed_in_is_repeated(
     stack.prove("during", processes)
     stack.prove("after", processes)
     assert stack.proof().carried == carried
+
+
+def test_a_client_that_ended_before_a_look_was_not_seen_on_any_stack(machine: Machine) -> None:
+    stack, processes = begun(machine)
+    machine.end()
+    stack.prove("during", processes)
+    stack.prove("after", processes)
+    proof = stack.proof()
+    assert proof.carried == NOT_SEEN and not proof.as_wanted
+    assert proof.doubt.startswith("not seen to be carried by onload-wrk: during the load: ")
+    load = HttpClients(test="rps", carrier=proof)
+    (flag,) = [
+        flag for flag in flags_of(Readings(Trial("a", 0, 1, load, 1)), ()) if "carried" in flag
+    ]
+    assert flag == "not seen to be carried by onload-wrk"
+
+
+def test_what_a_server_on_onload_did_is_no_proof_for_its_clients(machine: Machine) -> None:
+    """Onload's tools tell of the stacks of both sides."""
+    machine.start(machine.onload())
+    stack, processes = begun(machine)
+    machine.count({"rx_evs": 90, "tx_evs": 90, "ul_accepts": 9}, rx_evs=0, tx_evs=0)
+    stack.prove("during", processes)
+    stack.prove("after", processes)
+    assert "Onload's rx_evs did not move" in stack.proof().why
+    machine.count({"sock_wakes_rx_os": 3}, rx_evs=5, tx_evs=5)
+    stack.prove("after", processes)
+    assert stack.proof().as_wanted
 
 
 def test_several_clients_need_as_many_virtual_interfaces(machine: Machine) -> None:

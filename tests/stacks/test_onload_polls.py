@@ -11,14 +11,16 @@ FIRST = {"k_polls": 10, "u_polls": 2**32 - 1_000, "rx_evs": 7, "tx_evs": 3}
 GROWN = {"k_polls": 20, "u_polls": 5_000_000, "rx_evs": 400, "tx_evs": 300}
 
 
-def trial_on(machine: Machine) -> Trial:
+def trial_on(machine: Machine, *other_stacks: dict[str, int]) -> Trial:
     """A window of 10 s, at whose edges the collectors of a stack on this machine were read."""
     stack = machine.onload()
+    stack.prepare()
+    machine.start(stack)
     trial = load_trial(server="nginx/onload-balanced")
     with Sampler(stack.own_collectors(), interval_s=1_000) as sampler:
         for moment, grown in ((START, 0), (END, 1)):
             told = {name: (FIRST[name] + grown * GROWN[name]) % 2**32 for name in FIRST}
-            machine.count(**told)
+            machine.count(*other_stacks, **told)
             trial.samples += [s._replace(time=moment) for s in sampler.read_now()]
     return trial
 
@@ -37,11 +39,23 @@ def test_polls_in_the_kernel_and_in_user_space_are_told_with_their_events(machin
     assert table.rows[0][-1] == "k_polls 2, u_polls 500,000, rx_evs 40, tx_evs 30"
 
 
+def test_polls_of_clients_stacks_are_not_the_servers(machine: Machine) -> None:
+    """Onload's tools tell of all stacks on the machine."""
+    clients = machine.onload("wrk", link="sc-load0", listens=None, workers=1)
+    clients.prepare()
+    machine.start(clients)
+    trial = trial_on(machine, {"u_polls": 7_000_000})
+    (level,) = summary(trial).servers[0].levels
+    assert level.onload["u_polls"].median == GROWN["u_polls"] / (END - START)
+    told = {s.labels["stack"] for s in trial.samples if s.metric == "onload.counter"}
+    assert told == {"1"}
+
+
 def test_polls_that_cannot_be_read_are_unknown_with_the_reason(machine: Machine) -> None:
     machine.play("no stack")
     (level,) = summary(trial_on(machine)).servers[0].levels
     assert {(each.median, each.reason) for each in level.onload.values()} == {
-        (None, "onload: orm_json tells of no stack")
+        (None, "onload: orm_json tells of no stack of the programs")
     }
 
 

@@ -1,12 +1,13 @@
 """How often Onload looked for events, and how many it found, while a trial goes on."""
 
 import time
+from collections.abc import Callable, Collection
 
 from stackcost.contracts.collector import Collector
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.sample import Kind, Metric, Sample
 from stackcost.host.namespace import execute
-from stackcost.stacks.onload.observe import stack_stats
+from stackcost.stacks.onload.observe import STACKS, STATS, stack_stats, stacks_of
 
 COUNTER = Metric("onload.counter", "1", Kind.COUNTER, "orm_json stats")
 NAMES = ("k_polls", "u_polls", "rx_evs", "tx_evs")
@@ -14,25 +15,32 @@ BITS = 32  # of each counter: a spinning stack goes through all of them within m
 
 
 class OnloadCounters(Collector):
-    """Reads Onload's counters of each stack, from a namespace of a program on it."""
+    """Reads Onload's counters of the stacks of some programs, from their namespace.
+
+    `programs`: tells their process ids. Which stacks they have is asked once, as it stays so.
+    """
 
     name = "onload"
     metrics = (COUNTER,)
 
-    def __init__(self, namespace: str):
+    def __init__(self, namespace: str, programs: Callable[[], Collection[int]]):
         self._namespace = namespace
+        self._programs = programs
+        self._stacks: frozenset[str] = frozenset()
         self._last: dict[tuple[str, str], int] = {}
 
     def read(self) -> list[Sample]:
-        """NAMES of each stack; StackcostError where orm_json tells of none."""
+        """NAMES of each stack; StackcostError where there is none."""
+        if not self._stacks:
+            self._stacks = stacks_of(execute(self._namespace, STACKS), self._programs())
         before = time.monotonic()
-        stats = stack_stats(execute(self._namespace, ["orm_json", "stats"]))
+        stats = stack_stats(execute(self._namespace, STATS))
         now = (before + time.monotonic()) / 2
-        if not stats:
-            raise StackcostError("orm_json tells of no stack")
+        if not self._stacks & stats.keys():
+            raise StackcostError("orm_json tells of no stack of the programs")
         self._last = {
-            (stack, name): self._gone_on(stack, name, int(told[name]))
-            for stack, told in stats.items()
+            (stack, name): self._gone_on(stack, name, int(stats[stack][name]))
+            for stack in sorted(self._stacks & stats.keys())
             for name in NAMES
         }
         return [

@@ -1,5 +1,6 @@
 """Programs on Onload: prepared in the order that works, started, proved, and released."""
 
+import contextlib
 import os
 import resource
 import subprocess
@@ -9,8 +10,10 @@ from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
 
+import psutil
+
 from stackcost.contracts.collector import Collector
-from stackcost.contracts.counts import Carrier, Usage
+from stackcost.contracts.counts import NOT_SEEN, Carrier, Usage
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.placement import Placement
 from stackcost.contracts.stack import KERNEL, LOOKS, Stack, When
@@ -34,7 +37,7 @@ from stackcost.stacks.onload.observe import (
     said,
 )
 from stackcost.stacks.onload.profile import Profile, settle
-from stackcost.stacks.onload.proof import objections
+from stackcost.stacks.onload.proof import Objection, objections
 
 PREFIX = "onload-"
 PROFILE_FILE = "onload.opf"
@@ -60,6 +63,8 @@ class Onload(Stack):
         self._log_before: set[str] = set()
         self._before: Seen | None = None
         self._looks: dict[str, Any] = {}
+        self._against: dict[When, list[Objection]] = {}
+        self._started: list[subprocess.Popen[Any]] = []
 
     def prepare(self) -> None:
         """Modules, then the interface; StackcostError for what would fail, fall back or do harm."""
@@ -93,13 +98,15 @@ class Onload(Stack):
         soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
         files = min(hard, soft + self.kept_sockets)
         started = ["prlimit", f"--nofile={files}:{hard}", *onload]
-        return run(
+        process = run(
             self.placement.namespace,
             started,
             cpus or self.placement.cpus,
             env=environment,
             **options,
         )
+        self._started = [*(each for each in self._started if each.returncode is None), process]
+        return process
 
     def prove(self, when: When, processes: Mapping[str, int]) -> None:
         """Look, and keep what speaks against Onload.
@@ -108,34 +115,39 @@ class Onload(Stack):
         busy. So it is repeated while something speaks against Onload: what is true stays.
         """
         if when == "before":
-            self._before, self._looks = None, {}
+            self._before, self._looks, self._against = None, {}, {}
         for _ in range(LOOK_TRIES):
             seen = look(self._installation, self.placement.namespace, processes)
             against = objections(when, self._before or seen, seen, self.placement.listens)
             if not against:
                 break
         self._before = self._before or seen
+        self._against[when] = against
         self._looks[when] = {
-            "objections": against,
+            "objections": [each.words for each in against],
             "sockets": {role: asdict(each) for role, each in seen.sockets.items()},
             "onload": dict(seen.onload) if seen.onload else None,
             "kernel": dict(seen.kernel),
         }
 
     def proof(self, idle: bool = False) -> Carrier:
-        """`carried` is this stack only when there are three looks and none has an objection."""
-        needed = LOOKS[:1] if idle else LOOKS
+        """`carried` is this stack only when there are three looks and none has an objection.
+
+        It is the kernel's only when a look shows that: a program that has ended, or that accepts
+        nothing, is seen on neither.
+        """
         against = [
-            f"{when} the load: {said}"
-            for when in needed
-            for said in self._looks.get(when, {"objections": ["nobody looked"]})["objections"]
+            (f"{when} the load: {each.words}", each.for_kernel)
+            for when in (LOOKS[:1] if idle else LOOKS)
+            for each in self._against.get(when, [Objection("nobody looked")])
         ]
         looks: dict[str, object] = dict(self._looks)
         if not against:
             return Carrier(self.name, self.name, looks=looks)
         failure = find_failure(self._new_in_log())
-        why = [failure.what] if failure else []
-        return Carrier(self.name, KERNEL, "; ".join([*why, *against]), looks)
+        why = [*([failure.what] if failure else []), *(words for words, _ in against)]
+        carried = KERNEL if any(for_kernel for _, for_kernel in against) else NOT_SEEN
+        return Carrier(self.name, carried, "; ".join(why), looks)
 
     def accept_queue(self, namespace: str, port: int) -> Usage | str:
         """Of Onload's own listeners: the kernel has one of the same port, which stays empty."""
@@ -152,7 +164,7 @@ class Onload(Stack):
 
     def own_collectors(self) -> list[Collector]:
         """What it polled, in the kernel and in user space, and what it found."""
-        return [OnloadCounters(self.placement.namespace)]
+        return [OnloadCounters(self.placement.namespace, self._programs)]
 
     def explain(self, error: StackcostError) -> StackcostError:
         """By the table of failures, from the program's words and the kernel's log."""
@@ -207,6 +219,15 @@ class Onload(Stack):
                 f"and by AF_XDP {self.placement.interface} has one",
                 "http.processes: 1 in the experiment, or a NIC with Onload's own driver",
             )
+
+    def _programs(self) -> set[int]:
+        """Process ids of what was started and lives, with its children."""
+        found = set()
+        for started in self._started:
+            with contextlib.suppress(psutil.NoSuchProcess):
+                process = psutil.Process(started.pid)
+                found |= {each.pid for each in (process, *process.children(recursive=True))}
+        return found
 
     def _new_in_log(self) -> list[str]:
         return [line for line in kernel_log() if line not in self._log_before]

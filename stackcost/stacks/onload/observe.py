@@ -5,7 +5,7 @@ import json
 import os
 import re
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from ipaddress import IPv4Address
 from pathlib import Path
@@ -25,6 +25,8 @@ ONLOAD_COUNTERS = (
     "sock_wakes_rx_os",
     "no_match_pass_to_kernel_tcp",
 )
+STACKS = ["onload_stackdump", "stacks"]
+STATS = ["orm_json", "stats"]
 CONTROL_PLANE = "onload_cp_server"
 NAME_LENGTH = 15  # TASK_COMM_LEN less its end, include/linux/sched.h
 KERNEL_COUNTERS = ("PassiveOpens", "ActiveOpens", "InSegs")
@@ -40,12 +42,13 @@ class Sockets:
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """One look. `stacked`: process ids that have a stack; `listening`: (address, port) that Onload
-    accelerates; `onload`, `kernel`: counters by name; None where a tool said nothing of it.
+    """One look. `stacks`: ids of those that the processes have; `listening`: (address, port) that
+    Onload accelerates; `onload`, `kernel`: counters by name, of these stacks and of the namespace;
+    None where a tool said nothing of it.
     """
 
     sockets: Mapping[str, Sockets]
-    stacked: frozenset[int]
+    stacks: frozenset[str]
     listening: frozenset[tuple[str, int]]
     onload: Mapping[str, int] | None
     kernel: Mapping[str, int]
@@ -53,20 +56,24 @@ class Seen:
 
 def look(installation: Installation, namespace: str, processes: Mapping[str, int]) -> Seen:
     """Look at programs now; `processes`: their ids by role."""
+    stacks = stacks_of(said(namespace, STACKS), processes.values())
     return Seen(
         sockets={role: _sockets(installation, number) for role, number in processes.items()},
-        stacked=stacked(said(namespace, ["onload_stackdump", "stacks"])),
+        stacks=stacks,
         listening=listening(said(namespace, ["onload_stackdump", "filters"])),
-        onload=counters(said(namespace, ["orm_json", "stats"])),
+        onload=counters(said(namespace, STATS), stacks),
         kernel=_kernel_counters(namespace),
     )
 
 
-def stacked(said: str) -> frozenset[int]:
-    """Process ids in the table of stacks: id, name, then ids with commas between."""
+def stacks_of(said: str, processes: Collection[int]) -> frozenset[str]:
+    """Ids of stacks that one of the processes has: the tools tell of all on the machine.
+
+    By the table of stacks: id, name, then process ids with commas between.
+    """
     rows = [line.split() for line in said.splitlines() if line[:1].isdigit()]
-    numbers = (number for row in rows if len(row) >= 3 for number in row[2].split(","))
-    return frozenset(int(number) for number in numbers if number.isdigit())
+    wanted = {str(number) for number in processes}
+    return frozenset(row[0] for row in rows if len(row) >= 3 and wanted & set(row[2].split(",")))
 
 
 def listening(said: str) -> frozenset[tuple[str, int]]:
@@ -75,11 +82,12 @@ def listening(said: str) -> frozenset[tuple[str, int]]:
     return frozenset((address, int(port)) for address, port in found)
 
 
-def counters(said: str) -> dict[str, int] | None:
-    """ONLOAD_COUNTERS of all stacks together from orm_json's text; None when it is none."""
+def counters(said: str, stacks: Collection[str]) -> dict[str, int] | None:
+    """ONLOAD_COUNTERS of these stacks together from orm_json's text; None when it has none."""
     with contextlib.suppress(ValueError, KeyError, TypeError, AttributeError):
-        tables = stack_stats(said).values()
-        return {name: sum(int(t[name]) for t in tables) for name in ONLOAD_COUNTERS}
+        tables = [told for stack, told in stack_stats(said).items() if stack in stacks]
+        if tables:
+            return {name: sum(int(t[name]) for t in tables) for name in ONLOAD_COUNTERS}
     return None
 
 
