@@ -10,7 +10,7 @@ from rich.console import Console
 from stackcost.analysis.flows import failed
 from stackcost.analysis.http import p99_us
 from stackcost.analysis.published import read_publication
-from stackcost.contracts.load import HeldFlows, HttpClients
+from stackcost.contracts.load import HeldFlows, HttpClients, rate_words
 from stackcost.contracts.trial import Trial
 from stackcost.harness.campaign.campaign import Campaign
 from stackcost.harness.campaign.identity import experiment_hash, plan_of, profile_hashes
@@ -151,7 +151,7 @@ def _profile_steps(
             words = f"{trial.load.open_flows:,} flows held open"
         else:
             make = partial(offer_load, session, part=session.experiment.load)
-            words = f"{trial.offered_cps:,.0f} connections/s"
+            words = f"{rate_words(trial.offered_cps)} connections/s"
         seconds = seconds_of(trial, session.experiment)
         yield PlannedTrial(
             trial=trial, make=make, words=words, purpose=FIGURE, seconds=seconds, left_s=left_s

@@ -15,6 +15,7 @@ from stackcost.analysis.series import Observation, Series
 from stackcost.analysis.slowed import call_seconds, load_seconds
 from stackcost.analysis.spread import Spread, spread
 from stackcost.analysis.summary import Factor
+from stackcost.contracts.load import rate_words
 
 
 def factors(
@@ -107,7 +108,7 @@ def headline(
         return Headline(
             None,
             "every common load was above the ceiling: at "
-            f"{lowest:,.0f} connections/s {over[lowest]}",
+            f"{rate_words(lowest)} connections/s {over[lowest]}",
         )
 
     def distrusted(rate: float) -> int:
@@ -122,7 +123,7 @@ def headline(
         best = min(held, key=lambda rate: (distrusted(rate), -rate))
     if distrusted(best):
         words += f", {distrusted(best)} of its trials flagged"
-    return Headline(best, f"{best:,.0f} connections/s{words}")
+    return Headline(best, f"{rate_words(best)} connections/s{words}")
 
 
 def _why_no_load(

@@ -17,7 +17,7 @@ from stackcost.analysis.slowed import slowed_share
 from stackcost.analysis.steadiness import Steadiness, completed_series, served_series, steadiness
 from stackcost.analysis.undisturbed import undisturbed
 from stackcost.contracts.counts import NOT_SEEN, Carrier
-from stackcost.contracts.load import ConstantLoad, HeldFlows, HttpClients
+from stackcost.contracts.load import ConstantLoad, HeldFlows, HttpClients, rate_words
 from stackcost.contracts.trial import CUT_SHORT, Trial
 
 FULL, NOT_FULL = 0.95, 0.90  # shares of cores' time
@@ -216,7 +216,7 @@ def _of_rate(seen: Readings) -> list[str]:
         return [why or "connections of the sustain window were not counted"]
     found = []
     if abs(rate - offered) > thresholds.RATE_TOLERANCE * offered:
-        found.append(f"completed {rate:.0f} connections/s of {offered:.0f} offered")
+        found.append(f"completed {rate_words(rate)} connections/s of {rate_words(offered)} offered")
     return found + _wavered(seen, thresholds.VARIATION_LIMIT)
 
 

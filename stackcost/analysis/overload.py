@@ -10,6 +10,7 @@ from stackcost.analysis import flows, traffic
 from stackcost.analysis.core_time import engine_busy_share, has_peer, kernel_seconds, sum_of
 from stackcost.analysis.readings import Readings
 from stackcost.analysis.thresholds import LOST_LIMIT, SERVER_BUSY_LIMIT
+from stackcost.contracts.load import rate_words
 
 
 def overload(seen: Readings, cpus: Collection[int], spins: bool = False) -> list[str]:
@@ -43,7 +44,7 @@ def _behind(seen: Readings) -> list[str]:
     rate, offered = flows.completed_rate(seen), seen.trial.offered_cps
     if rate is None or flows.kept_up(rate, offered):
         return []
-    return [f"completed {rate:,.0f} connections/s of {offered:,.0f} offered"]
+    return [f"completed {rate_words(rate)} connections/s of {rate_words(offered)} offered"]
 
 
 def _lost(seen: Readings) -> list[str]:

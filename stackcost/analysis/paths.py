@@ -14,6 +14,7 @@ from stackcost.analysis.slab import is_of_connection
 from stackcost.analysis.spread import Spread, combined, spread
 from stackcost.analysis.summary import Level, Memory, ServerResult, Summary
 from stackcost.analysis.thresholds import CONFIDENCE
+from stackcost.contracts.load import rate_words
 from stackcost.contracts.system_names import rules_of, rules_part
 
 BARE = "dut/wire"
@@ -91,7 +92,9 @@ def hops_of(summary: Summary) -> Hops | None:
     against = Series.of_spread(alone)
     found = {name: _parts(levels[rate]) for name, levels in others.items()}
     questions = [
-        Question(against, Series.of_spread(whole), Design(paired=True), name, f"{rate:,.0f}/s")
+        Question(
+            against, Series.of_spread(whole), Design(paired=True), name, f"{rate_words(rate)}/s"
+        )
         for name, (_, _, whole) in found.items()
     ]
     compared = compare_all(questions)

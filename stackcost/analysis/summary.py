@@ -14,6 +14,7 @@ from stackcost.analysis.head import Head, Part
 from stackcost.analysis.published import RecomputedFactors
 from stackcost.analysis.spread import Spread
 from stackcost.contracts.http import HttpVersion
+from stackcost.contracts.load import rate_words
 from stackcost.contracts.tuning import Change
 
 FORMAT = "stackcost-summary/1"
@@ -153,7 +154,7 @@ class Level(Part):
     @property
     def load(self) -> str:
         """The load as text, the same in every table: "4,000", "rps-1k", "rates at 4,000"."""
-        rate = f"{self.offered_cps:,.0f}"
+        rate = rate_words(self.offered_cps)
         if not self.test:
             return rate
         return f"{self.test} at {rate}" if self.offered_cps else self.test

@@ -14,6 +14,7 @@ from stackcost.analysis.figures import Figure, figures
 from stackcost.analysis.series import Observation, Series
 from stackcost.analysis.spread import Spread
 from stackcost.analysis.summary import Summary, TrialRow
+from stackcost.contracts.load import rate_words
 
 # The answer's own figures; their parts explain them and would only cost the test its power.
 JUDGED = ("server_cpu_total", "memory.total", "http.rate")
@@ -57,7 +58,7 @@ def questions(
     for (name, load), figure in a.figures.items():
         if (name, load) not in b.figures:
             continue
-        where = "open flows" if load is None else f"{load:,.0f}/s"
+        where = "open flows" if load is None else f"{rate_words(load)}/s"
         spreads = figure.spread, b.figures[name, load].spread
         if not name.endswith(COST) or load is None:
             found.append(_of_spreads(spreads, label + name, where, same_run))
@@ -111,7 +112,7 @@ def _judged(
     costs: tuple[Series, Series], held: Sequence[float], design: Design, name: str
 ) -> Question:
     """The cost of each turn, over the loads that both systems held."""
-    where = f"{held[0]:,.0f}/s" if len(held) == 1 else "every load"
+    where = f"{rate_words(held[0])}/s" if len(held) == 1 else "every load"
     by = "pairs of turns" if design.paired else "turns"
     one, other = (at_loads(each, held, PAST_CEILING) for each in costs)
     return Question(one, other, design, name, f"{where}, by {by}")

@@ -29,6 +29,11 @@ CeilingKind = Literal["connections", "flows", "requests"]  # what a search finds
 SecondsByMode: TypeAlias = dict[Literal["user", "system"], float]
 
 
+def rate_words(rate: float) -> str:
+    """An offered rate as text. Two digits of a small one: 0.01/s, which is idle, is not 0."""
+    return f"{rate:,.0f}" if rate >= 10 or rate == int(rate) else f"{rate:.2g}"
+
+
 @dataclass(kw_only=True)
 class ProfileTraffic(StoredPart):
     """What is read of every load that a generator of ASTF profiles offers, over the whole trial.

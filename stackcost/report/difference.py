@@ -13,6 +13,7 @@ from stackcost.analysis.summary import Summary
 from stackcost.analysis.system_series import is_judged, questions, system_figures
 from stackcost.analysis.thresholds import RATE
 from stackcost.contracts.errors import StackcostError
+from stackcost.contracts.load import rate_words
 from stackcost.report.opened import OpenedRuns
 from stackcost.report.stored import hosts_of, summary_of
 from stackcost.report.tables import TextTable
@@ -142,7 +143,7 @@ def _no_common_load(a: Side, of_a: str, b: Side, of_b: str) -> str:
     ]
     if not all(loads) or loads[0] & loads[1]:
         return ""
-    one, other = (", ".join(f"{load:,.0f}" for load in sorted(each)) for each in loads)
+    one, other = (", ".join(rate_words(load) for load in sorted(each)) for each in loads)
     return (
         f"CPU per connection: A measured {of_a} at {one} connections/s, B {of_b} at {other}; set "
         "the same load.offered_cps for both"

@@ -42,7 +42,7 @@ def test_each_fault_of_the_load_is_flagged() -> None:
         "2 connections failed",
         "3 flows had not ended at the end of the drain",
         "5 segments retransmitted",
-        "completed 1000 connections/s of 2000 offered",
+        "completed 1,000 connections/s of 2,000 offered",
     ]
 
 
