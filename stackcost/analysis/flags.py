@@ -11,7 +11,7 @@ from stackcost.analysis import core_time, flows, generators, thresholds, traffic
 from stackcost.analysis.checks import is_hold, main_phase
 from stackcost.analysis.guest import mark, why_no_time
 from stackcost.analysis.http import busy_share, load_cpus
-from stackcost.analysis.limits import limits_reached
+from stackcost.analysis.limits import full_accept_queue, limits_reached
 from stackcost.analysis.readings import Readings
 from stackcost.analysis.slowed import slowed_share
 from stackcost.analysis.steadiness import Steadiness, completed_series, served_series, steadiness
@@ -187,7 +187,8 @@ def _of_profile(seen: Readings) -> list[str]:
 
 def _of_limits(seen: Readings) -> list[str]:
     """Limits that were reached: what is beyond them fails, or waits, whatever it would cost."""
-    return [reached.words for reached in limits_reached(seen)]
+    full = full_accept_queue(seen)
+    return [*(reached.words for reached in limits_reached(seen)), *([full] if full else [])]
 
 
 def _failed_collectors(trial: Trial) -> list[str]:

@@ -17,6 +17,18 @@ class Reached(NamedTuple):
     words: str
 
 
+def full_accept_queue(seen: Readings) -> str:
+    """In words that no more connections could wait for the server to accept them; empty if not.
+
+    By one look at the stack's own listeners, so that of a queue which is full at times it may say
+    nothing. One that stays full is that of a server that accepts no more.
+    """
+    queue = traffic.limits(seen.trial).accept_queue
+    if queue is None or not queue.limit or queue.now < REACHED * queue.limit:
+        return ""
+    return f"{queue.now:,} connections waited to be accepted; there is room for {queue.limit:,}"
+
+
 def limits_reached(seen: Readings) -> Iterator[Reached]:
     """The limits that a trial reached; none where they were not read."""
     limits = traffic.limits(seen.trial)

@@ -5,7 +5,8 @@ Between two readings a counter is taken to grow evenly; where readings begin aft
 start or stop before its end by a little, the missing part is taken to be as the rest.
 """
 
-from bisect import bisect_left
+import math
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from statistics import median
@@ -32,8 +33,10 @@ def known_values(series: Iterable[Sample]) -> Known:
 def growth(known: Known, window: Window) -> float | None:
     """By how much a counter grew inside the window.
 
-    None when the readings do not span the window, and when the counter was reset.
+    None when the readings do not span the window, and when the counter was reset in it. A reset
+    before it is none: a generator resets its counters when a load begins, after a first reading.
     """
+    known = _around(known, window)
     if len(known) < 2 or any(after < RESET * before for (_, before), (_, after) in pairwise(known)):
         return None
     start, end = max(window.start, known[0][0]), min(window.end, known[-1][0])
@@ -46,6 +49,12 @@ def level(known: Known, window: Window) -> float | None:
     """Median of a gauge inside the window; None when it was not read there."""
     inside = [value for time, value in known if window.start <= time <= window.end]
     return median(inside) if inside else None
+
+
+def _around(known: Known, window: Window) -> Known:
+    """From the last reading not after the window's start to the first not before its end."""
+    first = bisect_right(known, (window.start, math.inf)) - 1
+    return known[max(first, 0) : bisect_left(known, (window.end,)) + 1]
 
 
 def _value_at(known: Known, moment: float) -> float:

@@ -56,6 +56,15 @@ def test_a_limit_that_the_server_reached_is_flagged(trial: Trial) -> None:
     assert "the server refused 2 connections because of a lack of memory" in found
 
 
+@pytest.mark.parametrize("trial", [load_trial(), asked("wrk", 4, "t", 0, 1000)])
+@pytest.mark.parametrize(("waiting", "full"), [(511, True), (400, False)])
+def test_a_server_that_accepts_no_more_is_flagged(trial: Trial, waiting: int, full: bool) -> None:
+    """Its stack may be another than the kernel's, which alone counts what it drops then."""
+    trial.load.limits = Limits(accept_queue=Usage(waiting, 511))
+    words = f"{waiting} connections waited to be accepted; there is room for 511"
+    assert (words in flags_of(Readings(trial), (1,))) == full
+
+
 def test_a_busy_generator_is_flagged() -> None:
     trial = load_trial()
     for index, sample in enumerate(trial.samples):

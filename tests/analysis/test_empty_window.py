@@ -5,6 +5,7 @@ from stackcost.analysis.flags import flags_of
 from stackcost.analysis.overload import overload
 from stackcost.analysis.readings import Readings
 from stackcost.analysis.summary import Level
+from stackcost.contracts.load import rate_words
 from stackcost.contracts.trial import Trial
 from tests.analysis.http_trials import asked, summary
 from tests.analysis.trials import counter, load_trial
@@ -53,7 +54,14 @@ def test_a_server_that_completed_nothing_has_a_rate_of_zero_and_no_cost() -> Non
     level = level_of(trial)
     assert level.completed_cps.median == 0.0
     assert unknown(level) == {"no connection ended in the sustain window"}
-    assert "completed 0 connections/s of 1000 offered" in flags_of(Readings(trial), (1,))
+    assert "completed 0 connections/s of 1,000 offered" in flags_of(Readings(trial), (1,))
+
+
+def test_an_idle_load_is_shown_with_its_rate() -> None:
+    trial = without_ends(started=0.0)
+    trial.load.offered_cps = 0.01
+    assert level_of(trial).load == "0.01"
+    assert [rate_words(rate) for rate in (2.5, 9.0, 10.4, 2900.4)] == ["2.5", "9", "10", "2,900"]
 
 
 def test_clients_without_an_answer_in_the_window_are_told() -> None:

@@ -1,6 +1,7 @@
 """Flags and windows are found when a run is read: those of old runs, and by changed rules, too."""
 
 import json
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,9 @@ from tests.analysis.stored_runs import BOTH, JUDGED
 from tests.analysis.trials import client_counters, counter, load_trial
 
 CPUS = (1,)
+# Name of a stored run, and trial: its generator's counters were read once more before they were
+# reset for it. They counted as not read then.
+COUNTED_SINCE = {("untyped", 20)}
 # Wordings that changed since the stored runs were judged: old, new.
 REWORDED = (
     ("started late by the schedule", "started later than scheduled"),
@@ -43,7 +47,13 @@ REWORDED = (
 def in_todays_words(stored: str) -> str:
     for old, new in REWORDED:
         stored = stored.replace(old, new)
-    return stored
+    return re.sub(
+        r"completed (\d+) connections/s of (\d+) offered",
+        lambda found: "completed {:,} connections/s of {:,} offered".format(
+            *map(int, found.groups())
+        ),
+        stored,
+    )
 
 
 def stored_lines(run: Path) -> list[dict[str, Any]]:
@@ -56,6 +66,8 @@ def test_flags_of_an_old_run_are_those_that_it_stored(run: Path) -> None:
     trials = RunFolder.open(run).trials()
     assert len(trials) == len(stored) and any(line["flags"] for line in stored)
     for trial, line in zip(trials, stored, strict=True):
+        if (run.name, trial.number) in COUNTED_SINCE:
+            continue
         seen = Readings(trial)
         assert flags_of(seen, CPUS) == [in_todays_words(flag) for flag in line["flags"]]
         steady = steadiness_of(seen)
@@ -69,7 +81,10 @@ def test_the_answer_of_an_old_run_is_that_of_its_time(run: Path) -> None:
     now = summary_of(RunFolder.open(run))
     assert [_server_as_then(server) for server in now.servers] == then.servers
     assert now.factors == then.factors
-    assert [_as_then(row) for row in now.trials] == then.trials
+    assert [row.number for row in now.trials] == [row.number for row in then.trials]
+    for row, before in zip(now.trials, then.trials, strict=True):
+        if (run.name, row.number) not in COUNTED_SINCE:
+            assert _as_then(row) == before
 
 
 def test_a_changed_limit_applies_to_an_old_run(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -49,6 +49,13 @@ def test_two_readings_close_to_each_other_do_not_decide_the_rest() -> None:
     assert growth(known_values(series), WINDOW) == pytest.approx(1010, rel=0.02)
 
 
+@pytest.mark.parametrize("beyond", [[(97, 462), (98, 0)], [(112, 0)]], ids=["before", "after"])
+def test_a_reset_outside_of_the_window_is_no_matter(beyond: list[tuple[float, float]]) -> None:
+    """As a generator's before a second load: its counters were read once more before it began."""
+    series = counted(*beyond, (99, 1), (100, 10), (105, 400), (110, 460), (111, 461))
+    assert growth(known_values(series), WINDOW) == 450
+
+
 def test_a_fall_by_a_rounding_is_no_reset() -> None:
     assert growth(
         known_values(counted((100, 5), (105, 8.000001), (110, 8.0))), WINDOW

@@ -64,6 +64,14 @@ def test_a_queue_that_overflows_on_an_idle_core_is_the_cause() -> None:
     assert answer(trial).cause == "accept queue"
 
 
+def test_a_queue_that_is_full_is_the_cause_where_no_overflow_is_counted() -> None:
+    trial = search_trial(IDLE)
+    trial.load.limits = Limits(accept_queue=Usage(4096, 4096))
+    found = answer(trial)
+    assert found.cause == "accept queue"
+    assert found.sentence == "4,096 connections waited to be accepted; there is room for 4,096"
+
+
 @pytest.mark.parametrize(
     ("limits", "cause", "words"),
     [

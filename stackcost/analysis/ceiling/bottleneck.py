@@ -15,7 +15,7 @@ from stackcost.analysis import core_time, flows, traffic
 from stackcost.analysis.checks import is_hold
 from stackcost.analysis.device import lost_frames
 from stackcost.analysis.flags import generator_limits, late_starts
-from stackcost.analysis.limits import limits_reached
+from stackcost.analysis.limits import full_accept_queue, limits_reached
 from stackcost.analysis.readings import Readings
 from stackcost.analysis.thresholds import FOREIGN_LIMIT
 
@@ -207,6 +207,8 @@ def _queues(seen: Readings) -> Iterator[Evidence]:
         room = f" (its length is {queue.limit:,})" if queue else ""
         words = f"the accept queue overflowed {overflowed:,} times{room}"
         yield Evidence(cause="accept queue", words=words)
+    elif waiting := full_accept_queue(seen):  # of Onload, which counts no overflow with the kernel
+        yield Evidence(cause="accept queue", words=waiting)
     full = _tcp(seen, "TcpExtTCPReqQFullDrop") + _tcp(seen, "TcpExtTCPReqQFullDoCookies")
     if full:
         words = f"the queue of half-open connections was full {full:,} times"
