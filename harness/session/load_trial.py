@@ -11,10 +11,11 @@ from stackcost.harness.experiment.profile_load import LoadPart
 from stackcost.harness.session.limits import refused_since
 from stackcost.harness.session.path import count_frames, frames_since
 from stackcost.harness.session.profile_session import ProfileSession
+from stackcost.host.patience import patient
 from stackcost.host.waiting import wait_until
 
 # The load continues for this long after the sustain window, so that the end of the window is read
-# under load. Reading takes some tens of milliseconds.
+# under load. Reading takes some tens of milliseconds, and seconds on a slow host.
 OVERHANG_S = 0.5
 POLL_S = 0.1
 # The server's CPU time and the speed of its cores are read this often, so that undisturbed
@@ -36,7 +37,7 @@ def offer_load(session: ProfileSession, trial: Trial, part: LoadPart) -> None:
     frames = count_frames(session)
     session.begin_trial()
     session.sampler.read_often(OFTEN, SLICE_S)
-    whole_s = part.warm_up_s + part.sustain_s + OVERHANG_S
+    whole_s = part.warm_up_s + part.sustain_s + patient(OVERHANG_S)
     session.loading.start(mult=load.offered_cps, duration=whole_s)
     end = time.monotonic() + whole_s
     try:
