@@ -4,7 +4,7 @@ from stackcost.collect.sampler import Sampler
 from stackcost.contracts.trial import Trial
 from stackcost.report.tables import breakdown_table
 from tests.analysis.http_trials import summary
-from tests.analysis.trials import END, START, load_trial
+from tests.analysis.trials import END, START, counter, load_trial
 from tests.stacks.conftest import Machine
 
 FIRST = {"k_polls": 10, "u_polls": 2**32 - 1_000, "rx_evs": 7, "tx_evs": 3}
@@ -37,6 +37,20 @@ def test_polls_in_the_kernel_and_in_user_space_are_told_with_their_events(machin
     table = breakdown_table(answer)
     assert table.columns[-1] == "polls and events of Onload /s"
     assert table.rows[0][-1] == "k_polls 2, u_polls 500,000, rx_evs 40, tx_evs 30"
+
+
+def test_a_stack_that_spins_at_no_load_costs_no_connection_and_tells_its_polls(
+    machine: Machine,
+) -> None:
+    trial = trial_on(machine)
+    trial.samples = [s for s in trial.samples if s.metric != "trex.counter"]
+    for name in ("tcps_connattempt", "tcps_closed"):
+        labels = {"engine": "generator", "side": "client", "counter": name}
+        trial.samples += counter("trex.counter", 0, labels)
+    (level,) = summary(trial).servers[0].levels
+    cost = level.server_cpu_total
+    assert (cost.median, cost.reason) == (None, "no connection fell inside the sustain window")
+    assert level.onload["u_polls"].median == GROWN["u_polls"] / (END - START)
 
 
 def test_polls_of_clients_stacks_are_not_the_servers(machine: Machine) -> None:
