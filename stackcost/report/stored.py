@@ -58,7 +58,10 @@ def trials_of(run: RunFolder) -> StoredTrials:
     if stored.damaged and not stored.trials:
         raise StackcostError(f"{run.path} contains no readable trial: {stored.damaged[0]}")
     if not stored.trials:
-        raise StackcostError(f"{run.path} contains no trial: the run ended before its first trial")
+        missing = run.manifest().not_measured
+        why = "; ".join(f"{name} was not measured: {why}" for name, why in missing.items())
+        why = why or "the run ended before its first trial"
+        raise StackcostError(f"{run.path} contains no trial: {why}")
     return stored
 
 

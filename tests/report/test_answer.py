@@ -171,8 +171,14 @@ def test_a_run_cut_short_in_its_first_trial_is_answered_all_the_same(tmp_path: P
 
 
 def test_a_run_without_a_trial_is_one_clear_message(tmp_path: Path) -> None:
-    with pytest.raises(StackcostError, match="contains no trial"):
-        answer(store(tmp_path, []), Console(file=io.StringIO()))
+    run = store(tmp_path, [])
+    with pytest.raises(StackcostError, match="contains no trial: the run ended before its first"):
+        answer(run, Console(file=io.StringIO()))
+    lacks = {"nginx/onload-balanced": "host b: it lacks its kernel modules"}
+    run.write_manifest(run.manifest().model_copy(update={"not_measured": lacks}))
+    why = "no trial: nginx/onload-balanced was not measured: host b: it lacks its kernel modules"
+    with pytest.raises(StackcostError, match=why):
+        answer(run, Console(file=io.StringIO()))
 
 
 @pytest.mark.parametrize(
