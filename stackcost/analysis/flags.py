@@ -234,12 +234,7 @@ def _of_clients(seen: Readings, server_cpus: Collection[int]) -> list[str]:
         found.append(f"{flows.failed(seen.trial)} requests failed")
     if none := flows.why_no_connection(seen):
         found.append(none)
-    clients, server = busy_share(seen, load_cpus(seen, server_cpus)), busy_share(seen, server_cpus)
-    if clients is not None and server is not None and clients > FULL and server < NOT_FULL:
-        found.append(
-            f"the clients' cores were full ({clients:.0%}) and the server's were not "
-            f"({server:.0%}): the clients were the limit"
-        )
+    found += _what_set_the_rate(seen, server_cpus)
     found += _wavered(seen, thresholds.CLOSED_LOOP_VARIATION_LIMIT)
     overflows = seen.growth("tcp.counter", "sustain", counter="TcpExtListenOverflows")
     if overflows:
@@ -254,6 +249,26 @@ def _of_carrier(carrier: Carrier) -> str:
     if carrier.carried == NOT_SEEN:
         return f"not seen to be carried by {carrier.wanted}"
     return "carried by the kernel's stack"
+
+
+def _what_set_the_rate(seen: Readings, server_cpus: Collection[int]) -> list[str]:
+    """Whether the rate of HTTP clients was set by something else than the server."""
+    clients, server = busy_share(seen, load_cpus(seen, server_cpus)), busy_share(seen, server_cpus)
+    if clients is None or server is None:
+        return []
+    if clients > FULL and server < NOT_FULL:
+        return [
+            f"the clients' cores were full ({clients:.0%}) and the server's were not "
+            f"({server:.0%}): the clients were the limit"
+        ]
+    load = seen.trial.load
+    closed_loop = isinstance(load, HttpClients) and load.offered_rps is None
+    if closed_loop and max(clients, server) < thresholds.CLOSED_LOOP_BUSY_LIMIT:
+        return [
+            f"neither the clients' cores ({clients:.0%} busy) nor the server's ({server:.0%}) set "
+            "the rate: the connections waited for something else, such as delayed acknowledgments"
+        ]
+    return []
 
 
 def _carriers(trial: Trial) -> list[Carrier]:

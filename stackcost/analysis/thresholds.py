@@ -65,6 +65,8 @@ STEAL_LIMIT = 0.01
 # Of the rate in the sustain window, by seconds. The rate of a closed loop varies with the machine.
 VARIATION_LIMIT = 0.05
 CLOSED_LOOP_VARIATION_LIMIT = 0.10
+# Of each side's cores, in a closed loop: with both below it, its connections wait for neither.
+CLOSED_LOOP_BUSY_LIMIT = 0.50
 # Completed against offered, as RFC 9411 section 7 asks of the sustain phase.
 RATE_TOLERANCE = 0.05
 # Of NET_RX time that has to be on the server's cores.

@@ -7,6 +7,7 @@ from stackcost.analysis.checks import Check, checks
 from stackcost.analysis.flags import disturbances, flags_of
 from stackcost.analysis.readings import Readings
 from stackcost.contracts.counts import Limits, Schedule, Usage
+from stackcost.contracts.load import HttpClients
 from stackcost.contracts.trial import Trial
 from tests.analysis.http_trials import asked
 from tests.analysis.trials import (
@@ -16,6 +17,7 @@ from tests.analysis.trials import (
     gauge,
     hold_trial,
     load_trial,
+    move_time,
     slow_slices,
 )
 
@@ -71,6 +73,26 @@ def test_a_busy_generator_is_flagged() -> None:
         if sample.metric == "engine.busy_time":
             trial.samples[index] = sample._replace(value=(sample.value or 0) * 2.2)
     assert flags_of(Readings(trial), (1,)) == ["generator 88% busy, above 80%"]
+
+
+def clients_idle_for(seconds: float, offered: float) -> list[str]:
+    """Flags of HTTP clients on core 0 in a window of 10 s, with a server that is busy for 1 s."""
+    trial = asked("ab", 10, "new-full", offered, 1000)
+    assert isinstance(trial.load, HttpClients)
+    trial.load.processes = [8]
+    labels = {"cpu": "0", "process": "8", "thread": "8", "command": "ab", "kind": "task"}
+    trial.samples += counter("task.time", 10 - seconds, labels)
+    move_time(trial, "0", {"task": -seconds, "idle": seconds})
+    return flags_of(Readings(trial), (1,))
+
+
+def test_a_closed_loop_is_flagged_where_the_server_did_not_set_its_rate() -> None:
+    (full,) = clients_idle_for(0.1, offered=0)
+    assert full.startswith("the clients' cores were full (99%) and the server's were not (10%)")
+    assert clients_idle_for(4, offered=0) == []
+    (waited,) = clients_idle_for(8, offered=0)
+    assert waited.startswith("neither the clients' cores (20% busy) nor the server's (10%) set")
+    assert clients_idle_for(8, offered=1000) == [], "an open loop has its rate from the experiment"
 
 
 def test_some_late_starts_are_no_reason_to_distrust() -> None:

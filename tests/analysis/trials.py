@@ -1,7 +1,7 @@
 """Trials with known figures, built from the real sample types."""
 
 import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from stackcost.contracts.load import ConstantLoad, HeldFlows
 from stackcost.contracts.sample import Kind, Sample
@@ -167,9 +167,13 @@ def add_other_program(trial: Trial, seconds: float) -> None:
     labels = {"cpu": "1", "process": "99", "thread": "99", "command": "cc1plus", "kind": "task"}
     its_own = counter("task.time", seconds, labels, first=0.0)
     trial.samples += [sample for sample in its_own if sample.time >= END]
-    shifts = {"task": seconds, "idle": -seconds}
+    move_time(trial, "1", {"task": seconds, "idle": -seconds})
+
+
+def move_time(trial: Trial, cpu: str, seconds: Mapping[str, float]) -> None:
+    """So many seconds more of each kind on a core in the window, exactly."""
     for place, sample in enumerate(trial.samples):
-        shift = shifts.get(sample.labels.get("kind", ""), 0.0)
-        if sample.metric == "cpu.exact_time" and sample.labels["cpu"] == "1" and sample.time >= END:
+        more = seconds.get(sample.labels.get("kind", ""), 0.0)
+        if sample.metric == "cpu.exact_time" and sample.labels["cpu"] == cpu and sample.time >= END:
             assert sample.value is not None
-            trial.samples[place] = sample._replace(value=sample.value + shift)
+            trial.samples[place] = sample._replace(value=sample.value + more)
