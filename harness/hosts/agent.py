@@ -138,6 +138,11 @@ class Agent:
         assert self._sampling is not None
         self._sampling.read_often(names, float("inf") if interval_s is None else interval_s)
 
+    def divide(self, on: bool) -> None:
+        """Begin or end what the collectors read for a part of a trial only."""
+        assert self._sampling is not None
+        self._sampling.divide(on)
+
     def clock(self) -> float:
         """Seconds of this host's CLOCK_MONOTONIC."""
         return time.monotonic()

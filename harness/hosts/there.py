@@ -186,6 +186,12 @@ class _BothSides:
         with suppress(StackcostError):
             self._line.call("read_often", names=list(names), interval_s=often)
 
+    def divide(self, on: bool) -> None:
+        """On the server's host, and on this one."""
+        with suppress(StackcostError):
+            self._line.call("divide", on=on)
+        self._here.divide(on)
+
     def _keep(self, there: list[Sample]) -> None:
         with self._lock:
             here = self._here.samples[self._taken :]

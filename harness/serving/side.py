@@ -40,6 +40,9 @@ class Sampling(Protocol):
     def read_often(self, names: Collection[str], interval_s: float) -> None:
         """From the next reading on, also read the collectors with these names at this interval."""
 
+    def divide(self, on: bool) -> None:
+        """Begin or end what the collectors read for a part of a trial only."""
+
 
 class ServingSide(ABC):
     """A server that runs, its bed, its stack and its tuning.

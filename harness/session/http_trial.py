@@ -119,7 +119,7 @@ def _sustain(
     """Read at both edges of the sustain window, all clients going."""
     http = session.http
     began = session.read_edge()
-    session.progress.pause(http.warm_up_s)
+    session.warm_up(began + http.warm_up_s)
     if session.clients_stack.name != KERNEL:
         session.bed.steer()  # it took its interface when the clients started
     first = session.read_edge()

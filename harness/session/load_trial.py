@@ -42,7 +42,7 @@ def offer_load(session: ProfileSession, trial: Trial, part: LoadPart) -> None:
     end = time.monotonic() + whole_s
     try:
         began = session.read_edge()
-        session.progress.pause(part.warm_up_s)
+        session.warm_up(began + part.warm_up_s)
         first = session.read_edge()
         trial.phases["warm-up"] = Window(began, first)
         before = read_latency(session.loading)

@@ -1,6 +1,7 @@
 """One server on a fresh test bed, and everything read meanwhile; what loads it comes on top."""
 
 import statistics
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -81,6 +82,15 @@ class ServerSession:
         own count, and the machine was read before.
         """
         return statistics.median(sample.time for sample in self.sampler.read_now())
+
+    def warm_up(self, end: float) -> None:
+        """Let the load go on to this CLOCK_MONOTONIC second, while user and system time are told.
+
+        That slows the server, so it is done here and not in the sustain window.
+        """
+        self.sampler.divide(True)
+        self.progress.pause(max(0.0, end - time.monotonic()))
+        self.sampler.divide(False)
 
     def describe(self) -> dict[str, Any]:
         """What it runs on, for the manifest."""

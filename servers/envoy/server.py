@@ -132,6 +132,7 @@ class Envoy(FileServer):
                 ".HttpConnectionManager",
                 "stat_prefix": STATISTICS,
                 "codec_type": codec,
+                "http_protocol_options": {"accept_http_10": True},  # which ab speaks
                 **({"http3_protocol_options": {}} if codec == "HTTP3" else {}),
                 "route_config": {
                     "max_direct_response_body_size_bytes": max(files.values()) or 1,

@@ -8,7 +8,7 @@ generator's cores cannot be divided between the two, so the server's TCP timers 
 from collections import defaultdict
 from collections.abc import Collection
 
-from stackcost.analysis.core_time import Cost
+from stackcost.analysis.core_time import Cost, divided_share
 from stackcost.analysis.cpu import per_connection
 from stackcost.analysis.readings import Readings
 from stackcost.contracts.roles import POLL_ROLE
@@ -31,16 +31,18 @@ def behind_cost(seen: Readings, cpus: Collection[int], phase: str = "sustain") -
         for process, seconds in seen.by_label("task.time", phase, "process", cpu=str(cpu)).items():
             spent[process] += seconds
     own = sum(seconds for process, seconds in spent.items() if process in roles.keys() - threads)
-    user, system = (
-        sum(
-            seen.growth("behind.cpu_time", phase, process=process, kind=kind) or 0.0
-            for process in roles.keys() - threads
+    share = divided_share(seen, roles.keys() - threads)
+    if share is None:
+        user, system = (
+            sum(
+                seen.growth("behind.cpu_time", phase, process=process, kind=kind) or 0.0
+                for process in roles.keys() - threads
+            )
+            for kind in ("user", "system")
         )
-        for kind in ("user", "system")
-    )
-    if not spent or not user + system:
+        share = user / (user + system) if user + system else None
+    if not spent or share is None:
         return dict.fromkeys(KINDS)
     polls = sum(spent[process] for process in threads) if threads else None
-    share = user / (user + system)
     parts = {"user": own * share, "system": own * (1 - share), "receive polls": polls}
     return per_connection(seen, parts, phase)

@@ -1,7 +1,7 @@
 """CPU seconds of the parts of a test bed in a phase of a trial, also as shares.
 
 For a server on the kernel stack: the exact time of its own processes, divided into user and system
-by the ratio of the kernel's account of these processes; the kernel threads that poll its interface
+as in the warm-up, where system calls were traced; the kernel threads that poll its interface
 on its cores, as system time; and all softirq and interrupt time of its cores, exactly. For a peer
 that polls: the time of loop iterations that did work; iterations that found nothing to do are idle
 and left out.
@@ -45,16 +45,30 @@ def kernel_seconds(seen: Readings, cpus: Collection[int], phase: str = "sustain"
 def _user_share(seen: Readings, cpus: Collection[int], phase: str) -> float | None:
     """Share of user mode in the time of the server's processes.
 
-    Exact where tasks were split at system calls, else by the kernel's account of these processes.
+    Exact where tasks were split at system calls, for the whole trial or for its warm-up. Else by
+    the kernel's account of these processes.
     """
     user, system = (_process_seconds(seen, cpus, phase, kind=kind) for kind in ("user", "system"))
     if user is None and system is None:
+        share = divided_share(seen, _own_processes(seen))
+        if share is not None:
+            return share
         user, system = (
             seen.growth("process.cpu_time", phase, kind=kind) for kind in ("user", "system")
         )
     if user is None or system is None:
         return None
     return user / (user + system) if user + system else 0.0
+
+
+def divided_share(seen: Readings, processes: Collection[str]) -> float | None:
+    """Share of user mode in these processes' time in the warm-up; None where it was not divided."""
+    seconds = {"user": 0.0, "system": 0.0}
+    for sample in seen.samples("task.divided_time"):
+        if sample.value is not None and sample.labels["process"] in processes:
+            seconds[sample.labels["kind"]] += sample.value
+    whole = sum(seconds.values())
+    return seconds["user"] / whole if whole else None
 
 
 def foreign_share(seen: Readings, cpus: Collection[int], phase: str = "sustain") -> float | None:
@@ -151,7 +165,8 @@ def core_seconds(seen: Readings, cpu: int, phase: str) -> CpuSeconds | None:
     window = seen.phases.get(phase)
     if window is None:
         return None
-    samples = [*_of_cpu(seen, "cpu.exact_time", cpu), *_of_cpu(seen, "cpu.time", cpu)]
+    metrics = ("cpu.exact_time", "cpu.divided_time", "cpu.time")
+    samples = [sample for metric in metrics for sample in _of_cpu(seen, metric, cpu)]
     return cpu_seconds(samples, window, cpu)
 
 

@@ -1,9 +1,10 @@
 """Seconds of one CPU by kind inside a window, such that the kinds close to the window's length.
 
 Softirq, interrupt and idle time are exact (`CpuAccount`). Task time is exact too; unless it was
-split at system calls, user and system are told apart by the ratio of the kernel's ticks, a
-sample: of n ticks the share p has a standard error of sqrt(p (1 - p) / n), at 250 Hz and 20 busy
-seconds 0.6 % of the task time when p is 0.2.
+split at system calls, it is divided as in the warm-up, which was. Trials that lack this, as old
+ones do, are divided by the ratio of the kernel's ticks. Those are a sample: of n ticks the share p
+has a standard error of sqrt(p (1 - p) / n), and a load that keeps time with the tick is always seen
+at the same point.
 """
 
 from collections import defaultdict
@@ -34,6 +35,7 @@ class CpuSeconds:
 
 def cpu_seconds(samples: Sequence[Sample], window: Window, cpu: int) -> CpuSeconds:
     """Seconds of one CPU by kind, from samples of `CpuAccount` and `CpuTime`."""
+    divided = {kind: _level(samples, "cpu.divided_time", cpu, kind) for kind in ("user", "system")}
     ticks = {
         kind: _growth(samples, window, "cpu.time", cpu, kind)
         for kind in ("user", "nice", "system", "steal")
@@ -43,7 +45,9 @@ def cpu_seconds(samples: Sequence[Sample], window: Window, cpu: int) -> CpuSecon
         for kind in ("irq", "softirq", "idle", "task", "user", "system")
     )
     if task is not None:
-        share = _share(_sum(ticks["user"], ticks["nice"]), ticks["system"])
+        share = _share(divided["user"], divided["system"])
+        if share is None:
+            share = _share(_sum(ticks["user"], ticks["nice"]), ticks["system"])
         user = None if share is None else task * share
         system = None if share is None else task * (1 - share)
     elif user is not None and system is not None:
@@ -80,6 +84,13 @@ def _growth(
     labels = {"cpu": str(cpu), "kind": kind}
     series = (s for s in samples if s.metric == metric and s.labels == labels)
     return growth(known_values(series), window)
+
+
+def _level(samples: Sequence[Sample], metric: str, cpu: int, kind: str) -> float | None:
+    """Of a metric that a trial has once; None where it is not known."""
+    labels = {"cpu": str(cpu), "kind": kind}
+    found = (s.value for s in samples if s.metric == metric and s.labels == labels)
+    return next(found, None)
 
 
 def _share(part: float | None, rest: float | None) -> float | None:

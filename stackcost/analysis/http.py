@@ -71,8 +71,8 @@ def client_cost(
 ) -> dict[str, float | None]:
     """Microseconds of the clients' side per request; never the server's.
 
-    "user" and "system": of the client processes, exact as a sum and divided by the kernel's own
-    account of them; "softirq": all of it on the load's cores.
+    "user" and "system": of the client processes, exact as a sum and divided as in the warm-up, or
+    else by the kernel's own account of them; "softirq": all of it on the load's cores.
     """
     own = set(map(str, traffic.client_processes(seen.trial)))
     by_process = seen.by_label("task.time", phase, "process")
@@ -80,7 +80,9 @@ def client_cost(
     counts = traffic.http_counts(seen.trial)
     used = counts.cpu_seconds if counts else {}
     whole = sum(used.values())
-    user = used["user"] / whole if whole else None
+    user = core_time.divided_share(seen, own)
+    if user is None and whole:
+        user = used["user"] / whole
     seconds = {
         "user": task * user if task and user is not None else None,
         "system": task * (1 - user) if task and user is not None else None,

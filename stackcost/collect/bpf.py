@@ -78,6 +78,12 @@ class BpfObject:
                 raise StackcostError(f"the kernel refuses to trace {name[7:]} ({_errno()})")
             self._links.append(link)
 
+    def detach(self) -> None:
+        """Stop every program; maps keep what they hold, and `attach` starts all again."""
+        for link in self._links:
+            self._library.bpf_link__destroy(link)
+        self._links.clear()
+
     def run(self, program: str, cpu: int) -> None:
         """Run a program of type raw_tp once, on one CPU, and return when it has run."""
         found = self._library.bpf_object__find_program_by_name(self._object, program.encode())
@@ -109,9 +115,7 @@ class BpfObject:
 
     def close(self) -> None:
         """Detach and unload."""
-        for link in self._links:
-            self._library.bpf_link__destroy(link)
-        self._links.clear()
+        self.detach()
         if self._object:
             self._library.bpf_object__close(self._object)
             self._object = None

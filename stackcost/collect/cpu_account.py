@@ -10,9 +10,9 @@ Why libbpf and not bpftrace: bpftrace 0.17 needs tracefs mounted, prints from a 
 that can die, knows a running softirq or task only after it ended, and slowed wrk -> nginx by
 14.5 % where this took 1.3 to 3.3 % (docs/figures.md).
 
-How finely time is booked is chosen by `Detail`, as each booking takes time itself. Where tasks are
-not split at system calls, `analysis.cpu_time` splits their exact time by the kernel's ticks;
-where they are, page faults and other exceptions count as user time.
+How finely time is booked is chosen by `Detail`, as each booking takes time itself. Tasks are split
+at system calls in the warm-up of a trial alone, and `analysis.cpu_time` splits their exact time of
+the sustain window as that. Page faults and other exceptions count as user time.
 
 Threaded NAPI runs receive work in kernel threads: then it is task time, under "napi/...". On
 PREEMPT_RT softirqs can be preempted, which this account does not follow.
@@ -20,6 +20,8 @@ PREEMPT_RT softirqs can be preempted, which this account does not follow.
 
 import ctypes
 import time
+from collections import Counter
+from collections.abc import Sequence
 from enum import Enum
 from pathlib import Path
 
@@ -63,6 +65,11 @@ INTERRUPT_COUNT = Metric(
     "irq.count", "1", Kind.COUNTER, "tracepoints irq:irq_handler_entry, irq_vectors"
 )
 OF_KINDS = (CPU_TIME, SOFTIRQ_TIME, SOFTIRQ_COUNT, INTERRUPT_TIME, INTERRUPT_COUNT)
+SYSTEM_CALLS = "tracepoints raw_syscalls:*, in the warm-up"
+OF_MODES = (
+    Metric("cpu.divided_time", "s", Kind.GAUGE, SYSTEM_CALLS),
+    Metric("task.divided_time", "s", Kind.GAUGE, SYSTEM_CALLS),
+)
 TASK_TIME = Metric("task.time", "s", Kind.COUNTER, "tracepoint sched:sched_switch")
 SWITCHES = Metric("task.switches", "1", Kind.COUNTER, "tracepoint sched:sched_switch")
 
@@ -72,14 +79,19 @@ class Detail(Enum):
 
     TASKS: at task switches alone, so that a task's time holds the interrupts and softirqs that came
     on top of it, and a core's kinds are unknown: half of what SOFTIRQS adds to a busy core. For
-    trials that ask only who ran. SOFTIRQS: at interrupts and softirqs, too. SYSTEM_CALLS: and at
-    system calls, which tells user from system time and takes another 10 % (docs/figures.md).
+    trials that ask only who ran. SOFTIRQS: at interrupts and softirqs, too, and while a session
+    divides, at system calls. SYSTEM_CALLS: at system calls for the whole trial, which tells user
+    from system time and takes another 10 % (docs/figures.md).
     """
 
     TASKS = "TASKS_ONLY"
     SOFTIRQS = ""
     SYSTEM_CALLS = "TRACE_SYSCALLS"
 
+
+MODES = ("user", "system")
+Labels = tuple[tuple[str, str], ...]
+Divided = Counter[Labels]  # nanoseconds
 
 NOT_BOOKED = (
     "interrupts and softirqs are not measured in a search, because that would lower the ceiling"
@@ -130,28 +142,61 @@ class Account(ctypes.Structure):
 
 
 class CpuAccount(Collector):
-    """Reads the account of every CPU."""
+    """Reads the account of every CPU. A second one divides in the warm-up, and is idle else."""
 
     name = "cpu account"
-    metrics = (*OF_KINDS, TASK_TIME, SWITCHES)
+    metrics = (*OF_KINDS, TASK_TIME, SWITCHES, *OF_MODES)
 
     def __init__(self, detail: Detail = Detail.SOFTIRQS):
         self._detail = detail
         self._programs: BpfObject | None = None
+        self._dividing: BpfObject | None = None
+        self._cannot_divide = ""
+        self._before: list[Divided] = []
 
     def start(self) -> None:
         """Compile, load and attach; counting starts at zero here."""
         source = Path(__file__).with_name("cpu_account.bpf.c")
         self._programs = BpfObject(source, [self._detail.value] if self._detail.value else [])
         self._programs.attach()
+        if self._detail is not Detail.SOFTIRQS:
+            return
+        try:
+            self._dividing = BpfObject(source, [Detail.SYSTEM_CALLS.value])
+        except StackcostError as error:  # kernels before 5.15: all else is known there
+            self._cannot_divide = str(error)
+
+    def divide(self, on: bool) -> list[Sample]:
+        """Seconds in user and in system mode, by CPU and by process, while it was on."""
+        if self._dividing and not self._cannot_divide:
+            try:
+                return self._begin(self._dividing) if on else self._end(self._dividing)
+            except StackcostError as error:
+                self._cannot_divide = str(error)
+        if not self._cannot_divide:
+            return []
+        now = time.monotonic()
+        return [metric.unknown(now, self._cannot_divide) for metric in OF_MODES]
+
+    def _begin(self, dividing: BpfObject) -> list[Sample]:
+        dividing.attach()
+        self._before = _divided(dividing)
+        return []
+
+    def _end(self, dividing: BpfObject) -> list[Sample]:
+        after, now = _divided(dividing), time.monotonic()
+        dividing.detach()
+        return [
+            metric.sample(now, (spent - before[of]) * NANOSECOND, **dict(of))
+            for metric, found, before in zip(OF_MODES, after, self._before, strict=True)
+            for of, spent in found.items()
+        ]
 
     def read(self) -> list[Sample]:
         """Per CPU: time by kind, softirqs and interrupts by vector; time of every task."""
         if self._programs is None:
             raise StackcostError("the BPF program is not running")
-        for cpu in online_cpus():
-            self._programs.run("update_account", cpu)
-        accounts = self._programs.read_per_cpu("accounts", Account)
+        accounts = _up_to_now(self._programs)
         samples = self._read_tasks()
         for cpu in online_cpus():
             account = accounts[cpu]
@@ -165,9 +210,10 @@ class CpuAccount(Collector):
 
     def stop(self) -> None:
         """Detach and unload."""
-        if self._programs:
-            self._programs.close()
-            self._programs = None
+        for programs in (self._programs, self._dividing):
+            if programs:
+                programs.close()
+        self._programs = self._dividing = None
 
     def _read_kinds(self, cpu: int, account: Account, until: float) -> list[Sample]:
         kinds = {
@@ -209,7 +255,7 @@ class CpuAccount(Collector):
                 command=task.command.decode(errors="replace"),
                 kind=kind,
             )
-            for key, task in self._programs.read_hash("tasks", TaskKey, TaskTime, MAX_TASKS)
+            for key, task in _tasks(self._programs)
             for kind, spent in self._by_mode(task).items()
         ]
 
@@ -217,3 +263,27 @@ class CpuAccount(Collector):
         if self._detail is Detail.SYSTEM_CALLS:
             return {"user": times.user, "system": times.system}
         return {"task": times.user + times.system}
+
+
+def _up_to_now(programs: BpfObject) -> Sequence[Account]:
+    """The account of each CPU, and its tasks' entries, at this moment."""
+    for cpu in online_cpus():
+        programs.run("update_account", cpu)
+    return programs.read_per_cpu("accounts", Account)
+
+
+def _tasks(programs: BpfObject) -> list[tuple[TaskKey, TaskTime]]:
+    return programs.read_hash("tasks", TaskKey, TaskTime, MAX_TASKS)
+
+
+def _divided(programs: BpfObject) -> list[Divided]:
+    """Nanoseconds in user and system mode up to now: of each CPU, and of each process."""
+    accounts = _up_to_now(programs)
+    of_cpus, of_processes = Counter[Labels](), Counter[Labels]()
+    for cpu in online_cpus():
+        for kind in MODES:
+            of_cpus[("cpu", str(cpu)), ("kind", kind)] = getattr(accounts[cpu], kind)
+    for _, task in _tasks(programs):
+        for kind in MODES:
+            of_processes[("process", str(task.process)), ("kind", kind)] += getattr(task, kind)
+    return [of_cpus, of_processes]

@@ -70,6 +70,11 @@ class Sampler:
         """From the next reading on, also read the collectors with these names at this interval."""
         self._often = (names, interval_s)
 
+    def divide(self, on: bool) -> None:
+        """Begin or end what the collectors read for a part of a trial only."""
+        for collector in self._collectors:
+            self.samples += collector.divide(on)
+
     def _run(self) -> None:
         if self._cpus:
             os.sched_setaffinity(0, self._cpus)  # of this thread, and of what collectors start

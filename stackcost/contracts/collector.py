@@ -27,6 +27,13 @@ class Collector(ABC):
     def read(self) -> list[Sample]:
         """All current values."""
 
+    def divide(self, on: bool) -> list[Sample]:
+        """Begin or end what slows the server too much to go on while costs are measured.
+
+        A session does so for the warm-up. Returns what was read in that time, when it ends.
+        """
+        return []
+
     def stop(self) -> None:
         """End and release everything that `start` acquired; must also work if `start` failed."""
         return

@@ -5,7 +5,14 @@ from stackcost.analysis.cores import core_shares
 from stackcost.analysis.readings import Readings
 from stackcost.report.http import series
 from tests.analysis.http_trials import asked, summary
-from tests.analysis.trials import add_other_program, counter, load_trial, slow_slices, tenths
+from tests.analysis.trials import (
+    add_other_program,
+    counter,
+    gauge,
+    load_trial,
+    slow_slices,
+    tenths,
+)
 
 
 def test_kernel_server_cost_by_kind_takes_exact_times_and_the_ratio_of_ticks() -> None:
@@ -14,6 +21,21 @@ def test_kernel_server_cost_by_kind_takes_exact_times_and_the_ratio_of_ticks() -
     assert cost == pytest.approx({"user": 10, "system": 40, "irq": 1, "softirq": 49})
     assert cpu.server_total(seen, [1]) == pytest.approx(100)
     assert cpu.kernel_cost_on_polling_cores(seen, [1]) == {}
+
+
+def test_time_is_divided_as_in_the_warm_up_where_that_was_read() -> None:
+    trial = load_trial(microseconds={"user": 10, "system": 40, "irq": 1, "softirq": 49})
+    for name, number in (("process", "7"), ("process", "99"), ("cpu", "1")):
+        for kind, seconds in (("user", 0.03), ("system", 0.01 if number == "7" else 0.09)):
+            metric = "task.divided_time" if name == "process" else "cpu.divided_time"
+            trial.samples += gauge(metric, [seconds], {name: number, "kind": kind})
+    seen = Readings(trial)
+    assert core_time.divided_share(seen, ["7"]) == pytest.approx(0.75)
+    assert core_time.divided_share(seen, ["8"]) is None
+    cost = cpu.server_cost(seen, cpus=[1])
+    assert (cost["user"], cost["system"]) == (pytest.approx(37.5), pytest.approx(12.5))
+    core = core_time.core_seconds(seen, 1, "sustain")
+    assert core is not None and core.user == pytest.approx(0.5 * 0.25)
 
 
 def test_polling_peer_costs_its_busy_time_and_the_wire_is_shown_beside_it() -> None:

@@ -2,14 +2,17 @@
 
 import os
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from stackcost.analysis.cpu_time import cpu_seconds, seconds_by_process
+from stackcost.collect.bpf import BpfObject
 from stackcost.collect.cpu import CpuTime
 from stackcost.collect.cpu_account import NOT_BOOKED, SOFTIRQS, CpuAccount, Detail
 from stackcost.collect.sampler import Sampler
+from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.sample import Sample
 from stackcost.contracts.window import Window
 from stackcost.harness.selfcheck.least_time import SWITCH_TWICE
@@ -108,6 +111,57 @@ def test_user_and_system_time_are_distinguished_at_system_calls() -> None:
         shares[name] = last[name] / whole
     assert shares["user"] > 0.9
     assert shares["system"] > 0.7
+
+
+@pytest.mark.parametrize(("program", "user"), [(BURN, (0.9, 1.0)), (CALL, (0.0, 0.3))])
+def test_user_and_system_time_are_told_while_a_session_divides(
+    program: str, user: tuple[float, float]
+) -> None:
+    cpu = online_cpus()[-1]
+    with Sampler([CpuAccount(), CpuTime()], interval_s=0.2) as sampler:
+        for _ in range(2):  # what ran between two divisions is in none
+            mark = len(sampler.samples)
+            sampler.divide(True)
+            process = start(program.format(seconds=0.4), cpu)
+            seconds = finish(process)
+            sampler.divide(False)
+            finish(start((CALL if program == BURN else BURN).format(seconds=0.2), cpu))
+            divided = sampler.samples[mark:]
+    of_process, of_cpu = (
+        {
+            s.labels["kind"]: s.value or 0.0
+            for s in divided
+            if s.metric == metric and s.labels[label] == str(number)
+        }
+        for metric, label, number in (
+            ("task.divided_time", "process", process.pid),
+            ("cpu.divided_time", "cpu", cpu),
+        )
+    )
+    assert 0.8 * seconds < sum(of_process.values()) < 1.1 * seconds
+    assert sum(of_process.values()) <= sum(of_cpu.values()) < sum(of_process.values()) + 0.3
+    assert user[0] <= of_process["user"] / sum(of_process.values()) <= user[1]
+    assert all(s.metric != "task.divided_time" or s in divided for s in sampler.samples[mark:])
+
+
+def test_a_division_that_the_kernel_refuses_is_unknown_and_all_else_is_known(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    load = BpfObject.__init__
+
+    def refuse(self: BpfObject, source: Path, defines: Sequence[str] = ()) -> None:
+        if defines:
+            raise StackcostError("the kernel refuses cpu_account.bpf.c (Invalid argument)")
+        load(self, source, defines)
+
+    monkeypatch.setattr(BpfObject, "__init__", refuse)
+    with Sampler([CpuAccount()], interval_s=10) as sampler:
+        sampler.divide(True)
+        sampler.divide(False)
+        samples = sampler.samples
+    unknown = {s.metric for s in samples if s.value is None}
+    assert unknown == {"cpu.divided_time", "task.divided_time"}
+    assert all("Invalid argument" in s.reason for s in samples if s.value is None)
 
 
 def test_at_task_switches_alone_softirqs_are_in_the_tasks_time_and_the_rest_is_unknown() -> None:

@@ -91,6 +91,9 @@ def test_every_server_speaks_each_version_over_tls_and_counts_its_requests(
             assert told.requests > 50 and not told.failed
             if before is not None and after is not None:
                 assert 0 <= after - before - told.requests <= 2
+        # Full handshakes are ab's, which speaks HTTP/1.0.
+        told = sent(bed, "ab", LoadRequest(SECURE, PATH, 2, False, 1), tmp_path / "ab")
+        assert told.requests > 5 and not told.failed
 
 
 @pytest.mark.parametrize("name", WITH_HTTP3)

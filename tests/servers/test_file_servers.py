@@ -83,6 +83,8 @@ def test_envoy_has_a_listener_for_each_port_and_one_of_quic(endpoint: Endpoint) 
     text = Envoy(endpoint, made).configuration()["envoy.json"]
     plain, full, resumed, quic = json.loads(text)["static_resources"]["listeners"]
     assert "transport_socket" not in plain["filter_chains"][0]
+    manager = plain["filter_chains"][0]["filters"][0]["typed_config"]
+    assert manager["http_protocol_options"]["accept_http_10"], "ab speaks HTTP/1.0"
     for listener, disabled in ((full, True), (resumed, False)):
         tls = listener["filter_chains"][0]["transport_socket"]["typed_config"]
         assert tls["disable_stateless_session_resumption"] is disabled
