@@ -89,8 +89,10 @@ class ServerSession:
         That slows the server, so it is done here and not in the sustain window.
         """
         self.sampler.divide(True)
-        self.progress.pause(max(0.0, end - time.monotonic()))
-        self.sampler.divide(False)
+        try:
+            self.progress.pause(max(0.0, end - time.monotonic()))
+        finally:
+            self.sampler.divide(False)
 
     def describe(self) -> dict[str, Any]:
         """What it runs on, for the manifest."""
