@@ -23,6 +23,8 @@ from stackcost.harness.session.progress import Progress
 from stackcost.harness.session.server_settings import server_settings
 from stackcost.host.patience import patience
 
+ENDING_SHARE = 0.3  # of the warm-up
+
 
 @dataclass(slots=True, kw_only=True)
 class ServerSession:
@@ -86,13 +88,16 @@ class ServerSession:
     def warm_up(self, end: float) -> None:
         """Let the load go on to this CLOCK_MONOTONIC second, while user and system time are told.
 
-        That slows the server, so it is done here and not in the sustain window.
+        That slows the server, so it is done here and not in the sustain window. To end it takes
+        time, too, so it ends before the warm-up does.
         """
+        stop = end - ENDING_SHARE * (end - time.monotonic())
         self.sampler.divide(True)
         try:
-            self.progress.pause(max(0.0, end - time.monotonic()))
+            self.progress.pause(max(0.0, stop - time.monotonic()))
         finally:
             self.sampler.divide(False)
+        self.progress.pause(max(0.0, end - time.monotonic()))
 
     def describe(self) -> dict[str, Any]:
         """What it runs on, for the manifest."""
