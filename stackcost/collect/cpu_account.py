@@ -172,6 +172,7 @@ class CpuAccount(Collector):
             try:
                 return self._begin(self._dividing) if on else self._end(self._dividing)
             except StackcostError as error:
+                self._dividing.detach()  # what is attached by then slows the server
                 self._cannot_divide = str(error)
         if not self._cannot_divide:
             return []

@@ -23,17 +23,21 @@ def check_lives(process_id: int, what: str, see: str = "") -> None:
     _check_not_stopped(process_id, status, what)
 
 
+def descendants(process_id: int) -> list[psutil.Process]:
+    """All that a program and its children have started; empty if it has ended."""
+    try:
+        return psutil.Process(process_id).children(recursive=True)
+    except psutil.NoSuchProcess:
+        return []
+
+
 def check_family(process_id: int, what: str) -> None:
     """Apply `check_lives` to a program, and check that none of its children is stopped.
 
     Children may end by themselves at any time, as the commands of a script do.
     """
     check_lives(process_id, what)
-    try:
-        children = psutil.Process(process_id).children(recursive=True)
-    except psutil.NoSuchProcess:
-        children = []
-    for child in children:
+    for child in descendants(process_id):
         with suppress(psutil.NoSuchProcess):
             _check_not_stopped(child.pid, child.status(), what)
 

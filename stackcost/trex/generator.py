@@ -8,11 +8,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
 
-import psutil
-
 from stackcost.contracts.errors import StackcostError
 from stackcost.files import ENGINE
-from stackcost.host.liveness import check_family
+from stackcost.host.liveness import check_family, descendants
 from stackcost.host.namespace import end_group
 from stackcost.host.patience import on_a_slow_host, patient
 from stackcost.host.waiting import wait_until
@@ -98,9 +96,8 @@ class Generator:
     @property
     def process_ids(self) -> dict[str, int]:
         """Process ids by role: the program started, and all that it has started."""
-        started = psutil.Process(self.process_id)
-        children = (each.pid for each in started.children(recursive=True))
-        return {"engine": started.pid} | {f"engine-{at}": pid for at, pid in enumerate(children, 1)}
+        children = enumerate(descendants(self.process_id), 1)
+        return {"engine": self.process_id} | {f"engine-{at}": each.pid for at, each in children}
 
     def start(self) -> None:
         """Write the configuration, start, and return once the RPC port listens.

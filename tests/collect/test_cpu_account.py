@@ -3,11 +3,13 @@
 import os
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from stackcost.analysis.cpu_time import cpu_seconds, seconds_by_process
+from stackcost.collect import cpu_account
 from stackcost.collect.bpf import BpfObject
 from stackcost.collect.cpu import CpuTime
 from stackcost.collect.cpu_account import NOT_BOOKED, SOFTIRQS, CpuAccount, Detail
@@ -164,6 +166,31 @@ def test_a_division_that_the_kernel_refuses_is_unknown_and_all_else_is_known(
     unknown = {s.metric for s in samples if s.value is None}
     assert unknown == {"cpu.divided_time", "task.divided_time"}
     assert all("Invalid argument" in s.reason for s in samples if s.value is None)
+
+
+def test_a_division_that_fails_is_not_left_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What it has attached by then would slow the server in the sustain window."""
+
+    def fail(programs: BpfObject) -> None:
+        raise StackcostError("BPF map tasks cannot be read (Bad address)")
+
+    monkeypatch.setattr(cpu_account, "_divided", fail)
+    links = attached_links()
+    with Sampler([CpuAccount()], interval_s=10) as sampler:
+        own = attached_links() - links
+        sampler.divide(True)
+        assert attached_links() - links == own
+        unknown = {s.metric for s in sampler.samples if s.value is None}
+    assert unknown == {"cpu.divided_time", "task.divided_time"}
+
+
+def attached_links() -> int:
+    """Descriptors of this process that hold a BPF program at a tracepoint."""
+    found = 0
+    for each in Path("/proc/self/fd").iterdir():
+        with suppress(FileNotFoundError):  # that of the listing itself
+            found += "bpf_link" in os.readlink(each)
+    return found
 
 
 def test_at_task_switches_alone_softirqs_are_in_the_tasks_time_and_the_rest_is_unknown() -> None:

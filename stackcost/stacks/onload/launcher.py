@@ -1,6 +1,5 @@
 """Programs on Onload: prepared in the order that works, started, proved, and released."""
 
-import contextlib
 import os
 import resource
 import subprocess
@@ -10,13 +9,12 @@ from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
 
-import psutil
-
 from stackcost.contracts.collector import Collector
 from stackcost.contracts.counts import NOT_SEEN, Carrier, Usage
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.placement import Placement
 from stackcost.contracts.stack import KERNEL, LOOKS, Stack, When
+from stackcost.host.liveness import descendants
 from stackcost.host.namespace import find_program, run
 from stackcost.stacks.onload.counters import OnloadCounters
 from stackcost.stacks.onload.failures import find_failure
@@ -222,12 +220,8 @@ class Onload(Stack):
 
     def _programs(self) -> set[int]:
         """Process ids of what was started and lives, with its children."""
-        found = set()
-        for started in self._started:
-            with contextlib.suppress(psutil.NoSuchProcess):
-                process = psutil.Process(started.pid)
-                found |= {each.pid for each in (process, *process.children(recursive=True))}
-        return found
+        started = [each.pid for each in self._started]
+        return {*started, *(child.pid for each in started for child in descendants(each))}
 
     def _new_in_log(self) -> list[str]:
         return [line for line in kernel_log() if line not in self._log_before]
