@@ -15,9 +15,11 @@ namespace engine {
 struct Arrival {
   /// Where what is known of it stands.
   enum class Form : uint8_t {
-    other,  ///< in `packet`
-    plain,  ///< in `segment`, and not yet in `packet`
-    syn     ///< as that; a SYN or SYN-ACK
+    plain,          ///< in `segment`, and not yet in `packet`
+    syn,            ///< as that; a SYN or SYN-ACK
+    unstamped,      ///< plain, without time stamps
+    unstamped_syn,  ///< as that; a SYN or SYN-ACK
+    other           ///< in `packet`
   };
 
   PacketKind kind;  ///< where `form` is other

@@ -66,8 +66,10 @@ void FlowDriver::receive_for_flows(Side side, std::span<const Frame> frames) {
                                         std::span<Arrival> arrivals) {
   const Arrival* const end = arrivals.data() + arrivals.size();
   for (Arrival* arrival = arrivals.data(); arrival != end; ++arrival, ++frame) {
-    if (arrival->form != Arrival::Form::other) [[likely]]
-      receive_plain(side, *frame, *arrival, end);
+    if (arrival->form <= Arrival::Form::syn) [[likely]]
+      receive_plain<true>(side, *frame, *arrival, end);
+    else if (arrival->form != Arrival::Form::other)
+      receive_unstamped(side, *frame, *arrival, end);
     else if (arrival->kind == PacketKind::tcp)
       receive_generally(side, *frame, *arrival, end);
     else
@@ -100,25 +102,32 @@ void FlowDriver::receive_for_flows(Side side, std::span<const Frame> frames) {
   }
 }
 
+// A function by itself, for the same reason.
+[[gnu::noinline]] void FlowDriver::receive_unstamped(Side side, const Frame& frame, Arrival& p,
+                                                     const Arrival* end) {
+  receive_plain<false>(side, frame, p, end);
+}
+
+template <bool kStamped>
 inline void FlowDriver::receive_plain(Side side, const Frame& frame, Arrival& p,
                                       const Arrival* end) {
   Context& context = parts_.context;
   Took took{p.flow, tcp::kNotPlain};
   FlowClass* shared = nullptr;
-  if (p.form == Arrival::Form::syn) {
-    took = take_plain_syn(side, frame, p);
+  if (p.form == (kStamped ? Arrival::Form::syn : Arrival::Form::unstamped_syn)) {
+    took = take_plain_syn<kStamped>(side, frame, p);
     if (took.flow == nullptr && took.events != tcp::kNotPlain) return;
     if (took.flow != nullptr) shared = &context.class_of(*took.flow);
   } else {
     if (took.flow == nullptr || !p.segment.is_for(*took.flow)) [[unlikely]]
       took.flow = find_plain(side, p);
-    if (took.flow != nullptr && tcp::is_plain(*took.flow, side)) [[likely]] {
+    if (took.flow != nullptr && tcp::is_plain<kStamped>(*took.flow, side)) [[likely]] {
       shared = &context.class_of(*took.flow);
-      took.events = tcp::receive_plain(context, *shared, *took.flow, p.segment);
+      took.events = tcp::receive_plain<kStamped>(context, *shared, *took.flow, p.segment);
     }
   }
   if (took.events != tcp::kNotPlain) [[likely]]
-    act_upon<true>(context, *shared, *took.flow, took.events, p, end);
+    act_upon<true, kStamped>(context, *shared, *took.flow, took.events, p, end);
   else
     receive_generally(side, frame, p, end);
 }
@@ -130,6 +139,7 @@ inline void FlowDriver::receive_plain(Side side, const Frame& frame, Arrival& p,
   return FlowTable::is_flow(entry) ? &context.flows[entry] : nullptr;
 }
 
+template <bool kStamped>
 [[gnu::noinline]] FlowDriver::Took FlowDriver::take_plain_syn(Side side, const Frame& frame,
                                                               const Arrival& p) {
   constexpr Took kNotPlain{nullptr, tcp::kNotPlain};
@@ -139,7 +149,7 @@ inline void FlowDriver::receive_plain(Side side, const Frame& frame, Arrival& p,
     Flow* flow = p.flow;
     if (flow == nullptr || !syn.is_for(*flow)) flow = find_plain(side, p);
     if (flow == nullptr || !tcp::is_opening(*flow, side)) return kNotPlain;
-    return {flow, tcp::receive_plain_syn(context, context.class_of(*flow), *flow, syn)};
+    return {flow, tcp::receive_plain_syn<kStamped>(context, context.class_of(*flow), *flow, syn)};
   }
   if (side == Side::client || context.tables[index_of(Side::server)].find_v4(
                                   syn.addresses(), syn.ports(), p.hash) != FlowTable::kNone)
@@ -151,7 +161,7 @@ inline void FlowDriver::receive_plain(Side side, const Frame& frame, Arrival& p,
                     false};
   TemplateClass& shared = parts_.classes[number];
   if (Flow* const flow = accept(frame, key, p.hash, number, shared))
-    tcp::accept_plain(context, shared, *flow, syn, p.hash);
+    tcp::accept_plain<kStamped>(context, shared, *flow, syn, p.hash);
   return {};
 }
 
@@ -163,8 +173,8 @@ inline void FlowDriver::receive_plain(Side side, const Frame& frame, Arrival& p,
     p.form = Arrival::Form::other;
   }
   if (const Took took = take_generally(side, frame, p); took.flow != nullptr)
-    act_upon<false>(parts_.context, parts_.context.class_of(*took.flow), *took.flow, took.events, p,
-                    end);
+    act_upon<false, false>(parts_.context, parts_.context.class_of(*took.flow), *took.flow,
+                           took.events, p, end);
 }
 
 FlowDriver::Took FlowDriver::take_generally(Side side, const Frame& frame, Arrival& p) {
@@ -229,7 +239,7 @@ inline bool FlowDriver::goes_on(const Flow& flow, const Arrival& p, const Arriva
          load_be<uint32_t>(next->header() + 4) == flow.rcv_nxt;
 }
 
-template <bool kPlain>
+template <bool kPlain, bool kStamped>
 [[gnu::always_inline]] inline void FlowDriver::act_upon(Context& context, FlowClass& of_flow,
                                                         Flow& flow, tcp::Events events,
                                                         const Arrival& p, const Arrival* end) {
@@ -249,14 +259,16 @@ template <bool kPlain>
       latency::record(context, shared, flow, LatencyKind::connect);
     }
   }
-  if (wakes && (kPlain ? program::proceed(context, shared, flow) : program::go_on(context, flow)) ==
-                   program::Outcome::release) {
+  // With two callers it would be part of neither.
+  constexpr bool kInOnePiece = kPlain && kStamped;
+  if (wakes && (kInOnePiece ? program::proceed(context, shared, flow)
+                            : program::go_on(context, flow)) == program::Outcome::release) {
     parts_.flows.release(flow, p.hash);
     return;
   }
   if ((events & tcp::kDelivered) == 0 || !goes_on(flow, p, end)) {
     if constexpr (kPlain)
-      tcp::answer(context, shared, flow);
+      tcp::answer<kStamped>(context, shared, flow);
     else
       tcp::transmit(context, flow);
   }

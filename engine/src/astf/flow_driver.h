@@ -48,11 +48,14 @@ class FlowDriver {
   void receive_for_flows(Side side, std::span<const Frame> frames);
   void take(Side side, const Frame* frame, std::span<Arrival> arrivals);
   void take_while_cutting(Side side, const Frame* frame, std::span<Arrival> arrivals);
-  /// `end`: of the frames at hand.
+  /// `end`: of the frames at hand; `kStamped`: of what form.
+  template <bool kStamped>
   void receive_plain(Side side, const Frame& frame, Arrival& p, const Arrival* end);
   /// The flow of a plain segment; nullptr: there is none, or a record of TIME_WAIT.
   Flow* find_plain(Side side, const Arrival& p);
+  void receive_unstamped(Side side, const Frame& frame, Arrival& p, const Arrival* end);
   /// A plain SYN, which opens a flow or finds no room for one, or SYN-ACK.
+  template <bool kStamped>
   Took take_plain_syn(Side side, const Frame& frame, const Arrival& p);
   /// A segment that is not plain, or that belongs to no flow.
   void receive_generally(Side side, const Frame& frame, Arrival& p, const Arrival* end);
@@ -70,8 +73,8 @@ class FlowDriver {
   void refuse_undecided(Flow& flow);
   /// The program acts upon what came of segment `p`, and what is due is sent, unless the next one
   /// goes on where it ends, and will be answered for both. `kPlain`: whether it took the plain way,
-  /// and is answered so; in one piece with that.
-  template <bool kPlain>
+  /// of which form (`kStamped`), and is answered so; in one piece with that.
+  template <bool kPlain, bool kStamped>
   void act_upon(Context& context, FlowClass& of_flow, Flow& flow, tcp::Events events,
                 const Arrival& p, const Arrival* end);
   static bool goes_on(const Flow& flow, const Arrival& p, const Arrival* end);

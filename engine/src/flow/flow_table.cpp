@@ -24,6 +24,7 @@ FlowTable::FlowTable(Pool<Flow>& flows, TimeWaits& waits, uint32_t capacity, uin
   void* memory = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) throw std::bad_alloc();
+  madvise(memory, bytes_, MADV_HUGEPAGE);  // as in Pool: they are looked at in no order
   buckets_ = static_cast<uint32_t*>(memory);
   for (uint32_t i = 0; i < bucket_count_; ++i) buckets_[i] = kNone;
 }

@@ -45,7 +45,7 @@ uint64_t add_vectors(const uint8_t*& bytes, size_t& length) {
 
 // The sum does not depend on byte order but for a swap of the result (RFC 1071 section 2(B)), and
 // words may be added in any width (section 2(C)).
-ChecksumSum checksum_add(ChecksumSum sum, const uint8_t* bytes, size_t length) {
+ChecksumSum checksum_bytes(const uint8_t* bytes, size_t length) {
   uint64_t native = 0;
   if (length >= kVectorFrom) native = add_vectors(bytes, length);
   for (; length >= 8; bytes += 8, length -= 8)
@@ -60,9 +60,11 @@ ChecksumSum checksum_add(ChecksumSum sum, const uint8_t* bytes, size_t length) {
   }
   if (length & 1)
     native = add_carry(native, std::endian::native == std::endian::little ? *bytes : *bytes << 8);
-  uint16_t folded = checksum_fold(native);
-  if constexpr (std::endian::native == std::endian::little) folded = byteswap(folded);
-  return add_carry(sum, folded);
+  return (native & UINT32_MAX) + (native >> 32);
+}
+
+ChecksumSum checksum_add(ChecksumSum sum, const uint8_t* bytes, size_t length) {
+  return add_carry(sum, checksum_swap(checksum_fold(checksum_bytes(bytes, length))));
 }
 
 // An IPv4 address is kept as ::ffff:a.b.c.d, and ffff is a zero of ones-complement arithmetic: the

@@ -16,6 +16,10 @@ using ChecksumSum = uint64_t;
 /// Adds `length` bytes to `sum`; an odd last byte counts as the high byte of a word.
 ChecksumSum checksum_add(ChecksumSum sum, const uint8_t* bytes, size_t length);
 
+/// The sum of `length` bytes as they are in memory: in this machine's byte order, which is the
+/// other one's but for a swap of its bytes (RFC 1071 section 2(B)). Less than 2^33.
+ChecksumSum checksum_bytes(const uint8_t* bytes, size_t length);
+
 /// Folds to 16 bits, not complemented. Halves are added with the carry that comes out: of 64 bits,
 /// and then to each other's mirror image, so that the upper half gets the lower one's carry.
 inline uint16_t checksum_fold(ChecksumSum sum) {
@@ -30,8 +34,7 @@ inline uint16_t checksum_finish(ChecksumSum sum) {
   return static_cast<uint16_t>(~checksum_fold(sum));
 }
 
-/// Adds `words` words of 32 bits at `bytes` as they are in memory: a sum in this machine's byte
-/// order, which is the other one's but for a swap of its bytes (RFC 1071 section 2(B)). For short
+/// `checksum_bytes` of `words` words of 32 bits, but that it may be more than 2^32. For short
 /// headers, in one piece with its caller.
 template <size_t words>
 [[gnu::always_inline]] inline ChecksumSum checksum_words(const uint8_t* bytes) {

@@ -81,15 +81,19 @@ void limit_handshake(Context& context, const FlowClass& shared, Flow& flow) {
   context.wheel.arm_late(flow, TimerKind::retransmit, context.tick, timeout);
 }
 
-/// Whether a SYN (or SYN-ACK, `syn_ack`) has all options: a SYN offers what the tunables say, a
-/// SYN-ACK what both ends have.
-bool has_all_options(const Flow& flow, const Tunables& tunables, bool syn_ack) {
+/// Whether a SYN (or SYN-ACK, `syn_ack`) has the options of a plain one: a SYN offers what the
+/// tunables say, a SYN-ACK what both ends have.
+template <bool kStamped>
+bool has_plain_options(const Flow& flow, const Tunables& tunables, bool syn_ack) {
   constexpr uint32_t kAll = kTimestamps | kScaling | kSack;
-  return syn_ack ? (flow.flags & kAll) == kAll : tunables.timestamps_and_scaling && tunables.sack;
+  constexpr uint32_t kPlain = kStamped ? kAll : uint32_t{kSack};
+  return syn_ack ? (flow.flags & kAll) == kPlain
+                 : tunables.timestamps_and_scaling == kStamped && tunables.sack;
 }
 
-/// Sends a SYN or SYN-ACK, by `flags`, over IPv4 and an untagged `path`, with all options. False:
-/// no frame buffer.
+/// Sends a SYN or SYN-ACK, by `flags`, over IPv4 and an untagged `path`, with all options or with
+/// those of connections without time stamps. False: no frame buffer.
+template <bool kStamped>
 [[gnu::always_inline]] inline bool emit_plain(Context& context, FlowClass& shared, Flow& flow,
                                               const Path& path, uint8_t flags) {
   TransmitQueue& queue = *context.transmit[index_of(shared.side)];
@@ -98,13 +102,16 @@ bool has_all_options(const Flow& flow, const Tunables& tunables, bool syn_ack) {
     ++(*shared.counters)[Counter::tcps_nombuf];
     return false;
   }
-  uint8_t* const options = compose(shared, flow, path, *frame, kPlainSynHeader, flow.snd_una, 0,
-                                   flags, shared.windows[0]);
+  constexpr uint32_t kHeader = kPlainSynHeader<kStamped>;
+  uint8_t* const options =
+      compose<kHeader>(shared, flow, path, *frame, flow.snd_una, 0, flags, shared.windows[0]);
   store_be<uint32_t>(options, kMssHead << 16 | shared.tunables->mss);
-  store_be<uint32_t>(options + 4, kScaleHead << 8 | flow.receive_scale());
-  store_be<uint32_t>(options + 8, kAlignedSackPermitted);
-  put_timestamps(context, flow, options + 12);
-  commit(context, shared, flow, queue, *frame);
+  if constexpr (kStamped) {
+    store_be<uint32_t>(options + 4, kScaleHead << 8 | flow.receive_scale());
+    put_timestamps(context, flow, options + 12);
+  }
+  store_be<uint32_t>(options + (kStamped ? 8 : 4), kAlignedSackPermitted);
+  commit<kHeader>(context, shared, flow, queue, *frame);
   return true;
 }
 
@@ -116,10 +123,16 @@ bool has_all_options(const Flow& flow, const Tunables& tunables, bool syn_ack) {
       static_cast<uint8_t>((syn_ack ? kSyn | kAck : kSyn) |
                            (shared.tunables->ecn != 0 ? syn_ecn_flags(context, flow) : 0));
   flow.retransmit_purpose = RetransmitPurpose::handshake;
-  const bool plain =
-      !flow.has(kGeneralWay) && path.vlan == 0 && has_all_options(flow, *shared.tunables, syn_ack);
-  if (!(plain ? emit_plain(context, shared, flow, path, flags)
-              : emit_options(context, flow, flags))) [[unlikely]] {
+  const Tunables& tunables = *shared.tunables;
+  const bool plain = !flow.has(kGeneralWay) && path.vlan == 0;
+  bool sent;
+  if (plain && has_plain_options<true>(flow, tunables, syn_ack)) [[likely]]
+    sent = emit_plain<true>(context, shared, flow, path, flags);
+  else if (plain && has_plain_options<false>(flow, tunables, syn_ack))
+    sent = emit_plain<false>(context, shared, flow, path, flags);
+  else
+    sent = emit_options(context, flow, flags);
+  if (!sent) [[unlikely]] {
     send_later(context, flow, TimerKind::retransmit);
     return;
   }
@@ -181,10 +194,14 @@ void accept(Context& context, Flow& flow, const Segment& syn, uint32_t hash) {
   accept_syn(context, context.class_of(flow), flow, syn, hash);
 }
 
+template <bool kStamped>
 void accept_plain(Context& context, FlowClass& shared, Flow& flow, const PlainSegment& syn,
                   uint32_t hash) {
-  accept_syn(context, shared, flow, segment_of_syn(syn, kSyn), hash);
+  accept_syn(context, shared, flow, segment_of_syn<kStamped>(syn, kSyn), hash);
 }
+
+template void accept_plain<true>(Context&, FlowClass&, Flow&, const PlainSegment&, uint32_t);
+template void accept_plain<false>(Context&, FlowClass&, Flow&, const PlainSegment&, uint32_t);
 
 Events receive_syn_sent(Context& context, Flow& flow, const Segment& segment) {
   FlowClass& shared = context.class_of(flow);
@@ -216,14 +233,18 @@ Events receive_syn_sent(Context& context, Flow& flow, const Segment& segment) {
   return kNothing;
 }
 
+template <bool kStamped>
 Events receive_plain_syn(Context& context, FlowClass& shared, Flow& flow,
                          const PlainSegment& segment) {
   const uint32_t acknowledgment = load_be<uint32_t>(segment.header + 8);
   if (!is_syn_ack(segment) || acknowledgment != flow.snd_max || flow.snd_max == flow.snd_una ||
-      !shared.tunables->timestamps_and_scaling)
+      (kStamped && !shared.tunables->timestamps_and_scaling))
     return kNotPlain;
   ++(*shared.counters)[Counter::tcps_rcvtotal];
-  return take_syn_ack(context, shared, flow, segment_of_syn(segment, kSyn | kAck));
+  return take_syn_ack(context, shared, flow, segment_of_syn<kStamped>(segment, kSyn | kAck));
 }
+
+template Events receive_plain_syn<true>(Context&, FlowClass&, Flow&, const PlainSegment&);
+template Events receive_plain_syn<false>(Context&, FlowClass&, Flow&, const PlainSegment&);
 
 }  // namespace engine::tcp

@@ -131,7 +131,8 @@ inline void stop_retransmit_timer(Context& context, Flow& flow) {
 /// There was no frame buffer for what `kind` would send: that timer tries again, soon unless it
 /// runs, for the purpose that it has.
 void send_later(Context& context, Flow& flow, TimerKind kind);
-inline void start_keepalive(Context& context, const FlowClass& shared, Flow& flow) {
+[[gnu::always_inline]] inline void start_keepalive(Context& context, const FlowClass& shared,
+                                                   Flow& flow) {
   context.wheel.arm(flow, TimerKind::keep, context.tick, shared.keep_idle);
 }
 

@@ -21,12 +21,16 @@ inline constexpr Events kNotPlain = 1u << 31;
 inline constexpr uint32_t kDisturbed =
     kFastRecovery | kAfterTimeout | kProbing | kEcn | kEcnReduced | kGeneralWay | kExtended;
 
-/// Whether `flow` is of this side and connected, both ends time-stamp, and there is no loss, ECN,
-/// or closed window.
-inline bool is_plain(const Flow& flow, Side side) {
+// Both ends of a connection time-stamp its segments, or neither does. What depends on it is
+// compiled for both: most have stamps, and are not to be asked.
+
+/// Whether `flow` is of this side and connected, its segments are stamped or not, and there is no
+/// loss, ECN, or closed window.
+template <bool kStamped>
+bool is_plain(const Flow& flow, Side side) {
   static_assert(kServerSide == static_cast<uint32_t>(Side::server));
   return (flow.flags & (kDisturbed | kTimestamps | kSettled | kServerSide)) ==
-         (kTimestamps | kSettled | static_cast<uint32_t>(side));
+         ((kStamped ? kTimestamps : 0) | kSettled | static_cast<uint32_t>(side));
 }
 /// The same of a client's flow that waits for a SYN-ACK.
 inline bool is_opening(const Flow& flow, Side side) {
@@ -35,17 +39,21 @@ inline bool is_opening(const Flow& flow, Side side) {
 }
 
 /// Takes a segment for `flow`, which is_plain, or returns kNotPlain. `shared`: the flow's class.
+template <bool kStamped>
 Events receive_plain(Context& context, FlowClass& shared, Flow& flow, const PlainSegment& segment);
 
 /// The same of a plain SYN-ACK, for a flow that is_opening.
+template <bool kStamped>
 Events receive_plain_syn(Context& context, FlowClass& shared, Flow& flow,
                          const PlainSegment& segment);
 
 /// `accept` of a plain SYN.
+template <bool kStamped>
 void accept_plain(Context& context, FlowClass& shared, Flow& flow, const PlainSegment& syn,
                   uint32_t hash);
 
 /// Sends what is due after receive_plain, as `transmit` does.
+template <bool kStamped>
 void answer(Context& context, FlowClass& shared, Flow& flow);
 
 }  // namespace engine::tcp

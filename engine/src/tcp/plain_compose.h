@@ -10,10 +10,10 @@ namespace engine::tcp {
 
 /// Writes a segment of `length` bytes from `sequence` on, up to its options, which take the rest of
 /// `header` bytes. Its checksums are left to the device. Returns where the options begin.
+template <uint32_t header>
 [[gnu::always_inline]] inline uint8_t* compose(const FlowClass& shared, const Flow& flow,
-                                               const Path& path, Frame& frame, uint32_t header,
-                                               uint32_t sequence, uint32_t length, uint32_t flags,
-                                               uint32_t window) {
+                                               const Path& path, Frame& frame, uint32_t sequence,
+                                               uint32_t length, uint32_t flags, uint32_t window) {
   frame.payload = nullptr;
   if (length != 0)
     frame.payload = (*shared.buffers)[flow.tx_buffer].at(sequence - flow.tx_base, length);
@@ -49,14 +49,16 @@ namespace engine::tcp {
   store_be<uint32_t>(at + 8, flow.ts_recent);
 }
 
-/// Completes the checksums of a frame that `compose` wrote, for a device that does not. In
+/// Completes the checksums of a frame that `compose<header>` wrote, for a device that does not. In
 /// plain_output.cpp.
+template <uint32_t header>
 void complete_checksums(const FlowClass& shared, const Flow& flow, Frame& frame);
 
-/// The next slot of the queue has been written.
+/// The next slot of the queue has been written, by `compose<header>` and who wrote the options.
+template <uint32_t header>
 [[gnu::always_inline]] inline void commit(Context& context, const FlowClass& shared, Flow& flow,
                                           TransmitQueue& queue, Frame& frame) {
-  if (!queue.offloads().checksum) complete_checksums(shared, flow, frame);
+  if (!queue.offloads().checksum) complete_checksums<header>(shared, flow, frame);
   queue.commit();
   flow.clear(kAckNow);
   flow.last_ack_sent = flow.rcv_nxt;

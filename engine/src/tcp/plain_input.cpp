@@ -35,6 +35,7 @@ namespace {
 // In sequence, with no gap before it, a segment is never older than the one before: of the
 // conditions for its time stamp (RFC 7323 section 4.3) and its window (RFC 9293 section 3.10.7.4)
 // one comparison each is left.
+template <bool kStamped>
 Events receive_plain(Context& context, FlowClass& shared, Flow& flow, const PlainSegment& segment) {
   assert(flow.snd_nxt == flow.snd_max && !persists(flow) &&
          (flow.retransmissions | flow.duplicate_acks) == 0);
@@ -42,10 +43,11 @@ Events receive_plain(Context& context, FlowClass& shared, Flow& flow, const Plai
   const uint32_t length = segment.length;
   const uint32_t span = length + (header[13] & kFin);
   const auto acknowledgment = load_be<uint32_t>(header + 8);
-  const auto timestamp = load_be<uint32_t>(header + kFixedHeader + 4);
   const uint32_t acked = acknowledgment - flow.snd_una;
+  const uint32_t timestamp = kStamped ? load_be<uint32_t>(header + kFixedHeader + 4) : 0;
   if (load_be<uint32_t>(header + 4) != flow.rcv_nxt || length > shared.tunables->receive_buffer ||
-      before(timestamp, flow.ts_recent) || acked > flow.snd_max - flow.snd_una) [[unlikely]]
+      (kStamped && before(timestamp, flow.ts_recent)) || acked > flow.snd_max - flow.snd_una)
+      [[unlikely]]
     return kNotPlain;
   if (acked == 0) {
     if (span == 0 || flow.state == FlowState::syn_received) [[unlikely]]
@@ -56,7 +58,7 @@ Events receive_plain(Context& context, FlowClass& shared, Flow& flow, const Plai
 
   CounterBlock& counters = *shared.counters;
   ++counters[Counter::tcps_rcvtotal];
-  if (flow.rcv_nxt == flow.last_ack_sent) flow.ts_recent = timestamp;
+  if (kStamped && flow.rcv_nxt == flow.last_ack_sent) flow.ts_recent = timestamp;
   const uint32_t window = uint32_t{load_be<uint16_t>(header + 14)} << flow.send_scale();
   Events events;
   if (flow.state != FlowState::syn_received) [[likely]] {
@@ -95,5 +97,8 @@ Events receive_plain(Context& context, FlowClass& shared, Flow& flow, const Plai
   if (span != length) events |= take_fin(context, flow);
   return events;
 }
+
+template Events receive_plain<true>(Context&, FlowClass&, Flow&, const PlainSegment&);
+template Events receive_plain<false>(Context&, FlowClass&, Flow&, const PlainSegment&);
 
 }  // namespace engine::tcp

@@ -50,20 +50,23 @@ bool fits_one_segment(const Context& context, const FlowClass& shared, const Flo
 }
 
 /// Sends a segment of `length` bytes. False: there was no frame buffer.
+template <bool kStamped>
 [[gnu::always_inline]] inline bool send(Context& context, const FlowClass& shared, Flow& flow,
                                         const Path& path, uint32_t length, uint32_t flags) {
   TransmitQueue& queue = *context.transmit[index_of(shared.side)];
   Frame* const frame = queue.next_as_it_is();
   if (frame == nullptr) [[unlikely]]
     return false;
-  uint8_t* const options = compose(shared, flow, path, *frame, kPlainHeader, flow.snd_nxt, length,
-                                   flags, shared.windows[flow.has(kScaling)]);
-  put_timestamps(context, flow, options);
-  commit(context, shared, flow, queue, *frame);
+  constexpr uint32_t kHeader = kPlainHeader<kStamped>;
+  uint8_t* const options = compose<kHeader>(shared, flow, path, *frame, flow.snd_nxt, length, flags,
+                                            shared.windows[flow.has(kScaling)]);
+  if constexpr (kStamped) put_timestamps(context, flow, options);
+  commit<kHeader>(context, shared, flow, queue, *frame);
   return true;
 }
 
 /// Sends all that is queued in one segment, or an ACK that is owed. False: nothing was done.
+template <bool kStamped>
 [[gnu::always_inline]] inline bool answer_plainly(Context& context, FlowClass& shared, Flow& flow) {
   const Path& path = context.paths[index_of(shared.side)][flow.path];
   if (flow.has(kExtended) || path.vlan != 0) return false;
@@ -74,14 +77,14 @@ bool fits_one_segment(const Context& context, const FlowClass& shared, const Flo
     const uint32_t flight = flow.snd_nxt - flow.snd_una;
     if (!fits_one_segment(context, shared, flow, length, flight)) return false;
     const uint32_t flags = (length != 0 ? kAck | kPsh : kAck) | (fin ? kFin : 0);
-    const bool sent = length != 0 ? send(context, shared, flow, path, length, flags)
-                                  : send(context, shared, flow, path, 0, flags);
+    const bool sent = length != 0 ? send<kStamped>(context, shared, flow, path, length, flags)
+                                  : send<kStamped>(context, shared, flow, path, 0, flags);
     if (sent) [[likely]]
       follow_sent(context, counters, flow, length, flight);
     else
       lack_frame(context, counters, flow, true);
   } else if (flow.has(kAckNow)) {
-    if (send(context, shared, flow, path, 0, kAck)) [[likely]]
+    if (send<kStamped>(context, shared, flow, path, 0, kAck)) [[likely]]
       ++counters[Counter::tcps_sndacks];
     else
       lack_frame(context, counters, flow, false);
@@ -92,32 +95,40 @@ bool fits_one_segment(const Context& context, const FlowClass& shared, const Flo
 }  // namespace
 
 // The words are read as wide as `compose` has just written them: the processor hands those over
-// before they are in the cache.
+// before they are in the cache. TCP's checksum field has the pseudo-header's sum.
+template <uint32_t header>
 void complete_checksums(const FlowClass& shared, const Flow& flow, Frame& frame) {
   frame.checksums = Checksums::in_frame;
   uint8_t* const ip = frame.head + kEthernetLength;
   uint8_t* const tcp = frame.head + kPlainTcp;
-  const uint32_t in_head = frame.head_length - kPlainTcp;
-  const ChecksumSum addresses = checksum_words<2>(tcp - 8);
-  store_be(ip + 10, checksum_finish((shared.ethernet_ip & 0xffff) + (shared.ip >> 32) +
-                                    (shared.ip & UINT32_MAX) + load_be<uint16_t>(ip + 2) +
-                                    checksum_swap(checksum_fold(addresses))));
-  ChecksumSum sum = addresses + checksum_words<4>(tcp) + checksum_words<3>(tcp + kFixedHeader);
-  if (in_head != kPlainHeader)
-    sum += checksum_words<(kPlainSynHeader - kPlainHeader) / 4>(tcp + kPlainHeader);
-  uint16_t folded = checksum_swap(checksum_fold(sum));
-  ChecksumSum whole = ChecksumSum{folded} + kProtocolTcp + in_head + frame.payload_length;
-  if (frame.payload_length != 0)
-    whole +=
-        (*shared.buffers)[flow.tx_buffer].sum(flow.snd_nxt - flow.tx_base, frame.payload_length);
-  store_be(tcp + 16, checksum_finish(whole));
+  uint16_t length;
+  std::memcpy(&length, ip + 2, sizeof length);
+  const uint16_t of_ip = checksum_finish(shared.ip_sum + length + checksum_words<2>(tcp - 8));
+  std::memcpy(ip + 10, &of_ip, sizeof of_ip);
+  ChecksumSum sum = checksum_words<header / 4>(tcp);
+  if (frame.payload_length != 0) {
+    const Buffer& buffer = (*shared.buffers)[flow.tx_buffer];
+    sum +=
+        checksum_swap(checksum_fold(buffer.sum(flow.snd_nxt - flow.tx_base, frame.payload_length)));
+  }
+  const uint16_t of_tcp = checksum_finish(sum);
+  std::memcpy(tcp + 16, &of_tcp, sizeof of_tcp);
 }
 
+template void complete_checksums<kPlainHeader<true>>(const FlowClass&, const Flow&, Frame&);
+template void complete_checksums<kPlainHeader<false>>(const FlowClass&, const Flow&, Frame&);
+template void complete_checksums<kPlainSynHeader<true>>(const FlowClass&, const Flow&, Frame&);
+template void complete_checksums<kPlainSynHeader<false>>(const FlowClass&, const Flow&, Frame&);
+
+template <bool kStamped>
 void answer(Context& context, FlowClass& shared, Flow& flow) {
-  if (!answer_plainly(context, shared, flow)) [[unlikely]] {
+  if (!answer_plainly<kStamped>(context, shared, flow)) [[unlikely]] {
     transmit(context, flow);
     settle(flow);
   }
 }
+
+template void answer<true>(Context&, FlowClass&, Flow&);
+template void answer<false>(Context&, FlowClass&, Flow&);
 
 }  // namespace engine::tcp

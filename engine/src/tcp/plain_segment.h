@@ -31,9 +31,12 @@ struct PlainSegment {
   uint16_t destination_port() const { return load_be<uint16_t>(header + 2); }
 };
 
-/// Lengths of TCP headers: of a plain segment, which has time stamps, and of a plain SYN.
-inline constexpr uint32_t kPlainHeader = kFixedHeader + 12;
-inline constexpr uint32_t kPlainSynHeader = kFixedHeader + kSynOptions;
+/// Lengths of TCP headers: of a plain segment, and of a plain SYN. Both come with time stamps and
+/// without. A SYN without them has no window scale either: one tunable governs both.
+template <bool kStamped>
+inline constexpr uint32_t kPlainHeader = kFixedHeader + (kStamped ? 12 : 0);
+template <bool kStamped>
+inline constexpr uint32_t kPlainSynHeader = kFixedHeader + (kStamped ? kSynOptions : 8);
 
 /// Where the TCP header of a plain segment begins.
 inline constexpr uint32_t kPlainTcp = kEthernetLength + kIpv4Length;
@@ -55,35 +58,43 @@ inline constexpr uint32_t kPlainTcp = kEthernetLength + kIpv4Length;
 }
 
 /// Reads a plain segment: untagged, IPv4 without options and without a mark of ECN, not a fragment,
-/// TCP with time stamps alone, and with ACK, PSH and FIN alone. Its checksums are not looked at.
-/// False: it is another one, or damaged. In one piece with its caller.
+/// TCP with time stamps alone or without options, and with ACK, PSH and FIN alone. Its checksums
+/// are not looked at. False: it is another one, or damaged. In one piece with its caller.
+template <bool kStamped>
 [[gnu::always_inline]] inline bool read_plain(const Frame& frame, PlainSegment& segment) {
-  constexpr uint32_t kBeforePayload = kPlainTcp + kPlainHeader;
+  constexpr uint32_t kHeader = kPlainHeader<kStamped>;
+  constexpr uint32_t kBeforePayload = kPlainTcp + kHeader;
   constexpr uint32_t kTold = 0xffff'0000 & ~(uint32_t{kPsh | kFin} << 16);
   const uint8_t* const tcp = frame.head + kPlainTcp;
   const uint32_t in_head = frame.head_length;
   if (in_head != kBeforePayload && (in_head < kBeforePayload || frame.payload != nullptr))
     return false;
-  return (load_be<uint32_t>(tcp + 12) & kTold) == (kPlainHeader << 26 | uint32_t{kAck} << 16) &&
-         load_be<uint32_t>(tcp + kFixedHeader) == kAlignedTimestamps &&
-         read_plain_ip(frame, kPlainHeader, in_head - kBeforePayload + frame.payload_length,
-                       segment);
+  return (load_be<uint32_t>(tcp + 12) & kTold) == (kHeader << 26 | uint32_t{kAck} << 16) &&
+         (!kStamped || load_be<uint32_t>(tcp + kFixedHeader) == kAlignedTimestamps) &&
+         read_plain_ip(frame, kHeader, in_head - kBeforePayload + frame.payload_length, segment);
 }
 
 /// Reads a plain SYN or SYN-ACK: the same with the options that this stack writes, in its order,
 /// and without payload.
-inline bool read_plain_syn(const Frame& frame, PlainSegment& segment) {
+template <bool kStamped>
+[[gnu::always_inline]] inline bool read_plain_syn(const Frame& frame, PlainSegment& segment) {
+  constexpr uint32_t kHeader = kPlainSynHeader<kStamped>;
   constexpr uint32_t kTold = 0xffff'0000 & ~(uint32_t{kAck} << 16);
   const uint8_t* const tcp = frame.head + kPlainTcp;
   const uint8_t* const options = tcp + kFixedHeader;
-  return frame.head_length >= kPlainTcp + kPlainSynHeader &&
-         (load_be<uint32_t>(tcp + 12) & kTold) == (kPlainSynHeader << 26 | uint32_t{kSyn} << 16) &&
-         load_be<uint16_t>(options) == kMssHead &&
-         load_be<uint32_t>(options + 4) >> 8 == kScaleHead &&
-         load_be<uint32_t>(options + 8) == kAlignedSackPermitted &&
-         load_be<uint32_t>(options + 12) == kAlignedTimestamps &&
-         read_plain_ip(frame, kPlainSynHeader, 0, segment);
+  if (frame.head_length < kPlainTcp + kHeader ||
+      (load_be<uint32_t>(tcp + 12) & kTold) != (kHeader << 26 | uint32_t{kSyn} << 16) ||
+      load_be<uint16_t>(options) != kMssHead)
+    return false;
+  if constexpr (kStamped) {
+    if (load_be<uint32_t>(options + 4) >> 8 != kScaleHead ||
+        load_be<uint32_t>(options + 12) != kAlignedTimestamps)
+      return false;
+  }
+  return load_be<uint32_t>(options + (kStamped ? 8 : 4)) == kAlignedSackPermitted &&
+         read_plain_ip(frame, kHeader, 0, segment);
 }
+
 /// Whether the checksums of IP and TCP are right, as parse_packet tells, of a segment that was read
 /// with a TCP header of `header` bytes from a frame whose checksums are not trusted. False where
 /// the frame lacks the bytes to tell. In one piece with its caller.
@@ -105,7 +116,7 @@ template <uint32_t header>
     const uint8_t* const payload = elsewhere ? frame.payload : tcp + header;
     const uint32_t in_head = frame.head_length - (kPlainTcp + header);
     if (segment.length > (elsewhere ? frame.payload_length : in_head)) return false;
-    sum += checksum_swap(checksum_fold(checksum_add(0, payload, segment.length)));
+    sum += checksum_bytes(payload, segment.length);
   }
   return checksum_fold(sum) == 0xffff;
 }
@@ -114,6 +125,7 @@ inline bool is_syn_ack(const PlainSegment& syn) {
   return (syn.header[13] & kAck) != 0;
 }
 /// What a plain SYN or SYN-ACK says; `flags`: which of them it is.
+template <bool kStamped>
 [[gnu::always_inline]] inline Segment segment_of_syn(const PlainSegment& syn, uint8_t flags) {
   const uint8_t* const header = syn.header;
   const uint8_t* const options = header + kFixedHeader;
@@ -123,10 +135,13 @@ inline bool is_syn_ack(const PlainSegment& syn) {
   segment.window = load_be<uint16_t>(header + 14);
   segment.flags = flags;
   segment.mss = load_be<uint16_t>(options + 2);
-  segment.has_scale = segment.sack_permitted = segment.has_timestamps = true;
-  segment.scale = std::min(options[7], kMaxWindowScale);
-  segment.timestamp = load_be<uint32_t>(options + 16);
-  segment.timestamp_echo = load_be<uint32_t>(options + 20);
+  segment.sack_permitted = true;
+  if constexpr (kStamped) {
+    segment.has_scale = segment.has_timestamps = true;
+    segment.scale = std::min(options[7], kMaxWindowScale);
+    segment.timestamp = load_be<uint32_t>(options + 16);
+    segment.timestamp_echo = load_be<uint32_t>(options + 20);
+  }
   return segment;
 }
 

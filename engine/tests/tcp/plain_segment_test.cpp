@@ -17,9 +17,21 @@ using Bytes = std::vector<uint8_t>;
 
 constexpr Path kPath{{2, 0, 0, 0, 0, 2}, {2, 0, 0, 0, 0, 1}, 0};
 
+struct Form {
+  bool syn;
+  bool stamped;
+
+  uint32_t header() const {
+    if (stamped) return syn ? kPlainSynHeader<true> : kPlainHeader<true>;
+    return syn ? kPlainSynHeader<false> : kPlainHeader<false>;
+  }
+};
+constexpr Form kData{.syn = false, .stamped = true};
+constexpr Form kForms[] = {{false, false}, {false, true}, {true, false}, {true, true}};
+
 /// A segment with `payload` bytes, or a SYN.
-Bytes make(bool syn, uint32_t payload) {
-  const uint32_t header = syn ? kPlainSynHeader : kPlainHeader;
+Bytes make(Form form, uint32_t payload) {
+  const uint32_t header = form.header();
   const IpAddress source = IpAddress::v4(0x10000001);
   const IpAddress destination = IpAddress::v4(0x30000001);
   Bytes frame(kPlainTcp + header + payload);
@@ -30,13 +42,13 @@ Bytes make(bool syn, uint32_t payload) {
   uint8_t* const options = tcp + kFixedHeader;
   store_be<uint32_t>(tcp, 1024u << 16 | 80);
   store_be<uint32_t>(tcp + 4, 0x12345678);
-  store_be<uint32_t>(tcp + 12, header << 26 | uint32_t{syn ? kSyn : kAck} << 16 | 0xfff0);
-  if (syn) {
+  store_be<uint32_t>(tcp + 12, header << 26 | uint32_t{form.syn ? kSyn : kAck} << 16 | 0xfff0);
+  if (form.syn) {
     store_be<uint32_t>(options, kMssHead << 16 | 1460);
-    store_be<uint32_t>(options + 4, kScaleHead << 8 | 7);
-    store_be<uint32_t>(options + 8, kAlignedSackPermitted);
+    if (form.stamped) store_be<uint32_t>(options + 4, kScaleHead << 8 | 7);
+    store_be<uint32_t>(options + (form.stamped ? 8 : 4), kAlignedSackPermitted);
   }
-  store_be<uint32_t>(options + (syn ? 12 : 0), kAlignedTimestamps);
+  if (form.stamped) store_be<uint32_t>(options + (form.syn ? 12 : 0), kAlignedTimestamps);
   for (uint32_t i = 0; i < payload; ++i) tcp[header + i] = static_cast<uint8_t>(i * 7 + 1);
   const ChecksumSum pseudo = pseudo_header_sum(source, destination, kProtocolTcp, header + payload);
   store_be(tcp + 16, checksum_finish(checksum_add(pseudo, tcp, header + payload)));
@@ -54,12 +66,18 @@ Frame frame_of(Bytes& bytes, Checksums checksums, uint32_t cut = 0, const Bytes*
   return frame;
 }
 
-/// Whether the checksums are right; nothing where the segment is not plain.
+template <bool kStamped>
 std::optional<bool> plain(const Frame& frame, bool syn) {
   PlainSegment segment;
-  if (!(syn ? read_plain_syn(frame, segment) : read_plain(frame, segment))) return {};
-  return syn ? has_right_checksums<kPlainSynHeader>(frame, segment)
-             : has_right_checksums<kPlainHeader>(frame, segment);
+  if (!(syn ? read_plain_syn<kStamped>(frame, segment) : read_plain<kStamped>(frame, segment)))
+    return {};
+  return syn ? has_right_checksums<kPlainSynHeader<kStamped>>(frame, segment)
+             : has_right_checksums<kPlainHeader<kStamped>>(frame, segment);
+}
+
+/// Whether the checksums are right; nothing where the segment is not plain, of this form.
+std::optional<bool> plain(const Frame& frame, Form form) {
+  return form.stamped ? plain<true>(frame, form.syn) : plain<false>(frame, form.syn);
 }
 
 bool general(const Frame& frame) {
@@ -70,23 +88,24 @@ bool general(const Frame& frame) {
 TEST(PlainSegment, ChecksumsAreRightWhereTheyAreForAnyPacket) {
   for (const Checksums checksums : {Checksums::in_frame, Checksums::either})
     for (uint32_t payload = 0; payload < 100; ++payload)
-      for (const bool syn : {false, true}) {
-        if (syn && payload != 0) continue;
-        Bytes bytes = make(syn, payload);
-        EXPECT_EQ(plain(frame_of(bytes, checksums), syn), true) << payload;
+      for (const Form form : kForms) {
+        if (form.syn && payload != 0) continue;
+        Bytes bytes = make(form, payload);
+        EXPECT_EQ(plain(frame_of(bytes, checksums), form), true) << payload;
+        EXPECT_EQ(plain(frame_of(bytes, checksums), Form{form.syn, !form.stamped}), std::nullopt);
         EXPECT_TRUE(general(frame_of(bytes, checksums))) << payload;
       }
 }
 
 TEST(PlainSegment, EveryWrongByteIsSeen) {
-  for (const bool syn : {false, true}) {
-    Bytes bytes = make(syn, syn ? 0 : 21);
+  for (const Form form : kForms) {
+    Bytes bytes = make(form, form.syn ? 0 : 21);
     size_t told = 0;
     for (size_t i = kEthernetLength; i < bytes.size(); ++i)
       for (const uint8_t change : {1, 0x80, 0xff}) {
         bytes[i] ^= change;
         const Frame frame = frame_of(bytes, Checksums::in_frame);
-        if (const auto right = plain(frame, syn)) {
+        if (const auto right = plain(frame, form)) {
           ++told;
           EXPECT_FALSE(*right) << "byte " << i;
         }
@@ -98,25 +117,25 @@ TEST(PlainSegment, EveryWrongByteIsSeen) {
 }
 
 TEST(PlainSegment, APartialChecksumIsRightWhereItMayCome) {
-  Bytes bytes = make(false, 30);
+  Bytes bytes = make(kData, 30);
   uint8_t* const tcp = bytes.data() + kPlainTcp;
   store_be(tcp + 16,
            checksum_fold(pseudo_header_sum(IpAddress::v4(0x10000001), IpAddress::v4(0x30000001),
-                                           kProtocolTcp, kPlainHeader + 30)));
-  EXPECT_EQ(plain(frame_of(bytes, Checksums::either), false), true);
-  EXPECT_EQ(plain(frame_of(bytes, Checksums::in_frame), false), false);
+                                           kProtocolTcp, kPlainHeader<true> + 30)));
+  EXPECT_EQ(plain(frame_of(bytes, Checksums::either), kData), true);
+  EXPECT_EQ(plain(frame_of(bytes, Checksums::in_frame), kData), false);
   bytes[kEthernetLength + 8] ^= 1;  // time to live: the IP header's own is complete in any case
-  EXPECT_EQ(plain(frame_of(bytes, Checksums::either), false), false);
+  EXPECT_EQ(plain(frame_of(bytes, Checksums::either), kData), false);
 }
 
 TEST(PlainSegment, PayloadMayLieElsewhereButNotBeCut) {
-  Bytes bytes = make(false, 30);
-  EXPECT_EQ(plain(frame_of(bytes, Checksums::in_frame, 30), false), false);
-  EXPECT_EQ(plain(frame_of(bytes, Checksums::in_frame, 1), false), false);
+  Bytes bytes = make(kData, 30);
+  EXPECT_EQ(plain(frame_of(bytes, Checksums::in_frame, 30), kData), false);
+  EXPECT_EQ(plain(frame_of(bytes, Checksums::in_frame, 1), kData), false);
   Bytes payload(bytes.end() - 30, bytes.end());
-  EXPECT_EQ(plain(frame_of(bytes, Checksums::in_frame, 30, &payload), false), true);
+  EXPECT_EQ(plain(frame_of(bytes, Checksums::in_frame, 30, &payload), kData), true);
   payload[29] ^= 1;
-  EXPECT_EQ(plain(frame_of(bytes, Checksums::in_frame, 30, &payload), false), false);
+  EXPECT_EQ(plain(frame_of(bytes, Checksums::in_frame, 30, &payload), kData), false);
 }
 
 }  // namespace
