@@ -26,6 +26,8 @@ def ramp(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
 def test_none_is_lost_up_to_the_first_failure(ramp: ModuleType) -> None:
     assert ramp.none_lost([ramp.Second(*one) for one in SECONDS]) == 99_000
     assert ramp.none_lost([ramp.Second(*one) for one in SECONDS[2:]]) == 0
+    slower = ramp.Second(200_000, 90_000, 90_000, 0)  # under more than it keeps up with
+    assert ramp.none_lost([*(ramp.Second(*one) for one in SECONDS[:2]), slower]) == 99_000
 
 
 def test_losses_are_allowed_where_as_many_close_as_open(ramp: ModuleType) -> None:

@@ -12,8 +12,9 @@ STEP_CPS = 50_000  # more each second
 CLOSED = 0.98  # of the connections opened in a second: with fewer, connections got stuck
 BEHIND = 3  # seconds in a row that did not keep up end the ramp
 RAMP = f"of a load that grows by {STEP_CPS:,} connections/s each second"
-NONE_LOST = f"{RAMP}: the last second before a flow failed or a segment was sent twice"
-LOSSES_ALLOWED = f"{RAMP}: the best second that closed {CLOSED:.0%} of what it opened"
+BEST = f"{RAMP}: the best second that closed {CLOSED:.0%} of what it opened"
+NONE_LOST = f"{BEST}, before a flow failed or a segment was sent twice"
+LOSSES_ALLOWED = f"{BEST}, whatever failed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,13 +56,8 @@ def ramp(pair: Pair, most: float = OVERLOAD_CPS) -> list[Second]:
 
 
 def none_lost(seconds: Sequence[Second]) -> float:
-    """Connections/s closed in the last second before a failure; 0 when the first had one."""
-    best = 0.0
-    for second in seconds:
-        if second.failures:
-            break
-        best = second.closed
-    return best
+    """The same as losses_allowed of the seconds before a failure; 0: the first had one."""
+    return losses_allowed([second for second in seconds if not second.failures])
 
 
 def losses_allowed(seconds: Sequence[Second]) -> float:

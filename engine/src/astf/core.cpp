@@ -67,7 +67,7 @@ void DataCore::receive(Side side, std::span<const Frame> frames, Nanoseconds now
   world_->driver.receive(side, frames);
 }
 
-size_t DataCore::advance(Nanoseconds now) {
+size_t DataCore::advance(Nanoseconds now, bool may_open) {
   World& world = *world_;
   world.context.set_time(now);
   size_t work = world.context.wheel.advance(
@@ -76,7 +76,7 @@ size_t DataCore::advance(Nanoseconds now) {
   work += world.flows.end_time_waits(kTimersPerPass);
   for (const auto& run : world.runs) {
     if (run->phase != RunPhase::opening) continue;
-    work += world.opener.open_due(*run, now);
+    if (may_open) work += world.opener.open_due(*run, now);
     if (run->exhausted(now)) world.opener.stop(*run);
   }
   if (world.flows.cutting()) [[unlikely]]

@@ -62,8 +62,9 @@ class DataCore {
   /// Takes frames that arrived at one port, of this core's flows (CoreConfig::steering) and of
   /// none. Frames are read only; nothing of them is kept.
   void receive(Side side, std::span<const Frame> frames, Nanoseconds now);
-  /// Runs timers and opens flows that are due. Returns how many events were handled, 0 when idle.
-  size_t advance(Nanoseconds now);
+  /// Runs timers and, if it `may_open`, opens flows that are due; otherwise they stay due. Returns
+  /// how many events were handled, 0 when idle.
+  size_t advance(Nanoseconds now, bool may_open = true);
 
   // -- control, called between bursts on the core's own thread
   // --------------------------------------

@@ -19,6 +19,11 @@ namespace {
 /// instead of letting the port's ring overflow.
 constexpr int kBurstsPerPass = 16;
 
+/// Frames waiting for a device from which on it is the limit: its core then sends what it has,
+/// rather than make more. A burst of requests, or of ACKs, may be answered by as many again, for
+/// which the device's queue has to have room (DpdkQueue::kWaiting).
+constexpr size_t kCrowded = 1024;
+
 constexpr uint32_t kPassesToYield = 256;
 constexpr uint32_t kPassesToSleep = 4096;
 constexpr timespec kSleep{0, kMillisecond};
@@ -112,19 +117,28 @@ void DataThread::loop() {
   }
 }
 
-// A burst of requests may be answered by ten times as many frames. So a side whose device is full
-// takes one burst in a pass, and the other side, which may be the one that empties it, has its
-// turn.
+// A burst of requests may be answered by ten times as many frames. So the sides take bursts in
+// turn: the other side may be the one that empties a side's device. A side that is crowded leaves
+// its turn to the other one while that receives, and takes one burst in a pass where that does not,
+// because it may wait for what this burst brings. While a side is crowded, no flow is opened.
 //
 // Work is counted from the moment it is found. What comes before that in a pass is polling, and may
 // hold another thread's time: the kernel's poll of an AF_XDP port runs on this CPU, and it is what
 // brings the frames that the pass then finds.
 uint64_t DataThread::pass(Nanoseconds now) {
   uint64_t work_from = 0;
-  for (const Side side : {Side::client, Side::server}) {
-    PortChain& port = chain(side);
-    port.queue().send_waiting();
-    for (int burst = 0; burst < kBurstsPerPass; ++burst) {
+  std::array<bool, kSides> received{};
+  std::array<bool, kSides> done{};
+  bool crowded = false;
+  for (int burst = 0; burst < kBurstsPerPass && !(done[0] && done[1]); ++burst) {
+    for (const Side side : {Side::client, Side::server}) {
+      const uint32_t number = index_of(side);
+      if (done[number]) continue;
+      PortChain& port = chain(side);
+      const bool full = port.queue().send_waiting() >= kCrowded;
+      crowded = crowded || full;
+      done[number] = full;
+      if (full && received[1 - number]) continue;
       const std::span<const Frame> frames = port.receive();
       if (!frames.empty()) {
         // The frames are here by now; the poll itself may have taken long.
@@ -132,14 +146,15 @@ uint64_t DataThread::pass(Nanoseconds now) {
         now = clock_.at(here);
         if (work_from == 0) work_from = here;
         receive(side, frames, now);
+        received[number] = true;
       }
       port.release();  // there may have been frames, none of them ours
-      if (frames.size() < TransmitQueue::kBurst || port.queue().send_waiting()) break;
+      if (frames.size() < TransmitQueue::kBurst) done[number] = true;
     }
   }
   const uint64_t before = work_from == 0 ? Clock::read() : 0;
   if (exchange_ != nullptr && take_given(now) && work_from == 0) work_from = before;
-  if (core_.advance(now) > 0 && work_from == 0) work_from = before;
+  if (core_.advance(now, !crowded) > 0 && work_from == 0) work_from = before;
   for (PortChain& port : chains_) port.flush();
   return work_from;
 }

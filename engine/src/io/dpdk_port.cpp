@@ -141,9 +141,11 @@ void DpdkPort::configure(uint32_t cores) {
   uint16_t transmit = kDescriptors;
   check(rte_eth_dev_adjust_nb_rx_tx_desc(id_, &receive, &transmit), "sizing its rings");
   for (uint16_t queue = 0; queue < queues; ++queue) {
-    rte_mempool* pool =
-        rte_pktmbuf_pool_create(fmt::format("port{}-{}", id_, queue).c_str(), kBuffers, kPoolCache,
-                                0, RTE_MBUF_DEFAULT_BUF_SIZE, SOCKET_ID_ANY);
+    // What was freed last is used next: all of a pool's buffers, each in its turn, would leave the
+    // caches before they came again.
+    rte_mempool* pool = rte_pktmbuf_pool_create_by_ops(
+        fmt::format("port{}-{}", id_, queue).c_str(), kBuffers, kPoolCache, 0,
+        RTE_MBUF_DEFAULT_BUF_SIZE, SOCKET_ID_ANY, "stack");
     if (pool == nullptr) check(-rte_errno, "getting packet memory");
     pools_.push_back(pool);
     check(rte_eth_rx_queue_setup(id_, queue, receive, SOCKET_ID_ANY, nullptr, pool),

@@ -117,7 +117,7 @@ void DpdkQueue::send(std::span<Frame> frames) {
   for (Frame& frame : frames)
     if (rte_mbuf* packet = complete(frame)) packets[count++] = packet;
   const std::span<rte_mbuf*> ready{packets.data(), count};
-  hold(ready.subspan(send_waiting() ? 0 : hand_over(ready)));
+  hold(ready.subspan(send_waiting() != 0 ? 0 : hand_over(ready)));
   refill(frames);
 }
 
@@ -134,12 +134,12 @@ rte_mbuf* DpdkQueue::complete(Frame& frame) {
   return nullptr;
 }
 
-bool DpdkQueue::send_waiting() {
+size_t DpdkQueue::send_waiting() {
   if (waiting_.empty()) [[likely]]
-    return false;
+    return 0;
   const size_t sent = hand_over(waiting_);
   waiting_.erase(waiting_.begin(), waiting_.begin() + static_cast<ptrdiff_t>(sent));
-  return !waiting_.empty();
+  return waiting_.size();
 }
 
 // A device behind the kernel completes what it was given when it is asked again, so it is asked

@@ -24,7 +24,7 @@ class DpdkQueue final : public PortQueue {
 
   std::span<const Frame> receive() override;
   void release() override;
-  bool send_waiting() override;
+  size_t send_waiting() override;
   BufferPool buffers() const override;
 
  private:

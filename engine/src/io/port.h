@@ -43,8 +43,8 @@ class PortQueue : private TransmitDevice {
   /// Gives back the frames of the last `receive`.
   virtual void release() = 0;
   TransmitQueue& transmit() { return transmit_; }
-  /// Sends what waits for room in the device. Returns whether some of it still waits.
-  virtual bool send_waiting() { return false; }
+  /// Sends what waits for room in the device. Returns how many frames still wait.
+  virtual size_t send_waiting() { return 0; }
 
   /// Own address and whether foreign ones are received as well, as they are until this is called.
   void set_filter(const MacAddress& mac, bool promiscuous) { filter_ = {mac, promiscuous}; }

@@ -12,25 +12,46 @@
 namespace engine {
 namespace {
 
-/// A port to nowhere that counts how often it is polled: once in a turn of the loop.
+/// A port to nowhere that counts how often it is polled: once in a turn of the loop where it
+/// receives nothing.
 class PolledQueue final : public PortQueue {
  public:
-  PolledQueue() : PortQueue({}) {}
+  PolledQueue() : PortQueue({}) {
+    for (Frame& frame : frames_) {
+      frame.head = bytes_.data();
+      frame.head_length = static_cast<uint16_t>(bytes_.size());
+    }
+  }
 
   std::span<const Frame> receive() override {
     ++polls;
+    if (receives) return frames_;
     return {};
   }
   void release() override {}
+  size_t send_waiting() override { return waiting; }
 
-  uint64_t polls = 0;  ///< for jobs
+  // For jobs:
+  uint64_t polls = 0;
+  bool receives = false;  ///< full bursts, of frames that nobody wants
+  size_t waiting = 0;     ///< frames to send that wait for the device
 
  private:
   void send(std::span<Frame>) override {}
   void refill(Frame& slot) override { heads_.refill(slot); }
 
   SendHeads heads_;
+  std::array<uint8_t, 60> bytes_{};
+  std::array<Frame, TransmitQueue::kBurst> frames_{};
 };
+
+/// Lets the thread go through its loop so many times at least.
+void turns(DataThread& thread, PolledQueue& polled, uint64_t count) {
+  uint64_t polls = 0;
+  const auto read = [&] { thread.run([&](DataCore&, Nanoseconds) { polls = polled.polls; }); };
+  read();
+  for (const uint64_t end = polls + count; polls < end;) read();
+}
 
 /// Many templates, on a port each.
 std::shared_ptr<const Profile> many_templates(size_t count) {
@@ -83,6 +104,57 @@ TEST(DataThread, CopiesWhatAJobRefersToOnce) {
         return kept;
       });
   EXPECT_EQ(answers.front().times, 1);
+}
+
+TEST(DataThread, ACrowdedSideLeavesItsTurnWhileTheOtherReceives) {
+  const Clock clock;
+  PolledQueue client;
+  PolledQueue server;
+  DataThread thread(clock, {}, this_cpu(), false, {&client, &server});
+  thread.run([&](DataCore&, Nanoseconds) {
+    server.waiting = 2000;
+    client.receives = true;
+    server.polls = 0;
+  });
+  turns(thread, client, 1000);
+  thread.run([&](DataCore&, Nanoseconds) {
+    EXPECT_EQ(server.polls, 0u);
+    client.receives = false;
+  });
+  turns(thread, client, 1000);  // both may wait for each other
+  thread.run([&](DataCore&, Nanoseconds) {
+    EXPECT_GT(server.polls, 900u);
+    server.waiting = 100;
+    client.receives = true;
+    server.polls = client.polls = 0;
+  });
+  turns(thread, client, 1600);
+  thread.run([&](DataCore&, Nanoseconds) { EXPECT_GT(server.polls, client.polls / 20); });
+}
+
+TEST(DataThread, OpensNoFlowWhileASideIsCrowded) {
+  const Clock clock;
+  PolledQueue client;
+  PolledQueue server;
+  DataThread thread(clock, {}, this_cpu(), false, {&client, &server});
+  auto run = thread.core().prepare(many_templates(1), {.multiplier = 1e6});
+  ProfileRun& attached = *run;
+  const auto status = [&] {
+    RunStatus seen;
+    turns(thread, client, 1000);
+    thread.run([&](DataCore& core, Nanoseconds) { seen = core.status(attached); });
+    return seen;
+  };
+  thread.run([&](DataCore& core, Nanoseconds now) {
+    server.waiting = 2000;
+    core.attach(run, now);
+    thread.count_run(1);
+  });
+  while (status().intended < 1000) {
+  }
+  EXPECT_EQ(status().opened, 0u);
+  thread.run([&](DataCore&, Nanoseconds) { server.waiting = 100; });
+  EXPECT_GT(status().opened, 0u);
 }
 
 TEST(DataThread, PollsItsPortsBetweenTheHistogramsThatAreRead) {
