@@ -27,8 +27,12 @@ class OneByte:
             dist_client=ASTFIPGenDist(ip_range=args.clients.split("-"), distribution="seq"),
             dist_server=ASTFIPGenDist(ip_range=args.servers.split("-"), distribution="seq"),
         )
+        tcp = ASTFGlobalInfo()
+        tcp.tcp.do_rfc1323 = args.rfc1323
         return ASTFProfile(
             default_ip_gen=addresses,
+            default_c_glob_info=tcp,
+            default_s_glob_info=tcp,
             templates=ASTFTemplate(
                 client_template=ASTFTCPClientTemplate(
                     program=client, ip_gen=addresses, port=args.port, cps=args.cps
@@ -49,6 +53,13 @@ class OneByte:
         parser.add_argument("--servers", default="48.0.0.1-48.0.0.1", help="server addresses")
         parser.add_argument(
             "--cps", type=float, default=1, help="connections per second at multiplier 1"
+        )
+        parser.add_argument(
+            "--rfc1323",
+            type=int,
+            choices=(0, 1),
+            default=1,
+            help="TCP's time stamps and window scaling; without them frames are as dperf's",
         )
         return self.create_profile(parser.parse_args(tunables))
 

@@ -49,7 +49,7 @@ struct Arrival {
 class Arrivals {
  public:
   /// Frames that are parsed ahead.
-  static constexpr size_t kMost = 16;
+  static constexpr size_t kMost = 32;
 
   /// Parses `frames`, at most kMost, for flows in `table`. What it returns is valid until the next
   /// call.

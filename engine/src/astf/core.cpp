@@ -10,6 +10,9 @@ namespace {
 
 /// Timers handled in one pass at most, for the same reason as kOpensPerPass.
 constexpr size_t kTimersPerPass = 128;
+/// Connections taken out of TIME_WAIT in one pass at most. No fewer than may enter it in one, with
+/// the bursts that a pass takes, or an overloaded core would have ever more of them.
+constexpr size_t kWaitsPerPass = 1024;
 /// Flows looked at in one pass at most to find those of runs that are closing: a pool of millions,
 /// looked through at once, would keep the core from its ports for a second.
 constexpr size_t kCutsPerPass = 256;
@@ -73,7 +76,7 @@ size_t DataCore::advance(Nanoseconds now, bool may_open) {
   size_t work = world.context.wheel.advance(
       world.context.tick, kTimersPerPass,
       [&world](Flow& flow, TimerKind kind) { world.driver.expire(flow, kind); });
-  work += world.flows.end_time_waits(kTimersPerPass);
+  work += world.flows.end_time_waits(kWaitsPerPass);
   for (const auto& run : world.runs) {
     if (run->phase != RunPhase::opening) continue;
     if (may_open) work += world.opener.open_due(*run, now);

@@ -85,9 +85,10 @@ Flow& OpenFlows::restore(uint32_t record) {
 
 // Some at a time, so that their places in the table are in the cache when they are looked at.
 size_t OpenFlows::end_time_waits(size_t budget) {
-  constexpr size_t kAhead = 16;
+  constexpr size_t kAhead = 32;
   std::array<TimeWaits::Numbered, kAhead> room;
   std::array<uint32_t, kAhead> hashes;
+  std::array<const uint32_t*, kAhead> buckets;
   size_t ended = 0;
   while (ended < budget) {
     const std::span<TimeWaits::Numbered> due = context_.waits.due(context_.tick, room);
@@ -95,8 +96,10 @@ size_t OpenFlows::end_time_waits(size_t budget) {
       const TimeWait& wait = *due[i].record;
       const FlowTable& table = context_.tables[index_of(classes_[wait.flow_class].side)];
       hashes[i] = table.hash(wait, false);
-      table.prefetch(hashes[i]);
+      buckets[i] = table.bucket(hashes[i]);
+      __builtin_prefetch(buckets[i]);
     }
+    for (size_t i = 0; i < due.size(); ++i) context_.prefetch_identity(*buckets[i]);
     for (size_t i = 0; i < due.size(); ++i) release_wait(due[i], hashes[i]);
     ended += due.size();
     if (due.size() < kAhead) break;

@@ -14,7 +14,7 @@ namespace {
 /// Flows opened in one pass at most, so that a burst of due starts does not delay received frames.
 constexpr size_t kOpensPerPass = 64;
 /// Of those, prepared together.
-constexpr size_t kStartsAhead = 16;
+constexpr size_t kStartsAhead = 32;
 static_assert(kOpensPerPass % kStartsAhead == 0);
 /// A start later than this is counted late.
 constexpr Nanoseconds kLate = 1 * kMillisecond;

@@ -23,7 +23,7 @@ void FlowClass::set_tunables(const Tunables& those) {
   ethernet_ip = uint32_t{kEtherTypeIpv4} << 16 | 0x4500 | those.tos_with(0);
   ip = uint64_t{0x4000} << 32 | uint64_t{those.ttl} << 24 | uint64_t{kProtocolTcp} << 16;  // DF
   ip_sum = checksum_swap(checksum_fold((ethernet_ip & 0xffff) + (ip >> 32) + (ip & UINT32_MAX)));
-  receive_scale = scale_for(those.receive_buffer);
+  receive_scale = those.timestamps_and_scaling ? scale_for(those.receive_buffer) : 0;
   windows[0] = std::min<uint32_t>(those.receive_buffer, UINT16_MAX);
   windows[1] = std::min<uint32_t>(those.receive_buffer >> receive_scale, UINT16_MAX);
   keep_init = ticks_for(those.keep_init_s * kSecond);

@@ -29,7 +29,7 @@ struct FlowClass {
   uint64_t ip = 0;            ///< IP header from the identification to the checksum, which is 0
   uint16_t ip_sum = 0;        ///< of that and of the header's first word, as checksum_bytes has it
   uint32_t windows[2]{};      ///< the window field: without scaling (RFC 7323), and with it
-  uint8_t receive_scale = 0;  ///< for a window of the receive buffer (RFC 7323)
+  uint8_t receive_scale = 0;  ///< for a window of the receive buffer (RFC 7323), if it may scale
   Tick keep_init = 0;
   Tick keep_idle = 0;
 

@@ -18,7 +18,6 @@ uint32_t initial_sequence(const Context& context, uint32_t hash) {
 
 [[gnu::always_inline]] inline void start_flow(Context& context, const FlowClass& shared, Flow& flow,
                                               uint32_t hash) {
-  const Tunables& tunables = *shared.tunables;
   const uint32_t sequence = initial_sequence(context, hash);
   flow.snd_una = flow.snd_nxt = flow.snd_max = sequence;
   flow.snd_end = sequence + 1;
@@ -27,8 +26,8 @@ uint32_t initial_sequence(const Context& context, uint32_t hash) {
   flow.ts_recent = 0;
   flow.recover = sequence;
   flow.srtt_us = flow.rttvar_us = 0;
-  flow.mss = tunables.mss;
-  flow.scales = tunables.timestamps_and_scaling ? shared.receive_scale : 0;
+  flow.mss = shared.tunables->mss;
+  flow.scales = shared.receive_scale;
   flow.duplicate_acks = 0;
   flow.retransmissions = 0;
   flow.tx_buffer = Flow::kNone;
