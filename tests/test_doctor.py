@@ -1,14 +1,13 @@
 """What the doctor says of this machine, and of machines that lack something."""
 
-import os
 import subprocess
-import sys
 
 import pytest
 
 from stackcost.harness import doctor
 from stackcost.harness.doctor import kernel
 from stackcost.harness.doctor.check import State
+from tests.without_root import python_without_root
 
 
 def test_every_shortcoming_is_explained() -> None:
@@ -46,13 +45,8 @@ def test_cpu_accounting_is_judged_by_the_kernels_options(
 
 
 def test_without_root_the_verdict_is_no() -> None:
-    if os.geteuid() != 0:
-        pytest.skip("shows what happens when root is given up")
-    script = "import sys; from stackcost.harness import doctor; sys.exit(doctor.main())"
-    done = subprocess.run(
-        ["setpriv", "--reuid=65534", "--clear-groups", sys.executable, "-c", script],
-        capture_output=True,
-        text=True,
+    done = python_without_root(
+        "import sys; from stackcost.harness import doctor; sys.exit(doctor.main())"
     )
     assert done.returncode == 1 and "sudo stackcost doctor" in done.stdout, done.stderr
     assert "Fix first: root" in done.stdout

@@ -18,6 +18,7 @@ from stackcost.harness.bed.leftovers import undo_all
 from stackcost.harness.bed.local import LocalTestbed
 from stackcost.host.kernel_client import kernel_client
 from stackcost.host.namespace import execute, processes_inside
+from tests.without_root import python_without_root
 
 HOLD = """
 import sys, time
@@ -228,15 +229,8 @@ def test_impossible_cores_are_refused(
         pass
 
 
-def test_without_root_it_says_so(tmp_path: Path) -> None:
-    if os.geteuid() != 0:
-        pytest.skip("shows what happens when root is given up")
-    script = "from stackcost.harness.bed import local; local.check_root()"
-    done = subprocess.run(
-        ["setpriv", "--reuid=65534", "--clear-groups", sys.executable, "-c", script],
-        capture_output=True,
-        text=True,
-    )
+def test_without_root_it_says_so() -> None:
+    done = python_without_root("from stackcost.harness.bed import local; local.check_root()")
     assert "needs root" in done.stderr and "sudo" in done.stderr
 
 

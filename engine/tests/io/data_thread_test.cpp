@@ -137,7 +137,9 @@ TEST(DataThread, OpensNoFlowWhileASideIsCrowded) {
   PolledQueue client;
   PolledQueue server;
   DataThread thread(clock, {}, this_cpu(), false, {&client, &server});
-  auto run = thread.core().prepare(many_templates(1), {.multiplier = 1e6});
+  RunOptions options;
+  options.multiplier = 1e6;
+  auto run = thread.core().prepare(many_templates(1), options);
   ProfileRun& attached = *run;
   const auto status = [&] {
     RunStatus seen;
