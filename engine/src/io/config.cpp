@@ -100,21 +100,16 @@ class Reader {
   /// "02:00:00:00:00:01", or TRex's older list of six numbers.
   MacAddress mac(const YAML::Node& node, const std::string& key) const {
     const char* expected = "a MAC address such as 02:00:00:00:00:01";
-    MacAddress address{};
     if (node.IsSequence()) {
+      MacAddress address{};
       if (node.size() != address.size()) expect(node, key, expected);
       for (size_t i = 0; i < address.size(); ++i)
         address[i] = static_cast<uint8_t>(number(node[i], key, 0, 255));
       return address;
     }
-    std::array<unsigned, 6> part{};
-    char rest = 0;
-    if (!node.IsScalar() || node.Scalar().size() != 17 ||
-        sscanf(node.Scalar().c_str(), "%2x:%2x:%2x:%2x:%2x:%2x%c", &part[0], &part[1], &part[2],
-               &part[3], &part[4], &part[5], &rest) != 6)
-      expect(node, key, expected);
-    for (size_t i = 0; i < address.size(); ++i) address[i] = static_cast<uint8_t>(part[i]);
-    return address;
+    const auto address = node.IsScalar() ? parse_mac(node.Scalar()) : std::nullopt;
+    if (!address) expect(node, key, expected);
+    return *address;
   }
 
   /// Calls `take`(key, value) for each entry of a mapping; keys it does not know (false) are noted.

@@ -1,11 +1,12 @@
 #pragma once
-// IP addresses as text.
+// Addresses as text.
 
 #include <cstdint>
 #include <optional>
 #include <string>
 
 #include "net/address.h"
+#include "net/path.h"
 
 namespace engine {
 
@@ -20,5 +21,11 @@ std::string ipv6_text(const IpAddress& address);
 
 /// Reads an IPv6 address in any form of RFC 4291 section 2.2; nothing when it is none.
 std::optional<IpAddress> parse_ipv6(const std::string& text);
+
+/// "02:00:00:00:00:01".
+std::string mac_text(const MacAddress& mac);
+
+/// Reads what mac_text writes, in either case; nothing when it is anything else.
+std::optional<MacAddress> parse_mac(const std::string& text);
 
 }  // namespace engine

@@ -7,8 +7,8 @@
 #include <climits>
 #include <fstream>
 
+#include "net/address_text.h"
 #include "rpc/methods.h"
-#include "rpc/network/addresses.h"
 
 namespace engine {
 

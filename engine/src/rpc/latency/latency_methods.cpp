@@ -6,7 +6,7 @@
 #include "json/base64.h"
 #include "net/address.h"
 #include "rpc/methods.h"
-#include "rpc/network/addresses.h"
+#include "rpc/protocol/parameters.h"
 
 namespace engine {
 

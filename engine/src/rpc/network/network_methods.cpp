@@ -8,8 +8,8 @@
 #include "net/ethernet.h"
 #include "net/icmpv6.h"
 #include "rpc/methods.h"
-#include "rpc/network/addresses.h"
 #include "rpc/network/port_status.h"
+#include "rpc/protocol/parameters.h"
 
 namespace engine {
 

@@ -2,7 +2,6 @@
 
 #include "net/address_text.h"
 #include "net/icmpv6.h"
-#include "rpc/network/addresses.h"
 
 namespace engine {
 

@@ -6,7 +6,6 @@
 
 #include "net/address_text.h"
 #include "net/ethernet.h"
-#include "rpc/network/addresses.h"
 #include "rpc/protocol/parameters.h"
 #include "rpc/protocol/rpc_error.h"
 

@@ -7,7 +7,7 @@
 #include "astf/address_pool.h"
 #include "net/address_text.h"
 #include "rpc/methods.h"
-#include "rpc/network/addresses.h"
+#include "rpc/protocol/parameters.h"
 
 namespace engine {
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "net/path.h"
 #include "rpc/protocol/json.h"
 
 namespace engine {
@@ -31,5 +32,9 @@ uint64_t integer_in(const Json& params, const std::string& name, uint64_t first,
 /// The same of an optional one: `otherwise` when it is not there.
 uint64_t integer_or(uint64_t otherwise, const Json& params, const std::string& name, uint64_t first,
                     uint64_t last);
+/// An IPv4 address, in host order, and a MAC address; both throw RpcError -32602 that names the
+/// parameter.
+uint32_t ipv4_of(const Json& params, const std::string& name);
+MacAddress mac_of(const Json& params, const std::string& name);
 
 }  // namespace engine
