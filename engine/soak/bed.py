@@ -16,6 +16,7 @@ RPC_PORTS = (15501, 15500)  # apart from generators and benchmarks that may be i
 FLOWS = 140_000  # ends; a client address' ports are 64,512, so ports can run out before flows do
 # What must be given back when a run has ended, by stackcost_get_memory and by ports.
 BUFFERS = "packet_buffers_in_use"
+BURST = 64  # buffers that a transmit queue keeps from when it first sent so many frames at once
 
 
 @dataclass(frozen=True)
@@ -28,18 +29,24 @@ class End:
     ports: tuple[int, ...]
 
     def held(self) -> dict[str, int]:
-        """Objects in use: flows, extensions, variables, client ports, timers, packet buffers."""
+        """Objects in use: flows, extensions, variables, client ports, timers, packet buffers.
+
+        Of packet buffers, those beyond what a port's transmit queue keeps for itself.
+        """
         pools = self.client.call("stackcost_get_memory", {})["pools"]
-        held = {pool["name"]: pool["in_use"] for pool in pools if pool["name"] != TABLE}
+        held = {pool["name"]: pool["in_use"] for pool in pools if pool["name"] not in NOT_HELD}
         names = self.client.call("get_port_xstats_names", {"port_id": 0})["xstats_names"]
         for port in self.ports:
             values = self.client.call("get_port_xstats_values", {"port_id": port})["xstats_values"]
             if (buffers := dict(zip(names, values, strict=True)).get(BUFFERS)) is not None:
-                held[f"packet buffers of port {port}"] = buffers
+                held[f"packet buffers of port {port}"] = max(0, int(buffers) - BURST)
         return held
 
 
-TABLE = "flow table bucket"  # tables stay as long as they have grown
+NOT_HELD = {
+    "flow table bucket",  # tables stay as long as they have grown
+    "packet buffer",  # counted by port
+}
 
 
 @dataclass(frozen=True)
