@@ -2,8 +2,10 @@
 
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
+import psutil
 import pytest
 
 from stackcost.store import RunFolder
@@ -41,6 +43,16 @@ def read_until(process: "subprocess.Popen[str]", words: str) -> None:
         if words in line:
             return
     pytest.fail(f"{words!r} never came; {process.stderr.read()}")
+
+
+def programs(run: "subprocess.Popen[str]", name: str) -> list[psutil.Process]:
+    """The programs of this name that a run has started and that are there now."""
+    found = []
+    for each in psutil.Process(run.pid).children(recursive=True):
+        with suppress(psutil.NoSuchProcess):  # one that has ended since
+            if each.name() == name:
+                found.append(each)
+    return found
 
 
 def run_folder(results: Path) -> RunFolder:

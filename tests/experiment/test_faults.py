@@ -26,7 +26,7 @@ from stackcost.harness.experiment.profile_load import NO_MEMORY
 from stackcost.report.stored import summary_of
 from stackcost.report.story import of_trials
 from stackcost.store import RunFolder
-from tests.experiment.command import read_until, run_folder, short_compare, start
+from tests.experiment.command import programs, read_until, run_folder, short_compare, start
 
 NGINX_ALONE = """
 servers: [nginx/kernel]
@@ -56,12 +56,6 @@ def going(alone: Path, tmp_path: Path) -> Iterator["subprocess.Popen[str]"]:
         if process.poll() is None:
             process.send_signal(signal.SIGINT)
             process.communicate(timeout=60)
-
-
-def programs(run: "subprocess.Popen[str]", name: str) -> list[psutil.Process]:
-    return [
-        each for each in psutil.Process(run.pid).children(recursive=True) if each.name() == name
-    ]
 
 
 def open_flows(trial: Trial) -> int | None:
@@ -105,6 +99,7 @@ def test_a_program_killed_in_mid_trial_is_named(
     assert all(trial.set_aside == "cut short" and trial.samples for trial in cut)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("program", "told"),
     [
@@ -112,14 +107,12 @@ def test_a_program_killed_in_mid_trial_is_named(
             "nginx",
             "nginx/kernel has failed: its master (process",
             id="server",
-            marks=pytest.mark.long,
         ),
         pytest.param("astf-engine", "generator has failed: its program (process", id="generator"),
         pytest.param(
             "stackcost.trex.client_process",
             "the TRex client has failed: its program (process",
             id="client",
-            marks=pytest.mark.long,
         ),
     ],
 )
@@ -139,6 +132,7 @@ def test_a_stopped_program_is_named_in_bounded_time(
     assert told in cause and cause.endswith("is stopped by a signal or a debugger")
 
 
+@pytest.mark.long
 def test_a_stopped_collector_is_named_and_the_run_goes_on(
     going: "subprocess.Popen[str]", tmp_path: Path
 ) -> None:
@@ -182,6 +176,7 @@ def test_a_disturbed_trial_is_made_once_more_and_is_in_no_figure(
     assert "more not used" in of_trials(summary)
 
 
+@pytest.mark.long
 def test_a_full_disk_is_reported_in_the_runs_own_manifest(alone: Path, tmp_path: Path) -> None:
     disk = tmp_path / "results"
     disk.mkdir()

@@ -17,7 +17,7 @@ from stackcost.harness.bed.network import existing_namespaces
 from stackcost.host.namespace import processes_inside
 from stackcost.host.waiting import wait_until
 from stackcost.store import RunFolder
-from tests.experiment.command import REPOSITORY, STACKCOST, read_until, run_folder, start
+from tests.experiment.command import REPOSITORY, STACKCOST, programs, read_until, run_folder, start
 
 TINY = """
 title: "tiny"
@@ -58,12 +58,8 @@ def in_its_second_test(arguments: list[str]) -> Iterator["subprocess.Popen[str]"
 
 
 def wait_for(run: "subprocess.Popen[str]", name: str) -> list[psutil.Process]:
-    def named() -> list[psutil.Process]:
-        children = psutil.Process(run.pid).children(recursive=True)
-        return [each for each in children if each.name() == name]
-
-    assert wait_until(named, 30), f"{name} never ran"
-    return named()
+    assert wait_until(lambda: programs(run, name), 30), f"{name} never ran"
+    return programs(run, name)
 
 
 @pytest.fixture
@@ -160,6 +156,7 @@ def test_a_proxy_what_is_behind_it_or_the_harness_killed_and_the_run_goes_on(
     assert not [each for each in left if each.is_running()]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("begun", [("nginx-cache/kernel", "aio-threads")], indirect=True)
 def test_a_killed_harness_leaves_no_program_mount_or_cache_once_it_is_cleaned_up(
     begun: list[str], tmp_path: Path

@@ -12,7 +12,7 @@ from tests.hosts.lab import Lab
 from tests.hosts.test_on_bed import check_undone, errors, plan, trials
 from tests.trex.test_clock_step import STEPPED
 
-pytestmark = pytest.mark.bed
+pytestmark = [pytest.mark.bed, pytest.mark.long]
 AGENT = f"{sys.executable} -P -m stackcost.harness.hosts.agent"
 FULL = f"""#!/bin/sh
 mount -o remount,size=8m /run
@@ -80,7 +80,6 @@ def test_rights_and_space_on_the_other_host(lab: Lab) -> None:
     check_undone(lab)
 
 
-@pytest.mark.long
 def test_a_wall_clock_that_is_set_back_in_mid_trial_changes_nothing(lab: Lab) -> None:
     source, library, file = (lab.folder / name for name in ("step.c", "step.so", "step"))
     source.write_text(STEPPED)

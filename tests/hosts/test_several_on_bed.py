@@ -19,7 +19,7 @@ from stackcost.store import RunFolder
 from tests.hosts.lab import LIMIT_S, Lab, LabHost
 from tests.hosts.test_on_bed import CONTROL, PLAN
 
-pytestmark = pytest.mark.bed
+pytestmark = [pytest.mark.bed, pytest.mark.long]
 LOADS = [{"host": "a1", "interfaces": ["nic0"]}, {"host": "a2", "interfaces": ["nic0"]}]
 SERVER = {"host": "b", "interfaces": ["nic0"]}
 
@@ -106,7 +106,6 @@ def test_the_hosts_of_the_load_are_in_the_manifest(measured: Lab) -> None:
     assert list(folder.glob("logs/*/a2/generator-2.log"))
 
 
-@pytest.mark.long
 def test_one_that_is_killed_on_its_host_ends_the_trial_with_its_name(lab: Lab) -> None:
     load = PLAN["load"] | {"sustain_s": 4}
     run = started(lab, plan(lab, "killed", load=load, memory=None))
@@ -129,7 +128,6 @@ def sent(lab: Lab) -> int:
     return int(done.stdout or 0)
 
 
-@pytest.mark.long
 def test_a_server_here_is_loaded_from_another_host(lab: Lab) -> None:
     file = plan(lab, "here", loads=LOADS[0], server={"interfaces": ["nic0"]})
     said, progress = started(lab, file).communicate(timeout=180)

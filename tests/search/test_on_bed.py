@@ -115,6 +115,7 @@ def one_trial(session: ProfileSession, of: CeilingKind, load: float) -> Trial:
     return trial
 
 
+@pytest.mark.long
 @pytest.mark.bed
 def test_a_look_that_outlasts_the_load_is_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
