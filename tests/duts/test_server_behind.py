@@ -17,7 +17,7 @@ from stackcost.harness.device.turns import load_of
 from stackcost.host.namespace import processes_inside
 from tests.duts.bed import DEVICE_CPUS, EXPERIMENT, load_trial, session_of
 
-pytestmark = pytest.mark.bed
+pytestmark = [pytest.mark.bed, pytest.mark.long]
 
 SETTINGS = EventSettings(established=20, cut_at=3, cut_seconds=6)
 NGINX = EXPERIMENT.model_copy(update={"dut": EXPERIMENT.dut.model_copy(update={"server": "nginx"})})

@@ -40,7 +40,7 @@ http:
     - {name: third, measures: latency, body_bytes: 1000, program: h2load, rates: [200]}
 """
 
-pytestmark = pytest.mark.bed
+pytestmark = [pytest.mark.bed, pytest.mark.long]
 
 
 @contextmanager
@@ -143,7 +143,6 @@ def test_a_server_or_a_client_killed_in_mid_trial_is_named_and_what_was_over_is_
     assert killed(again, results, "wrk", "(wrk)") == again
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("begun", [("haproxy/kernel", "stock")], indirect=True)
 def test_a_proxy_what_is_behind_it_or_the_harness_killed_and_the_run_goes_on(
     begun: list[str], tmp_path: Path
@@ -156,7 +155,6 @@ def test_a_proxy_what_is_behind_it_or_the_harness_killed_and_the_run_goes_on(
     assert not [each for each in left if each.is_running()]
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("begun", [("nginx-cache/kernel", "aio-threads")], indirect=True)
 def test_a_killed_harness_leaves_no_program_mount_or_cache_once_it_is_cleaned_up(
     begun: list[str], tmp_path: Path

@@ -86,6 +86,7 @@ def captured(session: ProfileSession) -> list[tuple[float, Any]]:
 
 
 @pytest.mark.bed
+@pytest.mark.long
 def test_as_published_the_peers_last_segment_waits_for_the_delayed_ack(tmp_path: Path) -> None:
     with loaded("astf-peer", "published", tmp_path) as session:
         slow, whole = slow_of_all(session)

@@ -157,6 +157,7 @@ def test_what_is_wrong_is_one_message(user: User) -> None:
     assert "Traceback" not in wrong.stdout.str() and "exception" not in wrong.stdout.str()
 
 
+@pytest.mark.long
 def test_workers_of_xdist_measure_one_after_the_other(user: User) -> None:
     log = user.pytester.path / "uses"
     user.pytester.makepyfile(

@@ -130,6 +130,7 @@ def test_a_look_that_outlasts_the_load_is_told(
 
 
 @pytest.mark.bed
+@pytest.mark.long
 def test_each_ceilings_trials_count_what_was_served_and_find_what_was_not(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
