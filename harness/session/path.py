@@ -7,15 +7,28 @@ from stackcost.harness.serving.side import Interface
 from stackcost.harness.session.profile_session import ProfileSession
 
 Frames: TypeAlias = dict[Direction, FramesPassed]
+READINGS = 5  # at most, until two in turn agree
 
 
 def count_frames(session: ProfileSession) -> Frames | None:
     """Frames until now by direction; None if no device passes them on between two ports.
 
     Read it when no frame is in flight: before the load starts and after its last flow has ended.
+    A device still sends frames of its own (ARP, neighbour discovery), and one that passes while the
+    points are read one after the other would look lost. So they are read until two readings agree;
+    where none do, the last one counts.
     Sources: the generator's port counters (opackets, ipackets), the device's interfaces, and that
     of a server on the kernel's stack behind it.
     """
+    frames = _read_once(session)
+    for _ in range(READINGS - 1):
+        before, frames = frames, _read_once(session)
+        if frames == before:
+            break
+    return frames
+
+
+def _read_once(session: ProfileSession) -> Frames | None:
     frames = session.serving.frames()
     if len(session.serving.wiring.tested) != 2 or not frames:
         return None
