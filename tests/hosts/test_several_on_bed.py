@@ -111,7 +111,7 @@ def test_one_that_is_killed_on_its_host_ends_the_trial_with_its_name(lab: Lab) -
     run = started(lab, plan(lab, "killed", load=load, memory=None))
     assert run.stderr is not None
     assert any("connections/s" in line for line in run.stderr)
-    assert wait_until(lambda: sent(lab) > 2000, LIMIT_S)
+    assert wait_until(lambda: sent(lab) > 5000, LIMIT_S), "past the warm-up"
     (engine,) = engines(lab.others["a2"])
     engine.send_signal(signal.SIGKILL)
     said, _ = run.communicate(timeout=90)
