@@ -8,6 +8,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from stackcost.host.liveness import descendants
 from stackcost.store import RunFolder
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -48,7 +49,7 @@ def read_until(process: "subprocess.Popen[str]", words: str) -> None:
 def programs(run: "subprocess.Popen[str]", name: str) -> list[psutil.Process]:
     """The programs of this name that a run has started and that are there now."""
     found = []
-    for each in psutil.Process(run.pid).children(recursive=True):
+    for each in descendants(run.pid):
         with suppress(psutil.NoSuchProcess):  # one that has ended since
             if each.name() == name:
                 found.append(each)

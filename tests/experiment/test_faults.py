@@ -11,7 +11,6 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-import psutil
 import pytest
 from rich.console import Console
 
@@ -23,6 +22,7 @@ from stackcost.harness.bed.network import existing_namespaces
 from stackcost.harness.comparison.turns import run_experiment
 from stackcost.harness.experiment.load_file import load_experiment
 from stackcost.harness.experiment.profile_load import NO_MEMORY
+from stackcost.host.liveness import descendants
 from stackcost.report.stored import summary_of
 from stackcost.report.story import of_trials
 from stackcost.store import RunFolder
@@ -103,11 +103,7 @@ def test_a_program_killed_in_mid_trial_is_named(
 @pytest.mark.parametrize(
     ("program", "told"),
     [
-        pytest.param(
-            "nginx",
-            "nginx/kernel has failed: its master (process",
-            id="server",
-        ),
+        pytest.param("nginx", "nginx/kernel has failed: its master (process", id="server"),
         pytest.param("astf-engine", "generator has failed: its program (process", id="generator"),
         pytest.param(
             "stackcost.trex.client_process",
@@ -120,11 +116,7 @@ def test_a_stopped_program_is_named_in_bounded_time(
     going: "subprocess.Popen[str]", tmp_path: Path, program: str, told: str
 ) -> None:
     time.sleep(0.7)
-    found = [
-        each
-        for each in psutil.Process(going.pid).children(recursive=True)
-        if program in (each.name(), *each.cmdline())
-    ]
+    found = [each for each in descendants(going.pid) if program in (each.name(), *each.cmdline())]
     assert found
     for process in found:
         process.suspend()

@@ -129,8 +129,8 @@ def test_a_look_that_outlasts_the_load_is_told(
             assert late in " ".join(flags), flags
 
 
-@pytest.mark.bed
 @pytest.mark.long
+@pytest.mark.bed
 def test_each_ceilings_trials_count_what_was_served_and_find_what_was_not(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

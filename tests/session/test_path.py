@@ -8,7 +8,7 @@ from stackcost.harness.serving.side import Interface
 from stackcost.harness.session.path import READINGS, count_frames, frames_since
 
 
-class Path:
+class SendingDevice:
     """A session whose device sends frames of its own to the clients' port.
 
     `own`: how many leave while each of the first readings is made, after the device was read.
@@ -35,7 +35,7 @@ class Path:
 
 @pytest.mark.parametrize("own", [[1], [1, 2, 1]])
 def test_a_frame_of_the_devices_own_during_the_reading_is_not_lost(own: list[int]) -> None:
-    path: Any = Path(own)
+    path: Any = SendingDevice(own)
     before = count_frames(path)
     path.sent += 7
     passed = frames_since(path, before)
@@ -44,6 +44,6 @@ def test_a_frame_of_the_devices_own_during_the_reading_is_not_lost(own: list[int
 
 
 def test_a_device_that_never_stops_sending_is_read_a_bounded_number_of_times() -> None:
-    path: Any = Path([1] * 100)
+    path: Any = SendingDevice([1] * 100)
     assert count_frames(path)
     assert path.readings == READINGS
