@@ -80,7 +80,8 @@ class DataCore {
   /// No new flows from now on; open ones go on.
   void stop_opening(ProfileRun& run);
   /// No new flows from now on, and not a word from those that are open: `advance` removes them,
-  /// some in each turn, counted tcps_testdrops, until the run is closed.
+  /// some in each turn, until the run is closed. Those that were not complete are counted
+  /// tcps_testdrops; one in TIME_WAIT was.
   void close(ProfileRun& run);
   /// Takes a closed run out, for the control thread to destroy. nullptr: it is not closed.
   std::unique_ptr<ProfileRun> detach(ProfileRun& closed);

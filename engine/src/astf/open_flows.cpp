@@ -138,13 +138,13 @@ bool OpenFlows::cut_next(ProfileRun& run) {
   TimeWait& wait = context_.waits[record];
   if (wait.flow_class == TimeWait::kUnused || classes_[wait.flow_class].run != &run) return false;
   const TemplateClass& shared = classes_[wait.flow_class];
-  ++(*shared.counters)[Counter::tcps_testdrops];
   release_wait({&wait, record}, context_.tables[index_of(shared.side)].hash(wait, false));
   return true;
 }
 
 void OpenFlows::cut(Flow& flow) {
-  if (flow.state != FlowState::datagram) ++(*classes_.of(flow).counters)[Counter::tcps_testdrops];
+  const bool complete = flow.state == FlowState::datagram || flow.state == FlowState::time_wait;
+  if (!complete) ++(*classes_.of(flow).counters)[Counter::tcps_testdrops];
   release(flow);
 }
 
