@@ -62,6 +62,8 @@ enum FlowFlag : uint32_t {
   kGeneralWay = 1 << 20,               ///< not on the plain way (tcp/plain.h)
   kExtended = 1 << 21,                 ///< it has an extension
   kSettled = 1 << 22,                  ///< as far as tcp::settle tells, the plain way may be taken
+  kResendFirst = 1 << 23,  ///< loss recovery is to resend at snd_una: there was no frame buffer
+  kChallenged = 1 << 24,   ///< it has answered an empty segment, at `challenged`
 };
 
 /// Comparisons in sequence space, RFC 9293 section 3.4.
@@ -81,7 +83,7 @@ struct alignas(64) Flow : FlowIdentity {
   FlowState state = FlowState::free;
   Wait wait;
   RetransmitPurpose retransmit_purpose;
-  uint8_t spare;  ///< keeps the line at its length
+  uint8_t challenged;  ///< with kChallenged: when, in kChallengeInterval, the last 8 bits
   uint32_t rcv_nxt;
   uint32_t snd_una;
   uint32_t snd_nxt;
@@ -120,11 +122,12 @@ struct alignas(64) Flow : FlowIdentity {
   uint32_t deadlines[kTimerKinds];
   uint16_t program_counter;
   uint8_t retransmissions;  ///< in a row, without an acknowledgement between
-  uint8_t armed;            ///< bit per TimerKind
-  uint32_t tx_base;         ///< sequence number of the first byte of tx_buffer
-  uint32_t tx_buffer;       ///< buffer being sent; Flow::kNone: none
+  uint8_t probes;         ///< of keepalive or a closed window, in a row, without a segment between
+  uint32_t tx_base;       ///< sequence number of the first byte of tx_buffer
+  uint32_t tx_buffer;     ///< buffer being sent; Flow::kNone: none
   uint32_t extension;     ///< what few flows need: out-of-order ranges, scoreboard, queued buffers
   uint32_t variables;     ///< VariableBlock, when the program uses variables
+  uint8_t armed;          ///< bit per TimerKind
   uint64_t rx_available;  ///< received bytes (UDP: datagrams) that no rx has consumed yet
 
   /// A flow in the pool's free list is in no bucket of the flow table.

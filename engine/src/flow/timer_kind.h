@@ -15,11 +15,11 @@ inline constexpr unsigned kTimerKinds = 4;
 
 /// What TCP does when a flow's retransmission timer expires.
 enum class RetransmitPurpose : uint8_t {
-  send,          ///< sends what is queued: there was no frame buffer for it, and nothing in flight
-  handshake,     ///< sends the SYN or SYN-ACK, again unless there was no frame buffer
-  timeout,       ///< retransmission timeout, RFC 6298
-  probe,         ///< tail loss probe or reordering timer, RFC 8985; the timeout is due after it
-  persist,       ///< asks for a window that is closed, RFC 9293 section 3.8.6.1
+  send,       ///< sends what found no frame buffer; then the timeout is due for what is in flight
+  handshake,  ///< sends the SYN or SYN-ACK, again unless there was no frame buffer
+  timeout,    ///< retransmission timeout, RFC 6298
+  probe,      ///< tail loss probe or reordering timer, RFC 8985; the timeout is due after it
+  persist,    ///< asks for a window that is closed, RFC 9293 section 3.8.6.1
   time_wait_end  ///< the flow is over, RFC 9293 section 3.6.1
 };
 

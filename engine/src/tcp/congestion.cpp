@@ -62,7 +62,7 @@ void on_congestion_echo(Context& context, Flow& flow) {
 void on_retransmission_timeout(Context& context, Flow& flow) {
   if (flow.retransmissions == 1) reduce_threshold(context, flow);  // RFC 5681 section 3.1
   flow.cwnd = flow.mss;
-  flow.clear(kFastRecovery);
+  flow.flags &= ~uint32_t{kFastRecovery | kResendFirst};
   flow.clear(kEcnReduced);
   flow.clear(kProbing);
   flow.clear(kRttTiming);

@@ -30,12 +30,15 @@ inline constexpr Nanoseconds kMaxPersist = 10 * kSecond;
 /// TIME_WAIT: long enough to answer a retransmitted FIN, short enough not to hold 64k ports of a
 /// client for minutes (RFC 9293 asks for 2 MSL; TRex uses 500 ms).
 inline constexpr Nanoseconds kTimeWait = 500 * kMillisecond;
-/// Unanswered keepalive probes after which a connection is dropped.
-inline constexpr unsigned kMaxKeepProbes = 8;
+/// Unanswered probes, of keepalive or of a closed window, after which a connection is dropped (RFC
+/// 9293 section 3.8.6.1: it stays for as long as the peer answers).
+inline constexpr unsigned kMaxProbes = 8;
 
-/// RFC 5961 section 10: challenge ACKs that a data core sends at most in a second, so that two ends
-/// that disagree do not answer each other for ever.
+/// RFC 5961 section 10: challenge ACKs that a data core sends at most in a second.
 inline constexpr uint32_t kChallengesPerSecond = 10'000;
+/// A connection answers one segment without payload in such a time, as Linux does
+/// (tcp_invalid_ratelimit), so that two ends that disagree do not answer each other for ever.
+inline constexpr Nanoseconds kChallengeInterval = 500 * kMillisecond;
 
 /// Values of the tunables cc_algo and do_ecn (TRex).
 inline constexpr uint8_t kCubic = 1;

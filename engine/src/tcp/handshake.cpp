@@ -29,7 +29,7 @@ uint32_t initial_sequence(const Context& context, uint32_t hash) {
   flow.mss = shared.tunables->mss;
   flow.scales = shared.receive_scale;
   flow.duplicate_acks = 0;
-  flow.retransmissions = 0;
+  flow.retransmissions = flow.probes = 0;
   flow.tx_buffer = Flow::kNone;
   flow.tx_base = flow.snd_end;
   if (!context.may_be_plain(flow)) flow.set(kGeneralWay);

@@ -78,7 +78,14 @@ Events take_payload(Context& context, Flow& flow, const Segment& segment, uint32
 }
 
 /// A challenge ACK (RFC 5961): tells the peer where this end stands, and asks it to prove itself.
-Events challenge(Context& context, Flow& flow) {
+/// Answers have no payload: of such segments few are answered (kChallengeInterval).
+Events challenge(Context& context, Flow& flow, const Segment& segment) {
+  if (segment.length == 0 && (segment.flags & (kSyn | kFin | kRst)) == 0) {
+    const auto now = static_cast<uint8_t>(context.now / kChallengeInterval);
+    if (flow.has(kChallenged) && flow.challenged == now) return kNothing;
+    flow.set(kChallenged);
+    flow.challenged = now;
+  }
   if (context.tick - context.challenges_since >= ticks_for(kSecond)) {
     context.challenges_since = context.tick;
     context.challenges = 0;
@@ -143,7 +150,7 @@ Events receive(Context& context, Flow& flow, const Segment& segment, uint8_t tra
   // PAWS, RFC 7323 section 5.3.
   if (timestamps && before(segment.timestamp, flow.ts_recent) && !segment.is(kRst)) [[unlikely]] {
     ++counters[Counter::tcps_pawsdrop];
-    return challenge(context, flow);
+    return challenge(context, flow, segment);
   }
   if ((segment.flags & (kRst | kSyn | kAck)) != kAck) [[unlikely]] {
     if (segment.is(kRst)) {
@@ -158,7 +165,8 @@ Events receive(Context& context, Flow& flow, const Segment& segment, uint8_t tra
           ++counters[Counter::tcps_drops];  // after both FINs nothing is lost
         return kGone;
       }
-      return segment.sequence - flow.rcv_nxt < window ? challenge(context, flow) : kNothing;
+      return segment.sequence - flow.rcv_nxt < window ? challenge(context, flow, segment)
+                                                      : kNothing;
     }
     if (segment.is(kSyn)) {
       if (flow.state == FlowState::syn_received && segment.sequence + 1 == flow.rcv_nxt &&
@@ -168,7 +176,7 @@ Events receive(Context& context, Flow& flow, const Segment& segment, uint8_t tra
         return kNothing;
       }
       if (flow.state != FlowState::syn_received)  // RFC 5961 section 4.2
-        return challenge(context, flow);
+        return challenge(context, flow, segment);
     }
     if (!segment.is(kAck)) return kNothing;
   }
@@ -186,9 +194,13 @@ Events receive(Context& context, Flow& flow, const Segment& segment, uint8_t tra
           ++counters[Counter::tcps_rcvduppack];
           counters[Counter::tcps_rcvdupbyte] += length;
         }
-        if (flow.state == FlowState::time_wait)  // RFC 9293: a retransmitted FIN restarts 2 MSL
-          enter_time_wait(context, flow);
-        flow.set(kAckNow);
+        if (segment.span() == 0) {
+          challenge(context, flow, segment);
+        } else {
+          if (flow.state == FlowState::time_wait)  // RFC 9293: a retransmitted FIN restarts 2 MSL
+            enter_time_wait(context, flow);
+          flow.set(kAckNow);
+        }
         length = 0;
         fin = false;
       } else {
@@ -201,18 +213,17 @@ Events receive(Context& context, Flow& flow, const Segment& segment, uint8_t tra
       const uint32_t excess = sequence + length - (flow.rcv_nxt + window);
       ++counters[Counter::tcps_rcvpackafterwin];
       counters[Counter::tcps_rcvbyteafterwin] += std::min(excess, length);
+      if (excess >= length) return challenge(context, flow, segment);
       flow.set(kAckNow);
-      if (excess >= length) return challenge(context, flow);
       length -= excess;
       fin = false;
     }
   }
   if (timestamps && !after(segment.sequence, flow.last_ack_sent))
     flow.ts_recent = segment.timestamp;
-  if (TimerWheel::is_armed(flow, TimerKind::keep) && flow.state >= FlowState::established) {
+  flow.probes = 0;  // the peer is there
+  if (TimerWheel::is_armed(flow, TimerKind::keep) && flow.state >= FlowState::established)
     start_keepalive(context, shared, flow);
-    if (flow.snd_una == flow.snd_max) flow.retransmissions = 0;  // answered keepalive probes
-  }
 
   Events events = kNothing;
   const uint32_t acknowledgment = segment.acknowledgment;
@@ -227,11 +238,11 @@ Events receive(Context& context, Flow& flow, const Segment& segment, uint8_t tra
   if (!of_flight) [[unlikely]] {
     if (after(acknowledgment, flow.snd_max)) {
       ++counters[Counter::tcps_rcvacktoomuch];
-      return events | challenge(context, flow);
+      return events | challenge(context, flow, segment);
     }
     // RFC 5961 section 5: older than the largest window that was ever open.
     if (before(acknowledgment, flow.snd_una - (uint32_t{UINT16_MAX} << flow.send_scale())))
-      return events | challenge(context, flow);
+      return events | challenge(context, flow, segment);
   }
   if (flow.has(kEcn) || (traffic_class & 3) != 0) {
     take_code_point(context, flow, segment, traffic_class);
@@ -245,13 +256,15 @@ Events receive(Context& context, Flow& flow, const Segment& segment, uint8_t tra
     events |= take_new_ack(context, flow, acknowledgment);
     if ((events & kGone) != 0) return events;
   } else if (acknowledgment == flow.snd_una && segment.length == 0 && !segment.is(kFin) &&
-             flow.snd_una != flow.snd_max && !(events & kEstablished)) {
-    // RFC 5681 section 2: a duplicate ACK; with SACK, one that reports something (RFC 6675).
-    const bool same_window = (uint32_t{segment.window} << flow.send_scale()) == flow.snd_wnd;
+             flow.snd_una != flow.snd_max && !(events & kEstablished) && !persists(flow)) {
+    // RFC 5681 section 2: a duplicate ACK; with SACK, one that reports something (RFC 6675). The
+    // answer to a probe of a closed window is none.
+    const bool same_window = window_of(flow, segment) == flow.snd_wnd;
     if (news || (same_window && segment.sack_count == 0)) on_duplicate_ack(context, flow);
   }
   if (flow.has(kProbing)) on_ack_while_probing(context, flow, segment, advanced);
-  take_window(flow, segment.sequence, acknowledgment, segment.length, segment.window, counters);
+  take_window(flow, segment.sequence, acknowledgment, segment.length, window_of(flow, segment),
+              counters);
   if (persists(flow) && flow.snd_wnd != 0) {
     flow.retransmissions = 0;
     stop_retransmit_timer(context, flow);
@@ -265,7 +278,7 @@ Events receive(Context& context, Flow& flow, const Segment& segment, uint8_t tra
       ++counters[Counter::tcps_preddat];
     events |= take_payload(context, flow, segment, sequence, length, fin);
   } else if (after(segment.sequence, flow.rcv_nxt)) {
-    flow.set(kAckNow);  // an ACK from beyond: something before it was lost
+    challenge(context, flow, segment);  // an ACK from beyond: something before it was lost
   }
   return events;
 }

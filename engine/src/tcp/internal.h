@@ -59,17 +59,20 @@ void acknowledge_in_time(Context& context, Flow& flow, uint32_t length);
 Events take_fin(Context& context, Flow& flow);
 /// The FIN was acknowledged. Returns kGone where the connection is over.
 Events take_ack_of_fin(Context& context, Flow& flow);
+/// The window of a segment in bytes: not scaled in one with SYN (RFC 7323 section 2.2).
+inline uint32_t window_of(const Flow& flow, const Segment& segment) {
+  return segment.is(kSyn) ? segment.window : uint32_t{segment.window} << flow.send_scale();
+}
 /// RFC 9293 section 3.10.7.4: the peer's window, by a segment that is not older than the last one.
-/// `length`: of its payload; `window`: as on the wire.
+/// `length`: of its payload; `window`: in bytes.
 inline void take_window(Flow& flow, uint32_t sequence, uint32_t acknowledgment, uint32_t length,
-                        uint16_t window, CounterBlock& counters) {
+                        uint32_t window, CounterBlock& counters) {
   if (!before(flow.snd_wl1, sequence) &&
       !(flow.snd_wl1 == sequence && !after(flow.snd_wl2, acknowledgment)))
     return;
-  const uint32_t scaled = uint32_t{window} << flow.send_scale();
-  if (length == 0 && flow.snd_wl2 == acknowledgment && scaled > flow.snd_wnd)
+  if (length == 0 && flow.snd_wl2 == acknowledgment && window > flow.snd_wnd)
     ++counters[Counter::tcps_rcvwinupd];
-  flow.snd_wnd = scaled;
+  flow.snd_wnd = window;
   flow.snd_wl1 = sequence;
   flow.snd_wl2 = acknowledgment;
 }
@@ -128,8 +131,8 @@ inline void stop_retransmit_timer(Context& context, Flow& flow) {
   flow.retransmit_purpose = RetransmitPurpose::send;
   context.wheel.disarm(flow, TimerKind::retransmit);
 }
-/// There was no frame buffer for what `kind` would send: that timer tries again, soon unless it
-/// runs, for the purpose that it has.
+/// There was no frame buffer for what `kind` would send: that timer tries again soon, for the
+/// purpose that it has. If it ran for something later, that begins anew when all has left.
 void send_later(Context& context, Flow& flow, TimerKind kind);
 [[gnu::always_inline]] inline void start_keepalive(Context& context, const FlowClass& shared,
                                                    Flow& flow) {
@@ -198,6 +201,9 @@ uint8_t mark_segment(Flow& flow, uint32_t sequence, uint32_t length, uint8_t& fl
 /// Sends one segment from `sequence` on, not beyond `limit`, again; returns its length in sequence
 /// space, 0 when there was no frame buffer.
 uint32_t resend(Context& context, Flow& flow, uint32_t sequence, uint32_t limit);
+/// Loss recovery: makes up for the resending of the first segment in flight that found no frame
+/// buffer. False: there is none yet.
+bool resend_first(Context& context, Flow& flow);
 /// Enters SACK blocks into the scoreboard; true when one reported something new.
 bool update_scoreboard(Context& context, Flow& flow, const Segment& segment);
 void enter_recovery(Context& context, Flow& flow);

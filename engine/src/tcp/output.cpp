@@ -48,6 +48,10 @@ Events expire_handshake(Context& context, Flow& flow) {
 Events expire_persist(Context& context, Flow& flow) {
   CounterBlock& counters = *context.class_of(flow).counters;
   ++counters[Counter::tcps_persisttimeo];
+  if (++flow.probes > kMaxProbes) {
+    drop_established(context, flow, Counter::tcps_persistdrop);
+    return kGone;
+  }
   if (flow.retransmissions < UINT8_MAX) ++flow.retransmissions;
   // RFC 9293 section 3.8.6.1: one byte beyond the window.
   if (before(flow.snd_una, flow.snd_end)) {
@@ -85,8 +89,13 @@ Events expire_retransmit(Context& context, Flow& flow) {
       break;
     case RetransmitPurpose::persist:
       return expire_persist(context, flow);
-    case RetransmitPurpose::time_wait_end:  // it sends nothing: see expire
     case RetransmitPurpose::send:
+      if (flow.state < FlowState::established)
+        emit_syn(context, flow);
+      else if (flow.snd_una != flow.snd_max)
+        start_retransmit_timer(context, flow);
+      break;
+    case RetransmitPurpose::time_wait_end:  // it sends nothing: see expire
       break;
   }
   return kNothing;
@@ -105,8 +114,7 @@ Events expire_keep(Context& context, Flow& flow) {
   const Tunables& tunables = *context.class_of(flow).tunables;
   ++counters[Counter::tcps_keeptimeo];
   if (flow.snd_una == flow.snd_max) {
-    // Idle: flow.retransmissions counts probes until the peer says anything.
-    if (++flow.retransmissions > kMaxKeepProbes) {
+    if (++flow.probes > kMaxProbes) {
       drop_established(context, flow, Counter::tcps_keepdrops);
       return kGone;
     }
@@ -149,6 +157,10 @@ bool abort(Context& context, Flow& flow) {
 namespace {
 
 void transmit_queued(Context& context, Flow& flow) {
+  if (flow.has(kResendFirst) && !resend_first(context, flow)) {
+    send_later(context, flow, TimerKind::retransmit);
+    return;
+  }
   if (flow.snd_una == flow.snd_max) restart_after_idle(context, flow);
   uint32_t allowance = congestion_allowance(context, flow);
   while (before(flow.snd_nxt, queued_end(flow))) {

@@ -38,7 +38,7 @@ namespace {
 template <bool kStamped>
 Events receive_plain(Context& context, FlowClass& shared, Flow& flow, const PlainSegment& segment) {
   assert(flow.snd_nxt == flow.snd_max && !persists(flow) &&
-         (flow.retransmissions | flow.duplicate_acks) == 0);
+         (flow.retransmissions | flow.duplicate_acks | flow.probes) == 0);
   const uint8_t* const header = segment.header;
   const uint32_t length = segment.length;
   const uint32_t span = length + (header[13] & kFin);

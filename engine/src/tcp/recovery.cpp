@@ -63,12 +63,23 @@ Scan scan(Context& context, const Flow& flow, const Extension& extension) {
 /// Resends a segment of `hole`; HighRxt moves behind it. False: no frame buffer.
 bool resend_hole(Context& context, Flow& flow, Extension& extension, const SequenceRange& hole) {
   const uint32_t length = resend(context, flow, hole.start, hole.end);
-  if (length == 0) return false;
+  if (length == 0) {
+    send_later(context, flow, TimerKind::retransmit);
+    return false;
+  }
   extension.high_retransmit = hole.start + length;
   CounterBlock& counters = *context.class_of(flow).counters;
   ++counters[Counter::tcps_sack_rexmits];
   counters[Counter::tcps_sack_rexmit_bytes] += length;
   return true;
+}
+
+/// Resends the first segment in flight, which begins at `sequence`, now or when there is a frame
+/// buffer (kResendFirst). Returns its length, 0 if later.
+uint32_t resend_at(Context& context, Flow& flow, uint32_t sequence) {
+  const uint32_t length = resend(context, flow, sequence, flow.snd_max);
+  length == 0 ? flow.set(kResendFirst) : flow.clear(kResendFirst);
+  return length;
 }
 
 /// Whether a new segment could be sent but for congestion control.
@@ -88,6 +99,16 @@ uint32_t resend(Context& context, Flow& flow, uint32_t sequence, uint32_t limit)
   const bool fin = flow.has(kFinQueued) && sequence + length == flow.snd_end &&
                    after(flow.snd_max, flow.snd_end);
   return emit_data(context, flow, sequence, length, fin) ? length + (fin ? 1 : 0) : 0;
+}
+
+bool resend_first(Context& context, Flow& flow) {
+  const uint32_t length = resend_at(context, flow, flow.snd_una);
+  if (length == 0) return false;
+  Extension* const extension = context.extension_of(flow);
+  const uint32_t end = flow.snd_una + length;
+  if (flow.has(kSack) && extension != nullptr && before(extension->high_retransmit, end))
+    extension->high_retransmit = end;
+  return true;
 }
 
 bool update_scoreboard(Context& context, Flow& flow, const Segment& segment) {
@@ -116,7 +137,7 @@ void enter_recovery(Context& context, Flow& flow) {
   flow.set(kFastRecovery);
   flow.recover = flow.snd_max;
   flow.cwnd = flow.has(kSack) ? flow.ssthresh : flow.ssthresh + 3u * flow.mss;
-  const uint32_t resent = resend(context, flow, flow.snd_una, flow.snd_max);
+  const uint32_t resent = resend_at(context, flow, flow.snd_una);
   if (flow.has(kSack)) {
     ++(*context.class_of(flow).counters)[Counter::tcps_sack_recovery_episode];
     Extension& extension = context.extend(flow);
@@ -129,14 +150,14 @@ void enter_recovery(Context& context, Flow& flow) {
 
 void on_duplicate_ack(Context& context, Flow& flow) {
   ++(*context.class_of(flow).counters)[Counter::tcps_rcvdupack];
+  // After a timeout, ACKs of what was resent needlessly look like duplicates (RFC 6582
+  // section 4.1). They let no new segment out either (RFC 3042).
+  if (flow.has(kAfterTimeout)) return;
   if (flow.duplicate_acks < UINT8_MAX) ++flow.duplicate_acks;
   if (flow.has(kFastRecovery)) {
     if (!flow.has(kSack)) flow.cwnd += flow.mss;  // RFC 6582 section 3.2 step 3
     return;
   }
-  // After a timeout, ACKs of what was resent needlessly look like duplicates (RFC 6582
-  // section 4.1).
-  if (flow.has(kAfterTimeout)) return;
   bool lost = flow.duplicate_acks >= duplicate_threshold(context, flow);
   if (!lost && flow.has(kSack))
     if (const Extension* extension = context.extension_of(flow); extension != nullptr) {
@@ -165,6 +186,7 @@ void on_new_ack(Context& context, Flow& flow, uint32_t acknowledgment) {
       flow.clear(kEcnReduced);
     return;
   }
+  flow.clear(kResendFirst);
   if (past) {
     // RFC 6582 section 3.2 step 3 (full acknowledgment), RFC 6675 section 5 step (A).
     flow.cwnd =
@@ -176,13 +198,12 @@ void on_new_ack(Context& context, Flow& flow, uint32_t acknowledgment) {
     flow.duplicate_acks = 0;
   } else if (!flow.has(kSack)) {
     // Partial acknowledgment: the next segment is lost too (RFC 6582 section 3.2 step 5).
-    resend(context, flow, acknowledgment, flow.snd_max);
+    resend_at(context, flow, acknowledgment);
     flow.cwnd = flow.cwnd > acked ? flow.cwnd - acked : flow.mss;
     if (acked >= flow.mss) flow.cwnd += flow.mss;
   } else if (extension != nullptr && before(extension->high_retransmit, acknowledgment)) {
     // The first hole is lost by RFC 6675 section 5 step (B); make sure it is resent.
-    extension->high_retransmit =
-        acknowledgment + resend(context, flow, acknowledgment, flow.snd_max);
+    extension->high_retransmit = acknowledgment + resend_at(context, flow, acknowledgment);
   }
 }
 
@@ -207,6 +228,7 @@ uint32_t transmit_in_recovery(Context& context, Flow& flow) {
             resend(context, flow,
                    std::max(from, end - std::min<uint32_t>(flow.mss, end - from), before),
                    end) != 0;
+        if (!extension->rescued) send_later(context, flow, TimerKind::retransmit);
       }
       return 0;
     }

@@ -68,7 +68,7 @@ void transmit(Context& context, Flow& flow);
 inline void settle(Flow& flow) {
   const bool settled = flow.state >= FlowState::syn_received && flow.state < FlowState::time_wait &&
                        flow.retransmit_purpose != RetransmitPurpose::persist &&
-                       (flow.retransmissions | flow.duplicate_acks) == 0 &&
+                       (flow.retransmissions | flow.duplicate_acks | flow.probes) == 0 &&
                        flow.snd_nxt == flow.snd_max;
   settled ? flow.set(kSettled) : flow.clear(kSettled);
 }

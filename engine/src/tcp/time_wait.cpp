@@ -74,7 +74,7 @@ void restore(Context& context, uint32_t record, Flow& flow) {
   flow.recover = flow.rtt_sequence = wait.snd_nxt;
   flow.rtt_tick = context.tick;
   flow.srtt_us = flow.rttvar_us = 0;
-  flow.duplicate_acks = flow.retransmissions = 0;
+  flow.duplicate_acks = flow.retransmissions = flow.probes = 0;
   flow.tx_buffer = flow.extension = flow.variables = Flow::kNone;
   flow.tx_base = flow.snd_end;
   flow.rx_available = 0;

@@ -59,8 +59,13 @@ void start_persist_timer(Context& context, Flow& flow) {
 }
 
 void send_later(Context& context, Flow& flow, TimerKind kind) {
-  if (!TimerWheel::is_armed(flow, kind))
-    context.wheel.arm(flow, kind, context.tick, ticks_for(kNoFrameRetry));
+  constexpr Tick kSoon = ticks_for(kNoFrameRetry);
+  if (TimerWheel::is_armed(flow, kind)) {
+    const Tick due = flow.deadlines[static_cast<size_t>(kind)];
+    if (!tick_before(context.tick + kSoon, due)) return;
+    if (kind == TimerKind::retransmit) flow.retransmit_purpose = RetransmitPurpose::send;
+  }
+  context.wheel.arm(flow, kind, context.tick, kSoon);
 }
 
 }  // namespace engine::tcp

@@ -119,5 +119,18 @@ TEST(Handshake, SimultaneousOpenReachesEstablished) {
   EXPECT_EQ(script.count(tcps_connects), 1u);
 }
 
+/// RFC 7323 section 2.2: the window of a segment with SYN is not scaled.
+TEST(Handshake, TheWindowOfASynAckIsNotScaledInASimultaneousOpenEither) {
+  Script script(Side::client, {.request = 5000});
+  script.expect("SYN");
+  const auto options = mss_option(1000) + scale_option(7);
+  script.send({.flags = kSyn, .seq = 0, .ack = 0, .window = 2000, .options = options});
+  EXPECT_EQ(script.expect("SYN-ACK").flags, kSyn | kAck);
+  script.send({.flags = kSyn | kAck, .seq = 0, .window = 2000, .options = options});
+  EXPECT_EQ(script.info().send_window, 2000u);
+  script.send({.window = 30});
+  EXPECT_EQ(script.info().send_window, 30u << 7);
+}
+
 }  // namespace
 }  // namespace engine::tcp

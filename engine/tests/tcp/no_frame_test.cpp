@@ -168,6 +168,106 @@ TEST(NoFrame, AKeepaliveProbeIsSentLaterAndOnlyThenCounts) {
   EXPECT_EQ(script.open_flows(), 1u);
 }
 
+/// Ten segments in flight, and of them the first was lost.
+struct Loss {
+  const char* name;
+  bool sack;
+  bool partial;  ///< the retransmission that finds no buffer is of a second loss, at 4001
+};
+
+class LossWithoutFrame : public testing::TestWithParam<Loss> {
+ protected:
+  /// An ACK of a server's response that tells of what came beyond it.
+  static void acknowledge(Script& script, uint32_t number, uint32_t from, uint32_t to) {
+    Out ack{.seq = 101, .ack = number};
+    if (GetParam().sack)
+      ack.options = sack_option({{script.stack_number(from), script.stack_number(to)}});
+    script.send(ack);
+  }
+};
+
+TEST_P(LossWithoutFrame, AFastRetransmissionIsSentLater) {
+  Script script(Side::server, {.response = 10'000});
+  script.establish(GetParam().sack ? mss_option(1000) + sack_permitted_option() : mss_option(1000));
+  script.send({.flags = kPshAck, .length = 100});
+  for (int i = 0; i < 10; ++i) script.expect("response");
+  if (!GetParam().partial) script.withhold_frames(true);
+  for (uint32_t to : {2001, 3001, 4001}) acknowledge(script, 1, 1001, to);
+  if (GetParam().partial) {
+    EXPECT_EQ(script.expect("fast retransmission").sequence, 1u);
+    script.withhold_frames(true);
+    acknowledge(script, 4001, 5001, 6001);
+  }
+  starve(script, 15 * kMillisecond);
+  EXPECT_EQ(script.expect("fast retransmission").sequence, GetParam().partial ? 4001u : 1u);
+  EXPECT_EQ(script.count(tcps_rexmttimeo), 0u);
+  script.wait(5 * kSecond);
+  EXPECT_GT(script.count(tcps_rexmttimeo), 0u) << "the timeout runs again";
+}
+
+INSTANTIATE_TEST_SUITE_P(NoFrame, LossWithoutFrame,
+                         testing::Values(Loss{"NewReno", false, false},
+                                         Loss{"NewRenoPartial", false, true},
+                                         Loss{"Sack", true, false},
+                                         Loss{"SackPartial", true, true}),
+                         [](const auto& info) { return std::string(info.param.name); });
+
+TEST(NoFrame, AHoleFoundInRecoveryIsResentLater) {
+  Script script(Side::server, {.response = 10'000});
+  script.establish(mss_option(1000) + sack_permitted_option());
+  script.send({.flags = kPshAck, .length = 100});
+  for (int i = 0; i < 10; ++i) script.expect("response");
+  const auto report = [&](uint32_t from, uint32_t to) {
+    script.send({.seq = 101,
+                 .options = sack_option({{script.stack_number(from), script.stack_number(to)}})});
+  };
+  for (uint32_t to : {2001, 3001, 4001}) report(1001, to);
+  EXPECT_EQ(script.expect("fast retransmission").sequence, 1u);
+  script.withhold_frames(true);
+  report(5001, 10'001);
+  starve(script, 15 * kMillisecond);
+  EXPECT_EQ(script.expect("the second hole").sequence, 4001u);
+  EXPECT_EQ(script.count(tcps_rexmttimeo), 0u);
+}
+
+TEST(NoFrame, NewDataBehindOtherInFlightIsSentLater) {
+  Script script(Side::server, {.response = 32'000, .server_tcp = R"({"initwnd":2})"});
+  script.establish(mss_option(1000));
+  script.send({.flags = kPshAck, .length = 100});
+  for (int i = 0; i < 2; ++i) script.expect("initial window");
+  script.withhold_frames(true);
+  script.send({.seq = 101, .ack = 1001});
+  starve(script, 15 * kMillisecond);
+  EXPECT_EQ(script.expect("new data").sequence, 2001u);
+  EXPECT_EQ(script.count(tcps_rexmttimeo), 0u);
+  script.wait(5 * kSecond);
+  EXPECT_GT(script.count(tcps_rexmttimeo), 0u) << "the timeout runs again";
+}
+
+TEST(NoFrame, AnAckOwedAtOnceDoesNotWaitForTheOneOfADelayedAck) {
+  Script script(Side::client, {.client_tcp = R"({"delay_ack_msec":500})"});
+  script.establish(mss_option(1460));
+  script.expect("request");
+  script.send({.ack = 101, .length = 10});
+  script.withhold_frames(true);
+  script.send({.flags = kPshAck, .seq = 11, .ack = 101, .length = 10});
+  starve(script, 15 * kMillisecond);
+  EXPECT_EQ(script.expect("ACK").acknowledgment, 21u);
+}
+
+TEST(NoFrame, ASynAckForASynThatCameAgainIsSentLater) {
+  Script script(Side::server, {});
+  script.send({.flags = kSyn, .seq = 0});
+  script.expect("SYN-ACK");
+  script.withhold_frames(true);
+  script.send({.flags = kSyn, .seq = 0});
+  starve(script, 15 * kMillisecond);
+  EXPECT_EQ(script.expect("SYN-ACK").flags, kSyn | kAck);
+  EXPECT_EQ(script.count(tcps_rexmttimeo_syn), 0u);
+  script.wait(5 * kSecond);
+  EXPECT_GT(script.count(tcps_rexmttimeo_syn), 0u) << "the timeout runs again";
+}
+
 TEST(NoFrame, AConnectionThatHasEndedLeavesNevertheless) {
   Script script(Side::client, {.response = 100});
   script.establish();

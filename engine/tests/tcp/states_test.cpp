@@ -151,5 +151,63 @@ TEST(States, ChallengeAcksAreLimited) {
   EXPECT_EQ(script.count(tcps_sndacks) - before, 10'001u) << "a second later it is answered again";
 }
 
+/// Segments without payload that are not as expected, and that an end with another view of the
+/// connection may send as the answer to an answer.
+struct Disagreement {
+  const char* name;
+  Out segment;
+};
+
+class EmptySegments : public testing::TestWithParam<Disagreement> {};
+
+TEST_P(EmptySegments, AreAnsweredOnceAndNotForEver) {
+  Script script(Side::client, {});
+  script.establish(mss_option(1460) + timestamps_option(1000, 0));
+  script.expect("request");
+  script.send({.ack = 101, .options = timestamps_option(1000, 0)});
+  const uint64_t before = script.count(tcps_sndacks);
+  for (int i = 0; i < 100; ++i) script.send(GetParam().segment);
+  EXPECT_EQ(script.count(tcps_sndacks) - before, 1u);
+  script.wait(1100 * kMillisecond);
+  script.send(GetParam().segment);
+  EXPECT_EQ(script.count(tcps_sndacks) - before, 2u) << "a second later it is answered again";
+  EXPECT_EQ(script.open_flows(), 1u);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    States, EmptySegments,
+    testing::Values(Disagreement{"Old", {.seq = 0, .ack = 101}},
+                    Disagreement{"BeyondTheWindow", {.seq = 10'000'000, .ack = 101}},
+                    Disagreement{"BeyondAGap", {.seq = 11, .ack = 101}},
+                    Disagreement{"OfWhatWasNeverSent", {.seq = 1, .ack = 111}},
+                    Disagreement{"OfLongAgo", {.seq = 1, .ack = 101u - 200'000}},
+                    Disagreement{"WithAnOldTimeStamp",
+                                 {.seq = 1, .ack = 101, .options = timestamps_option(500, 0)}}),
+    [](const auto& info) { return std::string(info.param.name); });
+
+TEST(States, OldPayloadIsAnsweredEachTime) {
+  Script script(Side::client, {.response = 1000});
+  script.establish();
+  script.expect("request");
+  script.send({.flags = kPshAck, .ack = 101, .length = 100});
+  const uint64_t before = script.count(tcps_sndacks);
+  for (int i = 0; i < 5; ++i) script.send({.flags = kPshAck, .ack = 101, .length = 100});
+  EXPECT_EQ(script.count(tcps_sndacks) - before, 5u);
+}
+
+TEST(States, AnOldEmptySegmentDoesNotProlongTimeWait) {
+  Script script(Side::client, {.response = 100});
+  script.establish();
+  script.expect("request");
+  script.send({.ack = 101, .length = 100});
+  script.expect("FIN");
+  script.send({.flags = kFinAck, .seq = 101, .ack = 102});
+  for (int i = 0; i < 10; ++i) {
+    script.wait(100 * kMillisecond);
+    script.send({.seq = 1, .ack = 102});
+  }
+  EXPECT_EQ(script.open_flows(), 0u);
+}
+
 }  // namespace
 }  // namespace engine::tcp

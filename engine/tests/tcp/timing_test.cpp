@@ -60,12 +60,52 @@ struct ClosedWindow : Script {
 
 TEST(Timing, TimeoutsStayBoundedHoweverOftenAPersistProbeIsRepeated) {
   ClosedWindow script;
-  script.wait(60 * kSecond);
-  for (int i = 0; i < 100; ++i) {
-    EXPECT_EQ(script.info().timeout, kMaxRto) << script.count(tcps_sndprobe) << " probes";
+  for (int i = 0; i < 110; ++i) {
     script.wait(kMaxPersist);
+    if (i >= 10) {
+      EXPECT_EQ(script.info().timeout, kMaxRto) << script.count(tcps_sndprobe) << " probes";
+    }
+    script.send({.seq = 101, .ack = 1001, .window = 0});
   }
   EXPECT_GT(script.count(tcps_sndprobe), 100u);
+  EXPECT_EQ(script.open_flows(), 1u) << "a peer that answers is not given up";
+}
+
+TEST(Timing, APeerThatVanishesBehindAClosedWindowIsGivenUp) {
+  ClosedWindow script;
+  script.wait(100 * kSecond);
+  EXPECT_EQ(script.open_flows(), 0u) << script.count(tcps_sndprobe) << " probes";
+  EXPECT_EQ(script.count(tcps_persistdrop), 1u);
+  EXPECT_EQ(script.count(tcps_drops), 1u);
+  EXPECT_EQ(script.count(tcps_sndprobe), kMaxProbes);
+}
+
+TEST(Timing, APeerThatAnswersAgainAfterSomeProbesGetsAsManyAgain) {
+  ClosedWindow script;
+  script.wait(25 * kSecond);
+  const uint64_t probes = script.count(tcps_sndprobe);
+  EXPECT_GE(probes, 4u);
+  script.send({.seq = 101, .ack = 1001, .window = 0});
+  script.wait(200 * kSecond);
+  EXPECT_EQ(script.count(tcps_sndprobe), probes + kMaxProbes);
+  EXPECT_EQ(script.open_flows(), 0u);
+}
+
+TEST(Timing, KeepaliveProbesDoNotCountAsRetransmissionsOfDataThatFollows) {
+  Script script(
+      Side::client,
+      {.client_tcp = R"({"keepidle":5,"keepintvl":2})",
+       .client_commands = R"({"name":"tx","buf_index":0},{"name":"delay","usec":14500000},)"
+                          R"({"name":"tx","buf_index":0},{"name":"rx","min_bytes":1})"});
+  script.establish(mss_option(1460));
+  script.expect("request");
+  script.send({.ack = 101});
+  script.wait(14 * kSecond);
+  EXPECT_EQ(script.count(tcps_keepprobe), 5u);
+  script.wait(60 * kSecond);
+  EXPECT_EQ(script.count(tcps_sndrexmitpack), kMaxRetransmissions);
+  EXPECT_EQ(script.count(tcps_timeoutdrop), 1u);
+  EXPECT_EQ(script.open_flows(), 0u);
 }
 
 TEST(Timing, AProbeThatHasTheFinIsNotFollowedByTheFinAlone) {

@@ -95,6 +95,21 @@ TEST(Transfer, ThreeDuplicateAcksBringAFastRetransmission) {
   EXPECT_EQ(script.count(tcps_rexmttimeo), 0u);
 }
 
+TEST(Transfer, DuplicateAcksAfterATimeoutDoNotWidenTheWindow) {
+  Script script(Side::server, {.response = 32000});
+  script.establish(mss_option(1000));
+  script.send({.flags = kPshAck, .length = 100});
+  for (int i = 0; i < 10; ++i) script.expect("initial window");
+  script.wait(300 * kMillisecond);
+  EXPECT_EQ(script.expect("retransmission").sequence, 1u);
+  for (int i = 0; i < 5; ++i) script.send({.seq = 101, .ack = 1});
+  script.expect_nothing("the window is one segment");
+  script.send({.seq = 101, .ack = 1001});
+  EXPECT_EQ(script.expect("slow start").sequence, 1001u);
+  EXPECT_EQ(script.expect("slow start").sequence, 2001u);
+  script.expect_nothing("the window is two segments");
+}
+
 TEST(Transfer, SackRecoveryResendsOnlyTheHoles) {
   Script script(Side::server, {.response = 32000});
   script.establish(mss_option(1000) + sack_permitted_option());
@@ -205,6 +220,19 @@ TEST(Transfer, OldTimestampsAreDropped) {
                .options = timestamps_option(1500, 0)});
   EXPECT_EQ(script.expect("ACK").acknowledgment, 11u);
   EXPECT_EQ(script.count(tcps_pawsdrop), 1u);
+  EXPECT_EQ(script.count(tcps_rcvbyte), 10u);
+}
+
+/// docs/tcp.md: a device that takes the option away does not end a transfer.
+TEST(Transfer, ASegmentWithoutTimestampsIsTakenOnAConnectionThatHasThem) {
+  Script script(Side::client, {.response = 5000});
+  script.establish(mss_option(1460) + timestamps_option(1000, 0));
+  script.expect("request");
+  script.send({.flags = kPshAck, .ack = 101, .length = 10});
+  const Segment ack = script.expect("ACK");
+  EXPECT_EQ(ack.acknowledgment, 11u);
+  EXPECT_TRUE(ack.has_timestamps);
+  EXPECT_EQ(ack.timestamp_echo, 1000u) << "what it had is kept";
   EXPECT_EQ(script.count(tcps_rcvbyte), 10u);
 }
 
