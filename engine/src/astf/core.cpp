@@ -29,6 +29,7 @@ struct DataCore::World {
       : config(config),
         context(config.max_flows, config.seed, config.epoch, transmit,
                 {path_of(config.ports[0]), path_of(config.ports[1])}) {
+    context.random = Random(config.choices());
     context.only_general_way = config.only_general_way;
   }
 

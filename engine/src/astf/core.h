@@ -14,6 +14,7 @@
 #include "astf/profile.h"
 #include "astf/run_status.h"
 #include "astf/service.h"
+#include "base/random.h"
 #include "base/side.h"
 #include "base/time.h"
 #include "net/frame.h"
@@ -33,16 +34,23 @@ struct CoreConfig {
   uint32_t threads = 1;           ///< data cores in all
   uint32_t pairs = 1;             ///< port pairs in all; this core serves pair thread mod pairs
   uint32_t max_flows = 1u << 20;  ///< open flows of both sides together
-  uint64_t seed = 1;              ///< of every random choice
+  /// Of all random choices. It is the key of initial sequence numbers too, and those have to go on
+  /// over a restart: so it is the same at every start.
+  uint64_t seed = 1;
   /// Wall-clock time at now = 0: TCP timestamps and initial sequence numbers go on over a restart,
   /// so a peer that still holds a connection in TIME_WAIT takes a new one (RFC 6191).
   Nanoseconds epoch = 0;
+  uint64_t start = 0;             ///< another one with each start of the engine
   bool only_general_way = false;  ///< no flow takes the plain way (tcp/plain.h); for tests of it
   std::array<PortAddress, kSides> ports;
   /// What is learned of the ports' gateways, shared with the other cores that serve them.
   std::array<std::shared_ptr<LearnedGateway>, kSides> gateways{std::make_shared<LearnedGateway>(),
                                                                std::make_shared<LearnedGateway>()};
 
+  /// The seed of delays, of the order of templates and of first source ports. They differ by start
+  /// and by core: else many cores would do the same at the same time, and a new start would do it
+  /// once more from the ports that the last one left in TIME_WAIT.
+  uint64_t choices() const { return scramble(scramble(seed + start) + thread); }
   /// Which flows of the pair are this core's.
   Steering steering() const { return {thread / pairs, threads / pairs}; }
 };

@@ -44,8 +44,9 @@ ProfileRun::ProfileRun(std::shared_ptr<const Profile> profile, const RunOptions&
       threads_(config.threads),
       port_(config.thread % config.pairs * 2),
       schedule_(0, 0, 0, 0),
-      draw_(weights_of(*profile_), config.seed + config.thread) {
-  const auto first_offset = static_cast<uint32_t>(config.seed % kPortSpread);
+      choices_(config.choices()),
+      draw_(weights_of(*profile_), choices_) {
+  const auto first_offset = static_cast<uint32_t>(choices_ % kPortSpread);
   for (const AddressRange& range : profile_->ranges) {
     const AddressSlice slice = slice_of(range, config.thread, config.threads, config.pairs);
     if (range.client) {
@@ -132,6 +133,7 @@ void ProfileRun::begin(Nanoseconds now) {
   give_up_ = options_.duration > 0 ? end + kLatestOpen : INT64_MAX;
   schedule_ = Schedule(now + kFirstOpen, rate(options_.multiplier),
                        static_cast<Nanoseconds>(profile_->rampup_s * kSecond), end);
+  draw_.set_seed(scramble(choices_ + static_cast<uint64_t>(now)));
 }
 
 void ProfileRun::leave_offsets(PortOffsets& offsets) const {

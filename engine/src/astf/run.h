@@ -35,7 +35,8 @@ class ProfileRun {
   uint16_t path_of(uint32_t client) const {
     return paths_.empty() ? PathTable::kPort : paths_[*options_.topology->find(port_, client)];
   }
-  /// Starts the schedule; TRex opens its first flow about 0.11 s after the start.
+  /// Starts the schedule and a new order of templates; TRex opens its first flow about 0.11 s after
+  /// the start.
   void begin(Nanoseconds now);
   void set_multiplier(double multiplier, Nanoseconds now);
   /// Tells where the next run over the same addresses is to go on.
@@ -119,6 +120,7 @@ class ProfileRun {
   std::vector<uint64_t> limits_;               ///< by template: flows that may still be opened
   Schedule schedule_;
   Nanoseconds give_up_ = INT64_MAX;
+  uint64_t choices_;  ///< CoreConfig::choices
   TemplateDraw draw_;
 };
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/random.h"
 #include "base/time.h"
 
 namespace engine {
@@ -82,6 +83,8 @@ class TemplateDraw {
     return (random & UINT32_MAX) < column.threshold ? column.own : column.alias;
   }
   bool empty() const { return columns_.empty(); }
+  /// Draws from now on as one that was made with `seed`.
+  void set_seed(uint64_t seed) { state_ = seed; }
   /// Takes a template out (its limit is exhausted).
   void remove(uint32_t index);
   /// Puts it back, with `weight`.
@@ -95,13 +98,8 @@ class TemplateDraw {
     uint32_t alias;
   };
 
-  /// SplitMix64 (Steele, Lea, Flood 2014).
-  uint64_t next_random() {
-    uint64_t z = state_ += 0x9e37'79b9'7f4a'7c15;
-    z = (z ^ (z >> 30)) * 0xbf58'476d'1ce4'e5b9;
-    z = (z ^ (z >> 27)) * 0x94d0'49bb'1331'11eb;
-    return z ^ (z >> 31);
-  }
+  /// SplitMix64.
+  uint64_t next_random() { return scramble(state_ += 0x9e37'79b9'7f4a'7c15); }
   void rebuild();
 
   std::vector<double> weights_;

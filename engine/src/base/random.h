@@ -5,6 +5,14 @@
 
 namespace engine {
 
+/// A number that has nothing visible in common with that of `z` + 1: the output function of
+/// SplitMix64 (Steele, Lea, Flood 2014).
+constexpr uint64_t scramble(uint64_t z) {
+  z = (z ^ (z >> 30)) * 0xbf58'476d'1ce4'e5b9;
+  z = (z ^ (z >> 27)) * 0x94d0'49bb'1331'11eb;
+  return z ^ (z >> 31);
+}
+
 /// xorshift64*: seeded, fast, good enough to spread delays and sequence numbers.
 class Random {
  public:

@@ -135,6 +135,7 @@ void Machine::start_threads() {
     core.pairs = static_cast<uint32_t>(pairs());
     core.max_flows = std::max(1u, config_.max_flows / core.threads);  // as TRex shares them out
     core.epoch = wall_epoch;
+    core.start = static_cast<uint64_t>(wall_epoch);
     std::array<PortQueue*, kSides> queues;
     for (const Side side : {Side::client, Side::server}) {
       const uint32_t port = port_of(thread, side);

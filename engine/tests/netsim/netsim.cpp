@@ -19,6 +19,9 @@ CoreConfig config_for(Side side, const Settings& settings) {
   config.max_flows = settings.max_flows;
   config.seed = settings.seed * 2 + index_of(side);
   config.epoch = settings.epoch;
+  config.start = settings.start;
+  config.thread = settings.thread;
+  config.threads = settings.threads;
   config.only_general_way = settings.only_general_way;
   for (Side port : {Side::client, Side::server}) {
     PortAddress& address = config.ports[index_of(port)];

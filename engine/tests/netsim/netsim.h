@@ -36,6 +36,9 @@ struct Settings {
   size_t burst = 1;  ///< frames of one direction that arrive at once and are received together
   bool only_general_way = false;  ///< of both cores' flows (tcp/plain.h)
   Nanoseconds epoch = 0;  ///< of both cores: initial sequence numbers and timestamps go by it
+  uint64_t start = 0;     ///< of the engines: what differs by it is chosen at random
+  uint32_t thread = 0;    ///< number of both cores
+  uint32_t threads = 1;   ///< how many cores there are in all; the others do nothing
 };
 
 /// A frame on the wire as a test sees it.
