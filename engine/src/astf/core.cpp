@@ -202,6 +202,8 @@ std::vector<PoolStatus> DataCore::memory() const {
        context.extensions.touched_bytes()},
       {"program variables", sizeof(VariableBlock), context.variables.in_use(),
        context.variables.touched_bytes()},
+      {"undecided connection", sizeof(UndecidedClass), world_->listeners.undecided().in_use(),
+       world_->listeners.undecided().touched_bytes()},
       {"client port", 0, ports_in_use, ports},
       {"timer slot", sizeof(uint32_t), context.wheel.occupied(), context.wheel.memory()},
   };

@@ -65,13 +65,8 @@ uint32_t Listeners::find_udp(const Packet& packet) const {
 }
 
 uint32_t Listeners::take_undecided(uint32_t reference) {
-  if (free_.empty()) {
-    UndecidedClass& made = *undecided_.emplace_back(std::make_unique<UndecidedClass>());
-    made.number = classes_.take(made);
-    free_.push_back(&made);
-  }
-  UndecidedClass& taken = *free_.back();
-  free_.pop_back();
+  UndecidedClass& taken = undecided_[undecided_.take()];
+  if (taken.number == UndecidedClass::kNone) taken.number = classes_.take(taken);
   static_cast<TemplateClass&>(taken) = classes_[reference];
   taken.program = &kNoProgram;
   taken.reference = reference;
@@ -89,7 +84,7 @@ void Listeners::give_back(uint32_t number) {
 
 void Listeners::give_back(UndecidedClass& unused) {
   --unused.run->undecided;
-  free_.push_back(&unused);
+  undecided_.give_back(undecided_.number_of(unused));
 }
 
 void Listeners::decide(Flow& flow, uint32_t number) {

@@ -1,12 +1,10 @@
 #pragma once
 // Who answers: server templates on their ports, and the choice among those that share one (l7_map).
 
-#include <memory>
-#include <vector>
-
 #include "astf/classes.h"
 #include "astf/run.h"
 #include "astf/server_table.h"
+#include "flow/pool.h"
 #include "net/packet.h"
 
 namespace engine {
@@ -17,7 +15,9 @@ class Listeners {
  public:
   static constexpr uint32_t kNone = ServerTable::kNone;
 
-  Listeners(Context& context, Classes& classes) : context_(context), classes_(classes) {}
+  /// Every flow may be undecided, and one more until it is known that there is no room for it.
+  Listeners(Context& context, Classes& classes)
+      : context_(context), classes_(classes), undecided_(context.most_flows + 1) {}
 
   /// Has the servers of `run` listen. Throws ProfileError, and nothing has changed, when a port is
   /// taken.
@@ -39,6 +39,8 @@ class Listeners {
   bool choose(Flow& flow, const Packet& packet);
   /// An undecided flow ends: it is counted with one of the templates in question.
   void give_up(Flow& flow) { decide(flow, classes_.of(flow).undecided->reference); }
+  /// Classes of undecided flows.
+  const Pool<UndecidedClass>& undecided() const { return undecided_; }
 
  private:
   /// The same where a payload may decide.
@@ -54,8 +56,7 @@ class Listeners {
   Context& context_;
   Classes& classes_;
   ServerTable servers_;
-  std::vector<std::unique_ptr<UndecidedClass>> undecided_;  ///< in the order they were made
-  std::vector<UndecidedClass*> free_;                       ///< those that no flow has
+  Pool<UndecidedClass> undecided_;
 };
 
 }  // namespace engine

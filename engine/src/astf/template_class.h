@@ -25,9 +25,14 @@ struct TemplateClass : FlowClass {
 /// The class of one server flow whose template its first payload decides on (l7_map). What is
 /// counted until then goes along to the template's counters.
 struct UndecidedClass : TemplateClass {
+  static constexpr uint32_t kNone = UINT32_MAX;
+
   CounterBlock own_counters;
-  uint32_t number = 0;     ///< of this class
-  uint32_t reference = 0;  ///< class of one of the templates in question
+  uint32_t number = kNone;  ///< of this class, from the first time that a flow had it
+  uint32_t reference = 0;   ///< class of one of the templates in question
+  uint32_t next = 0;
+
+  uint32_t& pool_next() { return next; }
 };
 
 }  // namespace engine

@@ -125,13 +125,42 @@ TEST(PayloadChoice, DatagramsChooseAtOnce) {
   }
 }
 
-TEST(PayloadChoice, CutsConnectionsThatNeverSaidWhatTheyWant) {
+/// Of `tcp_profile`, with clients that say nothing in the first four seconds.
+std::string silent_profile() {
   json profile = json::parse(tcp_profile(false));
-  for (size_t client : {0, 1})  // long before anything is sent
+  for (size_t client : {0, 1})
     profile["program_list"][client]["commands"].insert(
         profile["program_list"][client]["commands"].begin(),
         {{{"name", "connect"}}, {{"name", "delay"}, {"usec", 4'000'000}}});
-  Network network({}, profile.dump(), forever());
+  return profile.dump();
+}
+
+PoolStatus undecided(Network& network) {
+  for (const PoolStatus& pool : network.core(Side::server).memory())
+    if (pool.name == std::string("undecided connection")) return pool;
+  ADD_FAILURE() << "no such pool";
+  return {};
+}
+
+TEST(PayloadChoice, TheMemoryOfUndecidedConnectionsIsToldAndBounded) {
+  Settings settings;
+  settings.max_flows = 40;
+  Network network(settings, silent_profile(), forever());
+  network.run_until(2 * kSecond);
+  const uint64_t open = network.core(Side::server).open_flows();
+  EXPECT_EQ(open, 40u);
+  PoolStatus pool = undecided(network);
+  EXPECT_EQ(pool.in_use, open);
+  EXPECT_GT(pool.object_bytes, sizeof(CounterBlock));
+  EXPECT_GE(pool.reserved_bytes, open * pool.object_bytes);
+  EXPECT_LE(pool.reserved_bytes, (open + 1) * pool.object_bytes);
+  network.run_until(8 * kSecond);
+  network.close(Side::server);
+  EXPECT_EQ(undecided(network).in_use, 0u);
+}
+
+TEST(PayloadChoice, CutsConnectionsThatNeverSaidWhatTheyWant) {
+  Network network({}, silent_profile(), forever());
   network.run_until(2 * kSecond);
   EXPECT_GT(network.status(Side::server).server_flows, 50u);
   network.close(Side::server);
