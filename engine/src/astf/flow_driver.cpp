@@ -298,7 +298,10 @@ void FlowDriver::expire(Flow& flow, TimerKind kind) {
     parts_.opener.execute(flow);
     return;
   }
-  if (program::wake_from_delay(context, flow) == program::Outcome::release) {
+  const program::Outcome outcome = program::wake_from_delay(context, flow);
+  if (outcome != program::Outcome::goes_on) {
+    if (outcome == program::Outcome::endless)
+      ++parts_.counts.dropped(Context::side_of(flow))[Drop::endless_program];
     parts_.flows.release(flow);
   } else if (flow.state != FlowState::datagram) {
     tcp::transmit(context, flow);

@@ -128,6 +128,7 @@ struct alignas(64) Flow : FlowIdentity {
   uint32_t extension;     ///< what few flows need: out-of-order ranges, scoreboard, queued buffers
   uint32_t variables;     ///< VariableBlock, when the program uses variables
   uint8_t armed;          ///< bit per TimerKind
+  uint16_t pauses;        ///< of a program that went on and on, in a row: see program/interpreter.h
   uint64_t rx_available;  ///< received bytes (UDP: datagrams) that no rx has consumed yet
 
   /// A flow in the pool's free list is in no bucket of the flow table.

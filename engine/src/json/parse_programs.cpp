@@ -68,6 +68,7 @@ class ProgramParser {
     program_.commands.reserve(count_ + 1);
     for (const nlohmann::json& element : list) add(element);
     program_.commands.push_back({});
+    check_pauses(list);
     return std::move(program_);
   }
 
@@ -103,6 +104,70 @@ class ProgramParser {
     command.operation = known->operation;
     read_arguments(fields, command);
     program_.commands.push_back(command);
+  }
+
+  /// Refuses a program that comes to a command from which on it only jumps: no way from there leads
+  /// to one that `pauses`. Where a way depends on variables, the interpreter finds out.
+  void check_pauses(const nlohmann::json& list) const {
+    const std::vector<Command>& commands = program_.commands;
+    std::vector<std::vector<uint32_t>> ways(commands.size());
+    std::vector<std::vector<uint32_t>> back(commands.size());
+    std::vector<uint32_t> pausing;
+    for (uint32_t at = 0; at < commands.size(); ++at) {
+      const Command& command = commands[at];
+      const bool jumps = command.operation == Operation::jmp_nz ||
+                         command.operation == Operation::jmp_dp ||
+                         command.operation == Operation::jmp_cmp;
+      const bool always =
+          command.operation == Operation::jmp_cmp && command.comparison == Comparison::always;
+      if (jumps) ways[at].push_back(command.target);
+      if (!always && at + 1 < commands.size()) ways[at].push_back(at + 1);
+      for (const uint32_t next : ways[at]) back[next].push_back(at);
+      if (pauses(command)) pausing.push_back(at);
+    }
+    const std::vector<bool> reached = reachable(ways, {0});
+    const std::vector<bool> ends = reachable(back, pausing);
+    for (uint32_t at = 0; at < count_; ++at)
+      if (reached[at] && !ends[at])
+        JsonFields(list[at], fmt::format("{}, command {} ({})", fields_.place(), at,
+                                         list[at]["name"].get<std::string>()))
+            .fail("from here on it runs for ever, and never sends, receives, waits or ends");
+  }
+
+  /// Whether the program does something there that anyone else notices, waits, or asks the clock.
+  static bool pauses(const Command& command) {
+    switch (command.operation) {
+      case Operation::rx:
+      case Operation::rx_msg:
+        return command.amount != 0;
+      case Operation::keepalive:
+      case Operation::set_var:
+      case Operation::add_var:
+      case Operation::set_tick_var:
+      case Operation::add_tick_var:
+      case Operation::jmp_nz:
+      case Operation::jmp_cmp:
+      case Operation::add_stats:
+      case Operation::add_tick_stats:
+      case Operation::tx_mode:
+      case Operation::set_template:
+        return false;
+      default:
+        return true;
+    }
+  }
+
+  static std::vector<bool> reachable(const std::vector<std::vector<uint32_t>>& ways,
+                                     std::vector<uint32_t> from) {
+    std::vector<bool> reached(ways.size());
+    while (!from.empty()) {
+      const uint32_t at = from.back();
+      from.pop_back();
+      if (reached[at]) continue;
+      reached[at] = true;
+      from.insert(from.end(), ways[at].begin(), ways[at].end());
+    }
+    return reached;
   }
 
   void read_arguments(const JsonFields& fields, Command& command) {
@@ -151,6 +216,7 @@ class ProgramParser {
         command.target = target(fields);
         break;
       case Operation::jmp_dp:
+        program_.asks_clock = true;
         command.index = variable(fields, "id");
         command.amount = duration(fields);
         command.target = target(fields);

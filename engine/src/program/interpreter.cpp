@@ -12,6 +12,8 @@ namespace {
 
 /// Commands in a row without waiting after which a program pauses for a tick (TRex: 1000).
 constexpr unsigned kWatchdog = 1000;
+/// Pauses in a row, of a program that did nothing in between, after which it is taken for endless.
+constexpr unsigned kMostPauses = 1000;
 /// Clock of tick variables in user counters (TRex: 10 ms).
 constexpr Nanoseconds kUserTick = 10 * kMillisecond;
 
@@ -47,6 +49,15 @@ bool needs_connection(Operation operation) {
 /// when it was opened, or when its template was known.
 VariableBlock& variables_of(Context& context, Flow& flow) {
   return context.variables[flow.variables];
+}
+
+/// The watchdog's. A function by itself: in one piece with the packet's way it would take
+/// registers.
+[[gnu::noinline]] Outcome pause(Context& context, Flow& flow) {
+  wait_for(context, flow, 1);
+  flow.wait = Wait::nothing;
+  flow.pauses = 0;
+  return Outcome::goes_on;
 }
 
 /// `connected`: or a program that needs no connection.
@@ -185,15 +196,54 @@ VariableBlock& variables_of(Context& context, Flow& flow) {
     flow.wait = Wait::nothing;
     ++flow.program_counter;
   }
-  wait_for(context, flow, 1);
-  flow.wait = Wait::nothing;
-  return Outcome::goes_on;
+  return pause(context, flow);
 }
 
 /// For whoever is not on the packet's way.
 [[gnu::noinline]] Outcome run(Context& context, Flow& flow) {
   FlowClass& shared = context.class_of(flow);
   return run_program(context, shared, flow, !shared.program->stream || flow.has(kEverEstablished));
+}
+
+/// What a program did that others notice. The class's counters change by no other flow while it
+/// runs.
+struct Deeds {
+  uint32_t queued;
+  uint64_t received;
+  uint64_t datagrams;
+  bool operator==(const Deeds&) const = default;
+};
+
+Deeds deeds_of(Context& context, const Flow& flow) {
+  const CounterBlock& counters = *context.class_of(flow).counters;
+  return {flow.snd_end, flow.rx_available, counters[Counter::udps_sndpkt]};
+}
+
+/// Ends what the program would never end. Without a frame buffer for the RST, later.
+Outcome give_up(Context& context, Flow& flow) {
+  FlowClass& shared = context.class_of(flow);
+  if (shared.program->stream) {
+    if (!tcp::abort(context, flow)) {
+      wait_for(context, flow, kNoFrameRetry);
+      flow.wait = Wait::nothing;
+      return Outcome::goes_on;
+    }
+    ++(*shared
+            .counters)[flow.has(kEverEstablished) ? Counter::tcps_drops : Counter::tcps_conndrops];
+  }
+  return Outcome::endless;
+}
+
+/// Goes on after a pause by the watchdog.
+Outcome run_after_pause(Context& context, Flow& flow) {
+  const Deeds before = deeds_of(context, flow);
+  const unsigned pauses = flow.pauses;
+  const Outcome outcome = run(context, flow);
+  const bool paused = outcome == Outcome::goes_on && flow.wait == Wait::nothing;
+  if (!paused || deeds_of(context, flow) != before || context.class_of(flow).program->asks_clock)
+    return outcome;
+  flow.pauses = static_cast<uint16_t>(std::min(pauses + 1, kMostPauses));
+  return flow.pauses < kMostPauses ? outcome : give_up(context, flow);
 }
 
 }  // namespace
@@ -226,8 +276,8 @@ void resume(Context& context, Flow& flow) {
 }
 
 Outcome wake_from_delay(Context& context, Flow& flow) {
-  return flow.wait == Wait::time || flow.wait == Wait::nothing ? run(context, flow)
-                                                               : Outcome::goes_on;
+  if (flow.wait == Wait::nothing) return run_after_pause(context, flow);
+  return flow.wait == Wait::time ? run(context, flow) : Outcome::goes_on;
 }
 
 }  // namespace engine::program

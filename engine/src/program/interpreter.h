@@ -12,6 +12,7 @@ namespace engine::program {
 enum class Outcome : uint8_t {
   goes_on,
   release,  ///< the program ended it (UDP end, close_msg, reset): release the flow
+  endless,  ///< the program would go on for ever: the same, after wake_from_delay alone
 };
 
 /// Before the program of a flow runs for the first time: a client's when it is opened, a server's
@@ -60,7 +61,9 @@ Outcome wake(Context& context, Flow& flow, tcp::Events events);
 /// Goes on a tick later: the flow it opened (exec_template) has ended.
 void resume(Context& context, Flow& flow);
 
-/// Goes on after a delay.
+/// Goes on after a delay, or where the watchdog paused it: after 1,000 commands in a row, for a
+/// tick. One that neither sends nor receives nor waits in 1,000 such times is endless, and its
+/// connection is reset; not one that asks the clock (jmp_dp), which goes on.
 Outcome wake_from_delay(Context& context, Flow& flow);
 
 }  // namespace engine::program

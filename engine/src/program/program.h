@@ -83,6 +83,7 @@ struct Program {
   bool stream = true;           ///< TCP; false: UDP
   bool uses_variables = false;  ///< a flow needs VariableBlock
   bool opens_flows = false;     ///< exec_template
+  bool asks_clock = false;      ///< jmp_dp
   std::vector<Command> commands;
 };
 

@@ -147,6 +147,24 @@ TEST(Programs, AnUnconditionalJumpNeedsNoVariables) {
       parse_program(json::array({command(R"({"name": "jmp_cmp", "offset": 1})")})).uses_variables);
 }
 
+TEST(Programs, OneThatRunsForEverWithoutSendingReceivingOrWaitingIsRefused) {
+  const json add = command(R"({"name": "add_stats", "stats_id": 0, "val": 1})");
+  const json back = command(R"({"name": "jmp_cmp", "offset": -1})");
+  const json tx = command(R"({"name": "tx", "buf_index": 0})");
+  const std::string place = "program 0, command 1 (add_stats): ";
+  const std::string what =
+      "from here on it runs for ever, and never sends, receives, waits or ends";
+  expect_program_refused({tx, add, back}, place + what);
+  expect_program_refused({tx, add, back, tx}, place + what);
+  expect_program_refused({command(R"({"name": "rx", "min_bytes": 4})"), add,
+                          command(R"({"name": "rx", "min_bytes": 4})"),
+                          command(R"({"name": "jmp_cmp", "offset": -2})")},
+                         place + what);
+  parse_program({tx, back});
+  parse_program({add, command(R"({"name": "jmp_nz", "id": 0, "offset": -1})"), tx});
+  parse_program({command(R"({"name": "delay", "usec": 1})"), back});
+}
+
 TEST(Programs, WhatIsWrongIsNamed) {
   struct Case {
     const char* command;
