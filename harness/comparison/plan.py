@@ -4,6 +4,7 @@ A B B A: every system has one turn in a round, and every second round is in reve
 drift over time affects all systems equally.
 """
 
+from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
@@ -46,7 +47,7 @@ def plan(
 
     The trials that hold flows are repeated together, because their slope needs one test bed.
     """
-    done = {identity(trial) for trial in stored if not trial.set_aside}
+    done = Counter(identity(trial) for trial in stored if not trial.set_aside)
     turns = []
     for number in range(1, experiment.rounds + 1):
         for variant in alternating(variants(experiment), number):
@@ -55,13 +56,13 @@ def plan(
             holds = [
                 Trial(variant.name, 0, number, HeldFlows(open_flows=count, state=state))
                 for state in _states(variant, experiment)
-                for count in experiment.memory.open_flows
+                for count in experiment.memory.in_order(state)
             ]
             loads = [
                 Trial(variant.name, 0, number, ConstantLoad(offered_cps=rate))
                 for rate in experiment.load.offered_cps
             ] + _http_trials(variant, number, experiment.http)
-            if all(identity(trial) in done for trial in holds):
+            if Counter(map(identity, holds)) <= done:
                 holds = []
             turn = PlannedTurn(
                 number, variant, holds, [trial for trial in loads if identity(trial) not in done]

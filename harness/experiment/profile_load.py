@@ -69,10 +69,19 @@ class MemoryPart(Section):
         if len(counts) < 2 and info.data.get("profile") != NO_PROFILE:
             raise ValueError("a slope needs at least two numbers of flows")
         if counts != sorted(set(counts)):
-            raise ValueError(
-                "the numbers must be ascending and different: a server keeps allocated memory"
-            )
+            raise ValueError("the numbers must be ascending and different")
         return counts
+
+    def in_order(self, state: FlowState) -> list[int]:
+        """The numbers of flows in the order in which they are held: up, and down to the first.
+
+        Every second one is held on the way down, so that what grows with time is not taken for
+        memory of flows. Flows in TIME_WAIT only get more, as they last a minute.
+        """
+        counts = self.open_flows
+        if state == "time-wait" or len(counts) < 2:
+            return counts
+        return sorted({counts[0], *counts[::-2]}) + counts[-2:0:-2] + [counts[0]]
 
 
 NO_PROFILE = Path()

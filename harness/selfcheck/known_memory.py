@@ -1,5 +1,7 @@
 """Known memory: a known amount of memory per flow must change the slope by that amount.
 
+A second observer at work must not change it.
+
 There are two amounts: bytes that the server allocates for each connection, and a request that it
 leaves in the socket buffer. The kernel reports the charge of each socket
 (sock_diag); the suite reads the sum over the whole stack (/proc/net/sockstat).
@@ -8,15 +10,19 @@ leaves in the socket buffer. The kernel reports the charge of each socket
 import re
 import time
 from collections import defaultdict
+from collections.abc import Mapping
 from functools import partial
 
 from stackcost.analysis.memory import HOLD, Line, fit, held_flows, lines
+from stackcost.analysis.memory_summary import KERNEL_STACK
 from stackcost.analysis.readings import Readings
+from stackcost.collect.slab import merged_caches
 from stackcost.contracts.collector import Collector
 from stackcost.contracts.load import HeldFlows
 from stackcost.contracts.sample import Kind, Metric, Sample
 from stackcost.contracts.trial import Trial
 from stackcost.harness.campaign.turn import PlannedTrial, PlannedTrials, Purpose
+from stackcost.harness.selfcheck.observer import second_observer
 from stackcost.harness.selfcheck.row import Row, row
 from stackcost.harness.session.hold_trial import run_hold_trial
 from stackcost.harness.session.profile_session import ProfileSession
@@ -25,6 +31,7 @@ from stackcost.servers.calibration_server import CalibrationServer
 
 HOLD_BYTES = 8192
 UNREAD_BYTES = 20_000
+OBSERVED = "a second observer reads the server's descriptors and other files: memory per flow"
 CHARGED = Metric("known.socket_memory", "B", Kind.GAUGE, "ss --memory: r, f, w of skmem")
 SKMEM = re.compile(r"skmem:\(r(\d+),rb\d+,t\d+,tb\d+,f(\d+),w(\d+)")
 
@@ -49,7 +56,7 @@ class ChargedSockets(Collector):
 def known_memory_steps(
     session: ProfileSession, server: CalibrationServer, rounds: int
 ) -> PlannedTrials[list[Row]]:
-    """A row for the server's own memory and one for socket buffers, over `rounds` rounds."""
+    """Rows over `rounds` rounds: the server's own memory, socket buffers, a second observer."""
     plain_experiment = session.experiment
     workload = plain_experiment.workload.model_copy(update={"request_bytes": UNREAD_BYTES})
     unread_experiment = plain_experiment.model_copy(update={"workload": workload})
@@ -57,6 +64,11 @@ def known_memory_steps(
     for _ in range(rounds):
         server.hold(0)
         plain, plain_charged = yield from _slopes(session, server)
+        with second_observer(
+            session.bed.load_namespace, session.bed.cpus.load, [*server.processes().values()]
+        ):
+            observed, _ = yield from _slopes(session, server)
+        pairs[OBSERVED].append((_kernel_stack(plain), _kernel_stack(observed)))
         server.hold(HOLD_BYTES, leave_unread=True)
         session.experiment = unread_experiment
         try:
@@ -77,7 +89,7 @@ def _slopes(
 ) -> PlannedTrials[tuple[dict[str, Line], float]]:
     """The suite's slopes over all numbers of flows, and the slope of the charged socket memory."""
     holds = []
-    for count in session.experiment.memory.open_flows:
+    for count in session.experiment.memory.in_order("established"):
         load = HeldFlows(open_flows=count)
         (trial,) = yield PlannedTrial(
             trial=Trial(server.name, 0, 1, load, session.response_bytes),
@@ -88,4 +100,9 @@ def _slopes(
         holds.append(Readings(trial))
     charged = fit([(held_flows(seen), seen.level(CHARGED.name, HOLD) or 0.0) for seen in holds])
     assert charged is not None, "a slope needs two counts of flows"
-    return lines(holds, {}), charged.slope
+    return lines(holds, merged_caches()), charged.slope
+
+
+def _kernel_stack(found: Mapping[str, Line]) -> float:
+    """Bytes per flow in all."""
+    return sum(found[kind].slope for kind in KERNEL_STACK)

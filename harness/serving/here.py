@@ -36,6 +36,7 @@ from stackcost.harness.tuning.layout import layout
 from stackcost.host.cores import allowed_cores
 from stackcost.host.liveness import check_lives
 from stackcost.host.namespace import execute
+from stackcost.host.open_files import open_files
 from stackcost.host.patience import patience
 from stackcost.host.steering import ReceiveWork
 from stackcost.stacks import stack_of
@@ -182,10 +183,9 @@ class ServingHere(ServingSide):
         found = {}
         for role, number in self.server.processes().items():
             try:
-                process = psutil.Process(number)
-                limit = process.rlimit(psutil.RLIMIT_NOFILE)[0]
-                found[role] = Usage(now=process.num_fds(), limit=limit)
-            except (psutil.NoSuchProcess, psutil.AccessDenied):
+                limit = psutil.Process(number).rlimit(psutil.RLIMIT_NOFILE)[0]
+                found[role] = Usage(now=open_files(number), limit=limit)
+            except (psutil.Error, FileNotFoundError, StackcostError):
                 continue
         return found
 

@@ -9,11 +9,12 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from stackcost.analysis.readings import Readings
-from stackcost.analysis.slab import is_of_connection
+from stackcost.analysis.slab import SOCKETS, connection_bytes
 from stackcost.contracts.load import HeldFlows
 
 HOLD = "hold"
 PACKET_BUFFERS = "packet buffer"  # the pool of the engine that is none of flows
+KEPT = ("process", "process behind", "engine reserved")
 Merged = Mapping[str, Sequence[str]]  # slab caches that the kernel merged, by name
 
 
@@ -75,21 +76,49 @@ def connection_slab(
 ) -> float | None:
     """Bytes of the slab caches that connections are made of, and of others; None if not read."""
     caches = seen.by_label("slab.bytes", phase, "cache")
-    own = [
-        size for cache, size in caches.items() if is_of_connection(cache, merged) or cache in also
-    ]
-    return sum(own) if own else None
+    own = {cache: caches[cache] for cache in also if cache in caches}
+    own |= _of_connections(seen, merged, phase)
+    return sum(own.values()) if own else None
+
+
+def _of_connections(seen: Readings, merged: Merged, phase: str) -> dict[str, float]:
+    return connection_bytes(
+        seen.by_label("slab.bytes", phase, "cache"),
+        seen.by_label("slab.objects", phase, "cache"),
+        seen.level("slab.active", phase, cache=SOCKETS),
+        merged,
+    )
 
 
 def lines(holds: Sequence[Readings], merged: Merged) -> dict[str, Line]:
-    """One line per kind of memory through the holds of one server in one round."""
-    return _fit_each([(held_flows(seen), components(seen, merged)) for seen in holds])
+    """One line per kind of memory through the holds of one server in one round.
+
+    `holds`: in the order in which they were made. A process may keep memory of flows that have
+    closed, so its line goes only through the holds that had more flows than any before.
+    """
+    sizes = [(held_flows(seen), components(seen, merged)) for seen in holds]
+    growing = [
+        (flows, found)
+        for at, (flows, found) in enumerate(sizes)
+        if all(flows > before for before, _ in sizes[:at])
+    ]
+    kept = {kind: line for kind, line in _fit_each(growing).items() if kind in KEPT}
+    return _fit_each(sizes) | kept
 
 
-def cache_lines(holds: Sequence[Readings]) -> dict[str, Line]:
-    """One line per slab cache: which kernel objects make up the cost."""
+def cache_lines(holds: Sequence[Readings], merged: Merged) -> dict[str, Line]:
+    """One line per slab cache: which kernel objects make up the cost.
+
+    Of a cache that counts, the bytes that count; of others all.
+    """
     return _fit_each(
-        [(held_flows(seen), seen.by_label("slab.bytes", HOLD, "cache")) for seen in holds]
+        [
+            (
+                held_flows(seen),
+                seen.by_label("slab.bytes", HOLD, "cache") | _of_connections(seen, merged, HOLD),
+            )
+            for seen in holds
+        ]
     )
 
 

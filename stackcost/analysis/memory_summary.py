@@ -43,7 +43,7 @@ def summarise_memory(holds: Sequence[Readings], merged: Merged) -> Memory | None
         total=spread(list(each_round.values()), "B", why, list(each_round)),
         straightness=_each(fitted, kinds, "r_squared", "1"),
         caches=_largest_caches(
-            {number: cache_lines(trials) for number, trials in _by_round(holds).items()}
+            {number: cache_lines(trials, merged) for number, trials in _by_round(holds).items()}
         ),
         sockets=_sockets({number: socket_lines(t) for number, t in _by_round(holds).items()}),
         points={

@@ -1,9 +1,15 @@
+from collections.abc import Mapping
+from pathlib import Path
+
 import pytest
 
 from stackcost.analysis.memory import fit, lines
 from stackcost.analysis.memory_summary import bytes_per_flow, summarise_memory
 from stackcost.analysis.readings import Readings
+from stackcost.harness.experiment.load_file import load_experiment
 from tests.analysis.trials import gauge, hold_trial
+
+COMPARE = Path(__file__).resolve().parents[2] / "experiments" / "compare.yaml"
 
 KERNEL = {"slab.bytes": 3700.0, "sockstat.memory": 20.0, "process.pss": 400.0}
 PEER = {"slab.bytes": 1.0, "process.pss": 5.0, "engine.pool_in_use": 320.0}
@@ -67,6 +73,62 @@ def test_a_round_that_lacks_a_kind_has_no_total() -> None:
     totals = bytes_per_flow(holds(KERNEL, 1) + holds(short, 2), {}).by_round
     assert totals[1] == pytest.approx(4120)
     assert totals[2] is None
+
+
+def hold_after(
+    count: int, sockets: float, objects: Mapping[str, float], number: int = 1
+) -> Readings:
+    """`sockets` in use, and so many `objects` of 200 B in each cache."""
+    trial = hold_trial(count, KERNEL, number=number)
+    trial.samples += gauge("slab.active", [sockets] * 4, {"cache": "sock_inode_cache"})
+    for cache, there in objects.items():
+        trial.samples += gauge("slab.bytes", [200.0 * there] * 4, {"cache": cache})
+        trial.samples += gauge("slab.objects", [there] * 4, {"cache": cache})
+    return Readings(trial)
+
+
+@pytest.mark.parametrize("cache", ["dentry", "lsm_inode_cache"])
+@pytest.mark.parametrize("of_others", [0, 1, 30])
+def test_a_socket_has_one_object_of_a_cache_of_files_whoever_reads_files(
+    cache: str, of_others: int
+) -> None:
+    """`of_others`: objects that other programs make for each flow, by a list of descriptors."""
+    holds = [
+        hold_after(n, 40 + n, {cache: 5000 + n + of_others * n, "kmalloc-rcl-64": of_others * n})
+        for n in (0, 2000, 8000)
+    ]
+    assert lines(holds, {})["kernel slab"].slope == pytest.approx(3900)
+    found = summarise_memory(holds, {})
+    assert found is not None and found.caches[cache].median == pytest.approx(200)
+    assert found.total.median == pytest.approx(4320)
+
+
+def test_a_cache_of_files_that_shares_its_slabs_with_sockets_counts_whole() -> None:
+    holds = [hold_after(n, n, {"dentry": 2 * n}) for n in (0, 2000)]
+    assert lines(holds, {"dentry": ["filp"]})["kernel slab"].slope == pytest.approx(4100)
+
+
+def test_what_grows_with_time_is_no_memory_of_flows() -> None:
+    order = load_experiment(COMPARE).memory.in_order("established")
+    holds = [
+        hold_after(count, count, {"kmalloc-512": 1000 * at}, at) for at, count in enumerate(order)
+    ]
+    drift = abs(lines(holds, {})["kernel slab"].slope - 3700)
+    ascending = [
+        hold_after(count, count, {"kmalloc-512": 1000 * at}, at)
+        for at, count in enumerate(sorted(order))
+    ]
+    assert drift < 0.2 * abs(lines(ascending, {})["kernel slab"].slope - 3700)
+
+
+def test_a_process_that_keeps_memory_is_read_on_the_way_up() -> None:
+    order, most, holds = (0, 2000, 8000, 4000, 0), 0, []
+    for number, count in enumerate(order):
+        most = max(most, count)
+        trial = hold_trial(count, {"slab.bytes": 3700.0}, number=number)
+        trial.samples += gauge("process.pss", [1e7 + 400.0 * most] * 4, {"role": "worker-0"})
+        holds.append(Readings(trial))
+    assert lines(holds, {})["process"].slope == pytest.approx(400)
 
 
 def test_caches_that_only_grow_with_time_are_shown_and_not_counted() -> None:

@@ -76,7 +76,7 @@ def end_of(run: "subprocess.Popen[str]", results: Path) -> tuple[RunFolder, str]
     manifest = folder.manifest()
     assert manifest.state == "failed" and manifest.failure in errors
     held = [open_flows(trial) for trial in whole(folder)]
-    assert held == [0, 100], "what was over before is whole"
+    assert held == [0, 100, 0], "what was over before is whole"
     assert f"--resume {folder.path}" in errors
     return folder, manifest.failure
 
@@ -210,7 +210,7 @@ def resumed(alone: Path, tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
         run.kill()
         run.communicate()
         killed = run_folder(folder / "results")
-        assert (killed.manifest().state, len(whole(killed))) == ("running", 2)
+        assert (killed.manifest().state, len(whole(killed))) == ("running", 3)
         assert existing_namespaces(), "a killed run cannot clean up"
         again = start(["run", "--resume", str(killed.path)])
         _, errors = again.communicate(timeout=90)
@@ -224,10 +224,10 @@ def test_a_killed_run_goes_on_with_only_what_is_missing(resumed: RunFolder) -> N
     assert existing_namespaces() == []
     manifest = resumed.manifest()
     assert manifest.state == "complete"
-    assert [open_flows(trial) for trial in whole(resumed)] == [0, 100, None]
+    assert [open_flows(trial) for trial in whole(resumed)] == [0, 100, 0, None]
     numbers = [trial.number for trial in resumed.trials()]
     assert numbers == list(range(1, len(numbers) + 1))
-    assert [each.first_trial for each in manifest.resumed] == [whole(resumed)[1].number + 1]
+    assert [each.first_trial for each in manifest.resumed] == [whole(resumed)[2].number + 1]
     memory = resumed.summary()["servers"][0]["memory"]
     assert memory["total"]["median"] is not None
     assert not (resumed.path / "reserve").exists()

@@ -56,11 +56,12 @@ def test_a_plan_lacks_what_is_stored_and_repeats_a_memory_part_that_was_cut() ->
     experiment = load_experiment(COMPARE, quick=True).offering([1000, 2000, 4000])
     everything = [trial for turn in plan(experiment) for trial in turn.trials]
     assert plan(experiment, everything) == []
-    first_turn = everything[:7]
-    missing_load = [trial for trial in everything if trial is not first_turn[5]]
+    first_turn = everything[:8]
+    missing_load = [trial for trial in everything if trial is not first_turn[6]]
     (turn,) = plan(experiment, missing_load)
     assert turn.holds == [] and [trial.offered_cps for trial in turn.loads] == [2000]
-    missing_hold = [trial for trial in everything if trial is not first_turn[1]]
-    (turn,) = plan(experiment, missing_hold)
-    assert [trial.load.open_flows for trial in turn.holds] == [0, 2000, 4000, 8000]
+    for cut in (first_turn[1], first_turn[4]):  # the last one has the number of the first
+        missing_hold = [trial for trial in everything if trial is not cut]
+        (turn,) = plan(experiment, missing_hold)
+    assert [trial.load.open_flows for trial in turn.holds] == [0, 2000, 8000, 4000, 0]
     assert turn.loads == []
