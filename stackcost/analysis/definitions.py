@@ -216,6 +216,18 @@ DEFINITIONS = {
         "share of cases: 95 % or more from 6 rounds on, 50 % with 2 rounds, 87.5 % with 4 rounds",
         source="server_cpu_total",
     ),
+    "factor.cpu.with_kernel": Definition(
+        unit="1",
+        definition="the least that it can be against a polling peer: the ratio to server_cpu_total "
+        "and beside_polling together, all that the peer's side takes",
+        source="server_cpu_total, beside_polling",
+    ),
+    "factor.cpu.without_sending": Definition(
+        unit="1",
+        definition="the most that it can be against a polling peer: the ratio to its stack alone "
+        "(server_cpu.stack), without what handing frames to the link took",
+        source="server_cpu_total, server_cpu.stack",
+    ),
     "factor.memory": Definition(
         unit="1",
         definition="the same for memory.total",

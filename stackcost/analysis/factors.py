@@ -6,7 +6,13 @@ from typing import Literal, NamedTuple
 from stackcost.analysis.checks import is_established_hold, is_hold
 from stackcost.analysis.comparison import Comparison, Design, Question, compare_all, ratio_of
 from stackcost.analysis.core_time import has_peer, sum_of
-from stackcost.analysis.cpu import server_cost, server_total, uncorrected_cost, why_no_cost
+from stackcost.analysis.cpu import (
+    kernel_cost_on_polling_cores,
+    server_cost,
+    server_total,
+    uncorrected_cost,
+    why_no_cost,
+)
 from stackcost.analysis.flags import flags_of
 from stackcost.analysis.memory import Merged, held_flows
 from stackcost.analysis.memory_summary import bytes_per_flow
@@ -58,7 +64,21 @@ def factors(
     if any(trial.value for at_load in alone.rounds.values() for trial in at_load.values()):
         without = ratio_of(alone, cpu.b, design).ratios
         made[0] = made[0].model_copy(update={"without_sending": without})
+    whole = _with_kernel(own, below, server_cpus)
+    if whole.rounds:
+        with_kernel = ratio_of(whole, cpu.b, design).ratios
+        made[0] = made[0].model_copy(update={"with_kernel": with_kernel})
     return made
+
+
+def _with_kernel(own: Sequence[Readings], peer: str, cpus: Collection[int]) -> Series:
+    """All that a polling peer's side takes by round, with the kernel's work on its cores."""
+    found = {}
+    for seen in own:
+        if seen.trial.server == peer and has_peer(seen):
+            parts = (server_cost(seen, cpus), kernel_cost_on_polling_cores(seen, cpus))
+            found[seen.trial.round] = sum_of([spent for part in parts for spent in part.values()])
+    return Series.of(found, "us")
 
 
 def observed_cost(seen: Readings, cpus: Collection[int], kind: str = "") -> Observation | None:

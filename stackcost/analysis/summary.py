@@ -210,9 +210,11 @@ class Factor(Part):
     `comparison`: of `above` (B) against `below` (A), with its verdict, what was set aside and what
     was taken off for the host; None in a summary of before it was stored. `ratio`: its ratio and
     interval, with the rounds' own ratios. `above_cost`, `below_cost`: the costs themselves as other
-    tables show them, in microseconds or bytes. `without_sending`: the ratio when what `below` took
-    to hand frames to the kernel (its kind "sending") is left out, as a NIC with a driver of its own
-    would leave it out at most.
+    tables show them, in microseconds or bytes.
+
+    Of a polling peer as `below`, the two bounds of CPU. `with_kernel`: the ratio to all that its
+    side takes, with the kernel's work on its cores (`beside_polling`). `without_sending`: the
+    ratio to its stack alone, without what it took to hand frames to the link (its kind "sending").
     """
 
     name: Literal["cpu", "memory"]
@@ -222,6 +224,7 @@ class Factor(Part):
     ratio: Spread
     above_cost: Spread
     below_cost: Spread
+    with_kernel: Spread = Spread(unit="1", reason="only polling peers have such bounds")
     without_sending: Spread = Spread(unit="1", reason="only part of polling peers' CPU time")
     comparison: Comparison | None = None
 

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from stackcost.analysis.published import RecomputedFactors
 from stackcost.analysis.summary import Factor
+from stackcost.report.bounds import bounds_sentence, has_bounds, times
 from stackcost.report.difference import Difference, sentence
 from stackcost.report.http import KINDS, Curve, Tls, ceiling_over_axis, series
 from stackcost.report.opened import OpenedRuns
@@ -16,7 +17,8 @@ def cpu_answer(runs: OpenedRuns) -> str:
     """The CPU cost of a connection, and the factor between two systems."""
     factors = runs.factors("cpu")
     if found := _told(factors, "us of CPU", "One connection takes"):
-        return found
+        bounds = [bounds_sentence(each, runs.servers) for each in factors]
+        return "\n\n".join([found, *filter(None, bounds)])
     known = sorted(
         (
             level.server_cpu_total.median,
@@ -167,11 +169,16 @@ def _told(factors: Sequence[Factor], unit: str, start: str) -> str:
     told = [
         f"{start} {number(factor.above_cost.median)} {unit} on {factor.above} and "
         f"{number(factor.below_cost.median)} on {factor.below}: "
-        f"{with_interval(factor.ratio)} times as much ({_at(factor.at)})"
+        f"{_times(factor)} times as much ({_at(factor.at)})"
         for factor in shown
     ]
     between = f" {_others(len(known) - 2, 'factor')}" if len(known) > NAMED else ""
     return f"**{'. '.join(told)}.**{between}"
+
+
+def _times(factor: Factor) -> str:
+    """The two bounds where there are any."""
+    return times(factor) if has_bounds(factor) else with_interval(factor.ratio)
 
 
 def _others(number_of: int, what: str) -> str:

@@ -6,6 +6,7 @@ from rich.console import Console
 
 from stackcost.analysis.summary import Summary
 from stackcost.report import disk_cache, past_ceiling
+from stackcost.report.bounds import bounds_sentences
 from stackcost.report.doubts import doubts
 from stackcost.report.http import (
     clients_table,
@@ -53,7 +54,7 @@ def print_screen(summary: Summary, console: Console) -> None:
     else:
         _print_paths(summary, console)
         _print_table(short_factor_table(summary), console)
-        for line in unknown_factors(summary.factors):
+        for line in bounds_sentences(summary) + unknown_factors(summary.factors):
             _print_line(line, console)
         for table in (
             short_cost_table(summary),

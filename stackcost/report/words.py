@@ -7,7 +7,6 @@ from stackcost.analysis.thresholds import CONFIDENCE
 UNKNOWN = "n/a"
 INTERVAL = "95 % interval; below 6 rounds the range"  # the interval of `Spread` and figures
 MANY_TIMES = 10.0  # a ratio from which a change is a factor, not a percentage
-WITHOUT_SENDING = "without the peer's cost of handing frames to the link"
 
 
 def number(value: float | None) -> str:

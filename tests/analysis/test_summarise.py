@@ -6,6 +6,9 @@ from stackcost.analysis.definitions import DEFINITIONS
 from stackcost.analysis.figures import definition, figures
 from stackcost.analysis.summarise import summarise
 from stackcost.analysis.summary import Summary
+from stackcost.contracts.trial import Trial
+from stackcost.report.bounds import bounds_sentences
+from stackcost.report.words import number
 from tests.analysis.runs import CONTEXT, compared
 from tests.analysis.trials import counter
 
@@ -18,6 +21,35 @@ def test_factors_are_the_ratio_of_the_two_servers() -> None:
     assert cpu.ratio.low and cpu.ratio.high and cpu.ratio.low < 10 < cpu.ratio.high
     assert memory.ratio.median == pytest.approx(4120 / 320, rel=0.01)
     assert memory.at == "slope over 0 to 5,000 open flows"
+
+
+def with_a_link(trials: list[Trial]) -> list[Trial]:
+    """The peer hands frames over for 8 of its 10 us; its interface is polled for 5 us more."""
+    for trial in trials:
+        if trial.server == "astf-peer" and trial.offered_cps:
+            connections = trial.offered_cps * 10
+            labels = {"engine": "peer", "core": "0", "cpu": "1"}
+            trial.samples += counter("engine.sending_time", 8e-6 * connections, labels)
+            of = {"cpu": "1", "process": "9", "thread": "9", "command": "napi/sc-server0-1"}
+            trial.samples += counter("task.time", 5e-6 * connections, of | {"kind": "task"})
+    return trials
+
+
+def test_the_least_is_of_all_that_the_peers_side_takes() -> None:
+    summary = summarise(with_a_link(compared()), CONTEXT)
+    beside = summary.servers[1].levels[-1].beside_polling
+    assert beside["receive polls"].median == pytest.approx(5, rel=0.01)
+    more = sum(spent.median or 0.0 for spent in beside.values())
+    cpu, memory = summary.factors
+    assert cpu.with_kernel.median == pytest.approx(100 / (10 + more), rel=0.02)
+    assert cpu.ratio.median is not None and cpu.with_kernel.median is not None
+    assert cpu.with_kernel.median < cpu.ratio.median
+    assert memory.with_kernel.median is None
+    assert summarise(compared(), CONTEXT).factors[0].without_sending.median is None
+    (sentence,) = bounds_sentences(summary)
+    assert f"at least {number(cpu.with_kernel.median)} (" in sentence
+    assert "8 us to hand frames" in sentence.replace("8.00", "8")
+    assert f"{number(more)} us of the kernel beside the peer" in sentence
 
 
 def test_the_factor_without_what_the_peer_hands_to_the_kernel_is_shown() -> None:

@@ -4,13 +4,15 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.container import BarContainer
 
 from stackcost.analysis.spread import spread
+from stackcost.analysis.summarise import summarise
 from stackcost.analysis.summary import Factor, Memory, ServerResult
 from stackcost.report.notebook import _join, question
 from stackcost.report.plots.drawing import labels, panels
 from stackcost.report.plots.factors import factor_intervals
 from stackcost.report.plots.memory import memory_by_system
 from stackcost.report.show import as_html
-from stackcost.report.tables import TextTable
+from stackcost.report.tables import TextTable, memory_table, short_memory_table
+from tests.analysis.runs import CONTEXT, compared
 
 
 def test_a_factor_of_long_names_leaves_room_for_what_is_drawn() -> None:
@@ -84,3 +86,15 @@ def test_what_a_report_is_about_stands_before_the_links_to_its_questions() -> No
     (head,) = (at for at, source in enumerate(sources) if "head(open_runs(runs))" in source)
     links = "\n".join(f"1. [{question(name)}](#{name})" for name in names)
     assert sources[head + 1] == links
+
+
+def test_memory_without_flows_is_of_the_system_alone_and_not_of_the_machine() -> None:
+    summary = summarise(compared(), CONTEXT)
+    assert not any("no flow" in name for name in short_memory_table(summary).columns)
+    rows = memory_table(summary).rows
+    told = {(server, kind) for server, _, kind, _, without, _ in rows if without}
+    assert told == {
+        ("nginx/kernel", "process"),
+        ("astf-peer", "process"),
+        ("astf-peer", "engine pools"),
+    }

@@ -6,9 +6,10 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from stackcost.analysis.spread import Spread
-from stackcost.analysis.summary import ServerResult
+from stackcost.analysis.summary import Level, ServerResult
 from stackcost.contracts.system_names import workers_of
 from stackcost.report.plots.drawing import (
+    BESIDE,
     KIND_COLOURS,
     key,
     labels,
@@ -26,11 +27,16 @@ OFFERED = "offered connections/s"
 
 
 def cost_by_system(servers: Sequence[ServerResult]) -> Figure:
-    """One bar for each system at its headline: microseconds by kind, and the interval."""
+    """One bar for each system at its headline: microseconds by kind, and the interval.
+
+    Of a polling peer, the kernel's work on its cores comes after its own.
+    """
     tops = [(server.name, level) for server in servers if (level := server.quoted)]
+    levels = [level for _, level in tops]
     figure, axes = lying(len(tops))
     kinds = list(dict.fromkeys(kind for _, level in tops for kind in level.server_cpu))
     bars = {kind: [_median(level.server_cpu.get(kind)) for _, level in tops] for kind in kinds}
+    bars |= {BESIDE: [_beside(level) for _, level in tops]} if any(map(_beside, levels)) else {}
     stack(axes, [f"{name} at {level.load}" for name, level in tops], bars, lying=True)
     whiskers(axes, [level.server_cpu_total for _, level in tops], lying=True)
     axes.set_xlabel(f"{PER_CONNECTION}, median and {INTERVAL}")
@@ -103,6 +109,10 @@ def cores_by_kind(servers: Sequence[ServerResult]) -> Figure:
         labels(axes, "core, offered connections/s", "% of the core's time")
     key(figure, axes_list, backwards=True)
     return figure
+
+
+def _beside(level: Level) -> float:
+    return sum(_median(spent) for spent in level.beside_polling.values())
 
 
 def _median(spread: Spread | None) -> float:

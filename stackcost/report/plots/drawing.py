@@ -23,6 +23,7 @@ from stackcost.report.plain import visible
 
 SERVER_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
+BESIDE = "kernel beside the peer"
 KIND_COLOURS = {
     "user": "#56B4E9",
     "system": "#0072B2",
@@ -32,6 +33,7 @@ KIND_COLOURS = {
     "busy": "#009E73",
     "stack": "#009E73",
     "sending": "#F0E442",
+    BESIDE: "#D55E00",
     "idle polling": "#CFE8DF",
     "idle": "#E8E8E8",
 }

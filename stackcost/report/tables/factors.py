@@ -1,8 +1,9 @@
 """The cost of a connection on one server compared with another."""
 
 from stackcost.analysis.summary import Factor, Summary
+from stackcost.report.bounds import LEAST, MOST, has_bounds, times
 from stackcost.report.tables.text_table import TextTable
-from stackcost.report.words import UNKNOWN, WITHOUT_SENDING, factor, pair, verdict_of, with_range
+from stackcost.report.words import UNKNOWN, factor, pair, verdict_of, with_range
 
 
 def cost_table(summary: Summary) -> TextTable:
@@ -14,7 +15,7 @@ def cost_table(summary: Summary) -> TextTable:
         (
             above,
             f"{with_range(each['cpu'].above_cost)} at {each['cpu'].at}",
-            factor(each["cpu"].ratio),
+            times(each["cpu"]) if has_bounds(each["cpu"]) else factor(each["cpu"].ratio),
             with_range(each["memory"].above_cost),
             factor(each["memory"].ratio),
             _tuning_remark(summary, above),
@@ -58,7 +59,8 @@ def factor_table(summary: Summary) -> TextTable:
             for found in summary.factors
             for name, ratio, verdict in (
                 (found.name, found.ratio, _verdict(found)),
-                (f"{found.name}, {WITHOUT_SENDING}", found.without_sending, ""),
+                (f"{found.name}, {LEAST}", found.with_kernel, ""),
+                (f"{found.name}, {MOST}", found.without_sending, ""),
             )
             if ratio is found.ratio or ratio.median is not None
         ],

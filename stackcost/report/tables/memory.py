@@ -8,9 +8,14 @@ from stackcost.analysis.summary import Memory, ServerResult, Summary
 from stackcost.report.tables.text_table import TextTable
 from stackcost.report.words import number, size, with_range
 
+OF_SYSTEM = ("process", "process behind", "engine pools", "engine reserved")
+
 
 def memory_table(summary: Summary) -> TextTable:
-    """Bytes per open flow by kind of memory, and memory without any flow."""
+    """Bytes per open flow by kind of memory, and memory without any flow.
+
+    The latter is told of the system's own memory alone: the kernel's is of the whole machine.
+    """
     return TextTable(
         "Memory: bytes per open flow (slope; min-max of the rounds), and memory without flows",
         ("server", "flows", "kind", "bytes per flow", "with no flow", "in the total"),
@@ -35,7 +40,7 @@ def _memory_rows(server: str, state: str, memory: Memory) -> list[tuple[str, ...
             state,
             kind,
             with_range(slope),
-            size(memory.at_no_flow[kind].median),
+            size(memory.at_no_flow[kind].median) if kind in OF_SYSTEM else "",
             "yes" if kind in memory.counted else "no",
         )
         for kind, slope in memory.per_flow.items()

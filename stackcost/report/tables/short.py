@@ -5,9 +5,10 @@ from collections.abc import Iterator, Sequence
 from stackcost.analysis.spread import Spread
 from stackcost.analysis.summary import Factor, Level, Memory, ServerResult, Summary
 from stackcost.analysis.thresholds import CONFIDENCE
+from stackcost.report.bounds import has_bounds, times
 from stackcost.report.tables.latency_unit import LatencyUnit
 from stackcost.report.tables.text_table import TextTable
-from stackcost.report.words import UNKNOWN, number, pair, size, with_range
+from stackcost.report.words import UNKNOWN, number, pair, with_range
 
 CANNOT_TELL = "cannot tell"  # verdict of too few rounds
 MOST_LEVELS = 8  # rows; with more levels only the quoted level of each system is shown
@@ -32,7 +33,7 @@ def short_factor_table(summary: Summary) -> TextTable:
                 found.at,
                 number(found.above_cost.median),
                 number(found.below_cost.median),
-                _times(found.ratio),
+                times(found) if has_bounds(found) else _times(found.ratio),
                 *([verdict] * judged),
             )
             for found, verdict in zip(known, verdicts, strict=True)
@@ -109,13 +110,12 @@ def short_memory_table(summary: Summary) -> TextTable:
     kinds = list(dict.fromkeys(kind for _, memory in rows for kind in memory.counted))
     return TextTable(
         "Memory of one open flow, bytes: medians",
-        ("system", "total (range)", *kinds, "with no flow"),
+        ("system", "total (range)", *kinds),
         [
             (
                 name,
                 with_range(memory.total),
                 *(_counted(memory, kind) for kind in kinds),
-                _at_no_flow(memory),
             )
             for name, memory in rows
         ],
@@ -124,12 +124,6 @@ def short_memory_table(summary: Summary) -> TextTable:
 
 def _counted(memory: Memory, kind: str) -> str:
     return number(memory.per_flow[kind].median) if kind in memory.counted else ""
-
-
-def _at_no_flow(memory: Memory) -> str:
-    parts = [memory.at_no_flow[kind].median for kind in memory.counted]
-    known = [part for part in parts if part is not None]
-    return size(sum(known)) if known and len(known) == len(parts) else UNKNOWN
 
 
 def _median(spread: Spread | None) -> str:
