@@ -1,7 +1,7 @@
 """CPU seconds of the parts of a test bed in a phase of a trial, also as shares.
 
 For a server on the kernel stack: the exact time of its own processes, divided into user and system
-as in the warm-up, where system calls were traced; the kernel threads that poll its interface
+as in the warm-up, where system calls were traced; the kernel threads that work for its packets
 on its cores, as system time; and all softirq and interrupt time of its cores, exactly. For a peer
 that polls: the time of loop iterations that did work; iterations that found nothing to do are idle
 and left out.
@@ -18,6 +18,9 @@ from stackcost.contracts.sample import Sample
 
 POLL_THREAD = "napi/"  # what the kernel names threads that poll an interface
 SOFTIRQ_THREAD = "ksoftirqd/"  # and those that run softirqs when there are many
+# Its workers. One of them looks through the table of tracked connections for those that are over
+# (net/netfilter/nf_conntrack_core.c, gc_worker), and no worker's name says what it does.
+WORKER_THREAD = "kworker/"
 Cost = dict[str, float | None]
 
 
@@ -36,7 +39,7 @@ def kernel_seconds(seen: Readings, cpus: Collection[int], phase: str = "sustain"
         "user": None if task is None or share is None else task * share,
         "system": None
         if task is None or share is None
-        else task * (1 - share) + (0.0 if shared else poll_seconds(seen, cpus, phase)),
+        else task * (1 - share) + (0.0 if shared else kernel_thread_seconds(seen, cpus, phase)),
         "irq": None if shared else sum_of([core.irq if core else None for core in cores]),
         "softirq": None if shared else sum_of([core.softirq if core else None for core in cores]),
     }
@@ -74,8 +77,8 @@ def divided_share(seen: Readings, processes: Collection[str]) -> float | None:
 def foreign_share(seen: Readings, cpus: Collection[int], phase: str = "sustain") -> float | None:
     """Share (0 to 1) of the server's cores that other programs used.
 
-    Not of others are the kernel's threads for packets and softirqs and, on shared cores, clients,
-    what stands behind the server, and the harness.
+    Not of others are the kernel's threads (`kernel_threads`) and, on shared cores, clients, what
+    stands behind the server, and the harness.
     """
     if _process_seconds(seen, cpus, phase) is None:
         return None
@@ -88,7 +91,7 @@ def foreign_share(seen: Readings, cpus: Collection[int], phase: str = "sustain")
         for (process, command), spent in seconds_by_process(
             _of_cpu(seen, "task.time", cpu), window, cpu
         ).items()
-        if str(process) not in known and not command.startswith((POLL_THREAD, SOFTIRQ_THREAD))
+        if str(process) not in known and not command.startswith(kernel_threads(seen, phase))
     )
     return foreign / (window.length * len(cpus))
 
@@ -120,7 +123,7 @@ def own_series(seen: Readings, cpus: Collection[int]) -> dict[str, list[list[Sam
             for cpu in cpus
             for series in seen.series("task.time", cpu=str(cpu))
             if series[0].labels["process"] in own
-            or series[0].labels["command"].startswith(POLL_THREAD)
+            or series[0].labels["command"].startswith(kernel_threads(seen))
         ]
     return {kind: series for kind, series in found.items() if series}
 
@@ -152,11 +155,29 @@ def _own_processes(seen: Readings) -> set[str]:
     return {process for process, role in roles.items() if not role.startswith(POLL_ROLE)}
 
 
+def kernel_threads(seen: Readings, phase: str = "sustain") -> tuple[str, ...]:
+    """Starts of the names of kernel threads whose time is the server's side's on its cores.
+
+    Workers only where connections were tracked.
+    """
+    tracked = seen.level("conntrack.entries", phase)
+    return (POLL_THREAD, SOFTIRQ_THREAD, *((WORKER_THREAD,) if tracked else ()))
+
+
+def kernel_thread_seconds(seen: Readings, cpus: Collection[int], phase: str) -> float:
+    """Time of these threads on some cores, without softirqs and interrupts."""
+    return _seconds_of(seen, cpus, phase, kernel_threads(seen, phase))
+
+
 def poll_seconds(seen: Readings, cpus: Collection[int], phase: str) -> float:
     """Time of the kernel threads that do receive work on some cores (threaded NAPI)."""
+    return _seconds_of(seen, cpus, phase, (POLL_THREAD,))
+
+
+def _seconds_of(seen: Readings, cpus: Collection[int], phase: str, names: tuple[str, ...]) -> float:
     by_command = [seen.by_label("task.time", phase, "command", cpu=str(cpu)) for cpu in cpus]
     return sum(
-        spent for each in by_command for name, spent in each.items() if name.startswith(POLL_THREAD)
+        spent for each in by_command for name, spent in each.items() if name.startswith(names)
     )
 
 

@@ -12,6 +12,7 @@ from stackcost.analysis.core_time import (
     engine_busy_seconds,
     has_peer,
     kernel_seconds,
+    kernel_thread_seconds,
     poll_seconds,
     sum_of,
 )
@@ -89,7 +90,7 @@ def kernel_cost_on_polling_cores(
     if not has_peer(seen):
         return {}
     softirq = kernel_seconds(seen, cpus, phase)["softirq"]
-    wire = {"softirq": softirq, "receive polls": poll_seconds(seen, cpus, phase)}
+    wire = {"softirq": softirq, "receive polls": kernel_thread_seconds(seen, cpus, phase)}
     return per_connection(seen, wire, phase)
 
 

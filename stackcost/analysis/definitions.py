@@ -25,8 +25,9 @@ DEFINITIONS = {
     "server_cpu.system": Definition(
         unit="us",
         definition="time of the server's processes in system calls on its cores, and of the "
-        "kernel threads that poll its interface there, without softirq and interrupts, per "
-        "completed connection",
+        "kernel's threads there that poll its interface or run softirqs (napi, ksoftirqd; where "
+        "connections were tracked, also kworker), without softirq and interrupts, per completed "
+        "connection",
         source="as user",
     ),
     "server_cpu.irq": Definition(

@@ -107,6 +107,28 @@ def test_polling_the_servers_interface_is_its_system_time() -> None:
     assert core_time.foreign_share(seen, [1]) == pytest.approx(0)
 
 
+@pytest.mark.parametrize(
+    ("command", "tracked", "system", "foreign"),
+    [
+        ("ksoftirqd/1", 0, 45, 0),
+        ("ksoftirqd/1", 500, 45, 0),
+        ("kworker/1:2", 500, 45, 0),
+        ("kworker/1:2", 0, 40, 0.005),
+        ("cc1plus", 500, 40, 0.005),
+    ],
+)
+def test_the_kernels_threads_for_packets_are_no_strangers(
+    command: str, tracked: int, system: float, foreign: float
+) -> None:
+    trial = load_trial(microseconds={"user": 10, "system": 40, "irq": 1, "softirq": 49})
+    thread = {"cpu": "1", "process": "9", "thread": "9", "command": command, "kind": "task"}
+    trial.samples += counter("task.time", 0.05, thread)
+    trial.samples += gauge("conntrack.entries", [tracked] * 4, {"namespace": "sc-server"})
+    seen = Readings(trial)
+    assert core_time.foreign_share(seen, [1]) == pytest.approx(foreign)
+    assert cpu.server_cost(seen, [1])["system"] == pytest.approx(system)
+
+
 def test_on_shared_cores_only_the_servers_processes_are_known_and_clients_no_strangers() -> None:
     trial = asked("wrk", 50, "rps-1k", 0, 1000)
     poll = {"cpu": "1", "process": "9", "thread": "9", "command": "napi/sc-load0", "kind": "task"}
