@@ -15,7 +15,9 @@ def open_files(process: int) -> int:
     FileNotFoundError when the process has ended. StackcostError when an older kernel lets nobody
     count (without root).
     """
-    return Path(f"/proc/{process}/fd").stat().st_size or listed_open_files(process)
+    if not Path("/proc/self/fd").stat().st_size:
+        return listed_open_files(process)
+    return Path(f"/proc/{process}/fd").stat().st_size
 
 
 def listed_open_files(process: int) -> int:
