@@ -189,7 +189,8 @@ DEFINITIONS = {
     ),
     "memory.at_no_flow": Definition(
         unit="B",
-        definition="intercept of the same line: memory without any connection",
+        definition="intercept of the same line: memory without any connection; of the "
+        "kernel's kinds it is the whole machine's",
         source="as memory.per_flow",
     ),
     "memory.total": Definition(
