@@ -161,11 +161,12 @@ class _Client:
 
 
 def healthy(response: Response, name: str, log: Path) -> Response:
-    """The same response; StackcostError if its status is not 200.
+    """The same response; StackcostError if its status is neither 200 nor 204, which has
+    no body.
 
     `name`, `log`: of the program that answered, for the message.
     """
-    if response.status != 200:
+    if response.status not in (200, 204):
         raise StackcostError(f"{name} answered {response.status}, not 200", f"see {log}")
     return response
 

@@ -52,7 +52,11 @@ class CpuFacts(_Part):
 
 
 class MemoryFacts(_Part):
-    """What it prints of memory, and what nginx was measured to take at start."""
+    """What it prints of memory, and what nginx was measured to take at start.
+
+    `workers`: of nginx, as the publication counts them; `workers_by_auto`: as many as its
+    configuration starts.
+    """
 
     claimed: Fact
     nginx_bytes: Fact
@@ -60,6 +64,7 @@ class MemoryFacts(_Part):
     trex_bytes_per_flow: Fact
     worker_connections: Fact
     workers: Fact
+    workers_by_auto: Fact | None = None  # manifests of before both were told lack it
     nginx_bytes_per_worker_connection: Fact
 
 
@@ -74,13 +79,17 @@ class Publication(Document):
 
 
 class CalculationStep(_Part):
-    """`value`: the factor after this step, or another figure on the way, by its `unit`."""
+    """`value`: the factor after this step, or another figure on the way, by its `unit`.
+
+    `at_most`: the raw data leave less open, too.
+    """
 
     of: Literal["cpu", "memory"]
     what: str
     value: float
     unit: str
     source: str
+    at_most: bool = False
 
 
 class PublishedCores(_Part):
@@ -203,32 +212,48 @@ def _cores(cpu: CpuFacts) -> list[PublishedCores]:
 
 
 def _memory_steps(memory: MemoryFacts) -> list[CalculationStep]:
-    flows, each = memory.nginx_flows.value, memory.trex_bytes_per_flow.value
-    reserved = (
-        memory.nginx_bytes_per_worker_connection.value
-        * memory.worker_connections.value
-        * memory.workers.value
-    )
+    total, flows = memory.nginx_bytes.value, memory.nginx_flows.value
+    each = memory.trex_bytes_per_flow.value
+    each_worker = memory.nginx_bytes_per_worker_connection.value * memory.worker_connections.value
+    reserved = each_worker * memory.workers.value
+    by_auto = memory.workers_by_auto
     steps = [
         ("as claimed, extrapolated to 100 Gb/s", memory.claimed.value, "1", memory.claimed.at),
         (
             "as measured at 5 Gb/s: all memory of nginx and kernel / active flows",
-            memory.nginx_bytes.value / flows / each,
+            total / flows / each,
             "1",
             f"{memory.nginx_bytes.at}; {memory.nginx_flows.at}",
         ),
         (
-            "part of it: memory that nginx allocates at start for connections not opened yet",
+            "part of it: memory that nginx allocates at start for connections not opened yet, "
+            f"{memory.workers.value:g} workers",
             reserved,
             "B",
             f"{memory.worker_connections.at}; {memory.workers.at}; "
             f"{memory.nginx_bytes_per_worker_connection.at}",
         ),
-        (
-            "without that",
-            max(0.0, memory.nginx_bytes.value - reserved) / flows / each,
-            "1",
-            "the two lines above",
-        ),
     ]
-    return [CalculationStep(of="memory", what=w, value=v, unit=u, source=s) for w, v, u, s in steps]
+    if by_auto:
+        steps.append(
+            (
+                f"the same with {by_auto.value:g} workers"
+                + (": more than all of it" * (each_worker * by_auto.value > total)),
+                each_worker * by_auto.value,
+                "B",
+                by_auto.at,
+            )
+        )
+    steps.append(
+        (
+            f"without that of {memory.workers.value:g} workers" + ", so at most" * bool(by_auto),
+            max(0.0, total - reserved) / flows / each,
+            "1",
+            "the lines above",
+        )
+    )
+    found = [
+        CalculationStep(of="memory", what=w, value=v, unit=u, source=s) for w, v, u, s in steps
+    ]
+    found[-1] = found[-1].model_copy(update={"at_most": by_auto is not None})
+    return found

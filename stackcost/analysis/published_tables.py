@@ -79,9 +79,12 @@ class PublishedFigure(_Part):
 
 
 class RowFigure(Measurement):
-    """A row of a table in words that is a figure by itself. `x`: on `axis`."""
+    """A row of a table in words that is a figure by itself.
 
-    x: float | None = None
+    `x`: on `axis`; several places if the print says that the number holds at each of them.
+    """
+
+    x: float | list[float] | None = None
     unit: str
     unit_size: float = Field(default=1.0, gt=0)
 
@@ -196,7 +199,8 @@ class Document(BaseModel):
                 of = Measurement(**{name: getattr(own, name) for name in Measurement.model_fields})
                 first = row[1]
                 assert isinstance(first, float | int)  # `_is_whole` has checked it
-                yield _figure(of, table, str(row[0]), own.x, first, own.unit, own.unit_size)
+                for place in own.x if isinstance(own.x, list) else [own.x]:
+                    yield _figure(of, table, str(row[0]), place, first, own.unit, own.unit_size)
 
 
 def _figure(

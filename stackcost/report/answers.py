@@ -123,15 +123,16 @@ def published_answer(published: RecomputedFactors, factors: Sequence[Factor]) ->
     """The published factors, recomputed from their raw data, and the factors measured here."""
     parts = []
     for of in ("cpu", "memory"):
-        steps = [step.value for step in published.steps if step.of == of and step.unit == "1"]
+        steps = [step for step in published.steps if step.of == of and step.unit == "1"]
         own = [factor for factor in factors if factor.name == of and factor.ratio.median]
         here = ", ".join(
             f"{with_interval(factor.ratio)} ({factor.above})" for factor in own[:NAMED]
         )
         measured = f"measured here: {here}" if here else "not measured in these runs"
         parts.append(
-            f"the claimed {of} factor is {number(steps[0])}; recomputed from the publication's raw "
-            f"data it is {number(steps[-1])}; {measured}"
+            f"the claimed {of} factor is {number(steps[0].value)}; recomputed from the "
+            f"publication's raw data it is {'at most ' * steps[-1].at_most}"
+            f"{number(steps[-1].value)}; {measured}"
         )
     text = ". ".join(part[0].upper() + part[1:] for part in parts)
     return f"**{text}.**"

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from stackcost.analysis.published import read_publication, recompute
+from stackcost.report.answers import published_answer
 
 FILE = Path(__file__).resolve().parents[2] / "published" / "trex_nginx.yaml"
 
@@ -25,11 +26,17 @@ def test_the_claimed_80_is_29_by_busy_time() -> None:
 
 def test_most_of_the_claimed_2000_is_what_nginx_takes_at_start() -> None:
     steps = [step for step in recompute(read_publication(FILE)).steps if step.of == "memory"]
+    assert [step.value for step in steps if step.unit == "1"][-1] == steps[-1].value
     measured, rest = (step.value for step in steps[1:] if step.unit == "1")
     assert measured == pytest.approx(10e9 / 12_000 / 500)
-    (reserved,) = (step.value for step in steps if step.unit == "B")
-    assert reserved == pytest.approx(6.9e9, rel=0.01) and reserved > 0.5 * 10e9
-    assert rest == pytest.approx((10e9 - reserved) / 12_000 / 500)
+    reserved, by_auto = (step for step in steps if step.unit == "B")
+    assert reserved.value == pytest.approx(6.9e9, rel=0.01) and reserved.value > 0.5 * 10e9
+    assert rest == pytest.approx((10e9 - reserved.value) / 12_000 / 500)
+    # `auto` starts a worker for each of the 32 logical CPUs of top, which is more than there was.
+    assert by_auto.value == pytest.approx(13.8e9, rel=0.01)
+    assert "32 workers: more than all of it" in by_auto.what
+    assert steps[-1].what == "without that of 16 workers, so at most" and steps[-1].at_most
+    assert "raw data it is at most 515;" in published_answer(recompute(read_publication(FILE)), [])
 
 
 def test_every_row_of_top_adds_up_to_a_whole_cpu() -> None:

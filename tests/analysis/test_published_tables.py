@@ -5,6 +5,8 @@ import math
 import pytest
 
 from stackcost.analysis.published_tables import Cell, Document, PublishedTable, documents
+from stackcost.files import EXPERIMENTS
+from stackcost.harness.experiment.load_file import load_experiment
 
 ALL = documents()
 GAINS = [
@@ -22,7 +24,11 @@ def numbered(name: str, *numbers: int) -> list[PublishedTable]:
 
 def values(document: Document, title: str) -> dict[str, list[float]]:
     (table,) = (table for table in document.tables if table.name == title)
-    return {str(row[0]): [float(cell or 0) for cell in row[1:]] for row in table.rows}
+    numbers = ([cell for cell in row[1:] if not isinstance(cell, str)] for row in table.rows)
+    return {
+        str(row[0]): [float(cell or 0) for cell in cells]
+        for row, cells in zip(table.rows, numbers, strict=True)
+    }
 
 
 def printed_gains(table: PublishedTable, row: list[Cell]) -> list[float | None]:
@@ -55,7 +61,7 @@ def test_all_tables_of_all_publications_are_there() -> None:
         "tls_libraries",
         "trex_nginx",
     }
-    cookbook = [table.name for table in ALL["nginx_cookbook"].tables]
+    cookbook = [table.name for table in ALL["nginx_cookbook"].tables if table.shape]
     assert cookbook == [f"Table {number}" for number in range(2, 20)]
     assert all(
         [row[0] for row in table.rows] == [1, 2, 4, 8, 16, 28]
@@ -82,6 +88,62 @@ def test_every_printed_gain_follows_from_its_row(table: PublishedTable) -> None:
             step = {"Gb/s": 0.01, "1000 connections/s": 1.0, "1000 requests/s": 1.0}
             rounding = 100 * step.get(table.unit, 0.1) / float(row[1] or 0)
             assert found == pytest.approx(printed, abs=decimals + rounding * (2 + found / 100)), row
+
+
+def highest_gain(number: int, *rows: int) -> float:
+    """Of a table of the NGINX cookbook, over both profiles; of these worker processes alone."""
+    (table,) = numbered("nginx_cookbook", number)
+    chosen = [row for row in table.rows if not rows or row[0] in rows]
+    return max(float(gain or 0) for row in chosen for gain in printed_gains(table, row))
+
+
+def test_what_the_cookbook_claims_against_its_own_tables_is_in_a_note() -> None:
+    (claims,) = (t for t in ALL["nginx_cookbook"].tables if t.name == "Section 6.2, claims")
+    found = {str(row[0]): float(row[1] or 0) for row in claims.rows}
+    for size, number in (("0 KB", 3), ("1 KB", 4)):
+        said = found[f"{size} at 25 Gb/s, highest gain, at 16 worker processes, over"]
+        assert said <= highest_gain(number, 16) < highest_gain(number) == highest_gain(number, 1)
+        assert f"{highest_gain(number):.0f} %" in claims.notes[0]
+    for size, number in (("0 KB", 12), ("1 KB", 13)):
+        said = found[f"{size} at 100 Gb/s, highest gain over"]
+        assert said < highest_gain(number) < said + 2, "this one holds"
+    (one_kb,) = numbered("nginx_cookbook", 4)
+    growth = float(one_kb.rows[5][1] or 0) / float(one_kb.rows[4][1] or 1) - 1
+    assert f"grows by {100 * growth:.0f} %" in claims.notes[1]
+    large = [row for table in numbered("nginx_cookbook", 16, 17, 18, 19) for row in table.rows]
+    most = max(float(cell or 0) for row in large for cell in row[2:4])
+    saturated = found["100 KB to 100 MB at 100 Gb/s, Onload saturated around, Gb/s"]
+    assert most > 1.1 * saturated and f"{most:g}" in claims.notes[2]
+
+
+def test_the_example_run_of_wrk_has_a_unit_that_its_own_totals_contradict() -> None:
+    told = {k: v[0] for k, v in values(ALL["nginx_cookbook"], "Section 5.3, example run").items()}
+    seconds = 60 * told["minutes"]
+    assert told["requests"] / seconds == pytest.approx(told["requests/s"], rel=1e-3)
+    kilobytes = 1024 * told["MB read"] / seconds
+    assert kilobytes == pytest.approx(1000 * told["transfer/s, MB"], rel=1e-3), "KB of 1,024 bytes"
+    (table,) = (t for t in ALL["nginx_cookbook"].tables if t.name == "Section 5.3, example run")
+    assert f"{told['MB read'] * 2**20 / told['requests']:.0f} bytes" in table.notes[2]
+
+
+def test_the_experiment_has_the_value_that_nginx_conf_has_in_force() -> None:
+    conf = values(ALL["nginx_cookbook"], "Section 5.1, nginx.conf")
+    experiment = load_experiment(EXPERIMENTS / "nginx_cookbook.yaml")
+    assert experiment.nginx.worker_connections == conf["worker_connections"][0] == 200_000
+
+
+def test_the_one_cell_of_the_proxys_tables_that_stands_out_is_noted() -> None:
+    for number in (1, 2, 3):
+        (table,) = numbered("haproxy_cookbook", number)
+        apart = [
+            (row[0], row[3])
+            for row in table.rows
+            if abs(float(row[3] or 0) / float(row[2] or 1) - 1) > 0.1
+        ]
+        assert apart == ([(8, 324)] if number == 1 else [])
+    (first, latency) = numbered("haproxy_cookbook", 1, 4)
+    assert any(note.startswith("324 ") for note in first.notes)
+    assert any("no unit" in note for note in latency.notes)
 
 
 def test_gains_are_not_printed_where_the_kernel_fell_behind() -> None:
@@ -138,6 +200,25 @@ def test_trex_statistics_agree_with_each_other() -> None:
     )
 
 
+def test_trexs_counters_tell_the_lengths_that_its_table_rounds() -> None:
+    counters = values(ALL["trex_nginx"], "TCP counters")
+    requests = counters["tcps_sndbyte"][0] / counters["tcps_connattempt"][0]
+    assert requests == 109, "whole, so it is the length"
+    answered = round(counters["tcps_rcvbyte"][1] / requests)
+    assert counters["tcps_sndbyte"][1] / answered == 31_345
+    (table,) = (t for t in ALL["trex_nginx"].tables if t.name == "Table 2")
+    assert "109 bytes" in table.notes[0] and "31,345" in table.notes[0]
+
+
+def test_the_log_of_the_cache_is_of_its_longest_objects_alone() -> None:
+    told = {k: v[0] for k, v in values(ALL["nginx_dlb"], "Example log, totals").items()}
+    response = told["GB/s"] * 2**30 / told["requests/s"]
+    (log,) = (t for t in ALL["nginx_dlb"].tables if t.name == "Example log")
+    # Each connection's last response is counted in part.
+    unfinished = told["connections"] * log.lengths[0] / told["requests"]
+    assert log.lengths[0] < response < log.lengths[0] + unfinished
+
+
 def test_what_the_trex_text_claims_follows_from_its_own_numbers() -> None:
     told = {name: row[0] for name, row in values(ALL["trex_nginx"], "Figures in the text").items()}
     cores = told["servers of nginx for 100 Gb/s"] * told["cores of each nginx server"]
@@ -162,6 +243,8 @@ def test_the_white_paper_and_the_log_agree_with_themselves() -> None:
     allocated = values(paper, "Tables 1 and 2")
     for name, (local, remote, local_onload, remote_onload) in allocated.items():
         assert local + remote == local_onload + remote_onload == int(name.split()[0])
+    (threads,) = (t for t in paper.tables if t.name == "Tables 1 and 2, threads")
+    assert ["8, Onload, remote", "AA AA"] in threads.rows, "nginx alone on the other package"
     log = {name: row[0] for name, row in values(ALL["nginx_dlb"], "Example log, totals").items()}
     assert log["requests"] / 60 / log["minutes"] == pytest.approx(log["requests/s"], rel=0.001)
     assert 1024 * log["TB read"] / 60 / log["minutes"] == pytest.approx(log["GB/s"], rel=0.01)

@@ -44,6 +44,7 @@ FACTS: dict[str, str | tuple[str, float]] = {
     "memory.trex_bytes_per_flow": rf"approximately {N} bytes of memory",
     "memory.worker_connections": rf"worker_connections\s+{N};",
     "memory.workers": rf"server uses all {N} cores",
+    "memory.workers_by_auto": rf"total of 16 cores/{N} threads",
 }
 UNITS = {"": 1.0, "M": 1e6, "G": 1e9}  # of bits per second
 TIMES_MS = {"s": 1000.0, "ms": 1.0}
@@ -110,17 +111,114 @@ def _cells(text: str) -> list[Row]:
 
 def _haproxy(text: str) -> Tables:
     parts = re.split(r"\nTable (\d): ", _between(text, "5.1 Results", "5.2 Analysis"))
-    return {
+    tables = {
         f"Table {number}": _cells(part)
         for number, part in zip(parts[1::2], parts[2::2], strict=True)
     }
+    tables["Sections 4.2 to 4.4"] = _rows(
+        text,
+        rf"Set up {N} instances of wrk2",
+        rf"\n\s+-R {N} ",
+        rf"\n\s+-c {N} ",
+        rf"\n\s+-d {N} ",
+        rf"\n\s+-t {N} ",
+        rf"set of {N} backend webservers",
+        rf"worker_connections\s+{N};",
+        rf"worker_rlimit_nofile\s+{N};",
+        rf"keepalive_requests {N};",
+        rf"keepalive_timeout {N}s;",
+        rf"open_file_cache max={N} inactive",
+        r"location = /0 {\s+return 204;",
+        r"location = /upload {\s+return 200 'Thank you';",
+        rf"\n  maxconn {N}\n",
+        rf"\n  nbproc {N}\n",
+        rf"timeout client {N}s",
+        rf"timeout server {N}s",
+        rf"timeout connect {N}s",
+        r"balance static-rr",
+    )
+    # The last of the printed servers, and the last that the text names: each list begins at 1050.
+    listed = len(re.findall(r"^\s+server WebServer\d+ ", text, re.MULTILINE))
+    ((first, last),) = _found(text, rf"in the range {N}-{N}\.")
+    tables["Sections 4.2 to 4.4"] += [[float(listed)], [last - first + 1]]
+    tables["Section 5.2, claims"] = _found(
+        text,
+        rf"Connections per second\n\nThe connections.*?improvement of {N}%",
+        rf"Requests per second\n\nThe requests.*?improvement of {N}%",
+        rf"The throughput shows.*?improvement of {N}%",
+        rf"raised above {N} million",
+        rf"low latency with {N} million",
+    )
+    return tables
 
 
 def _nginx(text: str) -> Tables:
     """Tables 2 to 19 have six rows each. Captions stand before or after; the order is right."""
     rows = _cells(_between(text, "6.1 Results", "6.2 Analysis"))
     assert len(rows) % 6 == 0
-    return {f"Table {2 + at // 6}": rows[at : at + 6] for at in range(0, len(rows), 6)}
+    tables = {f"Table {2 + at // 6}": rows[at : at + 6] for at in range(0, len(rows), 6)}
+    conf = _between(text, "# cat nginx-webserver 28.conf", "5.2 Starting")
+    tables["Table 1"] = [
+        [float(used), *default]
+        for used, default in zip(
+            re.findall(r"A value of (\d+)s? was used", text),
+            _found(text, rf"to use\.\t{N}", rf"total threads\)\.\t{N}", rf"2m, 2h\.\t{N}s"),
+            strict=True,
+        )
+    ]
+    tables["Section 5.1, nginx.conf"] = _rows(
+        conf,
+        rf"\nworker processes {N};",
+        rf"#worker rlimit nofile {N};",
+        rf"\nworker_rlimit_nofile {N};",
+        rf"\n +worker connections {N};\n#",
+        rf"#\n +worker_connections {N};",
+        *(r"accept mutex\s+off", r"multi accept\s+off", r"sendfile on"),
+        rf"keepalive timeout {N}s",
+        rf"keepalive requests {N};",
+        rf"open file cache max={N} ",
+        rf"inactive={N}s",
+        rf"open_file_cache_valid {N}s",
+    )
+    sample = _between(text, "Running 3m test", "Onloading wrk")
+    tables["Section 5.3, example run"] = _found(
+        sample,
+        rf"{N} threads",
+        rf"and {N} connections",
+        rf"Latency {N}ms",
+        rf"Latency \S+ {N}ms",
+        rf"Latency \S+ \S+ {N}s",
+        rf"Latency \S+ \S+ \S+ {N}%",
+        (rf"Req/Sec {N}k", 1e3),
+        (rf"Req/Sec \S+ {N}k", 1e3),
+        (rf"Req/Sec \S+ \S+ {N}k", 1e3),
+        rf"Req/Sec \S+ \S+ \S+ {N}%",
+        rf"{N} requests in",
+        rf"requests in {N}m",
+        rf"{N}MB read",
+        rf"Requests/sec: {N}",
+        r"Transfer/sec: (\.\d+)MB",
+    )
+    tables["Section 6.2, claims"] = _found(
+        text,
+        rf"at least {N}% gain, at both speeds",
+        rf"greatest gains of over {N}% with 4",
+        rf"flatten out at {N}% or above",
+        rf"increasing from {N}% to",
+        rf"increasing from \d+% to {N}%",
+        rf"gains of greater that {N}%",
+        rf"more than\s*{N}% for a single",
+        rf"greater than {N}% with up to 4",
+        rf"peak gains of greater than {N}%",
+        rf"greater than 201% and {N}%",
+        rf"Peak gains at 16. worker processes are greater than {N}%",
+        rf"greater than 202% and {N}%",
+        rf"delivering {N}% gain for 10MB",
+        rf"and {N}% gain for 100MB",
+        rf"around {N} Gbps for the kernel",
+        rf"and {N} Gbps for Cloud Onload",
+    )
+    return tables
 
 
 def _dlb(text: str) -> Tables:
@@ -181,6 +279,18 @@ def _dlb(text: str) -> Tables:
             *("Transparent Huge Pages Always", "Automatic NUMA Balancing Disabled"),
             *("I225-LM Ethernet Controller E810-C", "INTEL SSDPF2KX038TZ"),
         ),
+        "Content and cache servers": _rows(
+            text,
+            r"http_obj_gen_10k.py --host localhost --port 8888 --obj-dist fixed",
+            r"http_obj_gen_100k.py --host localhost --port 8888 --obj-dist fixed",
+            r"http_obj_gen.py --host localhost --port 8888 --obj-dist fixed",
+            *(
+                rf"mount -o rw,noatime,seclabel,discard /dev/nvme{disk}n1 /cdn/cache{disk}"
+                for disk in range(1, 6)
+            ),
+            r"clr_drop_cache.sh",
+            r"then run the run_mix.sh",
+        ),
         "Reference software": _rows(
             text,
             *("NGINX version 1.16.1", r"gcc version 8.5.0 20210514", r"wrk 4.0.0 \[epoll\]"),
@@ -226,6 +336,31 @@ def _white_paper(text: str) -> Tables:
             # The last heading of table 2 says 6 cores, too; its entries are 8.
             [*allocated(kernel.format(8)), *allocated(onload.format(6), which=-1)],
         ],
+        "Tables 1 and 2, threads": _rows(
+            text,
+            *(
+                rf"{heading}.*?{package}{threads.replace(' ', chr(9))}\t*\n"
+                for heading, package, threads in (
+                    (r"Configuration 1\n.*?3 Cores with Kernel", "Local\t", "IA IA IA"),
+                    (r"Configuration 1\n.*?6 Cores with Kernel", "Local\t", "IA IA IA IA IA IA"),
+                    (r"Configuration 1\n.*?8 Cores with Kernel", "Local\t", "II II II II"),
+                    (r"Configuration 1\n.*?8 Cores with Kernel", "Remote\t", "AA AA AA AA"),
+                    (r"Configuration 2\n.*?3 Cores with Kernel", "Local\t", "I/A/A I/A/A I/A/A"),
+                    (
+                        r"Configuration 2\n.*?6 Cores with Kernel",
+                        "Local\t",
+                        "I/A/A I/A/A I/A/A I/A/A I/A/A I/A/A",
+                    ),
+                    (r"3 Cores with OpenOnload", "Local\t", "BB BB BB"),
+                    (r"6 Cores with OpenOnload", "Local\t", "BB BB BB BB BB BB"),
+                    (
+                        r"6 Cores with OpenOnload",
+                        "Local\tBB\tBB\tBB\tBB\tBB\tBB\nRemote\t",
+                        "AA AA",
+                    ),
+                )
+            ),
+        ),
         "Test setup": _found(
             text,
             rf"concurrency of {N}",
@@ -243,6 +378,46 @@ def _white_paper(text: str) -> Tables:
             rf"and {N} GB DDR3",
             rf"\({N}ms in the experiments",
         ),
+        "Appendix I": _rows(
+            text,
+            r"One Dell R630 server",
+            r"Two Intel Xeon E5-2620 v3 CPUs at 2\.40 GHz",
+            rf"{N} GB DDR4 SD-RAM at 1867",
+            rf"DDR4 SD-RAM at {N} MHz",
+            r"Red Hat Enterprise Linux 7\.0, kernel version: 3\.10\.0-123\.el7\.x86_64",
+            r"Nginx 1\.7\.7 \(patched for `SO_REUSEPORT`",
+            r"SFN7002F, ultra-low latency firmware",
+            r"SFN7142Q, ultra-low latency firmware",
+            r"Intel X710\n",
+            r"OpenOnload-201502-u1/ v4\.4\.1\.1017",
+            r"i40e 1\.2\.37",
+            r"Eight Dell R210 servers",
+            r"Single Intel Xeon E3-1230 CPU at 3\.20 GHz \(Sandy Bridge; four cores, no hyper",
+            rf"{N} GB DDR3 SD-RAM at 1333",
+            rf"DDR3 SD-RAM at {N} MHz",
+            r"ApacheBench 2\.3 \(patched",
+            r"SFN6122F, Driver version OpenOnload-201502-u1",
+        ),
+        "Appendix II": _rows(
+            text,
+            *("frequency scaling: disabled", "Adaptive interrupt moderation: disabled"),
+            rf"\n- Interrupt moderation: {N}",
+            *("receive offload: enabled", "segmentation offload: enabled"),
+            "Flow Steering: disabled on all NICs unless indicated otherwise",
+            "disabled: Network-manager iptables, ebtables, conntrack, irqbalance",
+            *(r"Firmware version: v4\.4\.2\.1011", "Firmware variant: ultra-low-latency"),
+            r"EF_RXQ_SIZE=512\.\.4096",
+            r"EF_MIN_FREE_PACKETS=500000\.\.100000",
+            rf"rx_copybreak={N}",
+            rf"rx_recycle_ring_size={N}",
+            rf"tx_push_max_fill={N}",
+        ),
+        "Appendix III": _rows(
+            text,
+            *("synchronizing multiple ab instances", "array of ip addresses per ab instance"),
+            *("Do not stop despite connection failures", "Preset expected response size"),
+            "number of successful requests",
+        ),
     }
 
 
@@ -256,7 +431,7 @@ def _trex(text: str) -> Tables:
     ports = ["opackets", "obytes", "ipackets", "ibytes", "ierrors", "oerrors"]
     table_1, table_2 = _between(text, "Table 1.", "Table 2."), _between(text, "Table 2.", "3.4.")
     return {
-        "Table 1": _found(
+        "Table 1": _rows(
             table_1,
             rf"{N} sockets x",
             rf"GHz, {N} cores",
@@ -265,6 +440,19 @@ def _trex(text: str) -> Tables:
             rf"\+ {N}xPCIe4",
             rf"{N}x PCIe16",
             rf"Fedora {N}",
+            r"1 NIC x 82599 or 2 X710",
+            r"NIC0-NUMA 0 , NIC1-NUMA1",
+        ),
+        "Section 5, profile and command": _rows(
+            text,
+            r"16\.0\.0\.1 -16\.0\.0\.200\) to one server \(48\.0\.0\.1\)",
+            r'\["16\.0\.0\.1", "16\.0\.0\.200"\]',
+            r'\["48\.0\.0\.1", "48\.0\.0\.200"\]',
+            rf"cps = {N}\)",
+            rf"nginx_wget\.py -m {N} ",
+            rf"-m \d+ -c {N} ",
+            rf"-c 1 -d {N}\b",
+            r"TRex v2\.30 was used",
         ),
         "Table 2": _found(
             table_2,

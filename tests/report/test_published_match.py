@@ -208,6 +208,18 @@ def test_cores_for_a_line_are_of_new_connections_by_their_bandwidth() -> None:
     assert ours.value == pytest.approx(2 * 10e9 / BITS)
 
 
+@pytest.mark.parametrize("cores", [2, 4, 12])
+def test_a_full_links_figure_stands_at_every_number_of_cores_that_fills_it(cores: int) -> None:
+    runs = run_of(f"nginx/onload-white-paper:{cores}-cores", measures="connections", body=10000)
+    found = matches(documents()["nginx_white_paper"], runs)
+    (ours,) = (each for each in found if each.column == "Onload, highest connections/s")
+    assert (ours.x, ours.published) == (cores, 111_600)
+    one = run_of("nginx/onload-white-paper:1-cores", measures="connections", body=10000)
+    found = matches(documents()["nginx_white_paper"], one)
+    (ours,) = (each for each in found if each.column == "Onload, highest connections/s")
+    assert ours.published is None and ours.reason == "no row for 1 core; 111,600 for 2 cores"
+
+
 def test_a_figure_over_tls_joins_only_with_the_same_certificate_and_full_handshakes() -> None:
     table = "RPS for HTTPS, 0 KB"
     runs = run_of("nginx/kernel:rsa-2048,1-workers", measures="requests", body=0, tls=True)
