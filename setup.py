@@ -6,6 +6,7 @@ build/engine, which is built for this machine. A wheel takes an engine of its ow
 `python setup.py build_engine` builds the engine alone.
 """
 
+import json
 import platform
 import shutil
 import subprocess
@@ -26,13 +27,15 @@ class BuildEngine(Command):
 
     description = "build the engine (Meson and Ninja)"
     user_options: ClassVar[list[tuple[str, str | None, str]]] = [
-        ("portable", None, "for other machines too, in build/package")
+        ("portable", None, "for other machines too, in build/package"),
+        ("werror", None, "warnings of the compiler are errors, from now on in that folder"),
     ]
-    boolean_options: ClassVar[list[str]] = ["portable"]
+    boolean_options: ClassVar[list[str]] = ["portable", "werror"]
 
     def initialize_options(self) -> None:
-        """By default the engine is for this machine."""
+        """By default the engine is for this machine, and a newer compiler may warn."""
         self.portable = False
+        self.werror = False
 
     def finalize_options(self) -> None:
         """Nothing follows from the options."""
@@ -48,7 +51,16 @@ class BuildEngine(Command):
             portable = f"-Dportable={str(bool(self.portable)).lower()}"  # the option sets 1
             setup_command = ["meson", "setup", "--buildtype=release", portable]
             subprocess.run([*setup_command, str(folder), str(ROOT / "engine")], check=True)
+        if self.werror and not has_werror(folder):
+            subprocess.run(["meson", "configure", "-Dwerror=true", str(folder)], check=True)
         subprocess.run(["ninja", "-C", str(folder), "--quiet", "astf-engine"], check=True)
+
+
+def has_werror(folder: Path) -> bool:
+    """Whether Meson's folder is configured so; asking first spares a second configuration."""
+    known = folder / "meson-info" / "intro-buildoptions.json"
+    options = json.loads(known.read_text()) if known.exists() else []
+    return any(each["name"] == "werror" and each["value"] for each in options)
 
 
 class BuildWithEngine(build_py):

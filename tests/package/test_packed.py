@@ -1,6 +1,7 @@
 """What a package declares fits what the repository has; script/check-package tries a built one."""
 
 import ast
+import json
 import os
 import re
 import shutil
@@ -118,6 +119,33 @@ def test_the_engine_alone_is_built_for_other_machines_too(
     subprocess.run(command, cwd=tmp_path, env=os.environ | {"PATH": path}, check=True)
     said = (tmp_path / "said").read_text()
     assert said.startswith(f"meson setup --buildtype=release -Dportable={portable} ")
+
+
+def test_the_tests_build_with_warnings_as_errors_and_a_users_engine_does_not() -> None:
+    assert "script/bootstrap --werror\n" in (REPOSITORY / "script/test").read_text()
+    for settings in ("fuzz/clang.ini", "thread-sanitizer.ini"):
+        assert "\nwerror = true\n" in (REPOSITORY / "engine/tests" / settings).read_text()
+
+
+@pytest.mark.parametrize(
+    ("option", "before", "wanted"), [("--werror", False, 1), ("--werror", True, 0), ("", False, 0)]
+)
+def test_a_folder_becomes_one_with_warnings_as_errors_once(
+    option: str, before: bool, wanted: int, tmp_path: Path
+) -> None:
+    for name in ("meson", "ninja"):
+        program = tmp_path / name
+        program.write_text(f'#!/bin/sh\necho {name} "$@" >>{tmp_path}/said\n')
+        program.chmod(0o755)
+    known = tmp_path / "build/engine/meson-info/intro-buildoptions.json"
+    known.parent.mkdir(parents=True)
+    known.write_text(json.dumps([{"name": "werror", "value": before}]))
+    shutil.copy(REPOSITORY / "setup.py", tmp_path)
+    command = [sys.executable, "setup.py", "build_engine", *option.split()]
+    path = f"{tmp_path}:{os.environ['PATH']}"
+    subprocess.run(command, cwd=tmp_path, env=os.environ | {"PATH": path}, check=True)
+    said = (tmp_path / "said").read_text()
+    assert said.count("meson configure -Dwerror=true ") == wanted
 
 
 def test_the_check_of_a_package_succeeds_and_leaves_nothing(tmp_path: Path) -> None:

@@ -131,9 +131,11 @@ void DpdkPort::configure(uint32_t cores) {
   RssKey key = symmetric_key();
   if (cores > 1) {
     configuration.rxmode.mq_mode = RTE_ETH_MQ_RX_RSS;
-    configuration.rx_adv_conf.rss_conf = {
-        key.data(), device_info_.hash_key_size,
-        device_info_.flow_type_rss_offloads & (RTE_ETH_RSS_IP | RTE_ETH_RSS_TCP | RTE_ETH_RSS_UDP)};
+    rte_eth_rss_conf& rss = configuration.rx_adv_conf.rss_conf;
+    rss.rss_key = key.data();
+    rss.rss_key_len = device_info_.hash_key_size;
+    rss.rss_hf =
+        device_info_.flow_type_rss_offloads & (RTE_ETH_RSS_IP | RTE_ETH_RSS_TCP | RTE_ETH_RSS_UDP);
   }
   const auto queues = static_cast<uint16_t>(cores);
   check(rte_eth_dev_configure(id_, queues, queues, &configuration), "configuring");
@@ -166,7 +168,9 @@ void DpdkPort::configure(uint32_t cores) {
 
 std::string DpdkPort::spread(uint32_t cores) {
   RssKey key{};
-  rte_eth_rss_conf read{key.data(), static_cast<uint8_t>(key.size()), 0};
+  rte_eth_rss_conf read{};
+  read.rss_key = key.data();
+  read.rss_key_len = static_cast<uint8_t>(key.size());
   if (rte_eth_dev_rss_hash_conf_get(id_, &read) != 0) return "the device has no RSS";
   const size_t length = std::min<size_t>(device_info_.hash_key_size, key.size());
   const RssKey wanted = symmetric_key();

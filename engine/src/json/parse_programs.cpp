@@ -89,7 +89,8 @@ class ProgramParser {
   void add(const nlohmann::json& element) {
     const size_t number = program_.commands.size();
     const std::string place = fmt::format("{}, command {}", fields_.place(), number);
-    const std::string& name = JsonFields(element, place).text("name");
+    const JsonFields unnamed(element, place);
+    const std::string& name = unnamed.text("name");
     const JsonFields fields(element, fmt::format("{} ({})", place, name));
     const auto known = std::ranges::find(kCommands, name, &CommandName::name);
     if (known == std::end(kCommands)) fields.fail("is no command");

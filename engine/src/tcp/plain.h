@@ -30,7 +30,7 @@ template <bool kStamped>
 bool is_plain(const Flow& flow, Side side) {
   static_assert(kServerSide == static_cast<uint32_t>(Side::server));
   return (flow.flags & (kDisturbed | kTimestamps | kSettled | kServerSide)) ==
-         ((kStamped ? kTimestamps : 0) | kSettled | static_cast<uint32_t>(side));
+         ((kStamped ? uint32_t{kTimestamps} : 0) | kSettled | static_cast<uint32_t>(side));
 }
 /// The same of a client's flow that waits for a SYN-ACK.
 inline bool is_opening(const Flow& flow, Side side) {
