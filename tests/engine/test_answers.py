@@ -11,7 +11,7 @@ from tests.trex.conftest import REPOSITORY
 
 pytestmark = pytest.mark.bed
 
-ADDED_S = 0.05  # much more than a busy machine adds to most answers
+ADDED_S = 0.05  # much more than the quickest answer takes on a busy machine
 RATE, SECONDS = 200, 2
 
 
@@ -35,9 +35,8 @@ def test_a_delay_that_is_known_is_in_every_answer(row: ModuleType) -> None:
     connections = RATE * SECONDS * row.WATCHED.num_addresses / 200
     for seen in (plain, delayed):
         assert len(seen) > 1.5 * connections, "each has a handshake and a request"
-    assert sorted(plain)[len(plain) // 2] < ADDED_S
-    assert min(delayed) >= ADDED_S
-    assert sorted(delayed)[len(delayed) // 2] < 2 * ADDED_S
+    # A busy machine makes answers later, never earlier: the quickest ones tell what was added.
+    assert min(plain) < ADDED_S <= min(delayed) < ADDED_S + max(ADDED_S, min(plain))
 
 
 def delays(row: ModuleType, bed: LocalTestbed, client: Any) -> list[float]:

@@ -190,12 +190,13 @@ def test_the_end_of_the_input_undoes_everything(here: Here) -> None:
 def test_a_controller_that_is_silent_counts_as_dead(
     here: Here, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(agent, "SILENCE_LIMIT_S", 0.5)
+    limit_s = 1.5  # 30 heartbeats, of which a busy machine delays some
+    monkeypatch.setattr(agent, "SILENCE_LIMIT_S", limit_s)
     monkeypatch.setattr(line, "HEARTBEAT_S", 0.05)
     here.start()
     started = line.Line("b", here.pipes, print)
     ServingThere(started, NginxKernel, here.plan, (0,))
-    time.sleep(1.0)
+    time.sleep(1.3 * limit_s)
     assert here.log[-1] != "undone", "it sends empty lines while it waits"
     started._over.set()
     here.thread.join(LIMIT_S)

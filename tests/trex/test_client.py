@@ -2,12 +2,12 @@
 
 import os
 import socket
-import time
 from collections.abc import Iterator
 
 import pytest
 
 from stackcost.contracts.errors import StackcostError
+from stackcost.host.waiting import wait_until
 from stackcost.trex import client as client_module
 from stackcost.trex.client import TrexClient
 from stackcost.trex.generator import Generator
@@ -100,9 +100,12 @@ def test_hold_keeps_exactly_its_flows_open_and_ends_clean(connected: TrexClient)
     tunables = {"flows": 300, "cps": 600, "hold_seconds": 3, "response_bytes": 2000}
     connected.load_profile(PROFILES / "http_hold.py", tunables)
     connected.start(mult=1)
-    time.sleep(1.5)
+    # They are open together for 2.5 s; a busy machine begins them later.
+    all_open = wait_until(
+        lambda: connected.stats()["traffic"]["client"].get("m_est_flows", 0) >= 300, 10
+    )
     client, server = (connected.stats()["traffic"][side] for side in ("client", "server"))
-    assert client["m_est_flows"] == client["tcps_connects"] == 300
+    assert all_open and client["m_est_flows"] == client["tcps_connects"] == 300
     assert server["m_active_flows"] == 300
     connected.wait_on_traffic(timeout=15)
     client, server = (connected.stats()["traffic"][side] for side in ("client", "server"))
