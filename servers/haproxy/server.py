@@ -29,6 +29,7 @@ from stackcost.servers.template import render_template
 
 HERE = Path(__file__).parent
 FIRST_BACKEND_PORT = 1050
+NO_HTTP3 = "the configuration of HAProxy here does not listen for HTTP/3, though HAProxy could"
 FEWEST_BACKENDS = 2  # with one backend there is nothing to balance
 
 
@@ -70,13 +71,18 @@ class HAProxyFarm(HttpFront):
 
     @classmethod
     def lacks_version(cls, version: HttpVersion) -> str:
-        """By the features that the installed HAProxy was built with; HTTP/2 is in all of them."""
+        """By the features that the installed HAProxy was built with, and by the configuration here.
+
+        HTTP/2 is in all of them.
+        """
         if version != "3":
             return ""
         said = subprocess.run(
             [find_program("haproxy"), "-vv"], capture_output=True, text=True
         ).stdout
-        return "" if "+QUIC" in said else "HAProxy is built without QUIC (haproxy -vv has -QUIC)"
+        return (
+            NO_HTTP3 if "+QUIC" in said else "HAProxy is built without QUIC (haproxy -vv has -QUIC)"
+        )
 
     @classmethod
     def lacks_resumption(cls) -> str:

@@ -28,6 +28,8 @@ START_PATIENCE_S = 10.0
 STOP_PATIENCE_S = 5.0
 SPARE_FILES = 200  # besides connections, nginx opens logs, sockets and served files
 
+NO_HTTP3 = "the configuration of nginx here does not listen for HTTP/3, though nginx could"
+
 
 class NginxKernel(Server):
     """nginx serving one file of `body_bytes` for every path.
@@ -112,10 +114,10 @@ class NginxKernel(Server):
 
     @classmethod
     def lacks_version(cls, version: HttpVersion) -> str:
-        """By the modules that the installed nginx was built with."""
+        """By the modules that the installed nginx was built with, and by the configuration here."""
         build, module = find_build(), f"http_v{version}_module"
         if version == "1.1" or f"--with-{module}" in build.configured:
-            return ""
+            return NO_HTTP3 if version == "3" else ""
         return f"{build.version} is built without HTTP/{version} (nginx -V has no {module})"
 
     @classmethod

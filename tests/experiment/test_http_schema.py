@@ -156,8 +156,13 @@ def test_a_test_that_a_system_cannot_make_is_left_out_with_the_reason(
     monkeypatch.setattr(Http3Client, "lacks", lambda self: "")
     monkeypatch.setattr(Caddy, "lacks", lambda: "")
     nginx, haproxy, _, caddy, _ = variants(experiment)
-    assert "nginx -V has no http_v3_module" in nginx.lacking_tests["new-3"]
-    assert "haproxy -vv has -QUIC" in haproxy.lacking_tests["kept-3"]
+    # Debian 12's are built without it; Debian 13's could, but are not configured for it here.
+    for variant, test, built in (
+        (nginx, "new-3", "nginx -V has no http_v3_module"),
+        (haproxy, "kept-3", "haproxy -vv has -QUIC"),
+    ):
+        why = variant.lacking_tests[test]
+        assert built in why or "does not listen for HTTP/3" in why
     assert not caddy.lacking_tests and not caddy.lacking
     made = {trial.load.test for turn in plan(experiment) if "nginx" in turn.variant.name
             for trial in turn.loads}  # fmt: skip

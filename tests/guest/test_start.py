@@ -151,6 +151,7 @@ def test_an_image_needs_its_program_and_says_so(
     qemu: Behave, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", str(qemu("kvm")))
+    monkeypatch.setattr(image, "_check_python", lambda: None)  # these tests run on any Python
     with pytest.raises(StackcostError, match="mmdebstrap is not installed; apt-get install mm"):
         start.start("b", MACHINE, tmp_path / "none", nothing)
 
