@@ -12,6 +12,7 @@ PROGRAMS = {
     "sysctl": "procps",
     "taskset": "util-linux",
     "prlimit": "util-linux",
+    "fincore": "util-linux-extra",
     "cc": "gcc",
     "clang": "clang",
     "nft": "nftables",
