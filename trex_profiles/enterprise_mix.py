@@ -9,6 +9,7 @@ each application does.
 """
 
 import argparse
+import ipaddress
 import math
 import os
 
@@ -58,6 +59,40 @@ def over_ipv6(tuning, args):
         tuning.ipv6.dst_msb = args.server_prefix
 
 
+def bounded(kind, least, most):
+    """The type of an option: a number from `least` to `most`. An error names the option."""
+
+    def number(text):
+        value = kind(text)
+        if not least <= value <= most:
+            raise argparse.ArgumentTypeError("%s is not from %g to %g" % (text, least, most))
+        return value
+
+    number.__name__ = kind.__name__  # named in the error for a text that is no number
+    return number
+
+
+def address_range(text):
+    """The type of an option: two IPv4 addresses, the first and the last, with "-" between."""
+    try:
+        first, last = map(ipaddress.IPv4Address, text.split("-"))
+    except ValueError:
+        first, last = 1, 0
+    if first > last:
+        raise argparse.ArgumentTypeError("%s is not FIRST-LAST, two IPv4 addresses" % text)
+    return text
+
+
+def ipv6_prefix(text):
+    """The type of an option: an IPv6 address whose last 32 bits are free; empty without IPv6."""
+    try:
+        if text and int(ipaddress.IPv6Address(text)) % 2**32:
+            raise ValueError(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError("%s is not an IPv6 prefix of 96 bits" % text) from None
+    return text
+
+
 class EnterpriseMix:
     """One capture for each application. The server's port is the port in the capture."""
 
@@ -93,19 +128,39 @@ class EnterpriseMix:
             description="Argparser for {}".format(os.path.basename(__file__)),
             formatter_class=argparse.ArgumentDefaultsHelpFormatter,
         )
-        parser.add_argument("--cps", type=float, default=1, help="flows per second, all together")
         parser.add_argument(
-            "--tls_share", type=float, default=0.0, help="share of web flows that use TLS, 0 to 1"
+            "--cps",
+            type=bounded(float, 1e-6, 1e9),
+            default=1,
+            help="flows per second, all together",
         )
         parser.add_argument(
-            "--idle_seconds", type=float, default=10, help="duration of an idle session"
+            "--tls_share",
+            type=bounded(float, 0, 1),
+            default=0.0,
+            help="share of web flows that use TLS, 0 to 1",
         )
-        parser.add_argument("--clients", default="16.0.0.1-16.0.0.200", help="client addresses")
         parser.add_argument(
-            "--client_prefix", default="", help="IPv6 prefix (96 bits) for these addresses"
+            "--idle_seconds",
+            type=bounded(float, 0, 86400),
+            default=10,
+            help="duration of an idle session",
         )
-        parser.add_argument("--servers", default="48.0.0.1-48.0.0.4", help="server addresses")
-        parser.add_argument("--server_prefix", default="", help="IPv6 prefix for the servers")
+        parser.add_argument(
+            "--clients", type=address_range, default="16.0.0.1-16.0.0.200", help="client addresses"
+        )
+        parser.add_argument(
+            "--client_prefix",
+            type=ipv6_prefix,
+            default="",
+            help="IPv6 prefix (96 bits) for these addresses",
+        )
+        parser.add_argument(
+            "--servers", type=address_range, default="48.0.0.1-48.0.0.4", help="server addresses"
+        )
+        parser.add_argument(
+            "--server_prefix", type=ipv6_prefix, default="", help="IPv6 prefix for the servers"
+        )
         return self.create_profile(parser.parse_args(tunables))
 
 

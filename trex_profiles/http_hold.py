@@ -9,6 +9,7 @@ until its own time limit. A real server must keep an idle connection for longer 
 """
 
 import argparse
+import ipaddress
 import os
 
 from trex.astf.api import *
@@ -70,6 +71,40 @@ def tcp_settings(published):
     return tuning
 
 
+def bounded(kind, least, most):
+    """The type of an option: a number from `least` to `most`. An error names the option."""
+
+    def number(text):
+        value = kind(text)
+        if not least <= value <= most:
+            raise argparse.ArgumentTypeError("%s is not from %g to %g" % (text, least, most))
+        return value
+
+    number.__name__ = kind.__name__  # named in the error for a text that is no number
+    return number
+
+
+def address_range(text):
+    """The type of an option: two IPv4 addresses, the first and the last, with "-" between."""
+    try:
+        first, last = map(ipaddress.IPv4Address, text.split("-"))
+    except ValueError:
+        first, last = 1, 0
+    if first > last:
+        raise argparse.ArgumentTypeError("%s is not FIRST-LAST, two IPv4 addresses" % text)
+    return text
+
+
+def ipv6_prefix(text):
+    """The type of an option: an IPv6 address whose last 32 bits are free; empty without IPv6."""
+    try:
+        if text and int(ipaddress.IPv6Address(text)) % 2**32:
+            raise ValueError(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError("%s is not an IPv6 prefix of 96 bits" % text) from None
+    return text
+
+
 class HttpHold:
     """One template with a limit. The server waits until the client closes."""
 
@@ -124,24 +159,44 @@ class HttpHold:
             description="Argparser for {}".format(os.path.basename(__file__)),
             formatter_class=argparse.ArgumentDefaultsHelpFormatter,
         )
-        parser.add_argument("--flows", type=int, default=1000, help="connections to hold open")
-        parser.add_argument("--hold_seconds", type=float, default=60, help="idle time of each")
-        parser.add_argument("--request_bytes", type=int, default=100, help="whole request")
+        parser.add_argument(
+            "--flows", type=bounded(int, 1, 1e9), default=1000, help="connections to hold open"
+        )
+        parser.add_argument(
+            "--hold_seconds", type=bounded(float, 0, 86400), default=60, help="idle time of each"
+        )
+        parser.add_argument(
+            "--request_bytes", type=bounded(int, 1, 1e7), default=100, help="whole request"
+        )
         parser.add_argument(
             "--response_bytes",
-            type=int,
+            type=bounded(int, 1, 1e9),
             default=32000,
             help="whole response, headers and body; for a real server, its real length",
         )
-        parser.add_argument("--port", type=int, default=80, help="server's TCP port")
-        parser.add_argument("--clients", default="16.0.0.1-16.0.0.200", help="client addresses")
         parser.add_argument(
-            "--client_prefix", default="", help="IPv6 prefix (96 bits) for these addresses"
+            "--port", type=bounded(int, 1, 65535), default=80, help="server's TCP port"
         )
-        parser.add_argument("--servers", default="48.0.0.1-48.0.0.1", help="server addresses")
-        parser.add_argument("--server_prefix", default="", help="IPv6 prefix for the servers")
         parser.add_argument(
-            "--cps", type=float, default=500, help="connections opened per second at multiplier 1"
+            "--clients", type=address_range, default="16.0.0.1-16.0.0.200", help="client addresses"
+        )
+        parser.add_argument(
+            "--client_prefix",
+            type=ipv6_prefix,
+            default="",
+            help="IPv6 prefix (96 bits) for these addresses",
+        )
+        parser.add_argument(
+            "--servers", type=address_range, default="48.0.0.1-48.0.0.1", help="server addresses"
+        )
+        parser.add_argument(
+            "--server_prefix", type=ipv6_prefix, default="", help="IPv6 prefix for the servers"
+        )
+        parser.add_argument(
+            "--cps",
+            type=bounded(float, 1e-6, 1e9),
+            default=500,
+            help="connections opened per second at multiplier 1",
         )
         parser.add_argument(
             "--tcp",

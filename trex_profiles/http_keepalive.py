@@ -6,6 +6,7 @@ per second are connections per second x requests.
 """
 
 import argparse
+import ipaddress
 import os
 
 from trex.astf.api import *
@@ -53,6 +54,30 @@ def tcp_settings(published):
         tuning.tcp.no_delay = 1
         tuning.tcp.no_delay_counter = TWO_SEGMENTS
     return tuning
+
+
+def bounded(kind, least, most):
+    """The type of an option: a number from `least` to `most`. An error names the option."""
+
+    def number(text):
+        value = kind(text)
+        if not least <= value <= most:
+            raise argparse.ArgumentTypeError("%s is not from %g to %g" % (text, least, most))
+        return value
+
+    number.__name__ = kind.__name__  # named in the error for a text that is no number
+    return number
+
+
+def address_range(text):
+    """The type of an option: two IPv4 addresses, the first and the last, with "-" between."""
+    try:
+        first, last = map(ipaddress.IPv4Address, text.split("-"))
+    except ValueError:
+        first, last = 1, 0
+    if first > last:
+        raise argparse.ArgumentTypeError("%s is not FIRST-LAST, two IPv4 addresses" % text)
+    return text
 
 
 class HttpKeepalive:
@@ -103,19 +128,32 @@ class HttpKeepalive:
             description="Argparser for {}".format(os.path.basename(__file__)),
             formatter_class=argparse.ArgumentDefaultsHelpFormatter,
         )
-        parser.add_argument("--requests", type=int, default=100, help="on each connection")
-        parser.add_argument("--request_bytes", type=int, default=100, help="whole request")
+        parser.add_argument(
+            "--requests", type=bounded(int, 1, 1e9), default=100, help="on each connection"
+        )
+        parser.add_argument(
+            "--request_bytes", type=bounded(int, 1, 1e7), default=100, help="whole request"
+        )
         parser.add_argument(
             "--response_bytes",
-            type=int,
+            type=bounded(int, 1, 1e9),
             default=32000,
             help="whole response, headers and body; against a real server what it really sends",
         )
-        parser.add_argument("--port", type=int, default=80, help="server's TCP port")
-        parser.add_argument("--clients", default="16.0.0.1-16.0.0.200", help="client addresses")
-        parser.add_argument("--servers", default="48.0.0.1-48.0.0.1", help="server addresses")
         parser.add_argument(
-            "--cps", type=float, default=1, help="connections per second at multiplier 1"
+            "--port", type=bounded(int, 1, 65535), default=80, help="server's TCP port"
+        )
+        parser.add_argument(
+            "--clients", type=address_range, default="16.0.0.1-16.0.0.200", help="client addresses"
+        )
+        parser.add_argument(
+            "--servers", type=address_range, default="48.0.0.1-48.0.0.1", help="server addresses"
+        )
+        parser.add_argument(
+            "--cps",
+            type=bounded(float, 1e-6, 1e9),
+            default=1,
+            help="connections per second at multiplier 1",
         )
         parser.add_argument(
             "--tcp",

@@ -15,6 +15,7 @@ many bytes, headers included.
 """
 
 import argparse
+import ipaddress
 import os
 
 from trex.astf.api import *
@@ -65,6 +66,40 @@ def over_ipv6(tuning, args):
         tuning.ipv6.dst_msb = args.server_prefix
 
 
+def bounded(kind, least, most):
+    """The type of an option: a number from `least` to `most`. An error names the option."""
+
+    def number(text):
+        value = kind(text)
+        if not least <= value <= most:
+            raise argparse.ArgumentTypeError("%s is not from %g to %g" % (text, least, most))
+        return value
+
+    number.__name__ = kind.__name__  # named in the error for a text that is no number
+    return number
+
+
+def address_range(text):
+    """The type of an option: two IPv4 addresses, the first and the last, with "-" between."""
+    try:
+        first, last = map(ipaddress.IPv4Address, text.split("-"))
+    except ValueError:
+        first, last = 1, 0
+    if first > last:
+        raise argparse.ArgumentTypeError("%s is not FIRST-LAST, two IPv4 addresses" % text)
+    return text
+
+
+def ipv6_prefix(text):
+    """The type of an option: an IPv6 address whose last 32 bits are free; empty without IPv6."""
+    try:
+        if text and int(ipaddress.IPv6Address(text)) % 2**32:
+            raise ValueError(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError("%s is not an IPv6 prefix of 96 bits" % text) from None
+    return text
+
+
 class StateExhaustion:
     """One of the four groups. Rates are per second at multiplier 1."""
 
@@ -78,6 +113,8 @@ class StateExhaustion:
         tuning.tcp.keepidle = IDLE_BEFORE_PROBE
         over_ipv6(tuning, args)
         times = int(args.seconds / args.pause_seconds)
+        if times < 1:
+            raise ValueError("seconds must be at least pause_seconds = %g" % args.pause_seconds)
 
         length = args.response_bytes
         client, server = {
@@ -92,6 +129,8 @@ class StateExhaustion:
         unanswered = args.group == "half_open"
         if unanswered:
             tuning.tcp.blackhole = 1  # no reset for a SYN to a port that no template answers at
+            if args.hold_seconds < 1:
+                raise ValueError("hold_seconds of half_open must be at least 1")
             tuning.tcp.keepinit = int(args.hold_seconds)
         if length or unanswered:
             nobody = NOBODY + str(sorted(PORTS).index(args.group))
@@ -120,30 +159,57 @@ class StateExhaustion:
         parser.add_argument(
             "--group", choices=sorted(PORTS), default="probe", help="the group to run"
         )
-        parser.add_argument("--flows", type=int, default=0, help="limit of flows; 0: no limit")
-        parser.add_argument("--cps", type=float, default=50, help="connections opened per second")
         parser.add_argument(
-            "--pause_seconds", type=float, default=0.25, help="pause between requests"
+            "--flows", type=bounded(int, 0, 1e9), default=0, help="limit of flows; 0: no limit"
         )
         parser.add_argument(
-            "--seconds", type=float, default=20, help="duration of established flows"
+            "--cps",
+            type=bounded(float, 1e-6, 1e9),
+            default=50,
+            help="connections opened per second",
         )
         parser.add_argument(
-            "--hold_seconds", type=float, default=6, help="hold time of a flow of the flood"
+            "--pause_seconds",
+            type=bounded(float, 1e-6, 86400),
+            default=0.25,
+            help="pause between requests",
+        )
+        parser.add_argument(
+            "--seconds",
+            type=bounded(float, 0, 86400),
+            default=20,
+            help="duration of established flows",
+        )
+        parser.add_argument(
+            "--hold_seconds",
+            type=bounded(float, 0, 86400),
+            default=6,
+            help="hold time of a flow of the flood",
         )
         parser.add_argument(
             "--response_bytes",
-            type=int,
+            type=bounded(int, 0, 1e9),
             default=0,
             help="whole HTTP response; 0: TRex is the server",
         )
-        parser.add_argument("--port", type=int, default=80, help="port of the HTTP server")
-        parser.add_argument("--clients", default="16.0.0.1-16.0.0.200", help="client addresses")
         parser.add_argument(
-            "--client_prefix", default="", help="IPv6 prefix (96 bits) for these addresses"
+            "--port", type=bounded(int, 1, 65535), default=80, help="port of the HTTP server"
         )
-        parser.add_argument("--servers", default="48.0.0.1-48.0.0.1", help="server addresses")
-        parser.add_argument("--server_prefix", default="", help="IPv6 prefix for the servers")
+        parser.add_argument(
+            "--clients", type=address_range, default="16.0.0.1-16.0.0.200", help="client addresses"
+        )
+        parser.add_argument(
+            "--client_prefix",
+            type=ipv6_prefix,
+            default="",
+            help="IPv6 prefix (96 bits) for these addresses",
+        )
+        parser.add_argument(
+            "--servers", type=address_range, default="48.0.0.1-48.0.0.1", help="server addresses"
+        )
+        parser.add_argument(
+            "--server_prefix", type=ipv6_prefix, default="", help="IPv6 prefix for the servers"
+        )
         return self.create_profile(parser.parse_args(tunables))
 
 
