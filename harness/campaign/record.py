@@ -87,8 +87,8 @@ def resumed_campaign(
 def _recorded(campaign: Campaign, hint: str) -> Iterator[None]:
     """Write the manifest on entry, and on exit with how the run ended."""
     folder, manifest = campaign.folder, campaign.manifest
-    folder.write_manifest(manifest)
     try:
+        folder.write_manifest(manifest)
         yield
         manifest.state = "complete"
     except KeyboardInterrupt:

@@ -84,7 +84,8 @@ def _of_runs(results: Path, only: str, as_json: bool) -> None:
         (
             found.older,
             "run",
-            "with an answer of another version; stackcost report computes it again",
+            "with an answer that is not of these files and this program, such as a copy that lost "
+            "its files' times; stackcost report computes it again",
         ),
     ]
     for number, what, why in lines:

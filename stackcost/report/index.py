@@ -129,7 +129,8 @@ def _joined(
 ) -> pa.Table:
     """The rows of the runs that are `kept`, and new rows; in order of the runs' names."""
     if old is not None and fewer:
-        old = old.filter(pa.array([name in kept for name in old.column("run").to_pylist()]))
+        remains = [name in kept for name in old.column("run").to_pylist()]
+        old = old.filter(pa.array(remains, pa.bool_()))  # of an empty list it cannot tell the type
     if old is not None and not new:
         return old
     added = pa.Table.from_pylist(new, schema=schema)  # it imports pandas, which takes a second

@@ -7,17 +7,23 @@ from typing import Any
 from stackcost.report.index import index_of
 from stackcost.report.plain import visible
 from stackcost.report.tables.text_table import TextTable
+from stackcost.store import RunFolder
 
 COLUMNS = ("run", "state", "started", "trials", "title")
+UNFINISHED = "unfinished"  # `stackcost run --resume` measures what is missing
 MANY = 300  # runs from which on they are lines: to draw a table of 10,000 takes 5 s
 
 
 def list_runs(results: Path) -> list[dict[str, Any]]:
     """Each run's name, state, start, finished trials and title, oldest first.
 
+    A run whose manifest says that it runs, but that no process measures, was killed: "unfinished".
     A folder whose manifest this version cannot read is listed with that as its state.
     """
     found = index_of(results).runs.select(list(COLUMNS)).to_pylist()
+    for run in found:
+        if run["state"] == "running" and not RunFolder(results / run["run"]).goes_on():
+            run["state"] = UNFINISHED
     return [run | {"trials": "" if run["trials"] is None else run["trials"]} for run in found]
 
 

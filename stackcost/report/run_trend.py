@@ -63,7 +63,8 @@ class RunTrend(BaseModel):
 
 class RunTrends(BaseModel):
     """All trends. `single`: figures that only one run has. `unanswered`: complete runs without a
-    stored answer. `older`: runs with an answer of another version, or of other trials.
+    stored answer. `older`: runs with an answer of another program, or of files with other times
+    or sizes.
     """
 
     model_config = ConfigDict(frozen=True)

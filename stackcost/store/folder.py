@@ -11,9 +11,14 @@ Every file appears whole or not at all, and is on the disk when the call that wr
 A file may be damaged or written by anyone: the damage is reported, and the rest is read.
 """
 
+import fcntl
 import glob
 import itertools
+import os
+import shutil
+import weakref
 from collections.abc import Collection
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -52,6 +57,7 @@ class RunFolder:
 
     def __init__(self, path: Path):
         self.path = path
+        self._unlock: weakref.finalize | None = None  # only while it is measured here
 
     @classmethod
     def create(cls, results_root: Path, name: str) -> Self:
@@ -69,7 +75,12 @@ class RunFolder:
                     "choose another folder: --results FOLDER",
                 ) from error
             run = cls(path)
-            run.reserve()
+            try:
+                run.reserve()
+            except StackcostError:  # the disk is too small for any run
+                run.give_back_reserve()
+                shutil.rmtree(path)
+                raise
             return run
         raise AssertionError("the endings do not end")
 
@@ -89,12 +100,39 @@ class RunFolder:
         return self.path.name
 
     def reserve(self) -> None:
-        """Reserve some disk space, so that the manifest can be written even if the disk is full."""
+        """Reserve some disk space, so that the manifest can be written even if the disk is full.
+
+        The run is also locked as one that goes on: see `goes_on`.
+        """
+        if self._unlock is None:
+            folder = os.open(self.path, os.O_RDONLY)
+            self._unlock = weakref.finalize(self, os.close, folder)
+            with suppress(OSError):  # a file system without locks, or somebody else measures it
+                fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
         self._write(RESERVE, bytes(RESERVED_BYTES))
+
+    def goes_on(self) -> bool:
+        """Whether a process of this machine measures it now. The kernel ends a process's lock with
+        it, so a run that was killed does not go on, whatever its manifest says.
+        """
+        try:
+            folder = os.open(self.path, os.O_RDONLY)
+        except OSError:
+            return False
+        try:
+            fcntl.flock(folder, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+        finally:
+            os.close(folder)
+        return False
 
     def give_back_reserve(self) -> None:
         """At the end of a run, or when its disk is full."""
         (self.path / RESERVE).unlink(missing_ok=True)
+        if self._unlock is not None:
+            self._unlock()
+            self._unlock = None
 
     def write_manifest(self, manifest: Manifest) -> None:
         """Write or replace the manifest."""

@@ -158,6 +158,30 @@ def test_only_the_answer_of_today_is_current(results: Path) -> None:
 def test_the_command_shows_trends_of_a_folder(results: Path) -> None:
     said = CliRunner().invoke(app, ["trend", str(results), "--only", "memory.total"])
     assert said.exit_code == 0 and "memory.total" in said.output, said.output
-    assert "server_cpu" not in said.output and f"{RUNS} runs with an answer of" in said.output
+    assert "server_cpu" not in said.output and f"{RUNS} runs with an answer that" in said.output
     wrong = CliRunner().invoke(app, ["trend", str(results), "--plot", "trend.svg"])
     assert wrong.exit_code == 2
+
+
+def test_a_folder_without_answers_is_listed_after_a_run_was_removed(results: Path) -> None:
+    for run in results.iterdir():
+        (run / "summary.json").unlink(missing_ok=True)
+    assert index_of(results).figures.num_rows == 0
+    shutil.rmtree(min(results.iterdir()))
+    assert len(list_runs(results)) == RUNS - 1
+    assert run_trends(results).unanswered == RUNS - 1
+    assert index_of(results).figures.num_rows == 0
+
+
+def test_a_run_whose_process_has_ended_is_not_listed_as_running(tmp_path: Path) -> None:
+    program = "import sys; from pathlib import Path; from stackcost.store import *\n"
+    program += (
+        "run = RunFolder.create(Path(sys.argv[1]), 'x'); run.write_manifest(Manifest(run='x'))"
+    )
+    program += "\nprint(flush=True); sys.stdin.read()"
+    command = [sys.executable, "-c", program, str(tmp_path)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as measuring:
+        assert measuring.stdout and measuring.stdout.readline()
+        assert [run["state"] for run in list_runs(tmp_path)] == ["running"]
+        measuring.kill()
+    assert [run["state"] for run in list_runs(tmp_path)] == ["unfinished"]

@@ -159,6 +159,14 @@ def test_a_full_disk_is_named_and_what_was_stored_stays(small_disk: Path) -> Non
     assert "df -h" in caught.value.hint
     assert run.trials() == [trial(1)]
     assert not list(run.path.rglob(".*"))
+    run.give_back_reserve()
+
+
+def test_a_disk_too_small_for_a_run_is_named_and_keeps_nothing(small_disk: Path) -> None:
+    (small_disk / "other").write_bytes(bytes(568 << 10))  # 200 KB are left
+    with pytest.raises(StackcostError, match="no space left"):
+        RunFolder.create(small_disk / "results", "compare")
+    assert list((small_disk / "results").iterdir()) == []
 
 
 def test_a_disk_that_fails_is_named_and_what_was_stored_stays(
