@@ -14,6 +14,7 @@ import sys
 from typing import IO, Any
 
 from stackcost.contracts.errors import StackcostError
+from stackcost.trex.captures import check_captures
 from stackcost.trex.trex_api import open_trex_api
 
 COLOURS = re.compile(r"\x1b\[[0-9;]*m")
@@ -26,6 +27,7 @@ class AstfClientService:
     def __init__(self, server: str, rpc_port: int, async_port: int, answer_limit: float):
         from trex.astf.api import ASTFClient, ASTFProfile
 
+        check_captures()
         self._load_profile_file = ASTFProfile.load
         self._client = ASTFClient(
             username="stackcost",
