@@ -93,13 +93,20 @@ def fit_body(wanted: int, serve: Callable[[int], int]) -> None:
     more byte of body is one more digit of Content-Length.
     """
     body = wanted
+    lengths: dict[int, int] = {}  # of the whole response, by that of the body
     for _ in range(3):  # the third time the headers have the new body's number of digits
-        length = serve(body)
+        lengths[body] = length = serve(body)
         if length == wanted:
             return
         body -= length - wanted
         if body < 0:
             break
+    if len(lengths) > 1 and len(set(lengths.values())) == 1:
+        raise StackcostError(
+            f"the server answers {length} bytes, whatever the length of the body that it is given",
+            "it must serve a body of self.body_bytes bytes, see docs/adding-a-server.md; or set "
+            f"response_bytes to {length}",
+        )
     raise StackcostError(
         f"no response has a total length of {wanted} bytes",
         "choose a slightly larger response_bytes",

@@ -10,6 +10,7 @@ from stackcost.files import EXPERIMENTS, PROFILES, PUBLISHED
 from stackcost.harness.experiment.profile_load import NO_PROFILE
 from stackcost.harness.experiment.schema import Experiment
 from stackcost.harness.experiment.shares import SHARED
+from stackcost.harness.systems.nearest import nearest
 from stackcost.harness.systems.registry import server_class
 from stackcost.host.yaml_file import read_yaml
 
@@ -72,9 +73,7 @@ def _validate(path: Path, document: Any, short: Any) -> Experiment:
         experiment = Experiment.model_validate(merged, context={"folder": path.parent})
     except ValidationError as error:
         lines = [_fault(path, document, short, fault) for fault in error.errors()]
-        raise StackcostError("\n".join(lines), "see experiments/compare.yaml for every key") from (
-            error
-        )
+        raise StackcostError("\n".join(lines), "every key: docs/experiment-file.md") from (error)
     return _with_profiles(path, experiment)
 
 
@@ -94,7 +93,18 @@ def _fault(path: Path, document: Any, short: Any, fault: Any) -> str:
     _, line = max(_line_of(short, location), _line_of(document, location), key=lambda at: at[0])
     name = ".".join(str(part) for part in location) or "experiment"
     message = fault["msg"].removeprefix("Value error, ")
+    if fault["type"] == "extra_forbidden":
+        message = f"there is no such key{nearest(str(location[-1]), _keys_at(location[:-1]))}"
     return f"{path} line {line}: {name}: {message} ({_shown(fault)})"
+
+
+def _keys_at(location: Location) -> list[str]:
+    """The keys of the section at a place in the file."""
+    section: Any = Experiment
+    for part in location:
+        found = section.model_fields.get(part) if hasattr(section, "model_fields") else None
+        section = found.annotation if found else None
+    return list(getattr(section, "model_fields", ()))
 
 
 def _shown(fault: Any) -> str:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.server import Server
+from stackcost.harness.systems.nearest import nearest
 
 SUFFIX = ".py"
 DEVICES = {
@@ -68,8 +69,8 @@ def check_entry(entry: str) -> None:
     """StackcostError unless the entry can name a server; it does not check that a file exists."""
     if entry not in SHIPPED and not entry.endswith(SUFFIX):
         raise StackcostError(
-            f"there is no server {entry!r}",
-            f"choose one of {', '.join(SHIPPED)}, or your own file, such as ./haproxy.py",
+            f"there is no server {entry!r}{nearest(entry, SHIPPED)}",
+            "all are in docs/experiment-file.md; or give your own file, such as ./haproxy.py",
         )
 
 

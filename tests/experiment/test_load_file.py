@@ -45,7 +45,12 @@ def test_quick_replaces_only_what_it_names() -> None:
     ("old", "new", "at", "says"),
     [
         ("rounds: 4", "rounds: many", "rounds: many", "rounds: Input should be a valid integer"),
-        ("rounds: 4", "ruonds: 4", "ruonds: 4", "ruonds: Extra inputs are not permitted"),
+        (
+            "rounds: 4",
+            "ruonds: 4",
+            "ruonds: 4",
+            "ruonds: there is no such key; did you mean rounds?",
+        ),
         ("  warm_up_s: 2\n", "", "load: #", "load.warm_up_s: Field required"),
         ("0.5, 0.75]", "-5]", "-5]", "load.offered_shares.1: Input should be greater"),
         (
@@ -65,6 +70,18 @@ def test_quick_replaces_only_what_it_names() -> None:
             "servers: [apache,",
             "[apache,",
             "servers.0: there is no server",
+        ),
+        (
+            "servers: [nginx/kernel,",
+            "servers: [dut/forwardin,",
+            "[dut/forwardin,",
+            "there is no server 'dut/forwardin'; did you mean dut/forwarding",
+        ),
+        (
+            "    sustain_s: 3",
+            "    sustain: 3",
+            "sustain: 3",
+            "no such key; did you mean sustain_s?",
         ),
         ("16.0.0.1-16.0.0.200", "16.0.0.9-16.0.0.1", "16.0.0.9-", "first address of the range"),
         ("    sustain_s: 3", "    sustain_s: 0", "sustain_s: 0", "load.sustain_s: Input should"),

@@ -76,7 +76,7 @@ def test_an_experiment_names_a_file_relative_to_its_own() -> None:
         (
             "haproxy.py]",
             "haproxy]",
-            r"there is no server 'haproxy'; choose one of nginx/kernel, haproxy/kernel",
+            r"there is no server 'haproxy'; did you mean .*haproxy/kernel",
         ),
         (
             "against: haproxy",
@@ -116,3 +116,9 @@ def test_a_body_is_found_for_a_whole_response(wanted: int) -> None:
 def test_a_length_that_no_response_has_is_refused(wanted: int) -> None:
     with pytest.raises(StackcostError, match=f"no response has a total length of {wanted} bytes"):
         fit_body(wanted, serving(37, []))
+
+
+def test_a_server_that_ignores_the_length_of_its_body_is_told_so() -> None:
+    with pytest.raises(StackcostError, match="answers 1500 bytes, whatever") as caught:
+        fit_body(2000, lambda _body: 1500)
+    assert "set response_bytes to 1500" in caught.value.hint
