@@ -4,6 +4,7 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 from rich.console import Console
@@ -108,7 +109,7 @@ def _with_folder(error: StackcostError, folder: RunFolder, hint: str) -> Stackco
     """The error, with the path of the trials that were finished before it."""
     if not folder.count():
         return error
-    kept = f"earlier trials are kept; {hint} {folder.path}"
+    kept = f"earlier trials are kept; {hint} {quote(str(folder.path))}"
     return StackcostError(error.what, f"{error.hint}; {kept}" if error.hint else kept)
 
 

@@ -5,6 +5,7 @@ import re
 import traceback
 from collections.abc import Callable
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Any, ParamSpec
 
 import typer
@@ -140,7 +141,11 @@ def conclude(run: "RunFolder", console: Console) -> None:
     answer(run, console)
     page = run.path / "report.html"
     rendered = [f"report: {page}"] if page.exists() else []
-    for line in (f"every table: stackcost show --long {run.path}", *rendered, str(run.path)):
+    for line in (
+        f"every table: stackcost show --long {quote(str(run.path))}",
+        *rendered,
+        str(run.path),
+    ):
         console.print(line, soft_wrap=True, highlight=False)
     if interrupted:
         raise typer.Exit(INTERRUPTED)

@@ -1,5 +1,7 @@
 """The results of a stored run: computed from its files, stored, printed and rendered."""
 
+from shlex import quote
+
 from rich.console import Console
 
 from stackcost.analysis.ceiling.summary import CeilingSummary
@@ -58,7 +60,7 @@ def current(run: RunFolder) -> AnySummary:
         return found
     say(
         f"computing the results of {run.path}, because no current ones are stored; "
-        f"to store them: stackcost report {run.path}"
+        f"to store them: stackcost report {quote(str(run.path))}"
     )
     return computed(run)
 

@@ -4,6 +4,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from shlex import quote
 from typing import Any, Literal, TypeAlias
 
 from stackcost.analysis.ceiling.summary import FORMAT as CEILINGS_FORMAT
@@ -152,5 +153,5 @@ def stored_summary(folder: RunFolder) -> AnySummary:
     except (StackcostError, ValueError) as error:
         raise StackcostError(
             f"another version of stackcost wrote the summary of {folder.path}",
-            f"to compute it again: stackcost report {folder.path}",
+            f"to compute it again: stackcost report {quote(str(folder.path))}",
         ) from error

@@ -22,6 +22,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Any, Self
 
 from pydantic import BaseModel
@@ -90,7 +91,7 @@ class RunFolder:
         if not (path / MANIFEST).is_file():
             raise StackcostError(
                 f"{path} is not a run's folder: it has no {MANIFEST}",
-                f"to list the runs: stackcost ls {path.parent}",
+                f"to list the runs: stackcost ls {quote(str(path.parent))}",
             )
         return cls(path)
 
@@ -199,12 +200,12 @@ class RunFolder:
         if not path.is_file():
             raise StackcostError(
                 f"{self.path} has no {SUMMARY}: the run ended before it was written",
-                f"to compute it from the trials: stackcost report {self.path}",
+                f"to compute it from the trials: stackcost report {quote(str(self.path))}",
             )
         try:
             return read_object(path)
         except StackcostError as error:
-            again = f"to compute it again: stackcost report {self.path}"
+            again = f"to compute it again: stackcost report {quote(str(self.path))}"
             raise StackcostError(error.what, again) from error
 
     def query(self, sql: str) -> "pandas.DataFrame":

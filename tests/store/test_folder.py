@@ -195,3 +195,10 @@ def test_the_published_schemas_are_those_of_the_code(file: str) -> None:
         "write them anew: python -m stackcost.harness.cli.schema"
     )
     assert "properties" in json.loads(schemas()[file])
+
+
+def test_a_printed_command_quotes_blanks_in_a_path(tmp_path: Path) -> None:
+    run = RunFolder.create(tmp_path / "my results", "compare")
+    with pytest.raises(StackcostError) as caught:
+        run.summary()
+    assert f"stackcost report '{run.path}'" in caught.value.hint
