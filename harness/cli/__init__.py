@@ -1,5 +1,12 @@
 """The command line: one file for each command, found by being in this folder."""
 
-from stackcost.harness.cli.entry import main
+import sys
 
-__all__ = ["main"]
+
+def main() -> None:
+    """Entry point of `stackcost`; Ctrl-C while it is imported ends it without a traceback."""
+    try:
+        from stackcost.harness.cli import entry
+    except KeyboardInterrupt:
+        sys.exit(130)  # INTERRUPTED of application.py, which may not be imported yet
+    entry.main()

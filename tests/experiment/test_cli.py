@@ -49,3 +49,18 @@ def test_an_error_is_one_message_with_its_hint(
 def test_a_wrong_command_line_is_distinguished_by_its_exit_code() -> None:
     assert stackcost("run").returncode == 2
     assert stackcost("flight").returncode == 2
+
+
+def test_ctrl_c_while_it_imports_leaves_no_traceback() -> None:
+    program = """
+import sys
+class Interrupts:
+    def find_spec(self, name, path=None, target=None):
+        if name == "stackcost.harness.cli.application":
+            raise KeyboardInterrupt
+sys.meta_path.insert(0, Interrupts())
+from stackcost.harness.cli import main
+main()
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
