@@ -16,7 +16,7 @@ from typing import Any
 import typer
 
 import stackcost
-import stackcost.harness.cli
+import stackcost.harness.cli.entry
 from stackcost.frames.columns import TABLES
 from stackcost.frames.run import Run
 from stackcost.harness.cli.application import app

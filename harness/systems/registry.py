@@ -70,7 +70,7 @@ def check_entry(entry: str) -> None:
     if entry not in SHIPPED and not entry.endswith(SUFFIX):
         raise StackcostError(
             f"there is no server {entry!r}{nearest(entry, SHIPPED)}",
-            "all are in docs/experiment-file.md; or give your own file, such as ./haproxy.py",
+            "all: docs/schema/experiment.schema.json; or your own file, such as ./haproxy.py",
         )
 
 
