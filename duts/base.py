@@ -257,7 +257,7 @@ def _poll_roles(interfaces: Sequence[str]) -> dict[str, int]:
 
 
 def server_behind(endpoint: Endpoint, settings: ServerSettings, address: str = "") -> NginxKernel:
-    """nginx on the generator's cores, at `address` or else at the device's service address."""
+    """nginx on the bed's cores for it, at `address` or else at the device's service address."""
     host = endpoint.upstream
     assert host is not None  # every test bed has one
     behind = replace(

@@ -1,7 +1,7 @@
 """A proxy as a device: it ends each client's connection and opens its own to the server behind it.
 
-Its program runs alone on the device's cores. Both of its sides, TCP in the kernel included, are
-its cost; the server behind it runs on the generator's cores.
+Both of its sides, TCP in the kernel included, are its cost. Where the server behind it runs says
+`dut.server_on`.
 """
 
 from abc import abstractmethod

@@ -89,6 +89,7 @@ class LocalTestbed:
     `server_receive`: the cores that do the receive work of interfaces under test; by default all
     cores of the server. `queues`: veth queues in each direction, one for each generator core.
     `wanted_hugepages`: pages of 2 MB; fewer are no error, see `hugepages.reason` of `describe`.
+    `behind_cpus`: the cores of a server behind a device, of the load's or of the server's cores.
     `may_share`: load and server may share cores. `part`: make only one side, on these interfaces.
     `gateways`: generators after the first one. On one machine a switch joins them to the system.
 
@@ -116,12 +117,14 @@ class LocalTestbed:
         server_receive: ReceiveWork | None = None,
         queues: int = 1,
         wanted_hugepages: int = hugepages.USUAL_COUNT,
+        behind_cpus: Iterable[int] = (),
         may_share: bool = False,
         part: Part | None = None,
         gateways: tuple[ClientGateway, ...] = (),
     ):
         self.cpus = Cpus(tuple(load_cpus), tuple(server_cpus))
         self.wiring = wiring
+        self.behind_cpus = tuple(behind_cpus)
         self._part = part
         self._gateways = gateways
         self._links = wiring.links_for(1 + len(gateways))
@@ -220,11 +223,12 @@ class LocalTestbed:
         leave_to_generator(clients, self._client_network)
 
     def _receive_work(self, end: End) -> ReceiveWork:
-        """A server behind a device shares the generator's cores. So all its receive work is that of
-        one thread, whose time tells it from the generator's.
+        """A server behind a device has its receive work as it has without a device. On the
+        generator's cores all of it is that of one thread, whose time tells it from the generator's.
         """
         if self.wiring.server and end.namespace == self.wiring.serving:
-            return ReceiveWork(self.cpus.load, packet_steering=False)
+            shares = set(self.behind_cpus) <= set(self.cpus.load)
+            return ReceiveWork(self.behind_cpus, packet_steering=not shares)
         return self._receive[end in self.wiring.tested]
 
     def endpoint(self, folder: Path) -> Endpoint:
@@ -261,10 +265,11 @@ class LocalTestbed:
         """Where a server behind the system under test runs: behind the device, or with the load."""
         if self._part:
             return None
-        namespace, interface, address = self.load_namespace, self.load_interface, LOAD_ADDRESS
         if behind := self.wiring.server:
-            namespace, interface, address = self.wiring.serving, behind.interface, behind.address
-        return Host(namespace, interface, address, prefix=24, cpus=self.cpus.load)
+            serving = self.wiring.serving
+            return Host(serving, behind.interface, behind.address, prefix=24, cpus=self.behind_cpus)
+        own = self.load_namespace, self.load_interface, LOAD_ADDRESS
+        return Host(*own, prefix=24, cpus=self.cpus.load)
 
     def describe(self) -> dict[str, Any]:
         """The bed as it is now, for the manifest: cores, links, steering, offloads, hugepages.

@@ -26,7 +26,7 @@ from stackcost.contracts.counts import Carrier, Clock, Limits, Usage
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.server import Server
 from stackcost.contracts.stack import KERNEL, Stack, When
-from stackcost.contracts.wiring import End
+from stackcost.contracts.wiring import End, Wiring
 from stackcost.harness.bed.local import LocalTestbed, Part
 from stackcost.harness.bed.network import remove_namespace
 from stackcost.harness.serving.plan import ServingPlan
@@ -210,7 +210,8 @@ def serving_here(
     say("test bed")
     settings = plan.settings
     tier, wiring = settings.tier, kind.wiring_for(settings)
-    receive_cpus, program_cpus = layout(tier.receive, plan.server_cpus)
+    device_cpus, behind_cpus = cores_behind(plan, wiring)
+    receive_cpus, program_cpus = layout(tier.receive, device_cpus)
     bed_of_tier = LocalTestbed(
         _beside(plan.server_cpus) if plan.interfaces else plan.load_cpus,
         plan.server_cpus,
@@ -225,6 +226,7 @@ def serving_here(
         client_network=plan.client_network,
         initial_window=plan.initial_window,
         wanted_hugepages=plan.wanted_hugepages,
+        behind_cpus=behind_cpus,
         may_share=plan.may_share,
         part=Part("server", plan.interfaces, plan.neighbours) if plan.interfaces else None,
         gateways=plan.gateways,
@@ -250,6 +252,15 @@ def serving_here(
         finally:
             server.stop()
             stack.release()
+
+
+def cores_behind(plan: ServingPlan, wiring: Wiring) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The cores of the system under test, and those of a server behind it (`dut.server_on`)."""
+    if wiring.server is None:
+        return plan.server_cpus, ()
+    if plan.settings.dut.server_on == "load":
+        return plan.server_cpus, plan.load_cpus
+    return plan.server_cpus[:-1] or plan.server_cpus, plan.server_cpus[-1:]
 
 
 def _beside(server_cpus: Collection[int]) -> tuple[int, ...]:

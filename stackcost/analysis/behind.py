@@ -1,8 +1,8 @@
-"""CPU time of the server behind a device, which shares its cores with the generator.
+"""CPU time of the processes of the server behind a device, and of its interface's poll threads.
 
-A device's own cost is that of its cores (`stackcost.analysis.cpu`). The server behind it is found
-by its processes and by the thread that does all receive work of its interface. Softirqs on the
-generator's cores cannot be divided between the two, so the server's TCP timers are in no figure.
+On the device's cores it is a part of the cost of device and server together, which is that of the
+cores (`stackcost.analysis.cpu`). On the generator's cores it is all that is known of the server.
+Softirqs cannot be divided between those who share a core, so they are in no figure of it.
 """
 
 from collections import defaultdict
@@ -19,7 +19,7 @@ KINDS = ("user", "system", "receive polls")
 def behind_cost(seen: Readings, cpus: Collection[int], phase: str = "sustain") -> Cost:
     """Microseconds of the server behind a device per completed connection, by kind.
 
-    `cpus`: the generator's cores, on which it runs. "user" and "system" are its processes',
+    `cpus`: the cores on which it runs. "user" and "system" are its processes',
     "receive polls" the kernel's threads for its interface. Empty if there is no such server.
     """
     roles = {s.labels["process"]: s.labels["role"] for s in seen.samples("behind.cpu_time")}

@@ -1,10 +1,10 @@
 """CPU seconds of the parts of a test bed in a phase of a trial, also as shares.
 
-For a server on the kernel stack: the exact time of its own processes, divided into user and system
-as in the warm-up, where system calls were traced; the kernel threads that work for its packets
-on its cores, as system time; and all softirq and interrupt time of its cores, exactly. For a peer
-that polls: the time of loop iterations that did work; iterations that found nothing to do are idle
-and left out.
+For a server on the kernel stack: the exact time of its own processes, and of those of a server
+behind a device, on its cores, divided into user and system as in the warm-up, where system calls
+were traced; the kernel threads that work for its packets on its cores, as system time; and all
+softirq and interrupt time of its cores, exactly. For a peer that polls: the time of loop iterations
+that did work; iterations that found nothing to do are idle and left out.
 """
 
 from collections.abc import Collection
@@ -21,6 +21,7 @@ SOFTIRQ_THREAD = "ksoftirqd/"  # and those that run softirqs when there are many
 # Its workers. One of them looks through the table of tracked connections for those that are over
 # (net/netfilter/nf_conntrack_core.c, gc_worker), and no worker's name says what it does.
 WORKER_THREAD = "kworker/"
+PROCESS_TIMES = ("process.cpu_time", "behind.cpu_time")  # of the server, and behind a device
 Cost = dict[str, float | None]
 
 
@@ -56,12 +57,23 @@ def _user_share(seen: Readings, cpus: Collection[int], phase: str) -> float | No
         share = divided_share(seen, _own_processes(seen))
         if share is not None:
             return share
-        user, system = (
-            seen.growth("process.cpu_time", phase, kind=kind) for kind in ("user", "system")
-        )
+        user, system = (_ticks(seen, cpus, phase, kind) for kind in ("user", "system"))
     if user is None or system is None:
         return None
     return user / (user + system) if user + system else 0.0
+
+
+def _ticks(seen: Readings, cpus: Collection[int], phase: str, kind: str) -> float | None:
+    """Seconds of the server's processes that ran on some cores, by the kernel's account."""
+    by_process = [seen.by_label("task.time", phase, "process", cpu=str(cpu)) for cpu in cpus]
+    ran = _own_processes(seen) & {process for each in by_process for process in each}
+    grown = [
+        seen.growth(metric, phase, kind=kind, process=process)
+        for process in ran
+        for metric in PROCESS_TIMES
+    ]
+    known = [each for each in grown if each is not None]
+    return sum(known) if known else None
 
 
 def divided_share(seen: Readings, processes: Collection[str]) -> float | None:
@@ -145,14 +157,17 @@ def _process_seconds(
 
 
 def _process_samples(seen: Readings) -> list[Sample]:
-    """Of the server's processes; none if they could not be read."""
-    return [each for each in seen.samples("process.cpu_time") if each.labels]
+    """Of the server's processes, and of those behind a device; none if they could not be read."""
+    return [each for metric in PROCESS_TIMES for each in seen.samples(metric) if each.labels]
 
 
 def _own_processes(seen: Readings) -> set[str]:
     """The server's processes, without threads of the kernel that count as such."""
-    roles = {s.labels["process"]: s.labels["role"] for s in _process_samples(seen)}
-    return {process for process, role in roles.items() if not role.startswith(POLL_ROLE)}
+    return {
+        sample.labels["process"]
+        for sample in _process_samples(seen)
+        if not sample.labels["role"].startswith(POLL_ROLE)
+    }
 
 
 def kernel_threads(seen: Readings, phase: str = "sustain") -> tuple[str, ...]:

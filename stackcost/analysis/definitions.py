@@ -93,9 +93,10 @@ DEFINITIONS = {
     ),
     "behind_cpu": Definition(
         unit="us",
-        definition="time of the server behind a device, on the generator's cores, per completed "
-        "connection: its processes in user and system mode, and the thread that does all receive "
-        "work of its interface; its TCP timers run in softirqs of these cores and are not included",
+        definition="time of the server behind a device per completed connection: its processes in "
+        "user and system mode, and the threads that poll its interface; softirqs of the cores that "
+        "it shares are not included. On the device's cores it is a part of server_cpu, elsewhere "
+        "it is not",
         source="tracepoint sched:sched_switch, divided as server_cpu.user; threads napi/*",
     ),
     "beside_polling": Definition(

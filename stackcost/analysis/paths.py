@@ -1,8 +1,9 @@
 """What each path before the same server adds to a connection: hop by hop, and rule by rule.
 
-A path is a device with a real server behind it. The bare server is the same server on a wire. A
-connection's whole cost is the device's and the server's; without a device it is the server's alone.
-The generator's cost is in neither.
+A path is a device with a real server behind it. The bare server is the same server on a wire, on
+the same cores. A connection's whole cost is that of these cores: the device's and the server's, or
+the server's alone. So the difference of both is what the path adds, also where device and server
+share a core and their softirqs cannot be told apart. The generator's cost is in neither.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,7 +19,6 @@ from stackcost.contracts.load import rate_words
 from stackcost.contracts.system_names import rules_of, rules_part
 
 BARE = "dut/wire"
-SERVER = "server"
 SOFTIRQ = "softirq"
 
 
@@ -26,23 +26,29 @@ SOFTIRQ = "softirq"
 class Hop:
     """One path at one load, in microseconds per completed connection.
 
-    `path`: of the device by kind; empty without one. `server`: of the server behind it, all kinds.
-    `whole`: both. `compared`: `whole` against the bare server's, paired by round.
+    `whole`: path and server together. `added`: that less the bare server's, by kind, paired by
+    round. `added_whole`: the sum of `added`. `server`: of it the server's own processes and the
+    threads that poll its interface. `compared`: `whole` against the bare server's, paired by round.
     """
 
     system: str
-    path: Mapping[str, Spread]
-    server: Spread
     whole: Spread
+    added: Mapping[str, Spread]
+    added_whole: Spread
+    server: Spread
     compared: Comparison
 
 
 @dataclass(frozen=True, slots=True)
 class Hops:
-    """All paths of a run at `offered_cps`, the highest load that every system held."""
+    """All paths of a run at `offered_cps`, the highest load that every system held.
+
+    `bare`: the whole cost of the bare server; `bare_server`: its own part of it, as of `Hop`.
+    """
 
     offered_cps: float
     bare: Spread
+    bare_server: Spread
     hops: Sequence[Hop]
 
 
@@ -81,29 +87,49 @@ class RuleLine:
 
 
 def hops_of(summary: Summary) -> Hops | None:
-    """None unless the run has the bare server and a path, both at a load that all of them held."""
+    """None unless the run has the bare server and a path, both at a load that all of them held.
+
+    Also None if the server was on the generator's cores: its cost is not known whole there.
+    """
+    if summary.behind_on != "device":
+        return None
     held = {server.name: _held(server) for server in summary.servers}
     bare, others = held.pop(BARE, None), {name: at for name, at in held.items() if at}
     common = set(bare or ()).intersection(*others.values())
     if bare is None or not others or not common:
         return None
     rate = max(common)
-    alone = _sum(list(bare[rate].behind_cpu.values()))
-    against = Series.of_spread(alone)
-    found = {name: _parts(levels[rate]) for name, levels in others.items()}
+    alone = bare[rate]
+    against = Series.of_spread(alone.server_cpu_total)
+    found = {name: levels[rate] for name, levels in others.items()}
     questions = [
         Question(
-            against, Series.of_spread(whole), Design(paired=True), name, f"{rate_words(rate)}/s"
+            against,
+            Series.of_spread(level.server_cpu_total),
+            Design(paired=True),
+            name,
+            f"{rate_words(rate)}/s",
         )
-        for name, (_, _, whole) in found.items()
+        for name, level in found.items()
     ]
     compared = compare_all(questions)
     return Hops(
         rate,
-        alone,
+        alone.server_cpu_total,
+        _own(alone),
         [
-            Hop(name, *parts, each)
-            for (name, parts), each in zip(found.items(), compared, strict=True)
+            Hop(
+                name,
+                level.server_cpu_total,
+                {
+                    kind: _more(cost, alone.server_cpu.get(kind))
+                    for kind, cost in level.server_cpu.items()
+                },
+                _more(level.server_cpu_total, alone.server_cpu_total),
+                _own(level),
+                each,
+            )
+            for (name, level), each in zip(found.items(), compared, strict=True)
         ],
     )
 
@@ -121,38 +147,32 @@ def rule_lines(summary: Summary) -> list[RuleLine]:
     return [line for line in lines if line is not None]
 
 
-def added(hop: Hop, bare: Spread) -> dict[str, float]:
-    """What a path adds by kind, microseconds, medians: the device's kinds, and what the server's
-    cost changed by. A kind that is unknown is left out.
-    """
-    parts = {kind: cost.median for kind, cost in hop.path.items() if cost.median is not None}
-    if hop.server.median is not None and bare.median is not None:
-        parts[SERVER] = hop.server.median - bare.median
-    return parts
+def added(hop: Hop) -> dict[str, float]:
+    """What a path adds by kind, microseconds, medians. A kind that is unknown is left out."""
+    return {kind: cost.median for kind, cost in hop.added.items() if cost.median is not None}
 
 
 def _held(server: ServerResult) -> dict[float, Level]:
-    """Its loads below its ceiling at which the cost of the server behind it is known.
+    """Its loads below its ceiling at which the cost of path and server is known.
 
     Tests of HTTP clients are none: each has requests of its own, and a rate does not name one.
     """
     return {
         level.offered_cps: level
         for level in server.levels
-        if not level.test
-        and not level.past_ceiling
-        and _sum(list(level.behind_cpu.values())).median is not None
+        if not level.test and not level.past_ceiling and level.server_cpu_total.median is not None
     }
 
 
-def _parts(level: Level) -> tuple[Mapping[str, Spread], Spread, Spread]:
-    server = _sum(list(level.behind_cpu.values()))
-    return level.server_cpu, server, _sum([level.server_cpu_total, server])
-
-
-def _sum(parts: Sequence[Spread]) -> Spread:
+def _own(level: Level) -> Spread:
     """By round; unknown in rounds in which a part is, and without any part."""
-    return combined([(1, part) for part in parts]) if parts else spread([], "us")
+    parts = [(1, part) for part in level.behind_cpu.values()]
+    return combined(parts) if parts else spread([], "us")
+
+
+def _more(whole: Spread, bare: Spread | None) -> Spread:
+    """By round; the bare server may lack a kind."""
+    return combined([(1, whole), (-1, bare)]) if bare else whole
 
 
 def _line(name: str, points: list[tuple[int, float]]) -> RuleLine | None:

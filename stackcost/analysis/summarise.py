@@ -44,6 +44,7 @@ from stackcost.analysis.summary import (
     TrialRow,
 )
 from stackcost.analysis.undisturbed import undisturbed
+from stackcost.contracts.dut_settings import BehindOn
 from stackcost.contracts.load import HeldFlows
 from stackcost.contracts.trial import Trial
 from stackcost.contracts.tuning import Change
@@ -59,7 +60,8 @@ NOT_CUT = "not cut into slices: HTTP clients, a search, or a server that did not
 class Context:
     """What the trials themselves do not say.
 
-    `pairs`: servers to divide, above and below the line. `load_cpus` are the generator's cores;
+    `pairs`: servers to divide, above and below the line. `behind_on`: as of `Summary`.
+    `load_cpus` are the generator's cores;
     empty if it is on another host than the server. `merged_caches`: see `stackcost.analysis.slab`;
     `one_segment`: see `stackcost.analysis.packets`.
     `tcp`, `ceilings`: as of `Summary`.
@@ -75,6 +77,7 @@ class Context:
     machine: dict[str, Any]
     merged_caches: Merged
     tcp: str = "today"
+    behind_on: BehindOn | None = None
     ceilings: dict[str, float] = field(default_factory=dict)
     tuning: dict[str, list[Change]] = field(default_factory=dict)
     not_measured: dict[str, str] = field(default_factory=dict)
@@ -109,6 +112,7 @@ def summarise(trials: Sequence[Trial], context: Context) -> Summary:
         ],
         trials=[_row(seen, context) for seen in every_trial],
         tcp=context.tcp,
+        behind_on=context.behind_on,
         ceilings=context.ceilings,
         tuning=context.tuning,
         not_measured=context.not_measured,
@@ -211,6 +215,8 @@ def _level(
     untimed = next((why for t in trials if (why := cpu.why_none_per_connection(t))), "")
     no_cycles = untimed or next((why for t in trials if (why := t.why_unknown("cpu.cycles"))), "")
 
+    on_device = context.behind_on == "device"
+    behind_cpus = context.server_cpus if on_device else context.load_cpus
     return Level(
         offered_cps=offered,
         completed_cps=over(flows.completed_rate, "1/s", none),
@@ -218,7 +224,7 @@ def _level(
         server_cpu_total=over(
             lambda seen: cpu.server_total(seen, context.server_cpus), "us", shared or lacking
         ),
-        behind_cpu=by_kind(behind_cost, context.load_cpus, reason=untimed),
+        behind_cpu=by_kind(behind_cost, behind_cpus, reason=untimed),
         beside_polling=by_kind(
             cpu.kernel_cost_on_polling_cores, context.server_cpus, reason=untimed
         ),

@@ -13,6 +13,7 @@ from stackcost.analysis.comparison import Comparison
 from stackcost.analysis.head import Head, Part
 from stackcost.analysis.published import RecomputedFactors
 from stackcost.analysis.spread import Spread
+from stackcost.contracts.dut_settings import BehindOn
 from stackcost.contracts.http import HttpVersion
 from stackcost.contracts.load import rate_words
 from stackcost.contracts.tuning import Change
@@ -100,7 +101,8 @@ class Level(Part):
     offers no rate, and every figure "per completed connection" is per request.
 
     `server_cpu` and `generator_cpu` are by kind; `server_cpu_total` is the sum of the server's.
-    `behind_cpu`: of the server behind a device, by kind; it is not in that sum; empty without one.
+    `behind_cpu`: of the server behind a device, by kind; it is in that sum if they share cores
+    (`behind_on` of `Summary`); empty without one.
     `beside_polling`: the kernel's time on the cores of a polling peer, which is not in that sum.
     `softirq`, `threads`: the time of the server's cores by softirq vector and by thread; `hardware`
     their cycles and instructions (counts). They explain the kinds and are not added to them.
@@ -266,12 +268,14 @@ class TrialRow(Part):
 class Summary(Head):
     """One run.
 
-    `tcp`: settings of the profiles' TCP, "today" or "published". `ceilings`: connections/s that
-    each system held in the search before the first round; the loads are shares of them; empty if
-    rates were given. `tuning`: by server, the result of each setting of its tier. `not_measured`:
-    servers of the plan that this machine cannot measure, and why. `tests_not_measured`: the same of
-    single tests of HTTP clients, as "system, test". `published`: published factors, recomputed.
-    `core_hour_price`: of one core for one hour, in any currency; None: not given.
+    `behind_on`: whose cores a real server behind a device has, the device's or the load's; None
+    without one. `tcp`: settings of the profiles' TCP, "today" or "published". `ceilings`:
+    connections/s that each system held in the search before the first round; the loads are shares
+    of them; empty if rates were given. `tuning`: by server, the result of each setting of its tier.
+    `not_measured`: servers of the plan that this machine cannot measure, and why.
+    `tests_not_measured`: the same of single tests of HTTP clients, as "system, test". `published`:
+    published factors, recomputed. `core_hour_price`: of one core for one hour, in any currency;
+    None: not given.
     """
 
     format: str = FORMAT
@@ -279,6 +283,7 @@ class Summary(Head):
     factors: list[Factor]
     trials: list[TrialRow]
     tcp: str = PUBLISHED_TCP
+    behind_on: BehindOn | None = None
     ceilings: dict[str, float] = Field(default_factory=dict)
     tuning: dict[str, list[Change]] = Field(default_factory=dict)
     not_measured: dict[str, str] = Field(default_factory=dict)

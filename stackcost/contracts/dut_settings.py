@@ -7,6 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from stackcost.contracts.addresses import IpVersion
 
 Behind = Literal["engine", "nginx"]
+BehindOn = Literal["device", "load"]
 
 
 class Expectation(BaseModel):
@@ -49,7 +50,13 @@ class DutSettings(BaseModel):
     server: Behind = Field(
         default="engine",
         description="server behind the device: the generator's own server port, or nginx on "
-        "the kernel's stack, in a separate namespace on the generator's cores",
+        "the kernel's stack, in a separate namespace",
+    )
+    server_on: BehindOn = Field(
+        default="device",
+        description="cores of nginx behind the device. device: those of cores.server; the last of "
+        "them is nginx's alone if there are several, so that device and server together are "
+        "measured whole. load: the generator's, so that the device has its cores to itself",
     )
     ip_version: IpVersion = Field(
         default=4,

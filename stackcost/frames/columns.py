@@ -33,7 +33,8 @@ COSTS = {
         "",
         '"time": time of the server\'s cores by kind; the sum is the cost. "softirq" and '
         '"thread" explain that sum by vector and by thread and are not added to it. "behind": time '
-        "of the server behind a device, which is not in the device's sum. "
+        "of the processes and poll threads of the server behind a device, which is in the device's "
+        "sum if they share its cores (dut.server_on: device). "
         '"beside '
         'polling": the kernel\'s time on the cores of a polling peer. "generator": time of the '
         "generator, which is not part of a server's cost",

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 from stackcost.analysis.paths import (
     Hop,
-    Hops,
     RuleLine,
     added,
     dearest,
@@ -15,7 +14,7 @@ from stackcost.analysis.paths import (
 from stackcost.analysis.published_tables import documents
 from stackcost.analysis.summary import Summary
 from stackcost.report.tables import TextTable
-from stackcost.report.words import UNKNOWN, change_of, number, with_range
+from stackcost.report.words import change_of, number, with_range
 
 SIDECAR = "envoy"  # in the names of the systems that the publication is of
 NANOSECONDS = 1e3  # in a microsecond
@@ -34,14 +33,19 @@ def paths_answer(summary: Summary) -> str:
     ordered = dearest(hops) if hops else []
     if hops is None or not ordered:
         none = "No path was measured beside the bare server in these runs."
+        if summary.behind_on == "load":
+            none = (
+                "The server ran on the generator's cores in these runs, where its cost is not "
+                "known whole, so what a path adds to it is not known (dut.server_on: device)."
+            )
         return f"**{rules or none}**"
     most, least = ordered[0], ordered[-1]
     text = (
-        f"**{most.system} adds {_added(most, hops)} us of CPU to a connection that takes "
-        f"{number(hops.bare.median)} us on the bare server"
+        f"**{most.system} adds {number(most.added_whole.median)} us of CPU to a connection that "
+        f"takes {number(hops.bare.median)} us on the bare server"
     )
     if most is not least:
-        text += f"; {least.system} adds {_added(least, hops)} us"
+        text += f"; {least.system} adds {number(least.added_whole.median)} us"
     text += f"** (at {number(hops.offered_cps)} connections/s, of {len(ordered)} paths the dearest "
     text += "and the cheapest)."
     return f"{text} {rules}".strip()
@@ -52,11 +56,12 @@ def paths_table(summary: Summary) -> TextTable:
     hops = hops_of(summary)
     if hops is None:
         return TextTable("", (), [])
-    first = ("bare server", UNKNOWN, with_range(hops.bare), with_range(hops.bare), "", "")
+    first = ("bare server", with_range(hops.bare), "", with_range(hops.bare_server), "", "")
     return TextTable(
         f"What each hop adds at {number(hops.offered_cps)} connections/s, microseconds of CPU per "
-        "connection: median (min-max of the rounds)",
-        ("system", "path", "server", "both", "more than bare", "path by kind"),
+        "connection: median (min-max of the rounds). Server: the time of its own processes and of "
+        "the threads that poll its interface, a part of path and server",
+        ("system", "path and server", "path adds", "server", "more than bare", "adds by kind"),
         [first, *(_row(hop) for hop in dearest(hops))],
     )
 
@@ -101,7 +106,7 @@ def published_table(summary: Summary) -> TextTable:
     """What a mesh says of its sidecar, as a multiple of each Envoy that was measured here."""
     document, hops = documents()["paths"], hops_of(summary)
     sidecars = [hop for hop in (hops.hops if hops else ()) if SIDECAR in hop.system]
-    ours = {hop.system: cost for hop in sidecars if (cost := _path(hop)) is not None}
+    ours = {hop.system: cost for hop in sidecars if (cost := hop.added_whole.median)}
     (table,) = document.tables
     rows = [
         (
@@ -118,27 +123,17 @@ def published_table(summary: Summary) -> TextTable:
     )
 
 
-def _path(hop: Hop) -> float | None:
-    """Microseconds of the path alone; None if a kind is unknown."""
-    known = [cost.median for cost in hop.path.values() if cost.median is not None]
-    return sum(known) if known and len(known) == len(hop.path) else None
-
-
 def _row(hop: Hop) -> tuple[str, ...]:
-    kinds = ", ".join(f"{kind} {number(cost.median)}" for kind, cost in hop.path.items())
+    kinds = ", ".join(f"{kind} {number(cost)}" for kind, cost in added(hop).items())
     more = change_of(hop.compared)
     return (
         hop.system,
-        number(_path(hop)),
-        with_range(hop.server),
         with_range(hop.whole),
+        with_range(hop.added_whole),
+        with_range(hop.server),
         more,
         kinds,
     )
-
-
-def _added(hop: Hop, hops: Hops) -> str:
-    return number(sum(added(hop, hops.bare).values()))
 
 
 def _rule(line: RuleLine) -> str:

@@ -13,6 +13,7 @@ from pydantic import BaseModel, ValidationError
 from stackcost.analysis.head import State
 from stackcost.analysis.published import Publication, RecomputedFactors, read_publication, recompute
 from stackcost.analysis.summary import PUBLISHED_TCP, Summary
+from stackcost.contracts.dut_settings import BehindOn
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.system_names import pairs
 from stackcost.contracts.tuning import Change
@@ -39,6 +40,13 @@ class _Cores(BaseModel):
     server: list[int]
 
 
+class _Dut(BaseModel):
+    """The server behind a device. Before its cores could be chosen it was on the generator's."""
+
+    server: str = "engine"
+    server_on: BehindOn = "load"
+
+
 class _Plan(BaseModel):
     """The parts of the plan that are needed to read a run that measured costs."""
 
@@ -46,6 +54,7 @@ class _Plan(BaseModel):
     baseline: str | list[str]
     against: str
     cores: _Cores
+    dut: _Dut = _Dut()
     bed: dict[str, Any] | None = None
     http: dict[str, Any] | None = None
     published: str | None = None
@@ -104,6 +113,7 @@ def _context(manifest: Manifest, systems: list[str]) -> "Context":
         # Collectors read the server's host. The cores of the load on another one are not read.
         load_cpus=() if plan.bed else tuple(plan.cores.load),
         server_cpus=tuple(plan.cores.server),
+        behind_on=None if plan.dut.server == "engine" else plan.dut.server_on,
         state=state_of(manifest),
         machine=describe_setting(manifest),
         tcp=manifest.experiment["workload"].get("tcp", PUBLISHED_TCP),

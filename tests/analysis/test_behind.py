@@ -26,6 +26,15 @@ def test_its_processes_and_its_receive_work_are_its_cost_and_no_part_of_the_devi
     assert server_total(seen, [1]) == server_total(Readings(load_trial("alone")), [1])
 
 
+def test_on_the_devices_core_it_is_a_part_of_the_whole() -> None:
+    trial = load_trial("dut/proxy_nginx", completed=CONNECTIONS)
+    alone = server_total(Readings(load_trial("alone")), [1]) or 0.0
+    add_server_behind(trial, 60.0, 25.0, CONNECTIONS, cpu="1")
+    seen = Readings(trial)
+    assert sum(cost or 0.0 for cost in behind_cost(seen, [1]).values()) == pytest.approx(85.0)
+    assert server_total(seen, [1]) == pytest.approx(alone + 85.0)
+
+
 def test_without_a_server_behind_there_is_no_such_cost() -> None:
     assert behind_cost(Readings(load_trial()), [0]) == {}
 

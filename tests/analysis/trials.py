@@ -111,10 +111,12 @@ def load_trial(
     return trial
 
 
-def add_server_behind(trial: Trial, microseconds: float, polls: float, completed: int) -> None:
-    """A server behind a device on core 0, a quarter in user mode; `polls`: of its poll thread."""
+def add_server_behind(
+    trial: Trial, microseconds: float, polls: float, completed: int, cpu: str = "0"
+) -> None:
+    """A server behind a device on one core, a quarter in user mode; `polls`: of its poll thread."""
     for process, command, each in (("8", "nginx", microseconds), ("9", "napi/sc-server0-1", polls)):
-        labels = {"cpu": "0", "process": process, "thread": process, "command": command}
+        labels = {"cpu": cpu, "process": process, "thread": process, "command": command}
         trial.samples += counter("task.time", each * completed / 1e6, labels | {"kind": "task"})
     for role, process, user, system in (("worker-0", "8", 0.2, 0.6), ("receive-poll-0", "9", 0, 1)):
         for kind, ticks in (("user", user), ("system", system)):

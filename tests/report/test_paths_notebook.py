@@ -14,7 +14,7 @@ from tests.report.test_http_notebooks import opened
 
 def test_the_answer_comes_first_and_the_waterfall_next() -> None:
     answer, plot, table, *_ = shown("paths", opened(summary_of(paths())))
-    assert answer.startswith("**dut/proxy_nginx adds 190 us of CPU to a connection that takes 80.0")
+    assert answer.startswith("**dut/proxy_nginx adds 190 us of CPU to a connection that takes 80 ")
     assert "<svg" in plot and "dashed: the bare server" in plot
     assert re.search(r">270<", plot) and re.search(r">100<", plot), "the whole of each path"
     assert "bare server" in table and "+237.5%" in table

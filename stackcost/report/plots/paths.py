@@ -7,9 +7,6 @@ from matplotlib.figure import Figure
 
 from stackcost.report.plots.drawing import KIND_COLOURS, OTHER_COLOUR, SERVER_COLOURS, key, lying
 
-# Beside the kinds of time: what the server behind a path costs more or less.
-COLOURS = KIND_COLOURS | {"server": "#666666"}
-
 
 def waterfall(added: pandas.DataFrame, start: float, words: str, unit: str) -> Figure | None:
     """A row for each path: from the bare server (`start`) on, what each part of it adds.
@@ -30,7 +27,7 @@ def waterfall(added: pandas.DataFrame, start: float, words: str, unit: str) -> F
             places,
             [abs(value) for value in values],
             left=lefts,
-            color=COLOURS.get(str(part)) or next(colours),
+            color=KIND_COLOURS.get(str(part)) or next(colours),
             height=0.7,
             label=str(part),
         )
