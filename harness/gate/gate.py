@@ -22,7 +22,7 @@ from stackcost.harness.gate.baseline import (
 )
 from stackcost.harness.gate.bench import Bench
 from stackcost.harness.gate.fingerprint import fingerprint, in_words, key
-from stackcost.harness.gate.history import HISTORY, Entry, append
+from stackcost.harness.gate.history import HISTORY, Entry, append, between, read_history
 from stackcost.harness.gate.trial import GateTrial, comparable, judged, left_out
 from stackcost.harness.gate.verdict import Verdict, against_baseline, against_ceiling
 from stackcost.harness.gate.words import baseline_sentence, explain, sentence
@@ -143,10 +143,12 @@ class Gate:
         path = baseline_path(self.folder, self.experiment, self.target.name, machine)
         if not path.is_file():
             return self._no_baseline()
-        baseline = read_baseline(path)
+        baseline, history = read_baseline(path), self.folder / HISTORY
+        known = read_history(history) if history.is_file() else []
+        spread = between(known, self.target.name, self.experiment, key(machine))
         return self._judge(
             baseline.offered_cps,
-            lambda now, rate: against_baseline(baseline.trials, now, tolerance, rate),
+            lambda now, rate: against_baseline(baseline.trials, now, tolerance, rate, spread),
             baseline,
         )
 

@@ -2,10 +2,12 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from statistics import median
 from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from stackcost.analysis.between import Between, of_history
 from stackcost.contracts.errors import StackcostError
 from stackcost.harness.gate.trial import GateTrial
 from stackcost.store.manifest import utc_now
@@ -44,6 +46,18 @@ class Entry(BaseModel):
             cpu_us=[round(sum(values), 2) for values in known if values],
             **others,
         )
+
+
+def between(history: Sequence[Entry], system: str, experiment: str, machine: str) -> Between:
+    """How much a system's measurements on a machine differ."""
+    wanted = system, experiment, machine
+    return of_history(
+        [
+            median(each.cps)
+            for each in history
+            if (each.system, each.experiment, each.machine) == wanted
+        ]
+    )
 
 
 def append(path: Path, entry: Entry) -> None:

@@ -1,9 +1,8 @@
 """Finds the changes in a ceiling's history: similar measurements are one group.
 
-`stackcost.analysis.change_points` splits the history. The trials of one measurement stay together,
-so their spread counts. `stackcost.analysis.comparison` computes the difference between two groups:
-there a measurement is one value, the median of its trials, because these trials are from the same
-hour and not independent.
+`stackcost.analysis.change_points` splits the history, and `stackcost.analysis.comparison` computes
+the difference between two groups. In both a measurement is one value, the median of its trials:
+these are from the same hour and not independent, so their spread says nothing of the next hour's.
 """
 
 from collections.abc import Sequence
@@ -57,7 +56,7 @@ def trend(history: Sequence[Entry]) -> list[Trend]:
 
 def _groups(entries: Sequence[Entry]) -> list[Group]:
     groups: list[Group] = []
-    for each in groups_of([entry.cps for entry in entries]):
+    for each in groups_of([[median(entry.cps)] for entry in entries]):
         own = list(entries[each.first : each.first + each.length])
         groups.append(
             Group(

@@ -3,6 +3,9 @@
 `stackcost.analysis.comparison` makes the tests. Against a baseline it is a test of non-inferiority:
 the limit is the baseline less the tolerance. Clearly above the limit the ceiling holds, clearly
 below it fails. Against a number each trial is paired with that number.
+
+Two measurements of the same server differ by more than their trials tell
+(`stackcost.analysis.between`), so a ceiling is only below its limit if it is so by more than that.
 """
 
 from collections.abc import Sequence
@@ -10,9 +13,9 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
+from stackcost.analysis.between import ASSUMED, Between
 from stackcost.analysis.comparison import Comparison, Design, compare
-from stackcost.analysis.host_noise import HostNoise
-from stackcost.analysis.series import Observation, Series
+from stackcost.analysis.series import Series
 from stackcost.analysis.spread import Spread, spread
 from stackcost.analysis.thresholds import GATE_FOREIGN_LIMIT, GATE_SLOWED_EXCUSE
 from stackcost.harness.gate.trial import GateTrial, foreign_share, judged, slowed_share_of_trials
@@ -26,9 +29,10 @@ class Verdict(BaseModel):
     """The result of the comparison.
 
     `seen`: the judged trials. `wanted`: the baseline's trials, or the number. `ratio`: seen /
-    wanted; `low`, `high`, `coverage`, `host`: as in `Comparison`. `floor`: the lowest ratio that
-    holds. `rate`: error rate of the verdict for a server exactly at the floor. `why`: why the
-    trials cannot decide and what helps; empty for the other outcomes.
+    wanted; `low`, `high`, `coverage`: as in `Comparison`. `floor`: the lowest ratio that holds.
+    `rate`: error rate of the verdict for a server exactly at the floor. `apart`: the share by which
+    two measurements of the same server may differ, None against a number. `why`: why the trials
+    cannot decide and what helps; empty for the other outcomes.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -43,20 +47,29 @@ class Verdict(BaseModel):
     floor: float
     p: float | None
     rate: float
+    apart: float | None = None
     why: str = ""
-    host: HostNoise | None = None
 
 
 def against_baseline(
-    baseline: Sequence[GateTrial], now: Sequence[GateTrial], tolerance: float, rate: float
+    baseline: Sequence[GateTrial],
+    now: Sequence[GateTrial],
+    tolerance: float,
+    rate: float,
+    between: Between = ASSUMED,
 ) -> Verdict:
     """Whether `now` is not below the baseline less `tolerance` (0.03 is 3 %)."""
     floor = 1 - tolerance
     before, after = judged(baseline, now), judged(now, baseline)
-    whole = all(trial.whole for trial in (*before, *after))
-    design = Design(paired=False, no_change=floor)
-    found = compare(_series(before, whole), _series(after, whole), design, rate)
-    return _excused(_verdict(found, found.a, floor, rate), after, _reason(found))
+    sides = _series(before), _series(after)
+    found = compare(*sides, Design(paired=False, no_change=floor), rate)
+    verdict = _verdict(found, found.a, floor, rate).model_copy(update={"apart": between.apart})
+    if verdict.outcome == "below":
+        surely = compare(*sides, Design(paired=False, no_change=floor, between=between), rate)
+        if not surely.differs:
+            why = f"it is below the limit, but {surely.reason}"
+            return verdict.model_copy(update={"outcome": "cannot tell", "why": why})
+    return _excused(verdict, after, found.reason)
 
 
 def against_ceiling(now: Sequence[GateTrial], ceiling: float, rate: float) -> Verdict:
@@ -67,20 +80,8 @@ def against_ceiling(now: Sequence[GateTrial], ceiling: float, rate: float) -> Ve
     return _excused(_verdict(found, spread([ceiling], UNIT), 1.0, rate), after, found.reason)
 
 
-def _series(trials: Sequence[GateTrial], whole: bool = False) -> Series:
-    """`whole`: the figures of the whole trial are known for all compared trials."""
-    return Series.of_trials(
-        {
-            number: Observation(
-                trial.cps, trial.whole.load_ns, trial.whole.call_ns, trial.whole.cps
-            )
-            if whole and trial.whole
-            else Observation(trial.cps, trial.load_ns)
-            for number, trial in enumerate(trials)
-        },
-        UNIT,
-        is_rate=True,
-    )
+def _series(trials: Sequence[GateTrial]) -> Series:
+    return Series.of(dict(enumerate(trial.cps for trial in trials)), UNIT, is_rate=True)
 
 
 def _verdict(found: Comparison, wanted: Spread, floor: float, rate: float) -> Verdict:
@@ -97,20 +98,7 @@ def _verdict(found: Comparison, wanted: Spread, floor: float, rate: float) -> Ve
         floor=floor,
         p=found.p,
         rate=rate,
-        host=found.host,
     )
-
-
-def _reason(found: Comparison) -> str:
-    """Why the trials cannot decide, and how the host differed from the baseline's host."""
-    if not found.reason or not found.host:
-        return found.reason
-    loads, calls = found.host.loads.slower, found.host.calls.slower
-    slower = [f"memory access time changed by {loads:+.0%}"] if loads else []
-    slower += [f"system call time changed by {calls:+.0%}"] if calls else []
-    if not slower:
-        return found.reason
-    return f"since the baseline, {' and '.join(slower)}: {found.reason}"
 
 
 def _excused(verdict: Verdict, now: Sequence[GateTrial], reason: str) -> Verdict:

@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 from statistics import median
 from typing import Any
 
-from stackcost.analysis.host_noise import HostNoise
 from stackcost.analysis.machines import differences
 from stackcost.analysis.spread import Spread, spread
 from stackcost.harness.gate.baseline import Baseline
@@ -34,6 +33,8 @@ def sentence(verdict: Verdict) -> str:
         f"{with_range(verdict.wanted)} ({against}){tolerance}, "
         f"{len(verdict.seen.values)} trials"
     )
+    if verdict.apart and verdict.outcome != "cannot tell":
+        text += f"; two measurements of the same server may differ by {verdict.apart:.1%}"
     return f"{text}: {verdict.why}" if verdict.why else text
 
 
@@ -67,7 +68,7 @@ def explain(
     lines = [said, f"{p}significance level {verdict.rate:.2g}", ""]
     lines += distributions(verdict.wanted, verdict.seen, verdict.floor)
     lines += ["", *cpu_lines(before, now)]
-    lines += host_lines(verdict.host)
+    lines += host_lines(before, now)
     limited = sum(not trial.kept_up and not trial.cores_full for trial in now)
     if limited:
         lines.append(
@@ -85,17 +86,26 @@ def explain(
     return "\n".join([*lines, "", f"All readings: {folder}"])
 
 
-def host_lines(host: HostNoise | None) -> list[str]:
-    """How the host differed from the baseline's host; the figures are corrected for that."""
-    if host is None:
-        return []
-    parts = {"A load from memory": host.loads, "A system call": host.calls}
-    return [
-        f"{name} took {part.slower:+.1%} time compared with the baseline. {part.sensitivity:.0%} "
-        "of that affects this server's connections; the connections/s above are corrected for it."
-        for name, part in parts.items()
-        if part.sensitivity
-    ]
+def host_lines(before: Sequence[GateTrial], now: Sequence[GateTrial]) -> list[str]:
+    """How fast the host was, compared with the baseline's; nothing is corrected for it.
+
+    The server itself may slow what is timed, so the times do not tell whose fault it is.
+    """
+    found = []
+    for name, read in {"A load from memory": _load_ns, "A system call": _call_ns}.items():
+        sides = [[value for each in side if (value := read(each))] for side in (before, now)]
+        if all(sides):
+            slower = median(sides[1]) / median(sides[0]) - 1
+            found.append(f"{name} took {slower:+.1%} time compared with the baseline.")
+    return found
+
+
+def _load_ns(trial: GateTrial) -> float | None:
+    return trial.load_ns
+
+
+def _call_ns(trial: GateTrial) -> float | None:
+    return trial.whole.call_ns if trial.whole else None
 
 
 def distributions(wanted: Spread, seen: Spread, floor: float) -> list[str]:

@@ -1,16 +1,18 @@
 """Compares B with A: whether B costs more, by how much, and how certain that is.
 
 Factors, `stackcost diff`, gates, the trend and the gains of HTTP tests all use `compare`. If the
-turns of a round were paired, rounds that only one side has are left out. The figures are corrected
-for other load on the host (`stackcost.analysis.host_noise`). Over several loads the value of a turn
-is the mean deviation of its trials from the centre of both sides (`stackcost.analysis.turns`).
+turns of a round were paired, rounds that only one side has are left out. Over several loads the
+value of a turn is the mean deviation of its trials from the centre of both sides
+(`stackcost.analysis.turns`). Nothing is corrected for other load on the host: a probe on the
+server's core that told how slow the host is would also tell how much the server disturbs it.
 Size, direction, interval and verdict come from the same ranks (`stackcost.analysis.ranks`).
 
 The test for a difference is Wilcoxon's test of the pairs' ratios, which are free of slow drifts, or
 a Mann-Whitney test if A and B are independent. Both are two-sided and independent of the
 distribution. Several figures that are judged together are corrected by Holm's method, so that at
-most the share `RATE` of comparisons of identical set-ups is called different. A difference must
-remain even if the correction for the host is wrong by its standard error.
+most the share `RATE` of comparisons of identical set-ups is called different. The turns of one run
+are not independent runs: if A and B are of two runs, a difference must also remain when B is moved
+towards A by as much as two runs of one system may be apart (`stackcost.analysis.between`).
 
 With few rounds no result can reach this rate: with equal set-ups the most extreme order of n + m
 values has the probability 2 / C(n+m, n), and the most extreme signs of n pairs have 2 / 2^n. If
@@ -25,7 +27,7 @@ from typing import Literal, NamedTuple
 from pydantic import BaseModel, ConfigDict
 
 from stackcost.analysis import ranks, significance
-from stackcost.analysis.host_noise import HostNoise
+from stackcost.analysis.between import Between
 from stackcost.analysis.series import Series
 from stackcost.analysis.spread import Spread, spread
 from stackcost.analysis.thresholds import RATE
@@ -38,13 +40,13 @@ class Design(NamedTuple):
     """How A and B were measured and are compared.
 
     `paired`: the turns of a round were made one after the other, so that drifts affect both.
-    `alike`: other load on the host affects both equally, as with two servers on the same kind of
-    stack; otherwise there is no correction. `no_change`: the ratio B / A that counts as equal.
+    `no_change`: the ratio B / A that counts as equal. `between`: how much measurements of one
+    system differ, if A and B are of two measurements; None if they took turns in one.
     """
 
     paired: bool
-    alike: bool = True
     no_change: float = 1.0
+    between: Between | None = None
 
 
 class Question(NamedTuple):
@@ -69,8 +71,7 @@ class Comparison(BaseModel):
     pairs their rank-biserial correlation. `p`: of the test; `p_corrected`: by Holm over all judged
     figures. None where it was not judged or cannot be told; `reason` then says why. `detectable`:
     the ratio, less 1, that as many turns with such a spread would show nine times in ten.
-    `set_aside`: in words, what is not in it. `host`: what was taken off for the host; None: nothing
-    was.
+    `set_aside`: in words, what is not in it.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -94,7 +95,6 @@ class Comparison(BaseModel):
     ] = "not judged"
     reason: str = ""
     set_aside: list[str] = []
-    host: HostNoise | None = None
 
     @property
     def differs(self) -> bool:
@@ -142,18 +142,16 @@ def compare_all(questions: Sequence[Question], rate: float = RATE) -> list[Compa
         found[at] = _tested(found[at], questions[at], rate / family)
     tested = [at for at in judged if found[at].p is not None]
     corrected = significance.holm([found[at].p or 0.0 for at in tested])
-    surely = significance.holm(
-        [_p_if_off(found[at], questions[at], rate / family) for at in tested]
-    )
-    for at, p, p_if_off in zip(tested, corrected, surely, strict=True):
-        found[at] = _called(found[at], questions[at].b.is_rate, p, p_if_off, rate)
+    surely = significance.holm([_p_apart(found[at], questions[at], rate / family) for at in tested])
+    for at, p, p_apart in zip(tested, corrected, surely, strict=True):
+        found[at] = _called(found[at], questions[at], p, p_apart, rate)
     return found
 
 
 def _sized(question: Question) -> Comparison:
     """Size, direction and interval, or the reason why there are none."""
     a, b, design, figure, at, _ = question
-    mine, theirs, unit, set_aside, host, reason = turns(a, b, design.paired, design.alike)
+    mine, theirs, unit, set_aside, reason = turns(a, b, design.paired)
     draft = Comparison(
         figure=figure,
         at=at,
@@ -162,7 +160,6 @@ def _sized(question: Question) -> Comparison:
         b=spread(list(theirs.values()), unit, b.reason or reason, list(theirs)),
         paired=design.paired,
         set_aside=set_aside,
-        host=host,
         reason=reason,
     )
     if reason:
@@ -228,26 +225,30 @@ def _p(draft: Comparison, by: Test, no_change: float) -> float:
     return significance.p_of_sides(a, b) if agree else 1.0
 
 
-def _p_if_off(draft: Comparison, question: Question, rate: float) -> float:
-    """The p of B moved towards A by as much as what was taken off may be off as a whole; 1 where
-    that makes it no difference, or one to the other side.
+def _p_apart(draft: Comparison, question: Question, rate: float) -> float:
+    """The p of B moved towards A by as much as two measurements may be apart; 1 where that makes it
+    no difference, or one to the other side.
     """
-    by, no_change = _test(draft, question, rate), question.design.no_change
-    if by is None or draft.effect is None or draft.host is None:
+    by, (_, no_change, between) = _test(draft, question, rate), question.design
+    if by is None or draft.effect is None or between is None:
         return draft.p or 0.0
-    nearer = 1 - draft.host.unsure if draft.effect > 0 else 1 + draft.host.unsure
-    if nearer <= 0 or _against(draft, no_change / nearer).effect * draft.effect <= 0:
+    nearer = 1 - between.apart if draft.effect > 0 else 1 / (1 - between.apart)
+    if _against(draft, no_change / nearer).effect * draft.effect <= 0:
         return 1.0
     return _p(draft, by, no_change / nearer)
 
 
-def _called(draft: Comparison, is_rate: bool, p: float, p_if_off: float, rate: float) -> Comparison:
-    verdict, reason = "no difference shown", draft.reason
-    if p_if_off < rate:
-        up, down = ("higher", "lower") if is_rate else ("dearer", "cheaper")
+def _called(
+    draft: Comparison, question: Question, p: float, p_apart: float, rate: float
+) -> Comparison:
+    verdict, reason, between = "no difference shown", draft.reason, question.design.between
+    if p_apart < rate:
+        up, down = ("higher", "lower") if question.b.is_rate else ("dearer", "cheaper")
         verdict = up if (draft.effect or 0.0) > 0 else down
-    elif p < rate and draft.host:
+    elif p < rate and between:
         verdict = "cannot tell"
-        off = f"{draft.host.unsure:.1%}"
-        reason = f"the correction for the host is only known to {off}, which exceeds the difference"
+        reason = (
+            f"two measurements of the same system may differ by {between.words}: measure both in "
+            "one run (stackcost run, both in `servers`), where they take turns"
+        )
     return draft.model_copy(update={"p_corrected": p, "verdict": verdict, "reason": reason})

@@ -10,15 +10,13 @@ from stackcost.analysis.cpu import (
     kernel_cost_on_polling_cores,
     server_cost,
     server_total,
-    uncorrected_cost,
     why_no_cost,
 )
 from stackcost.analysis.flags import flags_of
 from stackcost.analysis.memory import Merged, held_flows
 from stackcost.analysis.memory_summary import bytes_per_flow
 from stackcost.analysis.readings import Readings
-from stackcost.analysis.series import Observation, Series
-from stackcost.analysis.slowed import call_seconds, load_seconds
+from stackcost.analysis.series import Series
 from stackcost.analysis.spread import Spread, spread
 from stackcost.analysis.summary import Factor
 from stackcost.contracts.load import rate_words
@@ -41,18 +39,16 @@ def factors(
     own = [
         seen for seen in trials if not is_hold(seen.trial) and seen.trial.offered_cps == found.rate
     ]
-    peers = {has_peer(seen) for seen in own if seen.trial.server in servers}
-    design = Design(paired=True, alike=len(peers) < 2)
+    design = Design(paired=True)
 
     def costs(server: str, kind: str = "") -> Series:
         """Of `kind`, or all of them."""
         seen = {
-            each.trial.round: observed_cost(each, server_cpus, kind)
+            each.trial.round: _cost(each, server_cpus, kind)
             for each in own
             if each.trial.server == server
         }
-        known = {number: cost for number, cost in seen.items() if cost}
-        return Series.of_trials(known, "us", found.words if found.rate is None else "")
+        return Series.of(seen, "us", found.words if found.rate is None else "")
 
     flows, at = _open_flows(trials, servers, merged)
     load = "no load" if found.rate is None else found.words
@@ -61,7 +57,7 @@ def factors(
     found_both = zip((cpu, memory), compare_all([cpu, memory]), strict=True)
     made = [_factor(servers, *each) for each in found_both]
     alone = costs(below, "stack")
-    if any(trial.value for at_load in alone.rounds.values() for trial in at_load.values()):
+    if any(cost for at_load in alone.rounds.values() for cost in at_load.values()):
         without = ratio_of(alone, cpu.b, design).ratios
         made[0] = made[0].model_copy(update={"without_sending": without})
     whole = _with_kernel(own, below, server_cpus)
@@ -81,13 +77,10 @@ def _with_kernel(own: Sequence[Readings], peer: str, cpus: Collection[int]) -> S
     return Series.of(found, "us")
 
 
-def observed_cost(seen: Readings, cpus: Collection[int], kind: str = "") -> Observation | None:
+def _cost(seen: Readings, cpus: Collection[int], kind: str) -> float | None:
     """CPU per connection of a load trial, of all kinds or one kind; None if unknown."""
-    known, whole = server_cost(seen, cpus), uncorrected_cost(seen, cpus)
-    value, of_whole = (each.get(kind) if kind else sum_of(each.values()) for each in (known, whole))
-    if value is None:
-        return None
-    return Observation(value, load_seconds(seen), call_seconds(seen), of_whole)
+    known = server_cost(seen, cpus)
+    return known.get(kind) if kind else sum_of(known.values())
 
 
 class Headline(NamedTuple):
@@ -193,5 +186,5 @@ def _factor(servers: tuple[str, str], question: Question, found: Comparison) -> 
 
 def _as_tabled(costs: Series) -> Spread:
     """Of all rounds; a cost is that of the slices that neighbours left free, where known."""
-    values = {number: seen.value for number, at in costs.rounds.items() for seen in at.values()}
+    values = {number: cost for number, at in costs.rounds.items() for cost in at.values()}
     return spread(list(values.values()), costs.unit, costs.reason, list(values))

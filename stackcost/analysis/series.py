@@ -2,38 +2,23 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple, Self
+from typing import Self
 
 from stackcost.analysis.spread import Spread
 
 
-class Observation(NamedTuple):
-    """The value of a figure in one trial, and the state of the host.
-
-    `value`: the figure as in the tables. A cost is that of the undisturbed slices of time, if these
-    are known. `load_time`, `call_time`: duration of a load from shared memory, and of a pair of
-    known system calls, on the server's cores in the whole trial, in any unit; None: not read.
-    `whole`: the figure of the whole trial, without correction; None if it is the same as `value`.
-    """
-
-    value: float
-    load_time: float | None = None
-    call_time: float | None = None
-    whole: float | None = None
-
-
 @dataclass(frozen=True, slots=True)
 class Series:
-    """The observations of one figure of one system.
+    """The values of one figure of one system, as in the tables.
 
-    `rounds`: observations by round and by offered load. `is_rate`: a higher cost makes the figure
+    `rounds`: values by round and by offered load. `is_rate`: a higher cost makes the figure
     lower, as with connections/s. `is_given`: it is a required number, not a measured one.
     `numbered`: the keys are the rounds of the run; otherwise they only count the values, and two
     series have no rounds in common. `reason`: why there are no values, if there are none.
     """
 
     unit: str
-    rounds: Mapping[int, Mapping[float, Observation]]
+    rounds: Mapping[int, Mapping[float, float]]
     is_rate: bool = False
     is_given: bool = False
     numbered: bool = True
@@ -47,22 +32,8 @@ class Series:
         reason: str = "",
         is_rate: bool = False,
     ) -> Self:
-        """From one value per round, without the state of the host. None values are left out."""
-        known = {number: value for number, value in values.items() if value is not None}
-        return cls.of_trials(
-            {number: Observation(value) for number, value in known.items()}, unit, reason, is_rate
-        )
-
-    @classmethod
-    def of_trials(
-        cls,
-        trials: Mapping[int, Observation],
-        unit: str,
-        reason: str = "",
-        is_rate: bool = False,
-    ) -> Self:
-        """From one trial per round, all at the same load."""
-        rounds = {number: {0.0: trial} for number, trial in trials.items()}
+        """From one value per round, all at the same load. None values are left out."""
+        rounds = {number: {0.0: value} for number, value in values.items() if value is not None}
         return cls(unit, rounds, is_rate, reason=reason)
 
     @classmethod
@@ -76,7 +47,7 @@ class Series:
     @classmethod
     def given(cls, number: float, rounds: Sequence[int], unit: str, is_rate: bool = False) -> Self:
         """A required number, to be compared with values measured in these rounds."""
-        same = {each: {0.0: Observation(number)} for each in rounds}
+        same = {each: {0.0: number} for each in rounds}
         return cls(unit, same, is_rate, is_given=True)
 
     @property

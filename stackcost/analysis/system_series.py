@@ -9,9 +9,10 @@ above the ceiling of one system is not judged, because overload changes the cost
 from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
+from stackcost.analysis.between import ASSUMED
 from stackcost.analysis.comparison import Design, Question
 from stackcost.analysis.figures import Figure, figures
-from stackcost.analysis.series import Observation, Series
+from stackcost.analysis.series import Series
 from stackcost.analysis.spread import Spread
 from stackcost.analysis.summary import Summary, TrialRow
 from stackcost.contracts.load import rate_words
@@ -25,14 +26,12 @@ PAST_CEILING = "every common load was above the ceiling"
 
 class SystemFigures(NamedTuple):
     """What is known of one system of a run. `figures`: by name and load. `trials`: those in its
-    figures. `past_ceiling`: loads, by test, at which it was past its ceiling. `speaks_frames`: it
-    is a peer that has a stack of its own.
+    figures. `past_ceiling`: loads, by test, at which it was past its ceiling.
     """
 
     figures: Mapping[tuple[str, float | None], Figure]
     trials: Sequence[TrialRow]
     past_ceiling: Collection[tuple[str, float]] = ()
-    speaks_frames: bool = False
 
 
 def system_figures(summary: Summary, name: str) -> SystemFigures:
@@ -42,7 +41,6 @@ def system_figures(summary: Summary, name: str) -> SystemFigures:
         {(each.name, each.at): each for each in figures(summary) if each.server == name},
         [each for each in summary.trials if each.server == name and not each.set_aside],
         {(level.test, level.offered_cps) for level in levels if level.past_ceiling},
-        any({"busy", "stack"} & level.server_cpu.keys() for level in levels),
     )
 
 
@@ -66,7 +64,7 @@ def questions(
         test = name.removesuffix(COST).removesuffix(": ")
         costs = cost_series(a.trials, test), cost_series(b.trials, test)
         loads = [each for each in costs[0].loads if each in costs[1].loads]
-        design = Design(same_run, a.speaks_frames == b.speaks_frames)
+        design = Design(same_run, between=None if same_run else ASSUMED)
         if loads and test not in tests:
             past = [at for of, at in (*a.past_ceiling, *b.past_ceiling) if of == test]
             held = [each for each in loads if each not in past]
@@ -88,13 +86,10 @@ def is_judged(name: str) -> bool:
 
 def cost_series(trials: Sequence[TrialRow], test: str = "") -> Series:
     """CPU per connection of one system's load trials."""
-    rounds: dict[int, dict[float, Observation]] = {}
+    rounds: dict[int, dict[float, float]] = {}
     for trial in trials:
         if trial.part == "load" and trial.test == test and trial.server_cpu_total:
-            seen = Observation(
-                trial.server_cpu_total, trial.load_time, trial.call_time, trial.whole_cpu_total
-            )
-            rounds.setdefault(trial.round, {})[trial.offered_cps] = seen
+            rounds.setdefault(trial.round, {})[trial.offered_cps] = trial.server_cpu_total
     return Series("us", rounds)
 
 
@@ -119,7 +114,8 @@ def _judged(
 
 
 def _of_spreads(spreads: tuple[Spread, Spread], name: str, where: str, same_run: bool) -> Question:
-    """A figure that the host has no part in, or of which nothing is known but its values."""
+    """A figure of which nothing is known but its values."""
     one, other = (Series.of_spread(each, each.unit in RATES) for each in spreads)
     paired = same_run and one.numbered and other.numbered
-    return Question(one, other, Design(paired), name, where, is_judged(name))
+    design = Design(paired, between=None if same_run else ASSUMED)
+    return Question(one, other, design, name, where, is_judged(name))

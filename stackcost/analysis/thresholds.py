@@ -17,21 +17,21 @@ EFFICIENCY = 108 / 125
 # approximation is as good.
 EXACT_UP_TO = 60
 
-# --- What neighbours on the host add (host_noise, slowed, undisturbed) ---
+# --- Two measurements of the same thing (comparison over runs, gate) ---
+
+# Deviation of a whole measurement around what the same set-up gives at another time, as a share,
+# until a history tells it: two measurements of the same nginx here differed by 1 to 3 %.
+BETWEEN_MEASUREMENTS = 0.02
+# Measurements from which a history tells it.
+HISTORY_NEEDED = 5
+
+# --- What neighbours on the host add (slowed, undisturbed) ---
 
 # Known work takes up to 1 % longer than its least on a core that nothing disturbs. A slice of time
 # in which it took this much longer was slowed.
 SLOWED_LIMIT = 0.02
 # Seconds of a trial that nothing slowed; with less, its cost is that of the whole trial.
 UNDISTURBED_LEAST_S = 1.0
-# What loads from memory, and system calls, take longer, times this, is the most that a server
-# feels.
-HIGHEST_SENSITIVITY = (1.5, 3.0)
-# Logarithm. What loads and calls took in a trial counts as at most this far from the other trials:
-# something else went on there.
-MOST_APART = 0.4
-# Trials beyond what is estimated from them; with fewer, nothing is taken off.
-LEAST_FREE = 5
 
 # --- Whether a server was past its ceiling (overload, flows) ---
 

@@ -1,38 +1,36 @@
-"""The compared turns of two sides: one value for each turn, corrected for the host."""
+"""The compared turns of two sides: one value for each turn."""
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from stackcost.analysis.host_noise import HostNoise, correct_for_host
-from stackcost.analysis.series import Observation, Series
+from stackcost.analysis.series import Series
 
 NO_ROUND = "both systems were not measured in the same round"
 NOT_NUMBERED = "it is unknown whether both systems were measured in the same round"
 NO_LOAD = "both systems were not measured at the same load"
 OF_A = "of A"  # the unit of values over several loads: multiples of A's median turn
 
-Trials = dict[int, Observation]  # of one side at one load, by round
+Trials = dict[int, float]  # of one side at one load, by round
 AtLoads = dict[float, tuple[Trials, Trials]]  # of both sides
 
 
 class Turns(NamedTuple):
     """Values of A and B by round; both are empty with a `reason` if none can be compared.
 
-    `set_aside`: describes the values that were left out. `host`: the correction.
+    `set_aside`: describes the values that were left out.
     """
 
     a: Mapping[int, float]
     b: Mapping[int, float]
     unit: str
     set_aside: list[str]
-    host: HostNoise | None = None
     reason: str = ""
 
 
-def turns(a: Series, b: Series, paired: bool, alike: bool) -> Turns:
-    """Compute the turns over the common loads. `paired`, `alike`: as in `comparison.Design`."""
+def turns(a: Series, b: Series, paired: bool) -> Turns:
+    """Compute the turns over the common loads. `paired`: as in `comparison.Design`."""
     if not a.rounds or not b.rounds:
         return Turns({}, {}, a.unit, [], reason=a.reason or b.reason or NO_ROUND)
     used = {load: (_at(a, load), _at(b, load)) for load in a.loads if load in b.loads}
@@ -45,11 +43,10 @@ def turns(a: Series, b: Series, paired: bool, alike: bool) -> Turns:
         used, set_aside = _pairs(used)
     if not used:
         return Turns({}, {}, a.unit, set_aside, reason=NO_ROUND)
-    values, host = _values(used, alike, a.is_rate)
     if len(used) == 1:
-        (one,) = values.values()
-        return Turns(*one, a.unit, set_aside, host)
-    return Turns(*_over_loads(list(values.values())), OF_A, set_aside, host)
+        (one,) = used.values()
+        return Turns(*one, a.unit, set_aside)
+    return Turns(*_over_loads(list(used.values())), OF_A, set_aside)
 
 
 def _at(side: Series, load: float) -> Trials:
@@ -62,7 +59,7 @@ def _pairs(at: AtLoads) -> tuple[AtLoads, list[str]]:
     missing = without_ratio = 0
     for load, (a, b) in at.items():
         both = sorted(a.keys() & b.keys())
-        known = [number for number in both if a[number].value > 0 and b[number].value > 0]
+        known = [number for number in both if a[number] > 0 and b[number] > 0]
         missing += len(a) + len(b) - 2 * len(both)
         without_ratio += len(both) - len(known)
         if known:
@@ -73,22 +70,6 @@ def _pairs(at: AtLoads) -> tuple[AtLoads, list[str]]:
     if without_ratio:
         set_aside.append(f"{without_ratio} pairs left out: one of the values is not above zero")
     return used, set_aside
-
-
-def _values(
-    used: AtLoads, alike: bool, is_rate: bool
-) -> tuple[dict[float, tuple[dict[int, float], dict[int, float]]], HostNoise | None]:
-    """Of both sides at each load, by round."""
-    one, other = ([list(pair[side].values()) for pair in used.values()] for side in (0, 1))
-    host = None
-    if alike and all(trial.value > 0 for group in one + other for trial in group):
-        first, second, host = correct_for_host(one, other, is_rate)
-    else:
-        first, second = ([[t.value for t in group] for group in side] for side in (one, other))
-    return {
-        load: (dict(zip(a, mine, strict=True)), dict(zip(b, theirs, strict=True)))
-        for (load, (a, b)), mine, theirs in zip(used.items(), first, second, strict=True)
-    }, host
 
 
 def _over_loads(

@@ -2,8 +2,8 @@
 
 Other load on the host changes within a second, so that hardly any trial is free of it, but
 many slices of 0.1 s are. They are chosen by the duration of a piece of known work, never
-by the server's own time. The effect of other load on shared caches and memory remains in them;
-the duration of a load from there shows how large it is (`host_noise`).
+by the server's own time. The effect of other load on shared caches and memory remains in them; the
+duration of a load from there shows how large it is.
 """
 
 from collections.abc import Collection, Sequence

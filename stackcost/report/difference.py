@@ -155,14 +155,6 @@ def _words(found: Comparison) -> list[str]:
     if found.verdict == "not judged":
         return []
     words = list(found.set_aside)
-    if host := found.host:
-        words.append(
-            "corrected for other load on the host, which changed the costs of B by "
-            f"{host.taken_off:+.1%} compared with A (known to {host.unsure:.1%}): loads from "
-            f"shared memory took {host.loads.slower:+.1%} in B, system calls "
-            f"{host.calls.slower:+.1%}; the cost changes by {host.loads.sensitivity:.2f} and "
-            f"{host.calls.sensitivity:.2f} of these changes"
-        )
     return [f"{found.figure} at {found.at}: {'; '.join(words)}"] if words else []
 
 

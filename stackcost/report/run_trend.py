@@ -124,7 +124,8 @@ def trend_table(trend: RunTrend) -> TextTable:
 
 def _groups(runs: Sequence[str], measured: Sequence[Sequence[float]], unit: str) -> list[RunGroup]:
     found: list[RunGroup] = []
-    for each in groups_of(measured):
+    # A run is one value: its turns are of one hour, and say nothing of the next run's.
+    for each in groups_of([[median(values)] for values in measured]):
         change = None
         if each.first:
             earlier = each.first - len(found[-1].runs)

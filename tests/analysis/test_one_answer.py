@@ -71,4 +71,5 @@ def test_one_run_has_one_answer_in_every_command() -> None:
     by_gate = against_baseline(of_gate[A], of_gate[B], tolerance=0.0, rate=0.01)
     by_factor = summary.factors[0].ratio.median
     said = {"factor": by_factor, "diff": by_diff.ratio, "gate": 1 / by_gate.ratio}
-    assert said == pytest.approx(dict.fromkeys(said, DEARER), abs=0.002)
+    assert said["factor"] == said["diff"] == pytest.approx(said["gate"], rel=0.01)
+    assert by_diff.low and by_diff.high and by_diff.low < DEARER < by_diff.high

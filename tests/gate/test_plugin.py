@@ -95,7 +95,7 @@ def test_first_a_skip_then_a_baseline_that_holds_and_a_slower_server_fails(user:
         holds.assert_outcomes(passed=1)
         holds.stdout.fnmatch_lines(["*the ceiling holds: *tolerance 3.0%*"])
 
-    slower = user.run(ceiling=7200.0, softirq_us=71.5, configuration="sendfile off;\n", seed=4)
+    slower = user.run(ceiling=6400.0, softirq_us=71.5, configuration="sendfile off;\n", seed=4)
     slower.assert_outcomes(failed=1)
     slower.stdout.fnmatch_lines(
         [

@@ -1,14 +1,13 @@
 """The gate's judgement over trials with a known ceiling."""
 
 import json
+import math
 import random
 from collections import Counter
 from pathlib import Path
-from statistics import median
 
-import pytest
-
-from stackcost.analysis.thresholds import RATE
+from stackcost.analysis.between import Between
+from stackcost.analysis.thresholds import BETWEEN_MEASUREMENTS, RATE
 from stackcost.harness.gate.gate import FULL, measure_until_decided
 from stackcost.harness.gate.trial import GateTrial, UncorrectedTrial, left_out
 from stackcost.harness.gate.verdict import against_baseline, against_ceiling
@@ -25,13 +24,13 @@ def trials(ceiling: float, number: int, noise: float = 0.01, **others: object) -
     return [place.measure(LOAD) for _ in range(number)]
 
 
-def test_unchanged_holds_and_a_tenth_less_is_below() -> None:
+def test_unchanged_holds_and_a_fifth_less_is_below() -> None:
     baseline = trials(8000, 20, seed=2)
     same = against_baseline(baseline, trials(8000, 10), 0.03, RATE)
-    slower = against_baseline(baseline, trials(7200, 10), 0.03, RATE)
+    slower = against_baseline(baseline, trials(6400, 10), 0.03, RATE)
     assert same.outcome == "holds", same
-    assert slower.outcome == "below" and slower.high is not None and slower.high < 0.97, slower
-    assert 0.88 < slower.ratio < 0.92
+    assert slower.outcome == "below" and slower.high is not None and slower.high < 0.9, slower
+    assert 0.78 < slower.ratio < 0.82
 
 
 def test_what_spreads_too_wide_cannot_be_decided_and_says_so() -> None:
@@ -72,72 +71,17 @@ def test_nor_are_those_on_a_test_bed_that_was_slowed_from_end_to_end() -> None:
     assert len(found.seen.values) == 6 and found.outcome == "holds"
 
 
-def beside_memory(cps: float, loads_ns: list[float], sensitivity: float = 0.0) -> list[GateTrial]:
-    """Trials of a server of whose connections slower loads make each dearer, with some noise."""
-    return [
-        GateTrial(
-            cps=cps * (load / 250) ** -sensitivity * (1 + 0.01 * (at % 3 - 1)),
-            completed_cps=5000,
-            offered_cps=5000,
-            cpu={},
-            load_ns=load,
-        )
-        for at, load in enumerate(loads_ns)
-    ]
+def outcomes(change: float, between: float = BETWEEN_MEASUREMENTS) -> Counter[str]:
+    """Of gates with the full effort, each with a baseline of its own; a quarter is disturbed.
 
-
-def test_slower_memory_is_not_a_slower_server_and_a_slower_server_is_found_beside_it() -> None:
-    usual, slow, fast = ([at + 7.0 * n for n in range(14)] for at in (230, 290, 190))
-    before = beside_memory(10_000, usual, sensitivity=0.8)
-    as_before = against_baseline(before, beside_memory(10_000, slow, sensitivity=0.8), 0.05, RATE)
-    slower = against_baseline(before, beside_memory(9000, fast, sensitivity=0.8), 0.05, RATE)
-    assert (as_before.outcome, slower.outcome) == ("holds", "below")
-    assert as_before.host and as_before.host.loads.sensitivity == pytest.approx(0.8, abs=0.1)
-    assert slower.host and slower.host.loads.slower < 0
-
-
-def test_what_is_known_of_memory_too_roughly_is_no_verdict() -> None:
-    """Memory twice as slow as at the baseline, within which it hardly moved."""
-    before = beside_memory(10_000, [250.0 + at for at in range(6)])
-    near = against_baseline(
-        before, beside_memory(9000, [252.0 + at for at in range(6)]), 0.05, RATE
-    )
-    far = against_baseline(before, beside_memory(9000, [500.0 + at for at in range(6)]), 0.05, RATE)
-    assert near.outcome == "below"
-    assert far.outcome == "cannot tell" and far.why.startswith(
-        "since the baseline, memory access"
-    ), far
-
-
-def slowed_by_calls(cps: float, calls_ns: list[float]) -> list[GateTrial]:
-    """Trials whose free slices tell little; over the whole trial connections feel calls fully."""
-    seen = trials(cps, len(calls_ns), noise=0.15)
-    return [
-        each.model_copy(
-            update={"whole": UncorrectedTrial(cps=cps * 2000 / call, load_ns=None, call_ns=call)}
-        )
-        for each, call in zip(seen, calls_ns, strict=True)
-    ]
-
-
-def test_whole_trials_are_compared_and_slices_where_the_baseline_lacks_them() -> None:
-    before = slowed_by_calls(8000, [2000.0 + 50 * n for n in range(14)])
-    now = slowed_by_calls(7000, [2400.0 + 50 * n for n in range(10)])
-    found = against_baseline(before, now, 0.05, RATE)
-    assert found.outcome == "below" and found.ratio == pytest.approx(7000 / 8000)
-    assert found.host and found.host.calls.sensitivity == pytest.approx(1)
-    assert found.wanted.median == pytest.approx(median(trial.cps for trial in before))
-    older = [GateTrial(**trial.model_dump(exclude={"whole"})) for trial in before]
-    by_slices = against_baseline(older, now, 0.05, RATE)
-    assert by_slices.host is None and by_slices.seen.values == [trial.cps for trial in now]
-
-
-def outcomes(change: float) -> Counter[str]:
-    """Of gates with the full effort, each with a baseline of its own; a quarter is disturbed."""
+    `between`: deviation of a whole measurement, as of another day.
+    """
+    days = random.Random(5)
 
     def gate(seed: int) -> str:
-        baseline = trials(8000, FULL.checkpoints[-1], NOISE, disturbed=1, seed=2 * seed)
-        now = Simulated(8000 * (1 + change), NOISE, disturbed=1, seed=2 * seed + 1)
+        then, today = (8000 * math.exp(days.gauss(0, between)) for _ in range(2))
+        baseline = trials(then, FULL.checkpoints[-1], NOISE, disturbed=1, seed=2 * seed)
+        now = Simulated(today * (1 + change), NOISE, disturbed=1, seed=2 * seed + 1)
         verdict, _ = measure_until_decided(
             lambda: now.measure(LOAD),
             lambda seen, rate: against_baseline(baseline, seen, 0.05, rate),
@@ -148,15 +92,26 @@ def outcomes(change: float) -> Counter[str]:
     return Counter(gate(seed) for seed in range(GATES))
 
 
-def test_unchanged_passes_and_a_tenth_less_fails_though_trials_spread() -> None:
-    unchanged, tenth = outcomes(0.0), outcomes(-0.1)
-    assert unchanged["holds"] >= 0.9 * GATES and not unchanged["below"], unchanged
-    assert tenth["below"] >= 0.9 * GATES and not tenth["holds"], tenth
+def test_unchanged_does_not_fail_on_another_day_and_a_fifth_less_does() -> None:
+    """A measurement's trials are of one hour; of two hours the same server differs by more."""
+    unchanged, fifth = outcomes(0.0), outcomes(-0.2)
+    print(f"unchanged: {unchanged}; a fifth less: {fifth}")
+    assert unchanged["holds"] >= 0.5 * GATES and not unchanged["below"], unchanged
+    assert fifth["below"] >= 0.9 * GATES and not fifth["holds"], fifth
 
 
 def test_less_by_the_tolerance_is_seldom_called_however_often_it_checkpoints() -> None:
-    found = outcomes(-0.05)
+    found = outcomes(-0.05, between=0.0)
     assert found["cannot tell"] >= 0.95 * GATES, found
+
+
+def test_what_may_lie_between_two_measurements_is_no_verdict_until_a_history_tells_it() -> None:
+    baseline, now = trials(8000, 20, seed=2), trials(7350, 10)
+    assumed = against_baseline(baseline, now, 0.03, RATE)
+    assert assumed.outcome == "cannot tell", assumed
+    assert "two measurements of the same system may differ by 7.0% (assumed" in assumed.why
+    steady = against_baseline(baseline, now, 0.03, RATE, Between(0.005, 10))
+    assert steady.outcome == "below"
 
 
 def real_trials(number: int, dearer: float, drawn: random.Random) -> list[GateTrial]:
@@ -176,7 +131,7 @@ def real_trials(number: int, dearer: float, drawn: random.Random) -> list[GateTr
 
 
 def test_beside_real_neighbours_no_verdict_is_wrong() -> None:
-    """They slowed these trials by 2 to 70 %."""
+    """They slowed these trials by 2 to 70 %, so that few gates can tell."""
     drawn = random.Random(3)
     said = {
         dearer: Counter(
@@ -189,7 +144,6 @@ def test_beside_real_neighbours_no_verdict_is_wrong() -> None:
     }
     print(f"real rounds, tolerance 5 %, by how much dearer: {said}")
     assert not said[1.0]["below"] and not said[1.2]["holds"]
-    assert said[1.2]["below"] >= 0.9 * GATES
 
 
 def test_a_number_holds_fails_or_cannot_be_decided() -> None:
