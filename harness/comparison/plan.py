@@ -1,7 +1,6 @@
 """The order of a run's trials, and their estimated duration.
 
-A B B A: every system has one turn in a round, and every second round is in reverse order. So a
-drift over time affects all systems equally.
+Every system has one turn in a round; `stackcost.harness.campaign.order` has the order.
 """
 
 from collections import Counter
@@ -10,7 +9,7 @@ from dataclasses import dataclass
 
 from stackcost.contracts.load import ConstantLoad, FlowState, HeldFlows, HttpClients
 from stackcost.contracts.trial import Trial
-from stackcost.harness.campaign.order import alternating
+from stackcost.harness.campaign.order import in_order
 from stackcost.harness.experiment.http_schema import HttpLoad
 from stackcost.harness.experiment.matrix import Variant, variants
 from stackcost.harness.experiment.schema import Experiment
@@ -41,16 +40,21 @@ class PlannedTurn:
 
 
 def plan(
-    experiment: Experiment, stored: Collection[Trial] = (), lacking: Collection[str] = ()
+    experiment: Experiment,
+    stored: Collection[Trial] = (),
+    lacking: Collection[str] = (),
+    seed: int | None = None,
 ) -> list[PlannedTurn]:
     """All turns in order, without the trials in `stored` and the systems in `lacking`.
+
+    `seed`: of the order of the systems.
 
     The trials that hold flows are repeated together, because their slope needs one test bed.
     """
     done = Counter(identity(trial) for trial in stored if not trial.set_aside)
     turns = []
     for number in range(1, experiment.rounds + 1):
-        for variant in alternating(variants(experiment), number):
+        for variant in in_order(variants(experiment), number, seed):
             if variant.lacking or variant.name in lacking:
                 continue
             holds = [

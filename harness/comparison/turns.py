@@ -14,6 +14,7 @@ from stackcost.contracts.load import HeldFlows, HttpClients, rate_words
 from stackcost.contracts.trial import Trial
 from stackcost.harness.campaign.campaign import Campaign
 from stackcost.harness.campaign.identity import experiment_hash, plan_of, profile_hashes
+from stackcost.harness.campaign.order import draw_seed
 from stackcost.harness.campaign.record import new_campaign, resumed_campaign
 from stackcost.harness.campaign.turn import FIGURE, Feed, PlannedTrial, PlannedTrials, Purpose, Turn
 from stackcost.harness.comparison.concurrency import find_concurrency
@@ -64,6 +65,7 @@ def run_experiment(
         experiment=experiment.model_dump(mode="json"),
         experiment_hash=experiment_hash(experiment),
         profile_hashes=profile_hashes(experiment),
+        order_seed=draw_seed(),
         systems=[each.name for each in systems if each.name not in lacking],
         publication=_publication(experiment.published),
         not_measured=lacking,
@@ -85,7 +87,8 @@ def resume_experiment(run: RunFolder, command: list[str], console: Console) -> R
     with resumed_campaign(run, command, console, GO_ON) as campaign:
         experiment = plan_of(campaign.manifest)
         there = lacking_there(variants(experiment))
-        turns = plan(at_loads(experiment, campaign.manifest), campaign.stored, there)
+        seed = campaign.manifest.order_seed
+        turns = plan(at_loads(experiment, campaign.manifest), campaign.stored, there, seed)
         again = _run_again(turns, campaign.stored)
         run.set_aside(again, "its turn was interrupted and run again")
         campaign.run(turns_of(experiment, campaign, there))
@@ -120,7 +123,7 @@ def turns_of(
         rates = experiment.load.rates_of(min(ceilings.values()))
         campaign.note_loads(LoadsFound(ceilings=ceilings, offered_cps=rates))
     experiment = at_loads(experiment, campaign.manifest)
-    turns = plan(experiment, campaign.stored, lacking)
+    turns = plan(experiment, campaign.stored, lacking, campaign.manifest.order_seed)
     for at, turn in enumerate(turns):
         kind, setup_s = server_class(turn.variant.server), setup_seconds(experiment)
         left_s = planned_seconds(turns[at:], experiment)

@@ -1,6 +1,6 @@
 """Generates the searches of a run: each ceiling of each target, in turn, in rounds."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
@@ -11,7 +11,7 @@ from stackcost.analysis.ceiling.settings import SearchSettings
 from stackcost.analysis.ceiling.stored import SearchKey, decisive, trial_loss
 from stackcost.contracts.load import CeilingKind
 from stackcost.duts.wire import Wire
-from stackcost.harness.campaign.order import alternating
+from stackcost.harness.campaign.order import draw_seed, in_order
 from stackcost.harness.campaign.record import new_campaign
 from stackcost.harness.campaign.turn import Feed, PlannedTrials, Purpose, Turn
 from stackcost.harness.experiment.matrix import Variant
@@ -29,19 +29,23 @@ TWIN_STEP, TWIN_MOST = 2.0, 4.0
 
 @dataclass(frozen=True, slots=True)
 class CeilingPlan:
-    """The searches of a run: each ceiling in `settings` for each target, `rounds` times."""
+    """The searches of a run: each ceiling in `settings` for each target, `rounds` times.
+
+    `seed`: of the order of the targets.
+    """
 
     targets: tuple[Variant, ...]
     settings: dict[CeilingKind, SearchSettings]
     rounds: int
+    seed: int = field(default_factory=draw_seed)
 
     def searches(self) -> list[tuple[Variant, SearchKey]]:
-        """All searches in order: for each ceiling the targets in turn, A B B A over the rounds."""
+        """All searches in order: for each ceiling the targets in turn, by round."""
         return [
             (target, SearchKey(target.name, of, number))
             for number in range(1, self.rounds + 1)
             for of in self.settings
-            for target in alternating(self.targets, number)
+            for target in in_order(self.targets, number, self.seed)
             if not target.lacking
         ]
 
@@ -80,6 +84,7 @@ def run_ceilings(
         console,
         here=any(target.experiment.uses_this_machine for target in plan.targets),
         experiment=plan.describe(),
+        order_seed=plan.seed,
         not_measured={each.name: each.lacking for each in plan.targets if each.lacking},
     ) as campaign:
         campaign.run(turns_of(plan))

@@ -63,6 +63,11 @@ class Manifest(BaseModel):
         default_factory=list, description="each time the run was resumed"
     )
     experiment_hash: str = Field(default="", description="SHA-256 of `experiment`")
+    order_seed: int | None = Field(
+        default=None,
+        description="seed of the order of the systems in each two rounds; null: always as given, "
+        "then reversed",
+    )
     systems: list[str] = Field(
         default_factory=list,
         description="names of the measured systems, in order; empty if only the trials name them",
