@@ -8,6 +8,7 @@ from stackcost.report.bounds import bounds_sentence, has_bounds, times
 from stackcost.report.difference import Difference, sentence
 from stackcost.report.http import KINDS, Curve, Tls, ceiling_over_axis, series
 from stackcost.report.opened import OpenedRuns
+from stackcost.report.verdict_notes import verdict_notes
 from stackcost.report.words import number, with_interval, with_range
 
 NAMED = 2  # up to this number all factors are listed; of more, the smallest and the largest
@@ -18,7 +19,8 @@ def cpu_answer(runs: OpenedRuns) -> str:
     factors = runs.factors("cpu")
     if found := _told(factors, "us of CPU", "One connection takes"):
         bounds = [bounds_sentence(each, runs.servers) for each in factors]
-        return "\n\n".join([found, *filter(None, bounds)])
+        notes = [note for summary in runs.summaries for note in verdict_notes(summary)]
+        return "\n\n".join([found, *filter(None, bounds), *notes])
     known = sorted(
         (
             level.server_cpu_total.median,

@@ -33,6 +33,7 @@ from stackcost.report.tables import (
 )
 from stackcost.report.terminal_table import draw
 from stackcost.report.tls import has_tls, tls_parts_answer, tls_parts_table
+from stackcost.report.verdict_notes import verdict_notes
 
 SHOWN_TRIALS = 6  # of each kind; the report lists all
 
@@ -54,7 +55,8 @@ def print_screen(summary: Summary, console: Console) -> None:
     else:
         _print_paths(summary, console)
         _print_table(short_factor_table(summary), console)
-        for line in bounds_sentences(summary) + unknown_factors(summary.factors):
+        notes = bounds_sentences(summary) + verdict_notes(summary)
+        for line in notes + unknown_factors(summary.factors):
             _print_line(line, console)
         for table in (
             short_cost_table(summary),

@@ -8,9 +8,9 @@ from stackcost.analysis.thresholds import CONFIDENCE
 from stackcost.report.bounds import has_bounds, times
 from stackcost.report.tables.latency_unit import LatencyUnit
 from stackcost.report.tables.text_table import TextTable
+from stackcost.report.verdict_notes import CANNOT_TELL
 from stackcost.report.words import UNKNOWN, number, pair, with_range
 
-CANNOT_TELL = "cannot tell"  # verdict of too few rounds
 MOST_LEVELS = 8  # rows; with more levels only the quoted level of each system is shown
 COMPLETION = "completion"
 
