@@ -7,7 +7,13 @@ load a server, each is read at its own moment, some milliseconds apart.
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from stackcost.collect.engine import CPU_METHOD, MEMORY_METHOD, SCHEDULE_METHOD, UTILIZATION
+from stackcost.collect.engine import (
+    CPU_METHOD,
+    DROPS_METHOD,
+    MEMORY_METHOD,
+    SCHEDULE_METHOD,
+    UTILIZATION,
+)
 from stackcost.collect.latency import METHOD as LATENCY_METHOD
 from stackcost.contracts.errors import StackcostError
 
@@ -95,14 +101,21 @@ def _pools(names: Sequence[str], answers: Sequence[Any]) -> dict[str, Any]:
     return {"pools": list(pools.values())}
 
 
+def _drops(names: Sequence[str], answers: Sequence[Any]) -> dict[str, Any]:
+    """All cores and all devices; their reader adds them up."""
+    return {what: [each for answer in answers for each in answer[what]] for what in _DROPPED}
+
+
 def _utilizations(names: Sequence[str], answers: Sequence[Any]) -> dict[str, Any]:
     return {"cpu": [each for answer in answers for each in answer["cpu"]]}
 
 
+_DROPPED = ("cores", "devices")
 _SUMS: dict[str, Callable[[Sequence[str], Sequence[Any]], Any]] = {
     SCHEDULE_METHOD: _schedules,
     LATENCY_METHOD: _latencies,
     CPU_METHOD: _cores,
+    DROPS_METHOD: _drops,
     MEMORY_METHOD: _pools,
     UTILIZATION: _utilizations,
 }

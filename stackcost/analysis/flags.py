@@ -9,6 +9,7 @@ from collections.abc import Collection
 
 from stackcost.analysis import core_time, flows, generators, thresholds, traffic
 from stackcost.analysis.checks import is_hold, main_phase
+from stackcost.analysis.diagnosis import diagnosis
 from stackcost.analysis.guest import mark, why_no_time
 from stackcost.analysis.http import busy_share, load_cpus
 from stackcost.analysis.limits import full_accept_queue, limits_reached
@@ -31,23 +32,38 @@ def flags_of(seen: Readings, server_cpus: Collection[int]) -> list[str]:
     trial = seen.trial
     if trial.set_aside == CUT_SHORT:
         return [CUT_SHORT]
-    found: list[str] = []
+    found = failures_of(seen)
     match trial.traffic:
         case HttpClients():
-            found = disturbances(seen, server_cpus) + _of_clients(seen, server_cpus)
-        case HeldFlows() as load:
-            found = disturbances(seen, server_cpus) + _of_profile(seen) + _of_hold(load)
+            found += disturbances(seen, server_cpus) + _of_clients(seen, server_cpus)
+        case HeldFlows():
+            found += disturbances(seen, server_cpus) + _of_profile(seen)
         case ConstantLoad():
-            found = disturbances(seen, server_cpus) + _of_profile(seen) + _of_rate(seen)
+            found += disturbances(seen, server_cpus) + _of_profile(seen)
+            found += _wavered(seen, thresholds.VARIATION_LIMIT)
         case _:  # what happens to a device disturbs its traffic by intent
-            found = _suspended(trial)
-    return [
-        *found,
-        *_kernel_log(seen),
-        *_of_clocks(seen),
-        *mark(seen),
-        *(_of_carrier(each) for each in _carriers(trial) if not each.as_wanted),
-    ]
+            found += _suspended(trial)
+    return [*found, *_kernel_log(seen), *_of_clocks(seen), *mark(seen)]
+
+
+def failures_of(seen: Readings) -> list[str]:
+    """Of the flags those that say that a part of the load was not served as asked: its figures are
+    of the rest. They come first, and each says how many.
+    """
+    trial, found = seen.trial, list[str]()
+    if trial.set_aside == CUT_SHORT:
+        return []
+    match trial.traffic:
+        case HttpClients():
+            found = _failed_requests(seen)
+        case HeldFlows() as load:
+            found = _failed_connections(seen) + _of_hold(load)
+        case ConstantLoad():
+            found = _failed_connections(seen) + _of_rate(seen)
+        case _:
+            pass
+    carriers = [_of_carrier(each) for each in _carriers(trial) if not each.as_wanted]
+    return list(dict.fromkeys(found + carriers))
 
 
 def disturbances(seen: Readings, server_cpus: Collection[int]) -> list[str]:
@@ -168,21 +184,39 @@ def _moved_limits(seen: Readings) -> list[str]:
 
 
 def _of_profile(seen: Readings) -> list[str]:
-    """What went wrong with a profile's connections, and with reading them."""
-    trial, found = seen.trial, _of_limits(seen)
+    """What went wrong with reading a profile's connections, and what was sent again."""
+    trial, found = seen.trial, list[str]()
     overrun = traffic.overrun_s(trial)
     if overrun > thresholds.OVERRUN_LIMIT_S:
         found.append(
             f"what is read under load was read until {overrun:.1f} s after its end: what carried "
             "the connections, limits and counters may be those of an idle server"
         )
-    if flows.failed(trial):
-        found.append(f"{flows.failed(trial)} connections failed")
-    if traffic.cut_flows(trial):
-        found.append(f"{traffic.cut_flows(trial)} flows had not ended at the end of the drain")
     if flows.retransmitted(trial):
         found.append(f"{flows.retransmitted(trial)} segments retransmitted")
     return found + _failed_collectors(trial)
+
+
+def _failed_connections(seen: Readings) -> list[str]:
+    """How many of a profile's connections failed, the limits they met, and where they were lost."""
+    trial, found = seen.trial, list[str]()
+    if flows.failed(trial):
+        found.append(f"{flows.failed(trial):,} connections failed")
+    if traffic.cut_flows(trial):
+        found.append(f"{traffic.cut_flows(trial):,} flows had not ended at the end of the drain")
+    return found + _of_limits(seen) + [sign.words for sign in diagnosis(seen)]
+
+
+def _failed_requests(seen: Readings) -> list[str]:
+    """How many of HTTP clients' requests failed or were not answered, and the limits they met."""
+    found, told = list[str](), traffic.http_counts(seen.trial)
+    if flows.failed(seen.trial):
+        found.append(f"{flows.failed(seen.trial):,} requests failed")
+    if told and told.unsent:
+        found.append(f"{told.unsent:,} requests were scheduled but not answered by the end")
+    if none := flows.why_no_connection(seen):
+        found.append(none)
+    return found + _of_limits(seen)
 
 
 def _of_limits(seen: Readings) -> list[str]:
@@ -215,10 +249,9 @@ def _of_rate(seen: Readings) -> list[str]:
     if rate is None:
         why = flows.why_no_connection(seen)
         return [why or "connections of the sustain window were not counted"]
-    found = []
-    if abs(rate - offered) > thresholds.RATE_TOLERANCE * offered:
-        found.append(f"completed {rate_words(rate)} connections/s of {rate_words(offered)} offered")
-    return found + _wavered(seen, thresholds.VARIATION_LIMIT)
+    if abs(rate - offered) <= thresholds.RATE_TOLERANCE * offered:
+        return []
+    return [f"completed {rate_words(rate)} connections/s of {rate_words(offered)} offered"]
 
 
 def _wavered(seen: Readings, limit: float) -> list[str]:
@@ -229,19 +262,11 @@ def _wavered(seen: Readings, limit: float) -> list[str]:
 
 
 def _of_clients(seen: Readings, server_cpus: Collection[int]) -> list[str]:
-    found = _of_limits(seen)
-    if flows.failed(seen.trial):
-        found.append(f"{flows.failed(seen.trial)} requests failed")
-    if none := flows.why_no_connection(seen):
-        found.append(none)
-    found += _what_set_the_rate(seen, server_cpus)
+    found = _what_set_the_rate(seen, server_cpus)
     found += _wavered(seen, thresholds.CLOSED_LOOP_VARIATION_LIMIT)
     overflows = seen.growth("tcp.counter", "sustain", counter="TcpExtListenOverflows")
     if overflows:
         found.append(f"the accept queue was full {overflows:.0f} times: SYNs were retransmitted")
-    told = traffic.http_counts(seen.trial)
-    if told and told.unsent:
-        found.append(f"{told.unsent} requests were scheduled but not answered by the end")
     return found
 
 

@@ -21,10 +21,11 @@ def overload(seen: Readings, cpus: Collection[int], spins: bool = False) -> list
     """
     if flows.is_http(seen.trial) or "sustain" not in seen.phases:
         return []
-    return [*_busy(seen, cpus, spins), *_behind(seen), *_lost(seen)]
+    return [*out_of_time(seen, cpus, spins), *_behind(seen), *_lost(seen)]
 
 
-def _busy(seen: Readings, cpus: Collection[int], spins: bool) -> list[str]:
+def out_of_time(seen: Readings, cpus: Collection[int], spins: bool = False) -> list[str]:
+    """The cores on which the server had no time left; arguments as of `overload`."""
     if has_peer(seen):
         share = engine_busy_share(seen, "peer")
         over = share is not None and share > SERVER_BUSY_LIMIT

@@ -19,16 +19,17 @@ from stackcost.analysis.behind import behind_cost
 from stackcost.analysis.closure import closure
 from stackcost.analysis.cores import core_shares
 from stackcost.analysis.definitions import DEFINITIONS
+from stackcost.analysis.diagnosis import queues
 from stackcost.analysis.disk_cache import cache_figures
 from stackcost.analysis.factors import factors, headline
-from stackcost.analysis.flags import flags_of, steadiness_of
+from stackcost.analysis.flags import failures_of, flags_of, steadiness_of
 from stackcost.analysis.flows import shares_cores
 from stackcost.analysis.head import State
 from stackcost.analysis.latency import latency
 from stackcost.analysis.memory import Merged, connection_slab
 from stackcost.analysis.memory_summary import summarise_memory
 from stackcost.analysis.onload import is_onload, onload_figures
-from stackcost.analysis.overload import overload
+from stackcost.analysis.overload import out_of_time, overload
 from stackcost.analysis.packets import packets_per_connection, why_no_packets
 from stackcost.analysis.published import RecomputedFactors
 from stackcost.analysis.readings import Readings
@@ -267,6 +268,7 @@ def _level(
             else None
         ),
         past_ceiling=next((past[t.trial.number] for t in trials if t.trial.number in past), ""),
+        not_held=_not_held(trials, context, past),
         energy=over(
             _energy_per_million,
             "J",
@@ -282,6 +284,20 @@ def _level(
         onload=onload_figures(trials),
         generators=generators.figures(trials),
     )
+
+
+def _not_held(trials: Sequence[Readings], context: Context, past: Mapping[int, str]) -> str:
+    """Empty for a load that was held. "past the ceiling" only where the server had no time left,
+    or a queue of it overflowed, in a trial: else what was asked for was lost for another reason.
+    """
+    over = [seen for seen in trials if seen.trial.number in past]
+    if not over:
+        return ""
+    for seen in over:
+        full = bool(out_of_time(seen, context.server_cpus, _spins(seen, context)))
+        if full or any(queues(seen)):
+            return "past the ceiling"
+    return "not all passed"
 
 
 def _rounds(trials: Sequence[Readings]) -> list[int]:
@@ -357,6 +373,7 @@ def _row(seen: Readings, context: Context) -> TrialRow:
         correlation=steady.correlation if steady else None,
         flags=flags_of(seen, context.server_cpus)
         + ([f"in no figure: {trial.set_aside}"] if trial.set_aside else []),
+        failures=failures_of(seen),
         set_aside=trial.set_aside,
         checks=[] if trial.set_aside else _checks(seen, context.server_cpus),
     )

@@ -116,7 +116,8 @@ class Level(Part):
     `process_memory`: of the server's processes, shared pages divided, in tests of HTTP clients.
     `connection_slab`: of the kernel's slab caches that connections are made of, of both ends, in
     these tests.
-    `past_ceiling`: the first sign that the server was past its ceiling; then it is in no headline.
+    `past_ceiling`: the first sign that the load was not held; then it is in no headline.
+    `not_held`: whether it was past the server's ceiling, or a part was lost for another reason.
     `onload`: Onload's polls and events per second, by its own names; empty on other stacks.
     `generators`: each of several; empty where a single one made the load.
     `energy`: joules of the whole machine for a million connections. `packets`: of a connection,
@@ -147,6 +148,7 @@ class Level(Part):
     process_memory: Spread | None = None
     connection_slab: Spread | None = None
     past_ceiling: str = ""
+    not_held: str = ""
     cache: CacheFigures | None = None
     onload: dict[str, Spread] = Field(default_factory=dict)
     generators: list[GeneratorFigures] = Field(default_factory=list)
@@ -238,7 +240,8 @@ class TrialRow(Part):
     server's cost over the whole sustain window, undisturbed or not, us. `call_time`: what two known
     system calls took on its cores meanwhile, nanoseconds. `warm_up_s`: seconds from the start of
     the load to where its rate was steady. `variation`, `drift`, `correlation`: of that rate in the
-    sustain window, see `stackcost.analysis.steadiness`. None: too few readings.
+    sustain window, see `stackcost.analysis.steadiness`. None: too few readings. `failures`: of the
+    `flags` those that say what was not served as asked.
     """
 
     number: int
@@ -261,6 +264,7 @@ class TrialRow(Part):
     drift: float | None = None
     correlation: float | None = None
     flags: list[str]
+    failures: list[str] = Field(default_factory=list)
     set_aside: str = ""
     checks: list[Check]
 

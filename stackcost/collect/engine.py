@@ -5,7 +5,7 @@ lacks are unknown there, never 0.
 """
 
 import time
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Protocol
 
@@ -14,6 +14,7 @@ from stackcost.contracts.sample import Kind, Metric, Sample
 
 CPU_METHOD, MEMORY_METHOD = "stackcost_get_cpu", "stackcost_get_memory"
 SCHEDULE_METHOD = "stackcost_get_schedule"
+DROPS_METHOD = "stackcost_get_drops"
 COUNTER = Metric("trex.counter", "1", Kind.COUNTER, "TRex get_stats() traffic")
 BUSY_TIME = Metric("engine.busy_time", "s", Kind.COUNTER, f"RPC {CPU_METHOD} busy_cycles / tsc_hz")
 WHOLE_TIME = Metric("engine.time", "s", Kind.COUNTER, f"RPC {CPU_METHOD} total_cycles / tsc_hz")
@@ -34,6 +35,7 @@ SHARED_CORE = (
 IN_USE = Metric("engine.pool_in_use", "B", Kind.GAUGE, f"RPC {MEMORY_METHOD} in_use x object_bytes")
 OBJECTS = Metric("engine.pool_objects", "1", Kind.GAUGE, f"RPC {MEMORY_METHOD} in_use")
 STARTS = Metric("engine.starts", "1", Kind.COUNTER, f"RPC {SCHEDULE_METHOD}")
+DROPS = Metric("engine.drops", "1", Kind.COUNTER, f"RPC {DROPS_METHOD}")
 RESERVED = Metric("engine.pool_reserved", "B", Kind.GAUGE, f"RPC {MEMORY_METHOD} reserved_bytes")
 
 
@@ -53,7 +55,7 @@ class EngineClient(Protocol):
 class Engine(Collector):
     """Reads one engine. `engine`: what it is in this trial, "generator" or "peer"."""
 
-    metrics = (COUNTER, IN_USE, OBJECTS, RESERVED, STARTS)
+    metrics = (COUNTER, DROPS, IN_USE, OBJECTS, RESERVED, STARTS)
 
     def __init__(self, engine: str, client: EngineClient):
         self.name = engine
@@ -61,8 +63,8 @@ class Engine(Collector):
         self._labels = {"engine": engine}
 
     def read(self) -> list[Sample]:
-        """Traffic counters of both sides, memory of each pool, the schedule."""
-        return [*self._counters(), *self._pools(), *self._starts()]
+        """Traffic counters of both sides, what was given up, memory of each pool, the schedule."""
+        return [*self._counters(), *self._drops(), *self._pools(), *self._starts()]
 
     def _counters(self) -> Iterable[Sample]:
         traffic = self._client.stats()["traffic"]
@@ -72,6 +74,19 @@ class Engine(Collector):
                 if isinstance(value, int | float):
                     labels = {**self._labels, "side": side, "counter": counter}
                     yield COUNTER.sample(now, value, **labels)
+
+    def _drops(self) -> Iterable[Sample]:
+        """Of all cores by reason; "lost": by the ports' devices."""
+        if not self._client.supports(DROPS_METHOD):
+            yield from _lacking(DROPS_METHOD, self._labels, DROPS)
+            return
+        answer = self._client.call(DROPS_METHOD, {})
+        now = time.monotonic()
+        found = Counter(lost=sum(device["lost"] for device in answer["devices"]))
+        for core in answer["cores"]:
+            found.update(core["reasons"])
+        for reason, number in found.items():
+            yield DROPS.sample(now, number, **self._labels, reason=reason)
 
     def _pools(self) -> Iterable[Sample]:
         if not self._client.supports(MEMORY_METHOD):

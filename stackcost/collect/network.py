@@ -13,12 +13,14 @@ FILES = {
     "sockstat": f"{NET}/sockstat",
     "snmp": f"{NET}/snmp",
     "netstat": f"{NET}/netstat",
+    "snmp6": f"{NET}/snmp6",
     "dev": f"{NET}/dev",
     "conntrack": "/proc/sys/net/netfilter/nf_conntrack_count",
 }
 SOCKETS = Metric("sockstat.sockets", "1", Kind.GAUGE, "/proc/net/sockstat")
 MEMORY = Metric("sockstat.memory", "B", Kind.GAUGE, "/proc/net/sockstat mem x page size")
 COUNTER = Metric("tcp.counter", "1", Kind.COUNTER, "/proc/net/snmp, /proc/net/netstat")
+IP = Metric("ip.counter", "1", Kind.COUNTER, "/proc/net/snmp Ip, /proc/net/snmp6")
 ESTABLISHED = Metric("tcp.established", "1", Kind.GAUGE, "/proc/net/snmp Tcp CurrEstab")
 BYTES = Metric("interface.bytes", "B", Kind.COUNTER, "/proc/net/dev")
 PACKETS = Metric("interface.packets", "1", Kind.COUNTER, "/proc/net/dev")
@@ -26,6 +28,9 @@ ERRORS = Metric("interface.errors", "1", Kind.COUNTER, "/proc/net/dev")
 DROPS = Metric("interface.drops", "1", Kind.COUNTER, "/proc/net/dev")
 CONNTRACK = Metric("conntrack.entries", "1", Kind.GAUGE, "nf_conntrack_count")
 
+# What IP discards, and why; the names of /proc/net/snmp6 have their "Ip6" already.
+IP_LOSSES = ("InDiscards", "OutDiscards", "OutNoRoutes", "FragFails")
+IP6_LOSSES = ("InTooBigErrors", "InNoRoutes", *IP_LOSSES)
 CONSTANTS = ("RtoAlgorithm", "RtoMin", "RtoMax", "MaxConn")  # of table Tcp, not counters
 
 
@@ -48,6 +53,7 @@ class Network(Collector):
         SOCKETS,
         MEMORY,
         COUNTER,
+        IP,
         ESTABLISHED,
         BYTES,
         PACKETS,
@@ -71,6 +77,7 @@ class Network(Collector):
             *self._sockets(now),
             *self._tcp(now, "snmp", "Tcp"),
             *self._tcp(now, "netstat", "TcpExt"),
+            *self._ip(now),
             *self._interfaces(now),
             self._conntrack(now),
         ]
@@ -89,17 +96,27 @@ class Network(Collector):
                 yield SOCKETS.sample(now, value, **labels, state=state)
 
     def _tcp(self, now: float, file: str, table: str) -> Iterator[Sample]:
-        rows = [
-            row.split()
-            for row in self._files.text(file).splitlines()
-            if row.startswith(f"{table}:")
-        ]
-        names, values = rows
-        for name, value in zip(names[1:], values[1:], strict=True):
+        for name, value in self._table(file, table).items():
             if name == "CurrEstab":
-                yield ESTABLISHED.sample(now, int(value), **self._labels)
+                yield ESTABLISHED.sample(now, value, **self._labels)
             elif name not in CONSTANTS:
-                yield COUNTER.sample(now, int(value), **self._labels, counter=table + name)
+                yield COUNTER.sample(now, value, **self._labels, counter=table + name)
+
+    def _ip(self, now: float) -> Iterator[Sample]:
+        found = {f"Ip{name}": value for name, value in self._table("snmp", "Ip").items()}
+        if "snmp6" in self._files:
+            rows = (row.split() for row in self._files.text("snmp6").splitlines())
+            found |= {name: int(value) for name, value in rows}
+        wanted = [f"Ip{name}" for name in IP_LOSSES] + [f"Ip6{name}" for name in IP6_LOSSES]
+        for name in wanted:
+            if name in found:
+                yield IP.sample(now, found[name], **self._labels, counter=name)
+
+    def _table(self, file: str, table: str) -> dict[str, int]:
+        """Values by name of one table, which is a row of names and a row of values."""
+        rows = self._files.text(file).splitlines()
+        names, values = (row.split()[1:] for row in rows if row.startswith(f"{table}:"))
+        return dict(zip(names, map(int, values), strict=True))
 
     def _interfaces(self, now: float) -> Iterator[Sample]:
         for line in self._files.text("dev").splitlines()[2:]:

@@ -11,9 +11,10 @@ SHOWN = 6  # reasons; `stackcost show --long` and the report have every trial
 
 
 def doubts(summary: Summary) -> list[str]:
-    """The numbers of checks that hold, the most frequent reasons, and the trials that are not used.
+    """The numbers of checks that hold, reasons to doubt figures, and the trials that are not used.
 
-    Two reasons are the same if only their numbers differ; the first one is quoted.
+    First what was not served as asked, then all else, each the most frequent first. Two reasons are
+    the same if only their numbers differ; the first one is quoted.
     """
     used = [trial for trial in summary.trials if not trial.set_aside]
     checks = [check.holds for trial in used for check in trial.checks]
@@ -21,13 +22,15 @@ def doubts(summary: Summary) -> list[str]:
         f"checks: {checks.count(True)} hold, {checks.count(False)} fail, "
         f"{checks.count(None)} were not possible"
     ]
-    reasons = _by_kind((trial, reason) for trial in used for reason in _reasons(trial))
+    failures = _by_kind((trial, reason) for trial in used for reason in trial.failures)
+    others = _by_kind((trial, reason) for trial in used for reason in _others(trial))
+    reasons = failures + others
     lines += [
         f"  {len(found)} of {count(len(used), 'trial')}: {_quoted(found)}"
         for found in reasons[:SHOWN]
     ]
     if len(reasons) > SHOWN:
-        lines.append(f"  {count(len(reasons) - SHOWN, 'more reason')} in fewer trials")
+        lines.append(f"  {count(len(reasons) - SHOWN, 'more reason')}")
     if shared := summary.machine.get(ONE_CORE):
         lines.append(
             f"load and server share physical cores (CPU {shared}), so each side slows the other "
@@ -42,14 +45,14 @@ def doubts(summary: Summary) -> list[str]:
     return lines
 
 
-def _reasons(trial: TrialRow) -> list[str]:
-    """The flags and the failed checks of a trial."""
+def _others(trial: TrialRow) -> list[str]:
+    """The failed checks of a trial, and its flags that are no failures."""
     failed = [
         f"{check.name}: expected {check.wanted}, found {check.seen}"
         for check in trial.checks
         if check.holds is False
     ]
-    return [*failed, *trial.flags]
+    return [*failed, *(flag for flag in trial.flags if flag not in trial.failures)]
 
 
 def _by_kind(reasons: Iterable[tuple[TrialRow, str]]) -> list[list[tuple[TrialRow, str]]]:

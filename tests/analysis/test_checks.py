@@ -39,12 +39,12 @@ def test_each_fault_of_the_load_is_flagged() -> None:
     trial.load.client |= {"tcps_conndrops": 2, "tcps_sndrexmitpack": 5}
     trial.load.cut_flows = 3
     assert flags_of(Readings(trial), (1,)) == [
-        "7 connections of the schedule not started",
-        "4.0% of connections started later than scheduled",
         "2 connections failed",
         "3 flows had not ended at the end of the drain",
-        "5 segments retransmitted",
         "completed 1,000 connections/s of 2,000 offered",
+        "7 connections of the schedule not started",
+        "4.0% of connections started later than scheduled",
+        "5 segments retransmitted",
     ]
 
 

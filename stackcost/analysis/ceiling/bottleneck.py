@@ -11,11 +11,11 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from stackcost.analysis import core_time, flows, traffic
+from stackcost.analysis import core_time, diagnosis
 from stackcost.analysis.checks import is_hold
-from stackcost.analysis.device import lost_frames
+from stackcost.analysis.diagnosis import Finding
 from stackcost.analysis.flags import generator_limits, late_starts
-from stackcost.analysis.limits import full_accept_queue, limits_reached
+from stackcost.analysis.limits import limits_reached
 from stackcost.analysis.readings import Readings
 from stackcost.analysis.thresholds import FOREIGN_LIMIT
 
@@ -28,6 +28,8 @@ Cause = Literal[
     "server's own limit",
     "connection tracking",
     "client ports",
+    "frame size",
+    "no route",
     "memory",
     "core",
     "packet queue",
@@ -89,47 +91,20 @@ def _signs(seen: Readings, server_cpus: Collection[int]) -> Iterator[Evidence]:
         yield Evidence(cause="generator", words=f"the generator was the limit: {found}")
     for reached in limits_reached(seen):
         yield Evidence(cause=reached.limit, words=reached.words)
+    refused = list(diagnosis.refused(seen))
+    yield from map(_evidence, refused)
     yield from _memory(seen)
     saturated = list(_cores(seen, server_cpus))
     yield from saturated
-    queues = list(_queues(seen))
-    yield from queues
-    located = list(_lost_frames(seen))
-    yield from located
-    if not saturated and not queues and not located:
-        yield from _lost_on_the_way(seen)
+    located = [*diagnosis.queues(seen), *diagnosis.lost_frames(seen)]
+    yield from map(_evidence, located)
+    if not refused and not saturated and not located:
+        yield from map(_evidence, diagnosis.unanswered(seen))
     yield from _disturbances(seen, server_cpus)
 
 
-def _lost_frames(seen: Readings) -> Iterator[Evidence]:
-    """Where a device under test stands between the ports: where frames of the trial were lost."""
-    lost = lost_frames(seen.trial)
-    if lost is None:
-        return
-    if lost.inside:
-        yield Evidence(cause="in the device", words=f"the device dropped {lost.inside:,} frames")
-    if lost.before:
-        words = f"{lost.before:,} frames of the generator did not reach the device"
-        yield Evidence(cause="before the device", words=words)
-    if lost.after:
-        words = f"{lost.after:,} frames of the device did not reach the generator"
-        yield Evidence(cause="behind the device", words=words)
-    if lost.somewhere:
-        words = f"{lost.somewhere:,} frames were lost in the device, or on the way to or from it"
-        yield Evidence(cause="on the way", words=words)
-
-
-def _lost_on_the_way(seen: Readings) -> Iterator[Evidence]:
-    attempted, connected, again = (
-        flows.client_counter(seen.trial, name)
-        for name in ("tcps_connattempt", "tcps_connects", "tcps_rexmttimeo_syn")
-    )
-    if attempted > connected or again:
-        words = (
-            f"{attempted - connected:,} SYNs were not answered and {again:,} were retransmitted, "
-            "but no counter of the server shows drops: they were lost on the path to the server"
-        )
-        yield Evidence(cause="on the way", words=words)
+def _evidence(found: Finding) -> Evidence:
+    return Evidence(cause=found.place, words=found.words)
 
 
 def _disturbances(seen: Readings, server_cpus: Collection[int]) -> Iterator[Evidence]:
@@ -196,30 +171,5 @@ def _shares(seen: Readings, core: int, phase: str, softirq: float) -> str:
     return f"{', '.join(parts)}; softirqs included: {softirq:.0%}, sampled by the kernel's ticks"
 
 
-def _queues(seen: Readings) -> Iterator[Evidence]:
-    dropped = _grown(seen, "softnet.dropped")
-    if dropped:
-        words = f"a full backlog dropped {dropped:,} packets (net.core.netdev_max_backlog)"
-        yield Evidence(cause="packet queue", words=words)
-    overflowed = _tcp(seen, "TcpExtListenOverflows")
-    if overflowed:
-        queue = traffic.limits(seen.trial).accept_queue
-        room = f" (its length is {queue.limit:,})" if queue else ""
-        words = f"the accept queue overflowed {overflowed:,} times{room}"
-        yield Evidence(cause="accept queue", words=words)
-    elif waiting := full_accept_queue(seen):  # of Onload, which counts no overflow with the kernel
-        yield Evidence(cause="accept queue", words=waiting)
-    full = _tcp(seen, "TcpExtTCPReqQFullDrop") + _tcp(seen, "TcpExtTCPReqQFullDoCookies")
-    if full:
-        words = f"the queue of half-open connections was full {full:,} times"
-        yield Evidence(cause="SYN queue", words=words)
-
-
 def _tcp(seen: Readings, counter: str) -> int:
-    return _grown(seen, "tcp.counter", counter=counter)
-
-
-def _grown(seen: Readings, metric: str, **labels: str) -> int:
-    """Growth over the whole trial."""
-    parts = (seen.growth(metric, phase, **labels) or 0.0 for phase in seen.phases)
-    return round(sum(parts))
+    return diagnosis.grown(seen, "tcp.counter", counter=counter)

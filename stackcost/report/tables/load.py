@@ -22,7 +22,7 @@ def load_table(summary: Summary) -> TextTable:
         [
             (
                 server.name,
-                f"{level.load}, past the ceiling" if level.past_ceiling else level.load,
+                f"{level.load}, {level.not_held}" if level.not_held else level.load,
                 number(level.completed_cps.median),
                 with_range(level.server_cpu_total),
                 _server_kinds(level),

@@ -77,7 +77,7 @@ def short_cost_table(summary: Summary) -> TextTable:
         [
             (
                 server.name,
-                f"{level.load}, past the ceiling" if level.past_ceiling else level.load,
+                f"{level.load}, {level.not_held}" if level.not_held else level.load,
                 number(level.completed_cps.median),
                 with_range(level.server_cpu_total),
                 *(_median(level.server_cpu.get(kind)) for kind in kinds),

@@ -1,0 +1,171 @@
+"""Where a trial's load did not pass, which way, and how many: from what was counted alone.
+
+The screen, the report and the search for a ceiling all say this in the same words. A sign is of the
+whole trial. A sign that was not read is left out, and so is one that is zero.
+"""
+
+from collections.abc import Iterator
+from typing import Literal, NamedTuple
+
+from stackcost.analysis import flows, traffic
+from stackcost.analysis.limits import full_accept_queue
+from stackcost.analysis.readings import Readings
+from stackcost.contracts.counts import Direction, FramesPassed
+
+Place = Literal[
+    "frame size",
+    "generator",
+    "connection tracking",
+    "no route",
+    "packet queue",
+    "accept queue",
+    "SYN queue",
+    "before the device",
+    "in the device",
+    "behind the device",
+    "on the way",
+]
+
+
+class Finding(NamedTuple):
+    """One sign of a loss: its place, and a sentence with its figures."""
+
+    place: Place
+    words: str
+
+
+# What an engine gave up (docs/rpc-extensions.md), and its frames' place. Reasons that are not here
+# are frames that were in nobody's connection, and losses that an impairment was asked for.
+ENGINE_DROPS: dict[str, tuple[Place, str]] = {
+    "frame_refused": ("frame size", "were refused by the sending device: longer than its MTU"),
+    "link_down": ("on the way", "were not sent: the link was down"),
+    "no_buffer": ("generator", "were not sent: no packet buffer was left"),
+    "no_payload_buffer": ("generator", "were not sent: no packet buffer was left for payload"),
+    "ring_full": ("on the way", "were not sent: the in-memory wire was full"),
+    "device_full": ("on the way", "were not sent: the device had no room"),
+    "lost": ("on the way", "were lost by the receiving device"),
+    "length": ("on the way", "arrived with lengths that contradict each other"),
+    "ipv4_fragment": ("frame size", "arrived as IPv4 fragments, which an engine does not take"),
+    "ip_checksum": ("on the way", "arrived with a bad IP checksum"),
+    "transport_checksum": ("on the way", "arrived with a bad TCP or UDP checksum"),
+}
+# Counters of the system's kernel (RFC 4293, and the kernel's own SNMP tables).
+KERNEL_DROPS: dict[str, tuple[Place, str]] = {
+    "IpFragFails": ("frame size", "IPv4 packets were longer than the next link's MTU"),
+    "Ip6InTooBigErrors": ("frame size", "IPv6 packets were longer than the next link's MTU"),
+    "Ip6FragFails": ("frame size", "IPv6 packets could not be fragmented"),
+    "IpOutNoRoutes": ("no route", "IPv4 packets had no route"),
+    "Ip6InNoRoutes": ("no route", "IPv6 packets had no route"),
+    "Ip6OutNoRoutes": ("no route", "sent IPv6 packets had no route"),
+    "IpInDiscards": ("in the device", "received IPv4 packets were discarded by the kernel"),
+    "IpOutDiscards": ("in the device", "IPv4 packets to be sent were discarded by the kernel"),
+    "Ip6InDiscards": ("in the device", "received IPv6 packets were discarded by the kernel"),
+    "Ip6OutDiscards": ("in the device", "IPv6 packets to be sent were discarded by the kernel"),
+}
+TRACKING_DROPS = {
+    "drop": "packets were dropped by connection tracking: its table had no room",
+    "insert_failed": "entries were not taken into the table of connection tracking",
+}
+
+
+def diagnosis(seen: Readings) -> list[Finding]:
+    """All signs of one trial, those that name a cause first.
+
+    Where no frame is known to be lost at a point, what the clients' TCP saw is the last sign.
+    """
+    found = [*refused(seen), *queues(seen), *lost_frames(seen)]
+    return found or list(unanswered(seen))
+
+
+def refused(seen: Readings) -> Iterator[Finding]:
+    """What an engine, the kernel or connection tracking counts as refused."""
+    for engine in ("generator", "peer"):
+        for reason, (place, words) in ENGINE_DROPS.items():
+            if number := grown(seen, "engine.drops", engine=engine, reason=reason):
+                yield Finding(place, f"{number:,} frames of the {engine} {words}")
+    for counter, (place, words) in KERNEL_DROPS.items():
+        if number := grown(seen, "ip.counter", counter=counter):
+            yield Finding(place, f"{number:,} {words} ({counter})")
+    for event, words in TRACKING_DROPS.items():
+        if number := grown(seen, "conntrack.events", event=event):
+            yield Finding("connection tracking", f"{number:,} {words}")
+
+
+def queues(seen: Readings) -> Iterator[Finding]:
+    """Queues of the system's kernel that overflowed, or that are full."""
+    if dropped := grown(seen, "softnet.dropped"):
+        words = f"a full backlog dropped {dropped:,} packets (net.core.netdev_max_backlog)"
+        yield Finding("packet queue", words)
+    if overflowed := grown(seen, "tcp.counter", counter="TcpExtListenOverflows"):
+        queue = traffic.limits(seen.trial).accept_queue
+        room = f" (its length is {queue.limit:,})" if queue else ""
+        yield Finding("accept queue", f"the accept queue overflowed {overflowed:,} times{room}")
+    elif waiting := full_accept_queue(seen):  # of Onload, which counts no overflow with the kernel
+        yield Finding("accept queue", waiting)
+    counters = ("TcpExtTCPReqQFullDrop", "TcpExtTCPReqQFullDoCookies")
+    if full := sum(grown(seen, "tcp.counter", counter=counter) for counter in counters):
+        yield Finding("SYN queue", f"the queue of half-open connections was full {full:,} times")
+
+
+def lost_frames(seen: Readings) -> Iterator[Finding]:
+    """Between which two of the four points of a path through a device frames vanished.
+
+    A device may send frames of its own (resets, ICMP, ARP), which hide as many lost inside.
+    """
+    for way, passed in (traffic.frames(seen.trial) or {}).items():
+        yield from _lost(way, passed)
+
+
+def unanswered(seen: Readings) -> Iterator[Finding]:
+    """SYNs without an answer, where no counter says what became of them."""
+    attempted, connected, again = (
+        flows.client_counter(seen.trial, name)
+        for name in ("tcps_connattempt", "tcps_connects", "tcps_rexmttimeo_syn")
+    )
+    if attempted > connected or again:
+        words = (
+            f"{attempted - connected:,} of {attempted:,} SYNs were not answered and {again:,} were "
+            "retransmitted, and no counter shows where they or their answers were dropped"
+        )
+        yield Finding("on the way", words)
+
+
+def grown(seen: Readings, metric: str, **labels: str) -> int:
+    """By how much counters grew over the whole trial; 0 when they were not read."""
+    parts = (seen.growth(metric, phase, **labels) or 0.0 for phase in seen.phases)
+    return round(sum(parts))
+
+
+def _lost(way: Direction, passed: FramesPassed) -> Iterator[Finding]:
+    near, far = (
+        ("generator", "server's end") if way == "to servers" else ("server's end", "clients")
+    )
+    if passed.entered is None or passed.left is None:
+        points: list[tuple[Place, int, int, str]] = [
+            (
+                "on the way",
+                passed.sent,
+                passed.arrived,
+                "were lost in the device, or on the way to or from it",
+            )
+        ]
+    else:
+        points = [
+            (
+                "before the device",
+                passed.sent,
+                passed.entered,
+                f"were lost between the {near} and the device",
+            ),
+            ("in the device", passed.entered, passed.left, "were lost in the device"),
+            (
+                "behind the device",
+                passed.left,
+                passed.arrived,
+                f"were lost between the device and the {far}",
+            ),
+        ]
+    for place, before, after, words in points:
+        if before > after:
+            many = f"all {before:,}" if after <= 0 else f"{before - after:,} of {before:,}"
+            yield Finding(place, f"{many} frames {way} {words}")

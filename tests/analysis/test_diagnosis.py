@@ -1,0 +1,133 @@
+"""Where a load did not pass, from trials whose counters show one fault each."""
+
+import pytest
+
+from stackcost.analysis.ceiling.bottleneck import find_bottleneck
+from stackcost.analysis.diagnosis import diagnosis
+from stackcost.analysis.flags import flags_of
+from stackcost.analysis.readings import Readings
+from stackcost.analysis.summarise import summarise
+from stackcost.contracts.counts import FramesPassed
+from stackcost.contracts.trial import Trial
+from stackcost.report.doubts import doubts
+from stackcost.report.tables import short_cost_table
+from tests.analysis.runs import CONTEXT
+from tests.analysis.trials import add_other_program, counter, load_trial
+from tests.search.test_bottleneck import IDLE, search_trial
+
+WHOLE = FramesPassed(20_000, 20_000, 20_000, 20_000)
+
+
+def lossy(
+    to_servers: FramesPassed = WHOLE, to_clients: FramesPassed = WHOLE, failed: int = 2263
+) -> Trial:
+    """A trial in which connections failed while the server had time left."""
+    trial = search_trial(IDLE)
+    trial.load.client |= {"tcps_drops": failed}
+    trial.load.frames = {"to servers": to_servers, "to clients": to_clients}
+    return trial
+
+
+@pytest.mark.parametrize(
+    ("frames", "place", "words"),
+    [
+        (
+            {"to_servers": FramesPassed(20_000, 20_000, 8_323, 8_323)},
+            "in the device",
+            "11,677 of 20,000 frames to servers were lost in the device",
+        ),
+        (
+            {"to_servers": FramesPassed(20_000, 19_000, 19_000, 19_000)},
+            "before the device",
+            "1,000 of 20,000 frames to servers were lost between the generator and the device",
+        ),
+        (
+            {"to_clients": FramesPassed(20_000, 20_000, 20_000, 0)},
+            "behind the device",
+            "all 20,000 frames to clients were lost between the device and the clients",
+        ),
+        (
+            {"to_clients": FramesPassed(900, None, None, 0)},
+            "on the way",
+            "all 900 frames to clients were lost in the device, or on the way to or from it",
+        ),
+    ],
+)
+def test_vanished_frames_have_a_point_a_way_and_a_number(
+    frames: dict[str, FramesPassed], place: str, words: str
+) -> None:
+    trial = lossy(**frames)
+    (found,) = diagnosis(Readings(trial))
+    assert found == (place, words)
+    assert words in flags_of(Readings(trial), (1,))
+    assert find_bottleneck(Readings(trial), (1,)).cause == place
+
+
+def test_the_screen_says_where_frames_vanished_and_not_that_a_ceiling_was_passed() -> None:
+    summary = summarise([lossy(FramesPassed(20_000, 20_000, 8_323, 8_323))], CONTEXT)
+    assert any("11,677 of 20,000 frames to servers" in line for line in doubts(summary))
+    assert short_cost_table(summary).rows[0][1] == "1,000, not all passed"
+
+
+@pytest.mark.parametrize(
+    ("metric", "labels", "place", "words"),
+    [
+        (
+            "engine.drops",
+            {"engine": "generator", "reason": "frame_refused"},
+            "frame size",
+            "12 frames of the generator were refused by the sending device: longer than its MTU",
+        ),
+        (
+            "ip.counter",
+            {"namespace": "server", "counter": "IpFragFails"},
+            "frame size",
+            "12 IPv4 packets were longer than the next link's MTU (IpFragFails)",
+        ),
+        (
+            "ip.counter",
+            {"namespace": "server", "counter": "Ip6InTooBigErrors"},
+            "frame size",
+            "12 IPv6 packets were longer than the next link's MTU (Ip6InTooBigErrors)",
+        ),
+        (
+            "conntrack.events",
+            {"namespace": "server", "event": "drop"},
+            "connection tracking",
+            "12 packets were dropped by connection tracking: its table had no room",
+        ),
+    ],
+)
+def test_what_was_refused_is_named(
+    metric: str, labels: dict[str, str], place: str, words: str
+) -> None:
+    trial = search_trial(IDLE)
+    trial.samples += counter(metric, 12, labels)
+    assert diagnosis(Readings(trial)) == [(place, words)]
+    assert words in flags_of(Readings(trial), (1,))
+    assert find_bottleneck(Readings(trial), (1,)).cause == place
+
+
+def test_syns_without_an_answer_are_counted_where_no_point_is_known() -> None:
+    trial = load_trial(completed=500)
+    trial.load.client |= {"tcps_connects": 379, "tcps_rexmttimeo_syn": 240}
+    (found,) = diagnosis(Readings(trial))
+    assert found.place == "on the way"
+    assert found.words.startswith("121 of 500 SYNs were not answered and 240 were retransmitted")
+
+
+def test_a_trial_without_a_loss_has_no_sign() -> None:
+    assert diagnosis(Readings(load_trial())) == []
+
+
+def test_what_failed_comes_before_what_disturbed_more_trials() -> None:
+    trials = [load_trial(number=at, round_number=at) for at in range(1, 9)]
+    for trial in trials:
+        add_other_program(trial, 0.4)
+    trials[-1].load.client |= {"tcps_drops": 2263}
+    lines = [line for line in doubts(summarise(trials, CONTEXT)) if line.startswith("  ")]
+    failed, others = (
+        next(at for at, line in enumerate(lines) if words in line)
+        for words in ("2,263 connections failed", "other programs took")
+    )
+    assert failed < others
