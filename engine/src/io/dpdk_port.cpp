@@ -49,6 +49,34 @@ RssKey symmetric_key() {
   return key;
 }
 
+/// A queue's packet memory. What was freed last is used next: all of a pool's buffers, each in its
+/// turn, would leave the caches before they came again. AF_XDP (`one_range`) registers with the
+/// kernel as many bytes as the buffers take one behind another, so no gap may lie between them:
+/// they may cross pages, which DPDK forbids for devices that read by physical address. Returns
+/// nullptr with rte_errno set: there is no such memory.
+rte_mempool* make_pool(const std::string& name, bool one_range) {
+  if (!one_range)
+    return rte_pktmbuf_pool_create_by_ops(name.c_str(), kBuffers, kPoolCache, 0,
+                                          RTE_MBUF_DEFAULT_BUF_SIZE, SOCKET_ID_ANY, "stack");
+  rte_mempool* const pool = rte_mempool_create_empty(
+      name.c_str(), kBuffers, sizeof(rte_mbuf) + RTE_MBUF_DEFAULT_BUF_SIZE, kPoolCache,
+      sizeof(rte_pktmbuf_pool_private), SOCKET_ID_ANY, RTE_MEMPOOL_F_NO_IOVA_CONTIG);
+  if (pool == nullptr) return nullptr;
+  int result = rte_mempool_set_ops_byname(pool, "stack", nullptr);
+  if (result == 0) {
+    rte_pktmbuf_pool_init(pool, nullptr);
+    result = rte_mempool_populate_default(pool);
+  }
+  if (result >= 0 && pool->nb_mem_chunks != 1) result = -ENOMEM;
+  if (result < 0) {
+    rte_mempool_free(pool);
+    rte_errno = -result;
+    return nullptr;
+  }
+  rte_mempool_obj_iter(pool, rte_pktmbuf_init, nullptr);
+  return pool;
+}
+
 class DpdkPort final : public Port {
  public:
   DpdkPort(const std::string& device, uint32_t cores);
@@ -127,6 +155,12 @@ void DpdkPort::configure(uint32_t cores) {
       configuration.txmode.offloads |= kCutOffloads;
     }
   }
+  uint16_t buffers = 1;
+  if (offered & RTE_ETH_TX_OFFLOAD_MULTI_SEGS) {
+    configuration.txmode.offloads |= RTE_ETH_TX_OFFLOAD_MULTI_SEGS;
+    const uint16_t most = device_info_.tx_desc_lim.nb_seg_max;
+    buffers = most == 0 ? UINT16_MAX : most;  // 0: the driver names no limit
+  }
   configuration.rxmode.offloads = device_info_.rx_offload_capa & RTE_ETH_RX_OFFLOAD_CHECKSUM;
   RssKey key = symmetric_key();
   if (cores > 1) {
@@ -143,11 +177,8 @@ void DpdkPort::configure(uint32_t cores) {
   uint16_t transmit = kDescriptors;
   check(rte_eth_dev_adjust_nb_rx_tx_desc(id_, &receive, &transmit), "sizing its rings");
   for (uint16_t queue = 0; queue < queues; ++queue) {
-    // What was freed last is used next: all of a pool's buffers, each in its turn, would leave the
-    // caches before they came again.
-    rte_mempool* pool = rte_pktmbuf_pool_create_by_ops(
-        fmt::format("port{}-{}", id_, queue).c_str(), kBuffers, kPoolCache, 0,
-        RTE_MBUF_DEFAULT_BUF_SIZE, SOCKET_ID_ANY, "stack");
+    rte_mempool* pool =
+        make_pool(fmt::format("port{}-{}", id_, queue), info_.driver == "net_af_xdp");
     if (pool == nullptr) check(-rte_errno, "getting packet memory");
     pools_.push_back(pool);
     check(rte_eth_rx_queue_setup(id_, queue, receive, SOCKET_ID_ANY, nullptr, pool),
@@ -157,7 +188,7 @@ void DpdkPort::configure(uint32_t cores) {
   }
   check(rte_eth_dev_start(id_), "starting");
   for (uint16_t queue = 0; queue < queues; ++queue)
-    queues_.push_back(std::make_unique<DpdkQueue>(id_, queue, pools_[queue], offloads_,
+    queues_.push_back(std::make_unique<DpdkQueue>(id_, queue, pools_[queue], offloads_, buffers,
                                                   checksums_behind(info_.driver)));
 
   if (cores > 1) info_.over_rings = spread(cores);

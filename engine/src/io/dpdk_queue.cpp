@@ -66,8 +66,13 @@ void request_offloads(rte_mbuf* packet, const Frame& frame) {
 }  // namespace
 
 DpdkQueue::DpdkQueue(uint16_t device, uint16_t queue, rte_mempool* pool, DeviceOffloads offloads,
-                     Checksums received)
-    : PortQueue(offloads), device_(device), queue_(queue), pool_(pool), checksums_(received) {
+                     uint16_t buffers, Checksums received)
+    : PortQueue(offloads),
+      device_(device),
+      queue_(queue),
+      pool_(pool),
+      most_buffers_(buffers),
+      checksums_(received) {
   waiting_.reserve(kWaiting);
 }
 
@@ -126,11 +131,25 @@ rte_mbuf* DpdkQueue::complete(Frame& frame) {
   packet->data_len = frame.head_length;
   packet->pkt_len = frame.head_length;
   if (frame.checksums == Checksums::partial) request_offloads(packet, frame);
-  if (frame.payload_length == 0 || append(packet, pool_, frame.payload, frame.payload_length))
-    return packet;
+  if (frame.payload_length != 0) {
+    // Of a packet in several buffers, a driver without RTE_ETH_TX_OFFLOAD_MULTI_SEGS sends what
+    // lies in memory behind the first.
+    if (most_buffers_ == 1 && frame.payload_length > rte_pktmbuf_tailroom(packet))
+      return give_up(packet, Drop::frame_refused);
+    if (!append(packet, pool_, frame.payload, frame.payload_length))
+      return give_up(packet, Drop::no_payload_buffer);
+    if (packet->nb_segs > most_buffers_) return give_up(packet, Drop::frame_refused);
+  }
+  // What a driver needs in the headers for its offloads, or that it cannot do them.
+  if (frame.checksums == Checksums::partial && rte_eth_tx_prepare(device_, queue_, &packet, 1) != 1)
+    return give_up(packet, Drop::frame_refused);
+  return packet;
+}
+
+rte_mbuf* DpdkQueue::give_up(rte_mbuf* packet, Drop reason) {
   rte_pktmbuf_free(packet);
   ++counters_.oerrors;
-  ++drops_[Drop::no_payload_buffer];
+  ++drops_[reason];
   return nullptr;
 }
 

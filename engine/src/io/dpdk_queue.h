@@ -13,9 +13,10 @@ namespace engine {
 class DpdkQueue final : public PortQueue {
  public:
   /// `pool`: of packet buffers, owned by the port. `offloads`: what the device does on transmit.
+  /// `buffers`: how many of them one frame may take; longer frames are refused.
   /// `received`: what is known of received checksums that the device does not speak of.
   DpdkQueue(uint16_t device, uint16_t queue, rte_mempool* pool, DeviceOffloads offloads,
-            Checksums received);
+            uint16_t buffers, Checksums received);
   ~DpdkQueue() override;
 
   /// Frames that wait at most for room in the device; more are dropped (Drop::device_full). A burst
@@ -31,6 +32,8 @@ class DpdkQueue final : public PortQueue {
   void send(std::span<Frame> frames) override;
   void refill(Frame& slot) override { refill({&slot, 1}); }
   rte_mbuf* complete(Frame& frame);
+  /// Counts and frees a packet that the device cannot send. Returns nullptr.
+  rte_mbuf* give_up(rte_mbuf* packet, Drop reason);
   /// Gives the device as many of `packets` as it takes. Returns how many.
   size_t hand_over(std::span<rte_mbuf*> packets);
   void hold(std::span<rte_mbuf*> packets);
@@ -39,6 +42,7 @@ class DpdkQueue final : public PortQueue {
   const uint16_t device_;
   const uint16_t queue_;
   rte_mempool* const pool_;
+  const uint16_t most_buffers_;
   const Checksums checksums_;
   uint16_t received_ = 0;           ///< packets out with the core
   std::vector<rte_mbuf*> waiting_;  ///< in order
