@@ -65,7 +65,9 @@ uint32_t status_of(tpacket2_hdr& slot) {
 uint8_t* insert_tag(uint8_t* head, const tpacket2_hdr& slot) {
   std::memmove(head - kVlanTagLength, head, 12);
   head -= kVlanTagLength;
-  store_be<uint16_t>(head + 12, kEtherTypeVlan);
+  // IEEE 802.1ad's tag has a type of its own.
+  const bool typed = (slot.tp_status & TP_STATUS_VLAN_TPID_VALID) != 0;
+  store_be<uint16_t>(head + 12, typed ? slot.tp_vlan_tpid : kEtherTypeVlan);
   store_be<uint16_t>(head + 14, slot.tp_vlan_tci);
   return head;
 }

@@ -204,6 +204,32 @@ TEST(PacketSocket, GoesRoundItsRing) {
   });
 }
 
+// The kernel takes the tag out of what it receives, and says beside it of which kind it was.
+TEST(PacketSocket, PutsBackTheTagThatTheKernelTookOut) {
+  with_loopback([] {
+    const auto port = open_packet_socket_port("lo", 1);
+    PortQueue& queue = port->queue(0);
+    queue.set_filter(port->mac(), true);
+    for (const uint16_t type : {uint16_t{0x8100}, uint16_t{0x88a8}}) {  // IEEE 802.1Q, 802.1ad
+      Frame* const frame = queue.transmit().next();
+      ASSERT_NE(frame, nullptr);
+      std::memset(frame->head, 0, 60);
+      store_be<uint16_t>(frame->head + 12, type);
+      store_be<uint16_t>(frame->head + 14, 0x2123);
+      store_be<uint16_t>(frame->head + 16, 0x88b5);  // IEEE 802: for experiments
+      frame->head_length = 60;
+      queue.transmit().commit();
+      queue.transmit().flush();
+      const std::span<const Frame> frames = receive(queue);
+      ASSERT_EQ(frames.size(), 1u);
+      EXPECT_EQ(load_be<uint16_t>(frames[0].head + 12), type);
+      EXPECT_EQ(load_be<uint16_t>(frames[0].head + 14), 0x2123);
+      EXPECT_EQ(load_be<uint16_t>(frames[0].head + 16), 0x88b5);
+      queue.release();
+    }
+  });
+}
+
 TEST(PacketSocket, AFrameThatIsTooLongIsDroppedByItselfAndTheRestOfItsBurstGoes) {
   with_loopback([] {
     set_loopback_mtu(1500);
