@@ -84,6 +84,7 @@ class DpdkPort final : public Port {
 
   bool link_up() const override;
   void set_promiscuous(bool enabled) override;
+  bool receive_for(const MacAddress& mac) override;
   std::vector<std::pair<std::string, uint64_t>> extended_statistics() const override;
   PortCounters losses() const override;
   bool set_link(bool up) override;
@@ -187,6 +188,9 @@ void DpdkPort::configure(uint32_t cores) {
           "opening a transmit queue");
   }
   check(rte_eth_dev_start(id_), "starting");
+  // IPv6 neighbour solicitations go to group addresses (RFC 4861). Devices that do not filter them
+  // have no such switch.
+  rte_eth_allmulticast_enable(id_);
   for (uint16_t queue = 0; queue < queues; ++queue)
     queues_.push_back(std::make_unique<DpdkQueue>(id_, queue, pools_[queue], offloads_, buffers,
                                                   checksums_behind(info_.driver)));
@@ -240,6 +244,13 @@ bool DpdkPort::link_up() const {
 void DpdkPort::set_promiscuous(bool enabled) {
   // Devices that cannot (rings, memory interfaces) deliver everything anyway.
   enabled ? rte_eth_promiscuous_enable(id_) : rte_eth_promiscuous_disable(id_);
+}
+
+bool DpdkPort::receive_for(const MacAddress& mac) {
+  rte_ether_addr address{};
+  std::copy(mac.begin(), mac.end(), address.addr_bytes);
+  return rte_eth_dev_default_mac_addr_set(id_, &address) == 0 ||
+         rte_eth_dev_mac_addr_add(id_, &address, 0) == 0;
 }
 
 std::vector<std::pair<std::string, uint64_t>> DpdkPort::extended_statistics() const {

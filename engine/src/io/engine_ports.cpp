@@ -82,6 +82,7 @@ std::vector<std::pair<std::string, uint64_t>> EnginePorts::extended_statistics(
 void EnginePorts::configure(uint32_t port, const PortAddress& address) {
   PortAddress complete = address;
   if (complete.mac == MacAddress{}) complete.mac = machine_.port(port).mac();
+  machine_.port(port).receive_for(complete.mac);
   const auto gateway = std::make_shared<LearnedGateway>();
   on_cores(machine_.threads_of(port),
            [&](size_t, DataThread& thread, DataCore& core, Nanoseconds now) {

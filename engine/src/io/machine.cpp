@@ -104,12 +104,22 @@ void Machine::open_ports() {
           "port {}: frames reach their data core over rings in memory: {}", number, reason));
 }
 
+void Machine::tell_address(uint32_t number) {
+  Port& port = *ports_[number];
+  MacAddress& mac = config_.ports[number].address.mac;
+  if (mac == kNoMac) mac = port.mac();
+  if (mac == port.mac() || port.receive_for(mac)) return;
+  config_.notices.push_back(fmt::format(
+      "port {}: its device cannot be told of src_mac; frames for that address arrive only if the "
+      "device passes on all",
+      number));
+}
+
 void Machine::fill_in_addresses() {
   const auto address_of = [this](uint32_t number) -> PortAddress& {
     return config_.ports[number].address;
   };
-  for (uint32_t number = 0; number < ports_.size(); ++number)
-    if (address_of(number).mac == kNoMac) address_of(number).mac = ports_[number]->mac();
+  for (uint32_t number = 0; number < ports_.size(); ++number) tell_address(number);
   for (uint32_t number = 0; number < ports_.size(); ++number) {
     PortAddress& address = address_of(number);
     // A wire leads to one other port, so nobody needs to say where to.

@@ -40,6 +40,8 @@ class Machine {
  private:
   void open_ports();
   void fill_in_addresses();
+  /// Has a port receive what is for its configured address, or notes that it cannot be told.
+  void tell_address(uint32_t number);
   void start_threads();
 
   EngineConfig config_;

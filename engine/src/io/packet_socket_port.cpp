@@ -34,6 +34,10 @@ class PacketSocketPort final : public Port {
 
   bool link_up() const override { return interface_.running(); }
   void set_promiscuous(bool enabled) override { sockets_.front()->ask_for_all(enabled); }
+  bool receive_for(const MacAddress& mac) override {
+    sockets_.front()->receive_for(mac);
+    return true;
+  }
   PortCounters losses() const override {
     PortCounters counters;
     for (PacketSocketQueue* queue : sockets_) counters.ierrors += queue->lost();

@@ -172,6 +172,10 @@ void PacketSocketQueue::ask_for_all(bool enabled) {
   receive_also(enabled ? PACKET_ADD_MEMBERSHIP : PACKET_DROP_MEMBERSHIP, PACKET_MR_PROMISC, {});
 }
 
+void PacketSocketQueue::receive_for(const MacAddress& mac) {
+  receive_also(PACKET_ADD_MEMBERSHIP, PACKET_MR_UNICAST, mac);
+}
+
 // Asking sets the kernel's count to zero.
 uint64_t PacketSocketQueue::lost() {
   tpacket_stats statistics{};

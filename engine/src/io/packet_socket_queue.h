@@ -55,6 +55,8 @@ class PacketSocketQueue final : public PortQueue {
   int join(int group);
   /// Has the interface receive frames for any address.
   void ask_for_all(bool enabled);
+  /// Has the interface pass on frames for this address as well.
+  void receive_for(const MacAddress& mac);
   /// Frames that found the ring full. For the control thread.
   uint64_t lost();
 

@@ -82,6 +82,8 @@ class Port {
   virtual bool link_up() const { return true; }
   /// Whether the device itself is to pass on frames for others.
   virtual void set_promiscuous(bool enabled) {}
+  /// Has the device pass on frames for `mac`, which is not its own. False: it cannot be told.
+  virtual bool receive_for(const MacAddress& mac) { return true; }
   /// Takes the link up or down. False: the device cannot.
   virtual bool set_link(bool up) { return false; }
   /// Sets IEEE 802.3x flow control: 0 none, 1 obeys pauses, 2 sends them, 3 both. False: it cannot.
