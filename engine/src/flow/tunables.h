@@ -19,7 +19,7 @@ struct Tunables {
   std::array<uint32_t, 3> source_msb{};  ///< upper 96 bits, host order
   std::array<uint32_t, 3> destination_msb{};
   // tcp
-  uint16_t mss = 1460;
+  uint16_t mss = 1460;               ///< 1440 for IPv6
   uint16_t initial_window = 10;      ///< segments
   uint32_t receive_buffer = 32768;   ///< bytes
   uint32_t transmit_buffer = 32768;  ///< bytes

@@ -57,7 +57,10 @@ constexpr Rule kRules[] = {
     {"tcp", "reass_maxqlen", 0, 1000, false, set<&Tunables::reassembly_limit>},
 };
 
+/// Defaults that go by the IP version. Its header is 20 bytes longer than IPv4's, so the largest
+/// segment that fits an MTU of 1,500 bytes is shorter by these (RFC 9293 section 3.7.1).
 constexpr uint8_t kTtlV6 = 64;
+constexpr uint16_t kMssV6 = 1440;
 
 /// The member's value; nothing, and a notice, when it is out of range.
 std::optional<int64_t> read(const JsonFields& section, const char* key, int64_t least, int64_t most,
@@ -110,7 +113,10 @@ Tunables parse_global_tunables(const JsonFields& profile, const char* key, bool 
   Tunables tunables;
   tunables.ipv6 = force_ipv6;
   if (profile.has(key)) read_ipv6(profile.object(key), tunables);
-  if (tunables.ipv6) tunables.ttl = kTtlV6;
+  if (tunables.ipv6) {
+    tunables.ttl = kTtlV6;
+    tunables.mss = kMssV6;
+  }
   if (profile.has(key)) read_rules(profile.object(key), false, tunables, notices);
   return tunables;
 }
@@ -122,6 +128,7 @@ Tunables parse_template_tunables(const JsonFields& client_or_server, const Tunab
   const bool tuned = client_or_server.has("glob_info");
   if (tuned) read_ipv6(client_or_server.object("glob_info"), tunables);
   if (tunables.ipv6 && !global.ipv6 && global.ttl == Tunables{}.ttl) tunables.ttl = kTtlV6;
+  if (tunables.ipv6 && !global.ipv6 && global.mss == Tunables{}.mss) tunables.mss = kMssV6;
   if (tuned) read_rules(client_or_server.object("glob_info"), true, tunables, notices);
   return tunables;
 }

@@ -99,8 +99,12 @@ TEST(Tunables, Ipv6ByStart) {
   EXPECT_TRUE(forced->templates[0].client_tunables.ipv6);
   EXPECT_TRUE(forced->templates[0].server_tunables.ipv6);
   EXPECT_EQ(forced->templates[0].client_tunables.ttl, 64);
+  EXPECT_EQ(forced->templates[0].client_tunables.mss, 1440);
+  EXPECT_EQ(forced->templates[0].server_tunables.mss, 1440);
   profile["c_glob_info"]["ip"]["ttl"] = 127;
   EXPECT_EQ(profile_of(profile, true)->templates[0].client_tunables.ttl, 127);
+  profile["c_glob_info"]["tcp"]["mss"] = 1300;
+  EXPECT_EQ(profile_of(profile, true)->templates[0].client_tunables.mss, 1300);
 }
 
 TEST(Tunables, Ipv6OfOneTemplate) {
@@ -113,6 +117,9 @@ TEST(Tunables, Ipv6OfOneTemplate) {
   EXPECT_TRUE(parsed->templates[1].client_tunables.ipv6);
   EXPECT_EQ(parsed->templates[1].client_tunables.ttl, 64);
   EXPECT_EQ(parsed->templates[1].server_tunables.ttl, 64);
+  EXPECT_EQ(parsed->templates[0].client_tunables.mss, 1460);
+  EXPECT_EQ(parsed->templates[1].client_tunables.mss, 1440);
+  EXPECT_EQ(parsed->templates[1].server_tunables.mss, 1440);
 }
 
 }  // namespace

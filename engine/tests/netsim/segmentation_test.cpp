@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "json/parse_profile.h"
+#include "net/ethernet.h"
 #include "netsim/netsim.h"
 
 namespace engine::netsim {
@@ -51,6 +53,21 @@ TEST_P(Segmentation, ALostSegmentIsRepairedWithoutAStall) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Recovery, Segmentation, testing::Values("", R"(,"do_sack":0)"));
+
+TEST(MaximumSegment, LeavesPacketsOf1500BytesInEitherVersion) {
+  for (const bool ipv6 : {false, true}) {
+    const auto parsed = parse_profile(profile({.response = 100'000, .limit = 5}), ipv6);
+    Network network({}, parsed, forever());
+    size_t longest = 0;
+    network.filter = [&](const Seen& frame) {
+      longest = std::max(longest, frame.bytes.size() - kEthernetLength);
+      return true;
+    };
+    ASSERT_TRUE(network.drain(kLongest));
+    EXPECT_EQ(network.count(Side::client, tcps_rcvbyte), 500'000u);
+    EXPECT_EQ(longest, 1500u) << (ipv6 ? "IPv6" : "IPv4");
+  }
+}
 
 }  // namespace
 }  // namespace engine::netsim
