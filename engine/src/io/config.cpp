@@ -21,7 +21,6 @@ namespace {
 const std::set<std::string> kPassedOver = {"version",
                                            "port_bandwidth_gb",
                                            "port_speed",
-                                           "port_mtu",
                                            "enable_zmq_pub",
                                            "telnet_port",
                                            "ezqm_ch_port",
@@ -248,6 +247,10 @@ void read_root(Reader& reader, const YAML::Node& root, EngineConfig& config) {
       config.memory_mb = reader.number(value, key, 1, UINT32_MAX);
     else if (key == "prefix")
       config.prefix = reader.text(value, key);
+    else if (key == "port_mtu")
+      reader.fail(value.Mark(),
+                  "port_mtu is not used; take it out, set the MTU where the interface is (ip link "
+                  "set NAME mtu BYTES), and the size of segments by tcp.mss of the profile");
     else if (key == "platform")
       read_platform(reader, value, config);
     else if (key == "low_end")

@@ -205,5 +205,14 @@ TEST_F(Config, EveryWrongValueIsToldWithKeyAndLine) {
   EXPECT_THAT(with("port_info: [{vlan: 4096}]"), HasSubstr("vlan"));
 }
 
+TEST_F(Config, PortMtuIsRefusedBecauseItWouldDoNothing) {
+  try {
+    parse_config("port_limit: 2\nversion: 2\ninterfaces: [dummy, dummy]\nport_mtu: 9000\n", "file");
+    FAIL() << "taken";
+  } catch (const ConfigError& error) {
+    EXPECT_THAT(error.what(), testing::StartsWith("file line 4: port_mtu is not used"));
+  }
+}
+
 }  // namespace
 }  // namespace engine
