@@ -4,13 +4,14 @@ It tests the trials at several checkpoints and ends as soon as they decide. Ever
 separate statistical test, so the allowed error rate is divided among them (Bonferroni).
 """
 
-from collections.abc import Callable
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
 from stackcost.analysis.thresholds import RATE
+from stackcost.contracts.errors import StackcostError
 from stackcost.harness.bed.lock import RunLock
 from stackcost.harness.experiment.matrix import Variant
 from stackcost.harness.gate.baseline import (
@@ -51,13 +52,16 @@ def measure_until_decided(
     measure: Callable[[], GateTrial],
     judge: Callable[[list[GateTrial], float], Verdict],
     checkpoints: tuple[int, ...],
+    say: Callable[[str], None] = lambda line: None,
 ) -> tuple[Verdict, list[GateTrial]]:
     """Measure until `judge` decides. Returns the verdict and the trials.
 
-    `judge`: gives the verdict on all trials so far, at the error rate of one checkpoint.
+    `judge`: gives the verdict on all trials so far, at the error rate of one checkpoint. `say`:
+    shows what is being done.
     """
     trials: list[GateTrial] = []
     for checkpoint in checkpoints:
+        say(f"measuring, verdict after {checkpoint} trials at the earliest")
         measure_comparable(trials, measure, checkpoint)
         verdict = judge(trials, RATE / len(checkpoints))
         if verdict.outcome != "cannot tell":
@@ -103,6 +107,7 @@ class Gate:
     """The gate of one system.
 
     `folder`: holds the baselines and the history. `test`: the id of the pytest test that uses it.
+    `say`: shows what is being done, one line at a time.
     """
 
     experiment: str
@@ -111,13 +116,16 @@ class Gate:
     folder: Path
     effort: Effort
     test: str
+    say: Callable[[str], None]
 
     def write_baseline(self) -> GateResult:
         """Measure a new baseline, which later trials are compared with."""
         machine = fingerprint(self.machine.describe())
         path = baseline_path(self.folder, self.experiment, self.target.name, machine)
-        with RunLock(LOCK_PATIENCE_S), self.machine.open(self.target) as bench:
+        with self._alone(), self.machine.open(self.target) as bench:
+            self.say(f"{self.target.name}: looking for the load of the baseline")
             load = bench.steady_load()
+            self.say(f"{self.target.name}: {self.effort.checkpoints[-1]} trials for the baseline")
             trials = measure_comparable(
                 [], lambda: bench.measure(load), self.effort.checkpoints[-1]
             )
@@ -164,9 +172,12 @@ class Gate:
         judge: Callable[[list[GateTrial], float], Verdict],
         baseline: Baseline | None,
     ) -> GateResult:
-        with RunLock(LOCK_PATIENCE_S), self.machine.open(self.target) as bench:
+        with self._alone(), self.machine.open(self.target) as bench:
             verdict, now = measure_until_decided(
-                lambda: bench.measure(offered_cps), judge, self.effort.checkpoints
+                lambda: bench.measure(offered_cps),
+                judge,
+                self.effort.checkpoints,
+                lambda line: self.say(f"{self.target.name}: {line}"),
             )
             before = baseline.trials if baseline else []
             bench.set_aside(left_out(now, before))
@@ -175,6 +186,20 @@ class Gate:
             result = GateResult(verdict.outcome, said, text, verdict, bench.folder)
         self._remember(result, judged(now, before))
         return result
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """No other run is active; says so while it waits for one to end."""
+        lock = RunLock()
+        try:
+            lock.__enter__()
+        except StackcostError as busy:
+            self.say(f"{self.target.name}: waiting for at most an hour: {busy.what}")
+            lock = RunLock(LOCK_PATIENCE_S)
+            lock.__enter__()
+        with ExitStack() as held:
+            held.push(lock)
+            yield
 
     def _no_baseline(self) -> GateResult:
         here = fingerprint(self.machine.describe())

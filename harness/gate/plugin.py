@@ -7,6 +7,7 @@ Nothing but pytest is imported until a test uses the fixture.
 """
 
 import sys
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -21,6 +22,13 @@ FIXTURE = "cps_ceiling"
 MARKER = "stackcost"
 PROPERTY = "stackcost"
 SKIPPED = ("cannot tell", "no baseline")
+OUTCOMES = {  # in the last line
+    "holds": "held",
+    "below": "fell",
+    "cannot tell": "could not tell",
+    "no baseline": "had no baseline",
+    "baseline written": "wrote a baseline",
+}
 Made = TypeVar("Made")
 
 
@@ -133,6 +141,15 @@ def cps_ceiling(
         # Like pytest's record_property, which warns about JUnit's xunit2 family though it works.
         request.node.user_properties.append((name, value))
 
+    def say(line: str) -> None:
+        # Before the test ends, which takes minutes: past pytest's capturing.
+        reporter = config.pluginmanager.get_plugin("terminalreporter")
+        capturing = config.pluginmanager.get_plugin("capturemanager")
+        if reporter and capturing:
+            with capturing.global_and_fixture_disabled():
+                reporter.ensure_newline()
+                reporter.write_line(f"stackcost: {line}")
+
     def ceiling(file: str | Path, system: str = "") -> CeilingAssertion:
         target = _or_fail(lambda: target_of(config.rootpath / file, system))
         gate = Gate(
@@ -142,6 +159,7 @@ def cps_ceiling(
             config.rootpath / FOLDER,
             QUICK if config.getoption("--stackcost-quick") else FULL,
             request.node.nodeid,
+            say,
         )
         update = bool(config.getoption("--stackcost-update-baseline"))
         return CeilingAssertion(gate, update, record)
@@ -150,14 +168,18 @@ def cps_ceiling(
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Print one line for each gate that passed; pytest prints the reasons of the others."""
-    lines = [
-        str(value)
-        for report in terminalreporter.getreports("passed")
-        for name, value in report.user_properties
-        if name == PROPERTY and report.when == "call"
+    """Print one line for each gate, and how many had which outcome."""
+    told = [
+        dict(report.user_properties)
+        for result in ("passed", "failed", "skipped")
+        for report in terminalreporter.getreports(result)
+        if report.when == "call" and PROPERTY in dict(report.user_properties)
     ]
-    if lines:
-        terminalreporter.section("stackcost")
-    for line in lines:
-        terminalreporter.write_line(line)
+    if not told:
+        return
+    terminalreporter.section("stackcost")
+    for each in told:
+        terminalreporter.write_line(str(each[PROPERTY]))
+    counts = Counter(str(each[f"{PROPERTY}_outcome"]) for each in told)
+    parts = [f"{counts[outcome]} {words}" for outcome, words in OUTCOMES.items() if counts[outcome]]
+    terminalreporter.write_line(f"stackcost: {', '.join(parts)}")

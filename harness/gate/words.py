@@ -17,8 +17,8 @@ SHOWN_CHANGES = 12
 LONGEST_LINE = 100
 BETTER_ALONE = 0.05  # share of the server's cores; above it, measure the baseline again
 OUTCOMES = {
-    "holds": "the ceiling holds",
-    "below": "the ceiling is BELOW the limit",
+    "holds": "the rate for whole cores holds",
+    "below": "the rate for whole cores is BELOW the limit",
     "cannot tell": "cannot tell",
 }
 

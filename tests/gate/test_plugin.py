@@ -82,7 +82,10 @@ def test_first_a_skip_then_a_baseline_that_holds_and_a_slower_server_fails(user:
     skipped = user.run()
     skipped.assert_outcomes(skipped=1)
     skipped.stdout.fnmatch_lines(
-        ["*has no baseline for this machine (Processor A, 2 cores, 4 GiB)*"]
+        [
+            "*has no baseline for this machine (Processor A, 2 cores, 4 GiB)*",
+            "stackcost: 1 had no baseline",
+        ]
     )
 
     user.run("--stackcost-update-baseline").assert_outcomes(passed=1)
@@ -93,7 +96,9 @@ def test_first_a_skip_then_a_baseline_that_holds_and_a_slower_server_fails(user:
     for seed in (2, 3):
         holds = user.run(seed=seed)
         holds.assert_outcomes(passed=1)
-        holds.stdout.fnmatch_lines(["*the ceiling holds: *tolerance 3.0%*"])
+        holds.stdout.fnmatch_lines(
+            ["*the rate for whole cores holds: *tolerance 3.0%*", "stackcost: 1 held"]
+        )
 
     slower = user.run(ceiling=6400.0, softirq_us=71.5, configuration="sendfile off;\n", seed=4)
     slower.assert_outcomes(failed=1)
