@@ -34,8 +34,8 @@ def diff(
     console.print(draw(difference_table(found, everything)))
     if any(found.flagged):
         console.print(f"flagged trials: {found.flagged[0]} of A, {found.flagged[1]} of B")
-    for line in found.corrected:
-        console.print(f"corrected: {line}", highlight=False, markup=False)
+    for line in found.set_aside:
+        console.print(f"set aside: {line}", highlight=False, markup=False)
     for line in found.not_compared:
         console.print(f"not compared: {line}", highlight=False, markup=False)
     for line in found.guests:

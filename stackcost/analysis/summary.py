@@ -211,8 +211,8 @@ class ServerResult(Part):
 class Factor(Part):
     """The factor between two systems: cost of `above` / cost of `below`. `at`: the load as text.
 
-    `comparison`: of `above` (B) against `below` (A), with its verdict, what was set aside and what
-    was taken off for the host; None in a summary of before it was stored. `ratio`: its ratio and
+    `comparison`: of `above` (B) against `below` (A), with its verdict and what was set aside;
+    None in a summary of before it was stored. `ratio`: its ratio and
     interval, with the rounds' own ratios. `above_cost`, `below_cost`: the costs themselves as other
     tables show them, in microseconds or bytes.
 

@@ -1,4 +1,4 @@
-"""Every limit by which trials are distrusted, costs corrected for the host, and verdicts given.
+"""Every limit by which trials are distrusted, and verdicts are given.
 
 They stand in one place so that two parts of the suite cannot answer one question differently.
 """

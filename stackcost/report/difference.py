@@ -48,8 +48,8 @@ class Difference(BaseModel):
     """The result of `stackcost diff`. `rate`: how often identical set-ups are called different.
 
     `flagged`: flagged trials of A and B. `machine`: differences of the machine, and of the other
-    hosts of the test bed. `guests`: which side was measured in a guest. `corrected`: text about
-    corrections; `a` and `b` of `comparisons` are uncorrected.
+    hosts of the test bed. `guests`: which side was measured in a guest. `set_aside`: what
+    is not in the judged figures, as text.
     `not_compared`: figures that could not be compared, and why.
     """
 
@@ -62,7 +62,7 @@ class Difference(BaseModel):
     flagged: tuple[int, int]
     machine: list[str]
     guests: list[str] = []
-    corrected: list[str] = []
+    set_aside: list[str] = []
     not_compared: list[str] = []
 
 
@@ -103,7 +103,7 @@ def difference(a: Side, b: Side) -> Difference:
             for letter, side in (("A", a), ("B", b))
             for mark in marks_among(flag for trial in side.summary.trials for flag in trial.flags)
         ],
-        corrected=[line for each in found for line in _words(each)],
+        set_aside=[line for each in found for line in _words(each)],
         not_compared=[
             line for of_a, of_b in systems if (line := _no_common_load(a, of_a, b, of_b))
         ],
@@ -151,7 +151,7 @@ def _no_common_load(a: Side, of_a: str, b: Side, of_b: str) -> str:
 
 
 def _words(found: Comparison) -> list[str]:
-    """Corrections and left-out trials of a judged figure, as text."""
+    """What is left out of a judged figure, as text."""
     if found.verdict == "not judged":
         return []
     words = list(found.set_aside)

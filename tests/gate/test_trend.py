@@ -3,6 +3,7 @@
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
@@ -41,6 +42,22 @@ def test_a_step_is_found_where_it_was_and_nowhere_else(tmp_path: Path) -> None:
     change = series.groups[1].change
     assert change and change.ratio and 0.94 < change.ratio < 0.96
     assert change.low and change.high and change.low < 0.95 < change.high
+
+
+@pytest.mark.parametrize("between", [0.01, 0.02])
+def test_measurements_that_differ_by_themselves_are_one_group(
+    tmp_path: Path, between: float
+) -> None:
+    """By their trials alone, such histories were split in 90 to 100 % of cases."""
+    random = np.random.default_rng(2)
+    draws = 8
+    split = 0
+    for at in range(draws):
+        ceilings = (8000 * random.lognormal(0, between, 12)).tolist()
+        (series,) = trend(read_history(history(tmp_path / f"{at}.jsonl", ceilings)))
+        split += len(series.groups) > 1
+    print(f"{between:.0%} between measurements: {split} of {draws} are split")
+    assert split <= 1
 
 
 def test_the_command_prints_groups_and_draws_them(tmp_path: Path) -> None:
