@@ -1,8 +1,9 @@
 """The order of the systems' turns in a round.
 
-Of every two rounds one is in the order of the experiment and the other is reversed, so a drift over
-time affects all systems equally. Which of the two comes first is drawn at random. A fixed order
-A B B A would be in step with whatever repeats itself every two rounds.
+It is drawn at random for each round on its own. So the signs of the pairs of two equal systems are
+independent, whatever disturbs the host and with which period, which is just what the test of pairs
+assumes. A fixed order A B B A would be in step with whatever repeats itself every two rounds. With
+one draw for each two rounds, the second round would follow from the first.
 """
 
 import random
@@ -22,6 +23,6 @@ def in_order(systems: Sequence[System], round_number: int, seed: int | None) -> 
 
     `seed`: of the run. None, as of runs of before it was drawn: as given, then reversed.
     """
-    two, second = divmod(round_number - 1, 2)
-    swapped = seed is not None and random.Random(f"{seed}, {two}").random() < 0.5
-    return systems[:: -1 if bool(second) != swapped else 1]
+    if seed is None:
+        return systems[:: 1 if round_number % 2 else -1]
+    return random.Random(f"{seed}, {round_number}").sample(systems, len(systems))

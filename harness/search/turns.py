@@ -37,7 +37,7 @@ class CeilingPlan:
     targets: tuple[Variant, ...]
     settings: dict[CeilingKind, SearchSettings]
     rounds: int
-    seed: int = field(default_factory=draw_seed)
+    seed: int | None = field(default_factory=draw_seed)
 
     def searches(self) -> list[tuple[Variant, SearchKey]]:
         """All searches in order: for each ceiling the targets in turn, by round."""

@@ -65,7 +65,7 @@ class Manifest(BaseModel):
     experiment_hash: str = Field(default="", description="SHA-256 of `experiment`")
     order_seed: int | None = Field(
         default=None,
-        description="seed of the order of the systems in each two rounds; null: always as given, "
+        description="seed of the order of the systems in each round; null: always as given, "
         "then reversed",
     )
     systems: list[str] = Field(

@@ -86,7 +86,9 @@ def test_a_system_that_holds_nothing_ends_the_search_for_loads() -> None:
 def test_a_search_is_followed_by_its_twin_from_the_load_that_was_not_held() -> None:
     (nginx, peer) = variants(load_experiment(COMPARE, quick=True))
     settings = settings_for("connections", quick=True)
-    feed = ceilings.turns_of(ceilings.CeilingPlan((nginx, peer), {"connections": settings}, 1))
+    feed = ceilings.turns_of(
+        ceilings.CeilingPlan((nginx, peer), {"connections": settings}, 1, None)
+    )
     first = next(feed)
     found = SearchResult({goal: Bounds(upper=5000.0) for goal in settings.goals})
     twin = feed.send((found, 9000.0))

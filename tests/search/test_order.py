@@ -7,6 +7,7 @@ from pathlib import Path
 from stackcost.analysis.ceiling.settings import settings_for
 from stackcost.analysis.comparison import Design, compare
 from stackcost.analysis.series import Series
+from stackcost.analysis.thresholds import RATE
 from stackcost.harness.campaign.order import in_order
 from stackcost.harness.comparison.plan import plan
 from stackcost.harness.experiment.load_file import load_experiment
@@ -32,9 +33,9 @@ def test_searches_take_turns_as_the_turns_of_an_experiment_do() -> None:
         assert [(name, number) for name, each, number in searches if each == of] == turns
     one, other = [a.name, b.name], [b.name, a.name]
     names = [name for name, _ in turns]
-    twos = [names[at : at + 4] for at in range(0, len(names), 4)]
-    assert all(two in (one + other, other + one) for two in twos)
-    assert one + other in twos and other + one in twos
+    rounds = [names[at : at + 2] for at in range(0, len(names), 2)]
+    assert all(each in (one, other) for each in rounds)
+    assert 10 <= rounds.count(one) <= 30, "of 40"
     again = [turn.variant.name for turn in plan(experiment, seed=7)]
     assert again == names, "by the seed in the manifest"
     before = [turn.variant.name for turn in plan(experiment)]
@@ -59,10 +60,10 @@ def called(seeds: Sequence[int | None]) -> float:
 
 
 def test_what_comes_every_two_rounds_is_seldom_a_difference() -> None:
-    """Both rounds of two have it on the same side, so twelve rounds are six draws."""
-    fixed, random_order = called([None] * 200), called(range(200))
+    """One draw for each two rounds would leave 6 %: their pairs have it on the same side."""
+    fixed, random_order = called([None] * 50), called(range(400))
     print(f"5 % every two rounds: called different {fixed:.0%} of fixed orders, {random_order:.1%}")
-    assert fixed > 0.5 and random_order < 0.1
+    assert fixed > 0.5 and random_order <= RATE + 3 * (RATE * (1 - RATE) / 400) ** 0.5
 
 
 def test_what_cannot_be_measured_here_is_not_searched() -> None:
