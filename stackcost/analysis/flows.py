@@ -36,6 +36,12 @@ def completed_in(seen: Readings, phase: str = "sustain") -> float | None:
     return closed - sum(_grown(seen, phase, name) or 0 for name in ABORTED)
 
 
+def attempted_in(seen: Readings, phase: str = "sustain") -> int | None:
+    """Connections that began inside a phase; None when not counted, as of HTTP clients."""
+    grown = _grown(seen, phase, "tcps_connattempt")
+    return None if grown is None else round(grown)
+
+
 def why_no_connection(seen: Readings, phase: str = "sustain") -> str:
     """Why a phase has no figure per connection although they were counted; empty when it may have.
 

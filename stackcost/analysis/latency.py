@@ -30,6 +30,20 @@ def latency(trials: Sequence[Trial]) -> Percentiles:
     }
 
 
+def timed(trials: Sequence[Trial]) -> dict[str, dict[str, int]]:
+    """Number of connections of all rounds in the percentiles, by template group and kind.
+
+    Connections that did not get that far are in no percentile. So these are of the rest.
+    """
+    found: dict[str, dict[str, int]] = {}
+    for trial in trials:
+        for group, kinds in histograms(trial).items():
+            for kind, text in kinds.items():
+                own = found.setdefault(group, {})
+                own[kind] = own.get(kind, 0) + HdrHistogram.decode(text).get_total_count()
+    return found
+
+
 def _over(texts: Sequence[str | None], rounds: Sequence[int]) -> dict[str, Spread]:
     histograms = [HdrHistogram.decode(text) if text else None for text in texts]
     reason = "no connection reached this point" if any(histograms) else UNKNOWN_REASON

@@ -25,7 +25,7 @@ from stackcost.analysis.factors import factors, headline
 from stackcost.analysis.flags import failures_of, flags_of, steadiness_of
 from stackcost.analysis.flows import shares_cores
 from stackcost.analysis.head import State
-from stackcost.analysis.latency import latency
+from stackcost.analysis.latency import latency, timed
 from stackcost.analysis.memory import Merged, connection_slab
 from stackcost.analysis.memory_summary import summarise_memory
 from stackcost.analysis.onload import is_onload, onload_figures
@@ -252,6 +252,8 @@ def _level(
         receive_share=over(lambda seen: core_time.receive_share(seen, context.server_cpus), "1"),
         cores=core_shares(trials),
         latency=latency([seen.trial for seen in trials]),
+        timed=timed([seen.trial for seen in trials]),
+        attempted=_attempted(trials),
         acceptance=[] if test else acceptance(trials),
         flagged_trials=sum(bool(flags_of(seen, context.server_cpus)) for seen in trials),
         test=test,
@@ -298,6 +300,12 @@ def _not_held(trials: Sequence[Readings], context: Context, past: Mapping[int, s
         if full or any(queues(seen)):
             return "past the ceiling"
     return "not all passed"
+
+
+def _attempted(trials: Sequence[Readings]) -> int | None:
+    counts = [flows.attempted_in(seen) for seen in trials]
+    known = [count for count in counts if count is not None]
+    return sum(known) if len(known) == len(counts) else None
 
 
 def _rounds(trials: Sequence[Readings]) -> list[int]:

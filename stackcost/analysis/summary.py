@@ -110,7 +110,9 @@ class Level(Part):
     server's cores; from `UNDISTURBED_LEAST_S` on the server's cost is of them alone. `load_time`:
     what a load from memory that all cores of the host share took, nanoseconds.
     `closure`: exact time booked over all cores / (wall time x cores), 1 when nothing is lost.
-    `latency`: by template group (empty: none), kind and percentile, microseconds.
+    `latency`: by template group (empty: none), kind and percentile, microseconds. `timed`: number
+    of connections in these percentiles; `attempted`: of those that began in the sustain windows,
+    all groups together; None of HTTP clients.
     `cores`: share (0 to 1) of each core's time by kind, the median of the rounds.
     `acceptance`: RFC 9411's criteria, see `stackcost.analysis.acceptance`; none of HTTP clients.
     `process_memory`: of the server's processes, shared pages divided, in tests of HTTP clients.
@@ -141,6 +143,8 @@ class Level(Part):
     receive_share: Spread
     cores: dict[str, dict[str, float]]
     latency: dict[str, dict[str, dict[str, Spread]]] = Field(default_factory=dict)
+    timed: dict[str, dict[str, int]] = Field(default_factory=dict)
+    attempted: int | None = None
     flagged_trials: int
     acceptance: list[Check] = Field(default_factory=list)
     test: str = ""

@@ -168,7 +168,7 @@ def _server_as_then(server: ServerResult) -> ServerResult:
     """Without what summaries of that time did not have, though its counters were stored."""
     packets = Level.model_fields["packets"].default
     memory = server.memory and server.memory.model_copy(update={"sockets": {}})
-    new = {"packets": packets, "not_held": ""}
+    new = {"packets": packets, "not_held": "", "timed": {}, "attempted": None}
     levels = [level.model_copy(update=new) for level in server.levels]
     return _without_slab(server.model_copy(update={"levels": levels, "memory": memory}))
 

@@ -5,7 +5,7 @@ from stackcost.analysis.summarise import summarise
 from stackcost.contracts.trial import Trial
 from stackcost.report.tables import latency_table
 from tests.analysis.runs import CONTEXT
-from tests.analysis.trials import load_trial
+from tests.analysis.trials import counter, load_trial
 
 
 def trial(*microseconds: int) -> Trial:
@@ -33,10 +33,14 @@ def test_without_histograms_it_is_unknown_with_a_reason() -> None:
 
 
 def test_the_table_shows_known_and_unknown() -> None:
-    table = latency_table(summarise([trial(100), load_trial("astf-peer", 2)], CONTEXT))
+    one, other = trial(100), load_trial("astf-peer", 2)
+    labels = {"engine": "generator", "side": "client", "counter": "tcps_connattempt"}
+    one.samples += counter("trex.counter", 10_000, labels)
+    table = latency_table(summarise([one, other], CONTEXT))
     rows = {row[0]: row for row in table.rows if row[2].endswith("completion")}
-    assert rows["nginx/kernel"][2:] == ("web: completion", "100", "100", "100", "100", "100")
-    assert rows["astf-peer"][3:] == ("n/a",) * 5
+    timed = ("1 of 10,000",)  # the others did not complete, or were not timed
+    assert rows["nginx/kernel"][2:] == ("web: completion", *timed, *("100",) * 5)
+    assert rows["astf-peer"][3:] == ("n/a",) * 6
 
 
 def test_with_tcp_as_published_the_table_says_that_nagle_is_in_it() -> None:

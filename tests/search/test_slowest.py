@@ -2,8 +2,14 @@
 
 import pytest
 
-from stackcost.analysis.ceiling.controller import search
-from stackcost.harness.search.slowest import SHORTEST, expected_seconds, highest_held_load, narrowed
+from stackcost.analysis.ceiling.controller import TrialLoss, search
+from stackcost.harness.search.slowest import (
+    SHORTEST,
+    as_long_as,
+    expected_seconds,
+    highest_held_load,
+    narrowed,
+)
 from tests.search.simulated import Simulated
 
 
@@ -14,6 +20,23 @@ def test_a_ceiling_is_found_within_a_tenth_in_a_dozen_trials(ceiling: float) -> 
     assert held is not None and 0.9 * ceiling <= held <= 1.006 * ceiling
     assert len(system.trials) <= 12
     assert {trial.load.duration_s for trial in system.trials} == {1.0}
+
+
+class TiresAfterASecond(Simulated):
+    """Holds 15,000/s for a second, and 9,000/s for longer: a queue hides the difference."""
+
+    def measure(self, load: float, seconds: float) -> TrialLoss:
+        self.ceiling = 15_000.0 if seconds <= 1.0 else 9_000.0
+        return super().measure(load, seconds)
+
+
+def test_a_share_is_of_what_trials_of_the_runs_length_hold() -> None:
+    short, long = SHORTEST, as_long_as(4.0)
+    overshot = highest_held_load(short, search(short, TiresAfterASecond(0.0).measure))
+    held = highest_held_load(long, search(long, TiresAfterASecond(0.0).measure))
+    assert overshot and overshot > 13_000
+    assert held and 0.85 * 9_000 <= held <= 1.006 * 9_000
+    assert as_long_as(0.5) == SHORTEST
 
 
 def test_the_next_system_is_asked_for_no_more_than_the_slowest_so_far_holds() -> None:

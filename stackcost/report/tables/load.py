@@ -119,12 +119,13 @@ def latency_table(summary: Summary) -> TextTable:
     return TextTable(
         f"Latency from the intended start, {unit.unit}: median (min-max of the rounds)"
         + (f"; {NAGLE}" if summary.tcp == PUBLISHED_TCP and not summary.has_tests else ""),
-        ("server", "offered /s", "until", *shown),
+        ("server", "offered /s", "until", "timed", *shown),
         [
             (
                 server.name,
                 level.load,
                 f"{group}: {kind}" if group else kind,
+                timed_of(level, group, kind),
                 *(unit.with_range(percentiles[name]) for name in shown),
             )
             for server in summary.servers
@@ -135,6 +136,16 @@ def latency_table(summary: Summary) -> TextTable:
         named=3,
         reason=next((each.reason for each in _percentiles(summary) if each.reason), ""),
     )
+
+
+def timed_of(level: Level, group: str, kind: str) -> str:
+    """How many connections are in the percentiles, of how many: "379 of 500"."""
+    number_of = level.timed.get(group, {}).get(kind)
+    if number_of is None:
+        return UNKNOWN
+    whole = level.attempted if len(level.latency) == 1 else None
+    # Those of the window's edges began before it or end after it.
+    return f"{number_of:,}" + (f" of {max(whole, number_of):,}" if whole else "")
 
 
 def _percentiles(summary: Summary) -> Iterator[Spread]:

@@ -7,6 +7,7 @@ from stackcost.analysis.summary import Factor, Level, Memory, ServerResult, Summ
 from stackcost.analysis.thresholds import CONFIDENCE
 from stackcost.report.bounds import has_bounds, times
 from stackcost.report.tables.latency_unit import LatencyUnit
+from stackcost.report.tables.load import timed_of
 from stackcost.report.tables.text_table import TextTable
 from stackcost.report.verdict_notes import CANNOT_TELL
 from stackcost.report.words import UNKNOWN, number, pair, with_range
@@ -67,13 +68,14 @@ def short_cost_table(summary: Summary) -> TextTable:
     every = [(server, level) for server in summary.servers for level in server.levels]
     shown = every if len(every) <= MOST_LEVELS else list(_quoted(summary.servers))
     kinds = list(dict.fromkeys(kind for _, level in shown for kind in level.server_cpu))
-    latency = LatencyUnit(spread for _, level in shown for spread in _completion(level).values())
+    latency = LatencyUnit(spread for _, level in shown for spread in _completion(level)[1].values())
     times = ("p50", "p99") if latency.known else ()
+    timed = ("timed",) if latency.known else ()
     completion = f", and completion time, {latency.unit}" if times else ""
     few = "" if len(shown) == len(every) else "; one load per system"
     return TextTable(
         f"CPU of one connection, us{completion}: medians{few}",
-        ("system", "load /s", "done /s", "CPU, us (range)", *kinds, *times),
+        ("system", "load /s", "done /s", "CPU, us (range)", *kinds, *times, *timed),
         [
             (
                 server.name,
@@ -81,7 +83,8 @@ def short_cost_table(summary: Summary) -> TextTable:
                 number(level.completed_cps.median),
                 with_range(level.server_cpu_total),
                 *(_median(level.server_cpu.get(kind)) for kind in kinds),
-                *(latency.median(_completion(level).get(name)) for name in times),
+                *(latency.median(_completion(level)[1].get(name)) for name in times),
+                *(timed_of(level, _completion(level)[0], COMPLETION) for _ in timed),
             )
             for server, level in shown
         ],
@@ -96,10 +99,12 @@ def _quoted(servers: Sequence[ServerResult]) -> Iterator[tuple[ServerResult, Lev
             yield server, level
 
 
-def _completion(level: Level) -> dict[str, Spread]:
-    """Percentiles of the completion time; with several template groups those of the slowest."""
-    groups = [kinds[COMPLETION] for kinds in level.latency.values() if COMPLETION in kinds]
-    return max(groups, key=lambda each: each["p99"].median or 0.0, default={})
+def _completion(level: Level) -> tuple[str, dict[str, Spread]]:
+    """Percentiles of the completion time; of several template groups the slowest, by its name."""
+    groups = [
+        (name, kinds[COMPLETION]) for name, kinds in level.latency.items() if COMPLETION in kinds
+    ]
+    return max(groups, key=lambda each: each[1]["p99"].median or 0.0, default=("", {}))
 
 
 def short_memory_table(summary: Summary) -> TextTable:
