@@ -20,7 +20,7 @@ LONGEST_WORD = 24  # a longer one, such as a path, is broken
 
 def draw(text: TextTable) -> "FittedTable":
     """A table for the terminal; the first column names the row, and stays in one line."""
-    return FittedTable(text)
+    return FittedTable(text.brief())
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,3 +49,20 @@ def test_a_word_that_no_column_has_room_for_is_broken() -> None:
     lines = printed(TextTable("", ("check", "found"), [("engine", path)]), 80)
     assert max(map(len, lines)) <= 80
     assert re.sub(r"[^/a]", "", "".join(lines[3:-1])) == path
+
+
+def test_what_all_rows_share_is_said_once_in_the_title() -> None:
+    rows = [
+        (name, "+239.9% (+219.0% to +262.3%, in 50 % of cases)", "n/a", number)
+        for name, number in (("a", "1"), ("b", "n/a"))
+    ]
+    found = TextTable("costs", ("system", "more", "money", "us"), rows, named=1).brief()
+    assert found.columns == ("system", "more", "us")
+    assert found.rows[0] == ("a", "+239.9% (+219.0% to +262.3%)", "1")
+    assert found.title == (
+        "costs; not known of any row: money; the intervals hold the true value in 50 % of cases"
+    )
+    mixed = [("a", "1 (0-2, in 50 % of cases)"), ("b", "1 (0-2, in 75 % of cases)")]
+    assert TextTable("costs", ("system", "us"), mixed, named=1).brief().rows == mixed
+    nothing = TextTable("costs", ("system", "us"), [("a", "n/a")], named=1)
+    assert nothing.brief() == nothing, "its sentence says so"
