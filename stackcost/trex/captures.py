@@ -28,6 +28,7 @@ ETHERNET = 1  # LINKTYPE_ETHERNET
 FIN, SYN = 0x01, 0x02
 ETHER_TYPES = {4: bytes(12) + b"\x08\x00", 6: bytes(12) + b"\x86\xdd"}  # after no addresses
 SEQUENCES = 1 << 32
+PARTS = ("ethernet", "ip", "ip6", "tcp", "udp", "UnpackError")  # of dpkt, that are used
 
 
 class Packet(NamedTuple):
@@ -60,8 +61,8 @@ def check_captures() -> None:
     from trex.astf import cap_handling
 
     pcap = SimpleNamespace(Reader=CheckedCapture)
-    parts = {name: getattr(cap_handling.dpkt, name) for name in ("ethernet", "ip", "ip6", "tcp")}
-    cap_handling.dpkt = SimpleNamespace(**parts, udp=cap_handling.dpkt.udp, pcap=pcap)
+    parts = {name: getattr(cap_handling.dpkt, name) for name in PARTS}
+    cap_handling.dpkt = SimpleNamespace(**parts, pcap=pcap)
 
 
 def _fault(path: Path, reason: str, number: int = 0) -> ValueError:
@@ -137,8 +138,9 @@ def _check_link(path: Path, link: int) -> None:
 
 def _checked(path: Path, packets: list[Packet]) -> Iterator[tuple[float, bytes]]:
     """The packets of one flow as TRex's reader takes them."""
-    import dpkt
+    from trex.astf import cap_handling  # its dpkt: TRex's client brings one along
 
+    dpkt = cap_handling.dpkt
     flow: frozenset[Any] = frozenset()
     first: dict[Any, int] = {}  # initial sequence number of each end
     sent: dict[Any, int] = {}  # numbers that it has used since: SYN, payload and FIN
