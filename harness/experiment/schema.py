@@ -184,9 +184,14 @@ class Experiment(Section):
     )
     matrix: Matrix = Field(default=Matrix(), description="settings to vary")
     baseline: str | Annotated[list[str], Once] = Field(
-        description="system whose cost is the numerator of each factor; a list for several factors"
+        default="",
+        description="system whose cost is the numerator of each factor; a list for several "
+        "factors; required unless there is one system, which has costs and no factor",
     )
-    against: str = Field(description="system whose cost is the denominator of each factor")
+    against: str = Field(
+        default="",
+        description="system whose cost is the denominator of each factor; required as baseline is",
+    )
     rounds: int = Field(ge=1, le=100, description="number of turns of each system")
     patience: float = Field(
         default=1,
@@ -280,6 +285,13 @@ class Experiment(Section):
         there = dict.fromkeys(
             [*servers, *(on_stack(server, stack) for server in servers for stack in stacks)]
         )
+        if not self.baseline or not self.against:
+            if len(there) == 1 and not self.matrix.parts():
+                return self
+            raise ValueError(
+                "baseline and against: each factor is the cost of the one divided by that of the "
+                f"other; name two of: {', '.join(there)}"
+            )
         baselines = [self.baseline] if isinstance(self.baseline, str) else self.baseline
         for name in (*baselines, self.against):
             server, _, parts = name.partition(":")

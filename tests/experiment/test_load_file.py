@@ -3,7 +3,9 @@ from pathlib import Path
 import pytest
 
 from stackcost.contracts.errors import StackcostError
+from stackcost.contracts.system_names import pairs
 from stackcost.harness.experiment.load_file import experiment_file, load_experiment
+from stackcost.harness.experiment.matrix import variants
 from stackcost.harness.experiment.schema import Experiment
 
 COMPARE = Path(__file__).resolve().parents[2] / "experiments" / "compare.yaml"
@@ -153,3 +155,13 @@ def test_an_experiment_of_the_suite_has_a_name(
         with pytest.raises(StackcostError) as told:
             experiment_file(Path(named))
         assert named in told.value.what and " compare, difference, " in told.value.hint
+
+
+def test_one_system_needs_nothing_to_be_compared_with(tmp_path: Path) -> None:
+    none = (("baseline: nginx/kernel", "#"), ("against: astf-peer", "#"))
+    with pytest.raises(StackcostError, match="name two of: nginx/kernel, astf-peer"):
+        load_experiment(edited(tmp_path, *none))
+    one = ("servers: [nginx/kernel, astf-peer]", "servers: [nginx/kernel]")
+    alone = load_experiment(edited(tmp_path, *none, one))
+    names = [each.name for each in variants(alone)]
+    assert names == ["nginx/kernel"] and pairs(names, alone.baseline, alone.against) == ()
