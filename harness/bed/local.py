@@ -152,7 +152,7 @@ class LocalTestbed:
         self._exit = ExitStack()
 
     def __enter__(self) -> Self:
-        _check_cpus(self.cpus, self._may_share)
+        check_cpus(self.cpus, self._may_share)
         check_root()
         with ExitStack() as entered:
             entered.enter_context(RunLock())
@@ -369,7 +369,7 @@ def check_root() -> None:
         )
 
 
-def _check_cpus(cpus: Cpus, may_share: bool) -> None:
+def check_cpus(cpus: Cpus, may_share: bool) -> None:
     """Refuse cores that do not exist, and cores that load and server would share by mistake."""
     present = allowed_cores()
     unknown = sorted({*cpus.load, *cpus.server} - {*present})

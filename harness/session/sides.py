@@ -10,6 +10,7 @@ from pydantic_core import to_jsonable_python
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.server import Server
 from stackcost.harness.bed import hugepages
+from stackcost.harness.bed.local import Cpus, check_cpus
 from stackcost.harness.experiment.hosts import SshHost
 from stackcost.harness.experiment.matrix import Variant
 from stackcost.harness.experiment.schema import Experiment
@@ -132,13 +133,17 @@ def _as_one(
 def lacking_there(systems: Iterable[Variant]) -> dict[str, str]:
     """By name of each system that the host of its server cannot measure: why not.
 
-    Each other host is asked once; StackcostError if it cannot be.
+    Each other host is asked once; StackcostError if it cannot be, or if this machine lacks cores
+    that an experiment names.
     """
     there: dict[str, str] = {}
     with ExitStack() as opened:
         lines: dict[str, Line] = {}
         for system in systems:
             experiment = system.experiment
+            if experiment.bed is None:
+                cores = experiment.cores
+                check_cpus(Cpus(tuple(cores.load), tuple(cores.server)), cores.shared)
             if (host := experiment.server_host) is None:
                 continue
             if host not in lines:
