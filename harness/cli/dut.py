@@ -71,6 +71,9 @@ def dut(
         "ip_version": ip_version,
     }
     chosen = {name: value for name, value in settings.items() if value is not None}
+    if not tls:
+        length = "about nine minutes" if quick else "several times the nine minutes of --quick"
+        console.print(f"three runs: costs, ceilings, events; {length}", highlight=False)
     folders = standard_set(kind, quick, chosen, results, sys.argv, console, bed, tls)
     if page := _report(folders, console):
         console.print(f"report: {page}", soft_wrap=True, highlight=False)

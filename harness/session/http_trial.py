@@ -1,5 +1,6 @@
 """One trial of HTTP clients: they run at once, and everything is read amid their time."""
 
+import re
 import time
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from stackcost.harness.load.program import LoadResult
 from stackcost.harness.session.http_session import HttpSession
 from stackcost.harness.session.limits import refused_since
 from stackcost.harness.session.server_settings import RESUMPTION_PORT, TLS_PORT
+from stackcost.host.namespace import execute
 
 
 def run_http_trial(
@@ -71,6 +73,20 @@ def run_http_trial(
         load.server_requests = None if now is None or served is None else now - served
     finally:
         trial.samples = session.trial_samples()
+
+
+def _answered(session: HttpSession, test: HttpTest) -> int | None:
+    """Connections of the clients that have received something, by their kernel's own count.
+
+    A client that waits longer than a trial lasts reports no failure of a silent connection. None
+    for connections that do not stay open, for those that receive a handshake first, and where the
+    clients' kernel has no part.
+    """
+    if not test.kept or test.tls or session.clients_stack.name != KERNEL:
+        return None
+    command = ["ss", "-Hnti", "state", "established", f"dport = :{_port(session, test)}"]
+    told = execute(session.bed.load_namespace, command)
+    return len(re.findall(r"\bbytes_received:[1-9]", told))
 
 
 def load_requests(
@@ -130,6 +146,7 @@ def _sustain(
     # Looks at Onload take seconds on a slow host, and the clients end at a fixed time.
     session.progress.pause(max(0.0, first + sustain_s - time.monotonic()))
     last = session.read_edge()
+    load.answered = _answered(session, http.test(load.test))
     session.clients_stack.prove("after", processes)  # while they live: their stacks end with them
     load.carrier = session.clients_stack.proof()
     load.limits = session.serving.limits(_port(session, http.test(load.test)))

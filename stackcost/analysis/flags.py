@@ -212,6 +212,12 @@ def _failed_requests(seen: Readings) -> list[str]:
     found, told = list[str](), traffic.http_counts(seen.trial)
     if flows.failed(seen.trial):
         found.append(f"{flows.failed(seen.trial):,} requests failed")
+    load, settings = seen.trial.load, traffic.http_settings(seen.trial)
+    if isinstance(load, HttpClients) and settings and load.answered is not None:
+        asked = settings.connections * settings.processes
+        if asked - load.answered > thresholds.LOST_LIMIT * asked:
+            words = f"{asked - load.answered:,} of {asked:,} connections were not answered once"
+            found.append(words)
     if told and told.unsent:
         found.append(f"{told.unsent:,} requests were scheduled but not answered by the end")
     if none := flows.why_no_connection(seen):

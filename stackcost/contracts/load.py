@@ -141,7 +141,9 @@ class HttpClients(StoredPart):
     process ids of the clients. `others`: where cores are shared, process ids of all that ran in the
     bed's namespaces, and of the harness. `ended_early`: a client's time was over before the last
     reading of the sustain window. `server_requests`: as of `ConstantLoad`. `limits`: as of
-    `ProfileTraffic`. `carrier`: of the clients' connections.
+    `ProfileTraffic`. `carrier`: of the clients' connections. `answered`: of the connections that
+    stay open, those that had received anything when the sustain window ended; None where that was
+    not read.
     """
 
     kind: Literal["http"] = "http"
@@ -156,6 +158,7 @@ class HttpClients(StoredPart):
     server_requests: int | None = None
     limits: Limits | None = None
     carrier: Carrier | None = None
+    answered: int | None = None
 
 
 @dataclass
