@@ -63,12 +63,13 @@ def against_baseline(
     before, after = judged(baseline, now), judged(now, baseline)
     sides = _series(before), _series(after)
     found = compare(*sides, Design(paired=False, no_change=floor), rate)
-    verdict = _verdict(found, found.a, floor, rate).model_copy(update={"apart": between.apart})
-    if verdict.outcome == "below":
-        surely = compare(*sides, Design(paired=False, no_change=floor, between=between), rate)
-        if not surely.differs:
-            why = f"it is below the limit, but {surely.reason}"
-            return verdict.model_copy(update={"outcome": "cannot tell", "why": why})
+    surely = compare(*sides, Design(paired=False, no_change=floor, between=between), rate)
+    verdict = _verdict(found, found.a, floor, rate).model_copy(
+        update={"apart": between.apart, "low": surely.low, "high": surely.high}
+    )
+    if verdict.outcome == "below" and not surely.differs:
+        why = f"it is below the limit, but {surely.reason}"
+        return verdict.model_copy(update={"outcome": "cannot tell", "why": why})
     return _excused(verdict, after, found.reason)
 
 

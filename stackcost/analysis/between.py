@@ -11,7 +11,7 @@ from itertools import pairwise
 from statistics import fmean
 from typing import NamedTuple
 
-from stackcost.analysis.thresholds import BETWEEN_MEASUREMENTS, HISTORY_NEEDED, RATE
+from stackcost.analysis.thresholds import BETWEEN_MEASUREMENTS, HISTORY_NEEDED, POWER, RATE
 
 
 class Between(NamedTuple):
@@ -25,10 +25,19 @@ class Between(NamedTuple):
     @property
     def apart(self) -> float:
         """The share by which two measurements of one system differ in all but `RATE` of cases."""
+        return -math.expm1(-self._log_apart(1 - RATE / 2))
+
+    @property
+    def detectable(self) -> float:
+        """The ratio, less 1, that is beyond `apart` in the share `POWER` of two measurements."""
+        return math.expm1(self._log_apart(1 - RATE / 2) + self._log_apart(POWER))
+
+    def _log_apart(self, share: float) -> float:
+        """The quantile of the logarithm of the ratio of two measurements of one system."""
         from scipy.stats import norm, t  # takes a second, which a stored answer does not need
 
         deviations = t(self.measurements - 1) if self.measurements else norm
-        return -math.expm1(-float(deviations.ppf(1 - RATE / 2)) * math.sqrt(2) * self.deviation)
+        return float(deviations.ppf(share)) * math.sqrt(2) * self.deviation
 
     @property
     def words(self) -> str:

@@ -12,7 +12,8 @@ a Mann-Whitney test if A and B are independent. Both are two-sided and independe
 distribution. Several figures that are judged together are corrected by Holm's method, so that at
 most the share `RATE` of comparisons of identical set-ups is called different. The turns of one run
 are not independent runs: if A and B are of two runs, a difference must also remain when B is moved
-towards A by as much as two runs of one system may be apart (`stackcost.analysis.between`).
+towards A by as much as two runs of one system may be apart (`stackcost.analysis.between`). The
+interval is wider by the same, and what is stated as detectable is beyond it.
 
 With few rounds no result can reach this rate: with equal set-ups the most extreme order of n + m
 values has the probability 2 / C(n+m, n), and the most extreme signs of n pairs have 2 / 2^n. If
@@ -167,6 +168,9 @@ def _sized(question: Question) -> Comparison:
     found = _against(draft, design.no_change)
     interval = found.interval or (None, None, None)
     low, high = (None if end is None else end * design.no_change for end in interval[:2])
+    if design.between and low is not None and high is not None:
+        nearest = 1 - design.between.apart
+        low, high = low * nearest, high / nearest
     return draft.model_copy(
         update={
             "ratio": None if found.ratio is None else found.ratio * design.no_change,
@@ -194,6 +198,8 @@ def _tested(draft: Comparison, question: Question, rate: float) -> Comparison:
         return draft.model_copy(update={"verdict": "cannot tell", "reason": reason})
     p = _p(draft, by, question.design.no_change)
     shown = significance.detectable(draft.a.values, draft.b.values, by == "pairs", rate)
+    if shown is not None and (between := question.design.between):
+        shown = (1 + shown) * (1 + between.detectable) - 1
     return draft.model_copy(update={"p": p, "detectable": shown})
 
 

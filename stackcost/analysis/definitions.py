@@ -214,8 +214,7 @@ DEFINITIONS = {
     "factor.cpu": Definition(
         unit="1",
         definition="ratio of server_cpu_total by round: the median over any two rounds of their "
-        "mean ratio (Hodges and Lehmann), corrected for other load on the host if "
-        "both are on the same kind of stack; the interval contains the true value in the stated "
+        "mean ratio (Hodges and Lehmann); the interval contains the true value in the stated "
         "share of cases: 95 % or more from 6 rounds on, 50 % with 2 rounds, 87.5 % with 4 rounds",
         source="server_cpu_total",
     ),

@@ -6,6 +6,7 @@ from typing import Self
 
 from pydantic import BaseModel, ConfigDict
 
+from stackcost.analysis.between import ASSUMED
 from stackcost.analysis.comparison import Comparison, compare_all
 from stackcost.analysis.guest import marks_among
 from stackcost.analysis.machines import differences
@@ -46,6 +47,8 @@ class Side:
 
 class Difference(BaseModel):
     """The result of `stackcost diff`. `rate`: how often identical set-ups are called different.
+    `apart`: by how much two runs of one system may differ, and how that is known; empty if A and B
+    are of one run. The rate holds if they do not differ by more.
 
     `flagged`: flagged trials of A and B. `machine`: differences of the machine, and of the other
     hosts of the test bed. `guests`: which side was measured in a guest. `set_aside`: what
@@ -58,6 +61,7 @@ class Difference(BaseModel):
     a: str
     b: str
     rate: float = RATE
+    apart: str = ""
     comparisons: list[Comparison]
     flagged: tuple[int, int]
     machine: list[str]
@@ -89,6 +93,7 @@ def difference(a: Side, b: Side) -> Difference:
     return Difference(
         a=_name(a, [mine for mine, _ in systems]),
         b=_name(b, [other for _, other in systems]),
+        apart="" if a.manifest == b.manifest else ASSUMED.words,
         comparisons=found,
         flagged=(
             _flagged(a, {mine for mine, _ in systems}),
@@ -207,16 +212,26 @@ def sentence(found: Difference) -> str:
     """The result in one sentence."""
     judged = [each for each in found.comparisons if each.p_corrected is not None]
     differing = [each for each in judged if each.differs]
+    unsure = [each for each in judged if each.verdict == "cannot tell"]
     if differing:
-        return "different: " + "; ".join(
-            f"{each.figure} at {each.at} {change_of(each)}" for each in differing
-        )
+        return f"different: {_changes(differing)}{_if_apart(found)}"
+    if unsure:
+        return f"cannot tell: {_changes(unsure)}; {unsure[0].reason}"
     if judged:
         return (
             f"no difference shown in {len(judged)} figures, at a false positive rate of "
-            f"{found.rate:.0%}"
+            f"{found.rate:.0%}{_if_apart(found)}"
         )
     return "no result: there are too few trials, or none of the judged figures was measured"
+
+
+def _changes(comparisons: list[Comparison]) -> str:
+    return "; ".join(f"{each.figure} at {each.at} {change_of(each)}" for each in comparisons)
+
+
+def _if_apart(found: Difference) -> str:
+    """On what the rate rests if A and B are of two runs."""
+    return f", if two runs of one system differ by at most {found.apart}" if found.apart else ""
 
 
 def _systems(a: Side, b: Side) -> list[tuple[str, str]]:

@@ -148,10 +148,24 @@ def test_two_runs_of_one_system_are_called_different_at_most_at_the_rate(
 ) -> None:
     """Without that the runs differ by themselves, 8 to 62 % of them were called different."""
     drawn = np.random.default_rng(5)
-    apart = share(found(lambda: runs(number, 1.0, between, drawn), TWO_RUNS, 200))
+    two = found(lambda: runs(number, 1.0, between, drawn), TWO_RUNS, 200)
+    apart, held = share(two), sum((each.low or 1) <= 1 <= (each.high or 1) for each in two) / 200
     blind = share(found(lambda: runs(number, 1.0, between, drawn), SIDES, 200))
-    print(f"two runs, {number} rounds, {between:.0%} apart: {apart:.1%}; as one run {blind:.1%}")
+    print(
+        f"two runs, {number} rounds, {between:.0%} apart: {apart:.1%}; as one run {blind:.1%}; "
+        f"the interval of 95 % holds the truth in {held:.1%}"
+    )
     assert apart <= at_most(RATE, 200) < blind
+    assert held >= 0.95 - 3 * (0.95 * 0.05 / 200) ** 0.5
+
+
+def test_what_two_runs_state_as_detectable_is_found_nine_times_in_ten() -> None:
+    drawn = np.random.default_rng(5)
+    same = found(lambda: runs(TURNS, 1.0, 0.02, drawn), TWO_RUNS)
+    stated = float(np.median([each.detectable or 0.0 for each in same]))
+    shown = share(found(lambda: runs(TURNS, 1 + stated, 0.02, drawn), TWO_RUNS, 200))
+    print(f"two runs: {stated:.1%} is stated as detectable, and found {shown:.1%}")
+    assert shown >= POWER - 3 * (POWER * (1 - POWER) / 200) ** 0.5 and stated < 0.2
 
 
 def test_a_fifth_more_is_found_between_two_runs() -> None:
