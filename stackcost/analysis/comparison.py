@@ -17,8 +17,10 @@ interval is wider by the same, and what is stated as detectable is beyond it.
 
 With few rounds no result can reach this rate: with equal set-ups the most extreme order of n + m
 values has the probability 2 / C(n+m, n), and the most extreme signs of n pairs have 2 / 2^n. If
-there are too few pairs for their own test, they are tested as two independent sides: drifts then
-make the test less sensitive, but not wrong more often. With even fewer rounds the comparison cannot
+there are too few pairs for their own test, they are tested as two independent sides. Drifts then
+make the test less sensitive. But it assumes more: where the first turn of a round is always dearer
+than the second, random orders of so few rounds may be at the expense of one side, and the rate is
+not kept (docs/method.md, comparing). With even fewer rounds the comparison cannot
 tell, and says how many rounds are needed, as asv does (asv/_stats.py).
 """
 
