@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from functools import partial
 
 from stackcost.analysis.memory import HOLD, Line, fit, held_flows, lines
-from stackcost.analysis.memory_summary import KERNEL_STACK
+from stackcost.analysis.memory_total import KERNEL_STACK
 from stackcost.analysis.readings import Readings
 from stackcost.collect.slab import merged_caches
 from stackcost.contracts.collector import Collector

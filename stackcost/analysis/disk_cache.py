@@ -1,11 +1,7 @@
 """Figures of a cache on disk in a trial: hits, what the disk gave, and who waited for it."""
 
-from collections.abc import Sequence
-
 from stackcost.analysis import http
 from stackcost.analysis.readings import Readings
-from stackcost.analysis.spread import spread
-from stackcost.analysis.summary import CacheFigures
 
 SUSTAIN = "sustain"
 
@@ -35,21 +31,3 @@ def blocked(seen: Readings) -> dict[str, float]:
     length = seen.phases[SUSTAIN].length
     waited = seen.by_label("thread.blocked_time", SUSTAIN, "part")
     return {part: seconds / length for part, seconds in waited.items()}
-
-
-def cache_figures(trials: Sequence[Readings]) -> CacheFigures | None:
-    """Of all rounds; None of a server that is no cache."""
-    ended = [seen for seen in trials if SUSTAIN in seen.phases]
-    if not any(seen.samples("cache.misses") for seen in ended):
-        return None
-    waits = [blocked(seen) for seen in ended]
-    states = [seen.trial.before for seen in ended]
-    return CacheFigures(
-        hit_ratio=spread([hit_ratio(seen) for seen in ended], "1"),
-        disk_share=spread([disk_share(seen) for seen in ended], "1"),
-        blocked={
-            part: spread([found.get(part) for found in waits], "s/s")
-            for part in dict.fromkeys(part for found in waits for part in found)
-        },
-        warm_at_start=spread([state.get("page_cache_bytes") for state in states], "B"),
-    )

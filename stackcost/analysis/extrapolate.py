@@ -56,7 +56,7 @@ def at_line_rate(
     rate = bits_per_s / 8 / server.response_bytes
     states = (
         ("open", server.memory, open_s),
-        (TIME_WAIT, server.states.get(TIME_WAIT), time_wait_s),
+        (TIME_WAIT, server.memories.get(TIME_WAIT), time_wait_s),
     )
     return [
         AtLineRate(
@@ -64,10 +64,10 @@ def at_line_rate(
             state=state,
             connections_per_s=rate,
             flows=rate * seconds,
-            bytes_per_flow=memory.total.median,
+            bytes_per_flow=memory["memory.total"].median,
         )
         for state, memory, seconds in states
-        if memory and memory.total.median is not None
+        if memory and memory["memory.total"].median is not None
     ]
 
 
@@ -99,7 +99,7 @@ def cores_at_line_rate(
         if length
         else "the response's length is not known, or is not the same in all trials"
     )
-    each = [packets for level in server.levels if (packets := level.packets.median)]
+    each = [packets for level in server.levels if (packets := level["packets"].median)]
     packets = median(each) if each else None
     bits = [8 * length / slope for slope in slopes.values()] if length else []
 
@@ -113,7 +113,7 @@ def cores_at_line_rate(
         packets_per_core=spread(
             [packets / slope / 1e6 for slope in slopes.values()] if packets else [],
             "10^6/s",
-            next((level.packets.reason for level in server.levels), reason),
+            next((level["packets"].reason for level in server.levels), reason),
             rounds if packets else [],
         ),
         cores=over([bits_per_s / each for each in bits], "cores"),
@@ -126,8 +126,10 @@ def _slopes(server: ServerResult) -> dict[int, float]:
     for level in server.levels:
         if level.past_ceiling or level.test:
             continue
-        rates = dict(zip(level.completed_cps.rounds, level.completed_cps.values, strict=False))
-        total = level.server_cpu_total
+        rates = dict(
+            zip(level["completed_cps"].rounds, level["completed_cps"].values, strict=False)
+        )
+        total = level["server_cpu_total"]
         for number, cost in zip(total.rounds, total.values, strict=False):
             if rate := rates.get(number):
                 points.setdefault(number, []).append((rate, cost * rate / 1e6))

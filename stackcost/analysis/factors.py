@@ -14,7 +14,7 @@ from stackcost.analysis.cpu import (
 )
 from stackcost.analysis.flags import flags_of
 from stackcost.analysis.memory import Merged, held_flows
-from stackcost.analysis.memory_summary import bytes_per_flow
+from stackcost.analysis.memory_total import bytes_per_flow
 from stackcost.analysis.readings import Readings
 from stackcost.analysis.series import Series
 from stackcost.analysis.spread import Spread, spread

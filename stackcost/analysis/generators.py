@@ -1,12 +1,10 @@
 """The part of each of several generators in a load, and whether it did what it should."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable
 
 from stackcost.analysis import thresholds
 from stackcost.analysis.checks import main_phase
 from stackcost.analysis.readings import Readings
-from stackcost.analysis.spread import spread
-from stackcost.analysis.summary import GeneratorFigures
 from stackcost.contracts.counts import GeneratorShare
 from stackcost.contracts.load import ProfileTraffic
 from stackcost.contracts.trial import Trial
@@ -55,30 +53,32 @@ def limits(seen: Readings) -> list[str]:
     return found
 
 
-def figures(trials: Sequence[Readings]) -> list[GeneratorFigures]:
-    """Of each of several generators, over the trials of one load."""
-    rounds = [seen.trial.round for seen in trials]
-    by_trial = [{each.name: each for each in shares(seen.trial)} for seen in trials]
-    known = {name: share for each in by_trial for name, share in each.items()}
-    return [
-        GeneratorFigures(
-            name=name,
-            part=share.part,
-            clients=share.clients,
-            opened=spread([opened_share(seen.trial, name) for seen in trials], "1", rounds=rounds),
-            late=spread([_late(each.get(name)) for each in by_trial], "1", rounds=rounds),
-            busy=spread([busy_shares(seen).get(name) for seen in trials], "1", rounds=rounds),
-            started=spread(
-                [each[name].started_s if name in each else None for each in by_trial],
-                "s",
-                rounds=rounds,
-            ),
-        )
-        for name, share in known.items()
-    ]
+def parts(trials: Iterable[Trial]) -> dict[str, GeneratorShare]:
+    """Each of several generators by name, with its part and addresses in one of these trials."""
+    return {each.name: each for trial in trials for each in shares(trial)}
 
 
-def _late(share: GeneratorShare | None) -> float | None:
+def _share_of(trial: Trial, name: str) -> GeneratorShare | None:
+    return next((each for each in shares(trial) if each.name == name), None)
+
+
+def _late(name: str, seen: Readings) -> float | None:
     """Share (0 to 1) of its connections that it started too late."""
+    share = _share_of(seen.trial, name)
     kept = share.schedule if share else None
     return kept.late / kept.opened if kept and kept.opened else None
+
+
+def _started(name: str, seen: Readings) -> float | None:
+    """Seconds from the start of the first generator."""
+    share = _share_of(seen.trial, name)
+    return share.started_s if share else None
+
+
+# Figures of one of several generators in a trial, from its name and the trial.
+READ: dict[str, Callable[[str, Readings], float | None]] = {
+    "opened": lambda name, seen: opened_share(seen.trial, name),
+    "late": _late,
+    "busy": lambda name, seen: busy_shares(seen).get(name),
+    "started": _started,
+}

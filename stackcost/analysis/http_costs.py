@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from stackcost.analysis.flows import kept_up
 from stackcost.analysis.spread import Spread, combined
-from stackcost.analysis.summary import HttpFigures, Level, ServerResult
+from stackcost.analysis.summary import ClientSettings, Level, ServerResult
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,20 +23,22 @@ class Cost:
     def of(cls, parts: Sequence[tuple[float, Level]]) -> "Cost":
         """The sum of tests' costs, each times its factor; of kinds that all of them have."""
         kinds = [
-            kind for kind in parts[0][1].server_cpu if all(kind in p.server_cpu for _, p in parts)
+            kind
+            for kind in parts[0][1].kinds("server_cpu")
+            if all(kind in p.kinds("server_cpu") for _, p in parts)
         ]
         return cls(
             {
-                kind: combined([(factor, p.server_cpu[kind]) for factor, p in parts])
+                kind: combined([(factor, p.kinds("server_cpu")[kind]) for factor, p in parts])
                 for kind in kinds
             },
-            combined([(factor, p.server_cpu_total) for factor, p in parts]),
+            combined([(factor, p["server_cpu_total"]) for factor, p in parts]),
         )
 
 
 def tests_of(
-    server: ServerResult, fits: Callable[[HttpFigures], bool], at_rate: bool
-) -> list[tuple[Level, HttpFigures]]:
+    server: ServerResult, fits: Callable[[ClientSettings], bool], at_rate: bool
+) -> list[tuple[Level, ClientSettings]]:
     """Tests of these settings: at a rate that clients and server held, or closed loops."""
     return [
         (level, level.http)
@@ -44,12 +46,12 @@ def tests_of(
         if level.http
         and bool(level.offered_cps) == at_rate
         and (not at_rate or _held(level, level.http))
-        and level.server_cpu_total.median is not None
+        and level["server_cpu_total"].median is not None
         and fits(level.http)
     ]
 
 
-def _held(level: Level, http: HttpFigures) -> bool:
+def _held(level: Level, http: ClientSettings) -> bool:
     """Whether as much was answered as was offered."""
-    answered = http.rate.median
+    answered = level["http.rate"].median
     return not level.past_ceiling and answered is not None and kept_up(answered, level.offered_cps)

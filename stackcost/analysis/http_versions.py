@@ -11,7 +11,7 @@ from stackcost.analysis.comparison import Comparison, Design, compare
 from stackcost.analysis.http_costs import Cost, tests_of
 from stackcost.analysis.series import Series
 from stackcost.analysis.spread import Spread, combined, spread
-from stackcost.analysis.summary import HttpFigures, Level, ServerResult, Summary
+from stackcost.analysis.summary import ClientSettings, Level, ServerResult, Summary
 from stackcost.contracts.http import HttpVersion
 
 OLDEST: HttpVersion = "1.1"
@@ -62,8 +62,8 @@ def _versions_of(server: ServerResult) -> list[VersionCost]:
 def _version(
     system: str,
     version: HttpVersion,
-    kept: Sequence[tuple[Level, HttpFigures]],
-    new: Sequence[tuple[Level, HttpFigures]],
+    kept: Sequence[tuple[Level, ClientSettings]],
+    new: Sequence[tuple[Level, ClientSettings]],
 ) -> VersionCost:
     own = [(level, http) for level, http in kept if http.version == version]
     fewest = min(http.connections for _, http in own)
@@ -81,8 +81,8 @@ def _version(
         Cost.of([(1, few[highest])]),
         common,
         connection,
-        process_bytes=_per_connection(own, lambda level: level.process_memory),
-        slab_bytes=_per_connection(own, lambda level: level.connection_slab),
+        process_bytes=_per_connection(own, lambda level: level["process_memory"]),
+        slab_bytes=_per_connection(own, lambda level: level["connection_slab"]),
     )
 
 
@@ -111,7 +111,7 @@ def _against(below: Cost | None, above: Cost | None) -> Comparison | None:
 
 
 def _per_connection(
-    levels: Sequence[tuple[Level, HttpFigures]], read: Callable[[Level], Spread | None]
+    levels: Sequence[tuple[Level, ClientSettings]], read: Callable[[Level], Spread | None]
 ) -> Spread | None:
     """Bytes for one more open connection, from the fewest and the most; None with one number.
 

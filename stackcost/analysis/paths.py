@@ -100,12 +100,12 @@ def hops_of(summary: Summary) -> Hops | None:
         return None
     rate = max(common)
     alone = bare[rate]
-    against = Series.of_spread(alone.server_cpu_total)
+    against = Series.of_spread(alone["server_cpu_total"])
     found = {name: levels[rate] for name, levels in others.items()}
     questions = [
         Question(
             against,
-            Series.of_spread(level.server_cpu_total),
+            Series.of_spread(level["server_cpu_total"]),
             Design(paired=True),
             name,
             f"{rate_words(rate)}/s",
@@ -115,17 +115,17 @@ def hops_of(summary: Summary) -> Hops | None:
     compared = compare_all(questions)
     return Hops(
         rate,
-        alone.server_cpu_total,
+        alone["server_cpu_total"],
         _own(alone),
         [
             Hop(
                 name,
-                level.server_cpu_total,
+                level["server_cpu_total"],
                 {
-                    kind: _more(cost, alone.server_cpu.get(kind))
-                    for kind, cost in level.server_cpu.items()
+                    kind: _more(cost, alone.kinds("server_cpu").get(kind))
+                    for kind, cost in level.kinds("server_cpu").items()
                 },
-                _more(level.server_cpu_total, alone.server_cpu_total),
+                _more(level["server_cpu_total"], alone["server_cpu_total"]),
                 _own(level),
                 each,
             )
@@ -139,9 +139,9 @@ def rule_lines(summary: Summary) -> list[RuleLine]:
     points: dict[str, list[tuple[int, float]]] = {}
     for server in summary.servers:
         rules, level = rules_of(server.name), server.quoted
-        if rules is not None and level and SOFTIRQ in level.server_cpu:
+        if rules is not None and level and SOFTIRQ in level.kinds("server_cpu"):
             name = server.name.replace(rules_part(rules), "").rstrip(":,")
-            costs = level.server_cpu[SOFTIRQ].values
+            costs = level.kinds("server_cpu")[SOFTIRQ].values
             points.setdefault(name, []).extend((rules, cost) for cost in costs)
     lines = [_line(name, found) for name, found in points.items()]
     return [line for line in lines if line is not None]
@@ -160,13 +160,15 @@ def _held(server: ServerResult) -> dict[float, Level]:
     return {
         level.offered_cps: level
         for level in server.levels
-        if not level.test and not level.past_ceiling and level.server_cpu_total.median is not None
+        if not level.test
+        and not level.past_ceiling
+        and level["server_cpu_total"].median is not None
     }
 
 
 def _own(level: Level) -> Spread:
     """By round; unknown in rounds in which a part is, and without any part."""
-    parts = [(1, part) for part in level.behind_cpu.values()]
+    parts = [(1, part) for part in level.kinds("behind_cpu").values()]
     return combined(parts) if parts else spread([], "us")
 
 
@@ -204,23 +206,23 @@ def memory_parts(summary: Summary) -> list[PartsOfMemory]:
     """Of the bare server and every path; empty without the bare server's memory and sockets."""
     held = {server.name: server.memory for server in summary.servers if server.memory}
     bare = held.get(BARE)
-    slab, sockets = _slab(bare), _slope(bare.sockets, "behind") if bare else None
+    slab, sockets = _slab(bare), _slope(bare.kinds("memory.sockets"), "behind") if bare else None
     if not slab or not sockets:
         return []
     found = []
     for name, memory in held.items():
-        own, count = _slab(memory), _slope(memory.sockets, "behind")
+        own, count = _slab(memory), _slope(memory.kinds("memory.sockets"), "behind")
         served = None if count is None else slab / sockets * count
         rest = None if own is None or served is None else own - served
-        behind = _slope(memory.per_flow, "process behind")
-        process = None if name == BARE else _slope(memory.per_flow, "process")
+        behind = _slope(memory.kinds("memory.per_flow"), "process behind")
+        process = None if name == BARE else _slope(memory.kinds("memory.per_flow"), "process")
         kernel = None if name == BARE else rest
         found.append(PartsOfMemory(name, kernel, process, served, behind))
     return found
 
 
 def _slab(memory: Memory | None) -> float | None:
-    return _slope(memory.per_flow, "kernel slab") if memory else None
+    return _slope(memory.kinds("memory.per_flow"), "kernel slab") if memory else None
 
 
 def _slope(slopes: Mapping[str, Spread], name: str) -> float | None:
@@ -237,7 +239,7 @@ def added_bytes(summary: Summary) -> dict[str, dict[str, float]]:
     caches = {
         server.name: {
             name: each.median
-            for name, each in server.memory.caches.items()
+            for name, each in server.memory.kinds("memory.caches").items()
             if each.median is not None and is_of_connection(name, {})
         }
         for server in summary.servers

@@ -1,7 +1,8 @@
 """The results as data: the content of `summary.json`, with a JSON schema.
 
 Every figure is a `Spread`: the values of all trials, their median and range, and the unit. The
-definition and the source of a figure are in `definitions`, under the figure's name.
+figures of a load or of held flows are a mapping by name; `stackcost.analysis.figures` declares
+them, and `definitions` has what each is and where it was read.
 """
 
 from typing import Literal
@@ -15,11 +16,11 @@ from stackcost.analysis.published import RecomputedFactors
 from stackcost.analysis.spread import Spread
 from stackcost.contracts.dut_settings import BehindOn
 from stackcost.contracts.http import HttpVersion
-from stackcost.contracts.load import rate_words
+from stackcost.contracts.latency import PERCENTILES
+from stackcost.contracts.load import ESTABLISHED, rate_words
 from stackcost.contracts.tuning import Change
 
-FORMAT = "stackcost-summary/1"
-NOT_READ = "not read in runs of that time"
+FORMAT = "stackcost-summary/2"
 PUBLISHED_TCP = "published"  # of every run that does not say: there was no other
 
 
@@ -31,15 +32,37 @@ class Definition(Part):
     source: str
 
 
-class HttpFigures(Part):
-    """The settings of HTTP clients in a test, and the sums of their counts.
+class Figures(Part):
+    """Figures by name: "server_cpu_total", or with the kind after a dot, "server_cpu.softirq".
 
-    `connections`: of each of the `processes`; `concurrency`: of all together, where it was found it
-    may differ from round to round. `rate`: requests answered per second, of "new"
-    connections so many connections. `bandwidth`: of what was received, headers included.
-    `clients_busy`, `server_busy`: shares of the cores' time that was not idle. `latency_means`:
-    what the program's times begin with, in words. `cores_shared`: clients ran on cores of the
-    server's, so that each figure is of both. `version`, `streams`, `resumed`: as of `HttpSettings`.
+    `definitions` of the summary say what each of them is.
+    """
+
+    figures: dict[str, Spread] = Field(default_factory=dict)
+
+    def __getitem__(self, name: str) -> Spread:
+        """The figure of this name. KeyError if this system has none."""
+        return self.figures[name]
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.figures
+
+    def kinds(self, name: str) -> dict[str, Spread]:
+        """The figures below this name by their kind: of "server_cpu" those of "user", "system"."""
+        start = f"{name}."
+        return {
+            full.removeprefix(start): spread
+            for full, spread in self.figures.items()
+            if full.startswith(start)
+        }
+
+
+class ClientSettings(Part):
+    """The settings of HTTP clients in a test.
+
+    `connections`: of each of the `processes`. `latency_means`: what the program's times begin with,
+    in words. `cores_shared`: clients ran on cores of the server's, so that each figure is of both.
+    `version`, `streams`, `resumed`: as of `HttpSettings`.
     """
 
     program: str
@@ -49,13 +72,6 @@ class HttpFigures(Part):
     kept: bool
     tls: bool
     measures: Literal["connections", "requests", "throughput", "latency"]
-    concurrency: Spread
-    rate: Spread
-    bandwidth: Spread
-    failed: Spread
-    unsent: Spread
-    clients_busy: Spread
-    server_busy: Spread
     latency_means: str
     cores_shared: bool = False
     version: HttpVersion = "1.1"
@@ -63,101 +79,42 @@ class HttpFigures(Part):
     resumed: bool = False
 
 
-class GeneratorFigures(Part):
-    """One of several generators at one load. `part`: of the planned load, 0 to 1.
-
-    `clients`: its range of addresses. `opened`: its share (0 to 1) of all opened connections.
-    `late`: share of its connections that started more than 1 ms after their time. `busy`: share of
-    its data cores' time with work. `started`: seconds from the start of the first generator.
+class GeneratorPart(Part):
+    """One of several generators at one load. `part`: of the planned load, 0 to 1. `clients`: its
+    range of addresses.
     """
 
-    name: str
     part: float
     clients: str
-    opened: Spread
-    late: Spread
-    busy: Spread
-    started: Spread
 
 
-class CacheFigures(Part):
-    """The figures of a cache on disk in a test.
-
-    `hit_ratio`: share of requests that its origin did not get. `disk_share`: bytes read from disks
-    by bytes that clients received. `blocked`: seconds per second that its threads were blocked, by
-    part. `warm_at_start`: bytes of the objects that were in memory when the trial began.
-    """
-
-    hit_ratio: Spread
-    disk_share: Spread
-    blocked: dict[str, Spread]
-    warm_at_start: Spread
-
-
-class Level(Part):
+class Level(Figures):
     """One server at one offered load, over all rounds. CPU figures are per completed connection.
 
-    Of HTTP clients it is one test: `test` names it, `offered_cps` is 0 for a closed loop, which
-    offers no rate, and every figure "per completed connection" is per request.
+    Of HTTP clients it is one test: `test` names it, `http` has its settings, `offered_cps` is 0 for
+    a closed loop, which offers no rate, and every figure "per completed connection" is per request.
 
-    `server_cpu` and `generator_cpu` are by kind; `server_cpu_total` is the sum of the server's.
-    `behind_cpu`: of the server behind a device, by kind; it is in that sum if they share cores
-    (`behind_on` of `Summary`); empty without one.
-    `beside_polling`: the kernel's time on the cores of a polling peer, which is not in that sum.
-    `softirq`, `threads`: the time of the server's cores by softirq vector and by thread; `hardware`
-    their cycles and instructions (counts). They explain the kinds and are not added to them.
-    `undisturbed`: seconds of the sustain window in which nothing outside of the machine slowed the
-    server's cores; from `UNDISTURBED_LEAST_S` on the server's cost is of them alone. `load_time`:
-    what a load from memory that all cores of the host share took, nanoseconds.
-    `closure`: exact time booked over all cores / (wall time x cores), 1 when nothing is lost.
-    `latency`: by template group (empty: none), kind and percentile, microseconds. `timed`: number
-    of connections in these percentiles; `attempted`: of those that began in the sustain windows,
-    all groups together; None of HTTP clients.
+    `timed`: number of connections in the percentiles of latency, by template group (empty: none)
+    and kind; `attempted`: of those that began in the sustain windows, all groups together; None of
+    HTTP clients.
     `cores`: share (0 to 1) of each core's time by kind, the median of the rounds.
     `acceptance`: RFC 9411's criteria, see `stackcost.analysis.acceptance`; none of HTTP clients.
-    `process_memory`: of the server's processes, shared pages divided, in tests of HTTP clients.
-    `connection_slab`: of the kernel's slab caches that connections are made of, of both ends, in
-    these tests.
     `past_ceiling`: the first sign that the load was not held; then it is in no headline.
     `not_held`: whether it was past the server's ceiling, or a part was lost for another reason.
-    `onload`: Onload's polls and events per second, by its own names; empty on other stacks.
-    `generators`: each of several; empty where a single one made the load.
-    `energy`: joules of the whole machine for a million connections. `packets`: of a connection,
-    both ways at the server's interface; unknown where a frame holds several segments.
+    `generators`: each of several by name; empty where a single one made the load.
     """
 
     offered_cps: float
-    completed_cps: Spread
-    server_cpu: dict[str, Spread]
-    server_cpu_total: Spread
-    behind_cpu: dict[str, Spread] = Field(default_factory=dict)
-    beside_polling: dict[str, Spread]
-    softirq: dict[str, Spread]
-    threads: dict[str, Spread]
-    hardware: dict[str, Spread]
-    undisturbed: Spread = Spread(unit="s", reason="not known of runs of that time")
-    load_time: Spread = Spread(unit="ns", reason="not known of runs of that time")
-    closure: Spread
-    generator_cpu: dict[str, Spread]
-    generator_busy: Spread
-    receive_share: Spread
-    cores: dict[str, dict[str, float]]
-    latency: dict[str, dict[str, dict[str, Spread]]] = Field(default_factory=dict)
+    test: str = ""
+    http: ClientSettings | None = None
+    cores: dict[str, dict[str, float]] = Field(default_factory=dict)
     timed: dict[str, dict[str, int]] = Field(default_factory=dict)
     attempted: int | None = None
     flagged_trials: int
     acceptance: list[Check] = Field(default_factory=list)
-    test: str = ""
-    http: HttpFigures | None = None
-    process_memory: Spread | None = None
-    connection_slab: Spread | None = None
     past_ceiling: str = ""
     not_held: str = ""
-    cache: CacheFigures | None = None
-    onload: dict[str, Spread] = Field(default_factory=dict)
-    generators: list[GeneratorFigures] = Field(default_factory=list)
-    energy: Spread = Spread(unit="J", reason=NOT_READ)
-    packets: Spread = Spread(unit="1", reason=NOT_READ)
+    generators: dict[str, GeneratorPart] = Field(default_factory=dict)
 
     @property
     def load(self) -> str:
@@ -167,46 +124,50 @@ class Level(Part):
             return rate
         return f"{self.test} at {rate}" if self.offered_cps else self.test
 
+    @property
+    def latency(self) -> dict[str, dict[str, dict[str, Spread]]]:
+        """Percentiles, us, by template group (empty: none), kind of time and percentile."""
+        found: dict[str, dict[str, dict[str, Spread]]] = {}
+        for name, spread in self.kinds("latency").items():
+            percentile = next(each for each in PERCENTILES if name.endswith(f".{each}"))
+            group, _, kind = name.removesuffix(f".{percentile}").rpartition(".")
+            found.setdefault(group, {}).setdefault(kind, {})[percentile] = spread
+        return found
 
-class Memory(Part):
-    """One server's memory. By kind of memory: bytes per open flow, and bytes with no open flow.
 
-    `total` sums the kinds that `counted` names. `caches`: bytes per open flow of the kernel's
-    slab caches, largest first. `points`: (open flows, bytes) by kind of memory, all rounds.
-    `sockets`: TCP sockets of the kernel per open flow, of the system ("own") and of the server
-    behind a device ("behind").
+class Memory(Figures):
+    """One server's memory: its figures by kind of memory.
+
+    `counted`: the kinds of which "memory.total" is the sum. `points`: (open flows, bytes) by kind
+    of memory, all rounds.
     """
 
-    per_flow: dict[str, Spread]
-    at_no_flow: dict[str, Spread]
     counted: list[str]
-    total: Spread
-    straightness: dict[str, Spread]
-    caches: dict[str, Spread]
     points: dict[str, list[tuple[float, float]]]
-    sockets: dict[str, Spread] = Field(default={})
 
 
 class ServerResult(Part):
-    """The costs of one server. `memory`: None if no flows were held open.
-
-    `states`: the same of flows in other states of the kernel's stack, by state. `headline`: the
-    offered load at which its cost is quoted.
+    """The costs of one server. `memories`: by the state in which flows were held open, established
+    ones first; empty if none were. `headline`: the offered load at which its cost is quoted.
     """
 
     name: str
     response_bytes: int | None
     levels: list[Level]
-    memory: Memory | None
-    states: dict[str, Memory] = Field(default={})
+    memories: dict[str, Memory] = Field(default_factory=dict)
     headline: float | None = None
+
+    @property
+    def memory(self) -> Memory | None:
+        """That of established flows."""
+        return self.memories.get(ESTABLISHED)
 
     @property
     def quoted(self) -> Level | None:
         """The level at `headline`; of HTTP tests, and where that is not known, the last level that
         the server held.
         """
-        known = [level for level in self.levels if level.server_cpu_total.median is not None]
+        known = [level for level in self.levels if level["server_cpu_total"].median is not None]
         held = [level for level in known if not level.past_ceiling]
         wanted = [level for level in held if level.offered_cps == self.headline and not level.test]
         return next(reversed(wanted or held), None)

@@ -11,16 +11,15 @@ from typing import NamedTuple
 
 from stackcost.analysis.between import ASSUMED
 from stackcost.analysis.comparison import Design, Question
-from stackcost.analysis.figures import Figure, figures
+from stackcost.analysis.figures.figure import RATES
+from stackcost.analysis.figures.registry import JUDGED
 from stackcost.analysis.series import Series
 from stackcost.analysis.spread import Spread
 from stackcost.analysis.summary import Summary, TrialRow
+from stackcost.analysis.system_figures import SystemFigure, system_figures
 from stackcost.contracts.load import rate_words
 
-# The answer's own figures; their parts explain them and would only cost the test its power.
-JUDGED = ("server_cpu_total", "memory.total", "http.rate")
 COST = "server_cpu_total"
-RATES = ("1/s", "bit/s")  # units of figures that fall by what costs rise by
 PAST_CEILING = "every common load was above the ceiling"
 
 
@@ -29,16 +28,16 @@ class SystemFigures(NamedTuple):
     figures. `past_ceiling`: loads, by test, at which it was past its ceiling.
     """
 
-    figures: Mapping[tuple[str, float | None], Figure]
+    figures: Mapping[tuple[str, float | None], SystemFigure]
     trials: Sequence[TrialRow]
     past_ceiling: Collection[tuple[str, float]] = ()
 
 
-def system_figures(summary: Summary, name: str) -> SystemFigures:
+def figures_of(summary: Summary, name: str) -> SystemFigures:
     """The figures of one system of a run."""
     levels = [level for each in summary.servers if each.name == name for level in each.levels]
     return SystemFigures(
-        {(each.name, each.at): each for each in figures(summary) if each.server == name},
+        {(each.name, each.at): each for each in system_figures(summary) if each.system == name},
         [each for each in summary.trials if each.server == name and not each.set_aside],
         {(level.test, level.offered_cps) for level in levels if level.past_ceiling},
     )

@@ -1,15 +1,41 @@
 """The interface of collectors, which read figures of a machine or a program during a trial."""
 
 from abc import ABC, abstractmethod
-from typing import Self
+from typing import Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field
 
 from stackcost.contracts.sample import Metric, Sample
+
+
+class CollectedFigure(BaseModel):
+    """A figure of each load that a collector brings with it: one of its metrics, cut to the sustain
+    window. It is data, so a stored run has it without the collector's code.
+
+    `name`: as in tables, such as "disk.writes". `unit`: of the values times `factor`. `definition`:
+    what is counted, and per what. `source`: where it is read. `metric`: the collector's. `per`: the
+    growth of a counter (the level of a gauge) is divided by the completed connections, by the
+    seconds of the window, or (empty) by nothing. `by`: a label of the metric; each of its values
+    becomes a kind of the figure. Empty: the sum over all labels.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: str = Field(pattern=r"^[^.:]+(\.[^.:]+)*$")
+    unit: str = Field(min_length=1)
+    definition: str = Field(min_length=1)
+    source: str = Field(min_length=1)
+    metric: str = Field(min_length=1)
+    per: Literal["connection", "second", ""] = "connection"
+    by: str = ""
+    factor: float = 1.0
 
 
 class Collector(ABC):
     """Reads one source of figures; it never changes what it measures.
 
-    `name`: for messages. `metrics`: every metric it may yield. `read` returns samples stamped with
+    `name`: for messages. `metrics`: every metric it may yield. `figures`: what a summary computes
+    from them, of a collector that is not the suite's own. `read` returns samples stamped with
     the moment of reading. It is called at both edges of the sustain window and periodically
     between. When `start` or `read` raises, the sampler records each of `metrics` as unknown with
     the error as its reason, and goes on; so a collector raises StackcostError for a source that
@@ -18,6 +44,7 @@ class Collector(ABC):
 
     name: str
     metrics: tuple[Metric, ...]
+    figures: tuple[CollectedFigure, ...] = ()
 
     def start(self) -> None:
         """Begin, for sources that need a process or a descriptor; files of /proc need nothing."""

@@ -5,18 +5,22 @@ from collections.abc import Iterator
 from stackcost.analysis.checks import Check
 from stackcost.analysis.http_costs import Cost
 from stackcost.analysis.http_versions import version_costs
-from stackcost.analysis.spread import Spread
-from stackcost.analysis.summary import Level, Summary
+from stackcost.analysis.summary import Summary
 from stackcost.analysis.tls import tls_costs
-from stackcost.frames.rows import Row, levels, rounds
+from stackcost.frames.rows import PARTS, Row, levels, rounds
 from stackcost.report.http import series
+
+# What `costs` and `latency` have.
+ELSEWHERE = tuple(f"{name}." for name in (*PARTS.values(), "latency"))
 
 
 def loads(summary: Summary) -> Iterator[Row]:
-    """Every scalar figure of every load in every round."""
+    """Every figure of every load in every round, of those that have no table of their own."""
     for server, level, head in levels(summary):
         head |= {"quoted": level is server.quoted, "past_ceiling": level.past_ceiling}
-        for name, spread in _figures(level).items():
+        for name, spread in level.figures.items():
+            if name.startswith(ELSEWHERE):
+                continue
             for each in rounds(spread):
                 yield {
                     **head,
@@ -26,33 +30,6 @@ def loads(summary: Summary) -> Iterator[Row]:
                     "unit": spread.unit,
                     "reason": each.reason,
                 }
-
-
-def _figures(level: Level) -> dict[str, Spread]:
-    found = {
-        "completed": level.completed_cps,
-        "server CPU": level.server_cpu_total,
-        "generator busy": level.generator_busy,
-        "undisturbed": level.undisturbed,
-        "load from memory": level.load_time,
-    }
-    if http := level.http:
-        found |= {
-            "rate": http.rate,
-            "bandwidth": http.bandwidth,
-            "failed": http.failed,
-            "unsent": http.unsent,
-            "connections open": http.concurrency,
-            "clients busy": http.clients_busy,
-            "server busy": http.server_busy,
-        }
-    found |= {f"Onload {name}": spread for name, spread in level.onload.items()}
-    if level.process_memory:
-        found["process memory"] = level.process_memory
-    if cache := level.cache:
-        found |= {"hits": cache.hit_ratio, "from disk": cache.disk_share}
-        found |= {f"{part} blocked": spread for part, spread in cache.blocked.items()}
-    return found
 
 
 def tests(summary: Summary) -> Iterator[Row]:

@@ -1,6 +1,6 @@
 """The rows of each table, from the summaries and the samples of stored runs."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from stackcost.analysis.ceiling.summary import CeilingSummary
@@ -10,6 +10,15 @@ from stackcost.analysis.summary import Level, Memory, ServerResult, Summary, Tri
 from stackcost.contracts.trial import Trial
 
 Row = dict[str, Any]
+# The parts of the table of costs, each with its figure.
+PARTS = {
+    "time": "server_cpu",
+    "softirq": "softirq",
+    "thread": "threads",
+    "behind": "behind_cpu",
+    "beside polling": "beside_polling",
+    "generator": "generator_cpu",
+}
 
 
 class Value(NamedTuple):
@@ -23,8 +32,8 @@ class Value(NamedTuple):
 def costs(summary: Summary) -> Iterator[Row]:
     """CPU time of every kind in every round."""
     for server, level, head in levels(summary):
-        for part, kinds in _parts(level).items():
-            for kind, spread in kinds.items():
+        for part, name in PARTS.items():
+            for kind, spread in level.kinds(name).items():
                 own = {**head, "quoted": level is server.quoted, "part": part, "kind": kind}
                 for each in rounds(spread):
                     yield {**own, "round": each.round, "us": each.value, "reason": each.reason}
@@ -34,12 +43,15 @@ def memory(summary: Summary) -> Iterator[Row]:
     """Slopes of every kind of memory, and of the slab's caches, in every round."""
     for server, state, found in _memories(summary):
         head = {"run": summary.run, "system": server.name, "state": state}
-        for kind, spread in found.per_flow.items():
-            bases = {b.round: b.value for b in rounds(found.at_no_flow.get(kind, Spread(unit="B")))}
+        for kind, spread in found.kinds("memory.per_flow").items():
+            bases = {
+                b.round: b.value
+                for b in rounds(found.kinds("memory.at_no_flow").get(kind, Spread(unit="B")))
+            }
             own = {**head, "part": "kind", "kind": kind, "counted": kind in found.counted}
             for each in rounds(spread):
                 yield {**own, **_slope(each), "at_no_flow": bases.get(each.round)}
-        for cache, spread in found.caches.items():
+        for cache, spread in found.kinds("memory.caches").items():
             own = {**head, "part": "cache", "kind": cache, "counted": False}
             for each in rounds(spread):
                 yield {**own, **_slope(each), "at_no_flow": None}
@@ -124,22 +136,9 @@ def levels(summary: Summary) -> Iterator[tuple[ServerResult, Level, Row]]:
             yield server, level, {**head, "offered_cps": level.offered_cps}
 
 
-def _parts(level: Level) -> dict[str, Mapping[str, Spread]]:
-    return {
-        "time": level.server_cpu,
-        "softirq": level.softirq,
-        "thread": level.threads,
-        "behind": level.behind_cpu,
-        "beside polling": level.beside_polling,
-        "generator": level.generator_cpu,
-    }
-
-
 def _memories(summary: Summary) -> Iterator[tuple[ServerResult, str, Memory]]:
     for server in summary.servers:
-        if server.memory:
-            yield server, "established", server.memory
-        yield from ((server, state, found) for state, found in server.states.items())
+        yield from ((server, state, found) for state, found in server.memories.items())
 
 
 def _slope(each: Value) -> Row:

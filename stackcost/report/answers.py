@@ -23,11 +23,11 @@ def cpu_answer(runs: OpenedRuns) -> str:
         return "\n\n".join([found, *filter(None, bounds), *notes])
     known = sorted(
         (
-            level.server_cpu_total.median,
+            level["server_cpu_total"].median,
             f"{server.name} at {level.load}{'' if level.test else '/s'}",
         )
         for server in runs.servers
-        if (level := server.quoted) and level.server_cpu_total.median is not None
+        if (level := server.quoted) and level["server_cpu_total"].median is not None
     )
     if not known:
         return "**No CPU cost was measured in these runs.**"
@@ -82,7 +82,7 @@ def tls_answer(pairs: Sequence[Tls]) -> str:
             continue
         shares = [(share, kind) for kind in KINDS if (share := pair.share(kind)) is not None]
         told = ", ".join(f"{kind} {share:.0%}" for share, kind in sorted(shares, reverse=True))
-        costs = pair.plain.server_cpu_total, pair.over_tls.server_cpu_total
+        costs = pair.plain["server_cpu_total"], pair.over_tls["server_cpu_total"]
         lines.append(
             f"**{pair.system}: {pair.over_tls.load} reaches {pair.rate.median:.1%} of "
             f"{pair.plain.load}** ({pair.rate.minimum:.1%} to {pair.rate.maximum:.1%} in the "
@@ -99,9 +99,9 @@ def memory_answer(runs: OpenedRuns) -> str:
     if found := _told(runs.factors("memory"), "bytes", "One open flow takes"):
         return found
     known = [
-        f"{number(server.memory.total.median)} bytes on {server.name}"
+        f"{number(server.memory['memory.total'].median)} bytes on {server.name}"
         for server in runs.servers
-        if server.memory and server.memory.total.median is not None
+        if server.memory and server.memory["memory.total"].median is not None
     ]
     if known:
         return f"**One open flow takes {'; '.join(known)}.**"

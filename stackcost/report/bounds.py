@@ -50,9 +50,9 @@ def _between(found: Factor, servers: Sequence[ServerResult]) -> str:
     if level is None:
         return ""
     parts = {
-        "stack": level.server_cpu.get("stack"),
-        "sending": level.server_cpu.get("sending"),
-        **level.beside_polling,
+        "stack": level.kinds("server_cpu").get("stack"),
+        "sending": level.kinds("server_cpu").get("sending"),
+        **level.kinds("beside_polling"),
     }
     known = {kind: cost.median for kind, cost in parts.items() if cost and cost.median is not None}
     stack, sending = known.pop("stack", None), known.pop("sending", None)

@@ -11,7 +11,7 @@ from stackcost.analysis.comparison import Comparison, compare_all
 from stackcost.analysis.guest import marks_among
 from stackcost.analysis.machines import differences
 from stackcost.analysis.summary import Summary
-from stackcost.analysis.system_series import is_judged, questions, system_figures
+from stackcost.analysis.system_series import figures_of, is_judged, questions
 from stackcost.analysis.thresholds import RATE
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.load import rate_words
@@ -78,8 +78,8 @@ def difference(a: Side, b: Side) -> Difference:
             each
             for of_a, of_b in systems
             for each in questions(
-                system_figures(a.summary, of_a),
-                system_figures(b.summary, of_b),
+                figures_of(a.summary, of_a),
+                figures_of(b.summary, of_b),
                 "" if len(systems) == 1 else f"{of_a}: ",
                 same_run=a.manifest == b.manifest,
             )

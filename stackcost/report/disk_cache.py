@@ -10,7 +10,7 @@ LOOP, POOL = "event loop", "thread pool"
 
 def is_cache(summary: Summary) -> bool:
     """Whether any system of the run is a cache."""
-    return any(level.cache for server in summary.servers for level in server.levels)
+    return any("cache.hit_ratio" in level for server in summary.servers for level in server.levels)
 
 
 def cache_table(summary: Summary) -> TextTable:
@@ -19,17 +19,17 @@ def cache_table(summary: Summary) -> TextTable:
         (
             server.name,
             level.load,
-            _percent(level.cache.hit_ratio),
-            _percent(level.cache.disk_share),
-            number(level.http.rate.median),
-            number((level.http.bandwidth.median or 0) / 1e9),
+            _percent(level["cache.hit_ratio"]),
+            _percent(level["cache.disk_share"]),
+            number(level["http.rate"].median),
+            number((level["http.bandwidth"].median or 0) / 1e9),
             _p99(level),
-            _percent(level.cache.blocked.get(LOOP)),
-            _percent(level.cache.blocked.get(POOL)),
+            _percent(level.kinds("cache.blocked").get(LOOP)),
+            _percent(level.kinds("cache.blocked").get(POOL)),
         )
         for server in summary.servers
         for level in server.levels
-        if level.http and level.cache
+        if level.http and "cache.hit_ratio" in level
     ]
     rows += [
         (name, "", *[UNKNOWN] * 6, f"not measured: {why}")
@@ -57,7 +57,7 @@ def blocked_answer(summary: Summary) -> str:
     found: dict[str, dict[str, float]] = {}
     for server in summary.servers:
         for level in server.levels:
-            blocked = level.cache.blocked.get(LOOP) if level.cache else None
+            blocked = level.kinds("cache.blocked").get(LOOP) if "cache.hit_ratio" in level else None
             if blocked and blocked.median is not None:
                 found.setdefault(level.load, {})[server.name] = blocked.median
     said = [

@@ -5,7 +5,7 @@ from typing import Literal
 
 import pandas
 
-from stackcost.analysis.figures import definition, figures
+from stackcost.analysis.system_figures import definition, system_figures
 from stackcost.report.stored import summary_of
 from stackcost.store import RunFolder
 
@@ -38,13 +38,13 @@ def table(run: RunFolder) -> pandas.DataFrame:
     """All values of all figures. An unknown figure has one row, with its reason."""
     summary = summary_of(run)
     rows = []
-    for figure in figures(summary):
+    for figure in system_figures(summary):
         what = definition(figure.name, summary.definitions)
         for repeat, value in enumerate(figure.spread.values or [None], start=1):
             rows.append(
                 (
                     summary.run,
-                    figure.server,
+                    figure.system,
                     figure.name,
                     figure.at,
                     repeat,

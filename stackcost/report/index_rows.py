@@ -7,8 +7,10 @@ from typing import Any, TypeAlias
 
 from pydantic import BaseModel, ValidationError
 
+from stackcost.analysis.figures.registry import JUDGED
 from stackcost.analysis.spread import Spread
 from stackcost.contracts.errors import StackcostError
+from stackcost.contracts.load import ESTABLISHED
 from stackcost.host.files import read_whole
 from stackcost.report.basis import basis_of
 from stackcost.store import Manifest, RunFolder
@@ -16,30 +18,22 @@ from stackcost.store.folder import SUMMARY
 
 Row: TypeAlias = dict[str, Any]
 TEXTS = ("state", "started", "title", "machine", "answer")
-COST = "server_cpu_total"
-RATE, MEMORY = "http.rate", "memory.total"  # with the cost, the figures that are judged
 MACHINE_DIGITS = 8
 
 
-class _Http(BaseModel):
-    rate: Spread
+class _Figures(BaseModel):
+    figures: dict[str, Spread]
 
 
-class _Level(BaseModel):
+class _Level(_Figures):
     offered_cps: float
-    server_cpu_total: Spread
     test: str = ""
-    http: _Http | None = None
-
-
-class _Memory(BaseModel):
-    total: Spread
 
 
 class _Server(BaseModel):
     name: str
     levels: list[_Level]
-    memory: _Memory | None = None
+    memories: dict[str, _Figures] = {}
 
 
 class _Rate(BaseModel):
@@ -99,11 +93,12 @@ def _figures(answer: _Answer) -> Iterator[Row]:
     for server in answer.servers:
         for level in server.levels:
             of = f"{level.test}: " if level.test else ""
-            yield _row(server.name, of + COST, level.offered_cps, level.server_cpu_total)
-            if level.http:
-                yield _row(server.name, of + RATE, level.offered_cps, level.http.rate)
-        if server.memory:
-            yield _row(server.name, MEMORY, None, server.memory.total)
+            for name, spread in _judged(level):
+                yield _row(server.name, of + name, level.offered_cps, spread)
+        for state, memory in server.memories.items():
+            of = "" if state == ESTABLISHED else f"{state}: "
+            for name, spread in _judged(memory):
+                yield _row(server.name, of + name, None, spread)
     found: dict[tuple[str, str, str], list[float]] = {}
     searches = answer.ceilings if isinstance(answer.ceilings, list) else []
     for each in searches:
@@ -112,6 +107,10 @@ def _figures(answer: _Answer) -> Iterator[Row]:
             values += [] if goal.value is None else [goal.value]
     for (system, name, unit), values in found.items():
         yield _row(system, name, None, Spread(unit=unit, values=values))
+
+
+def _judged(found: _Figures) -> list[tuple[str, Spread]]:
+    return [(name, spread) for name, spread in found.figures.items() if name in JUDGED]
 
 
 def _row(system: str, figure: str, at: float | None, spread: Spread) -> Row:

@@ -22,8 +22,8 @@ def latency_at_rates(summary: Summary) -> TextTable:
             server.name,
             level.test,
             number(level.offered_cps) if level.offered_cps else CLOSED,
-            with_range(level.http.rate),
-            with_range(level.http.unsent) if level.offered_cps else "",
+            with_range(level["http.rate"]),
+            with_range(level["http.unsent"]) if level.offered_cps else "",
             _p99(level, INTENDED),
             _p99(level, "request", "connection"),
         )
@@ -66,7 +66,7 @@ def collapse(summary: Summary) -> str:
         )
         said.append(
             f"{server.name}: {worst.offered_cps:,.0f} requests/s were offered, "
-            f"{number(worst.http.rate.median if worst.http else None)} were answered. The 99th "
+            f"{number(worst['http.rate'].median if worst.http else None)} were answered. The 99th "
             f"percentile from the intended start is {_ms(intended)}, from sending it is {_ms(sent)}"
             + (f"; closed loops at their ceiling measure {others}" if others else "")
             + "."
@@ -82,9 +82,9 @@ def process_memory(summary: Summary) -> TextTable:
     for server in summary.servers:
         read: dict[float, list[float]] = {}
         for level in server.levels:
-            if level.http and level.process_memory and level.http.measures == "latency":
+            if level.http and level["process_memory"] and level.http.measures == "latency":
                 count = float(level.http.processes * level.http.connections)
-                read.setdefault(count, []).extend(level.process_memory.values)
+                read.setdefault(count, []).extend(level["process_memory"].values)
         points = [(count, spread(values, "B")) for count, values in sorted(read.items())]
         known = [(count, each.median) for count, each in points if each.median is not None]
         line = fit(known)
@@ -106,7 +106,7 @@ def process_memory(summary: Summary) -> TextTable:
 
 def _answered(level: Level) -> float:
     assert level.http is not None
-    return (level.http.rate.median or 0.0) / level.offered_cps
+    return (level["http.rate"].median or 0.0) / level.offered_cps
 
 
 def percentile(level: Level, *kinds: str) -> Spread | None:

@@ -8,7 +8,7 @@ from stackcost.analysis.ceiling.summary import Ceiling
 from stackcost.analysis.extrapolate import at_line_rate, cores_at_line_rate
 from stackcost.analysis.published_tables import Load, Measurement, Shape
 from stackcost.analysis.spread import Spread, spread
-from stackcost.analysis.summary import Factor, HttpFigures, Level, ServerResult
+from stackcost.analysis.summary import ClientSettings, Factor, Level, ServerResult
 from stackcost.contracts.http import P256, RSA, Certificate
 from stackcost.contracts.latency import PERCENTILES
 from stackcost.contracts.system_names import axis_of, length_of
@@ -107,8 +107,8 @@ def _cores_for_lines(
         return
     of = _requested(name, "cores", LINE, http, _certificate(run, name))
     for line in LINES_GBPS:
-        each = [cores * line * 1e9 / bits for bits in http.bandwidth.values if bits]
-        value = spread(each, "cores", rounds=http.bandwidth.rounds[: len(each)])
+        each = [cores * line * 1e9 / bits for bits in level["http.bandwidth"].values if bits]
+        value = spread(each, "cores", rounds=level["http.bandwidth"].rounds[: len(each)])
         yield from _known(of, line, f"{what}, times its cores", run.summary.run, value)
 
 
@@ -120,7 +120,7 @@ def _certificate(run: OpenedCosts, name: str) -> Certificate:
 
 
 def _requested(
-    name: str, shape: Shape, axis: str, http: HttpFigures, certificate: Certificate
+    name: str, shape: Shape, axis: str, http: ClientSettings, certificate: Certificate
 ) -> Measurement:
     return Measurement(
         system=_system(name),
@@ -149,7 +149,7 @@ def _memory(run: OpenedCosts, server: ServerResult) -> Iterator[MeasuredFigure]:
     if server.memory:
         of = Measurement(system=_system(server.name), shape="memory", load=ASTF)
         what = f"{server.name}, slope over open flows"
-        yield from _known(of, None, what, run.summary.run, server.memory.total)
+        yield from _known(of, None, what, run.summary.run, server.memory["memory.total"])
 
 
 def _at_lines(run: OpenedCosts, server: ServerResult) -> Iterator[MeasuredFigure]:
@@ -180,7 +180,7 @@ def _at_lines(run: OpenedCosts, server: ServerResult) -> Iterator[MeasuredFigure
         for each in at_line_rate(server, line * 1e9):
             if each.state == OPEN and server.memory:
                 of_memory = of.model_copy(update={"shape": "line memory"})
-                own = server.memory.total
+                own = server.memory["memory.total"]
                 total = spread([each.flows * slope for slope in own.values], "B", rounds=own.rounds)
                 what = f"{server.name}, {each.flows:,.0f} open flows"
                 yield from _known(of_memory, line, what, run.summary.run, total)

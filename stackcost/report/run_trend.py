@@ -12,8 +12,8 @@ from pydantic import BaseModel, ConfigDict
 
 from stackcost.analysis.change_points import groups_of
 from stackcost.analysis.comparison import Comparison, Design, ratio_of
+from stackcost.analysis.figures.figure import RATES
 from stackcost.analysis.series import Series
-from stackcost.analysis.system_series import RATES
 from stackcost.report.index import index_of
 from stackcost.report.tables.text_table import TextTable
 from stackcost.report.words import change_of, number

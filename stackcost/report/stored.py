@@ -23,7 +23,7 @@ from stackcost.store.folder import StoredTrials
 from stackcost.store.reading import first_fault
 
 if TYPE_CHECKING:
-    from stackcost.analysis.summarise import Context
+    from stackcost.analysis.context import Context
 
 MeasuredKind = Literal["costs", "ceilings", "events"]
 
@@ -101,7 +101,7 @@ def remarks(manifest: Manifest) -> list[str]:
 
 
 def _context(manifest: Manifest, systems: list[str]) -> "Context":
-    from stackcost.analysis.summarise import Context
+    from stackcost.analysis.context import Context
 
     plan = _plan_of(manifest)
     return Context(

@@ -85,8 +85,8 @@ def _read_server(server: ServerResult) -> str:
     text = f"**{server.name}**"
     level = server.quoted
     if level:
-        whole = level.server_cpu_total.median or 1.0
-        parts = sorted(level.server_cpu.items(), key=lambda part: -(part[1].median or 0))
+        whole = level["server_cpu_total"].median or 1.0
+        parts = sorted(level.kinds("server_cpu").items(), key=lambda part: -(part[1].median or 0))
         shares = ", ".join(f"{kind} {(v.median or 0) / whole:.0%}" for kind, v in parts)
         text += (
             f": at {level.load}{'' if level.test else ' connections/s'} one "
@@ -96,9 +96,9 @@ def _read_server(server: ServerResult) -> str:
     else:
         text += ": no CPU cost was measured."
     memory = server.memory
-    if memory is None or memory.total.median is None:
+    total = memory["memory.total"].median if memory else None
+    if memory is None or total is None:
         return f"{text} No memory slope was measured."
-    parts_of_flow = ", ".join(
-        f"{kind} {number(memory.per_flow[kind].median)}" for kind in memory.counted
-    )
-    return f"{text} One open flow takes {number(memory.total.median)} bytes ({parts_of_flow})."
+    slopes = memory.kinds("memory.per_flow")
+    parts_of_flow = ", ".join(f"{kind} {number(slopes[kind].median)}" for kind in memory.counted)
+    return f"{text} One open flow takes {number(total)} bytes ({parts_of_flow})."

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from stackcost.analysis.summarise import Context, summarise
+from stackcost.analysis.context import Context
+from stackcost.analysis.summarise import summarise
 from stackcost.analysis.summary import Summary
 from stackcost.contracts.load import HttpClients, HttpCounts, HttpSettings
 from stackcost.contracts.trial import Trial

@@ -1,6 +1,6 @@
 """A whole run's trials with known answers: CPU factor 10, memory factor 4120 / 320."""
 
-from stackcost.analysis.summarise import Context
+from stackcost.analysis.context import Context
 from stackcost.contracts.trial import Trial
 from tests.analysis.trials import hold_trial, load_trial
 

@@ -145,7 +145,7 @@ def test_on_shared_cores_only_the_servers_processes_are_known_and_clients_no_str
     )
     assert core_time.foreign_share(seen, [1]) == pytest.approx(0.05), "what the compiler took"
     level = summary(trial).servers[0].levels[0]
-    assert level.server_cpu_total.reason == "clients also ran on these cores"
+    assert level["server_cpu_total"].reason == "clients also ran on these cores"
     (one, *_) = series(summary(trial))
     assert one.x == "worker processes on the clients' cores"
 

@@ -2,22 +2,20 @@
 
 import pytest
 
-from stackcost.analysis.disk_cache import cache_figures
-from stackcost.analysis.readings import Readings
 from stackcost.report import disk_cache, past_ceiling
 from tests.analysis.http_trials import asked, cached, summary
 from tests.analysis.trials import load_trial
 
 
 def test_a_cache_tells_hits_disk_and_who_was_blocked() -> None:
-    found = cache_figures([Readings(cached())])
-    assert found is not None
-    assert found.hit_ratio.median == pytest.approx(0.95)
-    assert found.disk_share.median == pytest.approx(0.5)  # 0.5 MB/s read, 1 MB/s received
-    assert found.blocked["event loop"].median == pytest.approx(0.03)
-    assert found.blocked["thread pool"].median == pytest.approx(0.2)
-    assert found.warm_at_start.median == 0
-    assert cache_figures([Readings(load_trial())]) is None
+    (found,) = summary(cached()).servers[0].levels
+    assert found["cache.hit_ratio"].median == pytest.approx(0.95)
+    assert found["cache.disk_share"].median == pytest.approx(0.5)  # 0.5 MB/s read, 1 received
+    assert found["cache.blocked.event loop"].median == pytest.approx(0.03)
+    assert found["cache.blocked.thread pool"].median == pytest.approx(0.2)
+    assert found["cache.warm_at_start"].median == 0
+    (other,) = summary(load_trial()).servers[0].levels
+    assert not other.kinds("cache")
 
 
 def test_the_tables_row_of_what_cannot_run_says_why() -> None:

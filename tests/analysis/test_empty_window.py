@@ -29,8 +29,8 @@ def level_of(trial: Trial) -> Level:
 
 def unknown(level: Level) -> set[str]:
     """Why figures per connection are unknown; each of them has to be."""
-    kinds = (level.server_cpu, level.softirq, level.threads, level.hardware, level.generator_cpu)
-    per_connection = [level.server_cpu_total, *(each for kind in kinds for each in kind.values())]
+    by_kind = map(level.kinds, ("server_cpu", "softirq", "threads", "hardware", "generator_cpu"))
+    per_connection = [level["server_cpu_total"], *(s for kinds in by_kind for s in kinds.values())]
     assert {each.median for each in per_connection} == {None}
     return {each.reason for each in per_connection}
 
@@ -39,7 +39,7 @@ def test_a_window_that_missed_the_load_has_neither_rate_nor_cost() -> None:
     trial = without_ends(started=0.0)
     why = "no connection fell inside the sustain window"
     level = level_of(trial)
-    assert level.completed_cps.median is None and level.completed_cps.reason == why
+    assert level["completed_cps"].median is None and level["completed_cps"].reason == why
     assert unknown(level) == {why}
     assert why in flags_of(Readings(trial), (1,))
     assert not overload(Readings(trial), (1,)), "nothing is known of the server"
@@ -52,7 +52,7 @@ def test_a_window_that_missed_the_load_has_neither_rate_nor_cost() -> None:
 def test_a_server_that_completed_nothing_has_a_rate_of_zero_and_no_cost() -> None:
     trial = without_ends(started=10_000.0)
     level = level_of(trial)
-    assert level.completed_cps.median == 0.0
+    assert level["completed_cps"].median == 0.0
     assert unknown(level) == {"no connection ended in the sustain window"}
     assert "completed 0 connections/s of 1,000 offered" in flags_of(Readings(trial), (1,))
 

@@ -21,9 +21,11 @@ def server(costs_us: dict[int, float], rates: tuple[float, ...] = RATES) -> Serv
             Level.model_construct(
                 test="",
                 past_ceiling="",
-                completed_cps=spread([rate] * len(each), "1/s", rounds=[*costs_us]),
-                server_cpu_total=spread(each, "us", rounds=[*costs_us]),
-                packets=spread([33.0] * len(each), "1", rounds=[*costs_us]),
+                figures={
+                    "completed_cps": spread([rate] * len(each), "1/s", rounds=[*costs_us]),
+                    "server_cpu_total": spread(each, "us", rounds=[*costs_us]),
+                    "packets": spread([33.0] * len(each), "1", rounds=[*costs_us]),
+                },
             )
         )
     return ServerResult.model_construct(name="made", response_bytes=32_000, levels=levels)
@@ -40,7 +42,8 @@ def test_the_fixed_part_is_in_no_slope() -> None:
 def test_packets_that_were_not_counted_are_unknown_and_nothing_else_is() -> None:
     made = server({1: 100.0})
     unread = spread([], "1", "they hold several segments")
-    made.levels[:] = [level.model_copy(update={"packets": unread}) for level in made.levels]
+    for level in made.levels:
+        level.figures["packets"] = unread
     found = cores_at_line_rate(made)
     assert found.packets_per_core.median is None and found.connections_per_core.median is not None
     assert found.packets_per_core.reason == "they hold several segments"

@@ -5,10 +5,12 @@ import dataclasses
 from stackcost.analysis import generators
 from stackcost.analysis.flags import flags_of
 from stackcost.analysis.readings import Readings
+from stackcost.analysis.summarise import summarise
 from stackcost.contracts.counts import GeneratorShare, Schedule
 from stackcost.contracts.load import ConstantLoad
 from stackcost.contracts.trial import Trial
 from stackcost.store.trial_lines import decode, encode
+from tests.analysis.runs import CONTEXT
 from tests.analysis.trials import counter, load_trial
 
 
@@ -43,10 +45,13 @@ def told(trial: Trial) -> list[str]:
 def test_the_part_of_each_is_stored_and_shown() -> None:
     trial = decode(encode(of_two((1000, 3000))))
     trial.samples = of_two((1000, 3000), (2.0, 4.0)).samples
-    first, second = generators.figures([Readings(trial)])
-    assert (first.name, first.part, first.opened.median) == ("generator-1", 0.5, 0.25)
-    assert (second.late.median, second.started.median) == (0.01, 0.001)
-    assert (first.busy.median, second.busy.median) == (0.2, 0.4)
+    (level,) = summarise([trial], CONTEXT).servers[0].levels
+    assert [*level.generators] == ["generator-1", "generator-2"]
+    assert level.generators["generator-1"].part == 0.5
+    assert level["generators.opened.generator-1"].median == 0.25
+    assert level["generators.late.generator-2"].median == 0.01
+    assert level["generators.started.generator-2"].median == 0.001
+    assert [each.median for each in level.kinds("generators.busy").values()] == [0.2, 0.4]
 
 
 def test_one_that_is_busy_is_named_though_the_other_is_idle() -> None:
@@ -66,5 +71,6 @@ def test_a_single_generator_and_older_trials_have_no_parts() -> None:
     line = encode(trial)
     older = line.replace(b', "generators": []', b"")
     assert older != line and decode(older) == dataclasses.replace(decode(line))
-    assert generators.figures([Readings(trial)]) == []
+    (level,) = summarise([trial], CONTEXT).servers[0].levels
+    assert not level.generators and not level.kinds("generators")
     assert list(generators.busy_shares(Readings(trial))) == [""]

@@ -28,17 +28,21 @@ def level(
     def rounds(cost: float, unit: str = "us"):  # type: ignore[no-untyped-def]
         return spread([cost * each for each in ROUNDS], unit, rounds=[1, 2])
 
-    own = {"body_bytes": [1000], "connections": 10, "rate": rounds(rate, "1/s"), **settings}
+    own = {"body_bytes": [1000], "connections": 10, **settings}
     http = some.http.model_copy(update=own)
     return some.model_copy(
         update={
             "test": name,
             "offered_cps": rate,
             "http": http,
-            "server_cpu": {kind: rounds(costs.get(kind, 0.0)) for kind in KINDS},
-            "server_cpu_total": rounds(sum(costs.values())),
-            "process_memory": spread([1e6 + 3 * slab] * 2, "B", rounds=[1, 2]),
-            "connection_slab": spread([5e6 + slab] * 2, "B", rounds=[1, 2]),
+            "figures": some.figures
+            | {f"server_cpu.{kind}": rounds(costs.get(kind, 0.0)) for kind in KINDS}
+            | {
+                "http.rate": rounds(rate, "1/s"),
+                "server_cpu_total": rounds(sum(costs.values())),
+                "process_memory": spread([1e6 + 3 * slab] * 2, "B", rounds=[1, 2]),
+                "connection_slab": spread([5e6 + slab] * 2, "B", rounds=[1, 2]),
+            },
         }
     )
 
@@ -144,10 +148,8 @@ def test_a_version_costs_its_request_and_what_a_connection_takes_more() -> None:
 def test_a_rate_that_was_not_answered_is_in_no_cost() -> None:
     made = version("1.1", 50, 300, 0) + version("3", 100, 600, 0)
     (fast,) = [at for at, each in enumerate(made) if each.load == "kept-3 at 160"]
-    http = made[fast].http
-    assert http is not None
-    late = http.model_copy(update={"rate": spread([100.0, 110.0], "1/s", rounds=[1, 2])})
-    made[fast] = made[fast].model_copy(update={"http": late})
+    late = {"http.rate": spread([100.0, 110.0], "1/s", rounds=[1, 2])}
+    made[fast] = made[fast].model_copy(update={"figures": made[fast].figures | late})
     old, new = version_costs(of({"caddy": made}))
     assert (old.rate, new.rate) == (160, 40)
 

@@ -13,7 +13,7 @@ from pydantic import BaseModel
 from stackcost.analysis import steadiness, thresholds
 from stackcost.analysis.flags import flags_of, steadiness_of
 from stackcost.analysis.readings import Readings
-from stackcost.analysis.summary import Factor, Level, ServerResult, Summary, TrialRow
+from stackcost.analysis.summary import Factor, Level, Memory, Summary, TrialRow
 from stackcost.contracts.load import ConstantLoad
 from stackcost.contracts.trial import Trial
 from stackcost.contracts.window import Window
@@ -23,6 +23,7 @@ from tests.analysis.stored_runs import BOTH, JUDGED
 from tests.analysis.trials import client_counters, counter, load_trial
 
 CPUS = (1,)
+SINCE_THEN = re.compile(r"^memory\..*slab|^memory\.(total|caches)")
 # Name of a stored run, and trial: its generator's counters were read once more before they were
 # reset for it. They counted as not read then.
 COUNTED_SINCE = {("untyped", 20)}
@@ -82,8 +83,13 @@ def test_flags_of_an_old_run_are_those_that_it_stored(run: Path) -> None:
 def test_the_answer_of_an_old_run_is_that_of_its_time(run: Path) -> None:
     then = Summary.model_validate_json(in_todays_words((run / "summary.json").read_text()))
     now = summary_of(RunFolder.open(run))
-    old = [_without_slab(server) for server in then.servers]
-    assert _plain([_server_as_then(server) for server in now.servers]) == _about(_plain(old))
+    for server, old in zip(now.servers, then.servers, strict=True):
+        assert server.name == old.name and server.headline == old.headline
+        for level, before in zip(server.levels, old.levels, strict=True):
+            assert level.cores == _about(before.cores)
+            assert _common(level, before) == _about(_known(before))
+        for state, memory in old.memories.items():
+            assert _common(server.memories[state], memory) == _about(_known(memory))
     bounds = {"with_kernel": Factor.model_fields["with_kernel"].default}
     factors = [each.model_copy(update=bounds) for each in now.factors if each.name == "cpu"]
     wanted = [each for each in then.factors if each.name == "cpu"]
@@ -164,26 +170,17 @@ def _as_then(row: TrialRow) -> TrialRow:
     return row.model_copy(update={"failures": [], "flags": sorted(row.flags)})
 
 
-def _server_as_then(server: ServerResult) -> ServerResult:
-    """Without what summaries of that time did not have, though its counters were stored."""
-    packets = Level.model_fields["packets"].default
-    memory = server.memory and server.memory.model_copy(update={"sockets": {}})
-    new = {"packets": packets, "not_held": "", "timed": {}, "attempted": None}
-    levels = [level.model_copy(update=new) for level in server.levels]
-    return _without_slab(server.model_copy(update={"levels": levels, "memory": memory}))
-
-
-def _without_slab(server: ServerResult) -> ServerResult:
-    """Dentries that are of no socket were counted at that time."""
-    if not server.memory:
-        return server
-    parts = ("per_flow", "at_no_flow", "straightness", "points")
-    told = {
-        part: {kind: of for kind, of in getattr(server.memory, part).items() if "slab" not in kind}
-        for part in parts
+def _known(part: Level | Memory) -> dict[str, list[float]]:
+    """The values of each figure that is comparable: dentries of no socket were counted then."""
+    return {
+        name: spread.values
+        for name, spread in part.figures.items()
+        if spread.values and not SINCE_THEN.search(name)
     }
-    memory = server.memory.model_copy(update={**told, "total": None, "caches": {}})
-    return server.model_copy(update={"memory": memory})
+
+
+def _common(part: Level | Memory, old: Level | Memory) -> dict[str, list[float]]:
+    return {name: part[name].values for name in _known(old)}
 
 
 def late_load() -> Trial:

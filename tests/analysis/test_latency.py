@@ -1,6 +1,9 @@
 from hdrh.histogram import HdrHistogram
 
-from stackcost.analysis.latency import UNKNOWN_REASON, latency
+from stackcost.analysis.figures.groups import Loads
+from stackcost.analysis.figures.latency import LATENCY, UNKNOWN_REASON
+from stackcost.analysis.readings import Readings
+from stackcost.analysis.spread import Spread
 from stackcost.analysis.summarise import summarise
 from stackcost.contracts.trial import Trial
 from stackcost.report.tables import latency_table
@@ -18,17 +21,21 @@ def trial(*microseconds: int) -> Trial:
     return made
 
 
+def percentiles(*trials: Trial) -> dict[str, Spread]:
+    return LATENCY.spreads(Loads([Readings(each) for each in trials], CONTEXT))
+
+
 def test_every_round_has_its_own_percentile() -> None:
-    found = latency([trial(100, 100, 100), trial(120, 120, 240)])["web"]["completion"]
-    assert found["p50"].values == [100, 120]
-    assert found["max"].values == [100, 240]
-    assert found["p50"].unit == "us"
+    found = percentiles(trial(100, 100, 100), trial(120, 120, 240))
+    assert found["latency.web.completion.p50"].values == [100, 120]
+    assert found["latency.web.completion.max"].values == [100, 240]
+    assert found["latency.web.completion.p50"].unit == "us"
 
 
 def test_without_histograms_it_is_unknown_with_a_reason() -> None:
-    trials = [load_trial()]
-    trials[0].load.latency = None
-    found = latency(trials)[""]["connect"]["p99"]
+    silent = load_trial()
+    silent.load.latency = None
+    found = percentiles(silent)["latency.connect.p99"]
     assert (found.median, found.reason) == (None, UNKNOWN_REASON)
 
 
@@ -37,6 +44,9 @@ def test_the_table_shows_known_and_unknown() -> None:
     labels = {"engine": "generator", "side": "client", "counter": "tcps_connattempt"}
     one.samples += counter("trex.counter", 10_000, labels)
     table = latency_table(summarise([one, other], CONTEXT))
+    assert (
+        summarise([one], CONTEXT).servers[0].levels[0].latency["web"]["first_byte"]["p99.9"].values
+    )
     rows = {row[0]: row for row in table.rows if row[2].endswith("completion")}
     timed = ("1 of 10,000",)  # the others did not complete, or were not timed
     assert rows["nginx/kernel"][2:] == ("web: completion", *timed, *("100",) * 5)

@@ -3,8 +3,10 @@ from pathlib import Path
 
 import pytest
 
+from stackcost.analysis.figures.groups import Holds
+from stackcost.analysis.figures.registry import of_memory
 from stackcost.analysis.memory import fit, lines
-from stackcost.analysis.memory_summary import bytes_per_flow, summarise_memory
+from stackcost.analysis.memory_total import bytes_per_flow
 from stackcost.analysis.readings import Readings
 from stackcost.harness.experiment.load_file import load_experiment
 from tests.analysis.trials import gauge, hold_trial
@@ -47,25 +49,25 @@ def test_memory_that_does_not_move_is_a_straight_line() -> None:
 
 def test_one_point_is_no_slope() -> None:
     assert fit([(1000, 5e6), (1000, 6e6)]) is None
-    assert summarise_memory([Readings(hold_trial(2000, KERNEL))], {}) is None
+    assert not Holds([Readings(hold_trial(2000, KERNEL))], {}).fitted
 
 
 def test_kernel_stack_counts_slab_buffers_and_process() -> None:
-    found = summarise_memory(holds(KERNEL, 1) + holds(KERNEL, 2), {})
-    assert found is not None
-    assert found.counted == ["kernel slab", "socket buffers", "process"]
-    assert found.total.median == pytest.approx(4120)
-    assert len(found.total.values) == 2, "one slope per round"
-    assert found.caches["TCP"].median == pytest.approx(3700)
+    held = Holds(holds(KERNEL, 1) + holds(KERNEL, 2), {})
+    found = of_memory(held)
+    assert held.counted == ["kernel slab", "socket buffers", "process"]
+    assert found["memory.total"].median == pytest.approx(4120)
+    assert len(found["memory.total"].values) == 2, "one slope per round"
+    assert found["memory.caches.TCP"].median == pytest.approx(3700)
 
 
 def test_peer_counts_its_pools_and_shows_its_process_beside_them() -> None:
-    found = summarise_memory(holds(PEER), {})
-    assert found is not None
-    assert found.counted == ["engine pools"]
-    assert found.total.median == pytest.approx(320)
-    assert found.per_flow["kernel slab"].median == pytest.approx(1)
-    assert found.per_flow["process"].median == pytest.approx(5)
+    held = Holds(holds(PEER), {})
+    found = of_memory(held)
+    assert held.counted == ["engine pools"]
+    assert found["memory.total"].median == pytest.approx(320)
+    assert found["memory.per_flow.kernel slab"].median == pytest.approx(1)
+    assert found["memory.per_flow.process"].median == pytest.approx(5)
 
 
 def test_a_round_that_lacks_a_kind_has_no_total() -> None:
@@ -98,9 +100,9 @@ def test_a_socket_has_one_object_of_a_cache_of_files_whoever_reads_files(
         for n in (0, 2000, 8000)
     ]
     assert lines(holds, {})["kernel slab"].slope == pytest.approx(3900)
-    found = summarise_memory(holds, {})
-    assert found is not None and found.caches[cache].median == pytest.approx(200)
-    assert found.total.median == pytest.approx(4320)
+    found = of_memory(Holds(holds, {}))
+    assert found[f"memory.caches.{cache}"].median == pytest.approx(200)
+    assert found["memory.total"].median == pytest.approx(4320)
 
 
 def test_a_cache_of_files_that_shares_its_slabs_with_sockets_counts_whole() -> None:
@@ -143,6 +145,6 @@ def test_caches_that_only_grow_with_time_are_shown_and_not_counted() -> None:
     assert apart["other slab"].slope == pytest.approx(772)
     merged = lines(trials, {"anon_vma_chain": ["eventpoll_pwq"]})
     assert merged["kernel slab"].slope == pytest.approx(3772), "merged with one of a connection"
-    found = summarise_memory(trials, {})
-    assert found is not None and found.total.median == pytest.approx(4120)
-    assert "proc_inode_cache" in found.caches
+    found = of_memory(Holds(trials, {}))
+    assert found["memory.total"].median == pytest.approx(4120)
+    assert "memory.caches.proc_inode_cache" in found

@@ -2,10 +2,10 @@ from dataclasses import replace
 
 import pytest
 
-from stackcost.analysis.definitions import DEFINITIONS
-from stackcost.analysis.figures import definition, figures
+from stackcost.analysis.figures.registry import definitions
 from stackcost.analysis.summarise import summarise
 from stackcost.analysis.summary import Summary
+from stackcost.analysis.system_figures import definition, system_figures
 from stackcost.contracts.trial import Trial
 from stackcost.report.bounds import bounds_sentences
 from stackcost.report.words import number
@@ -37,7 +37,7 @@ def with_a_link(trials: list[Trial]) -> list[Trial]:
 
 def test_the_least_is_of_all_that_the_peers_side_takes() -> None:
     summary = summarise(with_a_link(compared()), CONTEXT)
-    beside = summary.servers[1].levels[-1].beside_polling
+    beside = summary.servers[1].levels[-1].kinds("beside_polling")
     assert beside["receive polls"].median == pytest.approx(5, rel=0.01)
     more = sum(spent.median or 0.0 for spent in beside.values())
     cpu, memory = summary.factors
@@ -99,13 +99,13 @@ def test_summary_survives_json_and_names_every_figure() -> None:
     summary = summarise(compared(), CONTEXT)
     assert Summary.model_validate_json(summary.model_dump_json()) == summary
     level = summary.servers[0].levels[0]
-    for kind in level.server_cpu:
-        assert f"server_cpu.{kind}" in DEFINITIONS
+    for kind in level.kinds("server_cpu"):
+        assert f"server_cpu.{kind}" in definitions()
     assert len(summary.trials) == len(compared())
     assert all(definition.source for definition in summary.definitions.values())
 
 
 def test_every_figure_that_is_compared_or_exported_has_a_definition() -> None:
-    found = figures(summarise(compared(), CONTEXT))
+    found = system_figures(summarise(compared(), CONTEXT))
     assert {"server_cpu_total", "memory.total", "server_cpu.user"} <= {f.name for f in found}
-    assert [f.name for f in found if not definition(f.name, DEFINITIONS)] == []
+    assert [f.name for f in found if not definition(f.name, definitions())] == []

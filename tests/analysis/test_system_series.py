@@ -3,9 +3,9 @@
 import pytest
 
 from stackcost.analysis.comparison import Comparison, compare_all
-from stackcost.analysis.figures import Figure
 from stackcost.analysis.spread import spread
 from stackcost.analysis.summary import TrialRow
+from stackcost.analysis.system_figures import SystemFigure
 from stackcost.analysis.system_series import SystemFigures, questions
 
 LOADS = (1000.0, 2000.0)
@@ -37,7 +37,7 @@ def side(
             )
         for name, value in (("server_cpu_total", 100.0), ("closure", 1.0)):
             values = spread([value] * len(costs), "")
-            figures[name, load] = Figure("nginx/kernel", name, load, values)
+            figures[name, load] = SystemFigure("nginx/kernel", name, load, values)
     return SystemFigures(figures, rows)  # type: ignore[arg-type]
 
 
@@ -75,7 +75,7 @@ def test_turns_of_one_run_are_compared_in_pairs() -> None:
 def test_other_figures_of_one_run_are_paired_where_their_rounds_are_known() -> None:
     """Bytes per flow grew over the hour by more than the two differ."""
     memory = [
-        SystemFigures({("memory.total", None): Figure("", "memory.total", None, values)}, [])
+        SystemFigures({("memory.total", None): SystemFigure("", "memory.total", None, values)}, [])
         for values in (
             spread([above * (1000 + 100 * n) for n in range(9)], "B", rounds=list(range(9)))
             for above in (1.0, 1.01)

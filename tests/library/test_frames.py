@@ -65,7 +65,7 @@ def test_the_costs_are_those_of_the_report(judged: Run) -> None:
     for server in judged.opened.servers:
         (level,) = server.levels
         wanted = dict(
-            zip(level.server_cpu_total.rounds, level.server_cpu_total.values, strict=True)
+            zip(level["server_cpu_total"].rounds, level["server_cpu_total"].values, strict=True)
         )
         assert totals[server.name].to_dict() == pytest.approx(wanted)
     assert set(time["offered_cps"]) == {at_load} and time["quoted"].all()
@@ -83,7 +83,7 @@ def test_memory_and_its_points_lie_on_one_line(judged: Run) -> None:
     total = memory[memory["counted"]].groupby(["system", "round"])["bytes_per_flow"].sum()
     for server in judged.opened.servers:
         assert server.memory is not None
-        assert total[server.name].tolist() == pytest.approx(server.memory.total.values)
+        assert total[server.name].tolist() == pytest.approx(server.memory["memory.total"].values)
 
 
 def test_latency_has_every_percentile_of_every_round(judged: Run) -> None:
@@ -155,9 +155,9 @@ def test_loads_have_what_completed_and_the_sum_of_the_costs(judged: Run) -> None
         (level,) = server.levels
         own = loads[loads["system"] == server.name].groupby("figure")["value"]
         for figure, spread in (
-            ("completed", level.completed_cps),
-            ("server CPU", level.server_cpu_total),
-            ("generator busy", level.generator_busy),
+            ("completed_cps", level["completed_cps"]),
+            ("server_cpu_total", level["server_cpu_total"]),
+            ("generator_busy", level["generator_busy"]),
         ):
             assert own.get_group(figure).tolist() == pytest.approx(spread.values), figure
     assert loads["quoted"].all() and set(loads["past_ceiling"]) == {""}

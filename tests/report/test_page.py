@@ -36,23 +36,18 @@ def test_a_factor_of_long_names_leaves_room_for_what_is_drawn() -> None:
 
 
 def memory(counted: str, total: float) -> Memory:
-    per_flow = {kind: spread([each], "B") for kind, each in (("slab", 4225.0), ("pools", 196.0))}
-    return Memory(
-        per_flow=per_flow,
-        at_no_flow={},
-        counted=[counted],
-        total=spread([total], "B"),
-        straightness={},
-        caches={},
-        points={},
-    )
+    sizes = {"per_flow.slab": 4225.0, "per_flow.pools": 196.0, "total": total}
+    figures = {f"memory.{name}": spread([each], "B") for name, each in sizes.items()}
+    return Memory(figures=figures, counted=[counted], points={})
 
 
 def test_a_bar_of_memory_is_as_long_as_its_total() -> None:
     """What is read but not charged to a system, as the slab to a user-space peer, is not drawn."""
     servers = [
-        ServerResult.model_construct(name="kernel", memory=memory("slab", 4225.0)),
-        ServerResult.model_construct(name="peer", memory=memory("pools", 196.0)),
+        ServerResult.model_construct(
+            name="kernel", memories={"established": memory("slab", 4225.0)}
+        ),
+        ServerResult.model_construct(name="peer", memories={"established": memory("pools", 196.0)}),
     ]
     (axes,) = memory_by_system(servers).axes
     drawn = [0.0, 0.0]

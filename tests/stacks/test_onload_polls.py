@@ -29,10 +29,10 @@ def test_polls_in_the_kernel_and_in_user_space_are_told_with_their_events(machin
     """Counters of 32 bits: a stack that spins goes past their end in a long run."""
     answer = summary(trial_on(machine))
     (level,) = answer.servers[0].levels
-    assert {name: each.median for name, each in level.onload.items()} == {
+    assert {name: each.median for name, each in level.kinds("onload").items()} == {
         name: grown / (END - START) for name, grown in GROWN.items()
     }
-    for name, each in level.onload.items():
+    for name, each in level.kinds("onload").items():
         assert each.unit == answer.definitions[f"onload.{name}"].unit == "1/s"
     table = breakdown_table(answer)
     assert table.columns[-1] == "polls and events of Onload /s"
@@ -48,9 +48,9 @@ def test_a_stack_that_spins_at_no_load_costs_no_connection_and_tells_its_polls(
         labels = {"engine": "generator", "side": "client", "counter": name}
         trial.samples += counter("trex.counter", 0, labels)
     (level,) = summary(trial).servers[0].levels
-    cost = level.server_cpu_total
+    cost = level["server_cpu_total"]
     assert (cost.median, cost.reason) == (None, "no connection fell inside the sustain window")
-    assert level.onload["u_polls"].median == GROWN["u_polls"] / (END - START)
+    assert level.kinds("onload")["u_polls"].median == GROWN["u_polls"] / (END - START)
 
 
 def test_polls_of_clients_stacks_are_not_the_servers(machine: Machine) -> None:
@@ -60,7 +60,7 @@ def test_polls_of_clients_stacks_are_not_the_servers(machine: Machine) -> None:
     machine.start(clients)
     trial = trial_on(machine, {"u_polls": 7_000_000})
     (level,) = summary(trial).servers[0].levels
-    assert level.onload["u_polls"].median == GROWN["u_polls"] / (END - START)
+    assert level.kinds("onload")["u_polls"].median == GROWN["u_polls"] / (END - START)
     told = {s.labels["stack"] for s in trial.samples if s.metric == "onload.counter"}
     assert told == {"1"}
 
@@ -68,7 +68,7 @@ def test_polls_of_clients_stacks_are_not_the_servers(machine: Machine) -> None:
 def test_polls_that_cannot_be_read_are_unknown_with_the_reason(machine: Machine) -> None:
     machine.play("no stack")
     (level,) = summary(trial_on(machine)).servers[0].levels
-    assert {(each.median, each.reason) for each in level.onload.values()} == {
+    assert {(each.median, each.reason) for each in level.kinds("onload").values()} == {
         (None, "onload: orm_json tells of no stack of the programs")
     }
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from stackcost.analysis.spread import Spread, spread
-from stackcost.analysis.summary import HttpFigures, Level, Summary
+from stackcost.analysis.summary import ClientSettings, Level, Summary
 from stackcost.contracts.system_names import axis_of
 from stackcost.report.words import number
 
@@ -85,20 +85,19 @@ def series(summary: Summary) -> list[Curve]:
 
 def figure_of(level: Level, what: What) -> Spread:
     """A level's figure in the unit of `what`."""
-    http = level.http
-    if http is None:
+    if level.http is None:
         return Spread(unit=UNITS[what], reason="no trial was completed")
     if what == "throughput":
-        bits = http.bandwidth
+        bits = level["http.bandwidth"]
         return spread([each / 1e9 for each in bits.values], UNITS[what], rounds=bits.rounds)
     if what == "latency":
         kinds = next(iter(level.latency.values()), {})
         known = kinds.get("completion") or next(iter(kinds.values()), None)
         return known["p99"] if known else Spread(unit=UNITS[what], reason="no latency was reported")
-    return http.rate
+    return level["http.rate"]
 
 
-def client_settings(http: HttpFigures) -> str:
+def client_settings(http: ClientSettings) -> str:
     """The settings of the clients, in words."""
     bodies = ", ".join(f"{length:,}" for length in http.body_bytes)
     connection = "kept alive" if http.kept else "new connections"

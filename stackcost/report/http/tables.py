@@ -85,11 +85,11 @@ def clients_table(summary: Summary) -> TextTable:
             (
                 server.name,
                 level.load,
-                _count(level.http.concurrency),
-                _percent(level.http.clients_busy),
-                _percent(level.http.server_busy),
-                number(level.http.failed.median),
-                with_range(level.server_cpu_total),
+                _count(level["http.concurrency"]),
+                _percent(level["http.clients_busy"]),
+                _percent(level["http.server_busy"]),
+                number(level["http.failed"].median),
+                with_range(level["server_cpu_total"]),
                 with_range(_total(level)),
             )
             for server in summary.servers
@@ -150,7 +150,9 @@ def _gain(one: Curve, base: Level | None, other: Level | None) -> str:
 
 def _total(level: Level) -> Spread:
     """Over the rounds in which all kinds are known."""
-    parts = [dict(zip(p.rounds, p.values, strict=False)) for p in level.generator_cpu.values()]
+    parts = [
+        dict(zip(p.rounds, p.values, strict=False)) for p in level.kinds("generator_cpu").values()
+    ]
     common = sorted(set[int]().union(*parts).intersection(*parts))
     return spread([sum(part[number] for part in parts) for number in common], "us")
 

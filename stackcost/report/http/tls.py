@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from stackcost.analysis.comparison import Design, ratio_of
 from stackcost.analysis.series import Series
 from stackcost.analysis.spread import Spread
-from stackcost.analysis.summary import HttpFigures, Level, Summary
+from stackcost.analysis.summary import ClientSettings, Level, Summary
 from stackcost.report.tables import TextTable
 from stackcost.report.words import UNKNOWN, number, with_range
 
@@ -25,7 +25,7 @@ class Tls:
     def rate(self) -> Spread:
         """Of TLS by plain, over the rounds in which both were measured."""
         assert self.plain.http is not None and self.over_tls.http is not None
-        plain, over_tls = self.plain.http.rate, self.over_tls.http.rate
+        plain, over_tls = self.plain["http.rate"], self.over_tls["http.rate"]
         design = Design(paired=True)
         return ratio_of(Series.of_spread(plain), Series.of_spread(over_tls), design).ratios
 
@@ -38,7 +38,9 @@ class Tls:
 
     def more(self, kind: str) -> float | None:
         """Additional microseconds of the server's CPU per request."""
-        below, above = (level.server_cpu[kind].median for level in (self.plain, self.over_tls))
+        below, above = (
+            level.kinds("server_cpu")[kind].median for level in (self.plain, self.over_tls)
+        )
         return None if below is None or above is None else above - below
 
 
@@ -61,14 +63,14 @@ def tls_table(pairs: Sequence[Tls]) -> TextTable:
             pair.system,
             f"{pair.plain.load} and {pair.over_tls.load}",
             kind,
-            with_range(pair.plain.server_cpu[kind]),
-            with_range(pair.over_tls.server_cpu[kind]),
+            with_range(pair.plain.kinds("server_cpu")[kind]),
+            with_range(pair.over_tls.kinds("server_cpu")[kind]),
             number(pair.more(kind)),
             UNKNOWN if (share := pair.share(kind)) is None else f"{share:.0%}",
         )
         for pair in pairs
         for kind in KINDS
-        if kind in pair.plain.server_cpu and kind in pair.over_tls.server_cpu
+        if kind in pair.plain.kinds("server_cpu") and kind in pair.over_tls.kinds("server_cpu")
     ]
     return TextTable(
         "The server's CPU per request, microseconds",
@@ -77,7 +79,7 @@ def tls_table(pairs: Sequence[Tls]) -> TextTable:
     )
 
 
-def _same_but_tls(plain: HttpFigures | None, tls: HttpFigures | None) -> bool:
+def _same_but_tls(plain: ClientSettings | None, tls: ClientSettings | None) -> bool:
     if plain is None or tls is None or plain.tls or not tls.tls:
         return False
     alike = ("body_bytes", "kept", "measures", "program", "processes", "connections", "resumed")

@@ -34,11 +34,13 @@ def cost_by_system(servers: Sequence[ServerResult]) -> Figure:
     tops = [(server.name, level) for server in servers if (level := server.quoted)]
     levels = [level for _, level in tops]
     figure, axes = lying(len(tops))
-    kinds = list(dict.fromkeys(kind for _, level in tops for kind in level.server_cpu))
-    bars = {kind: [_median(level.server_cpu.get(kind)) for _, level in tops] for kind in kinds}
+    kinds = list(dict.fromkeys(kind for _, level in tops for kind in level.kinds("server_cpu")))
+    bars = {
+        kind: [_median(level.kinds("server_cpu").get(kind)) for _, level in tops] for kind in kinds
+    }
     bars |= {BESIDE: [_beside(level) for _, level in tops]} if any(map(_beside, levels)) else {}
     stack(axes, [f"{name} at {level.load}" for name, level in tops], bars, lying=True)
-    whiskers(axes, [level.server_cpu_total for _, level in tops], lying=True)
+    whiskers(axes, [level["server_cpu_total"] for _, level in tops], lying=True)
     axes.set_xlabel(f"{PER_CONNECTION}, median and {INTERVAL}")
     key(figure, [axes])
     return figure
@@ -56,7 +58,7 @@ def cost_over_payload(servers: Sequence[ServerResult]) -> Figure | None:
             name = server.name.replace(f",{server.response_bytes}-B", "").replace(
                 f":{server.response_bytes}-B", ""
             )
-            lines.setdefault(name, []).append((server.response_bytes, level.server_cpu_total))
+            lines.setdefault(name, []).append((server.response_bytes, level["server_cpu_total"]))
     if len({length for points in lines.values() for length, _ in points}) < 2:
         return None
     figure, (axes,) = panels(1)
@@ -74,7 +76,7 @@ def cost_over_workers(servers: Sequence[ServerResult]) -> Figure | None:
         level, workers = server.quoted, workers_of(server.name)
         if level and workers:
             name = server.name.replace(f"{workers}-workers", "").strip(":,").replace(":,", ":")
-            lines.setdefault(name, []).append((workers, level.server_cpu_total))
+            lines.setdefault(name, []).append((workers, level["server_cpu_total"]))
     if len({workers for points in lines.values() for workers, _ in points}) < 2:
         return None
     figure, (axes,) = panels(1)
@@ -112,7 +114,7 @@ def cores_by_kind(servers: Sequence[ServerResult]) -> Figure:
 
 
 def _beside(level: Level) -> float:
-    return sum(_median(spent) for spent in level.beside_polling.values())
+    return sum(_median(spent) for spent in level.kinds("beside_polling").values())
 
 
 def _median(spread: Spread | None) -> float:

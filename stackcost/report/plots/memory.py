@@ -6,7 +6,7 @@ from matplotlib.figure import Figure
 
 from stackcost.analysis.checks import ESTABLISHED
 from stackcost.analysis.spread import Spread, bounds
-from stackcost.analysis.summary import Memory, ServerResult
+from stackcost.analysis.summary import ServerResult
 from stackcost.report.plots.drawing import (
     key,
     labels,
@@ -29,12 +29,13 @@ def memory_by_system(servers: Sequence[ServerResult]) -> Figure:
     kinds = list(dict.fromkeys(kind for _, memory in known for kind in memory.counted))
     bars = {
         kind: [
-            _median(memory.per_flow[kind]) if kind in memory.counted else 0.0 for _, memory in known
+            _median(memory.kinds("memory.per_flow")[kind]) if kind in memory.counted else 0.0
+            for _, memory in known
         ]
         for kind in kinds
     }
     stack(axes, [name for name, _ in known], bars, lying=True)
-    whiskers(axes, [memory.total for _, memory in known], lying=True)
+    whiskers(axes, [memory["memory.total"] for _, memory in known], lying=True)
     axes.set_xlabel(f"{PER_FLOW}, slope and {INTERVAL}")
     key(figure, [axes])
     return figure
@@ -42,17 +43,16 @@ def memory_by_system(servers: Sequence[ServerResult]) -> Figure:
 
 def memory_by_state(servers: Sequence[ServerResult]) -> Figure | None:
     """Bytes per flow by the flows' state; None if only established flows were held."""
-    with_states = [server for server in servers if server.states]
+    with_states = [server for server in servers if server.memories.keys() - {ESTABLISHED}]
     if not with_states:
         return None
     figure, (axes,) = panels(1)
-    states = list(dict.fromkeys([ESTABLISHED, *(s for each in with_states for s in each.states)]))
+    states = list(dict.fromkeys([ESTABLISHED, *(s for each in with_states for s in each.memories)]))
     for server, look in zip(with_states, looks(), strict=False):
-        memories: dict[str, Memory | None] = {ESTABLISHED: server.memory, **server.states}
         points = [
-            (float(place), memory.total)
+            (float(place), memory["memory.total"])
             for place, state in enumerate(states)
-            if (memory := memories.get(state)) and bounds(memory.total)
+            if (memory := server.memories.get(state)) and bounds(memory["memory.total"])
         ]
         line(axes, server.name, points, look | {"linestyle": "none"})
     axes.set_xticks(range(len(states)), states)

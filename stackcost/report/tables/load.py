@@ -13,6 +13,8 @@ NAGLE = (
     "100 ms (Nagle), which is not the stack's own time"
 )
 
+SHARES = ("opened", "late", "busy")  # of each of several generators
+
 
 def load_table(summary: Summary) -> TextTable:
     """CPU per connection at every load, and separately that of the generator."""
@@ -23,11 +25,11 @@ def load_table(summary: Summary) -> TextTable:
             (
                 server.name,
                 f"{level.load}, {level.not_held}" if level.not_held else level.load,
-                number(level.completed_cps.median),
-                with_range(level.server_cpu_total),
+                number(level["completed_cps"].median),
+                with_range(level["server_cpu_total"]),
                 _server_kinds(level),
-                _kinds(level.generator_cpu),
-                share(level.generator_busy.median),
+                _kinds(level.kinds("generator_cpu")),
+                share(level["generator_busy"].median),
             )
             for server in summary.servers
             for level in server.levels
@@ -44,16 +46,14 @@ def generator_table(summary: Summary) -> TextTable:
             (
                 server.name,
                 level.load,
-                each.name,
-                share(each.part),
-                share(each.opened.median),
-                share(each.late.median),
-                share(each.busy.median),
-                number(each.started.median),
+                name,
+                share(generator.part),
+                *(share(level[f"generators.{each}.{name}"].median) for each in SHARES),
+                number(level[f"generators.started.{name}"].median),
             )
             for server in summary.servers
             for level in server.levels
-            for each in level.generators
+            for name, generator in level.generators.items()
         ],
         named=3,
     )
@@ -61,8 +61,8 @@ def generator_table(summary: Summary) -> TextTable:
 
 def _server_kinds(level: Level) -> str:
     """Costs by kind; for a polling peer also the kernel's work on its core, not in the total."""
-    text = _kinds(level.server_cpu)
-    beside = _kinds(level.beside_polling)
+    text = _kinds(level.kinds("server_cpu"))
+    beside = _kinds(level.kinds("beside_polling"))
     return f"{text} (not included: {beside})" if beside else text
 
 
@@ -72,7 +72,7 @@ def _kinds(costs: Mapping[str, Spread]) -> str:
 
 def breakdown_table(summary: Summary) -> TextTable:
     """The use of the server's cores in more detail than by kind."""
-    polls = any(level.onload for server in summary.servers for level in server.levels)
+    polls = any(level.kinds("onload") for server in summary.servers for level in server.levels)
     return TextTable(
         "The server's cores in detail, microseconds per completed connection (median)",
         (
@@ -90,13 +90,15 @@ def breakdown_table(summary: Summary) -> TextTable:
             (
                 server.name,
                 level.load,
-                _kinds(level.softirq),
-                _kinds(level.threads),
-                _kinds(level.hardware) if _known(level.hardware) else _reason(level.hardware),
-                number(level.undisturbed.median),
-                number(level.load_time.median),
-                share(level.closure.median),
-                *((_kinds(level.onload),) if polls else ()),
+                _kinds(level.kinds("softirq")),
+                _kinds(level.kinds("threads")),
+                _kinds(level.kinds("hardware"))
+                if _known(level.kinds("hardware"))
+                else _reason(level.kinds("hardware")),
+                number(level["undisturbed"].median),
+                number(level["load_time"].median),
+                share(level["closure"].median),
+                *((_kinds(level.kinds("onload")),) if polls else ()),
             )
             for server in summary.servers
             for level in server.levels

@@ -2,9 +2,8 @@
 
 from collections.abc import Sequence
 
-from stackcost.analysis.checks import ESTABLISHED
 from stackcost.analysis.extrapolate import AtLineRate
-from stackcost.analysis.summary import Memory, ServerResult, Summary
+from stackcost.analysis.summary import Memory, Summary
 from stackcost.report.tables.text_table import TextTable
 from stackcost.report.words import number, size, with_range
 
@@ -22,15 +21,10 @@ def memory_table(summary: Summary) -> TextTable:
         [
             row
             for server in summary.servers
-            for state, memory in _memories(server).items()
+            for state, memory in server.memories.items()
             for row in _memory_rows(server.name, state, memory)
         ],
     )
-
-
-def _memories(server: ServerResult) -> dict[str, Memory]:
-    """By the state of the flows that were held."""
-    return ({ESTABLISHED: server.memory} if server.memory else {}) | server.states
 
 
 def _memory_rows(server: str, state: str, memory: Memory) -> list[tuple[str, ...]]:
@@ -40,12 +34,12 @@ def _memory_rows(server: str, state: str, memory: Memory) -> list[tuple[str, ...
             state,
             kind,
             with_range(slope),
-            size(memory.at_no_flow[kind].median) if kind in OF_SYSTEM else "",
+            size(memory.kinds("memory.at_no_flow")[kind].median) if kind in OF_SYSTEM else "",
             "yes" if kind in memory.counted else "no",
         )
-        for kind, slope in memory.per_flow.items()
+        for kind, slope in memory.kinds("memory.per_flow").items()
     ]
-    return [*rows, (server, state, "total", with_range(memory.total), "", "")]
+    return [*rows, (server, state, "total", with_range(memory["memory.total"]), "", "")]
 
 
 def cache_table(summary: Summary) -> TextTable:
@@ -56,8 +50,8 @@ def cache_table(summary: Summary) -> TextTable:
         [
             (server.name, state, cache, with_range(slope))
             for server in summary.servers
-            for state, memory in _memories(server).items()
-            for cache, slope in memory.caches.items()
+            for state, memory in server.memories.items()
+            for cache, slope in memory.kinds("memory.caches").items()
             if abs(slope.median or 0) >= 1
         ],
     )

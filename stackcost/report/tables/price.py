@@ -22,10 +22,10 @@ def price_table(summary: Summary) -> TextTable:
             (
                 name,
                 level.load,
-                with_range(_times(level.server_cpu_total, 1 / HOUR)),
+                with_range(_times(level["server_cpu_total"], 1 / HOUR)),
                 UNKNOWN + ": core_hour_price is not in the experiment"
                 if price is None
-                else f"{with_range(_times(level.server_cpu_total, price / HOUR))} at "
+                else f"{with_range(_times(level['server_cpu_total'], price / HOUR))} at "
                 f"{number(price)} per core hour",
                 _energy(level),
             )
@@ -39,6 +39,6 @@ def _times(cost: Spread, factor: float) -> Spread:
 
 
 def _energy(level: Level) -> str:
-    if level.energy.median is None:
-        return f"{UNKNOWN}: {level.energy.reason}"
-    return f"{with_range(level.energy)} J"
+    if level["energy"].median is None:
+        return f"{UNKNOWN}: {level['energy'].reason}"
+    return f"{with_range(level['energy'])} J"

@@ -67,7 +67,7 @@ def short_cost_table(summary: Summary) -> TextTable:
     """CPU per connection and its completion time by load; with many loads only the quoted ones."""
     every = [(server, level) for server in summary.servers for level in server.levels]
     shown = every if len(every) <= MOST_LEVELS else list(_quoted(summary.servers))
-    kinds = list(dict.fromkeys(kind for _, level in shown for kind in level.server_cpu))
+    kinds = list(dict.fromkeys(kind for _, level in shown for kind in level.kinds("server_cpu")))
     latency = LatencyUnit(spread for _, level in shown for spread in _completion(level)[1].values())
     times = ("p50", "p99") if latency.known else ()
     timed = ("timed",) if latency.known else ()
@@ -80,16 +80,16 @@ def short_cost_table(summary: Summary) -> TextTable:
             (
                 server.name,
                 f"{level.load}, {level.not_held}" if level.not_held else level.load,
-                number(level.completed_cps.median),
-                with_range(level.server_cpu_total),
-                *(_median(level.server_cpu.get(kind)) for kind in kinds),
+                number(level["completed_cps"].median),
+                with_range(level["server_cpu_total"]),
+                *(_median(level.kinds("server_cpu").get(kind)) for kind in kinds),
                 *(latency.median(_completion(level)[1].get(name)) for name in times),
                 *(timed_of(level, _completion(level)[0], COMPLETION) for _ in timed),
             )
             for server, level in shown
         ],
         named=2,
-        reason=next((level.server_cpu_total.reason for _, level in shown), ""),
+        reason=next((level["server_cpu_total"].reason for _, level in shown), ""),
     )
 
 
@@ -119,7 +119,7 @@ def short_memory_table(summary: Summary) -> TextTable:
         [
             (
                 name,
-                with_range(memory.total),
+                with_range(memory["memory.total"]),
                 *(_counted(memory, kind) for kind in kinds),
             )
             for name, memory in rows
@@ -128,7 +128,7 @@ def short_memory_table(summary: Summary) -> TextTable:
 
 
 def _counted(memory: Memory, kind: str) -> str:
-    return number(memory.per_flow[kind].median) if kind in memory.counted else ""
+    return number(memory.kinds("memory.per_flow")[kind].median) if kind in memory.counted else ""
 
 
 def _median(spread: Spread | None) -> str:

@@ -1,0 +1,43 @@
+"""What a run's trials themselves do not say."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from stackcost.analysis.head import State
+from stackcost.analysis.memory import Merged
+from stackcost.analysis.published import RecomputedFactors
+from stackcost.contracts.collector import CollectedFigure
+from stackcost.contracts.dut_settings import BehindOn
+from stackcost.contracts.tuning import Change
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What the trials themselves do not say.
+
+    `pairs`: servers to divide, above and below the line. `behind_on`: as of `Summary`.
+    `load_cpus` are the generator's cores;
+    empty if it is on another host than the server. `merged_caches`: see `stackcost.analysis.slab`;
+    `one_segment`: see `stackcost.analysis.packets`.
+    `tcp`, `ceilings`: as of `Summary`. `figures`: those that the run's own collectors bring.
+    """
+
+    run: str
+    title: str
+    servers: tuple[str, ...]
+    pairs: tuple[tuple[str, str], ...]
+    load_cpus: tuple[int, ...]
+    server_cpus: tuple[int, ...]
+    state: State
+    machine: dict[str, Any]
+    merged_caches: Merged
+    tcp: str = "today"
+    behind_on: BehindOn | None = None
+    ceilings: dict[str, float] = field(default_factory=dict)
+    tuning: dict[str, list[Change]] = field(default_factory=dict)
+    not_measured: dict[str, str] = field(default_factory=dict)
+    tests_not_measured: dict[str, str] = field(default_factory=dict)
+    published: RecomputedFactors | None = None
+    core_hour_price: float | None = None
+    one_segment: bool = False
+    figures: tuple[CollectedFigure, ...] = ()

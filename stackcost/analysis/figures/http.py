@@ -1,0 +1,112 @@
+"""Figures of tests by HTTP clients: what they asked for and got, and what it took."""
+
+from collections.abc import Callable
+from typing import Literal
+
+from stackcost.analysis import flows, http
+from stackcost.analysis.figures.figure import Figure, Values
+from stackcost.analysis.figures.groups import Loads
+from stackcost.analysis.memory import connection_slab
+
+UDP_CACHES = ("UDP", "PINGv6")  # of HTTP/3; the kernel may merge the two (net/ipv6/ping.c)
+CLIENTS = "the clients' own output"
+
+
+def _sum(name: Literal["rate", "bits_per_second", "unsent"]) -> Callable[[Loads], Values | None]:
+    def compute(loads: Loads) -> Values | None:
+        if not loads.is_http:
+            return None
+        return loads.each(lambda seen: http.sum_over_clients(seen.trial, name))
+
+    return compute
+
+
+def _slab(loads: Loads) -> Values:
+    merged = loads.context.merged_caches
+    return loads.each(lambda seen: connection_slab(seen, merged, "sustain", UDP_CACHES))
+
+
+CONCURRENCY = Figure[Loads](
+    name="http.concurrency",
+    unit="1",
+    definition="connections of all clients at once; where it was searched for, it may differ from "
+    "round to round",
+    source="the settings of the clients in each trial",
+    of="http",
+    compute=lambda loads: (
+        loads.each(lambda seen: http.concurrency(seen.trial)) if loads.is_http else None
+    ),
+)
+RATE = Figure[Loads](
+    name="http.rate",
+    unit="1/s",
+    definition="requests answered per second, all clients; of tests of new connections so many "
+    "connections",
+    source=CLIENTS,
+    of="http",
+    judged=True,
+    compute=_sum("rate"),
+)
+BANDWIDTH = Figure[Loads](
+    name="http.bandwidth",
+    unit="bit/s",
+    definition="what the clients received per second, headers included",
+    source=CLIENTS,
+    of="http",
+    compute=_sum("bits_per_second"),
+)
+FAILED = Figure[Loads](
+    name="http.failed",
+    unit="1",
+    definition="requests of the whole trial that failed, for any reason",
+    source=CLIENTS,
+    of="http",
+    compute=lambda loads: (
+        loads.each(lambda seen: float(flows.failed(seen.trial))) if loads.is_http else None
+    ),
+)
+UNSENT = Figure[Loads](
+    name="http.unsent",
+    unit="1",
+    definition="requests that were scheduled but not answered by the end of the trial",
+    source=CLIENTS,
+    of="http",
+    compute=_sum("unsent"),
+)
+CLIENTS_BUSY = Figure[Loads](
+    name="http.clients_busy",
+    unit="1",
+    definition="share of the time of the clients' cores that was not idle",
+    source="cpu.exact_time",
+    of="http",
+    compute=lambda loads: (
+        loads.each(lambda seen: http.busy_share(seen, loads.load_cpus)) if loads.is_http else None
+    ),
+)
+SERVER_BUSY = Figure[Loads](
+    name="http.server_busy",
+    unit="1",
+    definition="share of the time of the server's cores that was not idle",
+    source="cpu.exact_time",
+    of="http",
+    compute=lambda loads: (
+        loads.each(lambda seen: http.busy_share(seen, loads.server_cpus)) if loads.is_http else None
+    ),
+)
+PROCESS_MEMORY = Figure[Loads](
+    name="process_memory",
+    unit="B",
+    definition="memory of the server's processes during the test, shared pages divided",
+    source="/proc/PID/smaps_rollup Pss",
+    of="http",
+    compute=lambda loads: loads.each(lambda seen: seen.level("process.pss", "sustain")),
+)
+CONNECTION_SLAB = Figure[Loads](
+    name="connection_slab",
+    unit="B",
+    definition="the kernel's slab caches that connections are made of, of both ends, during the "
+    "test",
+    source="/proc/slabinfo",
+    of="http",
+    compute=_slab,
+)

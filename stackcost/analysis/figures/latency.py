@@ -1,0 +1,61 @@
+"""Percentiles of connection times in the sustain window."""
+
+from collections.abc import Sequence
+
+from hdrh.histogram import HdrHistogram
+
+from stackcost.analysis.figures.figure import Figure, Values
+from stackcost.analysis.figures.groups import Loads
+from stackcost.analysis.traffic import histograms
+from stackcost.contracts.latency import KINDS, PERCENTILES, percentile_us
+from stackcost.contracts.trial import Trial
+
+UNKNOWN_REASON = "this generator does not report latency from the intended start"
+NONE_REACHED = "no connection reached this point"
+
+
+def timed(trials: Sequence[Trial]) -> dict[str, dict[str, int]]:
+    """Number of connections of all rounds in the percentiles, by template group and kind.
+
+    Connections that did not get that far are in no percentile. So these are of the rest.
+    """
+    found: dict[str, dict[str, int]] = {}
+    for trial in trials:
+        for group, kinds in histograms(trial).items():
+            for kind, text in kinds.items():
+                own = found.setdefault(group, {})
+                own[kind] = own.get(kind, 0) + HdrHistogram.decode(text).get_total_count()
+    return found
+
+
+def _percentiles(loads: Loads) -> dict[str, Values]:
+    """Of each template group (not named: none) and kind of time; unknown with a real TRex."""
+    stored = [histograms(seen.trial) for seen in loads.trials]
+    groups = dict.fromkeys(group for each in stored for group in each) or {"": None}
+    kinds = dict.fromkeys(kind for s in stored for kinds in s.values() for kind in kinds) or KINDS
+    found = {}
+    for group in groups:
+        for kind in kinds:
+            texts = [each.get(group, {}).get(kind) for each in stored]
+            read = [HdrHistogram.decode(text) if text else None for text in texts]
+            reason = NONE_REACHED if any(read) else UNKNOWN_REASON
+            for name, percentile in PERCENTILES.items():
+                values = [percentile_us(each, percentile) if each else None for each in read]
+                full = f"{group}.{kind}.{name}" if group else f"{kind}.{name}"
+                found[full] = Values(values, loads.rounds, reason)
+    return found
+
+
+LATENCY = Figure[Loads](
+    name="latency",
+    unit="us",
+    definition="time from a connection's intended start by the open-loop schedule to the SYN-ACK "
+    "(connect), the first payload (first_byte), and the end of the client's program, with the "
+    "whole response received (completion); of HTTP clients the time of a request or a connection "
+    "as they tell it; percentiles of the connections that reached this point in the sustain "
+    "window, with the template group before the kind",
+    source="stackcost_get_latency of the generator, histograms of two significant figures; the "
+    "clients' own output",
+    of="load",
+    compute=_percentiles,
+)

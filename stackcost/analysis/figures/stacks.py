@@ -1,0 +1,153 @@
+"""Figures that only some systems have: Onload's polls, a cache on disk, several generators."""
+
+from collections.abc import Callable
+from functools import partial
+
+from stackcost.analysis import disk_cache, generators
+from stackcost.analysis.figures.figure import Figure, Values
+from stackcost.analysis.figures.groups import Loads, Read
+from stackcost.analysis.onload import METRIC, SHOWN, is_onload
+
+EVENTS_OF = "onload.counter {}, summed over its stacks"
+
+
+def _onload(loads: Loads) -> dict[str, Values]:
+    if not any(is_onload(seen) for seen in loads.trials):
+        return {}
+    why = loads.first_reason(lambda seen: seen.why_unknown(METRIC))
+    found = {}
+    for name in SHOWN:
+        values = [seen.rate(METRIC, "sustain", counter=name) for seen in loads.trials]
+        found[name] = Values(values, loads.rounds, why)
+    return found
+
+
+def _cached(loads: Loads) -> Loads | None:
+    """The trials that reached their sustain phase; None of a server that is no cache."""
+    ended = [seen for seen in loads.trials if "sustain" in seen.phases]
+    if not any(seen.samples("cache.misses") for seen in ended):
+        return None
+    return Loads(ended, loads.context, loads.test)
+
+
+def _of_cache(read: Read) -> Callable[[Loads], Values | None]:
+    def compute(loads: Loads) -> Values | None:
+        cached = _cached(loads)
+        return cached.each(read) if cached else None
+
+    return compute
+
+
+def _blocked(loads: Loads) -> dict[str, Values]:
+    cached = _cached(loads)
+    return cached.of_each([disk_cache.blocked(seen) for seen in cached.trials]) if cached else {}
+
+
+ONLOAD = Figure[Loads](
+    name="onload",
+    unit="1/s",
+    definition="how often Onload polled, and what it found, per second of the sustain window",
+    source="onload.counter, summed over its stacks",
+    of="load",
+    kinds={
+        "k_polls": (
+            "how often Onload's code in the kernel looked into the event queues, per second of the "
+            "sustain window: by interrupts, timers, and system calls of programs that wait",
+            EVENTS_OF.format("k_polls"),
+        ),
+        "u_polls": (
+            "how often Onload's library in the programs did; a program that spins does so all the "
+            "time, with and without connections, and all of it counts as busy",
+            EVENTS_OF.format("u_polls"),
+        ),
+        "rx_evs": (
+            "events of received packets that these polls found; over k_polls and u_polls together, "
+            "with tx_evs, events per poll: near 0 of a stack that spins in vain",
+            EVENTS_OF.format("rx_evs"),
+        ),
+        "tx_evs": (
+            "events of sent packets that these polls found",
+            EVENTS_OF.format("tx_evs"),
+        ),
+    },
+    compute=_onload,
+)
+HIT_RATIO = Figure[Loads](
+    name="cache.hit_ratio",
+    unit="1",
+    definition="share of requests that the cache's origin did not get",
+    source="the servers' own counts of requests, of cache and origin",
+    of="http",
+    compute=_of_cache(disk_cache.hit_ratio),
+)
+DISK_SHARE = Figure[Loads](
+    name="cache.disk_share",
+    unit="1",
+    definition="bytes that the cache's processes had read from disks, by bytes that the clients "
+    "received; above 1 where the kernel reads ahead more than is asked for",
+    source="/proc/PID/io read_bytes; the clients' own output",
+    of="http",
+    compute=_of_cache(disk_cache.disk_share),
+)
+BLOCKED = Figure[Loads](
+    name="cache.blocked",
+    unit="s/s",
+    definition="seconds per second that the cache's threads were blocked, by part: at most 1 for "
+    "each worker's event loop, and for each thread of a pool",
+    source="tracepoints sched:sched_switch and sched:sched_wakeup",
+    of="http",
+    compute=_blocked,
+)
+WARM_AT_START = Figure[Loads](
+    name="cache.warm_at_start",
+    unit="B",
+    definition="bytes of the cache's objects that were in memory when the trial began",
+    source="mincore of the cache's files",
+    of="http",
+    compute=_of_cache(lambda seen: seen.trial.before.get("page_cache_bytes")),
+)
+
+
+def _generator(what: str, unit: str, definition: str, source: str) -> Figure[Loads]:
+    """A figure of each of several generators; none where a single one made the load."""
+    read = generators.READ[what]
+
+    def compute(loads: Loads) -> dict[str, Values]:
+        names = generators.parts(seen.trial for seen in loads.trials)
+        return {name: loads.each(partial(read, name)) for name in names}
+
+    return Figure[Loads](
+        name=f"generators.{what}",
+        unit=unit,
+        definition=definition,
+        source=source,
+        of="load",
+        compute=compute,
+    )
+
+
+OPENED = _generator(
+    "opened",
+    "1",
+    "share of all opened connections that this one of several generators opened",
+    "tcps_connattempt of each generator",
+)
+LATE = _generator(
+    "late",
+    "1",
+    "share of its connections that this one of several generators started more than 1 ms after "
+    "their time",
+    "stackcost_get_schedule of each generator",
+)
+BUSY = _generator(
+    "busy",
+    "1",
+    "share of the time of its data cores in which this one of several generators did work",
+    "stackcost_get_cpu of each generator",
+)
+STARTED = _generator(
+    "started",
+    "s",
+    "from the start of the first generator to the start of this one, as the controller saw them",
+    "the controller's clock",
+)
