@@ -32,8 +32,9 @@ def experiment_hash(experiment: Experiment) -> str:
 
 
 def profile_hashes(experiment: Experiment) -> dict[str, str]:
-    """SHA-256 by path of the existing files: profiles, and the user's own servers."""
+    """SHA-256 by path of the existing files: profiles, and servers and collectors of one's own."""
     own = [server for server in experiment.servers if server.endswith(SUFFIX)]
+    own += experiment.collectors
     paths = [experiment.load.profile, experiment.memory.profile, *map(Path, own)]
     return {str(path): _hash(path.read_bytes()) for path in paths if path.is_file()}
 

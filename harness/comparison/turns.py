@@ -37,6 +37,7 @@ from stackcost.harness.session.http_trial import run_http_trial
 from stackcost.harness.session.load_trial import offer_load, prepare_load
 from stackcost.harness.session.profile_session import ProfileSession, open_profile_session
 from stackcost.harness.session.sides import lacking_there
+from stackcost.harness.systems.collectors import figures_of
 from stackcost.harness.systems.registry import server_class
 from stackcost.store import Manifest, RunFolder
 from stackcost.store.manifest import LoadsFound
@@ -68,6 +69,7 @@ def run_experiment(
         order_seed=draw_seed(),
         systems=[each.name for each in systems if each.name not in lacking],
         publication=_publication(experiment.published),
+        figures=figures_of(list(map(Path, experiment.collectors))),
         not_measured=lacking,
         tests_not_measured={
             f"{each.name}, {test}": why

@@ -10,6 +10,7 @@ from stackcost.files import EXPERIMENTS, PROFILES, PUBLISHED
 from stackcost.harness.experiment.profile_load import NO_PROFILE
 from stackcost.harness.experiment.schema import Experiment
 from stackcost.harness.experiment.shares import SHARED
+from stackcost.harness.systems.collectors import figures_of
 from stackcost.harness.systems.nearest import nearest
 from stackcost.harness.systems.registry import server_class
 from stackcost.host.yaml_file import read_yaml
@@ -136,6 +137,10 @@ def _with_profiles(path: Path, experiment: Experiment) -> Experiment:
             server_class(server)
         except StackcostError as error:
             raise StackcostError(f"{path}: servers.{at}: {error.what}", error.hint) from error
+    try:
+        figures_of(list(map(Path, experiment.collectors)))
+    except StackcostError as error:
+        raise StackcostError(f"{path}: collectors: {error.what}", error.hint) from error
     if experiment.published:
         parts["published"] = _named(path, "published", experiment.published, PUBLISHED)
     for name in ("load", "memory"):

@@ -13,7 +13,7 @@ from stackcost.contracts.dut_settings import DutSettings
 from stackcost.contracts.http import RSA, Certificate
 from stackcost.contracts.stack import KERNEL
 from stackcost.contracts.system_names import cores_part, length_part, rules_part, workers_part
-from stackcost.harness.experiment.entries import Once, ServerName, TierName
+from stackcost.harness.experiment.entries import CollectorFile, Once, ServerName, TierName
 from stackcost.harness.experiment.hosts import MOST, Bed, GeneratorPart, HostName, SshHost
 from stackcost.harness.experiment.http_schema import HttpLoad
 from stackcost.harness.experiment.profile_load import NO_LOAD, NO_MEMORY, LoadPart, MemoryPart
@@ -229,6 +229,11 @@ class Experiment(Section):
         description="price of one core for one hour, in any currency; the report then says what a "
         "million connections cost",
     )
+    collectors: Annotated[list[CollectorFile], Once] = Field(
+        default=[],
+        description="collectors of your own, which read more of the server's machine and bring "
+        "their figures with them: their Python files, relative to this file",
+    )
     published: Path | None = Field(
         default=None, description="a file of published/, with published figures for comparison"
     )
@@ -354,6 +359,7 @@ class Experiment(Section):
                 self.memory.states != ["established"],
             ),
             ("a server of your own file", bool(own)),
+            ("a collector of your own file (collectors)", bool(self.collectors)),
             ("nginx behind a device (dut.server)", self.dut.server == "nginx"),
         ):
             if lacks:

@@ -21,7 +21,7 @@ from stackcost.collect.process import Processes, ProcessesBehind
 from stackcost.collect.sampler import Sampler
 from stackcost.collect.slab import Slab
 from stackcost.collect.softnet import Softnet
-from stackcost.contracts.collector import Collector
+from stackcost.contracts.collector import Collector, MeasuredServer
 from stackcost.contracts.counts import Carrier, Clock, Limits, Usage
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.server import Server
@@ -31,6 +31,7 @@ from stackcost.harness.bed.local import LocalTestbed, Part
 from stackcost.harness.bed.network import remove_namespace
 from stackcost.harness.serving.plan import ServingPlan
 from stackcost.harness.serving.side import Interface, ServingSide
+from stackcost.harness.systems.collectors import collector_class
 from stackcost.harness.tuning import Tuning
 from stackcost.harness.tuning.layout import layout
 from stackcost.host.cores import allowed_cores
@@ -47,11 +48,17 @@ SAMPLE_INTERVAL_S = 1.0
 class ServingHere(ServingSide):
     """A serving side of this process. `processes`: the server's and its stack's, by role.
 
-    `folder`: logs of its programs.
+    `folder`: logs of its programs. `collectors`: files with collectors of the user's own.
     """
 
     def __init__(
-        self, bed: LocalTestbed, tuning: Tuning, stack: Stack, server: Server, folder: Path
+        self,
+        bed: LocalTestbed,
+        tuning: Tuning,
+        stack: Stack,
+        server: Server,
+        folder: Path,
+        collectors: Sequence[str] = (),
     ):
         self.bed = bed
         self.tuning = tuning
@@ -62,6 +69,7 @@ class ServingHere(ServingSide):
         self.wiring = bed.wiring
         self.processes: dict[str, int] = {}
         self._folder = folder
+        self._own = [collector_class(Path(each)) for each in collectors]
 
     def response_length(self) -> int:
         """From a real request."""
@@ -89,9 +97,15 @@ class ServingHere(ServingSide):
             *([ProcessesBehind(self.server.depends_on())] if self.wiring.server else []),
             *self.server.own_collectors(),
             *self.stack.own_collectors(),
+            *(kind(self._for_own_collectors()) for kind in self._own),
         ]
         with Sampler(collectors, SAMPLE_INTERVAL_S, cpus.load) as sampler:
             yield sampler
+
+    def _for_own_collectors(self) -> MeasuredServer:
+        return MeasuredServer(
+            self.bed.server_namespace, tuple(self.bed.cpus.server), lambda: self.processes
+        )
 
     def clocks(self) -> dict[str, Clock]:
         """No other host."""
@@ -248,7 +262,7 @@ def serving_here(
             stack.prepare()
             start_on(stack, server)
             bed.steer()  # a stack that took the interface made receive work by that
-            yield ServingHere(bed, tuning, stack, server, folder)
+            yield ServingHere(bed, tuning, stack, server, folder, plan.collectors)
         finally:
             server.stop()
             stack.release()

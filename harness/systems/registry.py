@@ -9,12 +9,14 @@ import inspect
 import traceback
 from functools import cache
 from pathlib import Path
+from typing import TypeVar
 
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.server import Server
 from stackcost.harness.systems.nearest import nearest
 
 SUFFIX = ".py"
+Kind = TypeVar("Kind")
 DEVICES = {
     "dut/wire": ("stackcost.duts.wire", "Wire"),
     "dut/forwarding": ("stackcost.duts.forwarding", "Forwarding"),
@@ -85,14 +87,27 @@ def server_class(entry: str) -> type[Server]:
         module, name = SHIPPED[entry]
         found: type[Server] = getattr(importlib.import_module(module), name)
         return found
-    return _class_in(Path(entry).resolve())
+    return _own_server(Path(entry).resolve())
 
 
 @cache
-def _class_in(path: Path) -> type[Server]:
+def _own_server(path: Path) -> type[Server]:
+    found = class_in(path, Server, "adding-a-server.md")
+    found.name = path.stem
+    return found
+
+
+@cache
+def class_in(path: Path, kind: type[Kind], page: str) -> type[Kind]:
+    """The one class of this kind in a Python file of the user's own.
+
+    `page`: of docs/, which shows an example. StackcostError when the file is missing or fails, with
+    its own line, or does not contain exactly one such class, with all of its methods.
+    """
     if not path.is_file():
-        raise StackcostError(f"there is no file {path}", "docs/adding-a-server.md shows an example")
-    name = f"stackcost_server_{path.stem}"
+        raise StackcostError(f"there is no file {path}", f"docs/{page} shows an example")
+    what = kind.__name__.lower()
+    name = f"stackcost_{what}_{path.stem}"
     spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None and spec.loader is not None  # as its name ends in .py
     module = importlib.util.module_from_spec(spec)
@@ -103,21 +118,19 @@ def _class_in(path: Path) -> type[Server]:
     found = [
         each
         for each in vars(module).values()
-        if inspect.isclass(each) and issubclass(each, Server) and each.__module__ == name
+        if inspect.isclass(each) and issubclass(each, kind) and each.__module__ == name
     ]
     if len(found) != 1:
         said = ", ".join(each.__name__ for each in found) or "none"
         raise StackcostError(
-            f"{path} must contain exactly one server class; it contains {said}",
-            "derive it from HttpProgram (stackcost.servers.program) or Server "
-            "(stackcost.contracts.server)",
+            f"{path} must contain exactly one {what} class; it contains {said}",
+            f"docs/{page} says from what to derive it",
         )
     if missing := sorted(getattr(found[0], "__abstractmethods__", ())):
         raise StackcostError(
             f"{path}: {found[0].__name__} does not implement {', '.join(missing)}",
-            "stackcost/contracts/server.py describes each method",
+            f"{kind.__module__.replace('.', '/')}.py describes each method",
         )
-    found[0].name = path.stem
     return found[0]
 
 

@@ -25,11 +25,15 @@ PUBLISHED_TCP = "published"  # of every run that does not say: there was no othe
 
 
 class Definition(Part):
-    """The definition of a figure: its unit, its computation, and the source of its parts."""
+    """The definition of a figure: its unit, its computation, and the source of its parts.
+
+    `own`: a collector of the user's own brought it.
+    """
 
     unit: str
     definition: str
     source: str
+    own: bool = False
 
 
 class Figures(Part):

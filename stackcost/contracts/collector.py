@@ -1,6 +1,8 @@
 """The interface of collectors, which read figures of a machine or a program during a trial."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -34,8 +36,7 @@ class CollectedFigure(BaseModel):
 class Collector(ABC):
     """Reads one source of figures; it never changes what it measures.
 
-    `name`: for messages. `metrics`: every metric it may yield. `figures`: what a summary computes
-    from them, of a collector that is not the suite's own. `read` returns samples stamped with
+    `name`: for messages. `metrics`: every metric it may yield. `read` returns samples stamped with
     the moment of reading. It is called at both edges of the sustain window and periodically
     between. When `start` or `read` raises, the sampler records each of `metrics` as unknown with
     the error as its reason, and goes on; so a collector raises StackcostError for a source that
@@ -44,7 +45,6 @@ class Collector(ABC):
 
     name: str
     metrics: tuple[Metric, ...]
-    figures: tuple[CollectedFigure, ...] = ()
 
     def start(self) -> None:
         """Begin, for sources that need a process or a descriptor; files of /proc need nothing."""
@@ -76,3 +76,26 @@ class Collector(ABC):
 
     def __exit__(self, *_: object) -> None:
         self.stop()
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredServer:
+    """What a collector of the user's own may read. `namespace`: the server's, by its name. `cpus`:
+    the server's cores. `processes`: process ids of the server and its stack by role.
+    """
+
+    namespace: str
+    cpus: tuple[int, ...]
+    processes: Callable[[], Mapping[str, int]]
+
+
+class OwnCollector(Collector):
+    """A collector in a file of the user's own, which an experiment names in `collectors`.
+
+    `figures`: what each load has of its metrics; see `CollectedFigure`.
+    """
+
+    figures: tuple[CollectedFigure, ...] = ()
+
+    def __init__(self, server: MeasuredServer):
+        self.server = server

@@ -3,15 +3,13 @@
 from collections.abc import Iterator
 
 from stackcost.analysis.checks import Check
+from stackcost.analysis.figures import registry
 from stackcost.analysis.http_costs import Cost
 from stackcost.analysis.http_versions import version_costs
 from stackcost.analysis.summary import Summary
 from stackcost.analysis.tls import tls_costs
-from stackcost.frames.rows import PARTS, Row, levels, rounds
+from stackcost.frames.rows import Row, levels, rounds
 from stackcost.report.http import series
-
-# What `costs` and `latency` have.
-ELSEWHERE = tuple(f"{name}." for name in (*PARTS.values(), "latency"))
 
 
 def loads(summary: Summary) -> Iterator[Row]:
@@ -19,7 +17,7 @@ def loads(summary: Summary) -> Iterator[Row]:
     for server, level, head in levels(summary):
         head |= {"quoted": level is server.quoted, "past_ceiling": level.past_ceiling}
         for name, spread in level.figures.items():
-            if name.startswith(ELSEWHERE):
+            if not registry.in_loads(name):
                 continue
             for each in rounds(spread):
                 yield {

@@ -129,6 +129,7 @@ def _context(manifest: Manifest, systems: list[str]) -> "Context":
         core_hour_price=plan.core_hour_price,
         merged_caches=manifest.machine.get("kernel", {}).get("merged_slab_caches") or {},
         one_segment=_without_tso(manifest),
+        figures=tuple(manifest.figures),
     )
 
 

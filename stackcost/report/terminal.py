@@ -26,6 +26,7 @@ from stackcost.report.tables import (
     latency_table,
     load_table,
     memory_table,
+    own_figure_table,
     short_cost_table,
     short_factor_table,
     short_memory_table,
@@ -64,6 +65,7 @@ def print_screen(summary: Summary, console: Console) -> None:
             generator_table(summary),
         ):
             _print_table(table, console)
+    _print_table(own_figure_table(summary), console)
     for system, why in (summary.not_measured | summary.tests_not_measured).items():
         _print_line(f"not measured: {system}: {why}", console)
     for line in doubts(summary):

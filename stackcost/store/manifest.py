@@ -6,6 +6,7 @@ from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from stackcost.contracts.collector import CollectedFigure
 from stackcost.contracts.errors import StackcostError
 from stackcost.store.formats import check_format
 from stackcost.store.reading import first_fault, read_object
@@ -77,6 +78,9 @@ class Manifest(BaseModel):
     )
     profile_hashes: dict[str, str] = Field(
         default_factory=dict, description="SHA-256 of each profile's file, by path"
+    )
+    figures: list[CollectedFigure] = Field(
+        default_factory=list, description="figures that the user's own collectors bring"
     )
     not_measured: dict[str, str] = Field(
         default_factory=dict, description="systems that this machine cannot measure, and why"

@@ -1,7 +1,9 @@
 """The command line on the real test bed: small runs, and everything that can end one."""
 
+import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 from collections.abc import Iterator
@@ -9,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+import stackcost
 from stackcost.contracts.load import HeldFlows
 from stackcost.harness.bed.network import existing_namespaces
 from tests.experiment.command import (
@@ -23,14 +26,17 @@ from tests.experiment.command import (
 TINY = """
 rounds: 1
 load: {offered_cps: [300], warm_up_s: 0.5, sustain_s: 1.5}
+collectors: [context_switches.py]
 memory: {open_flows: [0, 200], open_cps: 1000, settle_s: 0.2, read_s: 0.3}
 """
 
 
 @pytest.fixture(scope="module")
 def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Both servers in seconds."""
-    return short_compare(tmp_path_factory.mktemp("experiment"), TINY)
+    """Both servers in seconds, read by a collector of the user's own as well."""
+    folder = tmp_path_factory.mktemp("experiment")
+    shutil.copy(REPOSITORY / "examples" / "context_switches.py", folder)
+    return short_compare(folder, TINY)
 
 
 @pytest.fixture
@@ -68,10 +74,38 @@ def test_a_run_answers_for_both_servers_and_leaves_nothing(tiny: Path, tmp_path:
     summary = folder.summary()
     assert [server["name"] for server in summary["servers"]] == ["nginx/kernel", "astf-peer"]
     for server in summary["servers"]:
-        assert server["levels"][0]["server_cpu_total"]["median"] > 0
-        assert server["memory"]["total"]["median"] is not None
-    kinds = summary["servers"][0]["levels"][0]["server_cpu"]
-    assert all(kinds[kind]["median"] is not None for kind in ("user", "system", "irq", "softirq"))
+        assert server["levels"][0]["figures"]["server_cpu_total"]["median"] > 0
+        memory = server["memories"]["established"]["figures"]
+        assert memory["memory.total"]["median"] is not None
+    kinds = summary["servers"][0]["levels"][0]["figures"]
+    for kind in ("user", "system", "irq", "softirq"):
+        assert kinds[f"server_cpu.{kind}"]["median"] is not None
+    _own_figure_is_told_everywhere(folder.path, output)
+
+
+def _own_figure_is_told_everywhere(run: Path, screen: str) -> None:
+    """That of examples/context_switches.py, which is in no file of the suite's own."""
+    name = "context_switches.voluntary"
+    assert "Figures of your own collectors" in screen and name in screen
+    report = (run / "report.html").read_text()
+    assert name in report and "those that the scheduler forced" in report
+    with (run / "summary.json").open() as file:
+        summary = json.load(file)
+    for server in summary["servers"]:
+        assert server["levels"][0]["figures"][name]["median"] > 0
+    exported = _said("export", str(run))
+    (row, _) = (line for line in exported.splitlines() if f",{name}," in line)
+    assert "nginx/kernel" in row and "/proc/PID/status *_ctxt_switches" in row
+    sides = (f"{run}#nginx/kernel", "#astf-peer")
+    assert name in _said("diff", *sides, "--all")
+    loads = stackcost.open(run).loads
+    assert name in set(loads["figure"])
+
+
+def _said(*arguments: str) -> str:
+    done = subprocess.run([*STACKCOST, *arguments], cwd=REPOSITORY, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
 
 
 @pytest.mark.bed

@@ -44,6 +44,7 @@ def _generator_busy(loads: Loads) -> Values:
 SERVER_CPU = Figure[Loads](
     name="server_cpu",
     unit="us",
+    table="costs",
     definition="time of the server's side per completed connection, by kind",
     source="the kinds below",
     of="load",
@@ -102,6 +103,7 @@ SERVER_CPU_TOTAL = Figure[Loads](
 BEHIND_CPU = Figure[Loads](
     name="behind_cpu",
     unit="us",
+    table="costs",
     definition="time of the server behind a device per completed connection: its processes in user "
     "and system mode, and the threads that poll its interface; softirqs of the cores that it "
     "shares are not included. On the device's cores it is a part of server_cpu, elsewhere it is "
@@ -117,6 +119,7 @@ BEHIND_CPU = Figure[Loads](
 BESIDE_POLLING = Figure[Loads](
     name="beside_polling",
     unit="us",
+    table="costs",
     definition="kernel time on a polling peer's cores per completed connection: softirq, and the "
     "threads that poll its interface; the wire's cost, as a veth copies frames in the kernel where "
     "a NIC would by DMA; part of it interrupts busy iterations and is in server_cpu.busy already, "
@@ -130,6 +133,7 @@ BESIDE_POLLING = Figure[Loads](
 SOFTIRQ = Figure[Loads](
     name="softirq",
     unit="us",
+    table="costs",
     definition="time of the server's cores in softirq by vector, per completed connection: the "
     "parts of server_cpu.softirq",
     source="tracepoints irq:softirq_entry and irq:softirq_exit",
@@ -139,6 +143,7 @@ SOFTIRQ = Figure[Loads](
 THREADS = Figure[Loads](
     name="threads",
     unit="us",
+    table="costs",
     definition="time of the server's cores by thread, without softirqs and interrupts that "
     "interrupt it, per completed connection; other programs are listed, too",
     source="tracepoint sched:sched_switch",
@@ -161,6 +166,7 @@ HARDWARE = Figure[Loads](
 GENERATOR_CPU = Figure[Loads](
     name="generator_cpu",
     unit="us",
+    table="costs",
     definition="the generator's own busy loop time, all softirq on its cores, and the threads that "
     "pass the veth's frames to it, per completed connection; of HTTP clients their processes' time "
     "in user and system mode, and softirq; never part of the server's cost; these parts overlap "

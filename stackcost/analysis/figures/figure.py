@@ -36,7 +36,8 @@ class Declared:
     of systems. `kinds`: the definitions and sources of its kinds, where they differ from its own:
     the kind "user" of "server_cpu" is the figure "server_cpu.user".
     `judged`: whether a comparison judges it. Other figures explain the judged ones; to judge them,
-    too, would only make the test less sensitive.
+    too, would only make the test less sensitive. `table`: of a load's figure, the table of
+    `import stackcost` and of the report that has it.
     """
 
     name: str
@@ -46,6 +47,7 @@ class Declared:
     of: Of
     kinds: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     judged: bool = False
+    table: Literal["loads", "costs", "latency"] = "loads"
 
     def __post_init__(self) -> None:
         for word in ("name", "unit", "definition", "source"):

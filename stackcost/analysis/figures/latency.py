@@ -49,6 +49,7 @@ def _percentiles(loads: Loads) -> dict[str, Values]:
 LATENCY = Figure[Loads](
     name="latency",
     unit="us",
+    table="latency",
     definition="time from a connection's intended start by the open-loop schedule to the SYN-ACK "
     "(connect), the first payload (first_byte), and the end of the client's program, with the "
     "whole response received (completion); of HTTP clients the time of a request or a connection "

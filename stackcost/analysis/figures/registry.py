@@ -4,11 +4,11 @@ from collections.abc import Iterable, Iterator
 
 from stackcost.analysis.context import Context
 from stackcost.analysis.figures import (
+    collected,
     cpu,
     http,
     latency,
     machine,
-    collected,
     memory,
     pairs,
     rates,
@@ -74,6 +74,7 @@ ALL: tuple[Declared, ...] = (
     pairs.MEMORY,
 )
 JUDGED = tuple(figure.name for figure in ALL if figure.judged)
+_IN_OTHER_TABLES = tuple(f"{each.name}." for each in OF_LOADS if each.table != "loads")
 
 
 def of_load(loads: Loads) -> dict[str, Spread]:
@@ -88,13 +89,19 @@ def of_memory(holds: Holds) -> dict[str, Spread]:
     return {name: found for each in OF_MEMORY for name, found in each.spreads(holds).items()}
 
 
+def in_loads(name: str) -> bool:
+    """Whether a load's figure is in the table of loads, and in none of costs or latency."""
+    return not name.startswith(_IN_OTHER_TABLES)
+
+
 def definitions(context: Context | None = None) -> dict[str, Definition]:
     """What each figure is, by its name; a kind with a definition of its own follows its figure.
 
     With those that the run's own collectors bring.
     """
     own = [collected.figure(each) for each in context.figures] if context else []
-    return dict(_defined((*ALL, *own)))
+    found = dict(_defined((*ALL, *own)))
+    return found | {each.name: found[each.name].model_copy(update={"own": True}) for each in own}
 
 
 def _defined(figures: Iterable[Declared]) -> Iterator[tuple[str, Definition]]:

@@ -1,6 +1,7 @@
 """The answer's tables as text, drawn by the terminal and by the report alike."""
 
 from stackcost.report.tables.factors import cost_table, factor_table
+from stackcost.report.tables.figures import figure_table, own_figure_table
 from stackcost.report.tables.load import (
     breakdown_table,
     generator_table,
@@ -29,12 +30,14 @@ __all__ = [
     "cost_table",
     "definition_table",
     "factor_table",
+    "figure_table",
     "generator_table",
     "latency_table",
     "line_rate_table",
     "load_table",
     "machine_table",
     "memory_table",
+    "own_figure_table",
     "price_table",
     "short_cost_table",
     "short_factor_table",

@@ -72,36 +72,20 @@ def _kinds(costs: Mapping[str, Spread]) -> str:
 
 def breakdown_table(summary: Summary) -> TextTable:
     """The use of the server's cores in more detail than by kind."""
-    polls = any(level.kinds("onload") for server in summary.servers for level in server.levels)
     return TextTable(
         "The server's cores in detail, microseconds per completed connection (median)",
-        (
-            "server",
-            "offered /s",
-            "softirq by vector",
-            "threads",
-            "cycles and instructions",
-            "undisturbed seconds",
-            "load from memory, ns",
-            "accounted time",
-            *(("polls and events of Onload /s",) if polls else ()),
-        ),
+        ("server", "offered /s", "softirq by vector", "threads", "cycles and instructions"),
         [
             (
                 server.name,
                 level.load,
                 _kinds(level.kinds("softirq")),
                 _kinds(level.kinds("threads")),
-                _kinds(level.kinds("hardware"))
-                if _known(level.kinds("hardware"))
-                else _reason(level.kinds("hardware")),
-                number(level["undisturbed"].median),
-                number(level["load_time"].median),
-                share(level["closure"].median),
-                *((_kinds(level.kinds("onload")),) if polls else ()),
+                _kinds(hardware) if _known(hardware) else _reason(hardware),
             )
             for server in summary.servers
             for level in server.levels
+            for hardware in [level.kinds("hardware")]
         ],
     )
 

@@ -1,0 +1,67 @@
+"""The figures of each load that have no table of their own."""
+
+from collections.abc import Callable, Sequence
+
+from stackcost.analysis.figures import registry
+from stackcost.analysis.spread import Spread
+from stackcost.analysis.summary import Summary
+from stackcost.analysis.system_figures import definition
+from stackcost.report.tables.text_table import TextTable
+from stackcost.report.words import UNKNOWN, number, with_range
+
+IN_LOAD_TABLE = ("completed_cps", "server_cpu_total", "generator_busy")
+
+
+def figure_table(summary: Summary) -> TextTable:
+    """All such figures, whoever brought them; the report's definitions say what each is."""
+    names = [name for name in _names(summary) if name not in IN_LOAD_TABLE]
+    title = "All other figures of each load: median of the rounds"
+    return _table(summary, title, names, lambda spread: number(spread.median)).brief()
+
+
+def own_figure_table(summary: Summary) -> TextTable:
+    """Those that the user's own collectors brought; without rows if there are none."""
+    names = []
+    for name in _names(summary):
+        what = definition(name, summary.definitions)
+        if what and what.own:
+            names.append(name)
+    title = "Figures of your own collectors: median (min-max of the rounds)"
+    return _table(summary, title, names, with_range)
+
+
+def _names(summary: Summary) -> Sequence[str]:
+    levels = (level for server in summary.servers for level in server.levels)
+    return list(
+        dict.fromkeys(name for level in levels for name in level.figures if registry.in_loads(name))
+    )
+
+
+def _table(
+    summary: Summary, title: str, names: Sequence[str], cell: Callable[[Spread], str]
+) -> TextTable:
+    """A row for each load, and a column for each figure."""
+    levels = [(server.name, level) for server in summary.servers for level in server.levels]
+    spreads = {
+        name: [level.figures[name] for _, level in levels if name in level] for name in names
+    }
+    units = {name: next(each.unit for each in found) for name, found in spreads.items()}
+    return TextTable(
+        title,
+        (
+            "system",
+            "load /s",
+            *(name if units[name] == "1" else f"{name}, {units[name]}" for name in names),
+        ),
+        [
+            (
+                system,
+                level.load,
+                *(cell(level[name]) if name in level else UNKNOWN for name in names),
+            )
+            for system, level in levels
+            if names
+        ],
+        named=2,
+        reason=next((each.reason for found in spreads.values() for each in found), ""),
+    )
