@@ -4,6 +4,7 @@ Run by tests.rpc.forked with the ports of RPC and events in sys.argv[2:]; fails 
 """
 
 from ipaddress import IPv4Address
+from threading import Thread
 from typing import Any
 
 from tests.rpc.client_scenarios import client, http, refused  # with TRex's own scapy, for all
@@ -75,6 +76,41 @@ def layer_3() -> None:
     for port, peer in ((0, 1), (1, 0)):
         c.set_l2_mode(port, c.get_port_attr(peer)["src_mac"])
     c.set_service_mode(enabled=False)
+    c.disconnect()
+
+
+def silent_gateway() -> None:
+    """Another client is answered while a start waits for a gateway, and that start fails after it.
+
+    A machine that is busy elsewhere may take a second for what comes before the answer, so the
+    order has three tries.
+    """
+    c = owner()
+    c.set_service_mode(enabled=True)
+    refused("Could not resolve", c.set_l3_mode, 0, "10.0.0.1", "10.0.0.9")
+    c.set_service_mode(enabled=False)
+    c.load_profile(http())
+    other = client("second")
+
+    def state() -> Any:
+        other.sync()
+        return other.state
+
+    def answered_before_the_error() -> bool:
+        failing = Thread(target=refused, args=("does not answer ARP", c.start))
+        failing.start()
+        while state() != other.STATE_ASTF_BUILD and failing.is_alive():
+            pass
+        other.ping_rpc_server()
+        answered = state() == other.STATE_ASTF_BUILD
+        failing.join()
+        return answered
+
+    assert any(answered_before_the_error() for _ in range(3))
+    c.set_service_mode(enabled=True)
+    c.set_l2_mode(0, c.get_port_attr(1)["src_mac"])
+    c.set_service_mode(enabled=False)
+    other.disconnect()
     c.disconnect()
 
 

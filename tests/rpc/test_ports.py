@@ -13,6 +13,7 @@ SCENARIOS = "port_scenarios"
     [
         "pushed_and_captured",
         "layer_3",
+        "silent_gateway",
         "ipv6_neighbours",
         "traffic_looked_at",
         "service_mode",

@@ -11,8 +11,8 @@ class LatencyStreams {
  public:
   virtual ~LatencyStreams() = default;
 
-  /// Starts the stream of one port on all its cores; the first one sends. Throws ProfileError:
-  /// unresolved destination of a client port.
+  /// Starts the stream of one port on all its cores; the first one sends. A client port that sends
+  /// knows where to (PortState::resolved).
   virtual void start(uint32_t port, const LatencyOptions& options) = 0;
   virtual void set_interval(Nanoseconds interval) = 0;
   /// Stops all; what they measured can still be read.

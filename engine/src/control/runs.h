@@ -53,8 +53,8 @@ class Runs {
   virtual ~Runs() = default;
 
   /// Starts a profile on all data cores, or on none. `client_mask` bit p: port p (even) opens
-  /// flows. Throws ProfileError: no address to share, port taken by another run, unresolved
-  /// destination.
+  /// flows; without a topology these ports know where to send (PortState::resolved). Throws
+  /// ProfileError: no address to share, port taken by another run.
   virtual std::unique_ptr<Run> start(std::shared_ptr<const Profile> profile,
                                      const RunOptions& options, PortMask client_mask) = 0;
   /// Counters of these runs and of the flow tables, sums over cores: one reading. All cores are

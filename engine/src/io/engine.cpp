@@ -32,8 +32,8 @@ struct Engine::Parts {
   EngineFrames frames{machine, sender};
   EnginePorts ports{machine, frames};
   EngineCores cores{machine};
-  EngineRuns runs{machine, ports};
-  EngineLatency latency{machine, ports};
+  EngineRuns runs{machine};
+  EngineLatency latency{machine};
 };
 
 Engine::Engine(const EngineConfig& config) : parts_(std::make_unique<Parts>(config)) {}

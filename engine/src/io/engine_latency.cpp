@@ -6,7 +6,6 @@ namespace engine {
 
 void EngineLatency::start(uint32_t port, const LatencyOptions& options) {
   const bool client = side_of(port) == Side::client;
-  if (client && options.sends) ports_.resolve(port);
   running_.push_back(port);
   on_cores(machine_.threads_of(port),
            [&](size_t number, DataThread& thread, DataCore& core, Nanoseconds now) {

@@ -4,13 +4,13 @@
 #include <vector>
 
 #include "control/latency_streams.h"
-#include "io/engine_ports.h"
+#include "io/machine.h"
 
 namespace engine {
 
 class EngineLatency final : public LatencyStreams {
  public:
-  EngineLatency(Machine& machine, EnginePorts& ports) : machine_(machine), ports_(ports) {}
+  explicit EngineLatency(Machine& machine) : machine_(machine) {}
 
   void start(uint32_t port, const LatencyOptions& options) override;
   void set_interval(Nanoseconds interval) override;
@@ -19,7 +19,6 @@ class EngineLatency final : public LatencyStreams {
 
  private:
   Machine& machine_;
-  EnginePorts& ports_;
   std::vector<uint32_t> running_;  ///< ports
 };
 

@@ -1,51 +1,8 @@
 #include "io/engine_ports.h"
 
-#include <fmt/format.h>
-
-#include <chrono>
-#include <thread>
-
-#include "astf/profile.h"
 #include "io/core_jobs.h"
 
 namespace engine {
-namespace {
-
-/// How long a start waits for a gateway that has not answered yet.
-constexpr int kResolvePolls = 100;
-constexpr auto kResolvePoll = std::chrono::milliseconds(10);
-
-}  // namespace
-
-std::optional<MacAddress> EnginePorts::destination(uint32_t port) const {
-  std::optional<MacAddress> found;
-  machine_.threads_of(port).front()->run([&](DataCore& core, Nanoseconds now) {
-    PortResponder& responder = core.responder(side_of(port));
-    responder.follow(now);  // answers reach one core of several
-    found = responder.destination();
-  });
-  return found;
-}
-
-void EnginePorts::resolve(uint32_t port) {
-  if (machine_.infos()[port].is_dummy) return;
-  std::optional<MacAddress> found = destination(port);
-  const PortAddress& address = machine_.configured(port);
-  if (!found && !address.gateway && !address.ipv6_gateway)
-    throw ProfileError(fmt::format(
-        "port {} has no destination: give it default_gw, default_gw_ipv6 or dest_mac in the "
-        "configuration",
-        port));
-  for (int poll = 0; !found && poll < kResolvePolls; ++poll) {
-    std::this_thread::sleep_for(kResolvePoll);
-    found = destination(port);
-  }
-  if (!found)
-    throw ProfileError(fmt::format(
-        "port {}: its gateway does not answer {}; see that the other side is up, has that address "
-        "and is on the same link",
-        port, address.gateway ? "ARP" : "neighbour solicitations"));
-}
 
 PortState EnginePorts::state(uint32_t port) const {
   const Port& device = machine_.port(port);

@@ -33,12 +33,7 @@ class EnginePorts final : public Ports {
     return machine_.port(port).losses().ierrors;
   }
 
-  /// Waits until a client port knows where to send. Throws ProfileError when it does not learn it.
-  void resolve(uint32_t port);
-
  private:
-  std::optional<MacAddress> destination(uint32_t port) const;
-
   Machine& machine_;
   const Frames& frames_;
   std::vector<bool> promiscuous_;

@@ -127,9 +127,6 @@ std::unique_ptr<Run> EngineRuns::start(std::shared_ptr<const Profile> profile,
     return options.opens_flows && (client_mask >> port & 1) != 0 &&
            !machine_.infos()[port].is_dummy;
   };
-  for (uint32_t port = 0; port < machine_.ports(); port += 2)
-    if (opens(port) && !options.topology) ports_.resolve(port);
-
   std::vector<std::unique_ptr<ProfileRun>> parts;
   for (size_t number = 0; number < machine_.threads().size(); ++number) {
     RunOptions own = options;

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "control/runs.h"
-#include "io/engine_ports.h"
+#include "io/machine.h"
 
 namespace engine {
 
@@ -14,7 +14,7 @@ class EngineRun;
 
 class EngineRuns final : public Runs {
  public:
-  EngineRuns(Machine& machine, EnginePorts& ports) : machine_(machine), ports_(ports) {}
+  explicit EngineRuns(Machine& machine) : machine_(machine) {}
 
   std::unique_ptr<Run> start(std::shared_ptr<const Profile> profile, const RunOptions& options,
                              PortMask client_mask) override;
@@ -27,7 +27,6 @@ class EngineRuns final : public Runs {
   friend class EngineRun;
 
   Machine& machine_;
-  EnginePorts& ports_;
   std::map<const Run*, const EngineRun*> running_;
 };
 

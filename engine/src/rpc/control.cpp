@@ -6,7 +6,7 @@
 
 #include "rpc/methods.h"
 #include "rpc/network/port_status.h"
-#include "rpc/protocol/json_rpc.h"
+#include "rpc/network/resolution.h"
 #include "rpc/protocol/rpc_error.h"
 
 namespace engine {
@@ -31,13 +31,31 @@ Control::Control(const Subjects& engine, const EngineConfig& config) : state_(en
                [this](const Json&) -> Json { return methods_.names(); });
 }
 
-std::string Control::handle(std::string_view bytes) {
-  return answer_bytes(
-      bytes, state_.budgets.replies,
-      [this](const std::string& name, const Json& params) { return call(name, params); });
+void Control::handle(std::string_view bytes, Reply reply) {
+  const auto call = [this](const std::string& name, const Json& params) {
+    return this->call(name, params);
+  };
+  Waiting message{Exchange(bytes, state_.budgets.replies, call), std::move(reply)};
+  if (const std::optional<std::string> answer = message.exchange.advance())
+    message.reply(*answer);
+  else
+    waiting_.push_back(std::move(message));
 }
 
-Json Control::call(const std::string& name, const Json& params) {
+void Control::answer_waiting() {
+  for (auto message = waiting_.begin(); message != waiting_.end();) {
+    const std::optional<std::string> answer = message->exchange.advance();
+    if (answer) message->reply(*answer);
+    message = answer ? waiting_.erase(message) : std::next(message);
+  }
+}
+
+void Control::abandon(const std::string& why) {
+  state_.profiles.abandon_starts(why);
+  answer_waiting();
+}
+
+Outcome Control::call(const std::string& name, const Json& params) {
   const Method* method = methods_.find(name);
   if (method == nullptr) throw unknown_method(name);
   if (method->access != Access::anyone && params.value("api_h", Json()) != state_.api_handler)
@@ -68,6 +86,7 @@ void Control::attempt(const char* what, const std::function<void()>& part) {
 
 double Control::advance() {
   attempt("profiles", [this] { state_.profiles.advance(); });
+  answer_waiting();
   const double now = state_.engine.clock.now();
   attempt("packets to send", [&] { state_.paced_frames.advance(now); });
   if (state_.watches.active()) {
@@ -82,6 +101,7 @@ double Control::advance() {
   }
   double patience = std::min(state_.profiles.patience(), state_.paced_frames.patience(now));
   if (state_.watches.active()) patience = std::min(patience, kCollectPeriod);
+  if (!waiting_.empty()) patience = std::min(patience, Resolution::kLookPeriod);
   return std::clamp(next_sample_ - now, 0.0, std::max(patience, 0.0));
 }
 

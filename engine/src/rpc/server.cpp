@@ -19,6 +19,7 @@ constexpr int64_t kMaxMessageBytes = kRequestLimit - 1;
 /// Messages that wait for each client, either way: a client of TRex asks, and waits for the answer.
 constexpr int kWaitingMessages = 1;
 constexpr std::string_view kDoorbell = "{}";
+constexpr const char* kStops = "the server stops";  // what those are told that still wait
 /// How long clients have to collect the news that the server stops.
 constexpr std::chrono::milliseconds kFarewell{300};
 
@@ -46,7 +47,7 @@ void bind_socket(zmq::socket_t& socket, const std::string& address, uint16_t por
 
 struct RpcServer::Implementation {
   Implementation(const Subjects& engine, const EngineConfig& config)
-      : control(engine, config), requests(context, ZMQ_REP), doorbell(context, ZMQ_PUB) {
+      : control(engine, config), requests(context, ZMQ_ROUTER), doorbell(context, ZMQ_PUB) {
     requests.set(zmq::sockopt::maxmsgsize, kMaxMessageBytes);
     requests.set(zmq::sockopt::rcvhwm, kWaitingMessages);
     requests.set(zmq::sockopt::sndhwm, kWaitingMessages);
@@ -71,18 +72,31 @@ struct RpcServer::Implementation {
       doorbell.send(zmq::buffer(kDoorbell), zmq::send_flags::dontwait);
   }
 
+  /// A client may have its answer later than one that asked after it (RFC 28 of ZeroMQ: what
+  /// stands before a request, up to an empty part, is whom the answer is for).
   void answer() {
     zmq::multipart_t parts(requests);
+    auto client = std::make_shared<std::vector<std::string>>();
+    do {
+      if (parts.empty()) return;  // of no client that waits for an answer
+      client->push_back(parts.popstr());
+    } while (!client->back().empty());
     const bool whole = parts.size() == 1;  // nobody sends requests in parts
-    const std::string reply = control.handle(whole ? parts[0].to_string_view() : "");
-    send(reply);
+    control.handle(whole ? parts[0].to_string_view() : "",
+                   [this, client](const std::string& reply) { send(*client, reply); });
   }
 
-  /// A request without its answer would end the socket's service, so a signal does not cut it.
-  void send(const std::string& reply) {
+  /// A client without its answer would wait for ever, so a signal does not cut it. Of one that is
+  /// gone the socket drops it.
+  void send(const std::vector<std::string>& client, const std::string& reply) {
+    for (const std::string& part : client) send_part(part, zmq::send_flags::sndmore);
+    send_part(reply, zmq::send_flags::none);
+  }
+
+  void send_part(const std::string& part, zmq::send_flags flags) {
     for (;;) {
       try {
-        requests.send(zmq::buffer(reply), zmq::send_flags::none);
+        requests.send(zmq::buffer(part), flags);
         return;
       } catch (const zmq::error_t& error) {
         if (error.num() != EINTR) throw;
@@ -92,12 +106,14 @@ struct RpcServer::Implementation {
 
   void say_farewell() {
     Sessions& sessions = control.state().sessions;
+    control.abandon(kStops);
     sessions.publish(Event::server_stopped, {{"cause", "server shutdown"}},
                      control.state().engine.clock.now());
     const auto deadline = std::chrono::steady_clock::now() + kFarewell;
     do {
       ring();
       serve(0.01);
+      control.abandon(kStops);
     } while (!sessions.all_delivered() && std::chrono::steady_clock::now() < deadline);
   }
 

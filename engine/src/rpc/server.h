@@ -1,5 +1,5 @@
 #pragma once
-// The control plane's sockets: ZeroMQ REP for requests, PUB for the doorbell.
+// The control plane's sockets: ZeroMQ ROUTER for requests, PUB for the doorbell.
 
 #include <atomic>
 #include <memory>

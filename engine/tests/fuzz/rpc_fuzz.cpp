@@ -27,9 +27,18 @@ class Fixture {
     handlers_ = call("acquire", {{"user", "u"}, {"session_id", 1}, {"force", false}});
   }
 
+  /// Every message has been answered by now, once.
+  ~Fixture() {
+    control_.abandon("the end");
+    if (unanswered_ != 0) std::abort();
+  }
+
   void send(std::string_view bytes) {
-    const std::string reply = control_.handle(bytes);
-    if (reply.empty()) std::abort();
+    ++unanswered_;
+    control_.handle(bytes, [this](const std::string& reply) {
+      if (reply.empty()) std::abort();
+      --unanswered_;
+    });
     pass_time();
   }
 
@@ -64,7 +73,9 @@ class Fixture {
   Json call(const std::string& method, Json params) {
     params["api_h"] = api_;
     const Json request = {{"jsonrpc", "2.0"}, {"id", 1}, {"method", method}, {"params", params}};
-    return Json::parse(control_.handle(request.dump()))["result"];
+    Json answer;
+    control_.handle(request.dump(), [&](const std::string& reply) { answer = Json::parse(reply); });
+    return answer["result"];
   }
 
   engine::EngineConfig config_;
@@ -72,6 +83,7 @@ class Fixture {
   engine::Control control_;
   std::string api_;
   Json handlers_;
+  int unanswered_ = 0;
 };
 
 }  // namespace

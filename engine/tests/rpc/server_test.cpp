@@ -140,6 +140,94 @@ TEST_F(RunningServerTest, ServesOnAfterAClientThatDoesNotWait) {
   EXPECT_TRUE(ask(kPing).contains("result"));
 }
 
+/// Its clock stands still, so that who waits for a gateway waits until the test is over.
+class WaitingServerTest : public RpcServerTest {
+ protected:
+  WaitingServerTest() {
+    engine_.ports[0].resolved = false;
+    engine_.ports[0].address.gateway = 0x01010101;
+    server_ = std::make_unique<RpcServer>(engine_.subjects(), config_);
+    thread_ = std::thread([this] { server_->run(stop_); });
+  }
+  ~WaitingServerTest() override { end(); }
+
+  void end() {
+    stop_ = true;
+    if (thread_.joinable()) thread_.join();
+  }
+
+  zmq::socket_t client() {
+    zmq::socket_t socket(context_, ZMQ_REQ);
+    socket.set(zmq::sockopt::linger, 0);
+    socket.set(zmq::sockopt::rcvtimeo, 20'000);
+    socket.connect("tcp://127.0.0.1:" + std::to_string(config_.rpc_port));
+    return socket;
+  }
+  static void send(zmq::socket_t& client, const std::string& method, const Json& params) {
+    const Json request = {{"jsonrpc", "2.0"}, {"id", 1}, {"method", method}, {"params", params}};
+    client.send(zmq::buffer(request.dump()), zmq::send_flags::none);
+  }
+  static Json receive(zmq::socket_t& client) {
+    zmq::message_t reply;
+    if (!client.recv(reply)) return "no reply";
+    return Json::parse(reply.to_string_view());
+  }
+  static Json ask(zmq::socket_t& client, const std::string& method, const Json& params) {
+    send(client, method, params);
+    return receive(client);
+  }
+  /// Has `client` ask for what waits for the gateway.
+  void start_latency(zmq::socket_t& client) {
+    const Json api =
+        ask(client, "api_sync_v2", {{"name", "ASTF"}, {"major", 2}, {"minor", 3}})["result"];
+    const Json owner =
+        ask(client, "acquire",
+            {{"api_h", api["api_h"]}, {"user", "u"}, {"session_id", 1}, {"force", false}});
+    send(client, "start_latency",
+         {{"api_h", api["api_h"]},
+          {"handler", owner["result"]["handler"]},
+          {"mult", 1},
+          {"src_addr", "16.0.0.1"},
+          {"dst_addr", "48.0.0.1"},
+          {"dual_port_addr", "1.0.0.0"},
+          {"mask", 1}});
+  }
+
+  std::atomic<bool> stop_ = false;
+  std::unique_ptr<RpcServer> server_;
+  std::thread thread_;
+  zmq::context_t context_;
+};
+
+TEST_F(WaitingServerTest, AnswersOneClientWhileAnotherWaits) {
+  zmq::socket_t first = client();
+  zmq::socket_t second = client();
+  start_latency(first);
+  for (int i = 0; i < 100; ++i) EXPECT_TRUE(ask(second, "ping", {}).contains("result"));
+  zmq::pollitem_t item{first.handle(), 0, ZMQ_POLLIN, 0};
+  EXPECT_EQ(zmq::poll(&item, 1, std::chrono::milliseconds(0)), 0) << "answered already";
+  end();
+  EXPECT_EQ(receive(first)["error"]["specific_err"], "the server stops");
+}
+
+TEST_F(WaitingServerTest, AClientThatLeavesWhileItWaitsIsMissedByNobody) {
+  {
+    zmq::socket_t gone = client();
+    start_latency(gone);
+  }
+  zmq::socket_t second = client();
+  EXPECT_TRUE(ask(second, "ping", {}).contains("result"));
+  end();
+}
+
+TEST_F(RunningServerTest, AMessageThatSaysNotWhomToAnswerIsPassedOver) {
+  zmq::socket_t bare(context_, ZMQ_DEALER);
+  bare.set(zmq::sockopt::linger, 0);
+  bare.connect("tcp://127.0.0.1:" + std::to_string(config_.rpc_port));
+  bare.send(zmq::buffer(std::string_view(kPing)), zmq::send_flags::none);
+  EXPECT_TRUE(ask(kPing).contains("result"));
+}
+
 TEST_F(RunningServerTest, RingsTheDoorbell) {
   zmq::socket_t doorbell(context_, ZMQ_SUB);
   doorbell.set(zmq::sockopt::subscribe, "");

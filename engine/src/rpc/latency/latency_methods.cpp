@@ -57,13 +57,13 @@ Json statistics(ControlState& state) {
   return {{"name", "trex-latecny-v2"}, {"type", 0}, {"data", std::move(data)}};
 }
 
-void start_latency(ControlState& state, const Json& params) {
+Later start_latency(ControlState& state, const Json& params) {
   LatencyControl::Addresses addresses;
   addresses.client = ipv4_of(params, "src_addr");
   addresses.server = ipv4_of(params, "dst_addr");
   addresses.client_pair_offset = addresses.server_pair_offset = ipv4_of(params, "dual_port_addr");
   const auto mask = static_cast<uint32_t>(integer_in(params, "mask", 0, UINT32_MAX));
-  state.profiles.latency().start(addresses, params.at("mult"), mask);
+  return state.profiles.latency().start_when_resolved(addresses, params.at("mult"), mask);
 }
 
 // -- How long flows took, beyond what TRex tells. docs/rpc-extensions.md describes the answer.
@@ -121,16 +121,13 @@ void add_latency_methods(MethodTable& methods, ControlState& state) {
   // Latency streams.
   methods.add("get_latency_stats", Access::reader, {},
               [&state](const Json&) { return statistics(state); });
-  methods.add("start_latency", Access::owner,
-              {{"mult", number},
-               {"src_addr", string},
-               {"dst_addr", string},
-               {"dual_port_addr", string},
-               {"mask", integer}},
-              [&state](const Json& params) {
-                start_latency(state, params);
-                return Json::object();
-              });
+  methods.add_waiting("start_latency", Access::owner,
+                      {{"mult", number},
+                       {"src_addr", string},
+                       {"dst_addr", string},
+                       {"dual_port_addr", string},
+                       {"mask", integer}},
+                      [&state](const Json& params) { return start_latency(state, params); });
   methods.add("stop_latency", Access::owner, {}, [&state](const Json&) {
     state.profiles.latency().stop();
     return Json{{"stopped", true}};

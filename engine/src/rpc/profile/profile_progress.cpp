@@ -121,8 +121,11 @@ void ProfileTable::give_up(const std::string& id, ProfileSlot& slot, const std::
 double ProfileTable::patience() const {
   double patience = kIdlePatience;
   for (const auto& [id, slot] : profiles_) {
-    if (slot.state == ProfileState::parse || slot.state == ProfileState::build) return 0;
-    if (is_transient(slot.state)) patience = kTransientPatience;
+    if (slot.state == ProfileState::parse) return 0;
+    if (slot.state == ProfileState::build)
+      patience = std::min(patience, slot.resolution->patience(clock_.now()));
+    else if (is_transient(slot.state))
+      patience = std::min(patience, kTransientPatience);
     if (slot.state == ProfileState::transmit)
       patience = std::min({patience, kWatchPeriod, slot.flow_samples.patience(clock_.now())});
   }
@@ -156,6 +159,16 @@ void ProfileTable::parse(const std::string& id, ProfileSlot& slot) {
 }
 
 void ProfileTable::build(const std::string& id, ProfileSlot& slot) {
+  try {
+    if (!slot.resolution->advance(clock_.now())) return;
+  } catch (const std::exception& error) {
+    refuse_run(id, slot, error.what());
+    return;
+  }
+  start_run(id, slot);
+}
+
+void ProfileTable::start_run(const std::string& id, ProfileSlot& slot) {
   const StartOptions& options = slot.options;
   RunOptions run;
   run.multiplier = options.multiplier;

@@ -7,6 +7,7 @@
 
 #include "control/runs.h"
 #include "rpc/memory/byte_budget.h"
+#include "rpc/network/resolution.h"
 #include "rpc/profile/flow_samples.h"
 #include "rpc/profile/profile_state.h"
 #include "rpc/protocol/fragments.h"
@@ -49,7 +50,8 @@ struct ProfileSlot {
 
   // run
   StartOptions options;
-  PayloadCheckOptions payload_check;  ///< of the runs from the next start on
+  std::optional<Resolution> resolution;  ///< of the ports that the run being built needs
+  PayloadCheckOptions payload_check;     ///< of the runs from the next start on
   double started = 0;
   std::optional<double> draining;      ///< since when no flows are opened
   std::optional<double> clients_done;  ///< since when, in addition, no client flow is open

@@ -26,10 +26,11 @@ bool at_rest(const ProfileSlot& slot) {
 
 ProfileTable::ProfileTable(const Subjects& engine, Sessions& sessions, ByteBudget& budget)
     : clock_(engine.clock),
+      ports_(engine.ports),
       runs_(engine.runs),
       sessions_(sessions),
       budget_(budget),
-      latency_(engine.latency, engine.ports) {
+      latency_(engine.clock, engine.latency, engine.ports) {
   added(kDefault);
 }
 
@@ -88,13 +89,29 @@ void ProfileTable::start(const std::string& id, const StartOptions& options) {
     throw invalid_state(slot.state, name_of(ProfileState::loaded));
   if (options.latency_rate > 0) latency_.check_idle();
   slot.options = options;
+  PortMask senders = options.latency_rate > 0 ? LatencyControl::kAllPorts : 0;
+  if (!options.topology) senders |= options.client_mask;
+  slot.resolution.emplace(ports_, senders & client_ports(ports_));
   const bool parsed = slot.profile && slot.profile_ipv6 == options.ipv6;
   set_state(id, slot, parsed ? ProfileState::build : ProfileState::parse);
 }
 
 void ProfileTable::stop(const std::string& id) {
   ProfileSlot& slot = this->slot(id);
-  if (slot.state == ProfileState::transmit) begin_cleanup(id, slot);
+  if (slot.state == ProfileState::transmit)
+    begin_cleanup(id, slot);
+  else
+    abandon_start(id, slot, "it was stopped before its run began");
+}
+
+void ProfileTable::abandon_start(const std::string& id, ProfileSlot& slot, const std::string& why) {
+  if (slot.state == ProfileState::parse || slot.state == ProfileState::build)
+    refuse_run(id, slot, why);
+}
+
+void ProfileTable::abandon_starts(const std::string& why) {
+  for (auto& [id, slot] : profiles_) abandon_start(id, slot, why);
+  latency_.abandon_start(why);
 }
 
 void ProfileTable::update(const std::string& id, double multiplier) {

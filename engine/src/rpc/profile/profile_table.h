@@ -33,7 +33,11 @@ class ProfileTable {
   /// Forgets uploads that are not complete.
   void drop_uploads();
   void start(const std::string& id, const StartOptions& options);
+  /// Ends the profile's run, or its start while that waits for a gateway.
   void stop(const std::string& id);
+  /// Ends all starts, of profiles and of latency streams, that have not come to their run, with
+  /// `why` as their error.
+  void abandon_starts(const std::string& why);
   void update(const std::string& id, double multiplier);
   /// Holds flows of a transmitting profile open.
   void hold(const std::string& id, uint64_t flows, double ramp_s);
@@ -87,7 +91,10 @@ class ProfileTable {
   /// Has `slot.profile` from its text. Throws ProfileError, and leaves what was there before.
   void parse_text(const std::string& id, ProfileSlot& slot, bool ipv6);
   void parse(const std::string& id, ProfileSlot& slot);
+  /// Looks whether the ports know where to send, and once they do, starts the run.
   void build(const std::string& id, ProfileSlot& slot);
+  void start_run(const std::string& id, ProfileSlot& slot);
+  void abandon_start(const std::string& id, ProfileSlot& slot, const std::string& why);
   void refuse_run(const std::string& id, ProfileSlot& slot, const std::string& why);
   void watch(const std::string& id, ProfileSlot& slot);
   void begin_cleanup(const std::string& id, ProfileSlot& slot);
@@ -100,6 +107,7 @@ class ProfileTable {
   RunCounters total_of(const CounterReading& reading) const;
 
   const EngineClock& clock_;
+  const Ports& ports_;
   Runs& runs_;
   Sessions& sessions_;
   ByteBudget& budget_;

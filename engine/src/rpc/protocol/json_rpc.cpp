@@ -23,7 +23,7 @@ const Json& member(const Json& object, const char* name) {
   return found == object.end() ? null : *found;
 }
 
-Json call_checked(const Json& request, const Caller& call) {
+Outcome call_checked(const Json& request, const Caller& call) {
   if (!request.contains("id")) throw invalid_request("Missing 'id' field");
   if (member(request, "jsonrpc") != "2.0") throw invalid_request("Invalid JSONRPC Version");
   const Json& method = member(request, "method");
@@ -34,80 +34,86 @@ Json call_checked(const Json& request, const Caller& call) {
   return call(method.get_ref<const std::string&>(), params.is_null() ? Json::object() : params);
 }
 
-Json answer_request(const Json& request, const Caller& call) {
-  const Json& id = member(request, "id");
-  try {
-    return {{"jsonrpc", "2.0"}, {"id", id}, {"result", call_checked(request, call)}};
-  } catch (const RpcError& error) {
-    return error_reply(id, error);
-  } catch (const std::exception& error) {
-    return error_reply(id, internal_error(error.what()));
-  }
+std::string result_text(const Json& request, Json result) {
+  return dump_json(
+      {{"jsonrpc", "2.0"}, {"id", member(request, "id")}, {"result", std::move(result)}});
 }
 
-/// The answers to one message.
-class Answers {
- public:
-  Answers(ByteBudget& replies, const Caller& call) : text_(replies), call_(call) {}
-
-  std::string answer(const Json& request) {
-    if (full_)
-      return refuse(request, fmt::format("Memory budget '{}': an answer before this one in the "
-                                         "batch found no room, so this was not carried out: send "
-                                         "it again by itself",
-                                         text_.budget().name()));
-    std::string text = dump_json(answer_request(request, call_));
-    full_ = !text_.grow(text.size());
-    if (!full_) return text;
-    return refuse(request, text_.budget().refusal(text.size(), "the answer to what was done"));
-  }
-
- private:
-  static std::string refuse(const Json& request, std::string why) {
-    return dump_json(error_reply(member(request, "id"), refused(std::move(why))));
-  }
-
-  Charge text_;
-  const Caller& call_;
-  bool full_ = false;
-};
-
-std::string answer_batch(const Json& batch, Answers& answers) {
-  if (batch.empty()) return dump_json(error_reply(nullptr, invalid_request("Empty batch")));
-  if (batch.size() > kBatchLimit)
-    return dump_json(error_reply(nullptr, invalid_request("Batch too long")));
-  if (batch.size() == 1) return answers.answer(batch.front());
-  std::string text;
-  for (const Json& request : batch) {
-    text += text.empty() ? '[' : ',';
-    text += answers.answer(request);
-  }
-  return text + ']';
+std::string error_text(const Json& request, const RpcError& error) {
+  return dump_json(error_reply(member(request, "id"), error));
 }
 
 }  // namespace
 
-std::string answer_text(std::string_view text, ByteBudget& replies, const Caller& call) {
-  Json request;
-  try {
-    request = parse_json(text);
-  } catch (const JsonError&) {
-    return dump_json(error_reply(nullptr, bad_json()));
-  }
-  Answers answers(replies, call);
-  return request.is_array() ? answer_batch(request, answers) : answers.answer(request);
-}
-
-std::string answer_bytes(std::string_view bytes, ByteBudget& replies, const Caller& call) {
+Exchange::Exchange(std::string_view bytes, ByteBudget& replies, Caller call)
+    : text_(replies), call_(std::move(call)) {
   try {
     const Message message = unpack_message(bytes, kRequestLimit);
-    const std::string reply = answer_text(message.text, replies, call);
-    return message.compressed ? pack_message(reply) : reply;
+    compressed_ = message.compressed;
+    message_ = parse_json(message.text);
+    if (!is_batch()) return;
+    if (message_.empty()) failure_ = error_text(nullptr, invalid_request("Empty batch"));
+    if (message_.size() > kBatchLimit)
+      failure_ = error_text(nullptr, invalid_request("Batch too long"));
   } catch (const MessageTooLarge& error) {
-    return dump_json(error_reply(nullptr, too_large(error.what())));
+    failure_ = error_text(nullptr, too_large(error.what()));
+  } catch (const JsonError&) {
+    failure_ = error_text(nullptr, bad_json());
   } catch (const std::exception& error) {  // no memory
-    return dump_json(error_reply(nullptr, internal_error(error.what())));
+    failure_ = error_text(nullptr, internal_error(error.what()));
   }
+}
+
+std::optional<std::string> Exchange::advance() {
+  try {
+    std::optional<std::string> answer = failure_.empty() ? answer_rest() : std::move(failure_);
+    if (answer && compressed_) return pack_message(*answer);
+    return answer;
+  } catch (const std::exception& error) {  // no memory
+    return error_text(nullptr, internal_error(error.what()));
+  }
+}
+
+std::optional<std::string> Exchange::answer_rest() {
+  if (!is_batch() || message_.size() == 1) return answer_next();
+  for (; next_ < message_.size(); ++next_) {
+    const std::optional<std::string> one = answer_next();
+    if (!one) return std::nullopt;
+    answer_ += answer_.empty() ? '[' : ',';
+    answer_ += *one;
+  }
+  return std::move(answer_) + ']';
+}
+
+/// The answer to the request at hand.
+std::optional<std::string> Exchange::answer_next() {
+  const Json& request = is_batch() ? message_[next_] : message_;
+  if (full_)
+    return error_text(request,
+                      refused(fmt::format("Memory budget '{}': an answer before this one in the "
+                                          "batch found no room, so this was not carried out: send "
+                                          "it again by itself",
+                                          text_.budget().name())));
+  std::string text;
+  try {
+    Outcome outcome = later_ ? Outcome{{}, later_} : call_checked(request, call_);
+    later_ = std::move(outcome.later);
+    if (later_) {
+      std::optional<Json> result = later_();
+      if (!result) return std::nullopt;
+      outcome.result = std::move(*result);
+    }
+    text = result_text(request, std::move(outcome.result));
+  } catch (const RpcError& error) {
+    text = error_text(request, error);
+  } catch (const std::exception& error) {
+    text = error_text(request, internal_error(error.what()));
+  }
+  later_ = nullptr;
+  full_ = !text_.grow(text.size());
+  if (!full_) return text;
+  return error_text(request,
+                    refused(text_.budget().refusal(text.size(), "the answer to what was done")));
 }
 
 }  // namespace engine

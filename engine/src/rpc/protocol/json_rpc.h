@@ -1,27 +1,49 @@
 #pragma once
-// JSON-RPC 2.0 as TRex speaks it: requests and batches in, replies out. Knows no method.
+// JSON-RPC 2.0 as TRex speaks it: requests and batches in, replies out. Knows no method by name.
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "rpc/memory/byte_budget.h"
 #include "rpc/protocol/json.h"
+#include "rpc/protocol/method_table.h"
 
 namespace engine {
 
 /// Calls one method; throws RpcError.
-using Caller = std::function<Json(const std::string& method, const Json& params)>;
+using Caller = std::function<Outcome(const std::string& method, const Json& params)>;
 
-/// Answers one message, with text of no more bytes than `replies` has left: an answer that does not
-/// fit is refused in its place, and the requests of a batch behind it are not carried out. While a
+/// One message as it travels, compressed or not, and the answer to it; the answer is compressed if
+/// the message was. Its text has no more bytes than `replies` has left: an answer that does not fit
+/// is refused in its place, and the requests of a batch behind it are not carried out. While a
 /// method runs, `replies` tells what is left for its answer; one that takes something away by
 /// telling it asks before. A batch of one is answered with the bare object, as TRex does.
-std::string answer_text(std::string_view text, ByteBudget& replies, const Caller& call);
+class Exchange {
+ public:
+  /// Nothing of `bytes` is used after this. `replies` outlives it.
+  Exchange(std::string_view bytes, ByteBudget& replies, Caller call);
 
-/// Answers one message as it travels, compressed or not; an answer is compressed if the request
-/// was. Never throws for what `bytes` hold.
-std::string answer_bytes(std::string_view bytes, ByteBudget& replies, const Caller& call);
+  /// Carries the requests out in their order, until one has to wait for its outcome. Returns the
+  /// answer once it is whole, nullopt: call again later. Never throws for what the message holds.
+  std::optional<std::string> advance();
+
+ private:
+  std::optional<std::string> answer_next();
+  std::optional<std::string> answer_rest();
+  bool is_batch() const { return message_.is_array(); }
+
+  Charge text_;
+  Caller call_;
+  Json message_;
+  bool compressed_ = false;
+  size_t next_ = 0;      ///< of a batch, the request at hand
+  Later later_;          ///< how it goes on with that, when it has begun
+  std::string answer_;   ///< to those before it
+  std::string failure_;  ///< the answer to a message that cannot be read
+  bool full_ = false;
+};
 
 /// Requests of this length and more are refused, before and after inflation (TRex).
 inline constexpr size_t kRequestLimit = 1'000'000;

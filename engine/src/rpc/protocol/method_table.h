@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,6 +11,15 @@
 #include "rpc/protocol/parameters.h"
 
 namespace engine {
+
+/// Looks what became of a request; nullopt: nothing yet, look again later. Throws RpcError.
+using Later = std::function<std::optional<Json>()>;
+
+/// What a method returns: its result, or how to learn it.
+struct Outcome {
+  Json result;
+  Later later;  ///< none: `result` is there
+};
 
 /// Who may call a method.
 enum class Access : uint8_t {
@@ -23,7 +33,7 @@ struct Method {
   Access access;
   std::vector<Parameter> parameters;
   /// Gets parameters that have been checked; throws RpcError.
-  std::function<Json(const Json& params)> run;
+  std::function<Outcome(const Json& params)> run;
   bool supported = true;
 };
 
@@ -31,6 +41,9 @@ class MethodTable {
  public:
   void add(std::string name, Access access, std::vector<Parameter> parameters,
            std::function<Json(const Json&)> run);
+  /// A method whose result may take its time. `begin` throws RpcError for what it refuses at once.
+  void add_waiting(std::string name, Access access, std::vector<Parameter> parameters,
+                   std::function<Later(const Json&)> begin);
   /// Has `name` refused with `words`.
   void refuse(std::string name, std::string words);
   /// nullptr when there is no such method.
@@ -39,6 +52,9 @@ class MethodTable {
   std::vector<std::string> names() const;
 
  private:
+  void add_method(std::string name, Access access, std::vector<Parameter> parameters,
+                  std::function<Outcome(const Json&)> run);
+
   std::map<std::string, Method> methods_;
 };
 

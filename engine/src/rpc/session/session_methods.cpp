@@ -38,7 +38,10 @@ Json acquire(ControlState& state, const Json& params) {
   const bool taken_over = state.ownership.taken();
   const int64_t previous = state.ownership.session();
   Json handlers = state.ownership.acquire(params.at("user"), session, params.at("force"));
-  if (taken_over) state.sessions.release(previous);
+  if (taken_over) {
+    state.profiles.abandon_starts("another client took the context over");
+    state.sessions.release(previous);
+  }
   state.sessions.acquire(session, state.engine.clock.now());
   state.profiles.drop_uploads();
   state.topology.drop_pieces();
@@ -46,6 +49,7 @@ Json acquire(ControlState& state, const Json& params) {
 }
 
 Json release(ControlState& state) {
+  state.profiles.abandon_starts("the context was released");
   state.sessions.release(state.ownership.session());
   state.ownership.release();
   return Json::object();

@@ -67,7 +67,7 @@ TEST_F(LargestRequestsTest, ABatchOfLargeAnswersIsCutWhereTheBudgetEnds) {
     batch.push_back(request("get_clients_info_start", all_clients()));
     batch.push_back(request("get_clients_info_pull", Json::object()));
   }
-  const std::string reply = control_.handle(batch.dump());
+  const std::string reply = answer_to(batch.dump());
   EXPECT_LT(reply.size(), kRepliesBytes + kMiB);
   EXPECT_GT(reply.size(), kRepliesBytes - 8 * kMiB);
   const size_t refusal = reply.find("Memory budget 'replies'");
@@ -131,7 +131,7 @@ TEST_F(LargestRequestsTest, AFetchTakesWhatItsAnswerHasRoomForAndLosesNothing) {
     if (i % 100 == 0) control_.advance();
   }
   const Json fetch = {{"command", "fetch"}, {"capture_id", id}, {"pkt_limit", 10'000}};
-  const std::string reply = control_.handle(request("capture", fetch).dump());
+  const std::string reply = answer_to(request("capture", fetch).dump());
   EXPECT_LT(reply.size(), kRepliesBytes);
   const Json first = Json::parse(reply)["result"];
   EXPECT_EQ(first["pkts"].size() + first["pending"].get<size_t>(), 10'000u);

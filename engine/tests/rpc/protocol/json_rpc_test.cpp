@@ -8,20 +8,19 @@
 namespace engine {
 namespace {
 
-Json echo(const std::string& method, const Json& params) {
+Outcome echo(const std::string& method, const Json& params) {
   if (method == "refuse") throw refused("not now");
   if (method == "fail") throw std::runtime_error("broken");
-  return {{"method", method}, {"params", params}};
-}
-
-Json answer(const std::string& text) {
-  ByteBudget replies("replies", 1 << 20, "ask for less");
-  return Json::parse(answer_text(text, replies, echo));
+  return {{{"method", method}, {"params", params}}, {}};
 }
 
 std::string answered(const std::string& bytes) {
   ByteBudget replies("replies", 1 << 20, "ask for less");
-  return answer_bytes(bytes, replies, echo);
+  return Exchange(bytes, replies, echo).advance().value();
+}
+
+Json answer(const std::string& text) {
+  return Json::parse(answered(text));
 }
 
 int code_of(const std::string& text) {
@@ -75,15 +74,15 @@ TEST(JsonRpc, AnswersBatchesInOrderAndABatchOfOneBare) {
 TEST(JsonRpc, ABatchIsCarriedOutAsFarAsItsAnswersHaveRoom) {
   ByteBudget replies("replies", 500, "ask for less");
   std::vector<uint64_t> left;
-  const auto long_answer = [&](const std::string&, const Json&) -> Json {
+  const auto long_answer = [&](const std::string&, const Json&) -> Outcome {
     left.push_back(replies.left());
-    return std::string(200, 'x');
+    return {std::string(200, 'x'), {}};
   };
   const std::string one = R"({"jsonrpc":"2.0","id":7,"method":"m"})";
   const std::string batch = "[" + one + "," + one + "," + one + "," + one + "]";
   for (int again = 0; again < 2; ++again) {
     left.clear();
-    const Json answers = Json::parse(answer_text(batch, replies, long_answer));
+    const Json answers = Json::parse(Exchange(batch, replies, long_answer).advance().value());
     ASSERT_EQ(left.size(), 3u) << "the last one is not carried out";
     EXPECT_EQ(left[0], 500u);
     EXPECT_LT(left[2], 200u);
@@ -97,8 +96,44 @@ TEST(JsonRpc, ABatchIsCarriedOutAsFarAsItsAnswersHaveRoom) {
   EXPECT_EQ(replies.left(), 500u);
 }
 
+TEST(JsonRpc, AMessageWaitsForTheOutcomeOfItsRequestsInTheirOrder) {
+  std::vector<std::string> calls;
+  int looks = 0;
+  const auto slow = [&](const std::string& method, const Json&) -> Outcome {
+    calls.push_back(method);
+    if (method != "slow") return {"at once", {}};
+    return {{}, [&looks]() -> std::optional<Json> {
+              if (++looks < 3) return std::nullopt;
+              if (looks > 3) throw refused("too late");
+              return "later";
+            }};
+  };
+  const auto one = [](const std::string& id, const std::string& method) {
+    return R"({"jsonrpc":"2.0","id":)" + id + R"(,"method":")" + method + "\"}";
+  };
+  ByteBudget replies("replies", 1 << 20, "ask for less");
+  Exchange batch("[" + one("1", "slow") + "," + one("2", "quick") + "," + one("3", "slow") + "]",
+                 replies, slow);
+  EXPECT_EQ(batch.advance(), std::nullopt);
+  EXPECT_EQ(batch.advance(), std::nullopt);
+  EXPECT_EQ(calls, std::vector<std::string>{"slow"});
+  const Json answers = Json::parse(batch.advance().value());
+  EXPECT_EQ(calls, (std::vector<std::string>{"slow", "quick", "slow"}));
+  EXPECT_EQ(answers[0]["result"], "later");
+  EXPECT_EQ(answers[1]["result"], "at once");
+  EXPECT_EQ(answers[2]["error"]["specific_err"], "too late");
+
+  looks = 0;
+  Exchange packed(pack_message(one("7", "slow")), replies, slow);
+  EXPECT_EQ(packed.advance(), std::nullopt);
+  EXPECT_EQ(packed.advance(), std::nullopt);
+  const Message reply = unpack_message(packed.advance().value(), kRequestLimit);
+  EXPECT_TRUE(reply.compressed);
+  EXPECT_EQ(Json::parse(reply.text)["id"], 7);
+}
+
 TEST(JsonRpc, RefusesNestingThatWouldEatTheStack) {
-  for (size_t depth : {size_t{kMaxNesting} + 10, size_t{400'000}}) {
+  for (size_t depth : {size_t{kMaxNesting} + 10, size_t{190'000}}) {
     EXPECT_EQ(code_of(std::string(depth, '[') + std::string(depth, ']')), -32700);
     EXPECT_EQ(code_of(std::string(depth, '[')), -32700);
     std::string objects;
