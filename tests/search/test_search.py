@@ -3,7 +3,7 @@
 import pytest
 
 from stackcost.analysis.ceiling.controller import search
-from stackcost.analysis.ceiling.settings import settings_for
+from stackcost.analysis.ceiling.settings import SearchSettings, settings_for
 from stackcost.analysis.ceiling.stored import attempts_of, search_again, step_of, trial_loss
 from stackcost.analysis.ceiling.summarise import summarise_ceilings
 from stackcost.analysis.ceiling.summary import Ceiling
@@ -29,6 +29,9 @@ def test_a_known_ceiling_is_found_within_the_width(true: float, quick: bool) -> 
         width = found.settings.relative_width
         assert rate.upper - rate.lower <= 1.001 * width * rate.upper
         assert abs(rate.value - true) < (width + 0.005) * true
+        assert rate.low and rate.high and rate.low <= rate.lower <= rate.upper <= rate.high
+        assert rate.high - rate.low < 0.05 * true
+        assert f"{rate.low:,.0f} to {rate.high:,.0f}" in found.sentence
     assert found.complete and not found.at_least
 
 
@@ -51,6 +54,7 @@ def test_a_generator_that_was_the_limit_is_said() -> None:
     assert found.rates[0].value == pytest.approx(5_000, rel=0.01)
     assert found.bottleneck is not None and found.bottleneck.cause == "generator"
     assert "NDR at least" in found.sentence
+    assert "90% interval" not in found.sentence, "it would not be the server's"
     assert "The true ceiling may be higher: the generator was the limit" in found.sentence
 
 
@@ -69,6 +73,21 @@ def test_trials_that_were_disturbed_are_repeated_and_all_are_kept() -> None:
     passed_over = [row for row in found.trace if not row.decisive]
     assert passed_over and all(row.disturbed and row.lost for row in passed_over)
     assert max(row.repeat for row in found.trace) <= 2
+
+
+def test_losses_of_disturbed_trials_limit_no_interval() -> None:
+    """All trials are disturbed; what they lost may not be the server's loss."""
+    found = ceiling_of(Simulated(7_400, hiccup=1.0))
+    assert all(rate.low is None and rate.coverage is None for rate in found.rates)
+    assert "90% interval" not in found.sentence
+
+
+def test_both_ends_of_the_interval_are_tried_again_at_the_end() -> None:
+    found = ceiling_of(Simulated(7_400, noise=0.01))
+    last = [row.load for row in found.trace[-4:]]
+    assert last[0] < last[1] and last[2] < last[3]
+    before = found.settings.model_copy(update={"confirmations": 0})
+    assert before == SearchSettings.model_validate(before.model_dump(exclude={"confirmations"}))
 
 
 def test_without_the_repeats_the_same_disturbances_lower_the_ceiling() -> None:

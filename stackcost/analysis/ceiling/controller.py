@@ -1,15 +1,19 @@
 """Finds a ceiling with MLRsearch: which load to try next, and when enough is known.
 
+After it, the ends of the interval are tried again, so that it is what repeated trials confirm.
+
 Nothing here offers load: trials come from a function, so the same search runs over a test bed, over
 a simulated system, and over the trials of a stored run.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from MLRsearch import Config, MultipleLossRatioSearch, SearchGoal
 from MLRsearch.trial_measurement import AbstractMeasurer, MeasurementResult
 
+from stackcost.analysis.ceiling.interval import Interval, Tried, interval_of
 from stackcost.analysis.ceiling.ramp import rising
 from stackcost.analysis.ceiling.settings import Goal, SearchSettings
 
@@ -19,10 +23,15 @@ NEVER_S = 1e9
 
 @dataclass(frozen=True, slots=True)
 class TrialLoss:
-    """The result of a trial for the search: the intended load, and the lost part of it."""
+    """The result of a trial for the search: the intended load, and the lost part of it.
+
+    `disturbed`: something was lost while the generator or the machine was disturbed, so it may not
+    be the server's loss.
+    """
 
     intended: int
     lost: int
+    disturbed: bool = False
 
     @property
     def loss_ratio(self) -> float:
@@ -36,12 +45,14 @@ class Bounds:
 
     `lower`: a load that meets the goal. `upper`: a higher load that does not. None if no trial has
     shown one. `throughput`: MLRsearch's conditional throughput, the part of `lower` that is not
-    lost; it is the rate to quote.
+    lost; it is the rate to quote. `interval`: of the goal's ceiling, with these three in it; None
+    without `lower` or `upper`, or if every trial that lost too much was disturbed.
     """
 
     lower: float | None = None
     upper: float | None = None
     throughput: float | None = None
+    interval: Interval | None = None
 
 
 @dataclass(slots=True)
@@ -68,16 +79,53 @@ def search(settings: SearchSettings, measure: Measure) -> SearchResult:
     """
     outcome = SearchResult({goal: Bounds() for goal in settings.goals})
     finder = None
+    trials: list[_Seen] = []
+
+    def seen(load: float, duration: float) -> TrialLoss:
+        trials.append(_Seen(load, duration, measure(load, duration)))
+        return trials[-1].loss
+
     try:
-        highest = _double(settings, measure)
+        highest = _double(settings, seen)
         finder = _finder(settings, highest)
-        finder.search(_Measurer(measure), debug=lambda _: None)
+        finder.search(_Measurer(seen), debug=lambda _: None)
+        _confirm(settings, seen, trials)
         outcome.complete = True
     except OutOfTrials:
         pass
     if finder is not None:
-        outcome.bounds = {goal: _bounds(finder, goal, settings) for goal in settings.goals}
+        outcome.bounds = {goal: _bounds(finder, goal, settings, trials) for goal in settings.goals}
     return outcome
+
+
+class _Seen(NamedTuple):
+    load: float
+    duration: float
+    loss: TrialLoss
+
+
+def _interval(settings: SearchSettings, goal: Goal, trials: Sequence[_Seen]) -> Interval | None:
+    """From the trials as long as the last ones: what is held for a second may not be held for long.
+
+    Losses of disturbed trials say nothing of the server.
+    """
+    return interval_of(
+        [
+            Tried(load, loss.loss_ratio <= goal.loss_ratio)
+            for load, duration, loss in trials
+            if duration == settings.final_trial_duration and not loss.disturbed
+        ]
+    )
+
+
+def _confirm(settings: SearchSettings, measure: Measure, trials: Sequence[_Seen]) -> None:
+    """Try the lowest and the highest end of the intervals again; each trial may move them."""
+    strictest, loosest = settings.goals[0], settings.goals[-1]
+    for _ in range(settings.confirmations):
+        for goal, end in ((strictest, "low"), (loosest, "high")):
+            if found := _interval(settings, goal, trials):
+                load = min(getattr(found, end), settings.most_load)
+                measure(load, settings.final_trial_duration)
 
 
 def _double(settings: SearchSettings, measure: Measure) -> float:
@@ -112,7 +160,9 @@ def _search_goal(goal: Goal, settings: SearchSettings) -> SearchGoal:
     )
 
 
-def _bounds(finder: MultipleLossRatioSearch, goal: Goal, settings: SearchSettings) -> Bounds:
+def _bounds(
+    finder: MultipleLossRatioSearch, goal: Goal, settings: SearchSettings, trials: Sequence[_Seen]
+) -> Bounds:
     """The relevant bounds of a goal, also of a search that was cut short."""
     from MLRsearch.goal_result import GoalResult
 
@@ -120,13 +170,19 @@ def _bounds(finder: MultipleLossRatioSearch, goal: Goal, settings: SearchSetting
         return Bounds()
     target = finder.scaling.goal_to_final_target[_search_goal(goal, settings)]
     result = GoalResult.from_bounds(finder.database.get_relevant_bounds(target=target))
-    lower, upper = result.relevant_lower_bound, result.relevant_upper_bound
-    throughput = result.conditional_throughput
-    return Bounds(
-        lower=None if lower is None else float(lower),
-        upper=None if upper is None else float(upper),
-        throughput=None if throughput is None else float(throughput),
+    lower, upper, throughput = (
+        None if found is None else float(found)
+        for found in (
+            result.relevant_lower_bound,
+            result.relevant_upper_bound,
+            result.conditional_throughput,
+        )
     )
+    found = _interval(settings, goal, trials)
+    if lower is None or upper is None or throughput is None or found is None:
+        return Bounds(lower, upper, throughput)
+    low, high = min(found.low, lower, throughput), max(found.high, upper)
+    return Bounds(lower, upper, throughput, Interval(low, high))
 
 
 class _Measurer(AbstractMeasurer):  # type: ignore[misc]

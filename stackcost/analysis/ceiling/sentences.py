@@ -52,8 +52,18 @@ def _rate(rate: Rate, unit: str, at_least: bool) -> str:
         up_to = "" if rate.upper is None else f", not even {rate.upper:,.0f}"
         return f"{rate.name}: no load was held {allowed}{up_to}"
     more = "at least " if at_least else ""
-    bounds = f"{rate.lower:,.0f} held, "
-    bounds += (
-        f"{rate.upper:,.0f} not held" if rate.upper is not None else "no higher load lost more"
-    )
-    return f"{rate.name} {more}{rate.value:,.0f} {unit} {allowed} ({bounds})"
+    return f"{rate.name} {more}{rate.value:,.0f} {unit} {allowed} ({_limits(rate, at_least)})"
+
+
+def _limits(rate: Rate, at_least: bool) -> str:
+    """The interval; without one, which loads were held and not held.
+
+    If something else than the server was the limit, the interval is not of the server.
+    """
+    known = rate.low is not None and rate.high is not None and rate.coverage is not None
+    if known and not at_least:
+        return f"{rate.coverage:.0%} interval {rate.low:,.0f} to {rate.high:,.0f}"
+    held = f"{rate.lower:,.0f} held, "
+    if rate.upper is None:
+        return f"{held}no higher load lost more"
+    return f"{held}{rate.upper:,.0f} not held"

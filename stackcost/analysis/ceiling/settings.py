@@ -34,7 +34,8 @@ class SearchSettings(BaseModel):
     decided that; trials with more loss than the goal allows may be the share `exceed_ratio` of this
     time. `first_load`: where the doubling of the load begins. `most_load`: the highest load.
     `repeats`: how often a trial with losses is repeated if the generator or the machine was
-    disturbed.
+    disturbed. `confirmations`: how often both ends of the interval are tried again at the end; runs
+    that were stored before there was an interval have none.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -48,8 +49,10 @@ class SearchSettings(BaseModel):
     first_load: float = Field(default=500.0, gt=0)
     most_load: float = Field(default=1_000_000.0, gt=0)
     repeats: int = Field(default=2, ge=0)
+    confirmations: int = Field(default=0, ge=0)
 
 
+CONFIRMATIONS = 2
 QUICK = {
     "relative_width": 0.02,
     "initial_trial_duration": 2.0,
@@ -71,7 +74,7 @@ def settings_for(
     of: CeilingKind, quick: bool = False, width: float | None = None, most: float | None = None
 ) -> SearchSettings:
     """The usual search for `of`; `quick`, `width` and `most` change it in that order."""
-    chosen: dict[str, float] = {}
+    chosen: dict[str, float] = {"confirmations": CONFIRMATIONS}
     if quick:
         chosen |= QUICK
     if of == "flows":

@@ -59,7 +59,8 @@ def stored_loss(trial: Trial) -> Loss:
 
 def trial_loss(trial: Trial) -> TrialLoss:
     """The loss of a trial, for the search."""
-    return TrialLoss(stored_loss(trial).intended, stored_loss(trial).lost)
+    loss = stored_loss(trial)
+    return TrialLoss(loss.intended, loss.lost, bool(loss.disturbed) and loss.lost > 0)
 
 
 def needs_repeat(trial: Trial) -> bool:

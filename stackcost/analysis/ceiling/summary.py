@@ -21,7 +21,10 @@ class Rate(Part):
 
     `value`: the rate to quote, MLRsearch's conditional throughput: what is not lost of the load
     `lower`, which meets the goal; None when no load did. `upper`: the lowest load that does not
-    meet it; None when every load did.
+    meet it; None when every load did. `low` to `high`: the interval of the ceiling, from all trials
+    of the search; `coverage`: the share (0 to 1) of searches in which such an interval has the true
+    one in it. All three are None without bounds, and if every trial that lost too much was
+    disturbed.
     """
 
     name: Literal["NDR", "PDR"]
@@ -29,6 +32,9 @@ class Rate(Part):
     value: float | None
     lower: float | None
     upper: float | None
+    low: float | None = None
+    high: float | None = None
+    coverage: float | None = None
 
 
 class TwinTrial(Part):

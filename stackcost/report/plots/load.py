@@ -14,7 +14,7 @@ from stackcost.report.plots.drawing import (
 
 
 def ceilings_found(ceilings: Sequence[Ceiling]) -> Figure:
-    """The bounds of every search: a bar from the highest load held to the lowest one not held."""
+    """The interval of every search as a bar; without one, from what was held to what was not."""
     units = list(dict.fromkeys(ceiling.unit for ceiling in ceilings))
     figure, axes_list = panels(len(units), height=1.2 + 0.5 * len(ceilings) / max(1, len(units)))
     for axes, unit in zip(axes_list, units, strict=False):
@@ -24,8 +24,9 @@ def ceilings_found(ceilings: Sequence[Ceiling]) -> Figure:
                 if rate.value is None or rate.lower is None:
                     continue
                 height, colour = place + 0.3 * shift, SERVER_COLOURS[shift]
-                upper = rate.lower if rate.upper is None else rate.upper
-                axes.plot([rate.lower, upper], [height] * 2, color=colour, linewidth=5, alpha=0.4)
+                low = rate.lower if rate.low is None else rate.low
+                high = (rate.upper or rate.lower) if rate.high is None else rate.high
+                axes.plot([low, high], [height] * 2, color=colour, linewidth=5, alpha=0.4)
                 axes.plot(rate.value, height, "os"[shift], color=colour, label=rate.name)
         names = [
             ceiling.server + (f", search {ceiling.round}" if ceiling.round > 1 else "")
