@@ -26,6 +26,13 @@ ANSWERS: dict[str, Any] = {
         "pools": [{"name": "flow", "object_bytes": 256, "in_use": 1000, "reserved_bytes": 1 << 20}]
     },
     "stackcost_get_schedule": {"intended": 90, "opened": 88, "late": 7, "unsent": 2},
+    "stackcost_get_drops": {
+        "cores": [
+            {"port": 0, "core": 0, "reasons": {"no_buffer": 3, "not_ours": 10}},
+            {"port": 1, "core": 0, "reasons": {"no_buffer": 4, "not_ours": 0}},
+        ],
+        "devices": [{"port": 0, "lost": 5}, {"port": 1, "lost": 6}],
+    },
 }
 
 
@@ -75,6 +82,16 @@ def test_starts_are_reported_by_outcome() -> None:
     assert starts == {"intended": 90, "opened": 88, "late": 7, "unsent": 2}
 
 
+def test_drops_are_summed_over_cores_by_reason_and_lost_over_devices() -> None:
+    samples = [s for s in read("peer", Client(*ANSWERS)) if s.metric == "engine.drops"]
+    assert {s.labels["reason"]: s.value for s in samples} == {
+        "no_buffer": 7,
+        "not_ours": 10,
+        "lost": 11,
+    }
+    assert {s.labels["engine"] for s in samples} == {"peer"} and len(samples) == 3
+
+
 def test_trexs_own_account_becomes_seconds_of_its_data_cores() -> None:
     trex, now = TrexStandIn([10, 0]), iter([100.0, 102.0, 103.0])
     collector = engine_time("peer", trex, (2, 3), lambda: next(now))
@@ -107,6 +124,7 @@ def test_what_trex_lacks_is_unknown_not_zero() -> None:
         "engine.pool_in_use",
         "engine.pool_reserved",
         "engine.starts",
+        "engine.drops",
     ):
         assert found[name].value is None
         assert found[name].reason.startswith("this generator has no RPC method stackcost_get_")

@@ -25,6 +25,13 @@ for _ in range({count}):
 """
 
 
+class Files(dict[str, str]):
+    """Stands in for the files of a namespace: their texts by name."""
+
+    def text(self, name: str) -> str:
+        return self[name]
+
+
 @pytest.fixture
 def namespace() -> Iterator[str]:
     subprocess.run(["ip", "netns", "add", NAMESPACE], check=True)
@@ -78,6 +85,39 @@ def test_a_namespace_that_is_not_there_is_unknown() -> None:
     assert {sample.metric for sample in samples} == {metric.name for metric in Network.metrics}
     assert samples[0].reason == "there is no network namespace stackcost-nowhere"
     assert not os.path.exists("/run/netns/stackcost-nowhere")
+
+
+def test_what_ip_discards_is_read_of_both_versions(monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = {
+        "snmp": "Ip: InReceives InDiscards OutNoRoutes FragFails\nIp: 900 1 2 3\nTcp: X\nTcp: 0\n",
+        "snmp6": "Ip6InReceives 900\nIp6InTooBigErrors 4\nIp6OutNoRoutes 5\n",
+        "netstat": "TcpExt: X\nTcpExt: 0\n",
+        "sockstat": "",
+        "dev": "",
+    }
+    network = Network()
+    monkeypatch.setattr(network, "_files", Files(texts))
+    found = {s.labels["counter"]: s for s in network.read() if s.metric == "ip.counter"}
+    assert {name: sample.value for name, sample in found.items()} == {
+        "IpInDiscards": 1,
+        "IpOutNoRoutes": 2,
+        "IpFragFails": 3,
+        "Ip6InTooBigErrors": 4,
+        "Ip6OutNoRoutes": 5,
+    }
+    assert {sample.labels["namespace"] for sample in found.values()} == {"host"}
+
+
+def test_the_running_kernel_has_these_counters() -> None:
+    network = Network()
+    network.start()
+    try:
+        names = {s.labels["counter"] for s in network.read() if s.metric == "ip.counter"}
+    finally:
+        network.stop()
+    assert {"IpFragFails", "IpOutNoRoutes"} <= names
+    if os.path.exists("/proc/net/snmp6"):
+        assert "Ip6InTooBigErrors" in names
 
 
 def test_packets_processed_on_a_cpu_are_counted() -> None:
