@@ -4,16 +4,6 @@ The pages are Markdown, written as for a code host. The site loads nothing from 
 be opened from a folder, because the search index is a script and not a request.
 """
 
-import sys
-from pathlib import Path
-
-from sphinx.application import Sphinx
-
-sys.path.insert(0, str(Path(__file__).parents[1]))
-sys.path.insert(0, str(Path(__file__).parent))
-
-import reference
-
 project = "stackcost"
 extensions = ["myst_parser"]
 myst_heading_anchors = 3  # a link to a heading is checked, and is written as on a code host
@@ -31,13 +21,3 @@ html_css_files = ["site.css"]
 html_show_sphinx = False
 html_show_copyright = False
 html_copy_source = False
-
-
-def _generated(app: Sphinx, page: str, source: list[str]) -> None:
-    """Replace the source of a generated page by the generated text."""
-    source[0] = reference.pages().get(page, source[0])
-
-
-def setup(app: Sphinx) -> None:
-    """Called by Sphinx."""
-    app.connect("source-read", _generated)

@@ -1,14 +1,14 @@
-"""The reference pages of the site that are made from the code, each time the site is built.
+"""Writes the pages of docs/ that are made from the code: python docs/reference.py.
 
 `commands.md` has every command of `stackcost` and every script, `experiment-file.md` every key of
-an experiment's YAML file, `library.md` every table and column of `import stackcost`. The files of
-these names in docs/ are placeholders; conf.py replaces their text by these pages.
+an experiment's YAML file, `library.md` every table and column of `import stackcost`.
 """
 
 import ast
 import inspect
 import itertools
 import re
+import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,10 @@ from stackcost.frames.run import Run
 from stackcost.harness.cli.application import app
 from stackcost.harness.experiment.schema import Experiment
 
-SCRIPTS = Path(__file__).resolve().parents[1] / "script"
+DOCS = Path(__file__).resolve().parent
+SCRIPTS = DOCS.parent / "script"
+WIDTH = 100  # columns
+WHOLE = "The whole file"
 
 
 def pages() -> dict[str, str]:
@@ -56,14 +59,17 @@ def scripts() -> dict[str, str]:
 
 
 def _commands_page() -> str:
-    index = [f"[{name}](#stackcost-{name})" for name in commands()]
-    index += (f"[{path}](#{path.replace('/', '')})" for path in scripts())
+    index = [_link(name, f"stackcost {name}") for name in commands()]
+    index += (_link(path, path) for path in scripts())
     parts = [
-        "# Commands\n\nThis page is made from the code. `stackcost COMMAND --help` prints the same."
-        " After `script/bootstrap` the program is `.venv/bin/stackcost`. It ends with 0; with 1"
-        " and one message after an error; with 2 when the command line is wrong; with 130 after"
-        " Ctrl-C.",
-        " · ".join(index),
+        "# Commands",
+        _filled(
+            "This page is made from the code. `stackcost COMMAND --help` prints the same."
+            " After `script/bootstrap` the program is `.venv/bin/stackcost`. It ends with 0; with 1"
+            " and one message after an error; with 2 when the command line is wrong; with 130 after"
+            " Ctrl-C."
+        ),
+        ",\n".join(index),
     ]
     parts += (_command(name, command) for name, command in commands().items())
     parts.append("## Scripts\n\nEach is started from the repository's folder.")
@@ -72,9 +78,11 @@ def _commands_page() -> str:
 
 
 def _command(name: str, command: Any) -> str:
-    context: Any = command.make_context(f"stackcost {name}", [], resilient_parsing=True)
+    context: Any = command.make_context(
+        f"stackcost {name}", [], resilient_parsing=True, terminal_width=WIDTH
+    )
     usage = command.get_usage(context).removeprefix("Usage: ")
-    text = f"## stackcost {name}\n\n{inspect.cleandoc(command.help)}\n\n```text\n{usage}\n```"
+    text = f"## stackcost {name}\n\n{_filled(command.help)}\n\n```text\n{usage}\n```"
     records = itertools.chain(*command.records(context).values())
     own = [(form, meaning) for form, meaning in records if form != "--help"]
     if not own:
@@ -85,21 +93,25 @@ def _command(name: str, command: Any) -> str:
 
 def _experiment_page() -> str:
     schema = Experiment.model_json_schema()
-    sections = [
-        f"{heading}\n\n{section['description']}\n\n{_keys(section, schema)}"
-        for heading, section in _sections(schema)
+    parts = [
+        "# Experiment files",
+        _filled(
+            "This page is made from the code. An experiment is one YAML file;"
+            " `experiments/compare.yaml` is a good one to copy. A key that is not listed here is an"
+            " error, and so is a value out of its range: the message names the file and the line."
+            " Paths are relative to the experiment's file. The suite's files in `trex_profiles/`"
+            " and `published/` are also found by their bare names."
+            " [experiment.schema.json](schema/experiment.schema.json) is the same as a JSON schema,"
+            " for editors that complete and check YAML."
+        ),
+        _filled(
+            "A file may also have a section `quick` with the same keys. With `--quick`, its values"
+            " replace the others."
+        ),
     ]
-    return (
-        "# Experiment files\n\nThis page is made from the code. An experiment is one YAML file;"
-        " `experiments/compare.yaml` is a good one to copy. A key that is not listed here is an"
-        " error, and so is a value out of its range: the message names the file and the line."
-        " Paths are relative to the experiment's file. The suite's files in `trex_profiles/` and"
-        " `published/` are also found by their bare names."
-        " [experiment.schema.json](schema/experiment.schema.json) is the same as a JSON schema,"
-        " for editors that complete and check YAML.\n\n"
-        "A file may also have a section `quick` with the same keys. With `--quick`, its values"
-        " replace the others.\n\n" + "\n\n".join(sections) + "\n"
-    )
+    for path, section in _sections(schema).items():
+        parts += [f"## {path}", _filled(section["description"]), _keys(section, schema, path)]
+    return "\n\n".join(parts) + "\n"
 
 
 def _library_page() -> str:
@@ -107,8 +119,8 @@ def _library_page() -> str:
         "# Python library\n\nThis page is made from the code."
         " [Plot it yourself](plot-it-yourself.md) has examples.",
         f"```text\nstackcost.open{inspect.signature(stackcost.open)}\n```\n\n"
-        f"{inspect.getdoc(stackcost.open)}",
-        f"## Run\n\n{inspect.getdoc(Run)}",
+        f"{_filled(stackcost.open.__doc__)}",
+        f"## Run\n\n{_filled(Run.__doc__)}",
     ]
     parts += (_method(name) for name in ("samples", "columns"))
     parts += (_table(name) for name in TABLES)
@@ -118,7 +130,8 @@ def _library_page() -> str:
 def _method(name: str) -> str:
     method = getattr(Run, name)
     signature = str(inspect.signature(method)).replace("self, ", "")
-    return f"### {name}\n\n```text\nrun.{name}{signature}\n```\n\n{inspect.getdoc(method)}"
+    form = textwrap.fill(f"run.{name}{signature}", WIDTH, subsequent_indent="    ")
+    return f"### run.{name}\n\n```text\n{form}\n```\n\n{_filled(method.__doc__)}"
 
 
 def _table(name: str) -> str:
@@ -128,24 +141,24 @@ def _table(name: str) -> str:
     )
     rows_of = f"run.{name}()" if name == "samples" else f"run.{name}"
     about = inspect.getdoc(getattr(Run, name)) or ""
-    return "\n".join([f"## {name}\n\n`{rows_of}`: {about.splitlines()[0]}\n", *rows])
+    said = _filled(f"`{rows_of}`: {about.splitlines()[0]}")
+    return "\n".join([f"## {name}\n\n{said}\n", *rows])
 
 
-def _sections(schema: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The whole file first, then each section under the key that holds it."""
-    yield "## The whole file", schema
-    yield from _below(schema, schema, "")
+def _sections(schema: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """The whole file first, then each section by the keys that lead to it, once."""
+    return {WHOLE: schema, **dict(_below(schema, schema, ""))}
 
 
 def _below(
     section: dict[str, Any], schema: dict[str, Any], path: str
 ) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Each section below `section`, with its heading; `path`: the keys that lead to `section`."""
+    """Each section below `section`, with its path; `path`: the keys that lead to `section`."""
     for key, value in section["properties"].items():
         for name in _references(value):
             below = schema["$defs"][name]
             if "properties" in below:
-                yield f"({key})=\n## {path}{key}", below
+                yield f"{path}{key}", below
                 yield from _below(below, schema, f"{path}{key}.")
 
 
@@ -161,12 +174,14 @@ def _references(value: Any) -> Iterator[str]:
             yield from _references(each)
 
 
-def _keys(section: dict[str, Any], schema: dict[str, Any]) -> str:
+def _keys(section: dict[str, Any], schema: dict[str, Any], path: str) -> str:
+    """A table of the keys of the section that is at `path`."""
+    above = "" if path == WHOLE else f"{path}."
     rows = ["| key | meaning | value | default |", "|---|---|---|---|"]
     needed = section.get("required", [])
     for key, value in section["properties"].items():
         below = [name for name in _references(value) if "properties" in schema["$defs"][name]]
-        form = f"[section](#{key})" if below else _form(value)
+        form = _link("section", f"{above}{key}") if below else _form(value)
         default = "required" if key in needed else "" if below else _default(value["default"])
         meaning = _cell(value.get("description", ""))
         rows.append(f"| `{key}` | {meaning} | {_cell(form)} | {default} |")
@@ -206,6 +221,22 @@ def _scalar(value: dict[str, Any]) -> str:
     return ", ".join([kind or kinds[value["type"]], *bounds])
 
 
+def _link(text: str, heading: str) -> str:
+    """A link to a heading of the same page, as code hosts and the site write them."""
+    anchor = re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+    return f"[{text}](#{anchor})"
+
+
+def _filled(text: str | None) -> str:
+    """Paragraphs in lines of at most `WIDTH` columns; what is indented stays as it is."""
+    return "\n\n".join(
+        part
+        if part.startswith(("    ", "- ", "```"))
+        else textwrap.fill(part, WIDTH, break_long_words=False, break_on_hyphens=False)
+        for part in inspect.cleandoc(text or "").split("\n\n")
+    )
+
+
 def _cell(text: str) -> str:
     """Text for a table's cell: without line breaks, without a bar that ends it, without HTML."""
     return _code(text).replace("<", "&lt;")
@@ -213,3 +244,8 @@ def _cell(text: str) -> str:
 
 def _code(text: str) -> str:
     return re.sub(r"\s+", " ", text).replace("|", "\\|")
+
+
+if __name__ == "__main__":
+    for page, text in pages().items():
+        (DOCS / f"{page}.md").write_text(text)

@@ -74,9 +74,7 @@ def _validate(path: Path, document: Any, short: Any) -> Experiment:
         experiment = Experiment.model_validate(merged, context={"folder": path.parent})
     except ValidationError as error:
         lines = [_fault(path, document, short, fault) for fault in error.errors()]
-        raise StackcostError(
-            "\n".join(lines), "every key: docs/schema/experiment.schema.json"
-        ) from (error)
+        raise StackcostError("\n".join(lines), "docs/experiment-file.md has every key") from (error)
     return _with_profiles(path, experiment)
 
 

@@ -72,7 +72,7 @@ def check_entry(entry: str) -> None:
     if entry not in SHIPPED and not entry.endswith(SUFFIX):
         raise StackcostError(
             f"there is no server {entry!r}{nearest(entry, SHIPPED)}",
-            "all: docs/schema/experiment.schema.json; or your own file, such as ./haproxy.py",
+            "all: docs/experiment-file.md, `servers`; or your own file, such as ./haproxy.py",
         )
 
 

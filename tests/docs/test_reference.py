@@ -3,12 +3,13 @@
 import re
 from typing import Any
 
+import pytest
 from pydantic import BaseModel
 
 from stackcost.frames.columns import TABLES
 from stackcost.harness.cli.entry import COMMANDS
 from stackcost.harness.experiment.schema import Experiment
-from tests.docs.pages import DOCS, REPOSITORY, reference
+from tests.docs.pages import DOCS, REPOSITORY, anchors, reference
 
 
 def test_every_command_and_option_is_in_it() -> None:
@@ -70,9 +71,25 @@ def test_every_key_of_an_experiment_is_in_it_with_its_meaning() -> None:
     assert found > 70
 
 
-def test_each_generated_page_has_a_file_that_holds_its_place() -> None:
-    for name in reference().pages():
-        assert "script/docs" in (DOCS / f"{name}.md").read_text()
+@pytest.mark.parametrize("name", reference().pages())
+def test_the_pages_are_those_of_the_code(name: str) -> None:
+    assert (DOCS / f"{name}.md").read_text() == reference().pages()[name], (
+        "write them anew: python docs/reference.py"
+    )
+
+
+def test_they_do_not_depend_on_the_width_of_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = reference().pages()
+    for columns in ("40", "300"):
+        monkeypatch.setenv("COLUMNS", columns)
+        assert reference().pages() == before
+
+
+def test_each_section_is_there_once_under_a_heading_that_code_hosts_link_to() -> None:
+    for text in reference().pages().values():
+        headings = re.findall(r"(?m)^#+ .*$", re.sub(r"(?ms)^```.*?^```$", "", text))
+        assert len(headings) == len(set(headings)) == len(anchors(text))
+        assert not re.search(r"(?m)^\(.*\)=$", text), "only Sphinx knows such an anchor"
 
 
 def test_every_table_and_column_of_the_library_is_in_it_with_its_unit() -> None:
