@@ -1,7 +1,8 @@
 """Writes the pages of docs/ that are made from the code: python docs/reference.py.
 
 `commands.md` has every command of `stackcost` and every script, `experiment-file.md` every key of
-an experiment's YAML file, `library.md` every table and column of `import stackcost`.
+an experiment's YAML file, `library.md` every table and column of `import stackcost`, `figures.md`
+every figure of a summary.
 """
 
 import ast
@@ -17,6 +18,7 @@ import typer
 
 import stackcost
 import stackcost.harness.cli.entry
+from stackcost.analysis.figures import registry
 from stackcost.frames.columns import TABLES
 from stackcost.frames.run import Run
 from stackcost.harness.cli.application import app
@@ -26,6 +28,12 @@ DOCS = Path(__file__).resolve().parent
 SCRIPTS = DOCS.parent / "script"
 WIDTH = 100  # columns
 WHOLE = "The whole file"
+FIGURES_OF = {
+    "load": "Of each load",
+    "http": "Of each test of HTTP clients",
+    "memory": "Of flows that were held open",
+    "pair": "Of two systems",
+}
 
 
 def pages() -> dict[str, str]:
@@ -34,6 +42,7 @@ def pages() -> dict[str, str]:
         "commands": _commands_page(),
         "experiment-file": _experiment_page(),
         "library": _library_page(),
+        "figures": _figures_page(),
     }
 
 
@@ -124,6 +133,39 @@ def _library_page() -> str:
     ]
     parts += (_method(name) for name in ("samples", "columns"))
     parts += (_table(name) for name in TABLES)
+    return "\n\n".join(parts) + "\n"
+
+
+def _figures_page() -> str:
+    parts = [
+        "# What each figure is",
+        _filled(
+            "This page is made from the code. A summary (`summary.json`), the tables of"
+            " [import stackcost](library.md), the export and the comparison of two runs have these"
+            " figures under these names. What has kinds has one figure for each kind: the kind"
+            " `softirq` of `server_cpu` is `server_cpu.softirq`. Each figure has all values of its"
+            " trials, their median and range; an unknown one has the reason. They are computed from"
+            ' what [collectors read](metrics.md). Of HTTP clients, "connection" is a request.'
+        ),
+        _filled(
+            'A comparison judges the figures that are marked "judged"; the others explain them.'
+            " [Your own collector](adding-a-collector.md) adds figures to these."
+        ),
+    ]
+    for of, heading in FIGURES_OF.items():
+        rows = ["| figure | unit | definition | read from |", "|---|---|---|---|"]
+        for each in registry.ALL:
+            if each.of == of:
+                mark = " (judged)" if each.judged else ""
+                rows.append(
+                    f"| `{each.name}`{mark} | {each.unit} | {_cell(each.definition)} | "
+                    f"{_cell(each.source)} |"
+                )
+                rows += (
+                    f"| `{each.name}.{kind}` | {each.unit} | {_cell(words)} | {_cell(source)} |"
+                    for kind, (words, source) in each.kinds.items()
+                )
+        parts.append(f"## {heading}\n\n" + "\n".join(rows))
     return "\n\n".join(parts) + "\n"
 
 

@@ -1,10 +1,13 @@
 """Writes the published JSON schemas to docs/schema: python -m stackcost.harness.cli.schema."""
 
 import json
+import re
 
 from pydantic import BaseModel
 
 from stackcost.analysis.ceiling.summary import CeilingSummary
+from stackcost.analysis.figures import registry
+from stackcost.analysis.figures.rates import OFFERED
 from stackcost.analysis.summary import Summary
 from stackcost.files import SCHEMAS
 from stackcost.harness.experiment.schema import Experiment
@@ -19,9 +22,19 @@ def schemas() -> dict[str, str]:
         "summary": Summary,
         "ceiling": CeilingSummary,
     }
+    found = {name: model.model_json_schema() for name, model in models.items()}
+    for section, groups in (("Level", ("load", "http")), ("Memory", ("memory",))):
+        figures = found["summary"]["$defs"][section]["properties"]["figures"]
+        figures["patternProperties"] = {
+            rf"^{re.escape(each.name)}(\..+)?$": {
+                "$ref": "#/$defs/Spread",
+                "description": f"{each.unit}: {each.definition}",
+            }
+            for each in registry.ALL
+            if each.of in groups and each is not OFFERED
+        }
     return {
-        f"{name}.schema.json": json.dumps(model.model_json_schema(), indent=2) + "\n"
-        for name, model in models.items()
+        f"{name}.schema.json": json.dumps(each, indent=2) + "\n" for name, each in found.items()
     }
 
 

@@ -1,6 +1,6 @@
 """One trial of a search: it offers a load and counts what is lost.
 
-docs/figures.md defines loss for each of the three ceilings.
+docs/metrics.md defines loss for each of the three ceilings.
 """
 
 import time

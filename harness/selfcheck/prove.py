@@ -23,7 +23,7 @@ def prove_known(rounds: int = 1, quick: bool = False) -> list[Row]:
     """Known cost and known memory, with one server in one session; `quick`: fewer busy loops.
 
     User and system time are separated at system calls: with ticks, as in a run, the share in a
-    short trial is too inexact (docs/figures.md). The trials are those of a normal run, which is
+    short trial is too inexact (docs/metrics.md). The trials are those of a normal run, which is
     deleted.
     KeyboardInterrupt if the user ended it.
     """

@@ -209,7 +209,7 @@ class MixedLoad(ProfileTraffic):
 class Loss(StoredPart):
     """What a step of a search was to offer and lost of it, in the unit of what is searched for.
 
-    `lost_by`: by cause; docs/figures.md defines it. A connection may be in two causes, so the sum
+    `lost_by`: by cause; docs/metrics.md defines it. A connection may be in two causes, so the sum
     may be larger than `lost`. `disturbed`: why the trial was worth a repeat, as judged when it was
     over; what a search did next rests on it.
     """

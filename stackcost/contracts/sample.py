@@ -18,7 +18,7 @@ class Sample(NamedTuple):
     It is a named tuple, because a trial has ten thousands of samples, and tuples are fast to make.
 
     `time`: seconds of CLOCK_MONOTONIC, at which the value was read.
-    `metric`: dotted name, such as "cpu.time"; docs/figures.md defines it.
+    `metric`: dotted name, such as "cpu.time"; docs/metrics.md defines it.
     `labels`: what it belongs to, such as {"cpu": "1", "kind": "softirq"}.
     `value`: None when unknown, then `reason` says why; never 0 for unknown.
     `unit`: "s", "B", "1" (a count), "Hz".
@@ -37,7 +37,7 @@ class Sample(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """What all samples of one metric have in common; docs/figures.md defines each."""
+    """What all samples of one metric have in common; docs/metrics.md defines each."""
 
     name: str
     unit: str

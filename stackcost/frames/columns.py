@@ -115,7 +115,7 @@ SAMPLES = {
     "system": _SYSTEM,
     "phase": Column("", "window of the trial in which it was read; empty outside all windows"),
     "seconds": Column("s", "time since the start of the trial's first window"),
-    "metric": Column("", "the metric, such as cpu.exact_time; docs/figures.md lists all"),
+    "metric": Column("", "the metric, such as cpu.exact_time; docs/metrics.md lists all"),
     "core": Column("1", "number of the core; unknown if it does not belong to a core"),
     "labels": Column("", 'all labels by name; use labels.str.get("kind")'),
     "value": Column("as in `unit`", "the value as read; for a counter the running count"),
@@ -133,11 +133,8 @@ LOADS = {
     "past_ceiling": Column("", "first sign that the server was above its ceiling; empty: none"),
     "figure": Column(
         "",
-        '"completed", "server CPU" (the sum of its kinds), "generator busy", "undisturbed", '
-        '"load from memory"; for HTTP clients also "rate", "bandwidth", "failed", "unsent", '
-        '"connections open", "clients busy", "server busy", "process memory"; for caches also '
-        '"hits", "from disk", "event loop blocked", "thread pool blocked"; docs/figures.md '
-        "describes how each is measured",
+        "its name, such as completed_cps or http.rate: every figure of a load that is in none of "
+        "the tables costs and latency; docs/figures.md defines each",
     ),
     "round": _ROUND,
     "value": Column("as in `unit`", "the figure in this round"),

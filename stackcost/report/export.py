@@ -5,6 +5,7 @@ from typing import Literal
 
 import pandas
 
+from stackcost.analysis.summary import Summary
 from stackcost.analysis.system_figures import definition, system_figures
 from stackcost.report.stored import summary_of
 from stackcost.store import RunFolder
@@ -25,7 +26,7 @@ COLUMNS = (
 
 def encode(run: RunFolder, form: Literal["csv", "parquet", "json"]) -> bytes:
     """The table in one of the formats; JSON is a list of objects with the columns as keys."""
-    frame = table(run)
+    frame = table(summary_of(run))
     if form == "csv":
         return frame.to_csv(index=False).encode()
     if form == "parquet":
@@ -34,9 +35,8 @@ def encode(run: RunFolder, form: Literal["csv", "parquet", "json"]) -> bytes:
     return (json.dumps(rows, indent=1) + "\n").encode()
 
 
-def table(run: RunFolder) -> pandas.DataFrame:
+def table(summary: Summary) -> pandas.DataFrame:
     """All values of all figures. An unknown figure has one row, with its reason."""
-    summary = summary_of(run)
     rows = []
     for figure in system_figures(summary):
         what = definition(figure.name, summary.definitions)

@@ -233,7 +233,7 @@ def test_softirqs_are_counted_as_the_kernel_counts_them() -> None:
     for key in last:
         least = inner_last[key] - inner_first[key]
         most = outer_last[key] - outer_first[key]
-        # Some kernels do not trace in some of their own threads: docs/figures.md.
+        # Some kernels do not trace in some of their own threads: docs/metrics.md.
         assert 0.95 * least - 3 <= last[key] - first[key] <= most + 1, key
 
 

@@ -1,4 +1,4 @@
-"""docs/figures.md defines every metric, with its unit, kind and labels, and no other."""
+"""docs/metrics.md defines every metric, with its unit, kind and labels, and no other."""
 
 import re
 from pathlib import Path
@@ -51,7 +51,7 @@ ROW = re.compile(r"^\| `(\w+\.\w+)` \| (\w+) \| (\w+) \|", re.MULTILINE)
 
 
 def test_every_metric_is_defined_as_declared() -> None:
-    text = (Path(__file__).parents[2] / "docs" / "figures.md").read_text()
+    text = (Path(__file__).parents[2] / "docs" / "metrics.md").read_text()
     defined = {name: (unit, kind) for name, unit, kind in ROW.findall(text)}
     metrics: list[Metric] = [metric for each in COLLECTORS for metric in each.metrics]
     assert defined == {metric.name: (metric.unit, str(metric.kind)) for metric in metrics}
