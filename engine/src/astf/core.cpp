@@ -182,6 +182,10 @@ Drops DataCore::drops(Side side) const {
   return drops;
 }
 
+PathMtuCounts DataCore::path_mtu(Side side) const {
+  return world_->counts.path_mtu[index_of(side)];
+}
+
 std::vector<PoolStatus> DataCore::memory() const {
   const Context& context = world_->context;
   const uint64_t buckets = context.tables[0].touched_bytes() + context.tables[1].touched_bytes();

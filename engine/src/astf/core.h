@@ -24,6 +24,7 @@
 #include "net/steering.h"
 #include "stats/counters.h"
 #include "stats/drops.h"
+#include "stats/path_mtu.h"
 #include "stats/pool_status.h"
 #include "tcp/info.h"
 
@@ -111,6 +112,7 @@ class DataCore {
   CounterBlock table_counters(Side side) const;
   /// What was given up on one side, by reason.
   Drops drops(Side side) const;
+  PathMtuCounts path_mtu(Side side) const;
   ClientAddresses clients() const;
   std::vector<PoolStatus> memory() const;
   uint64_t open_flows() const;

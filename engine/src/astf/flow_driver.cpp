@@ -44,7 +44,7 @@ void FlowDriver::receive(Side side, std::span<const Frame> frames) {
     const auto count = static_cast<size_t>(end - frames.begin());
     receive_for_flows(side, frames.first(count));
     if (count == frames.size()) break;
-    parts_.slow_path.receive(side, *end, parts_.context.now);
+    receive_slowly(side, *end);
     frames = frames.subspan(count + 1);
   }
 }
@@ -95,11 +95,45 @@ void FlowDriver::receive_for_flows(Side side, std::span<const Frame> frames) {
   if (p.kind == PacketKind::udp) {
     receive_udp(side, frame, p);
   } else if (p.kind == PacketKind::other) {
-    parts_.slow_path.receive(side, frame, now);
+    receive_slowly(side, frame);
   } else if (!parts_.slow_path.latency_streams[index_of(side)].receive(frame, now)) {
     // A damaged frame of the latency stream is the stream's to count.
     ++parts_.counts.of(side)[reason_of(p.kind)];
   }
+}
+
+void FlowDriver::receive_slowly(Side side, const Frame& frame) {
+  if (is_too_long_message(frame))
+    take_path_mtu(side, frame);
+  else
+    parts_.slow_path.receive(side, frame, parts_.context.now);
+}
+
+// A connection in TIME_WAIT has nothing in flight.
+Flow* FlowDriver::sender_of(Side side, const TooLongPacket& packet) {
+  const FlowTable& table = parts_.context.tables[index_of(side)];
+  const FlowKey key{packet.destination, packet.source, packet.destination_port, packet.source_port,
+                    false};
+  const uint32_t entry = table.find(key, table.hash(key));
+  return FlowTable::is_flow(entry) ? &parts_.context.flows[entry] : nullptr;
+}
+
+void FlowDriver::take_path_mtu(Side side, const Frame& frame) {
+  Context& context = parts_.context;
+  const std::optional<TooLongPacket> sent = read_too_long_message(frame);
+  Flow* const flow = sent ? sender_of(side, *sent) : nullptr;
+  if (flow != nullptr && parts_.flows.cut_instead(*flow)) return;
+  const tcp::PathMtu outcome = flow == nullptr
+                                   ? tcp::PathMtu::refused
+                                   : tcp::take_path_mtu(context, *flow, sent->sequence, sent->mtu);
+  if (outcome == tcp::PathMtu::refused) {
+    ++parts_.counts.dropped(side)[Drop::path_mtu_refused];
+    return;
+  }
+  parts_.counts.path_mtu[index_of(side)].add(sent->mtu);
+  if (outcome == tcp::PathMtu::known) return;
+  tcp::transmit(context, *flow);
+  tcp::settle(*flow);
 }
 
 // A function by itself, for the same reason.

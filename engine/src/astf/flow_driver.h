@@ -10,6 +10,7 @@
 #include "astf/slow_path.h"
 #include "astf/strays.h"
 #include "net/packet.h"
+#include "net/path_mtu.h"
 #include "tcp/tcp.h"
 
 namespace engine {
@@ -61,6 +62,12 @@ class FlowDriver {
   void receive_generally(Side side, const Frame& frame, Arrival& p, const Arrival* end);
   Took take_generally(Side side, const Frame& frame, Arrival& p);
   void receive_other(Side side, const Frame& frame, const Arrival& p);
+  /// A frame that is neither TCP nor UDP, or that service mode keeps from flows.
+  void receive_slowly(Side side, const Frame& frame);
+  /// The flow that sent `packet`; nullptr: none did.
+  Flow* sender_of(Side side, const TooLongPacket& packet);
+  /// A router says that a packet was too long for its path.
+  void take_path_mtu(Side side, const Frame& frame);
   void receive_udp(Side side, const Frame& frame, const Arrival& p);
   /// A segment of a flow that is open.
   Took take_segment(Flow& flow, const Packet& packet, const tcp::Segment& segment);

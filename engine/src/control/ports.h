@@ -9,6 +9,7 @@
 #include "impairment/impairment.h"
 #include "net/responder.h"
 #include "stats/drops.h"
+#include "stats/path_mtu.h"
 
 namespace engine {
 
@@ -65,11 +66,12 @@ struct PortImpairment {
   ImpairmentCounts counts;
 };
 
-/// What one port gave up on one data core, since start.
+/// What one port gave up on one data core, and what routers said was too long, since start.
 struct PortDrops {
   uint32_t port = 0;
   uint32_t core = 0;
   Drops drops;
+  PathMtuCounts path_mtu;
 };
 
 class Ports {

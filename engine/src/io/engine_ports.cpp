@@ -94,12 +94,13 @@ std::vector<PortImpairment> EnginePorts::impairments() const {
 }
 
 std::vector<PortDrops> EnginePorts::drops() const {
-  using SideDrops = std::array<Drops, kSides>;
+  using SideDrops = std::array<PortDrops, kSides>;
   const std::vector<SideDrops> cores =
       on_cores(machine_.threads(), [](size_t, DataThread& thread, DataCore& core, Nanoseconds) {
         SideDrops sides;
         for (const Side side : {Side::client, Side::server}) {
-          Drops& drops = sides[index_of(side)] = core.drops(side);
+          sides[index_of(side)] = {.drops = core.drops(side), .path_mtu = core.path_mtu(side)};
+          Drops& drops = sides[index_of(side)].drops;
           for (const Direction direction : {Direction::transmit, Direction::receive}) {
             const ImpairmentCounts counts = thread.chain(side).impairment_counts(direction);
             drops[Drop::impairment_loss] += counts.lost;
@@ -114,8 +115,11 @@ std::vector<PortDrops> EnginePorts::drops() const {
       });
   std::vector<PortDrops> all;
   for (uint32_t number = 0; number < cores.size(); ++number)
-    for (const Side side : {Side::client, Side::server})
-      all.push_back({machine_.port_of(number, side), number, cores[number][index_of(side)]});
+    for (const Side side : {Side::client, Side::server}) {
+      PortDrops& port = all.emplace_back(cores[number][index_of(side)]);
+      port.port = machine_.port_of(number, side);
+      port.core = number;
+    }
   return all;
 }
 

@@ -1,10 +1,32 @@
 #include "io/frame_exchange.h"
 
 #include <cstring>
+#include <optional>
 
 #include "net/packet.h"
+#include "net/path_mtu.h"
 
 namespace engine {
+
+namespace {
+
+template <typename Ends>
+uint16_t fold_of(const Ends& ends) {
+  return static_cast<uint16_t>(Steering::fold(ends.source, ends.destination) ^ ends.source_port ^
+                               ends.destination_port);
+}
+
+/// Of the flow that a frame belongs to or tells of; nothing: of none.
+std::optional<uint16_t> fold_of_flow(const Frame& frame) {
+  Packet packet;
+  const PacketKind kind = parse_packet(frame, packet);
+  if (kind == PacketKind::tcp || kind == PacketKind::udp) return fold_of(packet);
+  if (kind == PacketKind::other)
+    if (const auto sent = read_too_long_message(frame)) return fold_of(*sent);
+  return std::nullopt;
+}
+
+}  // namespace
 
 bool ExchangeRing::push(const Frame& frame) {
   const size_t payload = frame.payload == nullptr ? 0 : frame.payload_length;
@@ -37,13 +59,8 @@ std::span<const Frame> ExchangeRing::front() {
 std::span<const Frame> FrameExchange::sort(Side side, std::span<const Frame> frames) {
   size_t own = 0;
   for (const Frame& frame : frames) {
-    Packet packet;
-    const PacketKind kind = parse_packet(frame, packet);
-    const bool of_flow = kind == PacketKind::tcp || kind == PacketKind::udp;
-    const uint32_t owner =
-        of_flow ? steering_.core_of(Steering::fold(packet.source, packet.destination) ^
-                                    packet.source_port ^ packet.destination_port)
-                : core_;
+    const std::optional<uint16_t> fold = fold_of_flow(frame);
+    const uint32_t owner = fold ? steering_.core_of(*fold) : core_;
     if (owner == core_) {
       own_[own++] = frame;
       continue;

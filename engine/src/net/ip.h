@@ -9,6 +9,10 @@ namespace engine {
 inline constexpr size_t kIpv4Length = 20;  ///< without options
 inline constexpr size_t kIpv6Length = 40;  ///< without extension headers
 
+// What every link carries, bytes of a packet: RFC 791 section 3.2, RFC 8200 section 5.
+inline constexpr uint32_t kLeastMtuV4 = 68;
+inline constexpr uint32_t kLeastMtuV6 = 1280;
+
 inline constexpr uint8_t kProtocolIcmp = 1;
 inline constexpr uint8_t kProtocolTcp = 6;
 inline constexpr uint8_t kProtocolUdp = 17;

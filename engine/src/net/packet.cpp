@@ -13,13 +13,6 @@ namespace {
 constexpr size_t kUdpLength = 8;
 constexpr uint8_t kHopByHop = 0;
 
-/// Where the transport header lies in a frame and what carries it.
-struct Transport {
-  size_t offset = 0;
-  size_t length = 0;  ///< header and payload, by the IP header
-  uint8_t protocol = 0;
-};
-
 /// Kinds other than tcp are final; tcp means: go on with `transport`.
 PacketKind read_ipv4(const Frame& frame, Packet& packet, Transport& transport) {
   const uint8_t* ip = frame.head + packet.l3_offset;
@@ -94,9 +87,25 @@ bool transport_sum_good(const Packet& packet, uint8_t protocol, size_t length, b
   return checksum_fold(checksum_add(header, packet.payload, packet.payload_length)) == 0xffff;
 }
 
+/// As read_ipv4, of a packet of either version; other: of neither.
+PacketKind read_ip(const Frame& frame, Packet& packet, Transport& transport) {
+  const EtherType ethernet = read_ethernet(frame);
+  if (ethernet.length == 0) return PacketKind::bad_length;
+  packet.l3_offset = ethernet.length;
+  if (ethernet.type == kEtherTypeIpv4) return read_ipv4(frame, packet, transport);
+  if (ethernet.type == kEtherTypeIpv6) return read_ipv6(frame, packet, transport);
+  return PacketKind::other;
+}
+
 PacketKind parse_any(const Frame& frame, Packet& packet);
 
 }  // namespace
+
+std::optional<Transport> find_transport(const Frame& frame, Packet& packet) {
+  Transport transport;
+  if (read_ip(frame, packet, transport) != PacketKind::tcp) return std::nullopt;
+  return transport;
+}
 
 [[gnu::noinline]] PacketKind parse_packet(const Frame& frame, Packet& packet) {
   if (!parse_usual(frame, packet)) return parse_any(frame, packet);
@@ -114,17 +123,9 @@ PacketKind parse_any(const Frame& frame, Packet& packet);
 namespace {
 
 [[gnu::noinline]] PacketKind parse_any(const Frame& frame, Packet& packet) {
-  const EtherType ethernet = read_ethernet(frame);
-  if (ethernet.length == 0) return PacketKind::bad_length;
-  packet.l3_offset = ethernet.length;
-
   Transport transport;
-  PacketKind kind = PacketKind::other;
-  if (ethernet.type == kEtherTypeIpv4)
-    kind = read_ipv4(frame, packet, transport);
-  else if (ethernet.type == kEtherTypeIpv6)
-    kind = read_ipv6(frame, packet, transport);
-  if (kind != PacketKind::tcp) return kind;
+  if (const PacketKind kind = read_ip(frame, packet, transport); kind != PacketKind::tcp)
+    return kind;
   if (transport.protocol != kProtocolTcp && transport.protocol != kProtocolUdp)
     return PacketKind::other;
 

@@ -1,7 +1,9 @@
 #pragma once
 // A received frame, parsed and checked down to the transport header.
 
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 
 #include "net/address.h"
 #include "net/frame.h"
@@ -34,6 +36,17 @@ struct Packet {
   uint32_t payload_length = 0;          ///< bytes; Ethernet padding is left out
   uint32_t payload_at_hand = 0;         ///< of them at `payload`; not all where the frame was cut
 };
+
+/// What an IP packet carries, and where that begins in its frame.
+struct Transport {
+  size_t offset = 0;
+  size_t length = 0;  ///< header and payload, by the IP header
+  uint8_t protocol = 0;
+};
+
+/// Reads the headers of an IP packet, and sets l3_offset and the addresses of `packet`. Nothing:
+/// there is none, it is a fragment, or its header is damaged.
+std::optional<Transport> find_transport(const Frame& frame, Packet& packet);
 
 /// Parses `frame`. `packet` is valid for kinds tcp and udp, and its addresses for
 /// bad_transport_sum. Checksums are verified unless the frame says trusted. A partial transport

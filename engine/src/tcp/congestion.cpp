@@ -50,7 +50,7 @@ void restart_after_idle(Context& context, Flow& flow) {
 
 void on_congestion_echo(Context& context, Flow& flow) {
   // Once in a window of data; while a loss of the same window is repaired, it is dealt with.
-  if (flow.has(kEcnReduced) || flow.has(kFastRecovery) || flow.has(kAfterTimeout)) return;
+  if (flow.has(kEcnReduced) || flow.has(kFastRecovery) || flow.has(kGoingBack)) return;
   ++(*context.class_of(flow).counters)[Counter::tcps_ecn_rcwnd];
   reduce_threshold(context, flow);
   flow.cwnd = flow.ssthresh;
@@ -59,17 +59,18 @@ void on_congestion_echo(Context& context, Flow& flow) {
   flow.recover = flow.snd_max;
 }
 
-void on_retransmission_timeout(Context& context, Flow& flow) {
-  if (flow.retransmissions == 1) reduce_threshold(context, flow);  // RFC 5681 section 3.1
-  flow.cwnd = flow.mss;
-  flow.flags &= ~uint32_t{kFastRecovery | kResendFirst};
-  flow.clear(kEcnReduced);
-  flow.clear(kProbing);
-  flow.clear(kRttTiming);
-  flow.set(kAfterTimeout);
+void go_back(Flow& flow) {
+  flow.flags &= ~uint32_t{kFastRecovery | kResendFirst | kEcnReduced | kProbing | kRttTiming};
+  flow.set(kGoingBack);
   flow.duplicate_acks = 0;
   flow.recover = flow.snd_max;
   flow.snd_nxt = flow.snd_una;
+}
+
+void on_retransmission_timeout(Context& context, Flow& flow) {
+  if (flow.retransmissions == 1) reduce_threshold(context, flow);  // RFC 5681 section 3.1
+  flow.cwnd = flow.mss;
+  go_back(flow);
   // RFC 2018 section 8: a receiver may have dropped what it reported.
   if (Extension* extension = context.extension_of(flow)) {
     extension->sacked.clear();

@@ -60,7 +60,7 @@ void limit_handshake(Context& context, const FlowClass& shared, Flow& flow) {
   const uint16_t peer_mss = syn.mss != 0 ? syn.mss : flow.remote.is_v4() ? 536 : 1220;
   // Never so small that headers outweigh all (a hostile MSS of 0 or 1 would be a loop).
   const uint32_t mss = std::max<uint32_t>(std::min(tunables.mss, peer_mss), 10);
-  const uint32_t options = flow.has(kTimestamps) ? 12 : 0;
+  const uint32_t options = flow.has(kTimestamps) ? kTimestampsLength : 0;
   flow.mss = static_cast<uint16_t>(mss > options + 10 ? mss - options : 10);
   flow.rcv_nxt = syn.sequence + 1;
   flow.last_ack_sent = flow.rcv_nxt;

@@ -173,6 +173,8 @@ void restart_after_idle(Context& context, Flow& flow);
 /// The peer echoes a CE mark: RFC 3168 section 6.1.2.
 void on_congestion_echo(Context& context, Flow& flow);
 void on_retransmission_timeout(Context& context, Flow& flow);
+/// All that is in flight is to be sent again, whatever was being done about a loss.
+void go_back(Flow& flow);
 /// Bytes sent and not cumulatively acknowledged (RFC 5681 section 2).
 inline uint32_t flight_size(const Flow& flow) {
   return flow.snd_max - flow.snd_una;

@@ -165,7 +165,7 @@ void transmit_queued(Context& context, Flow& flow) {
   uint32_t allowance = congestion_allowance(context, flow);
   while (before(flow.snd_nxt, queued_end(flow))) {
     uint32_t missing = UINT32_MAX;
-    if (flow.has(kAfterTimeout)) skip_reported(context, flow, missing);
+    if (flow.has(kGoingBack)) skip_reported(context, flow, missing);
     const uint32_t sequence = flow.snd_nxt;
     const uint32_t left = before(sequence, flow.snd_end) ? flow.snd_end - sequence : 0;
     const uint32_t flight = sequence - flow.snd_una;

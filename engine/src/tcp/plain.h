@@ -19,7 +19,7 @@ inline constexpr Events kNotPlain = 1u << 31;
 
 /// A flow with any of these has something to do beside the plain.
 inline constexpr uint32_t kDisturbed =
-    kFastRecovery | kAfterTimeout | kProbing | kEcn | kEcnReduced | kGeneralWay | kExtended;
+    kFastRecovery | kGoingBack | kProbing | kEcn | kEcnReduced | kGeneralWay | kExtended;
 
 // Both ends of a connection time-stamp its segments, or neither does. What depends on it is
 // compiled for both: most have stamps, and are not to be asked.

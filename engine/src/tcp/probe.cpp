@@ -23,12 +23,12 @@ bool recover_holes(Context& context, Flow& flow) {
 }  // namespace
 
 bool may_probe(const Flow& flow) {
-  constexpr uint32_t kBusy = kFastRecovery | kAfterTimeout | kProbing | kEcnReduced;
+  constexpr uint32_t kBusy = kFastRecovery | kGoingBack | kProbing | kEcnReduced;
   return (flow.flags & (kBusy | kSack)) == kSack && flow.srtt_us != 0;
 }
 
 bool has_open_hole(Context& context, const Flow& flow) {
-  if ((flow.flags & (kFastRecovery | kAfterTimeout | kSack)) != kSack) return false;
+  if ((flow.flags & (kFastRecovery | kGoingBack | kSack)) != kSack) return false;
   const Extension* extension = context.extension_of(flow);
   return extension != nullptr && !extension->sacked.empty();
 }

@@ -152,7 +152,7 @@ void on_duplicate_ack(Context& context, Flow& flow) {
   ++(*context.class_of(flow).counters)[Counter::tcps_rcvdupack];
   // After a timeout, ACKs of what was resent needlessly look like duplicates (RFC 6582
   // section 4.1). They let no new segment out either (RFC 3042).
-  if (flow.has(kAfterTimeout)) return;
+  if (flow.has(kGoingBack)) return;
   if (flow.duplicate_acks < UINT8_MAX) ++flow.duplicate_acks;
   if (flow.has(kFastRecovery)) {
     if (!flow.has(kSack)) flow.cwnd += flow.mss;  // RFC 6582 section 3.2 step 3
@@ -177,7 +177,7 @@ void on_new_ack(Context& context, Flow& flow, uint32_t acknowledgment) {
   if (extension != nullptr && !extension->sacked.empty())
     remove_before(extension->sacked, acknowledgment);
   const bool past = !before(acknowledgment, flow.recover);
-  if (past) flow.clear(kAfterTimeout);
+  if (past) flow.clear(kGoingBack);
   if (!flow.has(kFastRecovery)) {
     flow.duplicate_acks = 0;
     if (!flow.has(kEcnReduced))

@@ -64,6 +64,7 @@ inline constexpr uint32_t kAlignedSackPermitted =
 inline constexpr ptrdiff_t kSynOptions = 24;
 /// NOP, NOP, timestamps: how every sender lays out the only option of most segments (RFC 7323 A).
 inline constexpr uint32_t kAlignedTimestamps = 0x0101'080a;
+inline constexpr unsigned kTimestampsLength = 12;
 
 /// Enters the options in [option, end). Malformed ones end the list; what came before counts.
 void parse_options(const uint8_t* option, const uint8_t* end, Segment& segment);
@@ -77,7 +78,7 @@ inline Segment parse_segment(const Packet& packet) {
   segment.flags = header[13];
   segment.window = load_be<uint16_t>(header + 14);
   segment.length = packet.payload_length;
-  if (packet.transport_header_length == kFixedHeader + 12 &&
+  if (packet.transport_header_length == kFixedHeader + kTimestampsLength &&
       load_be<uint32_t>(header + kFixedHeader) == kAlignedTimestamps) {
     segment.has_timestamps = true;
     segment.timestamp = load_be<uint32_t>(header + kFixedHeader + 4);

@@ -39,6 +39,16 @@ Events receive(Context& context, Flow& flow, const Segment& segment, uint8_t tra
 /// A timer of kind retransmit, delayed_ack or keep has expired.
 Events expire(Context& context, Flow& flow, TimerKind kind);
 
+/// What came of a message about the MTU of a flow's path.
+enum class PathMtu : uint8_t {
+  refused,  ///< nobody who saw what the flow sent would say that now
+  known,    ///< its segments fit already
+  lowered   ///< they do from now on, and all that is in flight is to be sent again
+};
+/// A router says that the packet of `flow` with this sequence number was longer than `mtu`, which
+/// is in bytes of an IP packet. `transmit` then sends what is due.
+PathMtu take_path_mtu(Context& context, Flow& flow, uint32_t sequence, uint32_t mtu);
+
 /// Appends a buffer to a stream that has others yet to send.
 void queue_behind(Context& context, Flow& flow, uint32_t buffer);
 /// Appends a whole buffer of the profile to the stream.

@@ -6,6 +6,8 @@
 #include <thread>
 #include <vector>
 
+#include "net/path_mtu_message.h"
+
 namespace engine {
 namespace {
 
@@ -92,6 +94,31 @@ TEST(ExchangeRing, TwoThreadsLoseNothing) {
   }
   giver.join();
   EXPECT_TRUE(in_order);
+}
+
+/// A message about a path's MTU comes from a router, and is for the core whose flow it quotes.
+TEST(FrameExchange, GivesAMessageAboutAPacketToTheCoreThatSentIt) {
+  constexpr uint32_t kCores = 4;
+  for (uint16_t port = 1024; port < 1124; ++port) {
+    std::vector<uint8_t> packet(kEthernetLength + 1500);
+    uint8_t* at = packet.data() + write_ethernet(packet.data(), {}, kEtherTypeIpv4);
+    const auto ours = IpAddress::v4(0x30000001), theirs = IpAddress::v4(0x10000005);
+    at = compose_ip(at, ours, theirs, kProtocolTcp, 1480, 0, 64, true);
+    store_be<uint16_t>(at, 80);
+    store_be<uint16_t>(at + 2, port);
+    std::vector<uint8_t> message = too_long_message(packet);
+    Frame frame;
+    frame.head = message.data();
+    frame.head_length = static_cast<uint16_t>(message.size());
+
+    const auto rings = std::make_shared<ExchangeRings>(kCores);
+    FrameExchange first(rings, 0, Steering(0, kCores));
+    const uint32_t owner = Steering(0, kCores).core_of(
+        static_cast<uint16_t>(Steering::fold(ours, theirs) ^ 80 ^ port));
+    EXPECT_EQ(first.sort(Side::server, {&frame, 1}).size(), owner == 0 ? 1u : 0u);
+    for (uint32_t core = 1; core < kCores; ++core)
+      EXPECT_EQ(rings->between(Side::server, 0, core).front().size(), owner == core ? 1u : 0u);
+  }
 }
 
 }  // namespace

@@ -291,6 +291,8 @@ TEST_F(ControlTest, ExtensionsTellWhatTrexCannot) {
   EXPECT_EQ(drops["cores"][1]["port"], 1);
   EXPECT_EQ(drops["cores"][1]["reasons"]["no_template"], 3);
   EXPECT_EQ(drops["cores"][1]["reasons"]["ring_full"], 0);
+  EXPECT_EQ(drops["cores"][1]["path_mtu"], Json::parse(R"({"accepted":3,"least":1300})"));
+  EXPECT_EQ(drops["cores"][0]["path_mtu"], Json::parse(R"({"accepted":0,"least":null})"));
   EXPECT_EQ(drops["devices"][1]["lost"], 1);
 }
 

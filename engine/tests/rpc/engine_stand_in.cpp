@@ -121,8 +121,9 @@ class StandInPorts final : public Ports {
   }
   std::vector<PortDrops> drops() const override {
     engine_.on_call("drops");
-    PortDrops drops{.port = 1, .core = 0, .drops = {}};
+    PortDrops drops{.port = 1, .core = 0, .drops = {}, .path_mtu = {}};
     drops.drops[Drop::no_template] = 3;
+    for (const uint32_t mtu : {1400, 1300, 1400}) drops.path_mtu.add(mtu);
     return {{}, drops};
   }
   uint64_t device_losses(uint32_t port) const override { return port; }

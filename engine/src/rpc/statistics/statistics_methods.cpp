@@ -105,7 +105,13 @@ Json drops(const Ports& ports) {
     Json reasons = Json::object();
     for (size_t reason = 0; reason < kDropReasons; ++reason)
       reasons[kDropNames[reason]] = port.drops.values[reason];
-    cores.push_back({{"port", port.port}, {"core", port.core}, {"reasons", std::move(reasons)}});
+    const PathMtuCounts& path = port.path_mtu;
+    cores.push_back({{"port", port.port},
+                     {"core", port.core},
+                     {"reasons", std::move(reasons)},
+                     {"path_mtu",
+                      {{"accepted", path.accepted},
+                       {"least", path.accepted != 0 ? Json(path.least) : Json(nullptr)}}}});
   }
   Json devices = Json::array();
   for (uint32_t port = 0; port < ports.infos().size(); ++port)
