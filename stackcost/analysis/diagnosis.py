@@ -83,6 +83,12 @@ def refused(seen: Readings) -> Iterator[Finding]:
         for reason, (place, words) in ENGINE_DROPS.items():
             if number := grown(seen, "engine.drops", engine=engine, reason=reason):
                 yield Finding(place, f"{number:,} frames of the {engine} {words}")
+        if number := grown(seen, "engine.path_mtu_messages", engine=engine):
+            told = (s for each in seen.series("engine.path_mtu", engine=engine) for s in each)
+            least = min((s.value for s in told if s.value), default=0)
+            mtu = f"{least:,.0f}" if least else "unknown"
+            words = f"routers answered {number:,} longer frames of the {engine}, which sent again"
+            yield Finding("frame size", f"path MTU {mtu}: {words}")
     for counter, (place, words) in KERNEL_DROPS.items():
         if number := grown(seen, "ip.counter", counter=counter):
             yield Finding(place, f"{number:,} {words} ({counter})")

@@ -36,6 +36,10 @@ IN_USE = Metric("engine.pool_in_use", "B", Kind.GAUGE, f"RPC {MEMORY_METHOD} in_
 OBJECTS = Metric("engine.pool_objects", "1", Kind.GAUGE, f"RPC {MEMORY_METHOD} in_use")
 STARTS = Metric("engine.starts", "1", Kind.COUNTER, f"RPC {SCHEDULE_METHOD}")
 DROPS = Metric("engine.drops", "1", Kind.COUNTER, f"RPC {DROPS_METHOD}")
+PATH_MTU = Metric("engine.path_mtu", "B", Kind.GAUGE, f"RPC {DROPS_METHOD} path_mtu, least")
+PATH_MTU_MESSAGES = Metric(
+    "engine.path_mtu_messages", "1", Kind.COUNTER, f"RPC {DROPS_METHOD} path_mtu, accepted"
+)
 RESERVED = Metric("engine.pool_reserved", "B", Kind.GAUGE, f"RPC {MEMORY_METHOD} reserved_bytes")
 
 
@@ -55,7 +59,7 @@ class EngineClient(Protocol):
 class Engine(Collector):
     """Reads one engine. `engine`: what it is in this trial, "generator" or "peer"."""
 
-    metrics = (COUNTER, DROPS, IN_USE, OBJECTS, RESERVED, STARTS)
+    metrics = (COUNTER, DROPS, IN_USE, OBJECTS, PATH_MTU, PATH_MTU_MESSAGES, RESERVED, STARTS)
 
     def __init__(self, engine: str, client: EngineClient):
         self.name = engine
@@ -76,9 +80,9 @@ class Engine(Collector):
                     yield COUNTER.sample(now, value, **labels)
 
     def _drops(self) -> Iterable[Sample]:
-        """Of all cores by reason; "lost": by the ports' devices."""
+        """Of all cores by reason, "lost" by the ports' devices; what routers said was too long."""
         if not self._client.supports(DROPS_METHOD):
-            yield from _lacking(DROPS_METHOD, self._labels, DROPS)
+            yield from _lacking(DROPS_METHOD, self._labels, DROPS, PATH_MTU, PATH_MTU_MESSAGES)
             return
         answer = self._client.call(DROPS_METHOD, {})
         now = time.monotonic()
@@ -87,6 +91,12 @@ class Engine(Collector):
             found.update(core["reasons"])
         for reason, number in found.items():
             yield DROPS.sample(now, number, **self._labels, reason=reason)
+        paths = [core["path_mtu"] for core in answer["cores"]]
+        accepted = sum(path["accepted"] for path in paths)
+        yield PATH_MTU_MESSAGES.sample(now, accepted, **self._labels)
+        if accepted:
+            least = min(path["least"] for path in paths if path["accepted"])
+            yield PATH_MTU.sample(now, least, **self._labels)
 
     def _pools(self) -> Iterable[Sample]:
         if not self._client.supports(MEMORY_METHOD):

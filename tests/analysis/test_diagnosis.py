@@ -12,7 +12,7 @@ from stackcost.contracts.trial import Trial
 from stackcost.report.doubts import doubts
 from stackcost.report.tables import short_cost_table
 from tests.analysis.runs import CONTEXT
-from tests.analysis.trials import add_other_program, counter, load_trial
+from tests.analysis.trials import add_other_program, counter, gauge, load_trial
 from tests.search.test_bottleneck import IDLE, search_trial
 
 WHOLE = FramesPassed(20_000, 20_000, 20_000, 20_000)
@@ -106,6 +106,19 @@ def test_what_was_refused_is_named(
     assert diagnosis(Readings(trial)) == [(place, words)]
     assert words in flags_of(Readings(trial), (1,))
     assert find_bottleneck(Readings(trial), (1,)).cause == place
+
+
+def test_a_path_with_a_smaller_mtu_is_named_with_it() -> None:
+    trial = search_trial(IDLE)
+    labels = {"engine": "generator"}
+    trial.samples += counter("engine.path_mtu_messages", 12, labels)
+    trial.samples += gauge("engine.path_mtu", (1450, 1400), labels)
+    (found,) = diagnosis(Readings(trial))
+    assert found.place == "frame size"
+    assert found.words == (
+        "path MTU 1,400: routers answered 12 longer frames of the generator, which sent again"
+    )
+    assert found.words in flags_of(Readings(trial), (1,))
 
 
 def test_syns_without_an_answer_are_counted_where_no_point_is_known() -> None:

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from stackcost.collect.engine import Engine, EngineTime, engine_time
+from stackcost.collect.engine import DROPS_METHOD, Engine, EngineTime, engine_time
 from stackcost.contracts.sample import Sample
 from tests.collect.trex import TrexStandIn
 
@@ -41,6 +41,7 @@ class Client:
 
     def __init__(self, *methods: str):
         self.methods = methods
+        self.answers = ANSWERS
 
     def stats(self) -> dict[str, Any]:
         return TRAFFIC
@@ -50,7 +51,7 @@ class Client:
 
     def call(self, method: str, params: dict[str, Any]) -> Any:
         assert self.supports(method)
-        return ANSWERS[method]
+        return self.answers[method]
 
 
 def read(engine: str, client: Client) -> list[Sample]:
@@ -90,6 +91,23 @@ def test_drops_are_summed_over_cores_by_reason_and_lost_over_devices() -> None:
         "lost": 11,
     }
     assert {s.labels["engine"] for s in samples} == {"peer"} and len(samples) == 3
+
+
+def test_the_smallest_mtu_of_any_path_is_reported_once_a_router_told_of_one() -> None:
+    def paths(*told: tuple[int, int | None]) -> dict[str, float | None]:
+        cores = [
+            {"reasons": {}, "path_mtu": {"accepted": accepted, "least": least}}
+            for accepted, least in told
+        ]
+        client = Client(DROPS_METHOD)
+        client.answers = {DROPS_METHOD: {"cores": cores, "devices": []}}
+        return {s.metric: s.value for s in read("peer", client) if "path_mtu" in s.metric}
+
+    assert paths((0, None), (0, None)) == {"engine.path_mtu_messages": 0}
+    assert paths((3, 1400), (0, None), (2, 1300)) == {
+        "engine.path_mtu_messages": 5,
+        "engine.path_mtu": 1300,
+    }
 
 
 def test_trexs_own_account_becomes_seconds_of_its_data_cores() -> None:
