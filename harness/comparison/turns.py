@@ -121,9 +121,12 @@ def turns_of(
         systems = [
             each for each in variants(experiment) if not each.lacking and each.name not in lacking
         ]
-        ceilings = yield from lowest_ceilings(systems, after_s)
+        found = yield from lowest_ceilings(systems, after_s)
+        ceilings = {name: held.ceiling for name, held in found.items()}
         rates = experiment.load.rates_of(min(ceilings.values()))
-        campaign.note_loads(LoadsFound(ceilings=ceilings, offered_cps=rates))
+        not_held = {name: list(held.not_held) for name, held in found.items() if held.not_held}
+        loads = LoadsFound(ceilings=ceilings, offered_cps=rates, not_held=not_held)
+        campaign.note_loads(loads)
     experiment = at_loads(experiment, campaign.manifest)
     turns = plan(experiment, campaign.stored, lacking, campaign.manifest.order_seed)
     for at, turn in enumerate(turns):

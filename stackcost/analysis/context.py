@@ -16,10 +16,10 @@ class Context:
     """What the trials themselves do not say.
 
     `pairs`: servers to divide, above and below the line. `behind_on`: as of `Summary`.
-    `load_cpus` are the generator's cores;
-    empty if it is on another host than the server. `merged_caches`: see `stackcost.analysis.slab`;
-    `one_segment`: see `stackcost.analysis.packets`.
-    `tcp`, `ceilings`: as of `Summary`. `figures`: those that the run's own collectors bring.
+    `load_cpus`: the generator's cores; empty if it is on another host than the server.
+    `merged_caches`: see `stackcost.analysis.slab`; `one_segment`: see `stackcost.analysis.packets`.
+    `tcp`, `ceilings`, `loads_not_held`: as of `Summary`. `figures`: those that the run's own
+    collectors bring.
     """
 
     run: str
@@ -34,6 +34,7 @@ class Context:
     tcp: str = "today"
     behind_on: BehindOn | None = None
     ceilings: dict[str, float] = field(default_factory=dict)
+    loads_not_held: dict[str, list[float]] = field(default_factory=dict)
     tuning: dict[str, list[Change]] = field(default_factory=dict)
     not_measured: dict[str, str] = field(default_factory=dict)
     tests_not_measured: dict[str, str] = field(default_factory=dict)

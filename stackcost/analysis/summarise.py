@@ -62,6 +62,7 @@ def summarise(trials: Sequence[Trial], context: Context) -> Summary:
         tcp=context.tcp,
         behind_on=context.behind_on,
         ceilings=context.ceilings,
+        loads_not_held=context.loads_not_held,
         tuning=context.tuning,
         not_measured=context.not_measured,
         tests_not_measured=context.tests_not_measured,

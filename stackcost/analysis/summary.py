@@ -244,7 +244,9 @@ class Summary(Head):
     `behind_on`: whose cores a real server behind a device has, the device's or the load's; None
     without one. `tcp`: settings of the profiles' TCP, "today" or "published". `ceilings`:
     connections/s that each system held in the search before the first round; the loads are shares
-    of them; empty if rates were given. `tuning`: by server, the result of each setting of its tier.
+    of them; empty if rates were given. `loads_not_held`: highest loads that a system did not hold
+    when they were tried before the first round; for each its ceiling is a tenth lower. `tuning`: by
+    server, the result of each setting of its tier.
     `not_measured`: servers of the plan that this machine cannot measure, and why.
     `tests_not_measured`: the same of single tests of HTTP clients, as "system, test". `published`:
     published factors, recomputed. `core_hour_price`: of one core for one hour, in any currency;
@@ -258,6 +260,7 @@ class Summary(Head):
     tcp: str = PUBLISHED_TCP
     behind_on: BehindOn | None = None
     ceilings: dict[str, float] = Field(default_factory=dict)
+    loads_not_held: dict[str, list[float]] = Field(default_factory=dict)
     tuning: dict[str, list[Change]] = Field(default_factory=dict)
     not_measured: dict[str, str] = Field(default_factory=dict)
     tests_not_measured: dict[str, str] = Field(default_factory=dict)

@@ -118,6 +118,7 @@ def _context(manifest: Manifest, systems: list[str]) -> "Context":
         machine=describe_setting(manifest),
         tcp=manifest.experiment["workload"].get("tcp", PUBLISHED_TCP),
         ceilings=manifest.loads_found.ceilings if manifest.loads_found else {},
+        loads_not_held=manifest.loads_found.not_held if manifest.loads_found else {},
         tuning={
             name: [Change(**change) for change in server["tuning"]["changes"]]
             for name, server in manifest.servers.items()

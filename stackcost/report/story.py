@@ -68,10 +68,12 @@ def loads_found(summary: Summary) -> str:
     held = summary.ceilings[slowest]
     others = [name for name in summary.ceilings if name != slowest]
     rates = sorted({level.offered_cps for each in summary.servers for level in each.levels})
+    lost = ", ".join(number(load) for load in summary.loads_not_held.get(slowest, []))
     loads = ", ".join(f"{number(rate)} ({rate / held:.0%})" for rate in rates) or "not reached"
     return (
         f"Ceiling of {slowest}, found before the first round: {number(held)} connections/s"
         + (f"; that of {', '.join(others)} is not lower" if others else "")
+        + (f". A trial of the highest load did not hold {lost}, so it was lowered" if lost else "")
         + f". The loads are shares of it: {loads}."
     )
 

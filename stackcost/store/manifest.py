@@ -41,6 +41,11 @@ class LoadsFound(BaseModel):
         "than the slowest one, the ceiling of the slowest one"
     )
     offered_cps: list[float] = Field(description="the loads, connections/s")
+    not_held: dict[str, list[float]] = Field(
+        default={},
+        description="highest loads, connections/s, that a system did not hold when they were tried "
+        "by themselves; for each of them its ceiling was lowered by a tenth",
+    )
 
 
 class Manifest(BaseModel):

@@ -18,7 +18,7 @@ from stackcost.harness.device import turns as device
 from stackcost.harness.experiment.load_file import load_experiment
 from stackcost.harness.experiment.matrix import variants
 from stackcost.harness.search import turns as ceilings
-from stackcost.harness.search.slowest import lowest_ceilings
+from stackcost.harness.search.slowest import Held, lowest_ceilings
 from stackcost.harness.search.steps import SoFar, next_trial
 from stackcost.harness.session.http_session import open_http_session
 from stackcost.harness.session.progress import Progress
@@ -42,14 +42,15 @@ def test_an_experiment_whose_loads_are_shares_first_finds_what_the_slowest_holds
 ) -> None:
     experiment = load_experiment(COMPARE, quick=True)
     feed = comparison.turns_of(experiment, campaign)
-    asked = [next(feed), feed.send(4000.0)]
+    asked = [next(feed), feed.send(Held(4000.0))]
     assert [turn.where for turn in asked] == [
         f"search for the ceiling of {name}" for name in ("nginx/kernel", "astf-peer")
     ]
     assert asked[0].left_s > asked[1].left_s, "the plan's own turns follow"
-    rest = [feed.send(3600.0), *feed]
+    rest = [feed.send(Held(3600.0, (3000.0,))), *feed]
     found, rates = campaign.folder.manifest().loads_found, experiment.load.rates_of(3600.0)
     assert found is not None and found.offered_cps == rates
+    assert found.not_held == {"astf-peer": [3000.0]}
     assert {tuple(turn.experiment.load.offered_cps) for turn in rest} == {tuple(rates)}
 
 

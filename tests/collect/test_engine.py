@@ -9,6 +9,7 @@ from stackcost.contracts.sample import Sample
 from tests.collect.trex import TrexStandIn
 
 TRAFFIC = {"traffic": {"client": {"tcps_closed": 12, "epoch_name": "x"}, "server": {}}}
+NO_PATH_MTU = {"path_mtu": {"accepted": 0, "least": None}}
 ANSWERS: dict[str, Any] = {
     "stackcost_get_cpu": {
         "tsc_hz": 2_000_000_000,
@@ -28,8 +29,8 @@ ANSWERS: dict[str, Any] = {
     "stackcost_get_schedule": {"intended": 90, "opened": 88, "late": 7, "unsent": 2},
     "stackcost_get_drops": {
         "cores": [
-            {"port": 0, "core": 0, "reasons": {"no_buffer": 3, "not_ours": 10}},
-            {"port": 1, "core": 0, "reasons": {"no_buffer": 4, "not_ours": 0}},
+            {"port": 0, "core": 0, "reasons": {"no_buffer": 3, "not_ours": 10}, **NO_PATH_MTU},
+            {"port": 1, "core": 0, "reasons": {"no_buffer": 4, "not_ours": 0}, **NO_PATH_MTU},
         ],
         "devices": [{"port": 0, "lost": 5}, {"port": 1, "lost": 6}],
     },

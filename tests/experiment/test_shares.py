@@ -45,6 +45,10 @@ def test_the_ceiling_is_found_once_and_a_run_that_goes_on_keeps_it(tmp_path: Pat
     searched = run.trials()
     assert {(trial.round, trial.set_aside) for trial in searched} == {(0, SET_ASIDE)}
     assert max(trial.load.load for trial in searched) > lowest, "one was not held"
+    for name, ceiling in found.ceilings.items():
+        (highest,) = experiment.load.rates_of(ceiling)
+        tried = [trial.load.load for trial in searched if trial.server == name]
+        assert tried[-1] == highest, "the highest load of the run was tried by itself"
 
     resume_experiment(run, ["test"], Console(file=io.StringIO()))
     manifest = run.manifest()

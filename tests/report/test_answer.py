@@ -91,6 +91,8 @@ def test_an_answer_says_what_its_loads_are_shares_of() -> None:
         "Ceiling of nginx/kernel, found before the first round: 4,000 connections/s. The loads are "
         "shares of it: 1,000 (25%), 2,000 (50%)."
     ) in said
+    lowered = summary.model_copy(update={"loads_not_held": {"nginx/kernel": [3300.0]}})
+    assert "A trial of the highest load did not hold 3,300, so it was lowered." in printed(lowered)
     assert "2,000 connections/s, 50% of the ceiling of nginx/kernel" in said
     assert "4,000 connections/s" in opening(summary)
     assert "found before the first" not in printed(summary.model_copy(update={"ceilings": {}}))
