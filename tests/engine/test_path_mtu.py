@@ -36,3 +36,28 @@ def test_all_bytes_pass_a_router_with_a_smaller_mtu(ipv6: bool, tmp_path: Path) 
                 port = client.call("stackcost_get_drops", {})["cores"][int(server)]
                 assert port["path_mtu"]["accepted"] > 0
                 assert port["path_mtu"]["least"] == MTU
+
+
+@pytest.mark.parametrize("kind", ["", "packet:"], ids=["AF_XDP", "packet socket"])
+def test_segments_fit_a_port_with_a_smaller_mtu(kind: str, tmp_path: Path) -> None:
+    """The host offers segments for 1,500 bytes, and both ends send what the link carries."""
+    with host_behind_router(Wire()) as bed:
+        for namespace, interface in (
+            (bed.load_namespace, bed.load_interface),
+            (bed.server_namespace, bed.server_interface),
+        ):
+            execute(namespace, ["ip", "link", "set", interface, "mtu", str(MTU)])
+        for server in (True, False):
+            folder = tmp_path / ("server" if server else "client")
+            folder.mkdir()
+            with engine_on(bed, folder, server, kind=kind) as client:
+                cell = Cell(server, TIMESTAMPS | SACK | SCALING, SIZE, FLOWS)
+                seen = run_cell(cell, bed, client)
+                assert seen["fault"] is None
+                assert seen["engine_counters"].get("tcps_sndrexmitpack", 0) == 0
+                assert seen["kernel_retransmitted_segments"] == 0
+                port = client.call("stackcost_get_drops", {})["cores"][int(server)]
+                assert port["reasons"]["frame_refused"] == 0
+                assert port["path_mtu"]["accepted"] == 0
+                (notice,) = client.call("stackcost_get_notices", {"profile_id": "_"})["notices"]
+                assert notice.endswith(f"the MTU of port {int(server)}, {MTU}, leaves 1360")

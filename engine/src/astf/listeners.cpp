@@ -14,12 +14,12 @@ const Program kNoProgram{true, false, false, false, {{}}};
 }  // namespace
 
 /// A connection is accepted before its template is known, so all in question accept alike.
-void Listeners::check_alike(const Template& source, uint32_t other) {
-  if (other != kNone && *classes_[other].tunables != source.server_tunables)
+void Listeners::check_alike(const TemplateClass& own, uint16_t port, uint32_t other) {
+  if (other != kNone && *classes_[other].tunables != *own.tunables)
     throw ProfileError(
         fmt::format("TCP port {}: templates told apart by l7_map must have the same server "
                     "tunables (glob_info) as all others for these addresses",
-                    source.server_port));
+                    port));
 }
 
 void Listeners::add(ProfileRun& run) {
@@ -32,13 +32,16 @@ void Listeners::add(ProfileRun& run) {
       const bool tcp = shared.program->stream;
       numbers.push_back(classes_.take(shared));
       if (tcp)
-        check_alike(source, servers_.find_undecided(tcp, source.server_port, source.server_first));
+        check_alike(shared, source.server_port,
+                    servers_.find_undecided(tcp, source.server_port, source.server_first));
       if (!source.layer7_map) {
         servers_.add(tcp, source.server_port, source.server_first, source.server_last,
                      numbers.back());
         continue;
       }
-      if (tcp) check_alike(source, servers_.find(tcp, source.server_port, source.server_first));
+      if (tcp)
+        check_alike(shared, source.server_port,
+                    servers_.find(tcp, source.server_port, source.server_first));
       servers_.add(tcp, source.server_port, source.server_first, source.server_last,
                    *source.layer7_map, numbers.back());
     }

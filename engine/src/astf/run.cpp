@@ -68,12 +68,16 @@ ProfileRun::ProfileRun(std::shared_ptr<const Profile> profile, const RunOptions&
     counters.resize(profile_->group_names.size() + 1);
     auto& classes = classes_[index_of(side)];
     classes.resize(profile_->templates.size());
+    tunables_[index_of(side)].resize(classes.size());
     for (uint32_t t = 0; t < classes.size(); ++t) {
       const Template& source = profile_->templates[t];
       const bool client = side == Side::client;
       TemplateClass& made = classes[t];
       made.program = &profile_->programs[client ? source.client_program : source.server_program];
-      made.set_tunables(client ? source.client_tunables : source.server_tunables);
+      Tunables& tunables = tunables_[index_of(side)][t];
+      tunables = client ? source.client_tunables : source.server_tunables;
+      tunables.mss = tunables.mss_within(options_.mtus[index_of(side)]);
+      made.set_tunables(tunables);
       made.buffers = &profile_->buffers;
       made.counters = &counters[source.group];
       if (client) made.latency = &latencies_[t];

@@ -109,6 +109,7 @@ class ProfileRun {
   uint32_t threads_;
   uint32_t port_;                ///< number of the client port
   std::vector<uint16_t> paths_;  ///< by group of the topology; empty without one
+  std::array<std::vector<Tunables>, kSides> tunables_;  ///< by template
   std::array<std::vector<TemplateClass>, kSides> classes_;
   std::array<std::vector<CounterBlock>, kSides> counters_;
   std::vector<LatencyBlock> latencies_;

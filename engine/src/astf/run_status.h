@@ -1,10 +1,12 @@
 #pragma once
 // How a run is asked for, and how it goes.
 
+#include <array>
 #include <cstdint>
 #include <memory>
 
 #include "astf/topology.h"
+#include "base/side.h"
 #include "base/time.h"
 
 namespace engine {
@@ -24,6 +26,9 @@ struct RunOptions {
   PayloadCheckOptions payload_check;
   bool opens_flows = true;     ///< false: server side only (client_mask excludes the pair)
   bool samples_flows = false;  ///< `watched_flows` is going to be asked for
+  /// The longest IP packet that each port of the pair sends, bytes; 0: any. Flows offer and send no
+  /// longer segments, whatever their template has.
+  std::array<uint32_t, kSides> mtus{};
 };
 
 /// What becomes of open flows when a run ends.

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "astf/address_ranges.h"
@@ -31,6 +32,8 @@ class Run {
   /// any more. It is the last call.
   virtual void remove() = 0;
 
+  /// What of the profile's settings the ports do not allow, as it was at the start.
+  virtual const std::vector<std::string>& notices() const = 0;
   virtual RunStatus status() const = 0;
   /// By template; of one histogram one moment, not of all.
   virtual std::vector<LatencyBlock> latencies() const = 0;

@@ -18,6 +18,13 @@ uint8_t scale_for(uint32_t buffer) {
 
 }  // namespace
 
+uint16_t Tunables::mss_within(uint32_t mtu) const {
+  constexpr uint32_t kTcpLength = 20;
+  const auto headers = static_cast<uint32_t>(ipv6 ? kIpv6Length : kIpv4Length) + kTcpLength;
+  if (mtu == 0 || mss + headers <= mtu) return mss;
+  return static_cast<uint16_t>(std::max(mtu, headers + kLeastMss) - headers);
+}
+
 void FlowClass::set_tunables(const Tunables& those) {
   tunables = &those;
   ethernet_ip = uint32_t{kEtherTypeIpv4} << 16 | 0x4500 | those.tos_with(0);

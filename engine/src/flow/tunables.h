@@ -7,6 +7,7 @@
 
 namespace engine {
 
+inline constexpr uint16_t kLeastMss = 10;       ///< TRex's least tcp.mss
 inline constexpr uint8_t kMaxWindowScale = 14;  ///< RFC 7323 section 2.3
 
 struct Tunables {
@@ -40,6 +41,9 @@ struct Tunables {
 
   /// The TOS byte of packets with these two bits of ECN (RFC 3168).
   uint8_t tos_with(uint8_t ecn) const { return static_cast<uint8_t>((tos & ~3u) | ecn); }
+
+  /// The largest segment, bytes, whose packet without options is not longer than `mtu`; 0: any.
+  uint16_t mss_within(uint32_t mtu) const;
 
   bool operator==(const Tunables&) const = default;
 };

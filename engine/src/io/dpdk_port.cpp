@@ -79,10 +79,12 @@ rte_mempool* make_pool(const std::string& name, bool one_range) {
 
 class DpdkPort final : public Port {
  public:
-  DpdkPort(const std::string& device, uint32_t cores);
+  /// `interface`: Linux's name of what the device is, "": it has none.
+  DpdkPort(const std::string& device, uint32_t cores, const std::string& interface);
   ~DpdkPort() override;
 
   bool link_up() const override;
+  uint32_t mtu() const override;
   void set_promiscuous(bool enabled) override;
   bool receive_for(const MacAddress& mac) override;
   std::vector<std::pair<std::string, uint64_t>> extended_statistics() const override;
@@ -100,6 +102,7 @@ class DpdkPort final : public Port {
   void check(int result, const char* what) const;
 
   std::string device_;
+  std::optional<LinuxInterface> interface_;
   uint16_t id_ = 0;
   rte_eth_dev_info device_info_{};
   DeviceOffloads offloads_;
@@ -111,7 +114,9 @@ void DpdkPort::check(int result, const char* what) const {
     throw ConfigError(fmt::format("{}: {}: {}", device_, what, rte_strerror(-result)));
 }
 
-DpdkPort::DpdkPort(const std::string& device, uint32_t cores) : device_(device) {
+DpdkPort::DpdkPort(const std::string& device, uint32_t cores, const std::string& interface)
+    : device_(device) {
+  if (!interface.empty()) interface_.emplace(interface);
   if (rte_eth_dev_get_port_by_name(device.c_str(), &id_) != 0)
     throw ConfigError(fmt::format(
         "{}: DPDK finds no such device; a NIC must be bound to a driver for DPDK (dpdk-devbind.py "
@@ -241,6 +246,13 @@ bool DpdkPort::link_up() const {
   return rte_eth_link_get_nowait(id_, &link) == 0 && link.link_status == RTE_ETH_LINK_UP;
 }
 
+// An interface of Linux has its own, of which AF_XDP's driver says nothing.
+uint32_t DpdkPort::mtu() const {
+  if (interface_) return interface_->mtu();
+  uint16_t mtu = 0;
+  return rte_eth_dev_get_mtu(id_, &mtu) == 0 ? mtu : 0;
+}
+
 void DpdkPort::set_promiscuous(bool enabled) {
   // Devices that cannot (rings, memory interfaces) deliver everything anyway.
   enabled ? rte_eth_promiscuous_enable(id_) : rte_eth_promiscuous_disable(id_);
@@ -300,12 +312,12 @@ PortCounters DpdkPort::losses() const {
 }
 
 std::unique_ptr<Port> open_virtual(const std::string& name, const std::string& arguments,
-                                   uint32_t cores) {
+                                   uint32_t cores, const std::string& interface) {
   const int result = rte_eal_hotplug_add("vdev", name.c_str(), arguments.c_str());
   if (result < 0)
     throw ConfigError(fmt::format("{},{}: {}", name, arguments, rte_strerror(-result)));
   try {
-    return std::make_unique<DpdkPort>(name, cores);
+    return std::make_unique<DpdkPort>(name, cores, interface);
   } catch (...) {
     rte_eal_hotplug_remove("vdev", name.c_str());
     throw;
@@ -340,7 +352,7 @@ std::unique_ptr<Port> open_interface(const std::string& interface, uint32_t port
       return open_virtual(
           fmt::format("net_af_xdp{}", port),
           fmt::format("iface={},start_queue=0,queue_count={},{}", interface, cores, kNoBusyPoll),
-          cores);
+          cores, interface);
     });
   } catch (const ConfigError& error) {
     reason = error.what();
@@ -364,8 +376,8 @@ std::unique_ptr<Port> open_dpdk_port(const DeviceName& device, uint32_t port, ui
     return open_interface(device.name, port, cores, notices);
   return open_quietly([&]() -> std::unique_ptr<Port> {
     if (device.kind == DeviceKind::virtual_device)
-      return open_virtual(device.name, device.arguments, cores);
-    return std::make_unique<DpdkPort>(device.name, cores);
+      return open_virtual(device.name, device.arguments, cores, "");
+    return std::make_unique<DpdkPort>(device.name, cores, "");
   });
 }
 

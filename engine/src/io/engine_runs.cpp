@@ -1,6 +1,9 @@
 #include "io/engine_runs.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <set>
 
 #include "io/run_latencies.h"
 
@@ -20,8 +23,12 @@ class EngineRun final : public Run {
   }
 
  public:
-  EngineRun(EngineRuns& runs, std::shared_ptr<const Profile> profile)
-      : runs_(runs), profile_(std::move(profile)), on_core_(threads().size(), nullptr) {
+  EngineRun(EngineRuns& runs, std::shared_ptr<const Profile> profile,
+            std::vector<std::string> notices)
+      : runs_(runs),
+        profile_(std::move(profile)),
+        notices_(std::move(notices)),
+        on_core_(threads().size(), nullptr) {
     runs_.running_.emplace(this, this);
   }
   ~EngineRun() override { runs_.running_.erase(this); }
@@ -46,6 +53,7 @@ class EngineRun final : public Run {
 
   void remove() override;
 
+  const std::vector<std::string>& notices() const override { return notices_; }
   RunStatus status() const override {
     return sum_of(
         on_parts([](ProfileRun& part, DataCore& core, Nanoseconds) { return core.status(part); }));
@@ -75,6 +83,7 @@ class EngineRun final : public Run {
 
   EngineRuns& runs_;
   const std::shared_ptr<const Profile> profile_;
+  const std::vector<std::string> notices_;
   std::vector<ProfileRun*> on_core_;  ///< nullptr: not attached there
 };
 
@@ -120,6 +129,29 @@ void EngineRun::wait_for_frames() const {
     }
 }
 
+namespace {
+
+/// Segments of `profile` that do not fit a port, each kind once.
+std::vector<std::string> too_long_segments(const Profile& profile,
+                                           const std::vector<uint32_t>& mtus) {
+  std::set<std::string> found;
+  for (uint32_t port = 0; port < mtus.size(); ++port)
+    for (const Template& source : profile.templates) {
+      const bool client = side_of(port) == Side::client;
+      const Program& program =
+          profile.programs[client ? source.client_program : source.server_program];
+      const Tunables& tunables = client ? source.client_tunables : source.server_tunables;
+      const uint16_t fits = tunables.mss_within(mtus[port]);
+      if (program.stream && fits != tunables.mss)
+        found.insert(fmt::format("tcp.mss is {}, and over {} the MTU of port {}, {}, leaves {}",
+                                 tunables.mss, tunables.ipv6 ? "IPv6" : "IPv4", port, mtus[port],
+                                 fits));
+    }
+  return {found.begin(), found.end()};
+}
+
+}  // namespace
+
 std::unique_ptr<Run> EngineRuns::start(std::shared_ptr<const Profile> profile,
                                        const RunOptions& options, PortMask client_mask) {
   // A dummy port leads nowhere, so nothing is opened there.
@@ -127,13 +159,19 @@ std::unique_ptr<Run> EngineRuns::start(std::shared_ptr<const Profile> profile,
     return options.opens_flows && (client_mask >> port & 1) != 0 &&
            !machine_.infos()[port].is_dummy;
   };
+  std::vector<uint32_t> mtus;
+  for (uint32_t port = 0; port < machine_.ports(); ++port)
+    mtus.push_back(machine_.port(port).mtu());
   std::vector<std::unique_ptr<ProfileRun>> parts;
   for (size_t number = 0; number < machine_.threads().size(); ++number) {
     RunOptions own = options;
     own.opens_flows = opens(machine_.port_of(number, Side::client));
+    for (const Side side : {Side::client, Side::server})
+      own.mtus[index_of(side)] = mtus[machine_.port_of(number, side)];
     parts.push_back(machine_.threads()[number]->core().prepare(profile, own));
   }
-  auto run = std::make_unique<EngineRun>(*this, std::move(profile));
+  std::vector<std::string> notices = too_long_segments(*profile, mtus);
+  auto run = std::make_unique<EngineRun>(*this, std::move(profile), std::move(notices));
   try {
     run->attach(std::move(parts));
   } catch (...) {

@@ -33,6 +33,7 @@ class PacketSocketPort final : public Port {
   }
 
   bool link_up() const override { return interface_.running(); }
+  uint32_t mtu() const override { return interface_.mtu(); }
   void set_promiscuous(bool enabled) override { sockets_.front()->ask_for_all(enabled); }
   bool receive_for(const MacAddress& mac) override {
     sockets_.front()->receive_for(mac);

@@ -80,6 +80,8 @@ class Port {
   /// The device's own address.
   const MacAddress& mac() const { return mac_; }
   virtual bool link_up() const { return true; }
+  /// The longest IP packet that it sends now, bytes; 0: any.
+  virtual uint32_t mtu() const { return 0; }
   /// Whether the device itself is to pass on frames for others.
   virtual void set_promiscuous(bool enabled) {}
   /// Has the device pass on frames for `mac`, which is not its own. False: it cannot be told.

@@ -24,9 +24,15 @@ void parse_templates(const JsonFields& profile, bool force_ipv6, Profile& into);
 Tunables parse_global_tunables(const JsonFields& profile, const char* key, bool force_ipv6,
                                std::vector<std::string>& notices);
 
+/// What the templates of a side begin with: the global values and, where these say nothing, the
+/// defaults.
+struct SideTunables {
+  Tunables all;
+  Tunables ipv6;  ///< of templates that use IPv6, whether or not all do
+};
 /// What a template's glob_info says, on top of the global values. Keys that count for a whole side
 /// only are left out. `force_ipv6`: its other side uses IPv6.
-Tunables parse_template_tunables(const JsonFields& client_or_server, const Tunables& global,
+Tunables parse_template_tunables(const JsonFields& client_or_server, const SideTunables& global,
                                  bool force_ipv6, std::vector<std::string>& notices);
 
 /// c_glob_info.scheduler.rampup_sec; 0: none.

@@ -33,7 +33,14 @@ uint16_t read_port(const JsonFields& fields) {
   return static_cast<uint16_t>(fields.integer("port", 1, UINT16_MAX));
 }
 
-void read_client(const JsonFields& fields, bool force_ipv6, Profile& profile, Template& into) {
+/// The defaults of a side as parse_global_tunables has read them, and the same of IPv6.
+SideTunables side_tunables(const JsonFields& profile, const char* key, const Tunables& all) {
+  std::vector<std::string> again;  // they were noticed before
+  return {all, parse_global_tunables(profile, key, true, again)};
+}
+
+void read_client(const JsonFields& fields, const SideTunables& global, bool force_ipv6,
+                 Profile& profile, Template& into) {
   into.client_program = read_program(fields, profile);
   const JsonFields ip_gen = fields.object("ip_gen");
   into.client_range = read_range(ip_gen, "dist_client", true, profile);
@@ -42,8 +49,7 @@ void read_client(const JsonFields& fields, bool force_ipv6, Profile& profile, Te
   if (fields.has("cps")) into.cps = fields.number("cps", 0, kMaxCps);
   into.limit = static_cast<uint64_t>(fields.integer_or("limit", 0, UINT32_MAX, 0));
   into.limit_is_concurrent = fields.flag("cont");
-  into.client_tunables =
-      parse_template_tunables(fields, profile.client_defaults, force_ipv6, profile.notices);
+  into.client_tunables = parse_template_tunables(fields, global, force_ipv6, profile.notices);
 }
 
 /// Buffers whose bytes tell which template a client's flow is of: the first one of a stream, every
@@ -104,7 +110,8 @@ Layer7Map read_layer7_map(const JsonFields& fields, const Profile& profile,
   return map;
 }
 
-void read_server(const JsonFields& fields, bool force_ipv6, Profile& profile, Template& into) {
+void read_server(const JsonFields& fields, const SideTunables& global, bool force_ipv6,
+                 Profile& profile, Template& into) {
   into.server_program = read_program(fields, profile);
   if (profile.programs[into.server_program].opens_flows)
     fields.fail("only a client's program can have exec_template");
@@ -120,17 +127,19 @@ void read_server(const JsonFields& fields, bool force_ipv6, Profile& profile, Te
     into.layer7_map =
         read_layer7_map(where.object("l7_map"), profile, profile.programs[into.client_program]);
   into.server_tunables = parse_template_tunables(
-      fields, profile.server_defaults, force_ipv6 || into.client_tunables.ipv6, profile.notices);
+      fields, global, force_ipv6 || into.client_tunables.ipv6, profile.notices);
 }
 
 }  // namespace
 
 void parse_templates(const JsonFields& profile, bool force_ipv6, Profile& into) {
+  const SideTunables clients = side_tunables(profile, "c_glob_info", into.client_defaults);
+  const SideTunables servers = side_tunables(profile, "s_glob_info", into.server_defaults);
   for (const nlohmann::json& element : profile.list("templates")) {
     const JsonFields fields(element, fmt::format("template {}", into.templates.size()));
     Template& added = into.templates.emplace_back();
-    read_client(fields.object("client_template"), force_ipv6, into, added);
-    read_server(fields.object("server_template"), force_ipv6, into, added);
+    read_client(fields.object("client_template"), clients, force_ipv6, into, added);
+    read_server(fields.object("server_template"), servers, force_ipv6, into, added);
     if (into.programs[added.client_program].stream != into.programs[added.server_program].stream)
       fields.fail("one of its programs is for TCP, the other for UDP");
     added.group = static_cast<uint32_t>(

@@ -121,14 +121,15 @@ Tunables parse_global_tunables(const JsonFields& profile, const char* key, bool 
   return tunables;
 }
 
-Tunables parse_template_tunables(const JsonFields& client_or_server, const Tunables& global,
+Tunables parse_template_tunables(const JsonFields& client_or_server, const SideTunables& global,
                                  bool force_ipv6, std::vector<std::string>& notices) {
-  Tunables tunables = global;
-  tunables.ipv6 |= force_ipv6;
   const bool tuned = client_or_server.has("glob_info");
+  Tunables tunables = force_ipv6 ? global.ipv6 : global.all;
   if (tuned) read_ipv6(client_or_server.object("glob_info"), tunables);
-  if (tunables.ipv6 && !global.ipv6 && global.ttl == Tunables{}.ttl) tunables.ttl = kTtlV6;
-  if (tunables.ipv6 && !global.ipv6 && global.mss == Tunables{}.mss) tunables.mss = kMssV6;
+  if (tunables.ipv6) {
+    tunables = global.ipv6;
+    if (tuned) read_ipv6(client_or_server.object("glob_info"), tunables);
+  }
   if (tuned) read_rules(client_or_server.object("glob_info"), true, tunables, notices);
   return tunables;
 }

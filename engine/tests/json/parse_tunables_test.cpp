@@ -122,5 +122,23 @@ TEST(Tunables, Ipv6OfOneTemplate) {
   EXPECT_EQ(parsed->templates[1].server_tunables.mss, 1440);
 }
 
+TEST(Tunables, AGlobalValueHoldsOverIpv6EvenWhereItIsIpv4sDefault) {
+  json profile = small_profile();
+  profile["templates"].push_back(profile["templates"][0]);
+  profile["templates"][1]["client_template"]["glob_info"]["ipv6"]["enable"] = 1;
+  for (const char* side : {"c_glob_info", "s_glob_info"})
+    profile[side] = {{"tcp", {{"mss", 1460}}}, {"ip", {{"ttl", 127}}}};
+  for (const bool all : {false, true}) {
+    const auto parsed = profile_of(profile, all);
+    const Template& of_ipv6 = parsed->templates[1];
+    for (const Tunables* tunables : {&of_ipv6.client_tunables, &of_ipv6.server_tunables}) {
+      EXPECT_TRUE(tunables->ipv6);
+      EXPECT_EQ(tunables->mss, 1460);
+      EXPECT_EQ(tunables->ttl, 127);
+    }
+    EXPECT_TRUE(parsed->notices.empty());
+  }
+}
+
 }  // namespace
 }  // namespace engine

@@ -69,5 +69,47 @@ TEST(MaximumSegment, LeavesPacketsOf1500BytesInEitherVersion) {
   }
 }
 
+/// Of one end or of both: it sends no longer packets, and its SYN asks for no longer ones.
+TEST(MaximumSegment, FitsAPortWithASmallerMtu) {
+  struct {
+    bool ipv6;
+    std::array<uint32_t, kSides> mtus;
+    const char* tcp;
+    uint16_t client_offers, server_offers;
+    size_t longest;
+  } const cases[] = {
+      {false, {1400, 1400}, "{}", 1360, 1360, 1400},
+      {true, {1400, 1400}, "{}", 1340, 1340, 1400},
+      {false, {1400, 1500}, "{}", 1360, 1460, 1400},
+      {true, {1500, 1400}, "{}", 1440, 1340, 1400},
+      {false, {9000, 9000}, "{}", 1460, 1460, 1500},
+      {false, {9000, 9000}, R"({"mss":8960})", 8960, 8960, 9000},
+      {true, {9000, 9000}, R"({"mss":8960})", 8940, 8940, 9000},
+      {true, {1500, 1500}, R"({"mss":1460})", 1440, 1440, 1500},
+      {true, {0, 0}, R"({"mss":1460})", 1460, 1460, 1520},
+      {false, {1400, 1400}, R"({"mss":1000})", 1000, 1000, 1040},
+  };
+  for (const auto& of : cases) {
+    RunOptions options;
+    options.mtus = of.mtus;
+    const auto parsed = parse_profile(
+        profile({.response = 100'000, .limit = 5, .client_tcp = of.tcp, .server_tcp = of.tcp}),
+        of.ipv6);
+    Network network({}, parsed, options);
+    size_t longest = 0;
+    network.filter = [&](const Seen& frame) {
+      longest = std::max(longest, frame.bytes.size() - kEthernetLength);
+      if (frame.segment.is(tcp::kSyn)) {
+        EXPECT_EQ(frame.segment.mss,
+                  frame.from == Side::client ? of.client_offers : of.server_offers);
+      }
+      return true;
+    };
+    ASSERT_TRUE(network.drain(60 * kSecond));
+    EXPECT_EQ(network.count(Side::client, tcps_rcvbyte), 500'000u);
+    EXPECT_EQ(longest, of.longest) << of.mtus[0] << ", " << of.mtus[1] << (of.ipv6 ? " IPv6" : "");
+  }
+}
+
 }  // namespace
 }  // namespace engine::netsim

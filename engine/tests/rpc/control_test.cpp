@@ -296,6 +296,18 @@ TEST_F(ControlTest, ExtensionsTellWhatTrexCannot) {
   EXPECT_EQ(drops["devices"][1]["lost"], 1);
 }
 
+TEST_F(ControlTest, NoticesAreOfTheProfileAndOfItsLastRun) {
+  const Json of_profile = {{"profile_id", "_"}};
+  const std::string of_run = "tcp.mss is 1460, and over IPv4 the MTU of port 0, 1400, leaves 1360";
+  acquire(1);
+  load();
+  stand_in().run_notices = {of_run};
+  EXPECT_EQ(result("stackcost_get_notices", of_profile)["notices"], Json::array());
+  start();
+  pass(0.1);
+  EXPECT_EQ(result("stackcost_get_notices", of_profile)["notices"], Json::array({of_run}));
+}
+
 TEST_F(ControlTest, APartOfATurnThatFailsKeepsNoOtherFromBeingDone) {
   acquire(1);
   load();

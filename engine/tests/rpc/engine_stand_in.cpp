@@ -167,6 +167,7 @@ class StandInRun final : public Run {
   }
   ~StandInRun() override { numbers_.erase(this); }
 
+  const std::vector<std::string>& notices() const override { return engine_.run_notices; }
   void set_multiplier(double multiplier) override {
     engine_.on_call("set_multiplier");
     engine_.calls.push_back(fmt::format("set_multiplier {}", number_));

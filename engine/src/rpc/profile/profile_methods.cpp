@@ -106,7 +106,9 @@ Json schedule(const RunStatus& run) {
 }
 
 Json notices(const ProfileSlot& slot) {
-  return {{"notices", slot.profile ? slot.profile->notices : std::vector<std::string>{}}};
+  std::vector<std::string> all = slot.profile ? slot.profile->notices : std::vector<std::string>{};
+  all.insert(all.end(), slot.run_notices.begin(), slot.run_notices.end());
+  return {{"notices", all}};
 }
 
 Json held_flows(const RunStatus& run) {

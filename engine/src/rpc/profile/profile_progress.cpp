@@ -25,6 +25,10 @@ constexpr double kTransientPatience = 0.002;
 constexpr double kDeletionVisible = 0.05;
 constexpr double kDeletionLimit = 2;
 
+void print(const std::string& id, const std::vector<std::string>& notices) {
+  for (const std::string& notice : notices) fmt::print(stderr, "profile {}: {}\n", id, notice);
+}
+
 void end_run(ProfileSlot& slot) {
   slot.handle->remove();
   slot.handle.reset();
@@ -143,14 +147,14 @@ void ProfileTable::parse_text(const std::string& id, ProfileSlot& slot, bool ipv
   if (!slot.kept.set(slot.own_bytes() + profile->memory()))
     throw ProfileError(budget_.refusal(profile->memory(), what));
   slot.profile = std::move(profile);
+  slot.run_notices.clear();
   slot.profile_ipv6 = ipv6;
 }
 
 void ProfileTable::parse(const std::string& id, ProfileSlot& slot) {
   try {
     parse_text(id, slot, slot.options.ipv6);
-    for (const std::string& notice : slot.profile->notices)
-      fmt::print(stderr, "profile {}: {}\n", id, notice);
+    print(id, slot.profile->notices);
   } catch (const std::exception& error) {
     set_state(id, slot, ProfileState::loaded, error.what());
     return;
@@ -184,6 +188,8 @@ void ProfileTable::start_run(const std::string& id, ProfileSlot& slot) {
     refuse_run(id, slot, error.what());
     return;
   }
+  slot.run_notices = slot.handle->notices();
+  print(id, slot.run_notices);
   if (options.latency_rate > 0) {
     try {
       latency_.start(latency_addresses(*slot.profile), options.latency_rate,

@@ -53,11 +53,12 @@ struct ProfileSlot {
   std::optional<Resolution> resolution;  ///< of the ports that the run being built needs
   PayloadCheckOptions payload_check;     ///< of the runs from the next start on
   double started = 0;
-  std::optional<double> draining;      ///< since when no flows are opened
-  std::optional<double> clients_done;  ///< since when, in addition, no client flow is open
-  std::unique_ptr<Run> handle;         ///< while it runs
-  RunStatus run;                       ///< as last seen; final after the run
-  RunCounters final_counters;          ///< of the last finished run
+  std::optional<double> draining;        ///< since when no flows are opened
+  std::optional<double> clients_done;    ///< since when, in addition, no client flow is open
+  std::unique_ptr<Run> handle;           ///< while it runs
+  std::vector<std::string> run_notices;  ///< of the run started last
+  RunStatus run;                         ///< as last seen; final after the run
+  RunCounters final_counters;            ///< of the last finished run
   std::vector<LatencyBlock> final_latencies;
   std::vector<PayloadBlock> final_payload;
   RunStatistics statistics;
