@@ -34,14 +34,6 @@ class HttpFront(HttpProgram):
     def start_behind(self) -> None:
         """Start the backends; `stop` ends them, also if this fails."""
 
-    def check_health(self) -> None:
-        """One request through it must bring a whole file."""
-        wanted, seen = min(self.settings.files.values()), len(self._ask().body)
-        if seen != wanted:
-            raise StackcostError(
-                f"{self.name} sent a body of {seen} bytes instead of {wanted}", f"see {self.log}"
-            )
-
     @property
     def upstream(self) -> Host:
         """Where the backends run; StackcostError if the test bed has no place for them."""

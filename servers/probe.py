@@ -105,11 +105,11 @@ def fit_body(wanted: int, serve: Callable[[int], int]) -> None:
         raise StackcostError(
             f"the server answers {length} bytes, whatever the length of the body that it is given",
             "it must serve a body of self.body_bytes bytes, see docs/adding-a-server.md; or set "
-            f"response_bytes to {length}",
+            f"workload.response_bytes to {length}",
         )
     raise StackcostError(
         f"no response has a total length of {wanted} bytes",
-        "choose a slightly larger response_bytes",
+        "choose a slightly larger workload.response_bytes",
     )
 
 
@@ -147,7 +147,7 @@ class _Client:
         self._http.send(h11.Request(method="GET", target="/", headers=[("Host", "server")]))
         self._http.send(h11.EndOfMessage())
         self._connection.sendall(request)
-        received, status, body = 0, 0, b""
+        received, status, body = 0, 0, bytearray()
         while True:
             event = self._http.next_event()
             if event is h11.NEED_DATA:
@@ -164,7 +164,7 @@ class _Client:
                 break
         if beyond := len(self._http.trailing_data[0]):
             raise ValueError(f"{beyond} bytes came after the response")
-        return Response(status, received, body)
+        return Response(status, received, bytes(body))
 
 
 def healthy(response: Response, name: str, log: Path) -> Response:

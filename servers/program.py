@@ -16,14 +16,16 @@ class HttpProgram(Server):
     """The common part of most servers; the user's own server can derive from it.
 
     `endpoint`: where it runs. `settings`: how it is set up. `log`: its output, in its folder.
-    `body_bytes`: length of the body to serve; found at start, where it is started with several,
-    until the whole response has the length that is asked for.
+    `body_bytes`: length of the body to serve. For profiles it is found at start, where it is
+    started with several, until the whole response has the length that is asked for. For HTTP
+    clients it is that of the shortest of `settings.files`, and a program that answers every path
+    with one body is right if there is no other length.
     """
 
     def __init__(self, endpoint: Endpoint, settings: ServerSettings):
         self.endpoint = endpoint
         self.settings = settings
-        self.body_bytes = settings.response_bytes
+        self.body_bytes = min(settings.files.values(), default=settings.response_bytes)
         self.log = endpoint.folder / "error.log"
         self._program = Program(self.name, self.log)
         self._own_requests = 0
@@ -56,14 +58,21 @@ class HttpProgram(Server):
     def start(self) -> None:
         """Start it and wait until it answers; StackcostError with its own words if it does not."""
         try:
-            fit_body(self.settings.response_bytes, self._serve)
+            if self.settings.files:
+                self.begin()
+                self._check_paths()
+            else:
+                fit_body(self.settings.response_bytes, self._serve)
             self.check_health()
         except BaseException:
             self.stop()
             raise
 
     def check_health(self) -> None:
-        """One request must bring the whole response."""
+        """One request must bring the whole response, or the whole of the shortest file."""
+        if self.settings.files:
+            self._check_file(min(self.settings.files.values()), self._ask())
+            return
         length = self.response_length()
         if length != self.settings.response_bytes:
             raise StackcostError(
@@ -112,15 +121,39 @@ class HttpProgram(Server):
         if not self._program.wait_until_up(self._answers):
             raise self._program.start_error()
 
+    def _check_paths(self) -> None:
+        """The second shortest file, if there is one: a program may not look at the path."""
+        shortest, *others = sorted(self.settings.files, key=lambda path: self.settings.files[path])
+        for path in others[:1]:
+            request = self.settings.request.replace(shortest.encode(), path.encode(), 1)
+            self._check_file(self.settings.files[path], self._ask(request))
+
+    def _check_file(self, wanted: int, response: Response) -> None:
+        """StackcostError unless it has a body of so many bytes."""
+        if (seen := len(response.body)) == wanted:
+            return
+        change = (
+            "it must serve a body of self.body_bytes bytes"
+            if len(self.settings.files) == 1
+            else "it must serve a body for each path of self.settings.files, which has the "
+            "lengths; or give all tests the same body_bytes"
+        )
+        raise StackcostError(
+            f"{self.name} sent a body of {seen} bytes instead of {wanted}, which a test of `http` "
+            "asks for",
+            f"{change} (docs/adding-a-server.md); its output: {self.log}",
+        )
+
     def _serve(self, body_bytes: int) -> int:
         self.stop()
         self.body_bytes = body_bytes
         self.begin()
         return self.response_length()
 
-    def _ask(self) -> Response:
-        where = self.endpoint
-        response = ask(where.namespace, where.address, where.port, self.settings.request)
+    def _ask(self, request: bytes = b"") -> Response:
+        """The answer to a request; by default to the load's."""
+        where, request = self.endpoint, request or self.settings.request
+        response = ask(where.namespace, where.address, where.port, request)
         self._own_requests += 1
         return healthy(response, self.name, self.log)
 

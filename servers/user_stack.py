@@ -88,9 +88,9 @@ class UserStack(CountingProgram):
         """With what carries its connections."""
         return super().describe() | {"frames": "a packet socket on its interface"}
 
-    def _ask(self) -> Response:
-        where = self.endpoint
-        response = ask_as_load(self.name, where.address, where.port, self.settings.request)
+    def _ask(self, request: bytes = b"") -> Response:
+        where, request = self.endpoint, request or self.settings.request
+        response = ask_as_load(self.name, where.address, where.port, request)
         self._own_requests += 1
         return response
 

@@ -121,4 +121,4 @@ def test_a_length_that_no_response_has_is_refused(wanted: int) -> None:
 def test_a_server_that_ignores_the_length_of_its_body_is_told_so() -> None:
     with pytest.raises(StackcostError, match="answers 1500 bytes, whatever") as caught:
         fit_body(2000, lambda _body: 1500)
-    assert "set response_bytes to 1500" in caught.value.hint
+    assert "set workload.response_bytes to 1500" in caught.value.hint
