@@ -18,7 +18,7 @@ from stackcost.contracts.errors import StackcostError
 from stackcost.harness.campaign.turn import Feed, PlannedTrials, Purpose, Turn
 from stackcost.harness.experiment.matrix import Variant
 from stackcost.harness.search.expected import seconds_left
-from stackcost.harness.search.steps import DETAIL, search_step, search_steps
+from stackcost.harness.search.steps import DETAIL, Searched, search_step, search_steps
 from stackcost.harness.search.trials import seconds_of
 from stackcost.harness.session.profile_session import SETUP_S, ProfileSession, open_profile_session
 from stackcost.harness.systems.registry import server_class
@@ -61,7 +61,7 @@ def lowest_ceilings(systems: Sequence[Variant], after_s: float) -> Feed[dict[str
         settings = narrowed(as_long_as(system.experiment.load.sustain_s), found)
         seconds = expected_seconds(settings) + _check_seconds(settings)
         still_s = after_s + (len(systems) - at - 1) * seconds
-        held = yield Turn(
+        held, why_none = yield Turn(
             system=system.name,
             kind=server_class(system.server),
             experiment=system.experiment,
@@ -73,8 +73,7 @@ def lowest_ceilings(systems: Sequence[Variant], after_s: float) -> Feed[dict[str
         )
         if held is None:
             raise StackcostError(
-                f"{system.name} holds no load with at most 0.5 % loss, so load.offered_shares "
-                "cannot be used",
+                f"no loads by load.offered_shares: {why_none}",
                 "set rates instead: load.offered_cps",
             )
         found[system.name] = held
@@ -134,13 +133,14 @@ def _check_seconds(settings: SearchSettings) -> float:
 
 def _steps(
     system: Variant, settings: SearchSettings, after_s: float, session: ProfileSession
-) -> PlannedTrials[Held | None]:
+) -> PlannedTrials[tuple[Held | None, str]]:
+    """What the system holds; if it holds nothing, why."""
     key = SearchKey(system.name, "connections", BEFORE_THE_FIRST_ROUND)
-    check_s = _check_seconds(settings)
-    outcome, _ = yield from search_steps(session, key, settings, check_s + after_s, SET_ASIDE)
-    found = highest_held_load(settings, outcome)
-    if found is None:
-        return None
+    left_s = _check_seconds(settings) + after_s
+    searched = yield from search_steps(session, key, settings, left_s, SET_ASIDE)
+    found = highest_held_load(settings, searched.outcome)
+    if found is None or searched.stopped:
+        return None, why_none(key, searched, settings, system.experiment.cores.server)
     purpose = Purpose(settings.repeats, decides=True, set_aside=SET_ASIDE)
 
     def holds(load: float) -> PlannedTrials[bool]:
@@ -149,4 +149,14 @@ def _steps(
         return trial_loss(decisive(attempts)).loss_ratio <= settings.goals[0].loss_ratio
 
     rates_of = system.experiment.load.rates_of
-    return (yield from checked(found, lambda ceiling: max(rates_of(ceiling)), holds))
+    held = yield from checked(found, lambda ceiling: max(rates_of(ceiling)), holds)
+    return held, ""
+
+
+def why_none(
+    key: SearchKey, searched: Searched, settings: SearchSettings, server_cpus: Sequence[int]
+) -> str:
+    """Why a search found no load that was held, in words: what its trials counted."""
+    from stackcost.analysis.ceiling.summarise import ceiling_of  # takes a second to import
+
+    return ceiling_of(key, searched.tried, settings, server_cpus).sentence.rstrip(".")

@@ -1,9 +1,11 @@
 """The trials of one search; each load depends on the losses of the trials before it."""
 
 from functools import partial
+from typing import NamedTuple
 
 from stackcost.analysis.ceiling.controller import OutOfTrials, SearchResult, TrialLoss, search
 from stackcost.analysis.ceiling.settings import UNITS, SearchSettings
+from stackcost.analysis.ceiling.stopped import first_without_any
 from stackcost.analysis.ceiling.stored import SearchKey, decisive, trial_loss
 from stackcost.collect.cpu_account import Detail
 from stackcost.contracts.trial import Trial
@@ -17,28 +19,43 @@ DETAIL = Detail.TASKS
 SoFar = list[tuple[float, TrialLoss]]
 
 
+class Searched(NamedTuple):
+    """The end of a search: bounds, highest offered load, the trial that counts of each load.
+
+    `stopped`: the system passed nothing any more, so that the search ended early.
+    """
+
+    outcome: SearchResult
+    highest: float
+    tried: list[Trial]
+    stopped: bool
+
+
 def search_steps(
     session: ProfileSession,
     key: SearchKey,
     settings: SearchSettings,
     after_s: float = 0.0,
     set_aside: str = "",
-) -> PlannedTrials[tuple[SearchResult, float]]:
-    """Search on a session; returns the bounds, and the highest offered load.
+) -> PlannedTrials[Searched]:
+    """Search on a session.
 
     `after_s`: seconds of work after the search. `set_aside`: why no figure uses its trials.
     """
     prepare(session, key.of)
     seconds = partial(seconds_of, key.of, open_cps=session.experiment.memory.open_cps)
     so_far: SoFar = []
+    tried: list[Trial] = []
     while True:
         outcome, wanted = next_trial(settings, so_far)
-        if wanted is None:
-            return outcome, max(load for load, _ in so_far)
+        stopped = first_without_any(so_far) is not None
+        if wanted is None or stopped:
+            return Searched(outcome, max(load for load, _ in so_far), tried, stopped)
         left_s = seconds_left(settings, so_far, seconds) - seconds(*wanted)
         purpose = Purpose(settings.repeats, decides=True, set_aside=set_aside)
         attempts = yield search_step(session, key, *wanted, purpose, left_s + after_s)
-        so_far.append((wanted[0], trial_loss(decisive(attempts))))
+        tried.append(decisive(attempts))
+        so_far.append((wanted[0], trial_loss(tried[-1])))
 
 
 def search_step(

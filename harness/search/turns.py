@@ -109,7 +109,7 @@ def turns_of(plan: CeilingPlan) -> Feed[None]:
             open=partial(open_profile_session, detail=DETAIL),
             left_s=search_s + twin_s + after_s,
         )
-        outcome, highest = yield turn
+        outcome, highest, *_ = yield turn
         if twin_s:
             not_held = outcome.bounds[settings.goals[0]].upper or highest
             twin = _twin_of(target)

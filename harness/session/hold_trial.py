@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from contextlib import nullcontext
 
+from stackcost.analysis.diagnosis import QUEUES, diagnosis
+from stackcost.analysis.readings import Readings
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.load import HeldFlows
 from stackcost.contracts.trial import Trial
@@ -10,6 +12,7 @@ from stackcost.contracts.window import Window
 from stackcost.harness.session.kernel_states import end_time_wait, half_open, time_wait, tracked
 from stackcost.harness.session.limits import refused_since
 from stackcost.harness.session.load_trial import end_traffic
+from stackcost.harness.session.path import count_frames, frames_since
 from stackcost.harness.session.profile_session import ProfileSession
 from stackcost.host.patience import patient
 from stackcost.host.waiting import wait_until
@@ -21,7 +24,10 @@ SPARE_S = 1.0  # flows are held so much longer than the plan needs; a slow host 
 
 
 def run_hold_trial(session: ProfileSession, trial: Trial) -> None:
-    """Hold the flows of its `HeldFlows`; fill in phase, samples, what was counted."""
+    """Hold the flows of its `HeldFlows`; fill in phase, samples, what was counted.
+
+    StackcostError, with what was counted of the cause, if they do not all open.
+    """
     load = trial.load
     assert isinstance(load, HeldFlows)
     count, state = load.open_flows, load.state
@@ -40,7 +46,7 @@ def run_hold_trial(session: ProfileSession, trial: Trial) -> None:
         else:
             with tracked(session) if state == "tracked" else nullcontext():
                 if count:
-                    _open_flows(session, count)
+                    _open_flows(session, trial, load)
                 _read_held(session, trial, load, lambda: _open_now(session))
                 if count:
                     patience_s = _hold_seconds(session, count) + session.experiment.load.drain_s
@@ -69,16 +75,26 @@ def _hold_seconds(session: ProfileSession, count: int) -> float:
     return count / part.open_cps + part.settle_s + patient(part.read_s + SPARE_S)
 
 
-def _open_flows(session: ProfileSession, count: int) -> None:
-    part = session.experiment.memory
+def _open_flows(session: ProfileSession, trial: Trial, load: HeldFlows) -> None:
+    part, count = session.experiment.memory, load.open_flows
+    frames = count_frames(session)
+    began = session.read_edge()
     hold = {"flows": count, "cps": part.open_cps, "hold_seconds": _hold_seconds(session, count)}
     session.loading.load_profile(part.profile, session.tunables() | hold)
     session.loading.start(mult=1)
     session.progress.pause(count / part.open_cps)
     if not wait_until(lambda: _open_now(session) >= count, patient(OPEN_PATIENCE_S), POLL_S):
+        opened = _open_now(session)
+        trial.phases["opening"] = Window(began, session.read_edge())
+        session.read_generator(load)
+        load.frames = frames_since(session, frames)
+        trial.samples = session.trial_samples()
+        signs = diagnosis(Readings(trial))
+        too_fast = all(sign.place in QUEUES for sign in signs)
         raise StackcostError(
-            f"only {_open_now(session):,.0f} of {count:,} flows opened, at {part.open_cps:g}/s",
-            "lower memory.open_cps or memory.open_flows in the experiment",
+            f"only {opened:,.0f} of {count:,} flows opened, at {part.open_cps:g}/s"
+            + "".join(f"; {sign.words}" for sign in signs),
+            "lower memory.open_cps or memory.open_flows in the experiment" if too_fast else "",
         )
 
 

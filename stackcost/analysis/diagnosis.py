@@ -24,7 +24,11 @@ Place = Literal[
     "in the device",
     "behind the device",
     "on the way",
+    "reset",
 ]
+
+
+QUEUES: tuple[Place, ...] = ("packet queue", "accept queue", "SYN queue")
 
 
 class Finding(NamedTuple):
@@ -73,7 +77,7 @@ def diagnosis(seen: Readings) -> list[Finding]:
 
     Where no frame is known to be lost at a point, what the clients' TCP saw is the last sign.
     """
-    found = [*refused(seen), *queues(seen), *lost_frames(seen)]
+    found = [*refused(seen), *queues(seen), *located(seen)]
     return found or list(unanswered(seen))
 
 
@@ -90,7 +94,7 @@ def refused(seen: Readings) -> Iterator[Finding]:
             words = f"routers answered {number:,} longer frames of the {engine}, which sent again"
             yield Finding("frame size", f"path MTU {mtu}: {words}")
     for counter, (place, words) in KERNEL_DROPS.items():
-        if number := grown(seen, "ip.counter", counter=counter):
+        if number := _refused_by_ip(seen, counter):
             yield Finding(place, f"{number:,} {words} ({counter})")
     for event, words in TRACKING_DROPS.items():
         if number := grown(seen, "conntrack.events", event=event):
@@ -113,19 +117,48 @@ def queues(seen: Readings) -> Iterator[Finding]:
         yield Finding("SYN queue", f"the queue of half-open connections was full {full:,} times")
 
 
+def located(seen: Readings) -> list[Finding]:
+    """Resets and lost frames: first the resets, if most of what failed was ended by one."""
+    lost, reset = list(lost_frames(seen)), list(resets(seen))
+    mostly = 2 * sum(_reset(seen)) > flows.failed(seen.trial)
+    return reset + lost if mostly else lost + reset
+
+
+def resets(seen: Readings) -> Iterator[Finding]:
+    """Connections that a reset (RST) ended, before they were established or after; whose it was."""
+    refused, cut = _reset(seen)
+    attempted = flows.client_counter(seen.trial, "tcps_connattempt")
+    if not refused and not cut:
+        return
+    said = [f"{refused:,} of {attempted:,} connections were refused"] if refused else []
+    said += [f"{cut:,} of {attempted:,} connections were cut off"] if cut else []
+    passed = (traffic.frames(seen.trial) or {}).values()
+    own = sum(
+        max(0, each.left - each.entered)
+        for each in passed
+        if each.left is not None and each.entered is not None
+    )
+    whose = f"; the device sent {own:,} frames of its own" if own else ""
+    place: Place = "in the device" if own else "reset"
+    yield Finding(place, f"{' and '.join(said)} by a reset (RST){whose}")
+
+
 def lost_frames(seen: Readings) -> Iterator[Finding]:
-    """Between which two of the four points of a path through a device frames vanished.
+    """Between which two of the four points of a path through a device frames vanished, the most
+    first.
 
     A device may send frames of its own (resets, ICMP, ARP), which hide as many lost inside.
     """
-    for way, passed in (traffic.frames(seen.trial) or {}).items():
-        yield from _lost(way, passed)
+    passed = (traffic.frames(seen.trial) or {}).items()
+    lost = [each for way, frames in passed for each in _lost(way, frames)]
+    yield from (found for _, found in sorted(lost, key=lambda each: -each[0]))
 
 
 def unanswered(seen: Readings) -> Iterator[Finding]:
-    """SYNs without an answer, where no counter says what became of them."""
+    """What the clients' TCP waited for in vain, where no counter says what became of it."""
+    trial = seen.trial
     attempted, connected, again = (
-        flows.client_counter(seen.trial, name)
+        flows.client_counter(trial, name)
         for name in ("tcps_connattempt", "tcps_connects", "tcps_rexmttimeo_syn")
     )
     if attempted > connected or again:
@@ -133,6 +166,18 @@ def unanswered(seen: Readings) -> Iterator[Finding]:
             f"{attempted - connected:,} of {attempted:,} SYNs were not answered and {again:,} were "
             "retransmitted, and no counter shows where they or their answers were dropped"
         )
+        yield Finding("on the way", words)
+    if connected and not flows.completed(trial):
+        arrived = flows.client_counter(trial, "tcps_rcvbyte")
+        words = (
+            f"all {connected:,} established connections came to no end; {arrived:,} bytes of "
+            "responses arrived"
+        )
+        if not arrived:
+            words += (
+                ": short frames pass and long ones do not, as where an MTU is too small and ICMP "
+                "does not say so, or the server does not answer"
+            )
         yield Finding("on the way", words)
 
 
@@ -142,7 +187,39 @@ def grown(seen: Readings, metric: str, **labels: str) -> int:
     return round(sum(parts))
 
 
-def _lost(way: Direction, passed: FramesPassed) -> Iterator[Finding]:
+def _refused_by_ip(seen: Readings, counter: str) -> int:
+    """How many packets a counter refused; a packet that is too long is a discard, too, once only.
+
+    Since Linux 6.4 (ip_forward, ip6_forward) the kernel counts it in both.
+    """
+    number = grown(seen, "ip.counter", counter=counter)
+    too_long = {"IpOutDiscards": ("IpFragFails",)}.get(counter, ())
+    return max(0, number - sum(grown(seen, "ip.counter", counter=each) for each in too_long))
+
+
+def _reset(seen: Readings) -> tuple[int, int]:
+    """Connections that a reset ended: before they were established, after.
+
+    An engine counts those that it gave up by reason; a reset is what is left.
+    """
+    before, after, *otherwise = (
+        flows.client_counter(seen.trial, name)
+        for name in (
+            "tcps_conndrops",
+            "tcps_drops",
+            "tcps_timeoutdrop",
+            "tcps_keepdrops",
+            "tcps_persistdrop",
+        )
+    )
+    endless = grown(seen, "engine.drops", engine="generator", reason="endless_program")
+    by_reset = max(0, before + after - sum(otherwise) - endless)
+    refused = min(by_reset, max(0, before - sum(otherwise)))
+    return refused, by_reset - refused
+
+
+def _lost(way: Direction, passed: FramesPassed) -> Iterator[tuple[int, Finding]]:
+    """What was lost between two points of a direction, and how many frames."""
     near, far = (
         ("generator", "server's end") if way == "to servers" else ("server's end", "clients")
     )
@@ -174,4 +251,4 @@ def _lost(way: Direction, passed: FramesPassed) -> Iterator[Finding]:
     for place, before, after, words in points:
         if before > after:
             many = f"all {before:,}" if after <= 0 else f"{before - after:,} of {before:,}"
-            yield Finding(place, f"{many} frames {way} {words}")
+            yield before - after, Finding(place, f"{many} frames {way} {words}")

@@ -23,7 +23,7 @@ def lossy(
 ) -> Trial:
     """A trial in which connections failed while the server had time left."""
     trial = search_trial(IDLE)
-    trial.load.client |= {"tcps_drops": failed}
+    trial.load.client |= {"tcps_drops": failed, "tcps_timeoutdrop": failed}
     trial.load.frames = {"to servers": to_servers, "to clients": to_clients}
     return trial
 
@@ -129,6 +129,60 @@ def test_syns_without_an_answer_are_counted_where_no_point_is_known() -> None:
     assert found.words.startswith("121 of 500 SYNs were not answered and 240 were retransmitted")
 
 
+@pytest.mark.parametrize(
+    ("counters", "words"),
+    [
+        ({"tcps_conndrops": 300}, "300 of 500 connections were refused by a reset (RST)"),
+        ({"tcps_drops": 20}, "20 of 500 connections were cut off by a reset (RST)"),
+        (
+            {"tcps_conndrops": 300, "tcps_drops": 20, "tcps_timeoutdrop": 100},
+            "200 of 500 connections were refused and 20 of 500 connections were cut off "
+            "by a reset (RST)",
+        ),
+    ],
+)
+def test_resets_are_counted_apart_from_what_was_given_up(
+    counters: dict[str, int], words: str
+) -> None:
+    trial = load_trial(completed=500)
+    trial.load.client |= counters
+    assert diagnosis(Readings(trial)) == [("reset", words)]
+    trial.load.frames = {"to clients": FramesPassed(0, 0, 300, 300)}
+    (found,) = diagnosis(Readings(trial))
+    assert found == ("in the device", f"{words}; the device sent 300 frames of its own")
+
+
+def test_a_reset_among_losses_is_not_the_lead() -> None:
+    trial = lossy(FramesPassed(900, 900, 800, 800), failed=14)
+    trial.load.client |= {"tcps_drops": 14, "tcps_timeoutdrop": 13}
+    lost, reset = diagnosis(Readings(trial))
+    assert lost.place == "in the device" and reset.words.startswith("1 of 10,000 connections")
+
+
+def test_a_packet_that_was_too_long_is_counted_once() -> None:
+    """The kernel discards it as well, and counts it in both."""
+    trial = load_trial()
+    for name in ("IpFragFails", "IpOutDiscards"):
+        trial.samples += counter("ip.counter", 12, {"namespace": "dut", "counter": name})
+    assert [found.place for found in diagnosis(Readings(trial))] == ["frame size"]
+
+
+def test_frames_that_a_device_drops_are_told_the_most_first() -> None:
+    trial = lossy(FramesPassed(900, 900, 800, 800), FramesPassed(900, 900, 100, 100))
+    assert [found.words for found in diagnosis(Readings(trial))] == [
+        "800 of 900 frames to clients were lost in the device",
+        "100 of 900 frames to servers were lost in the device",
+    ]
+
+
+def test_connections_without_an_end_are_told_where_no_frame_was_counted() -> None:
+    trial = load_trial(completed=500)
+    trial.load.client |= {"tcps_closed": 500, "tcps_testdrops": 500, "tcps_rcvbyte": 0}
+    (found,) = diagnosis(Readings(trial))
+    assert found.place == "on the way"
+    assert "all 500 established connections came to no end; 0 bytes of responses" in found.words
+
+
 def test_a_trial_without_a_loss_has_no_sign() -> None:
     assert diagnosis(Readings(load_trial())) == []
 
@@ -137,7 +191,7 @@ def test_what_failed_comes_before_what_disturbed_more_trials() -> None:
     trials = [load_trial(number=at, round_number=at) for at in range(1, 9)]
     for trial in trials:
         add_other_program(trial, 0.4)
-    trials[-1].load.client |= {"tcps_drops": 2263}
+    trials[-1].load.client |= {"tcps_drops": 2263, "tcps_timeoutdrop": 2263}
     lines = [line for line in doubts(summarise(trials, CONTEXT)) if line.startswith("  ")]
     failed, others = (
         next(at for at, line in enumerate(lines) if words in line)

@@ -11,6 +11,8 @@ from rich.console import Console
 from stackcost.analysis.ceiling.controller import Bounds, SearchResult, search
 from stackcost.analysis.ceiling.ramp import rising
 from stackcost.analysis.ceiling.settings import settings_for
+from stackcost.analysis.ceiling.stored import SearchKey
+from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.event_settings import EventSettings
 from stackcost.harness.campaign.campaign import Campaign
 from stackcost.harness.comparison import turns as comparison
@@ -18,8 +20,14 @@ from stackcost.harness.device import turns as device
 from stackcost.harness.experiment.load_file import load_experiment
 from stackcost.harness.experiment.matrix import variants
 from stackcost.harness.search import turns as ceilings
-from stackcost.harness.search.slowest import Held, lowest_ceilings
-from stackcost.harness.search.steps import SoFar, next_trial
+from stackcost.harness.search.slowest import (
+    BEFORE_THE_FIRST_ROUND,
+    SHORTEST,
+    Held,
+    lowest_ceilings,
+    why_none,
+)
+from stackcost.harness.search.steps import Searched, SoFar, next_trial
 from stackcost.harness.session.http_session import open_http_session
 from stackcost.harness.session.progress import Progress
 from stackcost.harness.systems.registry import server_class
@@ -37,17 +45,22 @@ def campaign(tmp_path: Path) -> Campaign:
     return Campaign(folder, Manifest(run=folder.name), progress)
 
 
+def why(searched: Searched) -> str:
+    key = SearchKey("nginx/kernel", "connections", BEFORE_THE_FIRST_ROUND)
+    return why_none(key, searched, SHORTEST, [1])
+
+
 def test_an_experiment_whose_loads_are_shares_first_finds_what_the_slowest_holds(
     campaign: Campaign,
 ) -> None:
     experiment = load_experiment(COMPARE, quick=True)
     feed = comparison.turns_of(experiment, campaign)
-    asked = [next(feed), feed.send(Held(4000.0))]
+    asked = [next(feed), feed.send((Held(4000.0), ""))]
     assert [turn.where for turn in asked] == [
         f"search for the ceiling of {name}" for name in ("nginx/kernel", "astf-peer")
     ]
     assert asked[0].left_s > asked[1].left_s, "the plan's own turns follow"
-    rest = [feed.send(Held(3600.0, (3000.0,))), *feed]
+    rest = [feed.send((Held(3600.0, (3000.0,)), "")), *feed]
     found, rates = campaign.folder.manifest().loads_found, experiment.load.rates_of(3600.0)
     assert found is not None and found.offered_cps == rates
     assert found.not_held == {"astf-peer": [3000.0]}
@@ -80,8 +93,27 @@ def test_a_system_that_holds_nothing_ends_the_search_for_loads() -> None:
     systems = variants(load_experiment(COMPARE, quick=True))
     feed = lowest_ceilings(systems, after_s=0.0)
     next(feed)
-    with pytest.raises(Exception, match="holds no load with at most"):
-        feed.send(None)
+    system = Simulated(0.0)
+    found = search(SHORTEST, system.measure)
+    words = "nginx/kernel: PDR: no load was held with at most 0.5% loss"
+    with pytest.raises(StackcostError, match=words):
+        feed.send((None, why(Searched(found, 1000.0, system.trials, False))))
+
+
+def test_a_system_that_stops_amid_the_search_for_loads_ends_it_with_what_it_held() -> None:
+    systems = variants(load_experiment(COMPARE, quick=True))
+    feed = lowest_ceilings(systems, after_s=0.0)
+    next(feed)
+    system = Simulated(5_000.0)
+    for load in (1_000, 2_000):
+        system.measure(load, 1.0)
+    system.ceiling = 0.0
+    for load in (4_000, 2_000, 1_000, 500):
+        system.measure(load, 1.0)
+    found = SearchResult({SHORTEST.goals[0]: Bounds(lower=2_000)})
+    words = "nothing passed any more after trial 2: .*1,000 and 2,000 connections/s were held"
+    with pytest.raises(StackcostError, match=words):
+        feed.send((None, why(Searched(found, 4_000, system.trials, True))))
 
 
 def test_a_search_is_followed_by_its_twin_from_the_load_that_was_not_held() -> None:
@@ -92,14 +124,14 @@ def test_a_search_is_followed_by_its_twin_from_the_load_that_was_not_held() -> N
     )
     first = next(feed)
     found = SearchResult({goal: Bounds(upper=5000.0) for goal in settings.goals})
-    twin = feed.send((found, 9000.0))
+    twin = feed.send(Searched(found, 9000.0, [], False))
     assert (first.system, twin.system) == ("nginx/kernel", "")
     assert twin.kind is server_class("astf-peer") and twin.where.endswith("(twin)")
     assert twin.steps.keywords["load"] == 5000.0  # type: ignore[attr-defined]
     last = feed.send(None)
     assert last.system == "astf-peer"
     with pytest.raises(StopIteration):
-        feed.send((found, 9000.0))  # the peer is its own twin
+        feed.send(Searched(found, 9000.0, [], False))  # the peer is its own twin
 
 
 @pytest.mark.parametrize("seed", [1, 4])

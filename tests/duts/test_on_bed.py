@@ -116,7 +116,7 @@ def test_a_limit_of_3_000_new_connections_a_second_is_the_ceiling(
     )
     key = SearchKey(session.here.server.name, "connections", 1)
     steps = partial(search_steps, key=key, settings=settings)
-    (outcome, _), trials = follow(session, steps, tmp_path)
+    (outcome, *_), trials = follow(session, steps, tmp_path)
     per_trial = allowed + burst / (WARM_UP_S + 1.0 + OVERHANG_S)
     assert outcome.bounds[settings.goals[0]].throughput == pytest.approx(per_trial, rel=0.02)
     lossy = [trial for trial in trials if trial.load.loss.lost > 100]

@@ -2,11 +2,11 @@
 
 import pytest
 
-from stackcost.analysis.ceiling.controller import search
+from stackcost.analysis.ceiling.controller import TrialLoss, search
 from stackcost.analysis.ceiling.settings import SearchSettings, settings_for
 from stackcost.analysis.ceiling.stored import attempts_of, search_again, step_of, trial_loss
 from stackcost.analysis.ceiling.summarise import summarise_ceilings
-from stackcost.analysis.ceiling.summary import Ceiling
+from stackcost.analysis.ceiling.summary import Ceiling, Stopped
 from stackcost.contracts.load import CeilingKind
 from stackcost.harness.search.expected import seconds_left
 from tests.search.simulated import Simulated, cut_after, plan_of
@@ -152,3 +152,39 @@ def test_the_time_left_is_about_right_from_the_first_trial_on() -> None:
         told = seconds_left(settings, trials[:done], seconds)
         assert told == pytest.approx(sum(taken[done:]), rel=0.5, abs=40)
     assert seconds_left(settings, trials, seconds) == 0
+
+
+class Breaks(Simulated):
+    """Passes nothing any more from the trial after `passing` of them on."""
+
+    passing = 2
+
+    def measure(self, load: float, duration: float) -> TrialLoss:
+        if len(self.trials) >= self.passing:
+            self.ceiling = 0.0
+        return super().measure(load, duration)
+
+
+def test_a_system_that_stops_passing_amid_a_search_has_no_ceiling_and_says_what_it_held() -> None:
+    found = ceiling_of(Breaks(20_000))
+    assert found.stopped == Stopped(after=2, held=[500, 1_000])
+    assert found.sentence.startswith(
+        "nginx/kernel: no ceiling, as nothing passed any more after trial 2"
+    )
+    assert found.sentence.endswith(" Before, 500 and 1,000 connections/s were held.")
+    assert found.bottleneck is not None and found.bottleneck.trial == 3
+    assert not found.complete and "interrupted" not in found.sentence
+    assert [rate.value for rate in found.rates] == [None, None]
+
+
+def test_bounds_that_were_known_before_a_system_stopped_are_told() -> None:
+    system = Breaks(7_400)
+    system.passing = 16
+    found = ceiling_of(system)
+    assert found.stopped is not None and found.stopped.after == 16
+    assert "Bounds found until then: PDR 7,400 connections/s" in found.sentence
+
+
+def test_a_system_that_never_passed_anything_did_not_stop() -> None:
+    found = ceiling_of(Simulated(0.0))
+    assert found.stopped is None and "no load was held" in found.sentence

@@ -39,6 +39,7 @@ Cause = Literal[
     "before the device",
     "behind the device",
     "on the way",
+    "reset",
     "other programs",
     "unknown",
 ]
@@ -96,7 +97,7 @@ def _signs(seen: Readings, server_cpus: Collection[int]) -> Iterator[Evidence]:
     yield from _memory(seen)
     saturated = list(_cores(seen, server_cpus))
     yield from saturated
-    located = [*diagnosis.queues(seen), *diagnosis.lost_frames(seen)]
+    located = [*diagnosis.queues(seen), *diagnosis.located(seen)]
     yield from map(_evidence, located)
     if not refused and not saturated and not located:
         yield from map(_evidence, diagnosis.unanswered(seen))

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from stackcost.analysis.ceiling.bottleneck import Bottleneck
-from stackcost.analysis.ceiling.summary import Rate, TwinTrial
+from stackcost.analysis.ceiling.summary import Rate, Stopped, TwinTrial
 
 
 def ceiling_sentence(
@@ -13,8 +13,11 @@ def ceiling_sentence(
     complete: bool,
     at_least: str,
     bottleneck: Bottleneck | None,
+    stopped: Stopped | None = None,
 ) -> str:
-    """The ceiling of a server, its uncertainty, and the bottleneck."""
+    """The ceiling of a server, its uncertainty, and the bottleneck; or why there is no ceiling."""
+    if stopped:
+        return _stopped_sentence(server, unit, rates, stopped, bottleneck)
     found = "; ".join(_rate(rate, unit, bool(at_least)) for rate in rates)
     text = f"{server}: {found}."
     if not complete:
@@ -44,6 +47,30 @@ def twin_sentence(carried: float | None, trials: Sequence[TwinTrial], unit: str)
     if highest.load > carried:
         text += f"; it lost {highest.loss_ratio:.2%} of {highest.load:,.0f}"
     return text
+
+
+def _stopped_sentence(
+    server: str,
+    unit: str,
+    rates: Sequence[Rate],
+    stopped: Stopped,
+    bottleneck: Bottleneck | None,
+) -> str:
+    text = f"{server}: no ceiling, as nothing passed any more after trial {stopped.after}"
+    if bottleneck:
+        text += f": {bottleneck.sentence} (trial {bottleneck.trial})"
+    text += f". Before, {_listed(stopped.held)} {unit} {_were(stopped.held)} held."
+    known = [_rate(rate, unit, False) for rate in rates if rate.value is not None]
+    return text + (f" Bounds found until then: {'; '.join(known)}." if known else "")
+
+
+def _listed(loads: Sequence[float]) -> str:
+    *others, last = [f"{load:,.0f}" for load in loads]
+    return f"{', '.join(others)} and {last}" if others else last
+
+
+def _were(loads: Sequence[float]) -> str:
+    return "was" if len(loads) == 1 else "were"
 
 
 def _rate(rate: Rate, unit: str, at_least: bool) -> str:

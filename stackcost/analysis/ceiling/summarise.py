@@ -9,6 +9,7 @@ from stackcost.analysis.ceiling.interval import COVERAGE
 from stackcost.analysis.ceiling.repeated import repeatability
 from stackcost.analysis.ceiling.sentences import ceiling_sentence, twin_sentence
 from stackcost.analysis.ceiling.settings import UNITS, Goal, SearchSettings
+from stackcost.analysis.ceiling.stopped import first_without_any
 from stackcost.analysis.ceiling.stored import (
     SearchKey,
     attempts_of,
@@ -25,6 +26,7 @@ from stackcost.analysis.ceiling.summary import (
     Ceiling,
     CeilingSummary,
     Rate,
+    Stopped,
     TraceRow,
     Twin,
     TwinTrial,
@@ -66,7 +68,7 @@ def summarise_ceilings(
     device = plan.get("dut", {}).get("device")
     expected = device["expects"] if device else {}
     ceilings = [
-        _ceiling(key, part, settings[key.of], plan["cores"]["server"]).model_copy(
+        ceiling_of(key, part, settings[key.of], plan["cores"]["server"]).model_copy(
             update={"expected": expected.get(key.of)}
         )
         for key, part in by_search(trials).items()
@@ -82,14 +84,17 @@ def summarise_ceilings(
     )
 
 
-def _ceiling(
+def ceiling_of(
     key: SearchKey, trials: Sequence[Trial], settings: SearchSettings, server_cpus: Sequence[int]
 ) -> Ceiling:
-    outcome = search_again(trials, settings)
-    bottleneck = _bottleneck(trials, outcome, server_cpus)
+    """The ceiling that the trials of one search found, and what set it."""
+    passing, dead = _until_it_stopped(trials)
+    outcome = search_again(passing, settings)
+    bottleneck = _read(dead, server_cpus) if dead else _bottleneck(trials, outcome, server_cpus)
+    stopped = _stopped(passing, settings) if dead else None
     rates = [_rate(goal, bounds) for goal, bounds in outcome.bounds.items()]
     twin = _twin(trials, key.of)
-    at_least = _why_at_least(rates, outcome.complete, bottleneck, twin, settings)
+    at_least = "" if dead else _why_at_least(rates, outcome.complete, bottleneck, twin, settings)
     ends = [window for trial in trials for window in trial.phases.values()]
     return Ceiling(
         server=key.server,
@@ -103,10 +108,11 @@ def _ceiling(
         bottleneck=bottleneck,
         twin=twin,
         sentence=ceiling_sentence(
-            key.server, UNITS[key.of], rates, outcome.complete, at_least, bottleneck
+            key.server, UNITS[key.of], rates, outcome.complete, at_least, bottleneck, stopped
         ),
         seconds=max(w.end for w in ends) - min(w.start for w in ends) if ends else 0.0,
         trace=[row for attempts in attempts_of(trials) for row in _rows(attempts, server_cpus)],
+        stopped=stopped,
     )
 
 
@@ -123,6 +129,32 @@ def _rate(goal: Goal, bounds: Bounds) -> Rate:
     )
 
 
+def _until_it_stopped(trials: Sequence[Trial]) -> tuple[Sequence[Trial], Trial | None]:
+    """The trials until the system passed nothing any more, and the first in which nothing passed.
+
+    All of them, and None, if it passed something until the end.
+    """
+    attempts = attempts_of(trials)
+    first = first_without_any(
+        [(step_of(each[0]).load, trial_loss(decisive(each))) for each in attempts]
+    )
+    if first is None:
+        return trials, None
+    return [trial for each in attempts[:first] for trial in each], decisive(attempts[first])
+
+
+def _stopped(passing: Sequence[Trial], settings: SearchSettings) -> Stopped:
+    """What was held before; `passing`: the trials until then."""
+    allowed = max(goal.loss_ratio for goal in settings.goals)
+    counted = [decisive(attempts) for attempts in attempts_of(passing)]
+    held = {step_of(t).load for t in counted if trial_loss(t).loss_ratio <= allowed}
+    return Stopped(after=counted[-1].number, held=sorted(held))
+
+
+def _read(trial: Trial, server_cpus: Sequence[int]) -> Bottleneck:
+    return find_bottleneck(Readings(trial), server_cpus, stored_loss(trial).disturbed)
+
+
 def _bottleneck(
     trials: Sequence[Trial], outcome: SearchResult, server_cpus: Sequence[int]
 ) -> Bottleneck | None:
@@ -137,7 +169,7 @@ def _bottleneck(
     if not lossy:
         return None
     first = min(lossy, key=lambda trial: (step_of(trial).load, -trial_loss(trial).loss_ratio))
-    return find_bottleneck(Readings(first), server_cpus, stored_loss(first).disturbed)
+    return _read(first, server_cpus)
 
 
 def _twin(trials: Sequence[Trial], of: CeilingKind) -> Twin | None:

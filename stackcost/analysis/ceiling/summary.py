@@ -77,12 +77,24 @@ class TraceRow(Part):
     flags: list[str]
 
 
+class Stopped(Part):
+    """A system that passed nothing any more from a trial of its search on, though it had before.
+
+    `after`: the number of the last trial in which something passed. `held`: the loads that were
+    held until then, in the unit of the ceiling, rising.
+    """
+
+    after: int
+    held: list[float]
+
+
 class Ceiling(Part):
     """One search. `round`: which search for the same thing it is, from 1.
 
     `at_least`: why the true ceiling may be higher; empty when it may not. `sentence` says all of
     it. `complete`: False for a search that was cut short; its bounds are those known until then.
-    `expected`: the ceiling that the device's configuration expects.
+    `expected`: the ceiling that the device's configuration expects. `stopped`: the system failed in
+    the search, so that there is no ceiling; `rates` are those known until then.
     """
 
     server: str
@@ -99,6 +111,7 @@ class Ceiling(Part):
     seconds: float
     trace: list[TraceRow]
     expected: float | None = None
+    stopped: Stopped | None = None
 
 
 class RepeatedCeiling(Part):
