@@ -37,7 +37,7 @@ def trend(
     ] = "",
     as_json: Annotated[bool, typer.Option("--json", help="print JSON")] = False,
 ) -> None:
-    """Show when the ceilings of the pytest gate, or the figures of stored runs, changed."""
+    """Show when the rates of the pytest gate, or the figures of stored runs, changed."""
     if history.is_dir():
         if plot:
             raise typer.BadParameter("--plot draws a history file, not a folder of runs")

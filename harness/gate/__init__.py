@@ -1,1 +1,1 @@
-"""The pytest gate: measures ceilings of connections/s, compares them, and keeps a history."""
+"""The pytest gate: measures rates of connections/s, compares them, and keeps a history."""

@@ -8,25 +8,28 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from stackcost.contracts.errors import StackcostError
+from stackcost.harness.gate.figure import WHOLE_CORES, Figure
 from stackcost.harness.gate.fingerprint import Fingerprint, key
 from stackcost.harness.gate.trial import GateTrial
 from stackcost.host.files import write_whole
 from stackcost.store.manifest import utc_now
 
-FORMAT: Literal["stackcost-baseline/3"] = "stackcost-baseline/3"
+FORMAT: Literal["stackcost-baseline/4"] = "stackcost-baseline/4"
 
 
 class Baseline(BaseModel):
-    """The content of `<experiment>-<system>@<machine>.json`.
+    """The content of `<experiment>-<system>@<machine>.json`; of a ceiling "-ceiling" is before @.
 
-    `setup`: the set-up of the trials, to list later changes.
+    `setup`: the set-up of the trials, to list later changes. `offered_cps`: the load in every
+    trial; of a ceiling, the load at which searches begin.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    format: Literal["stackcost-baseline/3"] = FORMAT
+    format: Literal["stackcost-baseline/4"] = FORMAT
     experiment: str
     system: str
+    figure: Figure = WHOLE_CORES
     machine: Fingerprint
     taken: str = Field(default_factory=utc_now)
     offered_cps: float
@@ -34,9 +37,11 @@ class Baseline(BaseModel):
     setup: dict[str, Any]
 
 
-def baseline_path(folder: Path, experiment: str, system: str, machine: Fingerprint) -> Path:
-    """The path of the baseline of a system on a machine."""
-    return folder / f"{_stem(experiment, system)}@{key(machine)}.json"
+def baseline_path(
+    folder: Path, experiment: str, system: str, figure: Figure, machine: Fingerprint
+) -> Path:
+    """The path of the baseline of a system's figure on a machine."""
+    return folder / f"{_stem(experiment, system, figure)}@{key(machine)}.json"
 
 
 def read_baseline(path: Path) -> Baseline:
@@ -57,10 +62,14 @@ def write_baseline(path: Path, baseline: Baseline) -> None:
     write_whole(path, baseline.model_dump_json(indent=1).encode() + b"\n")
 
 
-def of_other_machines(folder: Path, experiment: str, system: str) -> Sequence[Baseline]:
-    """All baselines of a system."""
-    return [read_baseline(path) for path in folder.glob(f"{_stem(experiment, system)}@*.json")]
+def of_other_machines(
+    folder: Path, experiment: str, system: str, figure: Figure
+) -> Sequence[Baseline]:
+    """All baselines of a system's figure."""
+    stem = _stem(experiment, system, figure)
+    return [read_baseline(path) for path in folder.glob(f"{stem}@*.json")]
 
 
-def _stem(experiment: str, system: str) -> str:
-    return re.sub(r"[^\w.-]+", "-", f"{experiment}-{system}")
+def _stem(experiment: str, system: str, figure: Figure) -> str:
+    which = "" if figure == WHOLE_CORES else f"-{figure}"
+    return re.sub(r"[^\w.-]+", "-", f"{experiment}-{system}{which}")

@@ -1,10 +1,10 @@
 """Runs the gate's trials, each on a new test bed."""
 
 import math
-from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from rich.console import Console
 
@@ -21,7 +21,7 @@ from stackcost.harness.experiment.matrix import Variant
 from stackcost.harness.gate.trial import GateTrial, comparable, gate_trial
 from stackcost.harness.search.trials import TIME_WAIT_S, reset_server
 from stackcost.harness.session.load_trial import OVERHANG_S, offer_load, prepare_load
-from stackcost.harness.session.profile_session import SETUP_S, ProfileSession
+from stackcost.harness.session.profile_session import SETUP_S, ProfileSession, open_profile_session
 from stackcost.harness.systems.registry import server_class
 
 WARM_UP_S = 1.0  # above the client's TIME_WAIT
@@ -48,33 +48,49 @@ class Bench(Protocol):
         """The set-up of the trials, for baselines. Before the first trial it has no server."""
 
     def steady_load(self) -> float:
-        """A load in connections/s that keeps the server busy and that it certainly completes."""
+        """The load to offer in trials for the rate for whole cores, connections/s.
+
+        It keeps the server busy, and the server certainly completes it. For a ceiling it is the
+        load at which a search begins.
+        """
 
     def measure(self, offered_cps: float) -> GateTrial:
         """Make one trial."""
 
-    def set_aside(self, which: Collection[int]) -> None:
-        """Mark trials, counted from 0, so that no figure uses them."""
+    def set_aside(self, reasons: Mapping[int, str]) -> None:
+        """Mark trials, counted from 0, with the reason why no figure uses them."""
 
     @property
     def folder(self) -> str:
         """The folder with all readings."""
 
 
+Opened = TypeVar("Opened", bound="LocalBench")
+
+
 @contextmanager
-def open_bench(target: Variant, results: Path, command: list[str]) -> Iterator["LocalBench"]:
-    """The bench of this machine. The caller holds the `RunLock`."""
+def open_bench(
+    target: Variant,
+    results: Path,
+    command: list[str],
+    make: "Callable[[Variant, Campaign], Opened]",
+    experiment: dict[str, Any],
+) -> Iterator["Opened"]:
+    """The bench of this machine that `make` returns. The caller holds the `RunLock`.
+
+    `experiment`: what the manifest says is measured.
+    """
     with new_campaign(
         results,
         "gate",
         command,
         Console(stderr=True),
         "to see them, run: stackcost show",
-        experiment=target.experiment.model_dump(mode="json"),
+        experiment=experiment,
         systems=[target.name],
         profile_hashes=profile_hashes(target.experiment),
     ) as campaign:
-        yield LocalBench(target, campaign)
+        yield make(target, campaign)
     if campaign.manifest.state == "interrupted":
         raise KeyboardInterrupt  # the run has recorded it; pytest needs it, too
 
@@ -82,9 +98,15 @@ def open_bench(target: Variant, results: Path, command: list[str]) -> Iterator["
 class LocalBench:
     """Trials on the test bed of this machine; all are stored as soon as they are over."""
 
-    def __init__(self, target: Variant, campaign: Campaign):
+    def __init__(
+        self,
+        target: Variant,
+        campaign: Campaign,
+        open_session: Callable[..., AbstractContextManager[Any]] = open_profile_session,
+    ):
         self._target = target
         self._campaign = campaign
+        self._open = open_session
         self._measured: list[int] = []
         self._found: list[GateTrial] = []
         self._lengths: list[float] = []
@@ -130,10 +152,10 @@ class LocalBench:
         self._lengths.append(sustain_s)
         return found
 
-    def set_aside(self, which: Collection[int]) -> None:
-        """Mark trials, counted from 0, so that no figure uses them."""
-        numbers = [self._measured[each] for each in which]
-        self._campaign.folder.set_aside(numbers, "disturbed; another trial replaces it")
+    def set_aside(self, reasons: Mapping[int, str]) -> None:
+        """Mark trials, counted from 0, with the reason why no figure uses them."""
+        for at, reason in reasons.items():
+            self._campaign.folder.set_aside([self._measured[at]], reason)
 
     def _take(
         self, what: str, steps: Callable[[ProfileSession], PlannedTrials[Any]], seconds: float = 0.0
@@ -147,6 +169,7 @@ class LocalBench:
             where=f"{name}, {what}",
             logs=f"{what}-{name}",
             steps=steps,
+            open=self._open,
             left_s=SETUP_S + seconds,
         )
         return self._campaign.take(turn)

@@ -22,15 +22,17 @@ from stackcost.harness.gate.baseline import (
     write_baseline,
 )
 from stackcost.harness.gate.bench import Bench
-from stackcost.harness.gate.fingerprint import fingerprint, in_words, key
+from stackcost.harness.gate.figure import CEILING, Figure
+from stackcost.harness.gate.fingerprint import Fingerprint, fingerprint, in_words, key
 from stackcost.harness.gate.history import HISTORY, Entry, append, between, read_history
-from stackcost.harness.gate.trial import GateTrial, comparable, judged, left_out
-from stackcost.harness.gate.verdict import Verdict, against_baseline, against_ceiling
-from stackcost.harness.gate.words import baseline_sentence, explain, sentence
+from stackcost.harness.gate.trial import GateTrial, comparable, left_out, too_few
+from stackcost.harness.gate.verdict import Verdict, against_baseline, against_number
+from stackcost.harness.gate.words import TRIAL, baseline_sentence, explain, sentence
+from stackcost.report.words import count
 
 GateOutcome = Literal["holds", "below", "cannot tell", "no baseline", "baseline written"]
 LOCK_PATIENCE_S = 3600.0  # tests in other processes may have to measure first
-OVERLOAD = 1.3  # offered load / the wanted ceiling
+OVERLOAD = 1.3  # offered load / the wanted rate for whole cores
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +48,15 @@ class Effort:
 ATTEMPTS = 2  # most trials that are made for one comparable trial
 FULL = Effort(checkpoints=(6, 10, 14, 20))
 QUICK = Effort(checkpoints=(8,))
+# A search takes as long as several trials. Against a number, fewer than nine cannot tell.
+FULL_SEARCHES = Effort(checkpoints=(9, 14))
+
+
+def effort(figure: Figure, quick: bool) -> Effort:
+    """How much is measured by default, or with `--stackcost-quick`."""
+    if quick:
+        return QUICK
+    return FULL_SEARCHES if figure == CEILING else FULL
 
 
 def measure_until_decided(
@@ -98,13 +109,13 @@ class MeasuringMachine(Protocol):
     def describe(self) -> dict[str, Any]:
         """The machine as `stackcost.collect.machine` describes it."""
 
-    def open(self, target: Variant) -> AbstractContextManager[Bench]:
-        """Open a bench for one system."""
+    def open(self, target: Variant, figure: Figure) -> AbstractContextManager[Bench]:
+        """Open a bench for one figure of one system."""
 
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """The gate of one system.
+    """The gate of one figure of one system.
 
     `folder`: holds the baselines and the history. `test`: the id of the pytest test that uses it.
     `say`: shows what is being done, one line at a time.
@@ -112,6 +123,7 @@ class Gate:
 
     experiment: str
     target: Variant
+    figure: Figure
     machine: MeasuringMachine
     folder: Path
     effort: Effort
@@ -121,17 +133,19 @@ class Gate:
     def write_baseline(self) -> GateResult:
         """Measure a new baseline, which later trials are compared with."""
         machine = fingerprint(self.machine.describe())
-        path = baseline_path(self.folder, self.experiment, self.target.name, machine)
-        with self._alone(), self.machine.open(self.target) as bench:
+        path = self._path(machine)
+        with self._alone(), self.machine.open(self.target, self.figure) as bench:
             self.say(f"{self.target.name}: looking for the load of the baseline")
             load = bench.steady_load()
-            self.say(f"{self.target.name}: {self.effort.checkpoints[-1]} trials for the baseline")
+            most = count(self.effort.checkpoints[-1], *TRIAL[self.figure])
+            self.say(f"{self.target.name}: {most} for the baseline")
             trials = measure_comparable(
                 [], lambda: bench.measure(load), self.effort.checkpoints[-1]
             )
             baseline = Baseline(
                 experiment=self.experiment,
                 system=self.target.name,
+                figure=self.figure,
                 machine=machine,
                 offered_cps=load,
                 trials=trials,
@@ -139,52 +153,57 @@ class Gate:
             )
             bench.set_aside(left_out(trials))
             folder = bench.folder
+        if few := too_few(trials):
+            said = f"{self.target.name}: cannot tell: no baseline was written, because {few}"
+            return GateResult("cannot tell", said, said, folder=folder)
         write_baseline(path, baseline)
-        said = f"{self.target.name}: {baseline_sentence(trials)}, written to {path}"
+        value = baseline_sentence(trials, self.figure)
+        said = f"{self.target.name}: {value}, written to {path}"
         result = GateResult("baseline written", said, said, folder=folder)
-        self._remember(result, judged(trials))
+        self._remember(result, comparable(trials))
         return result
 
     def not_below_baseline(self, tolerance: float) -> GateResult:
         """Compare new trials with this machine's baseline less `tolerance`."""
         machine = fingerprint(self.machine.describe())
-        path = baseline_path(self.folder, self.experiment, self.target.name, machine)
+        path = self._path(machine)
         if not path.is_file():
             return self._no_baseline()
         baseline, history = read_baseline(path), self.folder / HISTORY
         known = read_history(history) if history.is_file() else []
-        spread = between(known, self.target.name, self.experiment, key(machine))
+        spread = between(known, self.target.name, self.experiment, self.figure, key(machine))
         return self._judge(
             baseline.offered_cps,
             lambda now, rate: against_baseline(baseline.trials, now, tolerance, rate, spread),
             baseline,
         )
 
-    def at_least(self, ceiling: float) -> GateResult:
+    def at_least(self, number: float) -> GateResult:
         """Compare new trials with a number of connections/s."""
-        return self._judge(
-            OVERLOAD * ceiling, lambda now, rate: against_ceiling(now, ceiling, rate), None
-        )
+        load = None if self.figure == CEILING else OVERLOAD * number
+        return self._judge(load, lambda now, rate: against_number(now, number, rate), None)
 
     def _judge(
         self,
-        offered_cps: float,
+        offered_cps: float | None,
         judge: Callable[[list[GateTrial], float], Verdict],
         baseline: Baseline | None,
     ) -> GateResult:
-        with self._alone(), self.machine.open(self.target) as bench:
+        """Measure and judge. `offered_cps`: None for the load that the bench finds."""
+        with self._alone(), self.machine.open(self.target, self.figure) as bench:
+            load = bench.steady_load() if offered_cps is None else offered_cps
             verdict, now = measure_until_decided(
-                lambda: bench.measure(offered_cps),
+                lambda: bench.measure(load),
                 judge,
                 self.effort.checkpoints,
                 lambda line: self.say(f"{self.target.name}: {line}"),
             )
             before = baseline.trials if baseline else []
             bench.set_aside(left_out(now, before))
-            said = f"{self.target.name}: {sentence(verdict)}"
-            text = explain(said, verdict, now, baseline, bench.setup(), bench.folder)
+            said = f"{self.target.name}: {sentence(verdict, self.figure)}"
+            text = explain(said, self.figure, verdict, now, baseline, bench.setup(), bench.folder)
             result = GateResult(verdict.outcome, said, text, verdict, bench.folder)
-        self._remember(result, judged(now, before))
+        self._remember(result, comparable(now, before))
         return result
 
     @contextmanager
@@ -203,7 +222,7 @@ class Gate:
 
     def _no_baseline(self) -> GateResult:
         here = fingerprint(self.machine.describe())
-        others = of_other_machines(self.folder, self.experiment, self.target.name)
+        others = of_other_machines(self.folder, self.experiment, self.target.name, self.figure)
         said = (
             f"{self.target.name}: {self.folder} has no baseline for this machine ({in_words(here)})"
         )
@@ -213,7 +232,12 @@ class Gate:
         said += ". To measure a baseline, run: pytest --stackcost-update-baseline"
         return GateResult("no baseline", said, said)
 
+    def _path(self, machine: Fingerprint) -> Path:
+        return baseline_path(self.folder, self.experiment, self.target.name, self.figure, machine)
+
     def _remember(self, result: GateResult, trials: list[GateTrial]) -> None:
+        if not trials:
+            return  # all were disturbed
         append(
             self.folder / HISTORY,
             Entry.of(
@@ -221,6 +245,7 @@ class Gate:
                 test=self.test,
                 experiment=self.experiment,
                 system=self.target.name,
+                figure=self.figure,
                 machine=key(fingerprint(self.machine.describe())),
                 outcome=result.outcome,
                 ratio=result.verdict.ratio if result.verdict else None,

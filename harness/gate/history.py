@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from stackcost.analysis.between import Between, of_history
 from stackcost.contracts.errors import StackcostError
+from stackcost.harness.gate.figure import WHOLE_CORES, Figure
 from stackcost.harness.gate.trial import GateTrial
 from stackcost.store.manifest import utc_now
 
@@ -18,9 +19,9 @@ HISTORY = "history.jsonl"
 class Entry(BaseModel):
     """One measurement.
 
-    `cps`: one value for each judged trial. `cpu_us`: CPU time of the same trials, sum over all
-    kinds. `machine`: the key of the machine's fingerprint. `ratio`: result / baseline or ceiling.
-    `run`: the folder with all readings, which may have been deleted since.
+    `figure`: what `cps` is. `cps`: one value for each judged trial. `cpu_us`: CPU time of the same
+    trials, sum over all kinds. `machine`: the key of the machine's fingerprint. `ratio`: result /
+    baseline or number. `run`: the folder with all readings, which may have been deleted since.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -29,6 +30,7 @@ class Entry(BaseModel):
     test: str
     experiment: str
     system: str
+    figure: Figure = WHOLE_CORES
     machine: str
     outcome: str
     ratio: float | None
@@ -48,14 +50,16 @@ class Entry(BaseModel):
         )
 
 
-def between(history: Sequence[Entry], system: str, experiment: str, machine: str) -> Between:
-    """How much a system's measurements on a machine differ."""
-    wanted = system, experiment, machine
+def between(
+    history: Sequence[Entry], system: str, experiment: str, figure: Figure, machine: str
+) -> Between:
+    """How much the measurements of a system's figure on a machine differ."""
+    wanted = system, experiment, figure, machine
     return of_history(
         [
             median(each.cps)
             for each in history
-            if (each.system, each.experiment, each.machine) == wanted
+            if (each.system, each.experiment, each.figure, each.machine) == wanted
         ]
     )
 

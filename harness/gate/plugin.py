@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, TypeVar
 import pytest
 
 if TYPE_CHECKING:
+    from stackcost.harness.gate.figure import Figure
     from stackcost.harness.gate.gate import Gate, GateResult, MeasuringMachine
 
 FOLDER = "stackcost-gate"  # below pytest's root folder; holds baselines and history, to commit
@@ -34,7 +35,7 @@ Made = TypeVar("Made")
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the options of the gate."""
-    group = parser.getgroup("stackcost", "ceilings of connections per second")
+    group = parser.getgroup("stackcost", "rates of connections per second")
     group.addoption(
         "--stackcost-update-baseline",
         action="store_true",
@@ -71,8 +72,8 @@ def _or_fail(do: "Callable[[], Made]") -> "Made":
     pytest.fail(message, pytrace=False)
 
 
-class CeilingAssertion:
-    """The assertions that a test can make about the ceiling of a system."""
+class RateAssertion:
+    """The assertions that a test can make about a system's rate of connections."""
 
     def __init__(self, gate: "Gate", update: bool, record: Callable[[str, object], None]):
         self._gate = gate
@@ -80,7 +81,7 @@ class CeilingAssertion:
         self._record = record
 
     def not_below_baseline(self, tolerance: float = 0.03) -> None:
-        """Fail if the ceiling is below this machine's baseline by more than `tolerance`.
+        """Fail if the rate is below this machine's baseline by more than `tolerance`.
 
         The test is skipped, with the reason, if this machine has no baseline or the trials do not
         decide.
@@ -94,11 +95,11 @@ class CeilingAssertion:
         else:
             self._end(lambda: self._gate.not_below_baseline(tolerance))
 
-    def at_least(self, ceiling: float) -> None:
-        """Fail if the ceiling is below this number of connections/s; skip if it is unclear."""
-        if ceiling <= 0:
-            raise ValueError(f"ceiling must be more than 0 connections/s; it is {ceiling}")
-        self._end(lambda: self._gate.at_least(ceiling))
+    def at_least(self, rate: float) -> None:
+        """Fail if the rate is below this number of connections/s; skip if it is unclear."""
+        if rate <= 0:
+            raise ValueError(f"rate must be more than 0 connections/s; it is {rate}")
+        self._end(lambda: self._gate.at_least(rate))
 
     def _end(self, measure: "Callable[[], GateResult]") -> None:
         result = _or_fail(measure)
@@ -126,13 +127,15 @@ def stackcost_machine(request: pytest.FixtureRequest) -> "MeasuringMachine":
 @pytest.fixture
 def cps_ceiling(
     request: pytest.FixtureRequest, stackcost_machine: "MeasuringMachine"
-) -> Callable[..., CeilingAssertion]:
-    """`cps_ceiling(file, system="")`: the ceiling of a system of an experiment file.
+) -> Callable[..., RateAssertion]:
+    """`cps_ceiling(file, system="", figure="rate for whole cores")`: a system's rate.
 
     `file`: relative to pytest's root folder. `system`: needed if the file has several systems; the
-    name is the one that `stackcost show` prints.
+    name is the one that `stackcost show` prints. `figure`: "rate for whole cores", what the time of
+    the server's cores would allow; or "ceiling", the highest load that a search finds to be held.
     """
-    from stackcost.harness.gate.gate import FULL, QUICK, Gate
+    from stackcost.harness.gate.figure import FIGURES, WHOLE_CORES
+    from stackcost.harness.gate.gate import Gate, effort
     from stackcost.harness.gate.target import target_of
 
     config = request.config
@@ -150,21 +153,26 @@ def cps_ceiling(
                 reporter.ensure_newline()
                 reporter.write_line(f"stackcost: {line}")
 
-    def ceiling(file: str | Path, system: str = "") -> CeilingAssertion:
+    def rate_of(
+        file: str | Path, system: str = "", figure: "Figure" = WHOLE_CORES
+    ) -> RateAssertion:
+        if figure not in FIGURES:
+            raise ValueError(f"figure must be one of {', '.join(FIGURES)}; it is {figure!r}")
         target = _or_fail(lambda: target_of(config.rootpath / file, system))
         gate = Gate(
             Path(file).stem,
             target,
+            figure,
             stackcost_machine,
             config.rootpath / FOLDER,
-            QUICK if config.getoption("--stackcost-quick") else FULL,
+            effort(figure, bool(config.getoption("--stackcost-quick"))),
             request.node.nodeid,
             say,
         )
         update = bool(config.getoption("--stackcost-update-baseline"))
-        return CeilingAssertion(gate, update, record)
+        return RateAssertion(gate, update, record)
 
-    return ceiling
+    return rate_of
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

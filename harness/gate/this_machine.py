@@ -7,7 +7,9 @@ from typing import Any
 
 from stackcost.collect.machine import describe_machine
 from stackcost.harness.experiment.matrix import Variant
-from stackcost.harness.gate.bench import Bench, open_bench
+from stackcost.harness.gate.bench import Bench, LocalBench, open_bench
+from stackcost.harness.gate.figure import CEILING, Figure
+from stackcost.harness.gate.search_bench import SearchBench, plan_of
 
 
 class ThisMachine:
@@ -21,9 +23,13 @@ class ThisMachine:
         """The machine as it was at the first call."""
         return self._machine
 
-    def open(self, target: Variant) -> AbstractContextManager[Bench]:
-        """Open a bench; StackcostError without root."""
-        return open_bench(target, self._results, self._command)
+    def open(self, target: Variant, figure: Figure) -> AbstractContextManager[Bench]:
+        """Open a bench that measures the figure; StackcostError without root."""
+        if figure == CEILING:
+            planned = plan_of(target).describe()
+            return open_bench(target, self._results, self._command, SearchBench, planned)
+        planned = target.experiment.model_dump(mode="json")
+        return open_bench(target, self._results, self._command, LocalBench, planned)
 
     @cached_property
     def _machine(self) -> dict[str, Any]:

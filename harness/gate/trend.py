@@ -1,4 +1,4 @@
-"""Finds the changes in a ceiling's history: similar measurements are one group.
+"""Finds the changes in a history: similar measurements are one group.
 
 `stackcost.analysis.change_points` splits the history, and `stackcost.analysis.comparison` computes
 the difference between two groups. In both a measurement is one value, the median of its trials:
@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict
 from stackcost.analysis.change_points import groups_of
 from stackcost.analysis.comparison import Comparison, Design, ratio_of
 from stackcost.analysis.series import Series
+from stackcost.harness.gate.figure import Figure
 from stackcost.harness.gate.history import Entry
 from stackcost.harness.gate.verdict import UNIT
 
@@ -33,24 +34,26 @@ class Group(BaseModel):
 
 
 class Trend(BaseModel):
-    """One system's measurements by one test on one machine, in order."""
+    """One system's measurements of one figure by one test on one machine, in order."""
 
     model_config = ConfigDict(frozen=True)
 
     test: str
     system: str
+    figure: Figure
     machine: str
     groups: list[Group]
 
 
 def trend(history: Sequence[Entry]) -> list[Trend]:
     """All trends of a history."""
-    found: dict[tuple[str, str, str], list[Entry]] = {}
+    found: dict[tuple[str, str, Figure, str], list[Entry]] = {}
     for entry in history:
-        found.setdefault((entry.test, entry.system, entry.machine), []).append(entry)
+        key = entry.test, entry.system, entry.figure, entry.machine
+        found.setdefault(key, []).append(entry)
     return [
-        Trend(test=test, system=system, machine=machine, groups=_groups(entries))
-        for (test, system, machine), entries in found.items()
+        Trend(test=test, system=system, figure=figure, machine=machine, groups=_groups(entries))
+        for (test, system, figure, machine), entries in found.items()
     ]
 
 

@@ -1,4 +1,4 @@
-"""A history of ceilings as a table and as a plot."""
+"""A history of the gate as a table and as a plot."""
 
 from collections.abc import Sequence
 
@@ -27,7 +27,7 @@ def trend_table(series: Trend) -> TextTable:
         for group in series.groups
     ]
     return TextTable(
-        f"{series.test}: {series.system} on machine {series.machine}",
+        f"{series.test}: {series.figure} of {series.system} on machine {series.machine}",
         (
             "since",
             "measurements",
@@ -67,7 +67,7 @@ def trend_plot(found: Sequence[Trend]) -> Figure:
                     color=CHANGED,
                     fontsize=8,
                 )
-        axes.set_title(f"{series.test}: {series.system}", loc="left", fontsize=9)
+        axes.set_title(f"{series.test}: {series.figure} of {series.system}", loc="left", fontsize=9)
         axes.set_xlabel("measurement")
         axes.set_ylabel("connections/s")
         axes.xaxis.get_major_locator().set_params(integer=True)

@@ -1,8 +1,10 @@
 """The gate's short form of a trial, small enough to commit."""
 
 import math
+from collections import Counter
 from collections.abc import Collection, Sequence
 from statistics import median
+from typing import Self
 
 from pydantic import BaseModel, ConfigDict
 
@@ -42,15 +44,16 @@ class UncorrectedTrial(BaseModel):
 class GateTrial(BaseModel):
     """One trial. Rates in connections/s; `cpu` and `softirq` in us per completed connection.
 
-    `cps`: `completed_cps`, scaled to whole cores at full speed. If the server kept up with the
-    offered load, it is divided by the share of the cores' time that the server used; otherwise by
-    the share that other programs and the hypervisor left to it. It is multiplied by 1 + `slowed`;
+    `cps`: the rate for whole cores: `completed_cps`, divided by the share of the cores' time that
+    the server used. If the server fell short of the offered load, it is `completed_cps` itself.
     `slowed`: by how much something outside the machine slowed the cores. `counted_s`: seconds
     without such slowing; if there are any, the share, `cpu` and `slowed` are from these seconds.
     `full_speed_us`: shortest duration of a known piece of work on this test bed. `foreign`: share
     of the cores (0 to 1) that other programs used. `idle`: idle share of the server's cores.
     `load_ns`: duration of a load from shared memory. None: not read. `whole`: None in older trials,
-    which did not store it.
+    which did not store it, and of searches. `unsure`: why a search for the ceiling tells nothing.
+
+    A search is one trial: its rates are the ceiling, and it has no CPU time.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -67,15 +70,26 @@ class GateTrial(BaseModel):
     load_ns: float | None = None
     full_speed_us: float | None = None
     whole: UncorrectedTrial | None = None
+    unsure: str = ""
+
+    @classmethod
+    def of_search(cls, ceiling: float, unsure: str = "") -> Self:
+        """One search for the ceiling, connections/s."""
+        rate = _short(ceiling)
+        return cls(cps=rate, completed_cps=rate, offered_cps=rate, cpu={}, unsure=unsure)
 
     @property
-    def disturbed(self) -> bool:
-        """Whether other load on the machine changed the figures too much."""
-        return (self.foreign or 0.0) > GATE_FOREIGN_LIMIT or (self.slowed or 0.0) > SLOWED_LIMIT
+    def disturbance(self) -> str:
+        """What changed the figures too much; empty if nothing did."""
+        if (self.foreign or 0.0) > GATE_FOREIGN_LIMIT:
+            return f"other programs used more than {GATE_FOREIGN_LIMIT:.0%} of the server's cores"
+        if (self.slowed or 0.0) > SLOWED_LIMIT:
+            return f"a neighbour slowed the server's cores by more than {SLOWED_LIMIT:.0%}"
+        return self.unsure
 
     @property
     def kept_up(self) -> bool:
-        """Whether the server completed the offered load, so that its ceiling is higher."""
+        """Whether the server completed the offered load, so that it can do more."""
         return kept_up(self.completed_cps, self.offered_cps)
 
     @property
@@ -91,14 +105,14 @@ def gate_trial(seen: Readings, cpus: Collection[int]) -> GateTrial | None:
         return None
     foreign, slowed = _taken_share(seen, cpus), slowed_by(seen, cpus)
     cost, counted = cpu.server_cost(seen, cpus), undisturbed(seen, cpus)
-    share = whole_share = 1 - (foreign or 0.0)
+    share = whole_share = 1.0
     if kept_up(rate, seen.trial.offered_cps):
         share = _own_share(rate, cost, cpus) or 1.0
         whole_share = _own_share(rate, cpu.uncorrected_cost(seen, cpus), cpus) or 1.0
     load_s = counted.load_s if counted and counted.enough else None
     full_us = [(least_seconds(seen, each) or 0.0) * cpu.MICROSECONDS for each in cpus]
     return GateTrial(
-        cps=_short(rate / share * (1 + (slowed or 0.0))),
+        cps=_short(rate / share),
         completed_cps=_short(rate),
         offered_cps=seen.trial.offered_cps,
         cpu=_short_cost(cost),
@@ -121,32 +135,35 @@ def _whole(seen: Readings, cps: float) -> UncorrectedTrial | None:
     return UncorrectedTrial(cps=_short(cps), load_ns=load_ns, call_ns=_short(call_s * NANOSECONDS))
 
 
-def judged(trials: Sequence[GateTrial], others: Sequence[GateTrial] = ()) -> list[GateTrial]:
-    """The trials that are comparable with each other and with `others`.
-
-    If too few are comparable, all trials, corrected for slow cores of their test beds.
-    """
-    full_us = _full_speed([*trials, *others])
-    found = comparable(trials, others)
-    return found if len(found) >= GATE_LEAST_JUDGED else [_at(trial, full_us) for trial in trials]
-
-
-def left_out(trials: Sequence[GateTrial], others: Sequence[GateTrial] = ()) -> list[int]:
-    """Indices (from 0) of the trials that are not judged."""
-    used = judged(trials, others)
-    if len(used) == len(trials):
-        return []
-    return [at for at, trial in enumerate(trials) if trial not in used]
-
-
 def comparable(trials: Sequence[GateTrial], others: Sequence[GateTrial] = ()) -> list[GateTrial]:
-    """The undisturbed trials whose cores reached the same full speed as those of the others."""
+    """The undisturbed trials whose cores reached the same full speed as those of the others.
+
+    Only these are judged.
+    """
+    aside = left_out(trials, others)
+    return [trial for at, trial in enumerate(trials) if at not in aside]
+
+
+def left_out(trials: Sequence[GateTrial], others: Sequence[GateTrial] = ()) -> dict[int, str]:
+    """Indices (from 0) of the trials that are not judged, each with the reason."""
     most = (1 + SLOWED_LIMIT) * _full_speed([*trials, *others])
-    return [
-        trial
-        for trial in trials
-        if not trial.disturbed and (trial.full_speed_us is None or trial.full_speed_us <= most)
-    ]
+    aside = {}
+    for at, trial in enumerate(trials):
+        if reason := trial.disturbance:
+            aside[at] = reason
+        elif trial.full_speed_us is not None and trial.full_speed_us > most:
+            aside[at] = "the cores of its test bed never reached the speed of the others"
+    return aside
+
+
+def too_few(trials: Sequence[GateTrial], others: Sequence[GateTrial] = ()) -> str:
+    """Why these trials cannot be judged: too many are left out; empty if enough are not."""
+    reasons = left_out(trials, others)
+    if not reasons or len(trials) - len(reasons) >= GATE_LEAST_JUDGED:
+        return ""
+    counts = Counter(reasons.values()).most_common()
+    words = "; ".join(f"in {number} of them {reason}" for reason, number in counts)
+    return f"{len(reasons)} of {len(trials)} trials were left out: {words}"
 
 
 def _full_speed(trials: Sequence[GateTrial]) -> float:
@@ -155,22 +172,9 @@ def _full_speed(trials: Sequence[GateTrial]) -> float:
     return known[len(known) // FASTEST_OF] if known else math.inf
 
 
-def _at(trial: GateTrial, full_us: float) -> GateTrial:
-    if trial.slowed is None or trial.full_speed_us is None:
-        return trial
-    slower = trial.full_speed_us / full_us
-    slowed = (1 + trial.slowed) * slower - 1
-    return trial.model_copy(update={"cps": trial.cps * slower, "slowed": slowed})
-
-
 def foreign_share(trials: Sequence[GateTrial]) -> float:
     """Median over the trials of the share of the server's cores that other programs used."""
     return median([trial.foreign or 0.0 for trial in trials])
-
-
-def slowed_share_of_trials(trials: Sequence[GateTrial]) -> float:
-    """Median over the trials of the share by which the server's cores were slowed."""
-    return median([trial.slowed or 0.0 for trial in trials])
 
 
 def _own_share(rate: float, cost: Cost, cpus: Collection[int]) -> float | None:

@@ -8,41 +8,45 @@ from typing import Any
 from stackcost.analysis.machines import differences
 from stackcost.analysis.spread import Spread, spread
 from stackcost.harness.gate.baseline import Baseline
-from stackcost.harness.gate.trial import GateTrial, foreign_share, judged
+from stackcost.harness.gate.figure import CEILING, WHOLE_CORES, Figure
+from stackcost.harness.gate.trial import GateTrial, comparable, foreign_share
 from stackcost.harness.gate.verdict import UNIT, Verdict
-from stackcost.report.words import UNKNOWN, change, with_range
+from stackcost.report.words import UNKNOWN, change, count, with_range
 
 PLOT_WIDTH = 48  # characters
 SHOWN_CHANGES = 12
 LONGEST_LINE = 100
 BETTER_ALONE = 0.05  # share of the server's cores; above it, measure the baseline again
+TRIAL = {WHOLE_CORES: ("trial", "trials"), CEILING: ("search", "searches")}
 OUTCOMES = {
-    "holds": "the rate for whole cores holds",
-    "below": "the rate for whole cores is BELOW the limit",
+    "holds": "the {figure} holds",
+    "below": "the {figure} is BELOW the limit",
     "cannot tell": "cannot tell",
 }
 
 
-def sentence(verdict: Verdict) -> str:
+def sentence(verdict: Verdict, figure: Figure) -> str:
     """The result, the change with its interval, and the number of trials."""
     by = change(verdict.ratio, verdict.low, verdict.high, verdict.coverage)
     tolerance = f", tolerance {1 - verdict.floor:.1%}" if verdict.floor < 1 else ""
     against = "baseline" if len(verdict.wanted.values) > 1 else "wanted"
+    outcome = OUTCOMES[verdict.outcome].format(figure=figure)
     text = (
-        f"{OUTCOMES[verdict.outcome]}: {with_range(verdict.seen)} {UNIT}, {by} against "
+        f"{outcome}: {with_range(verdict.seen)} {UNIT}, {by} against "
         f"{with_range(verdict.wanted)} ({against}){tolerance}, "
-        f"{len(verdict.seen.values)} trials"
+        f"{count(len(verdict.seen.values), *TRIAL[figure])}"
     )
     if verdict.apart and verdict.outcome != "cannot tell":
         text += f"; two measurements of the same server may differ by {verdict.apart:.1%}"
     return f"{text}: {verdict.why}" if verdict.why else text
 
 
-def baseline_sentence(trials: Sequence[GateTrial]) -> str:
+def baseline_sentence(trials: Sequence[GateTrial], figure: Figure) -> str:
     """The value of a baseline, and a warning if other programs ran."""
-    used = judged(trials)
+    used = comparable(trials)
     found = spread([trial.cps for trial in used], UNIT)
-    text = f"baseline of {with_range(found)} {UNIT}, {len(used)} trials"
+    text = f"baseline of the {figure}: {with_range(found)} {UNIT}, "
+    text += count(len(used), *TRIAL[figure])
     if len(used) < len(trials):
         text += f" ({len(trials) - len(used)} more trials were disturbed)"
     taken = foreign_share(used)
@@ -55,6 +59,7 @@ def baseline_sentence(trials: Sequence[GateTrial]) -> str:
 
 def explain(
     said: str,
+    figure: Figure,
     verdict: Verdict,
     now: Sequence[GateTrial],
     baseline: Baseline | None,
@@ -64,9 +69,9 @@ def explain(
     """The sentence, the distributions, the changes of CPU time, and other differences."""
     p = "" if verdict.p is None else f"p = {verdict.p:.2g}, "
     before = baseline.trials if baseline else []
-    before, now = judged(before, now), judged(now, before)
+    before, now = comparable(before, now), comparable(now, before)
     lines = [said, f"{p}significance level {verdict.rate:.2g}", ""]
-    lines += distributions(verdict.wanted, verdict.seen, verdict.floor)
+    lines += distributions(figure, verdict.wanted, verdict.seen, verdict.floor)
     lines += ["", *cpu_lines(before, now)]
     lines += host_lines(before, now)
     limited = sum(not trial.kept_up and not trial.cores_full for trial in now)
@@ -108,7 +113,7 @@ def _call_ns(trial: GateTrial) -> float | None:
     return trial.whole.call_ns if trial.whole else None
 
 
-def distributions(wanted: Spread, seen: Spread, floor: float) -> list[str]:
+def distributions(figure: Figure, wanted: Spread, seen: Spread, floor: float) -> list[str]:
     """Both samples on one scale: a digit is a number of trials, | is the required minimum."""
     values = [*wanted.values, *seen.values]
     low, high = min(values), max(values)
@@ -120,7 +125,7 @@ def distributions(wanted: Spread, seen: Spread, floor: float) -> list[str]:
         return round((value - low) / span * (PLOT_WIDTH - 1))
 
     rows = [
-        f"{UNIT} for whole cores, {low:,.0f} to {high:,.0f}; | is the required minimum",
+        f"{figure}, {UNIT}, {low:,.0f} to {high:,.0f}; | is the required minimum",
     ]
     for name, each in (("wanted", wanted), ("now", seen)):
         marks = [" "] * PLOT_WIDTH
@@ -133,8 +138,13 @@ def distributions(wanted: Spread, seen: Spread, floor: float) -> list[str]:
 
 
 def cpu_lines(before: Sequence[GateTrial], now: Sequence[GateTrial]) -> list[str]:
-    """CPU time per connection by kind, before and now, and the kind that increased most."""
+    """CPU time per connection by kind, before and now, and the kind that increased most.
+
+    Searches have none.
+    """
     kinds = list(dict.fromkeys(kind for trial in now for kind in trial.cpu))
+    if not kinds:
+        return []
     rows = ["CPU time of the server per connection, us (median):"]
     grown: dict[str, float] = {}
     for kind in kinds:

@@ -72,15 +72,11 @@ RATE_TOLERANCE = 0.05
 # Of NET_RX time that has to be on the server's cores.
 RECEIVE_SHARE = 0.95
 
-# --- What a gate excuses (stackcost.harness.gate) ---
+# --- What a gate judges (stackcost.harness.gate) ---
 
-# Of the server's cores, taken by other programs. A gate sets such a trial aside, and excuses a
-# server that is below the baseline in trials of which the median one is such.
+# Of the server's cores, taken by other programs; above it a gate leaves the trial out.
 GATE_FOREIGN_LIMIT = 0.10
-# By how much neighbours slowed the cores in the median trial. The correction for it may be a third
-# off, so a server that is below the baseline is excused.
-GATE_SLOWED_EXCUSE = 0.10
-# Trials that can be compared; with fewer, all are judged.
+# Trials that can be judged; with fewer, the gate cannot tell.
 GATE_LEAST_JUDGED = 4
 # Of the server's cores; with more idle time they could do more.
 GATE_FULL_IDLE = 0.05

@@ -162,7 +162,7 @@ def test_a_disturbed_trial_is_made_once_more_and_is_in_no_figure(
         "other programs took" in " ".join(flags_of(Readings(t), (1,))) for t in (first, second)
     )
     summary = summary_of(folder)
-    assert len(summary.servers[0].levels[0].completed_cps.values) == 1
+    assert len(summary.servers[0].levels[0]["completed_cps"].values) == 1
     row = next(row for row in summary.trials if row.number == first.number)
     assert row.flags[-1] == f"in no figure: {first.set_aside}"
     assert "more not used" in of_trials(summary)
@@ -228,8 +228,8 @@ def test_a_killed_run_goes_on_with_only_what_is_missing(resumed: RunFolder) -> N
     numbers = [trial.number for trial in resumed.trials()]
     assert numbers == list(range(1, len(numbers) + 1))
     assert [each.first_trial for each in manifest.resumed] == [whole(resumed)[2].number + 1]
-    memory = resumed.summary()["servers"][0]["memory"]
-    assert memory["total"]["median"] is not None
+    memory = resumed.summary()["servers"][0]["memories"]["established"]["figures"]
+    assert memory["memory.total"]["median"] is not None
     assert not (resumed.path / "reserve").exists()
 
 

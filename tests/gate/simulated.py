@@ -2,15 +2,17 @@
 
 import random
 import time
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from stackcost.harness.experiment.matrix import Variant
+from stackcost.harness.gate.figure import CEILING, WHOLE_CORES, Figure
 from stackcost.harness.gate.trial import GateTrial
 
+UNSURE = "all losses are of disturbed trials"
 CPU = {"user": 10.0, "system": 40.0, "irq": 5.0, "softirq": 60.0}
 
 
@@ -19,7 +21,8 @@ class Simulated:
     """Completes `ceiling` connections/s, give or take `noise` (standard deviation, a share).
 
     `disturbed`: of so many of four trials no part was free of a neighbour, and their noise is
-    four times as large.
+    four times as large. `real`: share of the rate for whole cores at which a limit of its own, such
+    as a lock, ends what the server does.
     `log`: takes a line at the begin and at the end of each use, to see whether two overlap.
     """
 
@@ -29,6 +32,7 @@ class Simulated:
     foreign: float = 0.0
     slowed: float = 0.0
     disturbed: int = 0
+    real: float = 1.0
     full_speed_us: float = 5.9
     processor: str = "Processor A"
     configuration: str = "worker_processes 1;\nsendfile on;\n"
@@ -36,10 +40,11 @@ class Simulated:
     seed: int = 1
     folder: str = "results/simulated"
     loads: list[float] = field(default_factory=list)
-    aside: list[int] = field(default_factory=list)
+    aside: dict[int, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._random = random.Random(self.seed)
+        self._figure: Figure = WHOLE_CORES
 
     def describe(self) -> dict[str, Any]:
         return {
@@ -50,7 +55,8 @@ class Simulated:
         }
 
     @contextmanager
-    def open(self, target: Variant) -> Iterator["Simulated"]:
+    def open(self, target: Variant, figure: Figure) -> Iterator["Simulated"]:
+        self._figure = figure
         self._note("begin")
         if self.log:
             time.sleep(0.1)  # long enough for another to come in between
@@ -68,6 +74,8 @@ class Simulated:
         disturbed = len(self.loads) % 4 < self.disturbed
         noise = 4 * self.noise if disturbed else self.noise
         cps = self.ceiling * self._random.gauss(1, noise)
+        if self._figure == CEILING:
+            return GateTrial.of_search(self.real * cps, UNSURE if disturbed else "")
         return GateTrial(
             cps=cps,
             completed_cps=cps * (1 - self.foreign),
@@ -80,8 +88,8 @@ class Simulated:
             full_speed_us=self.full_speed_us,
         )
 
-    def set_aside(self, which: Collection[int]) -> None:
-        self.aside = list(which)
+    def set_aside(self, reasons: Mapping[int, str]) -> None:
+        self.aside = dict(reasons)
 
     def _note(self, what: str) -> None:
         if self.log:

@@ -20,7 +20,7 @@ INSTALLED = any(point.value == MODULE for point in entry_points(group="pytest11"
 PLUGIN = () if INSTALLED else ("-p", MODULE)
 TEST = """
 def test_front_end(cps_ceiling):
-    cps_ceiling("nginx_kernel.yaml").{call}
+    cps_ceiling("nginx_kernel.yaml"{figure}).{call}
 """
 PLACE = """
 import pytest
@@ -48,13 +48,15 @@ class User:
         (pytester.path / "nginx_kernel.yaml").write_text(text.replace("../", f"{REPOSITORY}/"))
         pytester.makeini("[pytest]\naddopts = --strict-markers -p no:cacheprovider -rs")
 
-    def run(self, *arguments: str, call: str = BASELINE, **settings: object) -> pytest.RunResult:
+    def run(
+        self, *arguments: str, call: str = BASELINE, figure: str = "", **settings: object
+    ) -> pytest.RunResult:
         """Run pytest in this process, without looking for other plugins, which takes a second; with
         xdist as a user does, in a process of its own, whose path its workers get.
         """
         folder = str(self.pytester.path)
         self.pytester.makeconftest(PLACE.format(folder=folder, settings=settings))
-        self.pytester.makepyfile(test_cps=TEST.format(call=call))
+        self.pytester.makepyfile(test_cps=TEST.format(call=call, figure=figure))
         if "-n2" in arguments:
             return self.pytester.runpytest_subprocess(*PLUGIN, *arguments)
         with self._patch.context() as patch:
@@ -117,6 +119,43 @@ def test_first_a_skip_then_a_baseline_that_holds_and_a_slower_server_fails(user:
     assert outcomes == ["baseline written", "holds", "holds", "below"]
 
 
+def test_a_limit_near_the_ceiling_is_seen_by_a_gate_of_the_ceiling_alone(user: User) -> None:
+    """A lock that ends what the server does at 0.7 of what CPU time would allow."""
+    search = {"figure": ', figure="ceiling"', "real": 1.2}
+    user.run("--stackcost-update-baseline").assert_outcomes(passed=1)
+    user.run("--stackcost-update-baseline", **search).assert_outcomes(passed=1)
+    assert sorted(path.name.partition("@")[0] for path in user.baselines.glob("*.json")) == [
+        "nginx_kernel-nginx-kernel",
+        "nginx_kernel-nginx-kernel-ceiling",
+    ]
+    user.run(real=0.7, seed=2).assert_outcomes(passed=1)
+    limited = user.run(**search | {"real": 0.7, "seed": 2})
+    limited.assert_outcomes(failed=1)
+    limited.stdout.fnmatch_lines(["*the ceiling is BELOW the limit*9 searches*"])
+    figures = [(line["figure"], line["outcome"], len(line["cps"])) for line in user.history()]  # type: ignore[arg-type]
+    assert figures == [
+        ("rate for whole cores", "baseline written", 20),
+        ("ceiling", "baseline written", 14),
+        ("rate for whole cores", "holds", 6),
+        ("ceiling", "below", 9),
+    ]
+    number = user.run(**search | {"call": "at_least(9000)"})
+    number.assert_outcomes(passed=1)
+
+
+def test_a_figure_that_there_is_not_is_named(user: User) -> None:
+    user.run(figure=', figure="cps"').stdout.fnmatch_lines(
+        ["*one of rate for whole cores, ceiling*"]
+    )
+
+
+def test_a_machine_that_disturbs_all_gets_no_baseline(user: User) -> None:
+    done = user.run("--stackcost-update-baseline", "--stackcost-quick", foreign=0.3)
+    done.assert_outcomes(skipped=1)
+    done.stdout.fnmatch_lines(["*no baseline was written*other programs used more than 10%*"])
+    assert not user.baselines.exists()
+
+
 def test_another_machine_is_a_skip_that_names_both(user: User) -> None:
     user.run("--stackcost-update-baseline", "--stackcost-quick").assert_outcomes(passed=1)
     other = user.run(processor="Processor B")
@@ -167,7 +206,9 @@ def test_workers_of_xdist_measure_one_after_the_other(user: User) -> None:
     log = user.pytester.path / "uses"
     user.pytester.makepyfile(
         test_more="\n".join(
-            TEST.format(call="at_least(7500)").replace("test_front_end", f"test_{number}")
+            TEST.format(call="at_least(7500)", figure="").replace(
+                "test_front_end", f"test_{number}"
+            )
             for number in range(3)
         )
     )

@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 from stackcost.contracts.errors import StackcostError
 from stackcost.harness.cli.application import app
 from stackcost.harness.cli.entry import COMMANDS
+from stackcost.harness.gate.figure import CEILING, WHOLE_CORES
 from stackcost.harness.gate.history import Entry, append, read_history
 from stackcost.harness.gate.trend import trend
 from tests.gate.simulated import Simulated
@@ -74,3 +75,15 @@ def test_a_line_that_is_no_measurement_is_named(tmp_path: Path) -> None:
     path.write_text(path.read_text() + "nonsense\n")
     with pytest.raises(StackcostError, match="line 2 is not a measurement"):
         read_history(path)
+
+
+def test_a_ceiling_and_a_rate_for_whole_cores_are_two_series(tmp_path: Path) -> None:
+    path = history(tmp_path / "h.jsonl", [8000] * 3)
+    entries = read_history(path)
+    for entry in entries:
+        append(path, entry.model_copy(update={"figure": CEILING, "cps": [6000.0]}))
+    whole, ceiling = trend(read_history(path))
+    assert (whole.figure, ceiling.figure) == (WHOLE_CORES, CEILING)
+    assert [len(each.groups) for each in (whole, ceiling)] == [1, 1]
+    done = CliRunner().invoke(app, ["trend", str(path)])
+    assert "ceiling of nginx/kernel" in " ".join(done.output.split())

@@ -22,27 +22,26 @@ def test_a_server_that_keeps_up_is_judged_by_the_share_of_the_cores_that_it_took
     assert found(trial).kept_up and found(trial).cps == pytest.approx(10_000)
     add_other_program(trial, 5.0)
     beside = found(trial)
-    assert beside.foreign == pytest.approx(0.5) and beside.disturbed
+    assert beside.foreign == pytest.approx(0.5) and "other programs" in beside.disturbance
     assert beside.cps == pytest.approx(10_000)
 
 
-def test_a_server_that_does_not_is_judged_by_what_it_completed_of_what_was_left_to_it() -> None:
+def test_a_server_that_fell_short_is_judged_by_what_it_completed() -> None:
     trial = load_trial(offered=2000, completed=10_000)
     assert not found(trial).kept_up and found(trial).cps == pytest.approx(1000)
     add_other_program(trial, 5.0)
-    assert found(trial).cps == pytest.approx(2000)
+    assert found(trial).cps == pytest.approx(1000)
 
 
-def test_slow_cores_are_corrected_for_and_disturb() -> None:
+def test_slow_cores_disturb_and_correct_nothing() -> None:
     trial = load_trial(offered=1000, completed=10_000)
     trial.samples += counter("core.work_count", 500, {"cpu": "1"})
     trial.samples += gauge("core.work_least", [6e-6], {"cpu": "1"})
     known = trial.samples
     same = replace(trial, samples=known + counter("core.work_time", 500 * 6.06e-6, {"cpu": "1"}))
     slow = replace(trial, samples=known + counter("core.work_time", 500 * 7.2e-6, {"cpu": "1"}))
-    assert found(same).cps == pytest.approx(10_100)
-    assert found(slow).cps == pytest.approx(12_000)
-    assert found(slow).disturbed and not found(same).disturbed
+    assert found(same).cps == found(slow).cps == pytest.approx(10_000)
+    assert "slowed" in found(slow).disturbance and not found(same).disturbance
 
 
 def test_only_the_slices_that_no_neighbour_slowed_count() -> None:
@@ -59,7 +58,8 @@ def test_only_the_slices_that_no_neighbour_slowed_count() -> None:
     gate = found(trial)
     assert gate.load_ns == pytest.approx(250, rel=0.01)
     assert gate.counted_s == pytest.approx(7.0) and gate.cps == pytest.approx(10_000, rel=0.01)
-    assert not gate.disturbed and sum(v or 0 for v in gate.cpu.values()) == pytest.approx(100, 0.01)
+    assert not gate.disturbance
+    assert sum(v or 0 for v in gate.cpu.values()) == pytest.approx(100, 0.01)
 
 
 def of_a_trial(counted_s: float | None, full_speed_us: float = 6.0) -> GateTrial:

@@ -6,11 +6,13 @@ import random
 from collections import Counter
 from pathlib import Path
 
+import pytest
+
 from stackcost.analysis.between import Between
 from stackcost.analysis.thresholds import BETWEEN_MEASUREMENTS, RATE
 from stackcost.harness.gate.gate import FULL, measure_until_decided
 from stackcost.harness.gate.trial import GateTrial, UncorrectedTrial, left_out
-from stackcost.harness.gate.verdict import against_baseline, against_ceiling
+from stackcost.harness.gate.verdict import against_baseline, against_number
 from tests.gate.simulated import Simulated
 
 LOAD = 10_000.0
@@ -19,8 +21,8 @@ REAL_ROUNDS = Path(__file__).resolve().parents[1] / "fixtures" / "rounds" / "nei
 NOISE = 0.025  # of undisturbed trials
 
 
-def trials(ceiling: float, number: int, noise: float = 0.01, **others: object) -> list[GateTrial]:
-    place = Simulated(ceiling, noise, **others)  # type: ignore[arg-type]
+def trials(rate: float, number: int, noise: float = 0.01, **others: object) -> list[GateTrial]:
+    place = Simulated(rate, noise, **others)  # type: ignore[arg-type]
     return [place.measure(LOAD) for _ in range(number)]
 
 
@@ -43,19 +45,29 @@ def test_too_few_trials_say_how_many_it_takes() -> None:
     assert few.outcome == "cannot tell" and "can show a difference" in few.why
 
 
-def test_a_busy_machine_excuses_what_is_below_but_not_what_holds() -> None:
-    baseline = trials(8000, 20)
-    below = against_baseline(baseline, trials(7000, 10, foreign=0.3), 0.03, RATE)
-    assert below.outcome == "cannot tell" and "other programs used 30%" in below.why
-    assert against_baseline(baseline, trials(8100, 10, foreign=0.3), 0.03, RATE).outcome == "holds"
-
-
-def test_slowed_cores_excuse_what_is_below_once_the_correction_may_be_at_fault() -> None:
-    baseline = trials(8000, 20)
-    little = against_baseline(baseline, trials(7000, 10, slowed=0.05), 0.03, RATE)
-    much = against_baseline(baseline, trials(7000, 10, slowed=0.2), 0.03, RATE)
-    assert little.outcome == "below"
-    assert much.outcome == "cannot tell" and "slowed the server's cores by 20%" in much.why
+@pytest.mark.parametrize("rate", [5000, 7000, 8100])
+@pytest.mark.parametrize(
+    ("disturbance", "words"),
+    [
+        ({"foreign": 0.3}, "other programs used more than 10% of the server's cores"),
+        ({"slowed": 0.2}, "a neighbour slowed the server's cores by more than 2%"),
+    ],
+)
+def test_disturbed_trials_are_left_out_with_the_reason_and_never_judged(
+    rate: float, disturbance: dict[str, object], words: str
+) -> None:
+    """However many there are: their values tell of the machine, not of the server."""
+    baseline, few = trials(8000, 20), trials(8000, 3)
+    now = few + trials(rate, 9, **disturbance)
+    for verdict in (
+        against_baseline(baseline, now, 0.03, RATE),
+        against_baseline(now, baseline, 0.03, RATE),
+        against_number(now, 7500, RATE),
+    ):
+        assert verdict.outcome == "cannot tell"
+        assert f"9 of 12 trials were left out: in 9 of them {words}" in verdict.why
+    assert set(left_out(now).values()) == {words}
+    assert against_baseline(baseline, trials(8000, 8) + now, 0.03, RATE).outcome == "holds"
 
 
 def test_trials_that_were_never_free_of_a_neighbour_are_not_judged() -> None:
@@ -63,6 +75,7 @@ def test_trials_that_were_never_free_of_a_neighbour_are_not_judged() -> None:
     found = against_baseline(trials(8000, 14), now, 0.03, RATE)
     assert len(found.seen.values) == 6 and found.outcome == "holds"
     assert [now[at].slowed for at in left_out(now)] == [0.1] * 6
+    assert all("slowed" in reason for reason in left_out(now).values())
 
 
 def test_nor_are_those_on_a_test_bed_that_was_slowed_from_end_to_end() -> None:
@@ -148,14 +161,14 @@ def test_beside_real_neighbours_no_verdict_is_wrong() -> None:
 
 def test_a_number_holds_fails_or_cannot_be_decided() -> None:
     now = trials(8000, 10)
-    assert against_ceiling(now, 7500, RATE).outcome == "holds"
-    assert against_ceiling(now, 8500, RATE).outcome == "below"
-    assert against_ceiling(now, 8000, RATE).outcome == "cannot tell"
+    assert against_number(now, 7500, RATE).outcome == "holds"
+    assert against_number(now, 8500, RATE).outcome == "below"
+    assert against_number(now, 8000, RATE).outcome == "cannot tell"
 
 
 def test_a_number_is_held_against_undisturbed_trials_alone_as_a_baseline_is() -> None:
     clean = trials(8000, 10)
     aside = [trial.model_copy(update={"slowed": 0.1}) for trial in trials(7000, 9)]
-    alone, mixed = (against_ceiling(now, 7500, RATE) for now in (clean, clean + aside))
+    alone, mixed = (against_number(now, 7500, RATE) for now in (clean, clean + aside))
     assert (alone.outcome, mixed.outcome) == ("holds", "holds"), mixed
     assert mixed.seen == alone.seen and mixed.ratio == alone.ratio

@@ -43,7 +43,7 @@ def test_a_server_of_the_user_is_measured_counted_and_reported(
     held = {check.name.partition(" ")[0]: check.holds for check in checks(Readings(loaded), [1])}
     assert held["requests"] and held["received"] and loaded.response_bytes == 2000
     (server,) = summary_of(run).servers
-    assert server.name == "haproxy" and server.levels[0].completed_cps.median > 0
+    assert server.name == "haproxy" and server.levels[0]["completed_cps"].median > 0
     assert "nbthread 1" in run.manifest().servers["haproxy"]["configuration"]
     assert "haproxy" in (run.path / "report.html").read_text()
     assert existing_namespaces() == []

@@ -94,7 +94,8 @@ def ceiling_of(
     stopped = _stopped(passing, settings) if dead else None
     rates = [_rate(goal, bounds) for goal, bounds in outcome.bounds.items()]
     twin = _twin(trials, key.of)
-    at_least = "" if dead else _why_at_least(rates, outcome.complete, bottleneck, twin, settings)
+    tried = max((step_of(trial).load for trial in trials if not is_twin(trial)), default=0.0)
+    at_least = "" if dead else _why_at_least(rates, outcome.complete, bottleneck, twin, tried)
     ends = [window for trial in trials for window in trial.phases.values()]
     return Ceiling(
         server=key.server,
@@ -194,11 +195,11 @@ def _why_at_least(
     complete: bool,
     bottleneck: Bottleneck | None,
     twin: Twin | None,
-    settings: SearchSettings,
+    highest: float,
 ) -> str:
     """Why the server may hold more than the found ceiling; empty if it cannot."""
     if complete and rates[0].lower is not None and rates[0].upper is None:
-        return f"the search was limited to {settings.most_load:,.0f}"
+        return f"the search was limited to {highest:,.0f}"
     if bottleneck and bottleneck.cause == "generator":
         return "the generator was the limit"
     upper = rates[0].upper
