@@ -62,9 +62,11 @@ KERNEL_DROPS: dict[str, tuple[Place, str]] = {
     "Ip6InNoRoutes": ("no route", "IPv6 packets had no route"),
     "Ip6OutNoRoutes": ("no route", "sent IPv6 packets had no route"),
     "IpInDiscards": ("in the device", "received IPv4 packets were discarded by the kernel"),
-    "IpOutDiscards": ("in the device", "IPv4 packets to be sent were discarded by the kernel"),
+    "IpOutDiscards": ("in the device", "IPv4 packets of the kernel's own (ICMP) were not sent"),
     "Ip6InDiscards": ("in the device", "received IPv6 packets were discarded by the kernel"),
-    "Ip6OutDiscards": ("in the device", "IPv6 packets to be sent were discarded by the kernel"),
+    "Ip6OutDiscards": ("in the device", "IPv6 packets of the kernel's own (ICMP) were not sent"),
+    "IcmpOutDestUnreachs": ("no route", "packets were answered: destination unreachable"),
+    "Icmp6OutDestUnreachs": ("no route", "packets were answered: destination unreachable"),
 }
 TRACKING_DROPS = {
     "drop": "packets were dropped by connection tracking: its table had no room",
@@ -96,9 +98,17 @@ def refused(seen: Readings) -> Iterator[Finding]:
     for counter, (place, words) in KERNEL_DROPS.items():
         if number := _refused_by_ip(seen, counter):
             yield Finding(place, f"{number:,} {words} ({counter})")
+    for address in unresolved(seen):
+        yield Finding("no route", f"neighbour {address} does not answer ARP")
     for event, words in TRACKING_DROPS.items():
         if number := grown(seen, "conntrack.events", event=event):
             yield Finding("connection tracking", f"{number:,} {words}")
+
+
+def unresolved(seen: Readings) -> list[str]:
+    """Addresses of IPv4 neighbours whose hardware address was asked for in vain."""
+    samples = seen.samples("neighbour.unresolved")
+    return sorted({sample.labels["address"] for sample in samples if sample.value})
 
 
 def queues(seen: Readings) -> Iterator[Finding]:
@@ -188,13 +198,11 @@ def grown(seen: Readings, metric: str, **labels: str) -> int:
 
 
 def _refused_by_ip(seen: Readings, counter: str) -> int:
-    """How many packets a counter refused; a packet that is too long is a discard, too, once only.
-
-    Since Linux 6.4 (ip_forward, ip6_forward) the kernel counts it in both.
-    """
+    """How many packets a counter refused. IPv6 counts one that is too long twice (ip6_forward)."""
     number = grown(seen, "ip.counter", counter=counter)
-    too_long = {"IpOutDiscards": ("IpFragFails",)}.get(counter, ())
-    return max(0, number - sum(grown(seen, "ip.counter", counter=each) for each in too_long))
+    if counter == "Ip6FragFails":
+        number -= grown(seen, "ip.counter", counter="Ip6InTooBigErrors")
+    return max(0, number)
 
 
 def _reset(seen: Readings) -> tuple[int, int]:

@@ -15,12 +15,14 @@ FILES = {
     "netstat": f"{NET}/netstat",
     "snmp6": f"{NET}/snmp6",
     "dev": f"{NET}/dev",
+    "arp": f"{NET}/arp",
     "conntrack": "/proc/sys/net/netfilter/nf_conntrack_count",
 }
 SOCKETS = Metric("sockstat.sockets", "1", Kind.GAUGE, "/proc/net/sockstat")
 MEMORY = Metric("sockstat.memory", "B", Kind.GAUGE, "/proc/net/sockstat mem x page size")
 COUNTER = Metric("tcp.counter", "1", Kind.COUNTER, "/proc/net/snmp, /proc/net/netstat")
-IP = Metric("ip.counter", "1", Kind.COUNTER, "/proc/net/snmp Ip, /proc/net/snmp6")
+IP = Metric("ip.counter", "1", Kind.COUNTER, "/proc/net/snmp Ip and Icmp, /proc/net/snmp6")
+UNRESOLVED = Metric("neighbour.unresolved", "1", Kind.GAUGE, "/proc/net/arp")
 ESTABLISHED = Metric("tcp.established", "1", Kind.GAUGE, "/proc/net/snmp Tcp CurrEstab")
 BYTES = Metric("interface.bytes", "B", Kind.COUNTER, "/proc/net/dev")
 PACKETS = Metric("interface.packets", "1", Kind.COUNTER, "/proc/net/dev")
@@ -31,6 +33,8 @@ CONNTRACK = Metric("conntrack.entries", "1", Kind.GAUGE, "nf_conntrack_count")
 # What IP discards, and why; the names of /proc/net/snmp6 have their "Ip6" already.
 IP_LOSSES = ("InDiscards", "OutDiscards", "OutNoRoutes", "FragFails")
 IP6_LOSSES = ("InTooBigErrors", "InNoRoutes", *IP_LOSSES)
+UNREACHABLE = "OutDestUnreachs"  # of Icmp and Icmp6: what was answered with that, and dropped
+COMPLETE = 0x2  # ATF_COM of the kernel's include/uapi/linux/if_arp.h
 CONSTANTS = ("RtoAlgorithm", "RtoMin", "RtoMax", "MaxConn")  # of table Tcp, not counters
 
 
@@ -54,6 +58,7 @@ class Network(Collector):
         MEMORY,
         COUNTER,
         IP,
+        UNRESOLVED,
         ESTABLISHED,
         BYTES,
         PACKETS,
@@ -78,6 +83,7 @@ class Network(Collector):
             *self._tcp(now, "snmp", "Tcp"),
             *self._tcp(now, "netstat", "TcpExt"),
             *self._ip(now),
+            *self._neighbours(now),
             *self._interfaces(now),
             self._conntrack(now),
         ]
@@ -104,13 +110,23 @@ class Network(Collector):
 
     def _ip(self, now: float) -> Iterator[Sample]:
         found = {f"Ip{name}": value for name, value in self._table("snmp", "Ip").items()}
+        found[f"Icmp{UNREACHABLE}"] = self._table("snmp", "Icmp")[UNREACHABLE]
         if "snmp6" in self._files:
             rows = (row.split() for row in self._files.text("snmp6").splitlines())
             found |= {name: int(value) for name, value in rows}
         wanted = [f"Ip{name}" for name in IP_LOSSES] + [f"Ip6{name}" for name in IP6_LOSSES]
-        for name in wanted:
+        for name in (*wanted, f"Icmp{UNREACHABLE}", f"Icmp6{UNREACHABLE}"):
             if name in found:
                 yield IP.sample(now, found[name], **self._labels, counter=name)
+
+    def _neighbours(self, now: float) -> Iterator[Sample]:
+        """IPv4 neighbours that do not answer ARP; those of IPv6 are in no file."""
+        for line in self._files.text("arp").splitlines()[1:]:
+            address, _, flags, *_, interface = line.split()
+            if not int(flags, 16) & COMPLETE:
+                yield UNRESOLVED.sample(
+                    now, 1, **self._labels, interface=interface, address=address
+                )
 
     def _table(self, file: str, table: str) -> dict[str, int]:
         """Values by name of one table, which is a row of names and a row of values."""

@@ -160,9 +160,9 @@ def test_a_reset_among_losses_is_not_the_lead() -> None:
 
 
 def test_a_packet_that_was_too_long_is_counted_once() -> None:
-    """The kernel discards it as well, and counts it in both."""
+    """ip6_forward of the kernel counts it in both."""
     trial = load_trial()
-    for name in ("IpFragFails", "IpOutDiscards"):
+    for name in ("Ip6InTooBigErrors", "Ip6FragFails"):
         trial.samples += counter("ip.counter", 12, {"namespace": "dut", "counter": name})
     assert [found.place for found in diagnosis(Readings(trial))] == ["frame size"]
 

@@ -23,6 +23,11 @@ for _ in range({count}):
         server.recv(1000, socket.MSG_WAITALL)
         server.close()
 """
+CONNECT_TO_NOBODY = """
+import socket
+with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as client:
+    client.sendto(b"x", ("198.18.0.9", 9))
+"""
 
 
 class Files(dict[str, str]):
@@ -67,6 +72,28 @@ def test_a_namespaces_own_sockets_and_packets_are_read(namespace: str) -> None:
     assert 20_000 < value(after, "interface.bytes", **sent) < 60_000
     assert value(after, "sockstat.sockets", protocol="TCP", state="tw") == 20
     assert all(sample.labels["namespace"] == namespace for sample in after)
+
+
+@pytest.mark.bed
+def test_a_neighbour_that_does_not_answer_is_read(
+    namespace: str,
+) -> None:
+    def ip(line: str) -> None:
+        subprocess.run(["ip", "-n", namespace, *line.split()], check=True)
+
+    ip("link add dev here type veth peer name there")
+    for line in ("link set here up", "link set there up", "address add 198.18.0.1/24 dev here"):
+        ip(line)
+    network = Network(namespace)
+    network.start()
+    try:
+        run = ["ip", "netns", "exec", namespace, sys.executable, "-c", CONNECT_TO_NOBODY]
+        subprocess.run(run, check=True)
+        after = network.read()
+    finally:
+        network.stop()
+    assert value(after, "neighbour.unresolved", interface="here", address="198.18.0.9") == 1
+    assert value(after, "ip.counter", counter="IcmpOutDestUnreachs") == 0
 
 
 @pytest.mark.bed
