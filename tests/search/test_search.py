@@ -4,12 +4,23 @@ import pytest
 
 from stackcost.analysis.ceiling.controller import TrialLoss, search
 from stackcost.analysis.ceiling.settings import SearchSettings, settings_for
-from stackcost.analysis.ceiling.stored import attempts_of, search_again, step_of, trial_loss
+from stackcost.analysis.ceiling.stopped import first_without_any
+from stackcost.analysis.ceiling.stored import (
+    SearchKey,
+    attempts_of,
+    search_again,
+    step_of,
+    trial_loss,
+)
+from stackcost.analysis.ceiling.summarise import ceiling_of as ceiling_of_trials
 from stackcost.analysis.ceiling.summarise import summarise_ceilings
 from stackcost.analysis.ceiling.summary import Ceiling, Stopped
 from stackcost.contracts.load import CeilingKind
 from stackcost.harness.search.expected import seconds_left
+from stackcost.harness.search.slowest import SHORTEST
 from tests.search.simulated import Simulated, cut_after, plan_of
+
+KEY = SearchKey("nginx/kernel", "connections", 1)
 
 
 def ceiling_of(system: Simulated, quick: bool = False, most: float | None = None) -> Ceiling:
@@ -183,6 +194,23 @@ def test_bounds_that_were_known_before_a_system_stopped_are_told() -> None:
     found = ceiling_of(system)
     assert found.stopped is not None and found.stopped.after == 16
     assert "Bounds found until then: PDR 7,400 connections/s" in found.sentence
+
+
+@pytest.mark.parametrize("settings", [SHORTEST, settings_for("connections", quick=True)])
+def test_the_shortest_searches_say_it_too(settings: SearchSettings) -> None:
+    """MLRsearch goes from a load of which all is lost to the lowest one at once."""
+    system = Breaks(20_000)
+    search(settings, system.measure)
+    found = ceiling_of_trials(KEY, system.trials, settings, (1,))
+    assert found.stopped is not None and found.stopped.after == 2, found.sentence
+
+
+def test_a_device_that_recovers_did_not_stop() -> None:
+    lost, held = TrialLoss(100, 100), TrialLoss(100, 0)
+    tried = [(500.0, held), (1000.0, lost), (500.0, lost)]
+    assert first_without_any(tried) is None
+    assert first_without_any([*tried, (400.0, lost)]) == 1
+    assert first_without_any([*tried, (400.0, lost), (400.0, held)]) is None
 
 
 def test_a_system_that_never_passed_anything_did_not_stop() -> None:

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from stackcost.analysis.ceiling.controller import HOPELESS, TrialLoss
 
-# Trials in a row without anything that passed, at loads that were held before. After fewer of them
-# a device may still recover from the overload of a trial before.
+# Trials in a row without anything that passed, one of them at a load that was held before. After
+# fewer of them a device may still recover from the overload of a trial before.
 ENOUGH = 3
 
 
@@ -18,8 +18,8 @@ def first_without_any(tried: Sequence[tuple[float, TrialLoss]]) -> int | None:
     while first and _lost_all(tried[first - 1][1]):
         first -= 1
     most = max((load for load, loss in tried[:first] if loss.loss_ratio < HOPELESS), default=0.0)
-    again = sum(load <= most for load, _ in tried[first:])
-    return first if again >= ENOUGH else None
+    dead = [load for load, _ in tried[first:]]
+    return first if len(dead) >= ENOUGH and min(dead) <= most else None
 
 
 def _lost_all(loss: TrialLoss) -> bool:
