@@ -116,8 +116,10 @@ def test_a_namespace_that_is_not_there_is_unknown() -> None:
 
 def test_what_ip_discards_is_read_of_both_versions(monkeypatch: pytest.MonkeyPatch) -> None:
     texts = {
-        "snmp": "Ip: InReceives InDiscards OutNoRoutes FragFails\nIp: 900 1 2 3\nTcp: X\nTcp: 0\n",
-        "snmp6": "Ip6InReceives 900\nIp6InTooBigErrors 4\nIp6OutNoRoutes 5\n",
+        "snmp": "Ip: InReceives InDiscards OutNoRoutes FragFails\nIp: 900 1 2 3\n"
+        "Icmp: InMsgs OutDestUnreachs\nIcmp: 9 6\nTcp: X\nTcp: 0\n",
+        "snmp6": "Ip6InReceives 900\nIp6InTooBigErrors 4\nIp6OutNoRoutes 5\nIcmp6OutDestUnreachs 7\n",
+        "arp": "",
         "netstat": "TcpExt: X\nTcpExt: 0\n",
         "sockstat": "",
         "dev": "",
@@ -131,6 +133,8 @@ def test_what_ip_discards_is_read_of_both_versions(monkeypatch: pytest.MonkeyPat
         "IpFragFails": 3,
         "Ip6InTooBigErrors": 4,
         "Ip6OutNoRoutes": 5,
+        "IcmpOutDestUnreachs": 6,
+        "Icmp6OutDestUnreachs": 7,
     }
     assert {sample.labels["namespace"] for sample in found.values()} == {"host"}
 
