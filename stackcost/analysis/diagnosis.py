@@ -48,6 +48,7 @@ ENGINE_DROPS: dict[str, tuple[Place, str]] = {
     "ring_full": ("on the way", "were not sent: the in-memory wire was full"),
     "device_full": ("on the way", "were not sent: the device had no room"),
     "lost": ("on the way", "were lost by the receiving device"),
+    "refused": ("on the way", "were taken by the sending device, and its kernel refused them"),
     "length": ("on the way", "arrived with lengths that contradict each other"),
     "ipv4_fragment": ("frame size", "arrived as IPv4 fragments, which an engine does not take"),
     "ip_checksum": ("on the way", "arrived with a bad IP checksum"),

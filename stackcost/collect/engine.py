@@ -80,13 +80,17 @@ class Engine(Collector):
                     yield COUNTER.sample(now, value, **labels)
 
     def _drops(self) -> Iterable[Sample]:
-        """Of all cores by reason, "lost" by the ports' devices; what routers said was too long."""
+        """Of all cores by reason, "lost" and "refused" by the ports' devices; what routers said was
+        too long.
+        """
         if not self._client.supports(DROPS_METHOD):
             yield from _lacking(DROPS_METHOD, self._labels, DROPS, PATH_MTU, PATH_MTU_MESSAGES)
             return
         answer = self._client.call(DROPS_METHOD, {})
         now = time.monotonic()
-        found = Counter(lost=sum(device["lost"] for device in answer["devices"]))
+        found: Counter[str] = Counter()
+        for device in answer["devices"]:
+            found.update(lost=device["lost"], refused=device["refused"])
         for core in answer["cores"]:
             found.update(core["reasons"])
         for reason, number in found.items():

@@ -79,6 +79,12 @@ def test_the_screen_says_where_frames_vanished_and_not_that_a_ceiling_was_passed
             "12 frames of the generator were refused by the sending device: longer than its MTU",
         ),
         (
+            "engine.drops",
+            {"engine": "peer", "reason": "refused"},
+            "on the way",
+            "12 frames of the peer were taken by the sending device, and its kernel refused them",
+        ),
+        (
             "ip.counter",
             {"namespace": "server", "counter": "IpFragFails"},
             "frame size",

@@ -32,7 +32,7 @@ ANSWERS: dict[str, Any] = {
             {"port": 0, "core": 0, "reasons": {"no_buffer": 3, "not_ours": 10}, **NO_PATH_MTU},
             {"port": 1, "core": 0, "reasons": {"no_buffer": 4, "not_ours": 0}, **NO_PATH_MTU},
         ],
-        "devices": [{"port": 0, "lost": 5}, {"port": 1, "lost": 6}],
+        "devices": [{"port": 0, "lost": 5, "refused": 1}, {"port": 1, "lost": 6, "refused": 2}],
     },
 }
 
@@ -90,6 +90,7 @@ def test_drops_are_summed_over_cores_by_reason_and_lost_over_devices() -> None:
         "no_buffer": 7,
         "not_ours": 10,
         "lost": 11,
+        "refused": 3,
     }
     assert {s.labels["engine"] for s in samples} == {"peer"} and len(samples) == 3
 

@@ -118,7 +118,8 @@ def test_what_ip_discards_is_read_of_both_versions(monkeypatch: pytest.MonkeyPat
     texts = {
         "snmp": "Ip: InReceives InDiscards OutNoRoutes FragFails\nIp: 900 1 2 3\n"
         "Icmp: InMsgs OutDestUnreachs\nIcmp: 9 6\nTcp: X\nTcp: 0\n",
-        "snmp6": "Ip6InReceives 900\nIp6InTooBigErrors 4\nIp6OutNoRoutes 5\nIcmp6OutDestUnreachs 7\n",
+        "snmp6": "Ip6InReceives 900\nIp6InTooBigErrors 4\nIp6OutNoRoutes 5\n"
+        "Icmp6OutDestUnreachs 7\n",
         "arp": "",
         "netstat": "TcpExt: X\nTcpExt: 0\n",
         "sockstat": "",

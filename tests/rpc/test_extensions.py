@@ -92,3 +92,4 @@ def test_drops_of_a_clean_run_are_all_zero(client: TrexClient) -> None:
         changed = {r: n for r, n in now["reasons"].items() if n != then["reasons"][r]}
         assert changed.keys() <= {"unknown_protocol"}, changed
     assert [device["lost"] for device in after["devices"]] == [0, 0]
+    assert [device["refused"] for device in after["devices"]] == [0, 0]

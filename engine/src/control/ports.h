@@ -41,6 +41,9 @@ struct PortCounters {
   uint64_t opackets = 0, obytes = 0, ipackets = 0, ibytes = 0;
   uint64_t oerrors = 0;  ///< frames the device did not take
   uint64_t ierrors = 0;  ///< frames the device lost or could not deliver
+  /// Received frames whose VLAN tag the device took out without telling its type: 802.1Q's is
+  /// assumed.
+  uint64_t assumed_tags = 0;
 
   /// Of another of the port's queues.
   PortCounters& operator+=(const PortCounters& other) {
@@ -50,6 +53,7 @@ struct PortCounters {
     ibytes += other.ibytes;
     oerrors += other.oerrors;
     ierrors += other.ierrors;
+    assumed_tags += other.assumed_tags;
     return *this;
   }
 };
@@ -97,8 +101,9 @@ class Ports {
   virtual std::vector<PortImpairment> impairments() const = 0;
   /// Of every data core both its ports.
   virtual std::vector<PortDrops> drops() const = 0;
-  /// What the port's device lost by its own account.
-  virtual uint64_t device_losses(uint32_t port) const = 0;
+  /// What the port's device lost by its own account: frames that it received (ierrors), and frames
+  /// that it took and did not send (oerrors; opackets has them).
+  virtual PortCounters device_losses(uint32_t port) const = 0;
 };
 
 }  // namespace engine

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <iterator>
 #include <string_view>
 
 #include "control/config.h"
@@ -15,6 +16,7 @@
 #include "io/dpdk_queue.h"
 #include "io/linux_interface.h"
 #include "io/packet_socket_port.h"
+#include "io/xdp_sockets.h"
 #include "net/steering.h"
 
 namespace engine {
@@ -32,11 +34,14 @@ constexpr uint64_t kChecksumOffloads =
     RTE_ETH_TX_OFFLOAD_IPV4_CKSUM | RTE_ETH_TX_OFFLOAD_TCP_CKSUM | RTE_ETH_TX_OFFLOAD_UDP_CKSUM;
 constexpr uint64_t kCutOffloads = RTE_ETH_TX_OFFLOAD_TCP_TSO | RTE_ETH_TX_OFFLOAD_MULTI_SEGS;
 
+constexpr std::string_view kAfXdp = "net_af_xdp";
+constexpr std::string_view kAfPacket = "net_af_packet";
+
 /// Received checksums that a device says nothing of. Linux hands frames from one of its interfaces
 /// to the next with what their sender left to a device, and AF_XDP, packet sockets and libpcap as
 /// these drivers use them do not tell.
 Checksums checksums_behind(std::string_view driver) {
-  constexpr std::array<std::string_view, 3> kBehindLinux{"net_af_xdp", "net_af_packet", "net_pcap"};
+  constexpr std::array<std::string_view, 3> kBehindLinux{kAfXdp, kAfPacket, "net_pcap"};
   return std::ranges::find(kBehindLinux, driver) != kBehindLinux.end() ? Checksums::either
                                                                        : Checksums::in_frame;
 }
@@ -107,6 +112,7 @@ class DpdkPort final : public Port {
   rte_eth_dev_info device_info_{};
   DeviceOffloads offloads_;
   std::vector<rte_mempool*> pools_;
+  std::vector<int> xdp_sockets_;  ///< of an AF_XDP device
 };
 
 void DpdkPort::check(int result, const char* what) const {
@@ -128,7 +134,10 @@ DpdkPort::DpdkPort(const std::string& device, uint32_t cores, const std::string&
                                   std::min(device_info_.max_rx_queues, device_info_.max_tx_queues),
                                   cores, cores));
   describe();
+  const std::vector<int> others = xdp_sockets();
   configure(cores);
+  if (info_.driver == kAfXdp)
+    std::ranges::set_difference(xdp_sockets(), others, std::back_inserter(xdp_sockets_));
 }
 
 DpdkPort::~DpdkPort() {
@@ -168,6 +177,10 @@ void DpdkPort::configure(uint32_t cores) {
     buffers = most == 0 ? UINT16_MAX : most;  // 0: the driver names no limit
   }
   configuration.rxmode.offloads = device_info_.rx_offload_capa & RTE_ETH_RX_OFFLOAD_CHECKSUM;
+  // It is handed tags beside the frame. Told to strip them it says which frames had one; else it
+  // puts each back as 802.1Q's and says nothing.
+  if (info_.driver == kAfPacket)
+    configuration.rxmode.offloads |= device_info_.rx_offload_capa & RTE_ETH_RX_OFFLOAD_VLAN_STRIP;
   RssKey key = symmetric_key();
   if (cores > 1) {
     configuration.rxmode.mq_mode = RTE_ETH_MQ_RX_RSS;
@@ -183,8 +196,7 @@ void DpdkPort::configure(uint32_t cores) {
   uint16_t transmit = kDescriptors;
   check(rte_eth_dev_adjust_nb_rx_tx_desc(id_, &receive, &transmit), "sizing its rings");
   for (uint16_t queue = 0; queue < queues; ++queue) {
-    rte_mempool* pool =
-        make_pool(fmt::format("port{}-{}", id_, queue), info_.driver == "net_af_xdp");
+    rte_mempool* pool = make_pool(fmt::format("port{}-{}", id_, queue), info_.driver == kAfXdp);
     if (pool == nullptr) check(-rte_errno, "getting packet memory");
     pools_.push_back(pool);
     check(rte_eth_rx_queue_setup(id_, queue, receive, SOCKET_ID_ANY, nullptr, pool),
@@ -306,8 +318,12 @@ std::optional<int> DpdkPort::flow_control() const {
 PortCounters DpdkPort::losses() const {
   PortCounters counters;
   rte_eth_stats stats{};
-  if (rte_eth_stats_get(id_, &stats) == 0)
+  if (rte_eth_stats_get(id_, &stats) == 0) {
     counters.ierrors = stats.imissed + stats.ierrors + stats.rx_nombuf;
+    // Frames that it took and dropped. Other drivers count here what they did not take, too.
+    if (info_.driver == kAfPacket) counters.oerrors = stats.oerrors;
+  }
+  counters.oerrors += refused_frames(xdp_sockets_);
   return counters;
 }
 

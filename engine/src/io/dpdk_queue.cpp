@@ -90,9 +90,12 @@ std::span<const Frame> DpdkQueue::receive() {
     rte_mbuf* packet = packets_[i];
     ++counters_.ipackets;
     counters_.ibytes += packet->pkt_len;
-    // A kernel that took the VLAN tag out handed it over beside the frame.
-    if ((packet->ol_flags & RTE_MBUF_F_RX_VLAN_STRIPPED) && rte_vlan_insert(&packet) == 0)
+    // A kernel that took the VLAN tag out handed it over beside the frame. An mbuf has no place for
+    // the tag's type.
+    if ((packet->ol_flags & RTE_MBUF_F_RX_VLAN_STRIPPED) && rte_vlan_insert(&packet) == 0) {
       packets_[i] = packet;
+      ++counters_.assumed_tags;
+    }
     if (packet->nb_segs != 1) {
       ++counters_.ierrors;
       ++drops_[Drop::multiple_segments];

@@ -33,6 +33,7 @@ std::vector<std::pair<std::string, uint64_t>> EnginePorts::extended_statistics(
     uint32_t port) const {
   std::vector<std::pair<std::string, uint64_t>> all = machine_.port(port).extended_statistics();
   all.emplace_back("capture_ring_full", frames_.unseen(port));
+  all.emplace_back("vlan_tags_of_untold_type", counters(port).assumed_tags);
   return all;
 }
 

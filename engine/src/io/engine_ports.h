@@ -29,9 +29,7 @@ class EnginePorts final : public Ports {
   void impair(uint32_t port, Direction direction, const ImpairmentSettings& settings) override;
   std::vector<PortImpairment> impairments() const override;
   std::vector<PortDrops> drops() const override;
-  uint64_t device_losses(uint32_t port) const override {
-    return machine_.port(port).losses().ierrors;
-  }
+  PortCounters device_losses(uint32_t port) const override { return machine_.port(port).losses(); }
 
  private:
   Machine& machine_;

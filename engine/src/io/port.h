@@ -94,7 +94,8 @@ class Port {
   virtual std::optional<int> flow_control() const { return std::nullopt; }
   /// The device's own statistics by name.
   virtual std::vector<std::pair<std::string, uint64_t>> extended_statistics() const { return {}; }
-  /// What the device lost, beyond what its queues count.
+  /// What the device lost, beyond what its queues count: frames that it received (ierrors), and
+  /// frames that it took and did not send (oerrors).
   virtual PortCounters losses() const { return {}; }
 
   /// The queue of the pair's data core `core` (0 to cores per pair - 1).

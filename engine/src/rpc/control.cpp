@@ -19,7 +19,8 @@ constexpr double kCollectPeriod = 0.005;
 
 }  // namespace
 
-Control::Control(const Subjects& engine, const EngineConfig& config) : state_(engine, config) {
+Control::Control(const Subjects& engine, const EngineConfig& config)
+    : state_(engine, config), warnings_(engine.ports) {
   add_system_methods(methods_, state_);
   add_session_methods(methods_, state_);
   add_profile_methods(methods_, state_);
@@ -98,6 +99,7 @@ double Control::advance() {
     attempt("use of ports and cores", [this] { state_.machine.sample(); });
     attempt("rates", [this] { state_.profiles.sample(); });
     attempt("links", [this] { tell_link_changes(); });
+    attempt("devices", [this] { warnings_.look(); });
   }
   double patience = std::min(state_.profiles.patience(), state_.paced_frames.patience(now));
   if (state_.watches.active()) patience = std::min(patience, kCollectPeriod);

@@ -9,6 +9,7 @@
 #include "rpc/control_state.h"
 #include "rpc/protocol/json_rpc.h"
 #include "rpc/protocol/method_table.h"
+#include "rpc/statistics/device_warnings.h"
 
 namespace engine {
 
@@ -48,6 +49,7 @@ class Control {
   MethodTable methods_;
   std::list<Waiting> waiting_;  ///< messages that are not answered yet
   double next_sample_ = 0;
+  DeviceWarnings warnings_;
   std::string last_failure_;  ///< told last; the same one is not told in every turn
 };
 

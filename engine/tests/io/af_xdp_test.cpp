@@ -8,19 +8,17 @@
 #include <thread>
 
 #include "base/byte_order.h"
-#include "control/config.h"
 #include "io/dpdk_port.h"
-#include "io/eal.h"
+#include "io/test_memory.h"
 
 namespace engine {
 namespace {
 
-constexpr uint32_t kVethMemoryMb = 256;  // of all tests of this process
 constexpr size_t kNumberedHead = 60;
 
-/// Has `test` done with AF_XDP ports on the two ends of a veth, on ordinary pages, in a network
-/// namespace of their own.
-void over_veth(const std::function<void(PortQueue&, PortQueue&)>& test) {
+/// Has `test` done with AF_XDP ports on the two ends of a veth, in a network namespace of their
+/// own.
+void over_veth(const std::function<void(Port&, Port&)>& test) {
   std::string skipped;
   std::thread([&] {
     if (unshare(CLONE_NEWNET) != 0) {
@@ -30,9 +28,7 @@ void over_veth(const std::function<void(PortQueue&, PortQueue&)>& test) {
     ASSERT_EQ(std::system("ip link add xa mtu 3000 type veth peer name xb mtu 3000 &&"
                           " ip link set xa up && ip link set xb up"),
               0);
-    EngineConfig config;
-    config.huge_pages = false;
-    start_eal(config, {}, kVethMemoryMb);
+    start_test_memory();
     static int opened = 0;
     std::vector<std::string> notices;
     std::array<std::unique_ptr<Port>, 2> ports;
@@ -42,7 +38,7 @@ void over_veth(const std::function<void(PortQueue&, PortQueue&)>& test) {
       ports[end] = open_dpdk_port(device, 0, 1, notices);
       ports[end]->queue(0).set_filter(ports[end]->mac(), true);
     }
-    test(ports[0]->queue(0), ports[1]->queue(0));
+    test(*ports[0], *ports[1]);
   }).join();
   if (!skipped.empty()) GTEST_SKIP() << skipped;
 }
@@ -81,8 +77,10 @@ size_t receive_whole(PortQueue& from, PortQueue& sender, size_t count,
 }
 
 // More frames than a pool has buffers, so that each buffer has its turn.
-TEST(AfXdp, SendsFromEveryBufferOnOrdinaryPages) {
-  over_veth([](PortQueue& from, PortQueue& to) {
+TEST(AfXdp, SendsFromEveryBuffer) {
+  over_veth([](Port& sender, Port& receiver) {
+    PortQueue& from = sender.queue(0);
+    PortQueue& to = receiver.queue(0);
     std::vector<uint8_t> payload(1000);
     for (size_t i = 0; i < payload.size(); ++i) payload[i] = static_cast<uint8_t>(i * 7);
     constexpr size_t kRounds = 40;
@@ -94,11 +92,35 @@ TEST(AfXdp, SendsFromEveryBufferOnOrdinaryPages) {
     }
     EXPECT_EQ(whole, kRounds * 512);
     EXPECT_EQ(from.counters().oerrors, 0u);
+    EXPECT_EQ(sender.losses().oerrors, 0u);
+  });
+}
+
+// The driver counts them as sent. A descriptor of no byte is one that the kernel calls invalid.
+TEST(AfXdp, CountsWhatTheKernelRefusesToSend) {
+  over_veth([](Port& sender, Port& receiver) {
+    PortQueue& from = sender.queue(0);
+    for (int i = 0; i < 7; ++i) {
+      Frame* const frame = from.transmit().next();
+      ASSERT_NE(frame, nullptr);
+      frame->head_length = 0;
+      from.transmit().commit();
+    }
+    from.transmit().flush();
+    // The kernel goes past one of them each time that it is asked to send.
+    const std::vector<uint8_t> payload(100, 1);
+    for (uint32_t number = 0; number < 20; ++number) send_numbered(from, number, payload);
+    EXPECT_EQ(receive_whole(receiver.queue(0), from, 20, payload), 20u);
+    EXPECT_EQ(sender.losses().oerrors, 7u);
+    EXPECT_EQ(receiver.losses().oerrors, 0u) << "of another port";
+    EXPECT_EQ(from.counters().opackets, 27u);
   });
 }
 
 TEST(AfXdp, RefusesAFrameOverOneBuffer) {
-  over_veth([](PortQueue& from, PortQueue& to) {
+  over_veth([](Port& sender, Port& receiver) {
+    PortQueue& from = sender.queue(0);
+    PortQueue& to = receiver.queue(0);
     send_numbered(from, 0, std::vector<uint8_t>(2100, 1));
     EXPECT_EQ(from.drops()[Drop::frame_refused], 1u);
     EXPECT_EQ(from.counters().oerrors, 1u);

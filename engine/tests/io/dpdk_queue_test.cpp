@@ -4,24 +4,20 @@
 #include <gtest/gtest.h>
 
 #include "base/byte_order.h"
-#include "control/config.h"
 #include "io/dpdk_port.h"
-#include "io/eal.h"
+#include "io/test_memory.h"
 
 namespace engine {
 namespace {
 
 constexpr size_t kRing = 1023;  // frames that DPDK's ring device holds of its own accord
 constexpr uint32_t kNumberAt = 14;
-constexpr uint32_t kMemoryMb = 256;  // of all tests of this process
 
 /// One port on DPDK's ring device, which gives back what it is given.
 class FullDevice : public testing::Test {
  protected:
   FullDevice() {
-    EngineConfig config;
-    config.huge_pages = false;
-    start_eal(config, {}, kMemoryMb);
+    start_test_memory();
     const std::string device = fmt::format("--vdev=net_ring{}", opened_++);
     port_ = open_dpdk_port(parse_device_name(device), 0, 1, notices_);
   }

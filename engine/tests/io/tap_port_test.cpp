@@ -10,9 +10,8 @@
 #include <cstring>
 #include <thread>
 
-#include "control/config.h"
 #include "io/dpdk_port.h"
-#include "io/eal.h"
+#include "io/test_memory.h"
 
 namespace engine {
 namespace {
@@ -35,9 +34,7 @@ TEST(TapPort, ReceivesGroupsAndTheConfiguredAddress) {
       skipped = "no network namespace or no /dev/net/tun";
       return;
     }
-    EngineConfig config;
-    config.huge_pages = false;
-    start_eal(config, {}, 256);
+    start_test_memory();
     std::vector<std::string> notices;
     const auto port = open_dpdk_port(
         parse_device_name(std::string("--vdev=net_tap0,iface=") + kTapName), 0, 1, notices);

@@ -294,6 +294,34 @@ TEST_F(ControlTest, ExtensionsTellWhatTrexCannot) {
   EXPECT_EQ(drops["cores"][1]["path_mtu"], Json::parse(R"({"accepted":3,"least":1300})"));
   EXPECT_EQ(drops["cores"][0]["path_mtu"], Json::parse(R"({"accepted":0,"least":null})"));
   EXPECT_EQ(drops["devices"][1]["lost"], 1);
+  EXPECT_EQ(drops["devices"][1]["refused"], 0);
+}
+
+TEST_F(ControlTest, FramesThatADeviceTakesAndDoesNotSendAreToldWhenTheyBeginAndWhenTheyDouble) {
+  const auto told = [this](uint64_t refused) {
+    stand_in().refused = refused;
+    testing::internal::CaptureStderr();
+    pass(0.6);
+    return testing::internal::GetCapturedStderr();
+  };
+  EXPECT_EQ(told(0), "");
+  EXPECT_THAT(told(100), HasSubstr("port 1: 100 frames that its device took were refused by the "
+                                   "kernel"));
+  EXPECT_EQ(told(199), "");
+  EXPECT_THAT(told(200), HasSubstr("port 0: 200 frames"));
+  EXPECT_EQ(result("stackcost_get_drops")["devices"][0]["refused"], 200);
+}
+
+TEST_F(ControlTest, TagsWhoseTypeADeviceDoesNotTellAreToldOnce) {
+  const auto told = [this](uint64_t tags) {
+    stand_in().assumed_tags = tags;
+    testing::internal::CaptureStderr();
+    pass(0.6);
+    return testing::internal::GetCapturedStderr();
+  };
+  EXPECT_EQ(told(0), "");
+  EXPECT_THAT(told(1), HasSubstr("port 1: its device takes VLAN tags out of frames"));
+  EXPECT_EQ(told(1000), "");
 }
 
 TEST_F(ControlTest, NoticesAreOfTheProfileAndOfItsLastRun) {

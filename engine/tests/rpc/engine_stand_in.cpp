@@ -83,7 +83,11 @@ class StandInPorts final : public Ports {
   PortCounters counters(uint32_t) const override {
     engine_.on_call("port_counters");
     const auto frames = static_cast<uint64_t>(engine_.clock() * 1000);
-    return {.opackets = frames, .obytes = frames * 100, .ipackets = frames, .ibytes = frames * 100};
+    return {.opackets = frames,
+            .obytes = frames * 100,
+            .ipackets = frames,
+            .ibytes = frames * 100,
+            .assumed_tags = engine_.assumed_tags};
   }
   void configure(uint32_t port, const PortAddress& address) override {
     engine_.on_call("configure_port");
@@ -126,7 +130,9 @@ class StandInPorts final : public Ports {
     for (const uint32_t mtu : {1400, 1300, 1400}) drops.path_mtu.add(mtu);
     return {{}, drops};
   }
-  uint64_t device_losses(uint32_t port) const override { return port; }
+  PortCounters device_losses(uint32_t port) const override {
+    return {.oerrors = engine_.refused, .ierrors = port};
+  }
 
  private:
   EngineStandIn& engine_;

@@ -35,6 +35,8 @@ class EngineStandIn {
   std::vector<std::string> calls;        ///< of what changes something, in order; runs by number
   std::array<PortState, 2> ports;
   std::array<CounterBlock, kSides> table;
+  uint64_t assumed_tags = 0;  ///< on each port
+  uint64_t refused = 0;       ///< frames that each port's device took and did not send
 
   struct Passing {
     uint32_t port = 0;

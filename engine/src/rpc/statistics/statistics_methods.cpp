@@ -114,8 +114,10 @@ Json drops(const Ports& ports) {
                        {"least", path.accepted != 0 ? Json(path.least) : Json(nullptr)}}}});
   }
   Json devices = Json::array();
-  for (uint32_t port = 0; port < ports.infos().size(); ++port)
-    devices.push_back({{"port", port}, {"lost", ports.device_losses(port)}});
+  for (uint32_t port = 0; port < ports.infos().size(); ++port) {
+    const PortCounters losses = ports.device_losses(port);
+    devices.push_back({{"port", port}, {"lost", losses.ierrors}, {"refused", losses.oerrors}});
+  }
   return {{"cores", std::move(cores)}, {"devices", std::move(devices)}};
 }
 
