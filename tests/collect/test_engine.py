@@ -92,7 +92,7 @@ def test_drops_are_summed_over_cores_by_reason_and_lost_over_devices() -> None:
         "lost": 11,
         "refused": 3,
     }
-    assert {s.labels["engine"] for s in samples} == {"peer"} and len(samples) == 3
+    assert {s.labels["engine"] for s in samples} == {"peer"} and len(samples) == 4
 
 
 def test_the_smallest_mtu_of_any_path_is_reported_once_a_router_told_of_one() -> None:
