@@ -10,13 +10,19 @@ import sys
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
+from typing import Any
 
 import pytest
+from ruamel.yaml import YAML
 
 from engine.interop.bed import engine_on
 from stackcost.harness.bed.local import LocalTestbed
 from stackcost.host.namespace import execute
+from stackcost.host.waiting import wait_until
 from stackcost.trex.client import TrexClient
+from stackcost.trex.generator import Generator
+from stackcost.trex.process import Spawn
+from stackcost.trex.trex_config import TrexConfig
 
 pytestmark = pytest.mark.bed
 
@@ -26,6 +32,7 @@ RESPONSE_BYTES = len(b"HTTP/1.1 200 OK\r\nContent-Length: 32000\r\n\r\n") + BODY
 
 ENGINE = "fd00:5d::2"
 GATEWAY = "fd00:5d::1"
+OWN_MAC = "02:00:00:00:5c:77"  # no device's
 
 # An ICMPv6 echo request of 1,000 bytes, and its reply whole.
 PING = f"""
@@ -71,11 +78,24 @@ def bed() -> Iterator[LocalTestbed]:
         yield bed
 
 
-def engine(bed: LocalTestbed, folder: Path, server: bool) -> AbstractContextManager[TrexClient]:
-    return engine_on(bed, folder, server, ENGINE, GATEWAY)
+class WithOwnMac(Generator):
+    """Its first port has the address OWN_MAC, and not the one of its device."""
+
+    def __init__(self, config: TrexConfig, folder: Path, spawn: Spawn):
+        def configured(argv: list[str], *arguments: Any, **options: Any) -> Any:
+            file = Path(argv[argv.index("--cfg") + 1])
+            (settings,) = YAML().load(file.read_text())
+            settings["port_info"][0]["src_mac"] = OWN_MAC
+            with file.open("w") as changed:
+                YAML().dump([settings], changed)
+            return spawn(argv, *arguments, **options)
+
+        super().__init__(config, folder, configured)
 
 
-def test_every_flow_against_the_kernel_completes(bed: LocalTestbed, tmp_path: Path) -> None:
+@pytest.fixture
+def kernel_server(bed: LocalTestbed) -> Iterator[None]:
+    """SERVER on the kernel's end, as soon as it listens."""
     script = SERVER.replace("RESPONSE_BYTES", str(RESPONSE_BYTES))
     server = bed.run(
         bed.server_namespace,
@@ -86,18 +106,56 @@ def test_every_flow_against_the_kernel_completes(bed: LocalTestbed, tmp_path: Pa
     try:
         assert server.stdout is not None
         assert server.stdout.readline() == b"ready\n"
-        with engine(bed, tmp_path, server=False) as client:
-            client.load_profile(PROFILE)
-            client.start(1, duration=1)
-            client.wait_on_traffic(30)
-            seen = client.stats()["traffic"]["client"]
-            assert seen["tcps_connattempt"] > 50
-            assert seen["tcps_connects"] == seen["tcps_closed"] == seen["tcps_connattempt"]
-            assert seen["tcps_rcvbyte"] == seen["tcps_connects"] * RESPONSE_BYTES
-            assert seen["tcps_drops"] == seen["tcps_conndrops"] == 0
+        yield
     finally:
         server.kill()
         server.wait()
+
+
+def open_flows(client: TrexClient) -> None:
+    """For a second; all of them complete."""
+    client.load_profile(PROFILE)
+    client.start(1, duration=1)
+    client.wait_on_traffic(30)
+    seen = client.stats()["traffic"]["client"]
+    assert seen["tcps_connattempt"] > 50
+    assert seen["tcps_connects"] == seen["tcps_closed"] == seen["tcps_connattempt"]
+    assert seen["tcps_rcvbyte"] == seen["tcps_connects"] * RESPONSE_BYTES
+    assert seen["tcps_drops"] == seen["tcps_conndrops"] == 0
+
+
+def neighbour(bed: LocalTestbed) -> dict[str, Any]:
+    """The kernel's entry of the engine."""
+    show = ["ip", "-6", "-json", "neighbour", "show", ENGINE]
+    (entry,) = json.loads(execute(bed.server_namespace, show))
+    return dict(entry)
+
+
+def engine(bed: LocalTestbed, folder: Path, server: bool) -> AbstractContextManager[TrexClient]:
+    return engine_on(bed, folder, server, ENGINE, GATEWAY)
+
+
+@pytest.mark.usefixtures("kernel_server")
+def test_every_flow_against_the_kernel_completes(bed: LocalTestbed, tmp_path: Path) -> None:
+    with engine(bed, tmp_path, server=False) as client:
+        open_flows(client)
+
+
+@pytest.mark.usefixtures("kernel_server")
+@pytest.mark.parametrize("kind", ["", "--vdev=net_af_packet0,iface="], ids=["af_xdp", "af_packet"])
+def test_a_port_with_a_mac_of_its_own_is_a_neighbour_that_is_reached(
+    bed: LocalTestbed, tmp_path: Path, kind: str
+) -> None:
+    if kind:  # its buffers hold 2 KB, so the kernel cuts what it sends
+        uncut = ["ethtool", "-K", bed.server_interface, "tso", "off", "gso", "off"]
+        execute(bed.server_namespace, uncut)
+    with engine_on(
+        bed, tmp_path, False, ENGINE, GATEWAY, kind=kind, generator=WithOwnMac
+    ) as client:
+        open_flows(client)
+        # An entry that was learned from a solicitation is confirmed after some seconds.
+        assert wait_until(lambda: neighbour(bed)["state"] == ["REACHABLE"], 30), neighbour(bed)
+        assert neighbour(bed)["lladdr"] == OWN_MAC
 
 
 def test_curl_gets_a_whole_response(bed: LocalTestbed, tmp_path: Path) -> None:
@@ -121,7 +179,6 @@ def test_curl_gets_a_whole_response(bed: LocalTestbed, tmp_path: Path) -> None:
 
 
 def test_the_kernel_finds_the_port_and_pings_it(bed: LocalTestbed, tmp_path: Path) -> None:
-    show = ["ip", "-6", "-json", "neighbour", "show", ENGINE]
     with engine(bed, tmp_path, server=True):
         ping = bed.run(
             bed.server_namespace,
@@ -132,8 +189,7 @@ def test_the_kernel_finds_the_port_and_pings_it(bed: LocalTestbed, tmp_path: Pat
         )
         _, complaint = ping.communicate(timeout=30)
         assert ping.returncode == 0, complaint
-        (neighbour,) = json.loads(execute(bed.server_namespace, show))
         (link,) = json.loads(
             execute(bed.load_namespace, ["ip", "-json", "link", "show", bed.load_interface])
         )
-        assert neighbour["lladdr"] == link["address"]
+        assert neighbour(bed)["lladdr"] == link["address"]
