@@ -10,9 +10,9 @@ from rich.console import Console
 from stackcost.analysis import core_time, cpu
 from stackcost.analysis.readings import Readings
 from stackcost.contracts.load import CeilingKind, ConstantLoad
+from stackcost.contracts.server import Server
 from stackcost.contracts.trial import Trial
 from stackcost.contracts.wiring import DUT_CLIENT_INTERFACE, DUT_NAMESPACE, DUT_SERVER_INTERFACE
-from stackcost.duts.base import Dut
 from stackcost.harness.bed.lock import RunLock
 from stackcost.harness.bed.signals import ending_signals_raise
 from stackcost.harness.experiment.load_file import load_experiment
@@ -28,7 +28,7 @@ DEVICE_CPUS = EXPERIMENT.cores.server
 
 @contextmanager
 def session_of(
-    kind: type[Dut], folder: Path, experiment: Experiment = EXPERIMENT
+    kind: type[Server], folder: Path, experiment: Experiment = EXPERIMENT
 ) -> Iterator[ProfileSession]:
     memory = experiment.memory.model_copy(update={"open_cps": 8_000})
     experiment = experiment.model_copy(update={"memory": memory})
@@ -47,11 +47,13 @@ def ceiling_trial(session: ProfileSession, of: CeilingKind, load: float) -> Tria
     return trial
 
 
-def load_trial(session: ProfileSession, rate: float, seconds: float) -> Readings:
+def load_trial(
+    session: ProfileSession, rate: float, seconds: float, drain_s: float = 8.0
+) -> Readings:
     load = ConstantLoad(offered_cps=rate)
     trial = Trial(session.here.server.name, 1, 1, load, session.response_bytes)
     part = session.experiment.load.model_copy(
-        update={"warm_up_s": WARM_UP_S, "sustain_s": seconds, "drain_s": 8.0}
+        update={"warm_up_s": WARM_UP_S, "sustain_s": seconds, "drain_s": drain_s}
     )
     prepare(session, "connections")
     offer_load(session, trial, part)
