@@ -11,6 +11,7 @@
 #include "flow/flow.h"
 #include "flow/flow_class.h"
 #include "flow/flow_table.h"
+#include "flow/path_mtus.h"
 #include "flow/pool.h"
 #include "flow/time_wait.h"
 #include "flow/timer_wheel.h"
@@ -51,9 +52,11 @@ struct Context {
   TimerWheel wheel;
   std::array<TransmitQueue*, kSides> transmit;
   std::array<PathTable, kSides> paths;
-  bool only_general_way = false;  ///< flows opened from now on: see tcp/plain.h
-  Tick challenges_since = 0;      ///< challenge ACKs are counted from then on, RFC 5961 section 10
+  /// Flows opened from now on: see tcp/plain.h. So they do once `path_mtus` has had a path.
+  bool only_general_way = false;
+  Tick challenges_since = 0;  ///< challenge ACKs are counted from then on, RFC 5961 section 10
   uint32_t challenges = 0;
+  PathMtus path_mtus;
   std::vector<FlowClass*> classes;  ///< by Flow::flow_class; nullptr: number not in use
 
   void set_time(Nanoseconds time) {

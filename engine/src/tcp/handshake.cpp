@@ -222,7 +222,11 @@ Events receive_syn_sent(Context& context, Flow& flow, const Segment& segment) {
     return kGone;
   }
   if (!segment.is(kSyn)) return kNothing;
-  if (segment.is(kAck)) return take_syn_ack(context, shared, flow, segment);
+  if (segment.is(kAck)) {
+    const Events events = take_syn_ack(context, shared, flow, segment);
+    fit_known_path(context, flow);
+    return events;
+  }
   // Simultaneous open, RFC 9293 section 3.5 figure 7.
   take_offer(context, shared, flow, segment);
   flow.set(kAckNow);

@@ -233,6 +233,7 @@ Events receive(Context& context, Flow& flow, const Segment& segment, uint8_t tra
       return kNothing;
     }
     events |= take_handshake_ack(context, shared, flow, segment.sequence, acknowledgment);
+    fit_known_path(context, flow);
   }
   const bool of_flight = acknowledgment - flow.snd_una <= flow.snd_max - flow.snd_una;
   if (!of_flight) [[unlikely]] {

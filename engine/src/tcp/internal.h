@@ -139,6 +139,12 @@ void send_later(Context& context, Flow& flow, TimerKind kind);
   context.wheel.arm(flow, TimerKind::keep, context.tick, shared.keep_idle);
 }
 
+// -- path_mtu.cpp ---------------------------------------------------------------------------------
+
+/// After the handshake of a flow on the general way, as are all once a path is known: makes its
+/// segments fit what is known of its own.
+void fit_known_path(Context& context, Flow& flow);
+
 // -- time_wait.cpp -------------------------------------------------------------------------------
 
 /// The flow's TIME_WAIT begins, again if it was in it: no timer runs any more (begins_time_wait).

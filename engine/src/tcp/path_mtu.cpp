@@ -18,17 +18,31 @@ void keep_windows(Extension& extension, float factor) {
   cubic.started = false;  // a new stage begins, after the slow start
 }
 
+/// Payload bytes of a segment whose packet has `mtu` bytes.
+uint32_t mss_within(const Flow& flow, uint32_t mtu) {
+  const size_t ip = flow.local.is_v4() ? kIpv4Length : kIpv6Length;
+  const size_t options = flow.has(kTimestamps) ? kTimestampsLength : 0;
+  return mtu - static_cast<uint32_t>(ip + kFixedHeader + options);
+}
+
 }  // namespace
 
+void fit_known_path(Context& context, Flow& flow) {
+  if (context.path_mtus.empty()) return;
+  const uint32_t mtu = context.path_mtus.find(flow.remote, context.now);
+  if (mtu == 0) return;
+  flow.mss = static_cast<uint16_t>(std::min<uint32_t>(flow.mss, mss_within(flow, mtu)));
+  flow.cwnd = std::min(flow.cwnd, initial_window(context.class_of(flow), flow));
+}
+
 PathMtu take_path_mtu(Context& context, Flow& flow, uint32_t sequence, uint32_t mtu) {
-  const bool ipv4 = flow.local.is_v4();
   const bool in_flight = !before(sequence, flow.snd_una) && before(sequence, flow.snd_max);
-  if (!may_send_data(flow) || !in_flight || mtu < (ipv4 ? kLeastMtuV4 : kLeastMtuV6))
+  if (!may_send_data(flow) || !in_flight || mtu < (flow.local.is_v4() ? kLeastMtuV4 : kLeastMtuV6))
     return PathMtu::refused;
-  const auto headers = static_cast<uint32_t>((ipv4 ? kIpv4Length : kIpv6Length) + kFixedHeader +
-                                             (flow.has(kTimestamps) ? kTimestampsLength : 0));
-  const uint32_t mss = mtu - headers;
+  const uint32_t mss = mss_within(flow, mtu);
   if (mss > flow.mss) return PathMtu::refused;
+  context.path_mtus.learn(flow.remote, mtu, context.now);
+  context.only_general_way = true;  // the plain way does not ask for it
   if (mss == flow.mss) return PathMtu::known;
 
   if (Extension* const extension = context.extension_of(flow))
