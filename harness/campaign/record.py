@@ -15,6 +15,7 @@ from stackcost.contracts.errors import StackcostError
 from stackcost.harness.bed.local import check_root
 from stackcost.harness.bed.lock import RunLock, locked_file
 from stackcost.harness.bed.signals import ending_signals_held, ending_signals_raise
+from stackcost.harness.campaign import made
 from stackcost.harness.campaign.campaign import Campaign, next_number
 from stackcost.harness.campaign.identity import check_resumable
 from stackcost.harness.session.progress import Progress
@@ -40,15 +41,16 @@ def new_campaign(
     hosts are locked by their agents.
 
     After Ctrl-C, SIGTERM or SIGHUP the body ends, the manifest says "interrupted", and no exception
-    is raised. `hint`: the command for the trials of a failed run. If a run fails before its first
-    trial, its folder is deleted. `about`: further fields of the manifest. StackcostError without
-    root, and if another run is active.
+    is raised, unless one more comes while this is written. `hint`: the command for the trials of a
+    failed run. If a run fails before its first trial, its folder is deleted. `about`: further
+    fields of the manifest. StackcostError without root, and if another run is active.
     """
     check_root()
     locked = RunLock() if here else nullcontext()
     with locked, ending_signals_raise(), Progress(0.0, console) as progress:
         machine = describe_machine()
         folder = RunFolder.create(results, name)
+        made.RUNS.append(folder)
         manifest = Manifest(run=folder.name, command=command, machine=machine, **about)
         campaign = Campaign(folder, manifest, progress)
         with _recorded(campaign, hint):
@@ -79,6 +81,7 @@ def resumed_campaign(
         manifest.resumed.append(resumption)
         manifest.state, manifest.finished, manifest.failure = "running", None, ""
         folder.reserve()
+        made.RUNS.append(folder)
         campaign = Campaign(folder, manifest, progress, stored)
         with _recorded(campaign, hint):
             yield campaign
@@ -102,6 +105,8 @@ def _recorded(campaign: Campaign, hint: str) -> Iterator[None]:
         raise
     finally:
         with ending_signals_held():  # a second Ctrl-C must not cut the record short
+            if manifest.state == "running":  # it came before the line that says "interrupted"
+                manifest.state = "interrupted"
             _finish(folder, manifest)
 
 

@@ -60,6 +60,14 @@ class CommandsByUse(typer.core.TyperGroup):
         """Every command, in the order of `USES`."""
         return [name for names in USES.values() for name in names]
 
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command. After Ctrl-C say where the trials of its runs are, and exit with 130."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            _say_kept()
+            raise typer.Exit(INTERRUPTED) from None
+
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write a section for each use."""
         for use, names in USES.items():
@@ -124,6 +132,16 @@ def reading(command: Callable[P, None]) -> Callable[P, None]:
             ) from error
 
     return run
+
+
+def _say_kept() -> None:
+    from stackcost.harness.bed.signals import ending_signals_held
+    from stackcost.harness.campaign import made
+
+    with ending_signals_held():
+        console = make_console()
+        for line in made.kept():
+            console.print(line, soft_wrap=True, highlight=False, markup=False)
 
 
 def _as_text(stored: object) -> str:

@@ -4,10 +4,14 @@ The file needs nothing else: figures are inline SVG, and no script or font comes
 All notebooks are executed as one, in one kernel: that is one start of Python, not six.
 """
 
+import asyncio
+import signal
 import warnings
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 from jinja2 import Environment
 from markupsafe import Markup
@@ -30,7 +34,7 @@ from stackcost.report.tls import has_tls
 with hidden("rfc3987_syntax"):
     import nbformat
     from nbclient import NotebookClient
-    from nbclient.exceptions import CellExecutionError
+    from nbclient.exceptions import CellExecutionError, DeadKernelError
     from nbconvert import HTMLExporter
 
 PAGE = Path(__file__).with_name("page.html.j2")
@@ -132,10 +136,42 @@ def _join(names: Sequence[str], runs: Sequence[Path]) -> nbformat.NotebookNode:
     return whole
 
 
+class _Client(NotebookClient):
+    """Ends at SIGINT and SIGTERM as other parts of a command do, by KeyboardInterrupt.
+
+    nbclient has handlers of its own for both, which end the kernel and then call it dead.
+    `interrupted`: one of them came.
+    """
+
+    interrupted = False
+    _cells: "asyncio.Task[Any] | None" = None
+
+    async def async_start_new_kernel(self, **kwargs: Any) -> None:
+        """Replace the handlers, which were just set; a kernel that starts is waited for."""
+        loop = asyncio.get_running_loop()
+        with suppress(RuntimeError):  # in another thread, which gets no signals
+            for number in (signal.SIGINT, signal.SIGTERM):
+                loop.add_signal_handler(number, self._interrupt)
+        await super().async_start_new_kernel(**kwargs)
+
+    async def async_execute_cell(self, *given: Any, **named: Any) -> nbformat.NotebookNode:
+        """From here on the kernel is ended, whatever happens."""
+        self._cells = asyncio.current_task()
+        if self.interrupted:
+            raise asyncio.CancelledError
+        return await super().async_execute_cell(*given, **named)
+
+    def _interrupt(self) -> None:
+        if self._cells and not self.interrupted:
+            self._cells.cancel()
+        self.interrupted = True
+        self.shutdown_kernel = "immediate"  # it is amid a cell
+
+
 def _execute(notebook: nbformat.NotebookNode, kept: Path) -> None:
-    """Fill in the outputs of the cells, up to one that fails."""
+    """Fill in the outputs of the cells, up to one that fails, or to Ctrl-C."""
     with TemporaryDirectory(prefix="stackcost-") as place:
-        client = NotebookClient(
+        client = _Client(
             notebook,
             kernel_name="python3",
             config=_connection(Path(place)),
@@ -144,11 +180,16 @@ def _execute(notebook: nbformat.NotebookNode, kept: Path) -> None:
         )
         try:
             client.execute()
+        except (asyncio.CancelledError, DeadKernelError):
+            if not client.interrupted:
+                raise
         except CellExecutionError as error:
             raise StackcostError(
                 f"the notebook stopped with {error.ename}: {error.evalue}",
                 f"its cells so far are in {kept}",
             ) from error
+    if client.interrupted:
+        raise KeyboardInterrupt
 
 
 def _connection(place: Path) -> Config:
