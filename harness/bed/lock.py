@@ -17,6 +17,10 @@ POLL_S = 0.5
 ACTIVE = "another run is active on this machine"
 
 
+class LockedError(StackcostError):
+    """Another process has the lock."""
+
+
 class RunLock:
     """Locks this machine for one run. A second run gets an error that names the first run's pid.
 
@@ -54,14 +58,14 @@ class RunLock:
 def locked_file(path: Path, taken: str, patience_s: float = 0.0) -> Iterator[int]:
     """Lock a file and write our pid into it; yields the descriptor that holds the lock.
 
-    The kernel releases it when the last process that has the descriptor ends. StackcostError, which
+    The kernel releases it when the last process that has the descriptor ends. LockedError, which
     begins with `taken`, if another process has it; `patience_s`: how long to wait for its end.
     """
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
     try:
         if not wait_until(lambda: _locked(descriptor), patience_s, POLL_S):
             holder = os.read(descriptor, 200).decode(errors="replace").strip()
-            raise StackcostError(
+            raise LockedError(
                 f"{taken} ({holder or 'it is just starting'})",
                 "wait until it ends, or press Ctrl-C in its terminal",
             )

@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import Any, Literal, Protocol
 
 from stackcost.analysis.thresholds import RATE
-from stackcost.contracts.errors import StackcostError
-from stackcost.harness.bed.lock import RunLock
+from stackcost.harness.bed.lock import LockedError, RunLock
 from stackcost.harness.experiment.matrix import Variant
 from stackcost.harness.gate.baseline import (
     Baseline,
@@ -212,7 +211,7 @@ class Gate:
         lock = RunLock()
         try:
             lock.__enter__()
-        except StackcostError as busy:
+        except LockedError as busy:
             self.say(f"{self.target.name}: waiting for at most an hour: {busy.what}")
             lock = RunLock(LOCK_PATIENCE_S)
             lock.__enter__()

@@ -9,6 +9,7 @@ Nothing but pytest is imported until a test uses the fixture.
 import sys
 from collections import Counter
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -22,6 +23,7 @@ FOLDER = "stackcost-gate"  # below pytest's root folder; holds baselines and his
 FIXTURE = "cps_ceiling"
 MARKER = "stackcost"
 PROPERTY = "stackcost"
+ERROR = "error"
 SKIPPED = ("cannot tell", "no baseline")
 OUTCOMES = {  # in the last line
     "holds": "held",
@@ -29,8 +31,10 @@ OUTCOMES = {  # in the last line
     "cannot tell": "could not tell",
     "no baseline": "had no baseline",
     "baseline written": "wrote a baseline",
+    ERROR: "error",
 }
 Made = TypeVar("Made")
+Record = Callable[[str, object], None]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -61,13 +65,17 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
                 item.add_marker(pytest.mark.xdist_group(MARKER))
 
 
-def _or_fail(do: "Callable[[], Made]") -> "Made":
-    """Return the result of `do`. A StackcostError fails the test without a traceback."""
+def _or_fail(do: "Callable[[], Made]", record: Record) -> "Made":
+    """Return the result of `do`. A StackcostError fails the test without a traceback; `record`
+    gets it for the lines at the end.
+    """
     from stackcost.contracts.errors import StackcostError
 
     try:
         return do()
     except StackcostError as error:
+        record(PROPERTY, error.what.splitlines()[0])
+        record(f"{PROPERTY}_outcome", ERROR)
         message = f"{error.what}\nhint: {error.hint or 'see above'}"
     pytest.fail(message, pytrace=False)
 
@@ -75,7 +83,7 @@ def _or_fail(do: "Callable[[], Made]") -> "Made":
 class RateAssertion:
     """The assertions that a test can make about a system's rate of connections."""
 
-    def __init__(self, gate: "Gate", update: bool, record: Callable[[str, object], None]):
+    def __init__(self, gate: "Gate", update: bool, record: Record):
         self._gate = gate
         self._update = update
         self._record = record
@@ -102,7 +110,7 @@ class RateAssertion:
         self._end(lambda: self._gate.at_least(rate))
 
     def _end(self, measure: "Callable[[], GateResult]") -> None:
-        result = _or_fail(measure)
+        result = _or_fail(measure, self._record)
         self._record(PROPERTY, result.sentence)
         self._record(f"{PROPERTY}_outcome", result.outcome)
         if result.verdict:
@@ -145,11 +153,14 @@ def cps_ceiling(
         request.node.user_properties.append((name, value))
 
     def say(line: str) -> None:
-        # Before the test ends, which takes minutes: past pytest's capturing.
+        # Before the test ends, which takes minutes: past pytest's capturing. What a worker of
+        # xdist reports is lost, but its standard error output is the user's.
         reporter = config.pluginmanager.get_plugin("terminalreporter")
         capturing = config.pluginmanager.get_plugin("capturemanager")
-        if reporter and capturing:
-            with capturing.global_and_fixture_disabled():
+        with capturing.global_and_fixture_disabled() if capturing else nullcontext():
+            if hasattr(config, "workerinput"):
+                print(f"stackcost: {line}", file=sys.stderr, flush=True)
+            elif reporter:
                 reporter.ensure_newline()
                 reporter.write_line(f"stackcost: {line}")
 
@@ -158,7 +169,7 @@ def cps_ceiling(
     ) -> RateAssertion:
         if figure not in FIGURES:
             raise ValueError(f"figure must be one of {', '.join(FIGURES)}; it is {figure!r}")
-        target = _or_fail(lambda: target_of(config.rootpath / file, system))
+        target = _or_fail(lambda: target_of(config.rootpath / file, system), record)
         gate = Gate(
             Path(file).stem,
             target,
@@ -190,4 +201,6 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         terminalreporter.write_line(str(each[PROPERTY]))
     counts = Counter(str(each[f"{PROPERTY}_outcome"]) for each in told)
     parts = [f"{counts[outcome]} {words}" for outcome, words in OUTCOMES.items() if counts[outcome]]
+    if counts[ERROR] > 1:
+        parts[-1] += "s"
     terminalreporter.write_line(f"stackcost: {', '.join(parts)}")

@@ -41,6 +41,7 @@ def test_each_fault_of_the_load_is_flagged() -> None:
     assert flags_of(Readings(trial), (1,)) == [
         "2 connections failed",
         "3 flows had not ended at the end of the drain",
+        "2 of 10,000 connections were refused by a reset (RST)",
         "completed 1,000 connections/s of 2,000 offered",
         "7 connections of the schedule not started",
         "4.0% of connections started later than scheduled",

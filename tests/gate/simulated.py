@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from stackcost.contracts.errors import StackcostError
 from stackcost.harness.experiment.matrix import Variant
 from stackcost.harness.gate.figure import CEILING, WHOLE_CORES, Figure
 from stackcost.harness.gate.trial import GateTrial
@@ -23,6 +24,7 @@ class Simulated:
     `disturbed`: of so many of four trials no part was free of a neighbour, and their noise is
     four times as large. `real`: share of the rate for whole cores at which a limit of its own, such
     as a lock, ends what the server does.
+    `fails`: the error in place of a measurement.
     `log`: takes a line at the begin and at the end of each use, to see whether two overlap.
     """
 
@@ -39,6 +41,7 @@ class Simulated:
     log: str = ""
     seed: int = 1
     folder: str = "results/simulated"
+    fails: str = ""
     loads: list[float] = field(default_factory=list)
     aside: dict[int, str] = field(default_factory=dict)
 
@@ -57,6 +60,8 @@ class Simulated:
     @contextmanager
     def open(self, target: Variant, figure: Figure) -> Iterator["Simulated"]:
         self._figure = figure
+        if self.fails:
+            raise StackcostError(self.fails)
         self._note("begin")
         if self.log:
             time.sleep(0.1)  # long enough for another to come in between

@@ -2,6 +2,8 @@
 
 import json
 import xml.etree.ElementTree as ElementTree
+from collections.abc import Callable
+from contextlib import ExitStack
 from importlib.metadata import entry_points
 from pathlib import Path
 
@@ -9,10 +11,14 @@ import pytest
 import scipy.stats  # noqa: F401
 
 import stackcost.harness.bed.lock as lock
+from stackcost.contracts.errors import StackcostError
+from stackcost.harness.gate.figure import WHOLE_CORES
+from stackcost.harness.gate.gate import QUICK, Gate
+from stackcost.harness.gate.target import target_of
 
 # Here, as is scipy, so that they are imported once: what is imported in a run inside of this
 # process is undone, and a part of numpy cannot be imported again.
-import tests.gate.simulated  # noqa: F401
+from tests.gate.simulated import Simulated
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 MODULE = "stackcost.harness.gate.plugin"
@@ -199,6 +205,67 @@ def test_what_is_wrong_is_one_message(user: User) -> None:
     wrong.assert_outcomes(failed=1)
     wrong.stdout.fnmatch_lines(["*nginx_kernel.yaml line *not YAML*"])
     assert "Traceback" not in wrong.stdout.str() and "exception" not in wrong.stdout.str()
+
+
+def test_gates_that_end_in_an_error_are_counted_with_the_others(user: User) -> None:
+    (user.pytester.path / "broken.yaml").write_text("title: [")
+    gone = TEST.format(call="at_least(7500)", figure="").replace("nginx_kernel.yaml", "gone.yaml")
+    user.pytester.makepyfile(test_gone=gone)
+    two = user.run(call="at_least(7500)")
+    two.assert_outcomes(passed=1, failed=1)
+    two.stdout.fnmatch_lines(["*gone.yaml*", "stackcost: 1 held, 1 error"])
+    user.pytester.makepyfile(test_broken=gone.replace("gone", "broken"))
+    user.run(call="at_least(7500)").stdout.fnmatch_lines(
+        ["*broken.yaml line *not YAML*", "stackcost: 1 held, 2 errors"]
+    )
+
+
+def test_an_error_while_it_measures_is_counted(user: User) -> None:
+    wrong = user.run(call="at_least(7500)", fails="no test bed can be made")
+    wrong.assert_outcomes(failed=1)
+    wrong.stdout.fnmatch_lines(["no test bed can be made", "stackcost: 1 error"])
+
+
+def gate(folder: Path, say: Callable[[str], None]) -> Gate:
+    target = target_of(REPOSITORY / "experiments" / "nginx_kernel.yaml")
+    return Gate("nginx_kernel", target, WHOLE_CORES, Simulated(), folder, QUICK, "test", say)
+
+
+def test_a_gate_waits_for_a_run_that_is_active_and_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lock, "state_folder", lambda: tmp_path)
+    said: list[str] = []
+    with ExitStack() as other:
+        other.enter_context(lock.locked_file(tmp_path / "lock", "another run"))
+
+        def say(line: str) -> None:
+            said.append(line)
+            other.close()
+
+        assert gate(tmp_path, say).at_least(7500).outcome == "holds"
+    assert "waiting for at most an hour: another run is active" in said[0]
+    assert "measuring" in said[1]
+
+
+def test_no_other_error_is_taken_for_an_active_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken() -> Path:
+        raise StackcostError("the folder for locks cannot be made")
+
+    monkeypatch.setattr(lock, "state_folder", broken)
+    said: list[str] = []
+    with pytest.raises(StackcostError, match="cannot be made"):
+        gate(tmp_path, said.append).at_least(7500)
+    assert not said
+
+
+def test_a_worker_of_xdist_says_that_it_measures(user: User) -> None:
+    done = user.run("-n2", call="at_least(7500)")
+    done.assert_outcomes(passed=1)
+    done.stderr.fnmatch_lines(["stackcost: nginx/kernel: measuring, verdict after *"])
+    done.stdout.fnmatch_lines(["stackcost: 1 held"])
 
 
 @pytest.mark.long
