@@ -7,7 +7,7 @@ so a connection costs what that test costs more than the one on kept connections
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from stackcost.analysis.comparison import Comparison, Design, compare
+from stackcost.analysis.comparison import Comparison, Design, Question, compare_all
 from stackcost.analysis.http_costs import Cost, tests_of
 from stackcost.analysis.series import Series
 from stackcost.analysis.spread import Spread, combined, spread
@@ -23,8 +23,9 @@ class VersionCost:
 
     `rate`, `connection_rate`: requests per second at which the cost of a request and of a
     connection was measured. `request_compared`, `connection_compared`: against HTTP/1.1 of the same
-    system, paired by round; None for HTTP/1.1 itself. `process_bytes`: of the server's processes
-    for one more open connection. `slab_bytes`: the same of the kernel's slab, of both ends.
+    system, paired by round, and corrected for how many there are in the run; None for HTTP/1.1
+    itself. `process_bytes`: of the server's processes for one more open connection. `slab_bytes`:
+    the same of the kernel's slab, of both ends.
     """
 
     system: str
@@ -44,7 +45,7 @@ def version_costs(summary: Summary) -> list[VersionCost]:
 
     Empty if no system has two versions: then there is nothing to compare.
     """
-    found = [cost for server in summary.servers for cost in _versions_of(server)]
+    found = _compared([cost for server in summary.servers for cost in _versions_of(server)])
     by_system: dict[str, set[str]] = {}
     for each in found:
         by_system.setdefault(each.system, set()).add(each.version)
@@ -55,8 +56,7 @@ def _versions_of(server: ServerResult) -> list[VersionCost]:
     kept = tests_of(server, lambda http: http.tls and http.kept and http.streams == 1, True)
     new = tests_of(server, lambda http: http.tls and not http.kept and not http.resumed, True)
     versions = sorted({http.version for _, http in kept})
-    costs = [_version(server.name, version, kept, new) for version in versions]
-    return _compared(costs)
+    return [_version(server.name, version, kept, new) for version in versions]
 
 
 def _version(
@@ -87,27 +87,33 @@ def _version(
 
 
 def _compared(costs: Sequence[VersionCost]) -> list[VersionCost]:
-    """The same with comparisons against HTTP/1.1."""
-    base = next((each for each in costs if each.version == OLDEST), None)
-    if base is None:
-        return list(costs)
+    """The same with comparisons against HTTP/1.1 of the same system, all judged together."""
+    bases = {each.system: each for each in costs if each.version == OLDEST}
+    asked: dict[tuple[int, str], Question] = {}
+    for at, each in enumerate(costs):
+        base = bases.get(each.system, each)
+        if each is base:
+            continue
+        if question := _question(base.request, each.request):
+            asked[at, "request"] = question
+        if question := _question(base.connection, each.connection):
+            asked[at, "connection"] = question
+    answers = dict(zip(asked, compare_all(list(asked.values())), strict=True))
     return [
-        each
-        if each is base
-        else replace(
+        replace(
             each,
-            request_compared=_against(base.request, each.request),
-            connection_compared=_against(base.connection, each.connection),
+            request_compared=answers.get((at, "request")),
+            connection_compared=answers.get((at, "connection")),
         )
-        for each in costs
+        for at, each in enumerate(costs)
     ]
 
 
-def _against(below: Cost | None, above: Cost | None) -> Comparison | None:
+def _question(below: Cost | None, above: Cost | None) -> Question | None:
     if below is None or above is None or not below.total.values or not above.total.values:
         return None
     sides = Series.of_spread(below.total), Series.of_spread(above.total)
-    return compare(*sides, Design(paired=True))
+    return Question(*sides, Design(paired=True))
 
 
 def _per_connection(

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 import pytest
 
 from stackcost.analysis.http_versions import version_costs
+from stackcost.analysis.significance import holm
 from stackcost.analysis.spread import spread
 from stackcost.analysis.summary import Level, Summary
 from stackcost.analysis.tls import tls_costs
@@ -26,7 +27,7 @@ def level(
     assert some.http is not None
 
     def rounds(cost: float, unit: str = "us"):  # type: ignore[no-untyped-def]
-        return spread([cost * each for each in ROUNDS], unit, rounds=[1, 2])
+        return spread([cost * each for each in ROUNDS], unit, rounds=range(1, 1 + len(ROUNDS)))
 
     own = {"body_bytes": [1000], "connections": 10, **settings}
     http = some.http.model_copy(update=own)
@@ -143,6 +144,24 @@ def test_a_version_costs_its_request_and_what_a_connection_takes_more() -> None:
         versions_answer(made)
     )
     assert versions_table(made).rows[1][3].startswith("+111.1%")
+
+
+def test_all_versions_of_a_run_are_judged_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Judged one by one, equal versions would be called different more often than is stated."""
+    monkeypatch.setattr(f"{__name__}.ROUNDS", tuple(1 + 0.01 * at for at in range(12)))
+    old, new = version("1.1", 50, 300, 0), version("2", 60, 330, 0)
+    made = of({"caddy": old + new + version("3", 100, 600, 0), "nginx": old + new})
+    found = [
+        each
+        for cost in version_costs(made)
+        for each in (cost.request_compared, cost.connection_compared)
+        if each is not None
+    ]
+    assert len(found) == 6 and {each.verdict for each in found} == {"dearer"}
+    assert [each.p_corrected for each in found] == pytest.approx(
+        holm([each.p or 0.0 for each in found])
+    )
+    assert all((each.p_corrected or 0.0) > 2 * (each.p or 1.0) for each in found)
 
 
 def test_a_rate_that_was_not_answered_is_in_no_cost() -> None:
