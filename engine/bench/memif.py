@@ -16,7 +16,7 @@ from stackcost.contracts.wiring import Port
 from stackcost.harness.bed import hugepages
 from stackcost.harness.bed.leftovers import undo_and_report
 from stackcost.harness.bed.lock import RunLock
-from stackcost.harness.bed.signals import ending_signals_raise
+from stackcost.host.signals import ending_signals_raise
 from stackcost.trex.trex_config import TrexConfig
 
 PROFILE = "one_byte.py"

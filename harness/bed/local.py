@@ -31,12 +31,12 @@ from stackcost.harness.bed.idle import cores_awake
 from stackcost.harness.bed.interfaces import check_queues, take_interfaces
 from stackcost.harness.bed.leftovers import undo_and_report
 from stackcost.harness.bed.lock import RunLock
-from stackcost.harness.bed.signals import ending_signals_held, ending_signals_raise
 from stackcost.host import namespace
 from stackcost.host.cores import allowed_cores, harness_on
 from stackcost.host.kernel_client import leave_to_generator
 from stackcost.host.kernel_stack import Kernel
 from stackcost.host.link import hardware_address
+from stackcost.host.signals import ending_signals_held, ending_signals_raise
 from stackcost.host.steering import ReceiveWork, Steering, steer_receive
 
 PARTS = "interfaces of two hosts, in network namespaces"

@@ -14,11 +14,11 @@ from stackcost.collect.machine import describe_machine
 from stackcost.contracts.errors import StackcostError
 from stackcost.harness.bed.local import check_root
 from stackcost.harness.bed.lock import RunLock, locked_file
-from stackcost.harness.bed.signals import ending_signals_held, ending_signals_raise
 from stackcost.harness.campaign import made
 from stackcost.harness.campaign.campaign import Campaign, next_number
 from stackcost.harness.campaign.identity import check_resumable
 from stackcost.harness.session.progress import Progress
+from stackcost.host.signals import ending_signals_held, ending_signals_raise
 from stackcost.store import Manifest, RunFolder
 from stackcost.store.manifest import Resumption, utc_now
 

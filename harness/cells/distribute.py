@@ -23,12 +23,12 @@ from typing import Any
 import dask
 from distributed import Client, Scheduler, SpecCluster, Worker, as_completed, get_worker
 
-from stackcost.harness.bed.signals import ending_signals_raise
 from stackcost.harness.cells.beds import lasting_problems
 from stackcost.harness.cells.folder import CellRecord, SetFolder
 from stackcost.harness.cells.plan import Cell
 from stackcost.harness.experiment.load_file import on_bed
 from stackcost.harness.experiment.schema import Experiment
+from stackcost.host.signals import ending_signals_raise
 from stackcost.store import RunFolder
 
 BED = "bed"  # the resource

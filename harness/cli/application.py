@@ -135,8 +135,8 @@ def reading(command: Callable[P, None]) -> Callable[P, None]:
 
 
 def _say_kept() -> None:
-    from stackcost.harness.bed.signals import ending_signals_held
     from stackcost.harness.campaign import made
+    from stackcost.host.signals import ending_signals_held
 
     with ending_signals_held():
         console = make_console()

@@ -32,6 +32,8 @@ def diff(
         return
     console = make_console()
     console.print(draw(difference_table(found, everything)))
+    for line in found.failures:
+        console.print(f"not served: {line}", style="yellow", highlight=False, markup=False)
     if any(found.flagged):
         console.print(f"flagged trials: {found.flagged[0]} of A, {found.flagged[1]} of B")
     for line in found.set_aside:

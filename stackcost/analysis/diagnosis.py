@@ -96,20 +96,33 @@ def refused(seen: Readings) -> Iterator[Finding]:
             mtu = f"{least:,.0f}" if least else "unknown"
             words = f"routers answered {number:,} longer frames of the {engine}, which sent again"
             yield Finding("frame size", f"path MTU {mtu}: {words}")
+    for address in unresolved(seen):
+        yield Finding("no route", f"neighbour {address} does not answer ARP")
     for counter, (place, words) in KERNEL_DROPS.items():
         if number := _refused_by_ip(seen, counter):
             yield Finding(place, f"{number:,} {words} ({counter})")
-    for address in unresolved(seen):
-        yield Finding("no route", f"neighbour {address} does not answer ARP")
     for event, words in TRACKING_DROPS.items():
         if number := grown(seen, "conntrack.events", event=event):
             yield Finding("connection tracking", f"{number:,} {words}")
 
 
 def unresolved(seen: Readings) -> list[str]:
-    """Addresses of IPv4 neighbours whose hardware address was asked for in vain."""
-    samples = seen.samples("neighbour.unresolved")
-    return sorted({sample.labels["address"] for sample in samples if sample.value})
+    """Addresses of IPv4 neighbours whose hardware address was asked for in vain.
+
+    An entry stays for a while when it is in use no more. One that is in use is new in the trial, or
+    the kernel answers what it drops ("host unreachable"), once it has given the search up.
+    """
+    found = set()
+    for series in seen.series("neighbour.unresolved"):
+        here, first = series[0].labels["namespace"], series[0].time
+        read = [
+            each.time for each in seen.samples("ip.counter") if each.labels["namespace"] == here
+        ]
+        new = first > min(read, default=first)
+        labels = {"counter": "IcmpOutDestUnreachs", "namespace": here}
+        if new or grown(seen, "ip.counter", **labels):
+            found.add(series[0].labels["address"])
+    return sorted(found)
 
 
 def queues(seen: Readings) -> Iterator[Finding]:

@@ -200,8 +200,9 @@ def _of_profile(seen: Readings) -> list[str]:
 def _failed_connections(seen: Readings) -> list[str]:
     """How many of a profile's connections failed, the limits they met, and where they were lost."""
     trial, found = seen.trial, list[str]()
-    if flows.failed(trial):
-        found.append(f"{flows.failed(trial):,} connections failed")
+    if failed := flows.failed(trial):
+        attempted = flows.client_counter(trial, "tcps_connattempt")
+        found.append(f"{failed:,} of {attempted:,} connections failed")
     if traffic.cut_flows(trial):
         found.append(f"{traffic.cut_flows(trial):,} flows had not ended at the end of the drain")
     return found + _of_limits(seen) + [sign.words for sign in diagnosis(seen)]

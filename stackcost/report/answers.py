@@ -6,6 +6,7 @@ from stackcost.analysis.published import RecomputedFactors
 from stackcost.analysis.summary import Factor
 from stackcost.report.bounds import bounds_sentence, has_bounds, times
 from stackcost.report.difference import Difference, sentence
+from stackcost.report.doubts import failures_list
 from stackcost.report.http import KINDS, Curve, Tls, ceiling_over_axis, series
 from stackcost.report.opened import OpenedRuns
 from stackcost.report.verdict_notes import verdict_notes
@@ -159,8 +160,8 @@ def trust_answer(runs: OpenedRuns) -> str:
     return (
         f"**{flagged or 'None'} of {len(trials)} trials {'are' if flagged > 1 else 'is'} flagged. "
         f"{checks.count(True)} checks hold, {checks.count(False)} fail, and {unknown} were not "
-        f"possible on this machine.{kept}**"
-    )
+        f"possible on this machine.{kept}**\n\n{failures_list(runs.summaries)}"
+    ).rstrip()
 
 
 def _told(factors: Sequence[Factor], unit: str, start: str) -> str:

@@ -15,6 +15,7 @@ from stackcost.analysis.system_series import figures_of, is_judged, questions
 from stackcost.analysis.thresholds import RATE
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.load import rate_words
+from stackcost.report.doubts import failures
 from stackcost.report.opened import OpenedRuns
 from stackcost.report.stored import hosts_of, summary_of
 from stackcost.report.tables import TextTable
@@ -50,7 +51,8 @@ class Difference(BaseModel):
     `apart`: by how much two runs of one system may differ, and how that is known; empty if A and B
     are of one run. The rate holds if they do not differ by more.
 
-    `flagged`: flagged trials of A and B. `machine`: differences of the machine, and of the other
+    `failures`: what was not served as asked, of which the figures say nothing. `flagged`: flagged
+    trials of A and B. `machine`: differences of the machine, and of the other
     hosts of the test bed. `guests`: which side was measured in a guest. `set_aside`: what
     is not in the judged figures, as text.
     `not_compared`: figures that could not be compared, and why.
@@ -63,6 +65,7 @@ class Difference(BaseModel):
     rate: float = RATE
     apart: str = ""
     comparisons: list[Comparison]
+    failures: list[str] = []
     flagged: tuple[int, int]
     machine: list[str]
     guests: list[str] = []
@@ -95,6 +98,14 @@ def difference(a: Side, b: Side) -> Difference:
         b=_name(b, [other for _, other in systems]),
         apart="" if a.manifest == b.manifest else ASSUMED.words,
         comparisons=found,
+        failures=[
+            f"{letter}: {line}"
+            for letter, side, names in (
+                ("A", a, [mine for mine, _ in systems]),
+                ("B", b, [other for _, other in systems]),
+            )
+            for line in failures(side.summary, names)
+        ],
         flagged=(
             _flagged(a, {mine for mine, _ in systems}),
             _flagged(b, {other for _, other in systems}),

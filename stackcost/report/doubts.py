@@ -1,20 +1,20 @@
 """Reasons to doubt a run's figures, each once with the number of its trials."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from stackcost.analysis.summary import Summary, TrialRow
 from stackcost.report.stored import ONE_CORE
 from stackcost.report.words import count
 
-SHOWN = 6  # reasons; `stackcost show --long` and the report have every trial
+SHOWN = 6  # reasons besides failures; `stackcost show --long` and the report have every trial
 
 
 def doubts(summary: Summary) -> list[str]:
     """The numbers of checks that hold, reasons to doubt figures, and the trials that are not used.
 
-    First what was not served as asked, then all else, each the most frequent first. Two reasons are
-    the same if only their numbers differ; the first one is quoted.
+    First everything that was not served as asked (`failures`), then the most frequent of the rest.
+    Two reasons are the same if only their numbers differ; the first one is quoted.
     """
     used = [trial for trial in summary.trials if not trial.set_aside]
     checks = [check.holds for trial in used for check in trial.checks]
@@ -22,15 +22,11 @@ def doubts(summary: Summary) -> list[str]:
         f"checks: {checks.count(True)} hold, {checks.count(False)} fail, "
         f"{checks.count(None)} were not possible"
     ]
-    failures = _by_kind((trial, reason) for trial in used for reason in trial.failures)
+    lines += [f"  {line}" for line in failures(summary)]
     others = _by_kind((trial, reason) for trial in used for reason in _others(trial))
-    reasons = failures + others
-    lines += [
-        f"  {len(found)} of {count(len(used), 'trial')}: {_quoted(found)}"
-        for found in reasons[:SHOWN]
-    ]
-    if len(reasons) > SHOWN:
-        lines.append(f"  {count(len(reasons) - SHOWN, 'more reason')}")
+    lines += [f"  {_told(found, len(used))}" for found in others[:SHOWN]]
+    if len(others) > SHOWN:
+        lines.append(f"  {count(len(others) - SHOWN, 'more reason')}")
     if shared := summary.machine.get(ONE_CORE):
         lines.append(
             f"load and server share physical cores (CPU {shared}), so each side slows the other "
@@ -45,6 +41,36 @@ def doubts(summary: Summary) -> list[str]:
     return lines
 
 
+def failures(summary: Summary, systems: Collection[str] = ()) -> list[str]:
+    """What was not served as asked, in how many trials of all, each quoted from the worst of them.
+
+    The trial that lost most is first, whatever the number of its kind; none is left out. `systems`:
+    of these alone.
+    """
+    used = [
+        trial
+        for trial in summary.trials
+        if not trial.set_aside and (not systems or trial.server in systems)
+    ]
+    worst_first = sorted(used, key=lambda trial: -_lost_share(trial))
+    found = _groups((trial, reason) for trial in worst_first for reason in trial.failures)
+    return [_told(each, len(used)) for each in found]
+
+
+def failures_list(summaries: Iterable[Summary]) -> str:
+    """The same of some runs as a list with a heading; empty if everything was served."""
+    lines = [f"- {line}" for summary in summaries for line in failures(summary)]
+    return "**Not served as asked:**\n\n" + "\n".join(lines) if lines else ""
+
+
+def _lost_share(trial: TrialRow) -> float:
+    return trial.failed / max(1, trial.failed + trial.completed)
+
+
+def _told(found: Sequence[tuple[TrialRow, str]], trials: int) -> str:
+    return f"{len(found)} of {count(trials, 'trial')}: {_quoted(found)}"
+
+
 def _others(trial: TrialRow) -> list[str]:
     """The failed checks of a trial, and its flags that are no failures."""
     failed = [
@@ -57,10 +83,14 @@ def _others(trial: TrialRow) -> list[str]:
 
 def _by_kind(reasons: Iterable[tuple[TrialRow, str]]) -> list[list[tuple[TrialRow, str]]]:
     """Groups of reasons that differ only in numbers, the most frequent first."""
+    return sorted(_groups(reasons), key=len, reverse=True)
+
+
+def _groups(reasons: Iterable[tuple[TrialRow, str]]) -> list[list[tuple[TrialRow, str]]]:
     groups: dict[str, list[tuple[TrialRow, str]]] = {}
     for trial, reason in reasons:
         groups.setdefault(re.sub(r"\d[\d.,]*", "#", reason), []).append((trial, reason))
-    return sorted(groups.values(), key=len, reverse=True)
+    return list(groups.values())
 
 
 def _quoted(found: Sequence[tuple[TrialRow, str]]) -> str:

@@ -36,7 +36,10 @@ def encode(run: RunFolder, form: Literal["csv", "parquet", "json"]) -> bytes:
 
 
 def table(summary: Summary) -> pandas.DataFrame:
-    """All values of all figures. An unknown figure has one row, with its reason."""
+    """All values of all figures. An unknown figure has one row, with its reason.
+
+    Of each load first how many connections or requests failed: the others are of the rest.
+    """
     rows = []
     for figure in system_figures(summary):
         what = definition(figure.name, summary.definitions)

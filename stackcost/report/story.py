@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from stackcost.analysis.summary import ServerResult, Summary
+from stackcost.report.doubts import failures_list
 from stackcost.report.opened import OpenedRuns
 from stackcost.report.words import count, number
 
@@ -27,12 +28,15 @@ def head(runs: OpenedRuns) -> str:
     parts += [f"- `{run.summary.run}`: {run.summary.title}" for run in runs.events]
     every = [*costs, *(run.summary for run in runs.ceilings), *(r.summary for r in runs.events)]
     damaged = [f"`{summary.run}`, {line}" for summary in every for line in summary.damaged]
-    return "# Report\n\n" + "\n".join(parts) + _damage(damaged)
+    lost = failures_list(costs)
+    return "\n\n".join(["# Report", "\n".join(parts), *([lost] if lost else [])]) + _damage(damaged)
 
 
 def opening(summary: Summary) -> str:
     """Title, run, and number of trials."""
     text = f"# {summary.title}\n\nRun {of_trials(summary)}"
+    if lost := failures_list([summary]):
+        text += f"\n\n{lost}"
     if found := loads_found(summary):
         text += f"\n\n{found}"
     if summary.state == "interrupted":

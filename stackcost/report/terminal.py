@@ -128,7 +128,12 @@ def _print_line(line: str, console: Console) -> None:
 
 
 def _print_trials(summary: Summary, console: Console) -> None:
-    """Print the first failed checks and the first flagged trials."""
+    """Print every trial that failed in part, then the first failed checks and flagged trials."""
+    lost = [
+        f"trial {trial.number}, {trial.server}: {'; '.join(trial.failures)}"
+        for trial in summary.trials
+        if trial.failures
+    ]
     failed = [
         f"trial {trial.number}, {trial.server}: {check.name}: expected {check.wanted}, "
         f"found {check.seen}"
@@ -137,11 +142,11 @@ def _print_trials(summary: Summary, console: Console) -> None:
         if check.holds is False
     ]
     flagged = [
-        f"trial {trial.number}, {trial.server}: {'; '.join(trial.flags)}"
+        f"trial {trial.number}, {trial.server}: {'; '.join(others)}"
         for trial in summary.trials
-        if trial.flags
+        if (others := [flag for flag in trial.flags if flag not in trial.failures])
     ]
-    for line in (*failed[:SHOWN_TRIALS], *flagged[:SHOWN_TRIALS]):
+    for line in (*lost, *failed[:SHOWN_TRIALS], *flagged[:SHOWN_TRIALS]):
         console.print(f"  {line}", style="yellow", highlight=False, markup=False)
     hidden = sum(max(0, len(lines) - SHOWN_TRIALS) for lines in (failed, flagged))
     if hidden:

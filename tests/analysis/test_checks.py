@@ -36,12 +36,11 @@ def test_a_clean_trial_has_no_flag_and_every_check_holds() -> None:
 def test_each_fault_of_the_load_is_flagged() -> None:
     trial = load_trial(offered=2000)
     trial.load.schedule = Schedule(intended=10_007, opened=10_000, late=400, unsent=7)
-    trial.load.client |= {"tcps_conndrops": 2, "tcps_sndrexmitpack": 5}
+    trial.load.client |= {"tcps_conndrops": 2, "tcps_keepdrops": 2, "tcps_sndrexmitpack": 5}
     trial.load.cut_flows = 3
     assert flags_of(Readings(trial), (1,)) == [
-        "2 connections failed",
+        "2 of 10,000 connections failed",
         "3 flows had not ended at the end of the drain",
-        "2 of 10,000 connections were refused by a reset (RST)",
         "completed 1,000 connections/s of 2,000 offered",
         "7 connections of the schedule not started",
         "4.0% of connections started later than scheduled",

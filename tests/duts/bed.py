@@ -14,13 +14,13 @@ from stackcost.contracts.server import Server
 from stackcost.contracts.trial import Trial
 from stackcost.contracts.wiring import DUT_CLIENT_INTERFACE, DUT_NAMESPACE, DUT_SERVER_INTERFACE
 from stackcost.harness.bed.lock import RunLock
-from stackcost.harness.bed.signals import ending_signals_raise
 from stackcost.harness.experiment.load_file import load_experiment
 from stackcost.harness.experiment.schema import Experiment
 from stackcost.harness.search.trials import WARM_UP_S, prepare, reset_server, run_trial, step_of
 from stackcost.harness.session.load_trial import offer_load
 from stackcost.harness.session.profile_session import ProfileSession, open_profile_session
 from stackcost.harness.session.progress import Progress
+from stackcost.host.signals import ending_signals_raise
 
 EXPERIMENT = load_experiment(Path(__file__).resolve().parents[2] / "experiments" / "dut.yaml", True)
 DEVICE_CPUS = EXPERIMENT.cores.server

@@ -14,12 +14,12 @@ from scapy.all import TCP, Ether
 
 from stackcost.collect.latency import read_latency
 from stackcost.harness.bed.lock import RunLock
-from stackcost.harness.bed.signals import ending_signals_raise
 from stackcost.harness.experiment.load_file import load_experiment
 from stackcost.harness.session.load_trial import prepare_load
 from stackcost.harness.session.profile_session import ProfileSession, open_profile_session
 from stackcost.harness.session.progress import Progress
 from stackcost.harness.systems.registry import server_class
+from stackcost.host.signals import ending_signals_raise
 from stackcost.host.waiting import wait_until
 
 COMPARE = Path(__file__).resolve().parents[2] / "experiments" / "compare.yaml"

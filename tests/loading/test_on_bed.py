@@ -17,7 +17,6 @@ from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.load import ConstantLoad, HeldFlows, SearchStep
 from stackcost.contracts.trial import CUT_SHORT, Trial
 from stackcost.harness.bed.lock import RunLock
-from stackcost.harness.bed.signals import ending_signals_raise
 from stackcost.harness.campaign.storing import storing
 from stackcost.harness.experiment.schema import Experiment
 from stackcost.harness.search.trials import prepare, run_trial, step_of
@@ -26,6 +25,7 @@ from stackcost.harness.session.hold_trial import run_hold_trial
 from stackcost.harness.session.load_trial import offer_load, prepare_load
 from stackcost.harness.session.profile_session import ProfileSession, open_profile_session
 from stackcost.harness.session.progress import Progress
+from stackcost.host.signals import ending_signals_raise
 from stackcost.servers.nginx_kernel import NginxKernel
 from stackcost.store import RunFolder
 

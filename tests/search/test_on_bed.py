@@ -21,7 +21,6 @@ from stackcost.analysis.readings import Readings
 from stackcost.contracts.load import CeilingKind
 from stackcost.contracts.trial import Trial
 from stackcost.harness.bed.lock import RunLock
-from stackcost.harness.bed.signals import ending_signals_raise
 from stackcost.harness.experiment.load_file import load_experiment
 from stackcost.harness.experiment.schema import Experiment
 from stackcost.harness.search.steps import DETAIL, search_steps
@@ -36,6 +35,7 @@ from stackcost.harness.session.load_trial import OVERHANG_S
 from stackcost.harness.session.profile_session import ProfileSession, open_profile_session
 from stackcost.harness.session.progress import Progress
 from stackcost.host.namespace import execute
+from stackcost.host.signals import ending_signals_raise
 from stackcost.servers.nginx_kernel import NginxKernel
 from tests.campaign.on_session import follow
 from tests.search.simulated import plan_of

@@ -27,7 +27,6 @@ from stackcost.contracts.placement import Placement
 from stackcost.contracts.stack import Stack, When
 from stackcost.contracts.trial import Trial
 from stackcost.harness.bed.lock import RunLock
-from stackcost.harness.bed.signals import ending_signals_raise
 from stackcost.harness.experiment.http_schema import OVERHANG_S
 from stackcost.harness.experiment.load_file import load_experiment
 from stackcost.harness.experiment.schema import Experiment
@@ -40,6 +39,7 @@ from stackcost.harness.session.progress import Progress
 from stackcost.host.compiler import compile_bpf
 from stackcost.host.kernel_stack import Kernel
 from stackcost.host.namespace import execute, run
+from stackcost.host.signals import ending_signals_raise
 from stackcost.host.steering import poll_threads
 from stackcost.servers.nginx_kernel import NginxKernel
 from stackcost.stacks.onload.interface import NATIVE_XDP

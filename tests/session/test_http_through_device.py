@@ -17,12 +17,12 @@ from stackcost.contracts.load import HttpClients
 from stackcost.contracts.trial import Trial
 from stackcost.contracts.wiring import DUT_CLIENT_INTERFACE, DUT_NAMESPACE
 from stackcost.harness.bed.lock import RunLock
-from stackcost.harness.bed.signals import ending_signals_raise
 from stackcost.harness.experiment.load_file import load_experiment
 from stackcost.harness.session.http_session import HttpSession, open_http_session
 from stackcost.harness.session.http_trial import run_http_trial
 from stackcost.harness.session.progress import Progress
 from stackcost.harness.systems.registry import server_class
+from stackcost.host.signals import ending_signals_raise
 
 EXPERIMENTS = Path(__file__).resolve().parents[2] / "experiments"
 EXPERIMENT = load_experiment(EXPERIMENTS / "dut_tls.yaml", True)  # before a bed narrows the cores

@@ -12,11 +12,11 @@ from stackcost.analysis.readings import Readings
 from stackcost.contracts.load import HttpClients
 from stackcost.contracts.trial import Trial
 from stackcost.harness.bed.lock import RunLock
-from stackcost.harness.bed.signals import ending_signals_raise
 from stackcost.harness.experiment.load_file import load_experiment
 from stackcost.harness.session.http_session import open_http_session
 from stackcost.harness.session.http_trial import run_http_trial
 from stackcost.harness.session.progress import Progress
+from stackcost.host.signals import ending_signals_raise
 from stackcost.servers.program import HttpProgram
 from tests.analysis.http_trials import asked
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Literal
 
-from stackcost.analysis import flows, http
+from stackcost.analysis import http
 from stackcost.analysis.figures.figure import Figure, Values
 from stackcost.analysis.figures.groups import Loads
 from stackcost.analysis.memory import connection_slab
@@ -54,16 +54,6 @@ BANDWIDTH = Figure[Loads](
     source=CLIENTS,
     of="http",
     compute=_sum("bits_per_second"),
-)
-FAILED = Figure[Loads](
-    name="http.failed",
-    unit="1",
-    definition="requests of the whole trial that failed, for any reason",
-    source=CLIENTS,
-    of="http",
-    compute=lambda loads: (
-        loads.each(lambda seen: float(flows.failed(seen.trial))) if loads.is_http else None
-    ),
 )
 UNSENT = Figure[Loads](
     name="http.unsent",

@@ -22,6 +22,16 @@ OFFERED = Declared(
     source="the experiment file; TRex ASTF cps x multiplier",
     of="load",
 )
+FAILED = Figure[Loads](
+    name="failed",
+    unit="1",
+    definition="connections (HTTP clients: requests) of the whole trial that did not complete, for "
+    "any reason; all other figures are of the rest",
+    source="the load's own counters: tcps_drops, tcps_conndrops, tcps_testdrops and flows that "
+    "could not start; the clients' own output",
+    of="load",
+    compute=lambda loads: loads.each(lambda seen: float(flows.failed(seen.trial))),
+)
 COMPLETED = Figure[Loads](
     name="completed_cps",
     unit="1/s",

@@ -20,6 +20,7 @@ from stackcost.analysis.spread import Spread
 from stackcost.analysis.summary import Definition
 
 OF_LOADS: tuple[Figure[Loads], ...] = (
+    rates.FAILED,
     rates.COMPLETED,
     cpu.SERVER_CPU,
     cpu.SERVER_CPU_TOTAL,
@@ -38,7 +39,6 @@ OF_LOADS: tuple[Figure[Loads], ...] = (
     http.CONCURRENCY,
     http.RATE,
     http.BANDWIDTH,
-    http.FAILED,
     http.UNSENT,
     http.CLIENTS_BUSY,
     http.SERVER_BUSY,

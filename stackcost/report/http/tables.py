@@ -88,7 +88,7 @@ def clients_table(summary: Summary) -> TextTable:
                 _count(level["http.concurrency"]),
                 _percent(level["http.clients_busy"]),
                 _percent(level["http.server_busy"]),
-                number(level["http.failed"].median),
+                number(level["failed"].median),
                 with_range(level["server_cpu_total"]),
                 with_range(_total(level)),
             )

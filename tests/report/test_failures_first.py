@@ -1,0 +1,91 @@
+"""What was not served comes first, from the worst trial, and is left out nowhere."""
+
+import io
+import re
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from stackcost.analysis.summarise import summarise
+from stackcost.analysis.summary import Summary
+from stackcost.contracts.counts import FramesPassed
+from stackcost.contracts.trial import Trial
+from stackcost.report.answer import print_answer
+from stackcost.report.answers import trust_answer
+from stackcost.report.difference import Side, difference
+from stackcost.report.doubts import doubts
+from stackcost.report.export import table
+from stackcost.report.opened import OpenedRuns
+from stackcost.report.stored import summary_of
+from stackcost.report.story import opening
+from stackcost.store import Manifest
+from tests.analysis.runs import CONTEXT, compared
+from tests.analysis.trials import add_other_program
+from tests.report.opened import opened_costs
+from tests.report.stored import store
+
+WORST = "8 of 20 trials: 9,000 of 20,000 connections failed (trial 20, astf-peer)"
+LOST = "1 of 20 trials: 3,000 of 4,000 frames to servers were lost in the device (trial 20"
+
+
+def trials() -> list[Trial]:
+    """A few connections fail in every load trial, half in the last one, where the cause is seen."""
+    made = compared(2)
+    for trial in made:
+        if trial.offered_cps:
+            add_other_program(trial, 0.4)
+            trial.load.client |= {"tcps_drops": 3, "tcps_timeoutdrop": 3}
+    made[-1].load.client |= {"tcps_drops": 9_000, "tcps_timeoutdrop": 9_000}
+    made[-1].load.frames = {"to servers": FramesPassed(4_000, 4_000, 1_000, 1_000)}
+    return made
+
+
+@pytest.fixture(scope="module")
+def summary() -> Summary:
+    return summarise(trials(), CONTEXT)
+
+
+def test_the_worst_trial_is_quoted_and_its_cause_comes_before_what_more_trials_have(
+    summary: Summary,
+) -> None:
+    lines = [line.strip() for line in doubts(summary) if line.startswith("  ")]
+    assert lines[0] == WORST and lines[1].startswith(LOST), lines
+
+
+def test_no_failure_is_among_the_reasons_that_are_left_out(summary: Summary) -> None:
+    kinds = [f"{'abcdefghi'[at]} was not served" for at in range(9)]
+    rows = [row.model_copy(update={"failures": kinds, "flags": kinds}) for row in summary.trials]
+    said = "\n".join(doubts(summary.model_copy(update={"trials": rows})))
+    assert all(kind in said for kind in kinds)
+
+
+def test_the_long_answer_names_every_trial_that_failed_before_all_else(summary: Summary) -> None:
+    written = io.StringIO()
+    print_answer(summary, Console(file=written, width=400), long=True)
+    lines = re.findall(r"^  trial (\d+), .*$", written.getvalue(), re.MULTILINE)
+    assert lines[:8] == ["4", "5", "9", "10", "14", "15", "19", "20"]
+
+
+def test_report_and_notebook_begin_with_what_failed(summary: Summary) -> None:
+    runs = OpenedRuns()
+    runs.costs.append(opened_costs(summary))
+    for text in (opening(summary), trust_answer(runs)):
+        said = text[text.index("**Not served as asked:**") :]
+        assert said.index(WORST) < said.index(LOST)
+    assert "Not served" not in opening(summarise(compared(2), CONTEXT))
+
+
+def test_a_difference_says_what_each_side_did_not_serve(summary: Summary) -> None:
+    whole = summarise(compared(2), CONTEXT)
+    a, b = (Side(Manifest(run=name), of, "") for name, of in (("a", whole), ("b", summary)))
+    told = difference(a, b).failures
+    assert told[0] == f"B: {WORST}" and all(line.startswith("B: ") for line in told)
+
+
+def test_an_export_begins_each_load_with_its_failed_connections(tmp_path: Path) -> None:
+    rows = table(summary_of(store(tmp_path, trials(), published=False)))
+    failed = rows[rows["figure"] == "failed"]
+    assert failed["value"].tolist()[-1] == 9_000 and failed["value"].tolist()[0] == 3
+    loads = rows.dropna(subset="offered_cps").groupby(["system", "offered_cps"])
+    assert set(loads["figure"].first()) == {"failed"} and loads.ngroups == 4
