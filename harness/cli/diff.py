@@ -12,17 +12,24 @@ from stackcost.harness.cli.application import command, make_console, reading
 @reading
 def diff(
     a: Annotated[
-        str, typer.Argument(metavar="A", help="a run's folder, or RUN#SYSTEM for one system of it")
+        str,
+        typer.Argument(
+            metavar="A",
+            help="a run's folder, or several of the same, as RUN,RUN,RUN; with #SYSTEM after it "
+            "one system of it",
+        ),
     ],
     b: Annotated[
-        str, typer.Argument(metavar="B", help="like A; #SYSTEM alone names a system of A's run")
+        str, typer.Argument(metavar="B", help="like A; #SYSTEM alone names a system of A's runs")
     ],
     everything: Annotated[
         bool, typer.Option("--all", help="print also the figures without a verdict")
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="print all results as JSON")] = False,
 ) -> None:
-    """Compare two runs, or two systems of one run: do they differ, and by how much?"""
+    """Compare two runs, or two systems of one run: do they differ, and by how much? With three or
+    more runs of each side it is known, and not assumed, how far runs of the same are apart.
+    """
     from stackcost.report.difference import Side, difference, difference_table, sentence
     from stackcost.report.terminal_table import draw
 

@@ -45,11 +45,11 @@ def offer_load(session: ProfileSession, trial: Trial, part: LoadPart) -> None:
         session.warm_up(began + part.warm_up_s)
         first = session.read_edge()
         trial.phases["warm-up"] = Window(began, first)
-        before = read_latency(session.loading)
+        begun, before = _begun(session), read_latency(session.loading)
         session.progress.pause(part.sustain_s)
         last = session.read_edge()
         trial.phases["sustain"] = Window(first, last)
-        after = read_latency(session.loading)
+        load.begun, after = _begun(session) - begun, read_latency(session.loading)
         load.latency = latency_between(before, after)
         session.look("during")
         load.limits = session.serving.limits(session.experiment.workload.port)
@@ -75,6 +75,13 @@ def end_traffic(session: ProfileSession, patience_s: float) -> int:
     open_flows = int(session.loading.stats()["traffic"]["client"].get("m_active_flows", 0))
     session.loading.stop()
     return open_flows
+
+
+def _begun(session: ProfileSession) -> int:
+    """Connections that began so far. The collectors at an edge may take longer than a busy machine
+    has between two connections, so this is read right beside the times of connections.
+    """
+    return int(session.loading.stats()["traffic"]["client"].get("tcps_connattempt", 0))
 
 
 def prepare_load(session: ProfileSession) -> None:

@@ -8,46 +8,45 @@ not tell how far the next run of the same system will be from this one, and more
 import math
 from collections.abc import Sequence
 from itertools import pairwise
-from statistics import fmean
+from statistics import fmean, variance
 from typing import NamedTuple
 
 from stackcost.analysis.thresholds import BETWEEN_MEASUREMENTS, HISTORY_NEEDED, POWER, RATE
 
 
 class Between(NamedTuple):
-    """`deviation`: of a measurement, a share of its value. `measurements`: from which it is known;
-    0: it is assumed (`BETWEEN_MEASUREMENTS`).
+    """`deviation`: of a measurement, a share of its value. `freedom`: degrees of freedom with which
+    it is known; 0: it is assumed (`BETWEEN_MEASUREMENTS`). `known_by`: from what, in words.
+    `runs`: measurements of A and of B, the means of which are compared.
     """
 
     deviation: float = BETWEEN_MEASUREMENTS
-    measurements: int = 0
+    freedom: int = 0
+    known_by: str = f"assumed: {BETWEEN_MEASUREMENTS:.0%} each"
+    runs: tuple[int, int] = (1, 1)
 
     @property
     def apart(self) -> float:
-        """The share by which two measurements of one system differ in all but `RATE` of cases."""
+        """The share by which A and B of one system differ in all but `RATE` of cases."""
         return -math.expm1(-self._log_apart(1 - RATE / 2))
 
     @property
     def detectable(self) -> float:
-        """The ratio, less 1, that is beyond `apart` in the share `POWER` of two measurements."""
+        """The ratio, less 1, that is beyond `apart` in the share `POWER` of cases."""
         return math.expm1(self._log_apart(1 - RATE / 2) + self._log_apart(POWER))
 
     def _log_apart(self, share: float) -> float:
-        """The quantile of the logarithm of the ratio of two measurements of one system."""
+        """The quantile of the logarithm of the ratio of A and B of one system."""
         from scipy.stats import norm, t  # takes a second, which a stored answer does not need
 
-        deviations = t(self.measurements - 1) if self.measurements else norm
-        return float(deviations.ppf(share)) * math.sqrt(2) * self.deviation
+        deviations = t(self.freedom) if self.freedom else norm
+        a, b = self.runs
+        return float(deviations.ppf(share)) * math.sqrt(1 / a + 1 / b) * self.deviation
 
     @property
     def words(self) -> str:
         """How far apart, and how that is known."""
-        known = (
-            f"by {self.measurements} measurements of the history"
-            if self.measurements
-            else f"assumed: {self.deviation:.0%} each"
-        )
-        return f"{self.apart:.1%} ({known})"
+        return f"{self.apart:.1%} ({self.known_by})"
 
 
 ASSUMED = Between()
@@ -61,4 +60,16 @@ def of_history(values: Sequence[float]) -> Between:
     if len(values) < HISTORY_NEEDED:
         return ASSUMED
     steps = [math.log(after / before) for before, after in pairwise(values)]
-    return Between(math.sqrt(fmean(step**2 for step in steps) / 2), len(values))
+    deviation = math.sqrt(fmean(step**2 for step in steps) / 2)
+    return Between(deviation, len(values) - 1, f"by {len(values)} measurements of the history")
+
+
+def of_runs(a: Sequence[float], b: Sequence[float]) -> Between:
+    """From the values of the runs of both sides, which may differ; assumed if there are too few."""
+    runs = len(a), len(b)
+    freedom = sum(runs) - 2
+    if freedom < HISTORY_NEEDED - 1:
+        return ASSUMED._replace(runs=runs)
+    squares = sum(variance(map(math.log, side)) * (len(side) - 1) for side in (a, b) if side[1:])
+    known_by = f"by the {runs[0]} and {runs[1]} runs"
+    return Between(math.sqrt(squares / freedom), freedom, known_by, runs)

@@ -31,7 +31,7 @@ from stackcost.analysis.summary import (
     Summary,
     TrialRow,
 )
-from stackcost.contracts.load import HeldFlows
+from stackcost.contracts.load import ConstantLoad, HeldFlows
 from stackcost.contracts.trial import Trial
 
 
@@ -193,9 +193,16 @@ def _not_held(trials: Sequence[Readings], context: Context, past: Mapping[int, s
 
 
 def _attempted(trials: Sequence[Readings]) -> int | None:
-    counts = [flows.attempted_in(seen) for seen in trials]
+    counts = [_begun_in(seen) for seen in trials]
     known = [count for count in counts if count is not None]
     return sum(known) if len(known) == len(counts) else None
+
+
+def _begun_in(seen: Readings) -> int | None:
+    """Connections that began while the times of connections were recorded."""
+    load = seen.trial.traffic
+    told = load.begun if isinstance(load, ConstantLoad) else None
+    return flows.attempted_in(seen) if told is None else told
 
 
 def _row(seen: Readings, context: Context) -> TrialRow:

@@ -7,19 +7,22 @@ above the ceiling of one system is not judged, because overload changes the cost
 """
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from statistics import geometric_mean, median
 from typing import NamedTuple
 
-from stackcost.analysis.between import ASSUMED
+from stackcost.analysis.between import Between, of_runs
 from stackcost.analysis.comparison import Design, Question
 from stackcost.analysis.figures.figure import RATES
 from stackcost.analysis.figures.registry import JUDGED
 from stackcost.analysis.series import Series
-from stackcost.analysis.spread import Spread
+from stackcost.analysis.spread import Spread, spread
 from stackcost.analysis.summary import Summary, TrialRow
 from stackcost.analysis.system_figures import SystemFigure, system_figures
 from stackcost.contracts.load import rate_words
 
 COST = "server_cpu_total"
+ROUNDS_OF_A_RUN = 1000  # more than an experiment may have
 PAST_CEILING = "every common load was above the ceiling"
 
 
@@ -43,6 +46,55 @@ def figures_of(summary: Summary, name: str) -> SystemFigures:
     )
 
 
+def together(runs: Sequence[SystemFigures]) -> SystemFigures:
+    """Several runs of one system as one side, with what all of them have.
+
+    The rounds of the second run are numbered from 1,001 on, those of the third from 2,001 on.
+    """
+    if len(runs) == 1:
+        return runs[0]
+    first = runs[0].figures
+    common = [key for key in first if all(key in run.figures for run in runs)]
+    return SystemFigures(
+        {
+            key: replace(first[key], spread=_joined([run.figures[key].spread for run in runs]))
+            for key in common
+        },
+        [
+            row.model_copy(update={"round": at * ROUNDS_OF_A_RUN + row.round})
+            for at, run in enumerate(runs)
+            for row in run.trials
+        ],
+        {each for run in runs for each in run.past_ceiling},
+    )
+
+
+def _joined(spreads: Sequence[Spread]) -> Spread:
+    rounds, values = [], []
+    for at, each in enumerate(spreads):
+        values += each.values
+        own = each.rounds or range(1, len(each.values) + 1)
+        rounds += [at * ROUNDS_OF_A_RUN + number for number in own]
+    return spread(values, spreads[0].unit, spreads[0].reason, rounds)
+
+
+def between_runs(a: Series, b: Series) -> Between:
+    """How far the means of the runs of both sides may be apart."""
+    loads = [load for load in a.loads if load in b.loads]
+    return of_runs(*(_of_each_run(side, loads) for side in (a, b)))
+
+
+def _of_each_run(side: Series, loads: Collection[float]) -> list[float]:
+    """A run is one value: the median of its turns, over several loads the geometric mean."""
+    runs: dict[int, dict[float, list[float]]] = {}
+    for number, trials in side.rounds.items():
+        own = runs.setdefault(number // ROUNDS_OF_A_RUN, {})
+        for load, value in trials.items():
+            if load in loads and value > 0:
+                own.setdefault(load, []).append(value)
+    return [geometric_mean(map(median, run.values())) for run in runs.values() if run]
+
+
 def questions(
     a: SystemFigures, b: SystemFigures, label: str = "", same_run: bool = False
 ) -> list[Question]:
@@ -63,7 +115,7 @@ def questions(
         test = name.removesuffix(COST).removesuffix(": ")
         costs = cost_series(a.trials, test), cost_series(b.trials, test)
         loads = [each for each in costs[0].loads if each in costs[1].loads]
-        design = Design(same_run, between=None if same_run else ASSUMED)
+        design = Design(same_run, between=None if same_run else between_runs(*costs))
         if loads and test not in tests:
             past = [at for of, at in (*a.past_ceiling, *b.past_ceiling) if of == test]
             held = [each for each in loads if each not in past]
@@ -116,5 +168,5 @@ def _of_spreads(spreads: tuple[Spread, Spread], name: str, where: str, same_run:
     """A figure of which nothing is known but its values."""
     one, other = (Series.of_spread(each, each.unit in RATES) for each in spreads)
     paired = same_run and one.numbered and other.numbered
-    design = Design(paired, between=None if same_run else ASSUMED)
+    design = Design(paired, between=None if same_run else between_runs(one, other))
     return Question(one, other, design, name, where, is_judged(name))

@@ -63,7 +63,8 @@ class ConstantLoad(ProfileTraffic):
     """New connections at a constant rate: `offered_cps`, connections/s, for warm-up and sustain.
 
     `requests_per_connection`: made one after the other on each. `latency`: of the connections that
-    ended in the sustain window; None: the generator does not tell. `server_requests`: requests of
+    ended in the sustain window; None: the generator does not tell. `begun`: connections that began
+    between the two readings of these times; None of older trials. `server_requests`: requests of
     the whole trial by the server's own count; None: it keeps none.
     """
 
@@ -71,6 +72,7 @@ class ConstantLoad(ProfileTraffic):
     offered_cps: float
     requests_per_connection: int = 1
     latency: Histograms | None = None
+    begun: int | None = None
     server_requests: int | None = None
 
 

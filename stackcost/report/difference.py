@@ -1,17 +1,24 @@
 """The differences between two runs, or between two systems of a run, as data and as a table."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Self
 
 from pydantic import BaseModel, ConfigDict
 
 from stackcost.analysis.between import ASSUMED
-from stackcost.analysis.comparison import Comparison, compare_all
+from stackcost.analysis.comparison import Comparison, Question, compare_all
 from stackcost.analysis.guest import marks_among
 from stackcost.analysis.machines import differences
 from stackcost.analysis.summary import Summary
-from stackcost.analysis.system_series import figures_of, is_judged, questions
+from stackcost.analysis.system_series import (
+    SystemFigures,
+    figures_of,
+    is_judged,
+    questions,
+    together,
+)
 from stackcost.analysis.thresholds import RATE
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.load import rate_words
@@ -28,22 +35,44 @@ PARTS = ("server_cpu.", "softirq.", "threads.", "memory.per_flow.", "memory.cach
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """One side of a comparison. `system`: empty for all systems of the run."""
+    """One side of a comparison: a run, and further runs of the same. `system`: empty for all
+    systems of the run.
+    """
 
     manifest: Manifest
     summary: Summary
     system: str
+    further: tuple["Side", ...] = ()
 
     @classmethod
     def of(cls, text: str, run_of: str = "") -> Self:
-        """From "RUN", "RUN#SYSTEM", or "#SYSTEM" of the run that `run_of` names."""
-        path, _, system = text.partition("#")
-        run = RunFolder.open(Path(path or run_of.partition("#")[0]))
+        """From "RUN", "RUN,RUN,RUN" for several, either with "#SYSTEM" after it, or "#SYSTEM" alone
+        of the runs that `run_of` names.
+        """
+        paths, _, system = text.partition("#")
+        first, *further = (
+            cls._of_run(Path(path), system)
+            for path in (paths or run_of.partition("#")[0]).split(",")
+        )
+        return replace(first, further=tuple(further))
+
+    @classmethod
+    def _of_run(cls, path: Path, system: str) -> Self:
+        run = RunFolder.open(path)
         side = cls(run.manifest(), summary_of(run), system)
         names = [server.name for server in side.summary.servers]
         if system and system not in names:
             raise StackcostError(f"{run.path} has no system {system!r}", f"choose one of {names}")
         return side
+
+    @property
+    def runs(self) -> tuple["Side", ...]:
+        """All of its runs."""
+        return self, *self.further
+
+    def figures(self, system: str) -> SystemFigures:
+        """Those of a system, of all runs together."""
+        return together([figures_of(run.summary, system) for run in self.runs])
 
 
 class Difference(BaseModel):
@@ -76,18 +105,18 @@ class Difference(BaseModel):
 def difference(a: Side, b: Side) -> Difference:
     """Compare the common figures; StackcostError if there are none."""
     systems = _systems(a, b)
-    found = compare_all(
-        [
-            each
-            for of_a, of_b in systems
-            for each in questions(
-                figures_of(a.summary, of_a),
-                figures_of(b.summary, of_b),
-                "" if len(systems) == 1 else f"{of_a}: ",
-                same_run=a.manifest == b.manifest,
-            )
-        ]
-    )
+    same_run = a.manifest == b.manifest and not a.further and not b.further
+    asked = [
+        each
+        for of_a, of_b in systems
+        for each in questions(
+            a.figures(of_a),
+            b.figures(of_b),
+            "" if len(systems) == 1 else f"{of_a}: ",
+            same_run=same_run,
+        )
+    ]
+    found = compare_all(asked)
     if not found:
         raise StackcostError(
             "the two sides have no common figure at the same load",
@@ -96,7 +125,7 @@ def difference(a: Side, b: Side) -> Difference:
     return Difference(
         a=_name(a, [mine for mine, _ in systems]),
         b=_name(b, [other for _, other in systems]),
-        apart="" if a.manifest == b.manifest else ASSUMED.words,
+        apart="" if same_run else _apart(asked),
         comparisons=found,
         failures=[
             f"{letter}: {line}"
@@ -104,7 +133,8 @@ def difference(a: Side, b: Side) -> Difference:
                 ("A", a, [mine for mine, _ in systems]),
                 ("B", b, [other for _, other in systems]),
             )
-            for line in failures(side.summary, names)
+            for run in side.runs
+            for line in failures(run.summary, names)
         ],
         flagged=(
             _flagged(a, {mine for mine, _ in systems}),
@@ -117,7 +147,9 @@ def difference(a: Side, b: Side) -> Difference:
         guests=[
             f"{letter}: {mark}"
             for letter, side in (("A", a), ("B", b))
-            for mark in marks_among(flag for trial in side.summary.trials for flag in trial.flags)
+            for mark in marks_among(
+                flag for run in side.runs for trial in run.summary.trials for flag in trial.flags
+            )
         ],
         set_aside=[line for each in found for line in _words(each)],
         not_compared=[
@@ -154,7 +186,7 @@ def _no_common_load(a: Side, of_a: str, b: Side, of_b: str) -> str:
     What a connection costs depends on the load, so shares of two ceilings are not the same load.
     """
     loads = [
-        {level.offered_cps for s in side.summary.servers if s.name == name for level in s.levels}
+        set.intersection(*(_loads(run.summary, name) for run in side.runs))
         for side, name in ((a, of_a), (b, of_b))
     ]
     if not all(loads) or loads[0] & loads[1]:
@@ -164,6 +196,15 @@ def _no_common_load(a: Side, of_a: str, b: Side, of_b: str) -> str:
         f"CPU per connection: A measured {of_a} at {one} connections/s, B {of_b} at {other}; set "
         "the same load.offered_cps for both"
     )
+
+
+def _loads(summary: Summary, system: str) -> set[float]:
+    return {
+        level.offered_cps
+        for each in summary.servers
+        if each.name == system
+        for level in each.levels
+    }
 
 
 def _words(found: Comparison) -> list[str]:
@@ -242,7 +283,13 @@ def _changes(comparisons: list[Comparison]) -> str:
 
 def _if_apart(found: Difference) -> str:
     """On what the rate rests if A and B are of two runs."""
-    return f", if two runs of one system differ by at most {found.apart}" if found.apart else ""
+    return f", if runs of one system differ by at most {found.apart}" if found.apart else ""
+
+
+def _apart(asked: Sequence[Question]) -> str:
+    """By how much A and B of one system may be apart, in words: the most of the judged figures."""
+    known = [each.design.between for each in asked if each.judged and each.design.between]
+    return max(known, key=lambda each: each.apart, default=ASSUMED).words
 
 
 def _systems(a: Side, b: Side) -> list[tuple[str, str]]:
@@ -254,9 +301,10 @@ def _systems(a: Side, b: Side) -> list[tuple[str, str]]:
 
 
 def _name(side: Side, systems: list[str]) -> str:
-    return f"{side.summary.run}, {' and '.join(systems)}"
+    names = ", ".join(run.summary.run for run in side.runs)
+    return f"{names}, {' and '.join(systems)}"
 
 
 def _flagged(side: Side, systems: set[str]) -> int:
-    used = (trial for trial in side.summary.trials if not trial.set_aside)
+    used = (t for run in side.runs for t in run.summary.trials if not t.set_aside)
     return sum(bool(trial.flags) for trial in used if trial.server in systems)

@@ -19,6 +19,7 @@ import pytest
 from stackcost.analysis.between import ASSUMED, of_history
 from stackcost.analysis.comparison import Comparison, Design, Question, compare, compare_all
 from stackcost.analysis.series import Series
+from stackcost.analysis.system_series import ROUNDS_OF_A_RUN, between_runs
 from stackcost.analysis.thresholds import POWER, RATE
 
 STORED = Path(__file__).resolve().parents[1] / "fixtures" / "rounds" / "neighbours.json"
@@ -157,6 +158,52 @@ def test_two_runs_of_one_system_are_called_different_at_most_at_the_rate(
     )
     assert apart <= at_most(RATE, 200) < blind
     assert held >= 0.95 - 3 * (0.95 * 0.05 / 200) ** 0.5
+
+
+def several(sides: int, dearer: float, between: float, random: np.random.Generator) -> Comparison:
+    """So many runs a side of 12 rounds each, as `stackcost diff` compares them."""
+    made = [runs(12, dearer, between, random) for _ in range(sides)]
+    a, b = (
+        Series.of(
+            {
+                at * ROUNDS_OF_A_RUN + number: value
+                for at, pair in enumerate(made)
+                for number, (value,) in enumerate(map(dict.values, pair[side].rounds.values()))
+            },
+            "us",
+        )
+        for side in (0, 1)
+    )
+    return compare(a, b, Design(paired=False, between=between_runs(a, b)))
+
+
+@pytest.mark.parametrize("sides", [2, 3, 5])
+@pytest.mark.parametrize("between", [0.01, 0.03])
+def test_several_runs_a_side_are_called_different_at_most_at_the_rate(
+    sides: int, between: float
+) -> None:
+    """From three a side on, runs may differ by more than is assumed of one."""
+    drawn = np.random.default_rng(9)
+    same = [several(sides, 1.0, between, drawn) for _ in range(200)]
+    held = sum((each.low or 1) <= 1 <= (each.high or 1) for each in same) / 200
+    print(
+        f"{sides} runs a side, {between:.0%} apart: {share(same):.1%} called different; the "
+        f"interval of 95 % holds the truth in {held:.1%}"
+    )
+    if sides >= 3 or between <= ASSUMED.deviation:
+        assert share(same) <= at_most(RATE, 200)
+        assert held >= 0.95 - 3 * (0.95 * 0.05 / 200) ** 0.5
+
+
+def test_what_several_runs_state_as_detectable_is_found_and_less_than_of_one() -> None:
+    drawn = np.random.default_rng(9)
+    same = [several(5, 1.0, 0.01, drawn) for _ in range(DRAWS)]
+    stated = float(np.median([each.detectable or 0.0 for each in same]))
+    one = found(lambda: runs(12, 1.0, 0.01, drawn), TWO_RUNS)
+    assert stated < float(np.median([each.detectable or 0.0 for each in one]))
+    shown = share([several(5, 1 + stated, 0.01, drawn) for _ in range(DRAWS)])
+    print(f"5 runs a side: {stated:.1%} is stated as detectable, and found {shown:.1%}")
+    assert shown >= POWER - 3 * (POWER * (1 - POWER) / DRAWS) ** 0.5
 
 
 def test_what_two_runs_state_as_detectable_is_found_nine_times_in_ten() -> None:

@@ -44,6 +44,9 @@ def test_the_table_shows_known_and_unknown() -> None:
     labels = {"engine": "generator", "side": "client", "counter": "tcps_connattempt"}
     one.samples += counter("trex.counter", 10_000, labels)
     table = latency_table(summarise([one, other], CONTEXT))
+    one.load.begun = 5
+    told_with_the_times = latency_table(summarise([one], CONTEXT)).rows[0][3]
+    assert told_with_the_times == "1 of 5"
     assert (
         summarise([one], CONTEXT).servers[0].levels[0].latency["web"]["first_byte"]["p99.9"].values
     )

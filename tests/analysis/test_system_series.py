@@ -2,11 +2,12 @@
 
 import pytest
 
+from stackcost.analysis.between import ASSUMED
 from stackcost.analysis.comparison import Comparison, compare_all
 from stackcost.analysis.spread import spread
 from stackcost.analysis.summary import TrialRow
 from stackcost.analysis.system_figures import SystemFigure
-from stackcost.analysis.system_series import SystemFigures, questions
+from stackcost.analysis.system_series import SystemFigures, questions, together
 
 LOADS = (1000.0, 2000.0)
 
@@ -70,6 +71,21 @@ def test_turns_of_one_run_are_compared_in_pairs() -> None:
     assert found.set_aside == ["2 trials left out: the other trial of the pair is missing"]
     assert found.ratios.values == pytest.approx([2] * 8)
     assert not cost(a, b).paired
+
+
+def test_several_runs_are_one_side_and_a_run_is_one_value() -> None:
+    a = together([side([100.0, 101.0, 102.0]), side([100.0, 101.0, 102.0]), side([90.0] * 3)])
+    b = together([side([100.0, 104.0, 101.0])] * 3)
+    (asked,) = (each for each in questions(a, b) if each.judged)
+    assert asked.design.between is not None
+    assert asked.design.between.runs == (3, 3) and asked.design.between.freedom == 4
+    assert asked.design.between.deviation == pytest.approx(0.047, abs=0.001)
+    assert len(asked.a.rounds) == 9, "every turn is compared"
+    assert "by the 3 and 3 runs" in asked.design.between.words
+    (two,) = (
+        q for q in questions(together([side([1.0])] * 2), together([side([1.0])])) if q.judged
+    )
+    assert two.design.between == ASSUMED._replace(runs=(2, 1)), "too few to know it"
 
 
 def test_other_figures_of_one_run_are_paired_where_their_rounds_are_known() -> None:

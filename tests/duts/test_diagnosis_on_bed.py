@@ -251,8 +251,7 @@ def test_latency_is_said_to_be_of_those_connections_that_passed(session: Profile
     seen = load_trial(session, RATE, 2.0, DRAIN_S)
     (row,) = [r for r in latency_table(summary_of(seen.trial)).rows if r[2] == "completion"]
     timed, attempted = (int(each.replace(",", "")) for each in row[3].split(" of "))
-    # Both are read one after the other at each edge, so a busy machine moves them apart.
-    assert 0.6 < timed / attempted < 0.95, row
+    assert 0.7 < timed / attempted < 0.9, row
 
 
 @pytest.mark.parametrize(

@@ -123,7 +123,7 @@ def test_what_may_lie_between_two_measurements_is_no_verdict_until_a_history_tel
     assumed = against_baseline(baseline, now, 0.03, RATE)
     assert assumed.outcome == "cannot tell", assumed
     assert "two measurements of the same system may differ by 7.0% (assumed" in assumed.why
-    steady = against_baseline(baseline, now, 0.03, RATE, Between(0.005, 10))
+    steady = against_baseline(baseline, now, 0.03, RATE, Between(0.005, 9))
     assert steady.outcome == "below"
 
 

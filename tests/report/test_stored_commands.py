@@ -76,6 +76,13 @@ def test_kernels_of_two_emulated_hosts_are_compared_by_bytes_and_marked(tmp_path
     assert all(each["ratio"] is None for each in costs), "no cost of an emulator"
 
 
+def test_several_runs_of_each_side_tell_how_far_runs_are_apart(run: RunFolder) -> None:
+    three = ",".join([str(run.path)] * 3)
+    said = stackcost("diff", f"{three}#nginx/kernel", f"{three}#nginx/kernel")
+    assert "no difference shown" in said and "by the 3 and 3 runs" in said
+    assert f"A: {', '.join([run.name] * 3)}, nginx/kernel" in said
+
+
 def test_a_run_against_itself_shows_no_difference(run: RunFolder) -> None:
     said = stackcost("diff", str(run.path), str(run.path))
     assert "no difference shown in 4 figures" in said.splitlines()[-1]
