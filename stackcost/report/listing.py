@@ -6,7 +6,7 @@ from typing import Any
 
 from stackcost.report.index import index_of
 from stackcost.report.plain import visible
-from stackcost.report.tables.text_table import TextTable
+from stackcost.report.text_table import TextTable
 from stackcost.store import RunFolder
 
 COLUMNS = ("run", "state", "started", "trials", "title")

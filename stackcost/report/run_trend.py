@@ -15,7 +15,7 @@ from stackcost.analysis.comparison import Comparison, Design, ratio_of
 from stackcost.analysis.figures.figure import RATES
 from stackcost.analysis.series import Series
 from stackcost.report.index import index_of
-from stackcost.report.tables.text_table import TextTable
+from stackcost.report.text_table import TextTable
 from stackcost.report.words import change_of, number
 
 # On each side of a change, the nearest measurements that its size is computed from.

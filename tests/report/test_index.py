@@ -173,6 +173,18 @@ def test_a_folder_without_answers_is_listed_after_a_run_was_removed(results: Pat
     assert index_of(results).figures.num_rows == 0
 
 
+@pytest.mark.parametrize("number", [0, 1])
+def test_to_list_new_runs_imports_no_pandas(results: Path, tmp_path: Path, number: int) -> None:
+    """It takes a second, and the command half of one."""
+    for run in sorted(results.iterdir())[:number]:
+        shutil.copytree(run, tmp_path / run.name)
+    program = "import sys; from pathlib import Path; from stackcost.report.listing import *\n"
+    program += "print(len(list_runs(Path(sys.argv[1]))), 'pandas' in sys.modules)"
+    command = [sys.executable, "-c", program, str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout == f"{number} False\n"
+
+
 def test_a_run_whose_process_has_ended_is_not_listed_as_running(tmp_path: Path) -> None:
     program = "import sys; from pathlib import Path; from stackcost.store import *\n"
     program += (

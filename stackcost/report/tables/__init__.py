@@ -16,12 +16,12 @@ from stackcost.report.tables.short import (
     short_memory_table,
     unknown_factors,
 )
-from stackcost.report.tables.text_table import TextTable
 from stackcost.report.tables.trust import (
     definition_table,
     machine_table,
     tuning_table,
 )
+from stackcost.report.text_table import TextTable
 
 __all__ = [
     "TextTable",

@@ -2,7 +2,7 @@
 
 from stackcost.analysis.summary import Factor, Summary
 from stackcost.report.bounds import LEAST, MOST, has_bounds, times
-from stackcost.report.tables.text_table import TextTable
+from stackcost.report.text_table import TextTable
 from stackcost.report.words import UNKNOWN, factor, pair, verdict_of, with_range
 
 

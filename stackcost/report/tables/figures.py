@@ -6,7 +6,7 @@ from stackcost.analysis.figures import registry
 from stackcost.analysis.spread import Spread
 from stackcost.analysis.summary import Summary
 from stackcost.analysis.system_figures import definition
-from stackcost.report.tables.text_table import TextTable
+from stackcost.report.text_table import TextTable
 from stackcost.report.words import UNKNOWN, number, with_range
 
 IN_LOAD_TABLE = ("completed_cps", "server_cpu_total", "generator_busy")

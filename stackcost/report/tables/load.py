@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from stackcost.analysis.spread import Spread
 from stackcost.analysis.summary import PUBLISHED_TCP, Level, Summary
 from stackcost.report.tables.latency_unit import LatencyUnit
-from stackcost.report.tables.text_table import TextTable
+from stackcost.report.text_table import TextTable
 from stackcost.report.words import UNKNOWN, number, share, with_range
 
 NAGLE = (

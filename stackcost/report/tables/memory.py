@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from stackcost.analysis.extrapolate import AtLineRate
 from stackcost.analysis.summary import Memory, Summary
-from stackcost.report.tables.text_table import TextTable
+from stackcost.report.text_table import TextTable
 from stackcost.report.words import number, size, with_range
 
 OF_SYSTEM = ("process", "process behind", "engine pools", "engine reserved")

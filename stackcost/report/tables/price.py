@@ -2,7 +2,7 @@
 
 from stackcost.analysis.spread import Spread, combined
 from stackcost.analysis.summary import Level, Summary
-from stackcost.report.tables.text_table import TextTable
+from stackcost.report.text_table import TextTable
 from stackcost.report.words import UNKNOWN, number, with_range
 
 HOUR = 3600  # microseconds per connection are seconds per million of them

@@ -8,7 +8,7 @@ from stackcost.analysis.thresholds import CONFIDENCE
 from stackcost.report.bounds import has_bounds, times
 from stackcost.report.tables.latency_unit import LatencyUnit
 from stackcost.report.tables.load import timed_of
-from stackcost.report.tables.text_table import TextTable
+from stackcost.report.text_table import TextTable
 from stackcost.report.verdict_notes import CANNOT_TELL
 from stackcost.report.words import UNKNOWN, number, pair, with_range
 

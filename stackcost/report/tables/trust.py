@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from stackcost.analysis.summary import Summary
-from stackcost.report.tables.text_table import TextTable
+from stackcost.report.text_table import TextTable
 from stackcost.report.words import UNKNOWN
 
 
