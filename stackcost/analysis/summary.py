@@ -42,7 +42,7 @@ class Figures(Part):
     `definitions` of the summary say what each of them is.
     """
 
-    figures: dict[str, Spread] = Field(default_factory=dict)
+    figures: dict[str, Spread]
 
     def __getitem__(self, name: str) -> Spread:
         """The figure of this name. KeyError if this system has none."""

@@ -17,6 +17,7 @@ from stackcost.harness.experiment import matrix
 from stackcost.harness.experiment.load_file import load_experiment
 from stackcost.harness.experiment.matrix import variants
 from stackcost.harness.experiment.schema import Experiment
+from stackcost.harness.search.slowest import Held
 from stackcost.harness.session import sides
 from stackcost.harness.session.progress import Progress
 from stackcost.store import Manifest, RunFolder
@@ -84,7 +85,7 @@ def test_its_systems_are_not_measured_and_the_others_are(
         folder, Manifest(run=folder.name), Progress(0.0, Console(file=io.StringIO()))
     )
     feed = turns.turns_of(experiment.model_copy(update={"load": shares}), campaign, THERE)
-    asked = [next(feed), feed.send(1000.0), *feed]
+    asked = [next(feed), feed.send((Held(1000.0), "")), *feed]
     assert {turn.system for turn in asked} == {"nginx/kernel"}
 
     told: dict[str, Any] = {}

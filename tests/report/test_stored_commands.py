@@ -12,6 +12,8 @@ from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.load import ConstantLoad
 from stackcost.harness.cli.application import app
 from stackcost.harness.cli.entry import COMMANDS
+from stackcost.report.answer import summarise_again
+from stackcost.report.opened import open_runs
 from stackcost.store import RunFolder
 from tests.analysis.runs import compared
 from tests.analysis.trials import gauge
@@ -74,6 +76,18 @@ def test_kernels_of_two_emulated_hosts_are_compared_by_bytes_and_marked(tmp_path
     assert verdicts["nginx/kernel: memory.total", "open flows"] is not None
     costs = [each for each in judged if each["figure"].endswith("nginx/kernel: server_cpu_total")]
     assert all(each["ratio"] is None for each in costs), "no cost of an emulator"
+
+
+def test_a_summary_of_an_older_version_is_one_clear_sentence(tmp_path: Path) -> None:
+    run = store(tmp_path, compared())
+    summarise_again(run)
+    old = run.summary() | {"format": "stackcost-summary/1"}
+    for level in old["servers"][0]["levels"]:
+        level["server_cpu"] = {"user": level.pop("figures")["server_cpu.user"]}
+    (run.path / "summary.json").write_text(json.dumps(old))
+    with pytest.raises(StackcostError, match="another version of stackcost wrote the summary"):
+        open_runs([run.path])
+    assert json.loads(stackcost("ls", str(tmp_path), "--json"))[0]["state"] == "complete"
 
 
 def test_several_runs_of_each_side_tell_how_far_runs_are_apart(run: RunFolder) -> None:

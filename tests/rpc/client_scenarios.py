@@ -330,7 +330,7 @@ def ports_and_server() -> None:
     distribution = c.get_traffic_distribution("16.0.0.0", "16.0.0.255", "1.0.0.0", False)
     assert distribution == {0: {0: {"start": "16.0.0.0", "end": "16.0.0.255"}}}
     assert c.get_global_cfg() and c.ping_rpc_server()
-    assert c.get_xstats(0) == {"capture_ring_full": 0}
+    assert c.get_xstats(0) == {"capture_ring_full": 0, "vlan_tags_of_untold_type": 0}
     for method in ("stackcost_get_cpu", "stackcost_get_memory"):
         assert c._transmit(method).data()
     c.disconnect()
