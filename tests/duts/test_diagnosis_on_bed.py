@@ -207,17 +207,22 @@ SYN_SENT_AGAIN = "no counter shows"
         (MtuHole, rf"{A} IPv4 packets were longer than the next link's MTU \(IpFragFails\)"),
         (DropsAFifth, LOST.format("servers")),
         (ForwardHole, rf"all {A} frames to servers were lost in the device"),
-        (ReturnHole, rf"all {A} frames to clients were lost in the device"),
-        (Lossy, LOST.format("clients")),
+        pytest.param(
+            ReturnHole,
+            rf"all {A} frames to clients were lost in the device",
+            marks=pytest.mark.long,
+        ),
+        pytest.param(Lossy, LOST.format("clients"), marks=pytest.mark.long),
         (
             Refuses,
             rf"{A} of {A} connections were refused by a reset \(RST\); "
             rf"the device sent {A} frames of its own",
         ),
-        (
+        pytest.param(
             CutsOff,
             rf"{A} of {A} connections were cut off by a reset \(RST\); "
             rf"the device sent {A} frames of its own",
+            marks=pytest.mark.long,
         ),
         (NoNeighbour, r"neighbour 198\.19\.0\.77 does not answer ARP"),
     ],
@@ -272,6 +277,7 @@ def test_connections_beyond_a_devices_limit_are_counted(
     assert re.match(words, found.evidence[0].words), found.sentence
 
 
+@pytest.mark.long
 def test_flows_that_do_not_open_in_a_run_come_with_the_reason(session: ProfileSession) -> None:
     become(session, ReturnHole)
     trial = Trial("device", 1, 1, HeldFlows(open_flows=20), session.response_bytes)
@@ -386,7 +392,11 @@ class AcceptsNoMore(Fails):
     ("kind", "first"),
     [
         (Closes, rf"{A} of {A} connections were (refused|cut off).* by a reset \(RST\)"),
-        (AcceptsNoMore, "9 connections waited to be accepted; there is room for 8"),
+        pytest.param(
+            AcceptsNoMore,
+            "9 connections waited to be accepted; there is room for 8",
+            marks=pytest.mark.long,
+        ),
     ],
 )
 def test_the_lead_of_a_fault_in_a_server(kind: type[Server], first: str, tmp_path: Path) -> None:

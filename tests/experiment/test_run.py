@@ -12,8 +12,11 @@ from pathlib import Path
 import pytest
 
 import stackcost
+from stackcost.analysis.summary import Summary
 from stackcost.contracts.load import HeldFlows
 from stackcost.harness.bed.network import existing_namespaces
+from stackcost.report.difference import Side, difference
+from stackcost.report.export import table
 from tests.experiment.command import (
     REPOSITORY,
     STACKCOST,
@@ -93,19 +96,13 @@ def _own_figure_is_told_everywhere(run: Path, screen: str) -> None:
         summary = json.load(file)
     for server in summary["servers"]:
         assert server["levels"][0]["figures"][name]["median"] > 0
-    exported = _said("export", str(run))
-    (row, _) = (line for line in exported.splitlines() if f",{name}," in line)
-    assert "nginx/kernel" in row and "/proc/PID/status *_ctxt_switches" in row
-    sides = (f"{run}#nginx/kernel", "#astf-peer")
-    assert name in _said("diff", *sides, "--all")
+    exported = table(Summary.model_validate(summary)).set_index("figure").loc[name]
+    assert set(exported["system"]) == {"nginx/kernel", "astf-peer"}
+    assert set(exported["source"]) == {"/proc/PID/status *_ctxt_switches"}
+    found = difference(Side.of(f"{run}#nginx/kernel"), Side.of("#astf-peer", run_of=str(run)))
+    assert name in {each.figure for each in found.comparisons}
     loads = stackcost.open(run).loads
     assert name in set(loads["figure"])
-
-
-def _said(*arguments: str) -> str:
-    done = subprocess.run([*STACKCOST, *arguments], cwd=REPOSITORY, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
 
 
 @pytest.mark.bed
