@@ -125,7 +125,9 @@ void EngineRun::wait_for_frames() const {
         if (sent == 0) sent = thread->queue(side).counters().opackets;
         released = thread->queue(side).payload_released();
       };
-      for (thread->run(read); released < sent;) thread->run(read);
+      do {
+        thread->run(read);
+      } while (released < sent);
     }
 }
 

@@ -50,7 +50,10 @@ void turns(DataThread& thread, PolledQueue& polled, uint64_t count) {
   uint64_t polls = 0;
   const auto read = [&] { thread.run([&](DataCore&, Nanoseconds) { polls = polled.polls; }); };
   read();
-  for (const uint64_t end = polls + count; polls < end;) read();
+  const uint64_t end = polls + count;
+  do {
+    read();
+  } while (polls < end);
 }
 
 /// Many templates, on a port each.
