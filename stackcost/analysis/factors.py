@@ -14,7 +14,7 @@ from stackcost.analysis.cpu import (
 )
 from stackcost.analysis.flags import flags_of
 from stackcost.analysis.memory import Merged, held_flows
-from stackcost.analysis.memory_total import bytes_per_flow
+from stackcost.analysis.memory_total import Holds
 from stackcost.analysis.readings import Readings
 from stackcost.analysis.series import Series
 from stackcost.analysis.spread import Spread, spread
@@ -162,7 +162,8 @@ def _open_flows(
     at = f"slope over {min(counts):,.0f} to {max(counts):,.0f} open flows" if counts else "no flows"
     found = {}
     for name in servers:
-        slopes = bytes_per_flow([seen for seen in holds if seen.trial.server == name], merged)
+        own = [seen for seen in holds if seen.trial.server == name]
+        slopes = Holds(own, merged).per_flow
         reason = f"{name}: {slopes.reason}" if slopes.reason else ""
         if not holds:
             reason = "no flows were held open"

@@ -1,12 +1,14 @@
-"""Bytes of one open flow, all kinds of memory that count together, by round."""
+"""Holds of flows: the lines through their memory by round, and bytes of one open flow."""
 
 from collections import defaultdict
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from statistics import median
 from typing import NamedTuple
 
 from stackcost.analysis.core_time import has_peer
-from stackcost.analysis.memory import Line, Merged, lines
+from stackcost.analysis.memory import Line, Merged, cache_lines, lines, socket_lines
 from stackcost.analysis.readings import Readings
 
 # What makes up the total. A peer's flows lie in its pools, and the pools inside its process or in
@@ -31,52 +33,76 @@ class PerFlow(NamedTuple):
     reason: str = ""
 
 
-def bytes_per_flow(holds: Sequence[Readings], merged: Merged) -> PerFlow:
-    """By round, the sum of the slopes that count.
+@dataclass(frozen=True)
+class Holds:
+    """The trials of one system in which flows were held open, in one state."""
 
-    None when one of them is unknown, as the sum then is, and when the median of the sums is below
-    zero: no flow gives memory back.
-    """
-    fitted = {
-        number: found for number, t in _by_round(holds).items() if (found := lines(t, merged))
-    }
-    if unread := _unread(holds, list(fitted.values())):
-        return PerFlow(dict.fromkeys(fitted), unread)
-    counted = counted_kinds(list(fitted.values()), holds)
-    sums = {
-        number: sum(found[kind].slope for kind in counted) if set(counted) <= set(found) else None
-        for number, found in fitted.items()
-    }
-    known = [total for total in sums.values() if total is not None]
-    if known and median(known) < 0:
-        return PerFlow(dict.fromkeys(sums), BELOW_NOTHING)
-    return PerFlow(sums)
+    trials: Sequence[Readings]
+    merged: Merged
 
+    @cached_property
+    def fitted(self) -> dict[int, dict[str, Line]]:
+        """By round, the line of each kind of memory; rounds without any line are left out."""
+        found = {number: lines(trials, self.merged) for number, trials in self._by_round.items()}
+        return {number: each for number, each in found.items() if each}
 
-def _unread(holds: Sequence[Readings], fitted: Sequence[dict[str, Line]]) -> str:
-    """Which kind that counts was to be read and never was, and why; empty when there is none."""
-    kinds = {kind for found in fitted for kind in found}
-    for kind in _wanted(kinds, holds):
-        reasons = (seen.why_unknown(READ_FROM.get(kind, "")) for seen in holds)
-        if kind not in kinds and (why := next(filter(None, reasons), "")):
-            return f"{kind}: {why}"
-    return ""
+    @cached_property
+    def per_flow(self) -> PerFlow:
+        """By round, the sum of the slopes that count.
 
+        None when one of them is unknown, as the sum then is, and when the median of the sums is
+        below zero: no flow gives memory back.
+        """
+        if unread := self._unread():
+            return PerFlow(dict.fromkeys(self.fitted), unread)
+        counted = self.counted
+        sums = {
+            number: sum(found[kind].slope for kind in counted)
+            if set(counted) <= set(found)
+            else None
+            for number, found in self.fitted.items()
+        }
+        known = [total for total in sums.values() if total is not None]
+        if known and median(known) < 0:
+            return PerFlow(dict.fromkeys(sums), BELOW_NOTHING)
+        return PerFlow(sums)
 
-def _by_round(holds: Sequence[Readings]) -> dict[int, list[Readings]]:
-    rounds: dict[int, list[Readings]] = defaultdict(list)
-    for seen in holds:
-        rounds[seen.trial.round].append(seen)
-    return rounds
+    @cached_property
+    def caches(self) -> dict[int, dict[str, Line]]:
+        """By round, the line of each slab cache."""
+        return {n: cache_lines(trials, self.merged) for n, trials in self._by_round.items()}
 
+    @cached_property
+    def sockets(self) -> dict[int, dict[str, Line]]:
+        """By round, the line of each place of TCP sockets."""
+        return {number: socket_lines(trials) for number, trials in self._by_round.items()}
 
-def counted_kinds(fitted: Sequence[dict[str, Line]], holds: Sequence[Readings]) -> list[str]:
-    """The kinds of memory of which the total is the sum, of those that some round has."""
-    kinds = {kind for found in fitted for kind in found}
-    return [kind for kind in _wanted(kinds, holds) if kind in kinds]
+    @cached_property
+    def _by_round(self) -> dict[int, list[Readings]]:
+        rounds: dict[int, list[Readings]] = defaultdict(list)
+        for seen in self.trials:
+            rounds[seen.trial.round].append(seen)
+        return rounds
 
+    @property
+    def counted(self) -> list[str]:
+        """The kinds of which the total is the sum."""
+        return [kind for kind in self._wanted() if kind in self.kinds]
 
-def _wanted(kinds: Collection[str], holds: Sequence[Readings]) -> tuple[str, ...]:
-    if "engine pools" in kinds:
-        return OWN_STACK
-    return ON_HEAP if any(has_peer(seen) for seen in holds) else KERNEL_STACK
+    @property
+    def kinds(self) -> list[str]:
+        """The kinds of memory that any round has."""
+        return list(dict.fromkeys(kind for found in self.fitted.values() for kind in found))
+
+    def _unread(self) -> str:
+        """Which kind that counts was to be read and never was, and why; empty if there is none."""
+        for kind in self._wanted():
+            reasons = (seen.why_unknown(READ_FROM.get(kind, "")) for seen in self.trials)
+            if kind not in self.kinds and (why := next(filter(None, reasons), "")):
+                return f"{kind}: {why}"
+        return ""
+
+    def _wanted(self) -> tuple[str, ...]:
+        if "engine pools" in self.kinds:
+            return OWN_STACK
+        return ON_HEAP if any(has_peer(seen) for seen in self.trials) else KERNEL_STACK

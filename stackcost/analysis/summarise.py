@@ -10,7 +10,7 @@ from stackcost.analysis.cores import core_shares
 from stackcost.analysis.diagnosis import queues
 from stackcost.analysis.factors import factors, headline
 from stackcost.analysis.figures import registry
-from stackcost.analysis.figures.groups import Holds, Loads
+from stackcost.analysis.figures.groups import Loads
 from stackcost.analysis.figures.latency import timed
 from stackcost.analysis.figures.machine import (
     call_nanoseconds,
@@ -19,6 +19,7 @@ from stackcost.analysis.figures.machine import (
 )
 from stackcost.analysis.flags import failures_of, flags_of, steadiness_of
 from stackcost.analysis.memory import Merged
+from stackcost.analysis.memory_total import Holds
 from stackcost.analysis.onload import is_onload
 from stackcost.analysis.overload import out_of_time, overload
 from stackcost.analysis.readings import Readings

@@ -3,10 +3,9 @@ from pathlib import Path
 
 import pytest
 
-from stackcost.analysis.figures.groups import Holds
 from stackcost.analysis.figures.registry import of_memory
 from stackcost.analysis.memory import fit, lines
-from stackcost.analysis.memory_total import bytes_per_flow
+from stackcost.analysis.memory_total import Holds
 from stackcost.analysis.readings import Readings
 from stackcost.harness.experiment.load_file import load_experiment
 from tests.analysis.trials import gauge, hold_trial
@@ -72,7 +71,7 @@ def test_peer_counts_its_pools_and_shows_its_process_beside_them() -> None:
 
 def test_a_round_that_lacks_a_kind_has_no_total() -> None:
     short = {name: size for name, size in KERNEL.items() if name != "process.pss"}
-    totals = bytes_per_flow(holds(KERNEL, 1) + holds(short, 2), {}).by_round
+    totals = Holds(holds(KERNEL, 1) + holds(short, 2), {}).per_flow.by_round
     assert totals[1] == pytest.approx(4120)
     assert totals[2] is None
 

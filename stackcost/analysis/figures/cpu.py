@@ -1,9 +1,11 @@
 """Figures of CPU time per connection: of the server's side, and of the generator's."""
 
+from collections.abc import Callable
+
 from stackcost.analysis import breakdown, core_time, cpu, flows, http
 from stackcost.analysis.behind import behind_cost
 from stackcost.analysis.figures.figure import Figure, Values
-from stackcost.analysis.figures.groups import Loads
+from stackcost.analysis.figures.groups import KindsOf, Loads
 
 OTHER_HOST = "the kernel of the generator's host is not read"
 SHARED = "clients also ran on these cores"
@@ -15,6 +17,11 @@ def _shared(loads: Loads) -> str:
 
 def _untimed(loads: Loads) -> str:
     return loads.first_reason(cpu.why_none_per_connection)
+
+
+def _of_server(cost: KindsOf) -> Callable[[Loads], dict[str, Values]]:
+    """The kinds of a cost on the server's cores."""
+    return lambda loads: loads.by_kind(cost, loads.server_cpus, _untimed(loads))
 
 
 def _no_cost(loads: Loads) -> str:
@@ -126,9 +133,7 @@ BESIDE_POLLING = Figure[Loads](
     "so it is not added",
     source="tracepoints irq:softirq_*, sched:sched_switch (threads napi/*)",
     of="load",
-    compute=lambda loads: loads.by_kind(
-        cpu.kernel_cost_on_polling_cores, loads.server_cpus, _untimed(loads)
-    ),
+    compute=_of_server(cpu.kernel_cost_on_polling_cores),
 )
 SOFTIRQ = Figure[Loads](
     name="softirq",
@@ -138,7 +143,7 @@ SOFTIRQ = Figure[Loads](
     "parts of server_cpu.softirq",
     source="tracepoints irq:softirq_entry and irq:softirq_exit",
     of="load",
-    compute=lambda loads: loads.by_kind(breakdown.softirq_cost, loads.server_cpus, _untimed(loads)),
+    compute=_of_server(breakdown.softirq_cost),
 )
 THREADS = Figure[Loads](
     name="threads",
@@ -148,7 +153,7 @@ THREADS = Figure[Loads](
     "interrupt it, per completed connection; other programs are listed, too",
     source="tracepoint sched:sched_switch",
     of="load",
-    compute=lambda loads: loads.by_kind(breakdown.thread_cost, loads.server_cpus, _untimed(loads)),
+    compute=_of_server(breakdown.thread_cost),
 )
 HARDWARE = Figure[Loads](
     name="hardware",

@@ -54,11 +54,6 @@ class Declared:
             if not getattr(self, word):
                 raise ValueError(f"the figure {self.name!r} has no {word}")
 
-    @property
-    def is_rate(self) -> bool:
-        """Whether more of it is better."""
-        return self.unit in RATES
-
 
 @dataclass(frozen=True, kw_only=True)
 class Figure(Declared, Generic[Trials]):

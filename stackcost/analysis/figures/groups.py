@@ -1,18 +1,17 @@
-"""The trials from which figures are computed: those of one load, and holds of flows."""
+"""The values of figures, from the trials of one load or from lines through memory."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 from stackcost.analysis import traffic
 from stackcost.analysis.context import Context
 from stackcost.analysis.core_time import Cost
 from stackcost.analysis.figures.figure import Values
-from stackcost.analysis.memory import Line, Merged, cache_lines, lines, socket_lines
-from stackcost.analysis.memory_total import counted_kinds
+from stackcost.analysis.memory import Line
 from stackcost.analysis.readings import Readings
 
 Read = Callable[[Readings], float | None]
+KindsOf = Callable[[Readings, Collection[int]], Cost]
 
 
 @dataclass(frozen=True)
@@ -49,7 +48,7 @@ class Loads:
 
     def by_kind(
         self,
-        cost: Callable[[Readings, Collection[int]], Cost],
+        cost: KindsOf,
         cpus: Collection[int],
         reason: str = "",
     ) -> dict[str, Values]:
@@ -70,53 +69,9 @@ class Loads:
         return next((reason for seen in self.trials if (reason := why(seen))), "")
 
 
-@dataclass(frozen=True)
-class Holds:
-    """The trials of one system in which flows were held open, in one state."""
-
-    trials: Sequence[Readings]
-    merged: Merged
-
-    @cached_property
-    def fitted(self) -> dict[int, dict[str, Line]]:
-        """By round, the line of each kind of memory; rounds without any line are left out."""
-        found = {number: lines(trials, self.merged) for number, trials in self._by_round.items()}
-        return {number: each for number, each in found.items() if each}
-
-    @cached_property
-    def caches(self) -> dict[int, dict[str, Line]]:
-        """By round, the line of each slab cache."""
-        return {n: cache_lines(trials, self.merged) for n, trials in self._by_round.items()}
-
-    @cached_property
-    def sockets(self) -> dict[int, dict[str, Line]]:
-        """By round, the line of each place of TCP sockets."""
-        return {number: socket_lines(trials) for number, trials in self._by_round.items()}
-
-    @cached_property
-    def _by_round(self) -> dict[int, list[Readings]]:
-        rounds: dict[int, list[Readings]] = {}
-        for seen in self.trials:
-            rounds.setdefault(seen.trial.round, []).append(seen)
-        return rounds
-
-    @property
-    def counted(self) -> list[str]:
-        """The kinds of which the total is the sum."""
-        return counted_kinds(list(self.fitted.values()), self.trials)
-
-    @property
-    def kinds(self) -> list[str]:
-        """The kinds of memory that any round has."""
-        return list(dict.fromkeys(kind for found in self.fitted.values() for kind in found))
-
-
-def of_lines(
-    fitted: Mapping[int, Mapping[str, Line]], part: str, names: Collection[str] | None = None
-) -> dict[str, Values]:
+def of_lines(fitted: Mapping[int, Mapping[str, Line]], part: str) -> dict[str, Values]:
     """A part of every line by name: "slope", "intercept" or "r_squared"."""
-    if names is None:
-        names = dict.fromkeys(name for found in fitted.values() for name in found)
+    names = dict.fromkeys(name for found in fitted.values() for name in found)
     return {
         name: Values(
             [getattr(found[name], part) if name in found else None for found in fitted.values()],

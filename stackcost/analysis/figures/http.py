@@ -5,20 +5,24 @@ from typing import Literal
 
 from stackcost.analysis import http
 from stackcost.analysis.figures.figure import Figure, Values
-from stackcost.analysis.figures.groups import Loads
+from stackcost.analysis.figures.groups import Loads, Read
 from stackcost.analysis.memory import connection_slab
 
 UDP_CACHES = ("UDP", "PINGv6")  # of HTTP/3; the kernel may merge the two (net/ipv6/ping.c)
 CLIENTS = "the clients' own output"
 
 
-def _sum(name: Literal["rate", "bits_per_second", "unsent"]) -> Callable[[Loads], Values | None]:
+def _asked(read: Read) -> Callable[[Loads], Values | None]:
+    """One value of each trial of clients that told their settings; else the figure is absent."""
+
     def compute(loads: Loads) -> Values | None:
-        if not loads.is_http:
-            return None
-        return loads.each(lambda seen: http.sum_over_clients(seen.trial, name))
+        return loads.each(read) if loads.is_http else None
 
     return compute
+
+
+def _sum(name: Literal["rate", "bits_per_second", "unsent"]) -> Callable[[Loads], Values | None]:
+    return _asked(lambda seen: http.sum_over_clients(seen.trial, name))
 
 
 def _slab(loads: Loads) -> Values:
@@ -33,9 +37,7 @@ CONCURRENCY = Figure[Loads](
     "round to round",
     source="the settings of the clients in each trial",
     of="http",
-    compute=lambda loads: (
-        loads.each(lambda seen: http.concurrency(seen.trial)) if loads.is_http else None
-    ),
+    compute=_asked(lambda seen: http.concurrency(seen.trial)),
 )
 RATE = Figure[Loads](
     name="http.rate",

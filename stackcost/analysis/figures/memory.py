@@ -3,15 +3,15 @@
 from statistics import median
 
 from stackcost.analysis.figures.figure import Figure, Values
-from stackcost.analysis.figures.groups import Holds, of_lines
-from stackcost.analysis.memory_total import bytes_per_flow
+from stackcost.analysis.figures.groups import of_lines
+from stackcost.analysis.memory_total import Holds
 
 SHOWN_CACHES = 12
 AS_PER_FLOW = "as memory.per_flow"
 
 
 def _total(holds: Holds) -> Values:
-    each_round, why = bytes_per_flow(holds.trials, holds.merged)
+    each_round, why = holds.per_flow
     return Values(list(each_round.values()), list(each_round), why)
 
 

@@ -15,7 +15,8 @@ from stackcost.analysis.figures import (
     stacks,
 )
 from stackcost.analysis.figures.figure import Declared, Figure
-from stackcost.analysis.figures.groups import Holds, Loads
+from stackcost.analysis.figures.groups import Loads
+from stackcost.analysis.memory_total import Holds
 from stackcost.analysis.spread import Spread
 from stackcost.analysis.summary import Definition
 
@@ -100,18 +101,11 @@ def definitions(context: Context | None = None) -> dict[str, Definition]:
     With those that the run's own collectors bring.
     """
     own = [collected.figure(each) for each in context.figures] if context else []
-    found = dict(_defined((*ALL, *own)))
-    return found | {each.name: found[each.name].model_copy(update={"own": True}) for each in own}
+    return dict(_defined(ALL)) | dict(_defined(own, own=True))
 
 
-def _defined(figures: Iterable[Declared]) -> Iterator[tuple[str, Definition]]:
+def _defined(figures: Iterable[Declared], own: bool = False) -> Iterator[tuple[str, Definition]]:
     for each in figures:
-        yield (
-            each.name,
-            Definition(unit=each.unit, definition=each.definition, source=each.source),
-        )
-        for kind, (words, source) in each.kinds.items():
-            yield (
-                f"{each.name}.{kind}",
-                Definition(unit=each.unit, definition=words, source=source),
-            )
+        kinds = {f"{each.name}.{kind}": told for kind, told in each.kinds.items()}
+        for name, (words, source) in {each.name: (each.definition, each.source), **kinds}.items():
+            yield name, Definition(unit=each.unit, definition=words, source=source, own=own)

@@ -7,6 +7,7 @@ from stackcost.analysis import disk_cache, generators
 from stackcost.analysis.figures.figure import Figure, Values
 from stackcost.analysis.figures.groups import Loads, Read
 from stackcost.analysis.onload import METRIC, SHOWN, is_onload
+from stackcost.analysis.readings import Readings
 
 EVENTS_OF = "onload.counter {}, summed over its stacks"
 
@@ -15,11 +16,11 @@ def _onload(loads: Loads) -> dict[str, Values]:
     if not any(is_onload(seen) for seen in loads.trials):
         return {}
     why = loads.first_reason(lambda seen: seen.why_unknown(METRIC))
-    found = {}
-    for name in SHOWN:
-        values = [seen.rate(METRIC, "sustain", counter=name) for seen in loads.trials]
-        found[name] = Values(values, loads.rounds, why)
-    return found
+    return {name: loads.each(partial(_per_second, name), why) for name in SHOWN}
+
+
+def _per_second(counter: str, seen: Readings) -> float | None:
+    return seen.rate(METRIC, "sustain", counter=counter)
 
 
 def _cached(loads: Loads) -> Loads | None:
