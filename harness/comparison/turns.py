@@ -69,7 +69,7 @@ def run_experiment(
         order_seed=draw_seed(),
         systems=[each.name for each in systems if each.name not in lacking],
         publication=_publication(experiment.published),
-        figures=figures_of(list(map(Path, experiment.collectors))),
+        figures=figures_of(experiment.collectors),
         not_measured=lacking,
         tests_not_measured={
             f"{each.name}, {test}": why

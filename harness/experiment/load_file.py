@@ -136,7 +136,7 @@ def _with_profiles(path: Path, experiment: Experiment) -> Experiment:
         except StackcostError as error:
             raise StackcostError(f"{path}: servers.{at}: {error.what}", error.hint) from error
     try:
-        figures_of(list(map(Path, experiment.collectors)))
+        figures_of(experiment.collectors)
     except StackcostError as error:
         raise StackcostError(f"{path}: collectors: {error.what}", error.hint) from error
     if experiment.published:

@@ -69,7 +69,7 @@ class ServingHere(ServingSide):
         self.wiring = bed.wiring
         self.processes: dict[str, int] = {}
         self._folder = folder
-        self._own = [collector_class(Path(each)) for each in collectors]
+        self._own = [collector_class(each) for each in collectors]
 
     def response_length(self) -> int:
         """From a real request."""

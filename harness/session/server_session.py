@@ -148,5 +148,5 @@ def serving_plan(
         patience=experiment.patience,
         interfaces=interfaces,
         gateways=gateways_of(experiment),
-        collectors=tuple(map(str, experiment.collectors)),
+        collectors=tuple(experiment.collectors),
     )

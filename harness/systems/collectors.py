@@ -9,10 +9,11 @@ from stackcost.contracts.errors import StackcostError
 from stackcost.harness.systems.registry import class_in
 
 
-def collector_class(path: Path) -> type[OwnCollector]:
+def collector_class(file: str) -> type[OwnCollector]:
     """The collector in this file. StackcostError if there is none, or if a figure of it cannot be
     computed or has the name of one of stackcost's own.
     """
+    path = Path(file)
     found = class_in(path, OwnCollector, "adding-a-collector.md")
     metrics = {metric.name for metric in getattr(found, "metrics", ())}
     if not metrics or not getattr(found, "name", ""):
@@ -33,9 +34,9 @@ def collector_class(path: Path) -> type[OwnCollector]:
     return found
 
 
-def figures_of(paths: Sequence[Path]) -> list[CollectedFigure]:
+def figures_of(files: Sequence[str]) -> list[CollectedFigure]:
     """What these collectors bring to the summary of a run. StackcostError if two have one name."""
-    found = [figure for path in paths for figure in collector_class(path).figures]
+    found = [figure for file in files for figure in collector_class(file).figures]
     names = [figure.name for figure in found]
     if twice := sorted({name for name in names if names.count(name) > 1}):
         raise StackcostError(f"two collectors have a figure of the name {twice[0]!r}")

@@ -28,18 +28,26 @@ def system_figures(summary: Summary) -> list[SystemFigure]:
     found = []
     for server in summary.servers:
         for level in server.levels:
-            of = f"{level.test}: " if level.test else ""
             found += [
-                SystemFigure(server.name, of + name, level.offered_cps, spread)
+                SystemFigure(server.name, in_test(level.test, name), level.offered_cps, spread)
                 for name, spread in level.figures.items()
             ]
         for state, memory in server.memories.items():
-            of = "" if state == ESTABLISHED else f"{state}: "
             found += [
-                SystemFigure(server.name, of + name, None, spread)
+                SystemFigure(server.name, in_state(state, name), None, spread)
                 for name, spread in memory.figures.items()
             ]
     return found
+
+
+def in_test(test: str, name: str) -> str:
+    """A figure's name with the test of HTTP clients that it is of; other loads have none."""
+    return f"{test}: {name}" if test else name
+
+
+def in_state(state: str, name: str) -> str:
+    """A figure's name with the state in which flows were held, unless they were established."""
+    return name if state == ESTABLISHED else f"{state}: {name}"
 
 
 def definition(name: str, definitions: Mapping[str, Definition]) -> Definition | None:

@@ -9,8 +9,8 @@ from pydantic import BaseModel, ValidationError
 
 from stackcost.analysis.figures.registry import JUDGED
 from stackcost.analysis.spread import Spread
+from stackcost.analysis.system_figures import in_state, in_test
 from stackcost.contracts.errors import StackcostError
-from stackcost.contracts.load import ESTABLISHED
 from stackcost.host.files import read_whole
 from stackcost.report.basis import basis_of
 from stackcost.store import Manifest, RunFolder
@@ -92,13 +92,11 @@ def _answer_of(run: RunFolder) -> _Answer | None:
 def _figures(answer: _Answer) -> Iterator[Row]:
     for server in answer.servers:
         for level in server.levels:
-            of = f"{level.test}: " if level.test else ""
             for name, spread in _judged(level):
-                yield _row(server.name, of + name, level.offered_cps, spread)
+                yield _row(server.name, in_test(level.test, name), level.offered_cps, spread)
         for state, memory in server.memories.items():
-            of = "" if state == ESTABLISHED else f"{state}: "
             for name, spread in _judged(memory):
-                yield _row(server.name, of + name, None, spread)
+                yield _row(server.name, in_state(state, name), None, spread)
     found: dict[tuple[str, str, str], list[float]] = {}
     searches = answer.ceilings if isinstance(answer.ceilings, list) else []
     for each in searches:
