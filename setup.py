@@ -8,6 +8,7 @@ build/engine, which is built for this machine. A wheel takes an engine of its ow
 
 import json
 import platform
+import runpy
 import shutil
 import subprocess
 from pathlib import Path
@@ -63,20 +64,33 @@ def has_werror(folder: Path) -> bool:
     return any(each["name"] == "werror" and each["value"] for each in options)
 
 
-class BuildWithEngine(build_py):
-    """`build_py`, which every kind of install runs, with the engine."""
+class BuildSuite(build_py):
+    """`build_py`, which every kind of install runs, with the engine and the suite's other files."""
 
     def run(self) -> None:
-        """Build the engine, then the Python packages; a wheel's get the engine as a file."""
+        """Build the engine, then the Python packages; a wheel gets the suite's files, too."""
         command = self.get_finalized_command("build_engine")
         assert isinstance(command, BuildEngine)
         command.portable = not self.editable_mode
         self.run_command("build_engine")
         super().run()
         if not self.editable_mode:
-            packed = Path(self.build_lib, "stackcost", "files", "astf-engine")
-            built = PORTABLE_BUILD / "astf-engine"
-            subprocess.run(["strip", "-o", str(packed), str(built)], check=True)
+            pack_suite(Path(self.build_lib, "stackcost", "suite"))
+
+
+def pack_suite(to: Path) -> None:
+    """Copy what is no module of the package, and the engine that other machines can run."""
+    shutil.rmtree(to, ignore_errors=True)
+    for name in runpy.run_path(str(ROOT / "harness/stackcost/files.py"))["NAMES"]:
+        source, copy = ROOT / name, to / name
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        if source.is_dir():
+            shutil.copytree(source, copy, ignore=shutil.ignore_patterns("__pycache__", ".*"))
+        else:
+            shutil.copy(source, copy)
+    engine = to / "build/engine/astf-engine"
+    engine.parent.mkdir(parents=True)
+    subprocess.run(["strip", "-o", str(engine), str(PORTABLE_BUILD / "astf-engine")], check=True)
 
 
 class PlatformWheel(bdist_wheel):
@@ -99,7 +113,7 @@ setup(
     distclass=Suite,
     cmdclass={
         "build_engine": BuildEngine,
-        "build_py": BuildWithEngine,
+        "build_py": BuildSuite,
         "bdist_wheel": PlatformWheel,
     },
 )

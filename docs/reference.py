@@ -17,12 +17,12 @@ from typing import Any
 import typer
 
 import stackcost
-import stackcost.harness.cli.entry
+import stackcost.cli.entry
 from stackcost.analysis.figures import registry
+from stackcost.cli.application import app
+from stackcost.experiment.schema import Experiment
 from stackcost.frames.columns import TABLES
 from stackcost.frames.run import Run
-from stackcost.harness.cli.application import app
-from stackcost.harness.experiment.schema import Experiment
 
 DOCS = Path(__file__).resolve().parent
 SCRIPTS = DOCS.parent / "script"

@@ -8,7 +8,7 @@ import json
 import sys
 import time
 
-from stackcost.duts.proxy.base import Proxy
+from stackcost.duts.proxy import Proxy
 
 BURN_US = 1_000
 

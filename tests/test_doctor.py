@@ -4,9 +4,9 @@ import subprocess
 
 import pytest
 
-from stackcost.harness import doctor
-from stackcost.harness.doctor import kernel
-from stackcost.harness.doctor.check import State
+from stackcost import doctor
+from stackcost.doctor import kernel
+from stackcost.doctor.check import State
 from tests.without_root import python_without_root
 
 
@@ -45,8 +45,6 @@ def test_cpu_accounting_is_judged_by_the_kernels_options(
 
 
 def test_without_root_the_verdict_is_no() -> None:
-    done = python_without_root(
-        "import sys; from stackcost.harness import doctor; sys.exit(doctor.main())"
-    )
+    done = python_without_root("import sys; from stackcost import doctor; sys.exit(doctor.main())")
     assert done.returncode == 1 and "sudo stackcost doctor" in done.stdout, done.stderr
     assert "Fix first: root" in done.stdout

@@ -3,8 +3,8 @@
 import json
 from typing import Any
 
-from stackcost.duts.proxy.base import Proxy
-from stackcost.servers.envoy.program import CONFIGURATION, envoy_command, lacks_envoy
+from stackcost.duts.proxy import Proxy
+from stackcost.servers.envoy_program import CONFIGURATION, envoy_command, lacks_envoy
 
 TYPES = "type.googleapis.com/envoy.extensions.filters"
 CLUSTER = "behind"

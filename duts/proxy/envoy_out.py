@@ -7,8 +7,9 @@ virtualOutbound on port 15001, and the cluster PassthroughCluster).
 
 from typing import Any
 
-from stackcost.duts.proxy.envoy import TYPES, EnvoyHttp, EnvoyTcp, socket_address
 from stackcost.host.tracked import forget_tracked
+
+from .envoy import TYPES, EnvoyHttp, EnvoyTcp, socket_address
 
 PORT = 15_001
 # Connections of Envoy itself have this mark, so that no rule leads them back (SO_MARK, socket(7)).

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from stackcost.duts.proxy.base import Proxy
+from stackcost.duts.proxy import Proxy
 from stackcost.host.namespace import find_program
 from stackcost.servers.template import render_template
 

@@ -5,9 +5,9 @@ import resource
 from pathlib import Path
 
 from stackcost.contracts.errors import StackcostError
-from stackcost.duts.proxy.base import Proxy
+from stackcost.duts.proxy import Proxy
 from stackcost.host.debian import MODULES, install_command
-from stackcost.servers.nginx_kernel.configuration import affinity_masks, find_build
+from stackcost.servers.nginx_build import affinity_masks, find_build
 from stackcost.servers.template import render_template
 
 TEMPLATE = Path(__file__).with_name("nginx.conf.j2")

@@ -9,7 +9,7 @@ import shutil
 from typing import ClassVar
 
 from stackcost.contracts.roles import POLL_ROLE
-from stackcost.duts.proxy.base import Proxy
+from stackcost.duts.proxy import Proxy
 from stackcost.host.debian import install_command
 from stackcost.host.namespace import NAMESPACE_FOLDER, execute
 

@@ -6,9 +6,10 @@ from pyroute2 import netns
 
 from stackcost.contracts.addresses import LOAD_ADDRESS
 from stackcost.contracts.wiring import DUT_CLIENT_INTERFACE
-from stackcost.duts.rootless.base import BITS, GATEWAY, SERVER_AT, TAP, Rootless
 from stackcost.host.namespace import execute
 from stackcost.host.waiting import wait_until
+
+from .base import BITS, GATEWAY, SERVER_AT, TAP, Rootless
 
 PATIENCE_S = 5.0
 DISCARD = 9  # the port of a service that answers nothing (RFC 863)

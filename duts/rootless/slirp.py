@@ -4,9 +4,10 @@ import json
 from pathlib import Path
 
 from stackcost.contracts.errors import StackcostError
-from stackcost.duts.rootless.base import SERVER_AT, TAP, Rootless
 from stackcost.host.waiting import wait_until
 from stackcost.servers.probe import ask_socket
+
+from .base import SERVER_AT, TAP, Rootless
 
 SOCKET = "api.sock"
 PATIENCE_S = 5.0

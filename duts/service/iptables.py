@@ -2,7 +2,7 @@
 
 from typing import ClassVar
 
-from stackcost.duts.service.base import Service
+from .base import Service
 
 # The chains, matches and comments of pkg/proxy/iptables/proxier.go of Kubernetes 1.2x.
 RULESET = """*nat

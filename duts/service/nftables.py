@@ -1,6 +1,6 @@
 """A Service by a map of nftables, as kube-proxy's mode nftables has it."""
 
-from stackcost.duts.service.base import Service
+from .base import Service
 
 RULESET = """table ip stackcost {{
     map services {{

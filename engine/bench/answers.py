@@ -10,10 +10,10 @@ from tools.ceiling import DEFINITION, Pair
 from tools.engine import RPC_PORTS, Driven, driven, load, serving
 from tools.figures import Figure, Measured, number, report, say
 
+from stackcost.bed.local import LocalTestbed
 from stackcost.contracts.addresses import LOAD_ADDRESS, SERVER_ADDRESS
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.wiring import Port
-from stackcost.harness.bed.local import LocalTestbed
 from stackcost.host.namespace import spawner
 from stackcost.trex.process import Spawn
 from stackcost.trex.trex_config import TrexConfig

@@ -21,6 +21,8 @@ from hdrh.histogram import HdrHistogram
 from tools.engine import PROFILES, driven
 from tools.figures import Figure, Measured, number, report, say
 
+from stackcost.bed.client_addresses import FIRST_USER, client_addresses
+from stackcost.bed.local import LocalTestbed
 from stackcost.collect.latency import read_latency
 from stackcost.contracts.addresses import (
     CLIENT_ADDRESS,
@@ -31,15 +33,15 @@ from stackcost.contracts.addresses import (
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.latency import KINDS
 from stackcost.contracts.wiring import Port
-from stackcost.harness.bed.client_addresses import FIRST_USER, client_addresses
-from stackcost.harness.bed.local import LocalTestbed
-from stackcost.harness.load import Addresses, Clients, LoadRequest, LoadResult, program
-from stackcost.harness.load.h2load import CONNECTED
-from stackcost.harness.load.h2load import FIRST_BYTE as FIRST_BYTE_MEAN
-from stackcost.harness.load.program import REQUEST
 from stackcost.host.namespace import spawner
-from stackcost.servers.nginx_kernel import NginxKernel
+from stackcost.load import Addresses, Clients, LoadRequest, LoadResult, program
+from stackcost.load.h2load import CONNECTED
+from stackcost.load.h2load import FIRST_BYTE as FIRST_BYTE_MEAN
+from stackcost.load.program import REQUEST
+from stackcost.systems.registry import server_class
 from stackcost.trex.trex_config import TrexConfig
+
+NginxKernel = server_class("nginx/kernel")
 
 URL = f"http://{SERVICE_ADDRESS}:80"
 CEILING_CONNECTIONS = 64

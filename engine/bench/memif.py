@@ -11,11 +11,11 @@ from tools.figures import Figure, Measured, Reference, number, report, say
 from tools.machine import cpus
 from tools.ramp import LOSSES_ALLOWED, NONE_LOST, losses_allowed, none_lost, ramp
 
+from stackcost.bed import hugepages
+from stackcost.bed.leftovers import undo_and_report
+from stackcost.bed.lock import RunLock
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.wiring import Port
-from stackcost.harness.bed import hugepages
-from stackcost.harness.bed.leftovers import undo_and_report
-from stackcost.harness.bed.lock import RunLock
 from stackcost.host.signals import ending_signals_raise
 from stackcost.trex.trex_config import TrexConfig
 

@@ -32,16 +32,18 @@ from tools.failures import accept_queue_overflows, told
 from tools.figures import Figure, Measured, number, report, say
 from tools.machine import cpus
 
+from stackcost.bed import network
+from stackcost.bed.local import LocalTestbed
 from stackcost.collect.cpu_account import Detail
 from stackcost.contracts.addresses import LOAD_ADDRESS, SERVER_ADDRESS, SERVICE_ADDRESS
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.wiring import Port
-from stackcost.harness.bed import network
-from stackcost.harness.bed.local import LocalTestbed
 from stackcost.host.kernel_client import kernel_client
 from stackcost.host.namespace import find_program, spawner
-from stackcost.servers.nginx_kernel import NginxKernel
+from stackcost.systems.registry import server_class
 from stackcost.trex.trex_config import TrexConfig
+
+NginxKernel = server_class("nginx/kernel")
 
 BODY_BYTES = 32_000
 CONNECTIONS = 64  # open at a time, by wrk and ab

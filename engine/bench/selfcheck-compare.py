@@ -24,9 +24,9 @@ from stackcost.analysis.comparison import Comparison, Design, compare
 from stackcost.analysis.summary import TrialRow
 from stackcost.analysis.system_series import SystemFigures, cost_series, system_figures
 from stackcost.analysis.thresholds import RATE
-from stackcost.harness.comparison.turns import run_experiment
-from stackcost.harness.experiment.load_file import load_experiment
-from stackcost.harness.experiment.schema import Experiment
+from stackcost.comparison.turns import run_experiment
+from stackcost.experiment.load_file import load_experiment
+from stackcost.experiment.schema import Experiment
 from stackcost.report.stored import summary_of
 
 REPOSITORY = Path(__file__).resolve().parents[2]

@@ -6,9 +6,9 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from stackcost.harness.selfcheck.overhead import OVERHEAD_TOLERANCE, prove_overhead
-from stackcost.harness.selfcheck.prove import prove_known
-from stackcost.harness.selfcheck.row import TOLERANCE, Row
+from stackcost.selfcheck.overhead import OVERHEAD_TOLERANCE, prove_overhead
+from stackcost.selfcheck.prove import prove_known
+from stackcost.selfcheck.row import TOLERANCE, Row
 
 
 def run(trials: int) -> dict[str, Any]:

@@ -12,9 +12,9 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from stackcost.bed.local import LocalTestbed
 from stackcost.contracts.addresses import LOAD_ADDRESS, SERVER_ADDRESS
 from stackcost.contracts.wiring import LOAD_INTERFACE, LOAD_NAMESPACE, NAMESPACE_PREFIX, Port
-from stackcost.harness.bed.local import LocalTestbed
 from stackcost.host.namespace import execute, run, spawner
 from stackcost.trex.client import TrexClient
 from stackcost.trex.generator import Generator

@@ -15,7 +15,7 @@ from engine.interop.bed import (
     HOST_ADDRESS,
     HOST_ADDRESS_V6,
 )
-from stackcost.harness.bed.local import LocalTestbed
+from stackcost.bed.local import LocalTestbed
 from stackcost.host.namespace import execute
 from stackcost.trex.client import TrexClient
 

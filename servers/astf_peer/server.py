@@ -14,10 +14,10 @@ from stackcost.contracts.server import Server, ServerSettings
 from stackcost.contracts.wiring import Port
 from stackcost.host.namespace import spawner
 from stackcost.host.steering import ReceiveWork, Steering, steer_receive
-from stackcost.servers.astf_peer.request import first_request
 from stackcost.servers.probe import ask_as_load
 from stackcost.trex.client import TrexClient
 from stackcost.trex.generator import Generator
+from stackcost.trex.request import first_request
 from stackcost.trex.trex_config import TrexConfig
 
 NO_CLIENTS = 0  # client mask: no port opens connections

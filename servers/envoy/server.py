@@ -6,7 +6,7 @@ from typing import Any
 
 from stackcost.contracts.http import HttpVersion
 from stackcost.servers.certificate import CERTIFICATE_FILE, KEY_FILE
-from stackcost.servers.envoy.program import CONFIGURATION, envoy_command, lacks_envoy
+from stackcost.servers.envoy_program import CONFIGURATION, envoy_command, lacks_envoy
 from stackcost.servers.file_server import ROOT, FileServer
 from stackcost.servers.probe import ask_socket
 

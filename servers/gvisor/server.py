@@ -18,7 +18,7 @@ from stackcost.host.namespace import NAMESPACE_FOLDER, execute
 from stackcost.host.native import GO, NativeProgram
 from stackcost.host.patience import patient
 from stackcost.servers.native import Native
-from stackcost.servers.nginx_kernel.configuration import find_build
+from stackcost.servers.nginx_build import find_build
 from stackcost.servers.template import render_template
 from stackcost.servers.user_stack import UserStack
 

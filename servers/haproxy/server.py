@@ -22,7 +22,7 @@ from stackcost.host.program import Program
 from stackcost.servers.backend import NginxBackend
 from stackcost.servers.certificate import make_certificate
 from stackcost.servers.front import HttpFront
-from stackcost.servers.nginx_kernel.configuration import find_build
+from stackcost.servers.nginx_build import find_build
 from stackcost.servers.probe import ask_socket
 from stackcost.servers.program import STOP_PATIENCE_S
 from stackcost.servers.template import render_template

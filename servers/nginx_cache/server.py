@@ -21,12 +21,13 @@ from stackcost.host.namespace import spawner
 from stackcost.host.program import Program
 from stackcost.servers.backend import NginxBackend
 from stackcost.servers.front import HttpFront
-from stackcost.servers.nginx_cache.figures import CacheCollector
-from stackcost.servers.nginx_cache.page_cache import drop, resident_bytes
-from stackcost.servers.nginx_kernel.configuration import affinity_masks, find_build
-from stackcost.servers.nginx_kernel.status import read_status
+from stackcost.servers.nginx_build import affinity_masks, find_build
+from stackcost.servers.nginx_status import read_status
 from stackcost.servers.probe import ask, ask_each, ensure_port_free
 from stackcost.servers.template import render_template
+
+from .figures import CacheCollector
+from .page_cache import drop, resident_bytes
 
 OBJECTS = 500  # of each length; nginx can select shares in steps of 0.01 %
 FILLED = 0.95  # of them, before the first trial

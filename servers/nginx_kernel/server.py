@@ -14,14 +14,11 @@ from stackcost.contracts.server import Server, ServerSettings
 from stackcost.host.program import Program
 from stackcost.servers.certificate import make_certificate
 from stackcost.servers.memory_files import with_memory_files
-from stackcost.servers.nginx_kernel.configuration import (
-    Directives,
-    affinity_masks,
-    find_build,
-    render,
-)
-from stackcost.servers.nginx_kernel.status import STATUS_SOCKET, Status, read_status
+from stackcost.servers.nginx_build import affinity_masks, find_build
+from stackcost.servers.nginx_status import STATUS_SOCKET, Status, read_status
 from stackcost.servers.probe import Response, ask, ensure_port_free, fit_body
+
+from .configuration import Directives, render
 
 DEFAULT_REQUEST = b"GET / HTTP/1.1\r\nHost: 48.0.0.1\r\n\r\n"
 START_PATIENCE_S = 10.0

@@ -7,7 +7,7 @@ from stackcost.analysis.summarise import summarise
 from stackcost.analysis.summary import Summary
 from stackcost.contracts.load import HttpClients, HttpCounts, HttpSettings
 from stackcost.contracts.trial import Trial
-from stackcost.harness.load.times import Times, encoded
+from stackcost.load.times import Times, encoded
 from tests.analysis.trials import counter, gauge, load_trial
 
 REQUESTS = 10_000  # in a window of 10 s

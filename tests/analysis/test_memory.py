@@ -7,7 +7,7 @@ from stackcost.analysis.figures.registry import of_memory
 from stackcost.analysis.memory import fit, lines
 from stackcost.analysis.memory_total import Holds
 from stackcost.analysis.readings import Readings
-from stackcost.harness.experiment.load_file import load_experiment
+from stackcost.experiment.load_file import load_experiment
 from tests.analysis.trials import gauge, hold_trial
 
 COMPARE = Path(__file__).resolve().parents[2] / "experiments" / "compare.yaml"

@@ -8,8 +8,8 @@ import pytest
 from stackcost.analysis.readings import Readings
 from stackcost.analysis.summarise import summarise
 from stackcost.contracts.trial import Trial
-from stackcost.harness.gate.trial import gate_trial
-from stackcost.harness.gate.verdict import against_baseline
+from stackcost.gate.trial import gate_trial
+from stackcost.gate.verdict import against_baseline
 from stackcost.report.difference import Side, difference
 from stackcost.store import Manifest
 from tests.analysis.runs import CONTEXT

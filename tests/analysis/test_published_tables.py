@@ -5,8 +5,8 @@ import math
 import pytest
 
 from stackcost.analysis.published_tables import Cell, Document, PublishedTable, documents
+from stackcost.experiment.load_file import load_experiment
 from stackcost.files import EXPERIMENTS
-from stackcost.harness.experiment.load_file import load_experiment
 
 ALL = documents()
 GAINS = [

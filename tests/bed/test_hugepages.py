@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from stackcost.harness.bed import hugepages
-from stackcost.harness.bed.leftovers import undo_settings
+from stackcost.bed import hugepages
+from stackcost.bed.leftovers import undo_settings
 from stackcost.host import host_sysctl
 from stackcost.host import state as testbed_state
 

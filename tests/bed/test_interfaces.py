@@ -5,11 +5,11 @@ from collections.abc import Iterator
 
 import pytest
 
+from stackcost.bed.interfaces import TAKEN
+from stackcost.bed.leftovers import undo_all
+from stackcost.bed.local import LocalTestbed, Part
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.wiring import LOAD_INTERFACE, LOAD_NAMESPACE, TO_SERVER
-from stackcost.harness.bed.interfaces import TAKEN
-from stackcost.harness.bed.leftovers import undo_all
-from stackcost.harness.bed.local import LocalTestbed, Part
 
 pytestmark = pytest.mark.bed
 TAP = "sc-try0"

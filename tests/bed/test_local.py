@@ -11,18 +11,18 @@ from pathlib import Path
 
 import pytest
 
+from stackcost.bed import hugepages, network
+from stackcost.bed.idle import DEVICE
+from stackcost.bed.leftovers import undo_all
+from stackcost.bed.local import LocalTestbed
 from stackcost.contracts.errors import StackcostError
-from stackcost.harness.bed import hugepages, network
-from stackcost.harness.bed.idle import DEVICE
-from stackcost.harness.bed.leftovers import undo_all
-from stackcost.harness.bed.local import LocalTestbed
 from stackcost.host.kernel_client import kernel_client
 from stackcost.host.namespace import execute, processes_inside
 from tests.without_root import python_without_root
 
 HOLD = """
 import sys, time
-from stackcost.harness.bed.local import LocalTestbed
+from stackcost.bed.local import LocalTestbed
 with LocalTestbed(wanted_hugepages=int(sys.argv[1])) as bed:
     bed.run(bed.server_namespace, ["sleep", "1000"], bed.cpus.server)
     print("made", flush=True)
@@ -230,7 +230,7 @@ def test_impossible_cores_are_refused(
 
 
 def test_without_root_it_says_so() -> None:
-    done = python_without_root("from stackcost.harness.bed import local; local.check_root()")
+    done = python_without_root("from stackcost.bed import local; local.check_root()")
     assert "needs root" in done.stderr and "sudo" in done.stderr
 
 

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-import stackcost.harness.cli.clean  # noqa: F401, registers the command
+import stackcost.cli.clean  # noqa: F401, registers the command
+from stackcost.bed import hugepages, leftovers, lock, network
+from stackcost.bed.leftovers import undo_all
+from stackcost.bed.local import LocalTestbed
+from stackcost.cli.application import app
 from stackcost.contracts.errors import StackcostError
-from stackcost.harness.bed import hugepages, leftovers, lock, network
-from stackcost.harness.bed.leftovers import undo_all
-from stackcost.harness.bed.local import LocalTestbed
-from stackcost.harness.cli.application import app
 from stackcost.host import host_sysctl, large_folders
 from stackcost.host import state as testbed_state
 

@@ -15,11 +15,11 @@ from typing import Any
 import nbformat
 from rich.console import Console
 
+from stackcost.bed import lock
+from stackcost.campaign import record
+from stackcost.cli import main
+from stackcost.comparison import turns
 from stackcost.contracts.trial import Trial
-from stackcost.harness.bed import lock
-from stackcost.harness.campaign import record
-from stackcost.harness.cli import main
-from stackcost.harness.comparison import turns
 from stackcost.report import answer, notebook
 from stackcost.store import RunFolder
 from tests.campaign.made_up import EXPERIMENT, planned, quiet, turn

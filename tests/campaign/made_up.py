@@ -6,15 +6,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from stackcost.campaign.turn import FIGURE, PlannedTrial, PlannedTrials, Purpose, Turn
 from stackcost.contracts.counts import Carrier
 from stackcost.contracts.load import ConstantLoad, Loss, SearchStep
 from stackcost.contracts.trial import Trial
-from stackcost.harness.campaign.turn import FIGURE, PlannedTrial, PlannedTrials, Purpose, Turn
-from stackcost.harness.experiment.load_file import load_experiment
-from stackcost.harness.experiment.schema import Experiment
-from stackcost.harness.session.progress import Progress
-from stackcost.servers.nginx_kernel import NginxKernel
+from stackcost.experiment.load_file import load_experiment
+from stackcost.experiment.schema import Experiment
+from stackcost.session.progress import Progress
+from stackcost.systems.registry import server_class
 from tests.analysis.trials import add_other_program, load_trial
+
+NginxKernel = server_class("nginx/kernel")
 
 COMPARE = Path(__file__).resolve().parents[2] / "experiments" / "compare.yaml"
 EXPERIMENT = load_experiment(COMPARE, quick=True).offering([1000.0])

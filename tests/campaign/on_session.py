@@ -5,10 +5,10 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
+from stackcost.campaign.campaign import Campaign
+from stackcost.campaign.turn import PlannedTrials, Turn
 from stackcost.contracts.trial import Trial
-from stackcost.harness.campaign.campaign import Campaign
-from stackcost.harness.campaign.turn import PlannedTrials, Turn
-from stackcost.harness.session.server_session import ServerSession
+from stackcost.session.server_session import ServerSession
 from stackcost.store import Manifest, RunFolder
 
 

@@ -11,15 +11,15 @@ from typing import Any
 import pytest
 from rich.console import Console
 
+from stackcost.bed import lock
+from stackcost.campaign import record
+from stackcost.campaign.identity import experiment_hash, profile_hashes
+from stackcost.campaign.record import new_campaign, resumed_campaign
+from stackcost.campaign.turn import Feed, Purpose
 from stackcost.contracts.counts import Carrier
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.trial import Trial
-from stackcost.harness.bed import lock
-from stackcost.harness.campaign import record
-from stackcost.harness.campaign.identity import experiment_hash, profile_hashes
-from stackcost.harness.campaign.record import new_campaign, resumed_campaign
-from stackcost.harness.campaign.turn import Feed, Purpose
-from stackcost.harness.experiment.schema import Experiment
+from stackcost.experiment.schema import Experiment
 from stackcost.store import RunFolder
 from tests.campaign.made_up import EXPERIMENT, disturbed, planned, quiet, turn
 

@@ -12,26 +12,26 @@ from stackcost.analysis.ceiling.controller import Bounds, SearchResult, search
 from stackcost.analysis.ceiling.ramp import rising
 from stackcost.analysis.ceiling.settings import settings_for
 from stackcost.analysis.ceiling.stored import SearchKey
+from stackcost.campaign.campaign import Campaign
+from stackcost.comparison import turns as comparison
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.event_settings import EventSettings
-from stackcost.harness.campaign.campaign import Campaign
-from stackcost.harness.comparison import turns as comparison
-from stackcost.harness.device import turns as device
-from stackcost.harness.experiment.load_file import load_experiment
-from stackcost.harness.experiment.matrix import variants
-from stackcost.harness.search import turns as ceilings
-from stackcost.harness.search.slowest import (
+from stackcost.device import turns as device
+from stackcost.experiment.load_file import load_experiment
+from stackcost.experiment.matrix import variants
+from stackcost.search import turns as ceilings
+from stackcost.search.slowest import (
     BEFORE_THE_FIRST_ROUND,
     SHORTEST,
     Held,
     lowest_ceilings,
     why_none,
 )
-from stackcost.harness.search.steps import Searched, SoFar, next_trial
-from stackcost.harness.session.http_session import open_http_session
-from stackcost.harness.session.progress import Progress
-from stackcost.harness.systems.registry import server_class
+from stackcost.search.steps import Searched, SoFar, next_trial
+from stackcost.session.http_session import open_http_session
+from stackcost.session.progress import Progress
 from stackcost.store import Manifest, RunFolder
+from stackcost.systems.registry import server_class
 from tests.campaign.made_up import COMPARE
 from tests.search.simulated import Simulated
 

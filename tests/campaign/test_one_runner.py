@@ -1,10 +1,10 @@
-"""Every kind of run uses harness/campaign: no other module does its part of the work."""
+"""Every kind of run uses harness/stackcost/campaign: no other module does its part of the work."""
 
 import ast
 from collections.abc import Iterator
 from pathlib import Path
 
-HARNESS = Path(__file__).resolve().parents[2] / "harness"
+HARNESS = Path(__file__).resolve().parents[2] / "harness" / "stackcost"
 # What belongs to the campaign alone, by the name that a call has in the code.
 OWN = {
     "Manifest": "makes a manifest",

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import psutil
 import pytest
 
-from stackcost.harness.cells.distribute import BED, LOOPBACK, _cluster
+from stackcost.cells.distribute import BED, LOOPBACK, _cluster
 from tests.campaign.made_up import EXPERIMENT
 
 PORT = 18_787

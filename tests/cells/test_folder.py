@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from stackcost.cells.folder import CELL, CellRecord, SetFolder
+from stackcost.cells.plan import Cell
 from stackcost.contracts.errors import StackcostError
-from stackcost.harness.cells.folder import CELL, CellRecord, SetFolder
-from stackcost.harness.cells.plan import Cell
 from stackcost.store import Manifest, RunFolder
 from tests.campaign.made_up import EXPERIMENT
 

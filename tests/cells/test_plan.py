@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
+from stackcost.cells.beds import load_beds
+from stackcost.cells.plan import cells_of
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.system_names import pairs
-from stackcost.harness.cells.beds import load_beds
-from stackcost.harness.cells.plan import cells_of
-from stackcost.harness.experiment.load_file import load_experiment
-from stackcost.harness.experiment.matrix import variants
-from stackcost.harness.experiment.schema import Experiment
+from stackcost.experiment.load_file import load_experiment
+from stackcost.experiment.matrix import variants
+from stackcost.experiment.schema import Experiment
 from tests.hosts.test_on_bed import PLAN
 
 

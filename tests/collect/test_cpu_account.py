@@ -17,9 +17,9 @@ from stackcost.collect.sampler import Sampler
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.sample import Sample
 from stackcost.contracts.window import Window
-from stackcost.harness.selfcheck.least_time import SWITCH_TWICE
 from stackcost.host import compiler
 from stackcost.host.cores import online_cpus
+from stackcost.selfcheck.least_time import SWITCH_TWICE
 from tests.collect.load import BURN, CALL, SEND, finish, grown, start
 
 pytestmark = [

@@ -22,8 +22,11 @@ from stackcost.collect import (
     tracking,
 )
 from stackcost.contracts.sample import Metric
-from stackcost.servers.nginx_cache.figures import CacheCollector
+from stackcost.files import SERVERS
 from stackcost.stacks.onload import counters
+from stackcost.systems.registry import module_of
+
+CacheCollector = module_of(SERVERS / "nginx_cache/figures.py").CacheCollector
 
 COLLECTORS = (
     blocked.BlockedTime,

@@ -9,10 +9,10 @@ import pytest
 
 from stackcost.analysis.ceiling.settings import settings_for
 from stackcost.contracts.errors import StackcostError
-from stackcost.harness.device.standard import events_for, experiment_of
-from stackcost.harness.experiment.matrix import variants
-from stackcost.harness.search.turns import CeilingPlan, turns_of
-from stackcost.harness.session.generators import generators_of
+from stackcost.device.standard import events_for, experiment_of
+from stackcost.experiment.matrix import variants
+from stackcost.search.turns import CeilingPlan, turns_of
+from stackcost.session.generators import generators_of
 
 BED = {
     "title": "a bed",

@@ -6,14 +6,16 @@ import pytest
 
 from stackcost.analysis.events.mix import mix_result
 from stackcost.analysis.events.summary import summarise_events
+from stackcost.bed.network import existing_namespaces
 from stackcost.contracts.event_settings import EventSettings
 from stackcost.contracts.trial import Trial
-from stackcost.duts.forwarding import Forwarding
-from stackcost.harness.bed.network import existing_namespaces
-from stackcost.harness.device.events import run_event
-from stackcost.harness.device.mix_load import run_mix
-from stackcost.harness.device.turns import load_of
+from stackcost.device.events import run_event
+from stackcost.device.mix_load import run_mix
+from stackcost.device.turns import load_of
+from stackcost.systems.registry import server_class
 from tests.duts.bed import EXPERIMENT, session_of
+
+Forwarding = server_class("dut/forwarding")
 
 pytestmark = pytest.mark.bed
 

@@ -11,7 +11,7 @@ from stackcost.contracts.load import DeviceEvent, EventTimes
 from stackcost.contracts.sample import Kind, Sample
 from stackcost.contracts.trial import Trial
 from stackcost.contracts.window import Window
-from stackcost.harness.device.standard import events_for, experiment_of
+from stackcost.device.standard import events_for, experiment_of
 from stackcost.report.device import events_of, sentences
 from stackcost.store import Manifest, RunFolder
 

@@ -4,7 +4,7 @@ import re
 import subprocess
 from pathlib import Path
 
-from stackcost.harness.experiment.load_file import load_experiment
+from stackcost.experiment.load_file import load_experiment
 from tests.docs.pages import DOCS, PAGES, REPOSITORY, anchors, reference, without_code
 
 WIDTH = 100  # columns

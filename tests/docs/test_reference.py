@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
+from stackcost.cli.entry import COMMANDS
+from stackcost.experiment.schema import Experiment
 from stackcost.frames.columns import TABLES
-from stackcost.harness.cli.entry import COMMANDS
-from stackcost.harness.experiment.schema import Experiment
 from tests.docs.pages import DOCS, REPOSITORY, anchors, reference
 
 

@@ -9,18 +9,18 @@ from rich.console import Console
 
 from stackcost.analysis import core_time, cpu
 from stackcost.analysis.readings import Readings
+from stackcost.bed.lock import RunLock
 from stackcost.contracts.load import CeilingKind, ConstantLoad
 from stackcost.contracts.server import Server
 from stackcost.contracts.trial import Trial
 from stackcost.contracts.wiring import DUT_CLIENT_INTERFACE, DUT_NAMESPACE, DUT_SERVER_INTERFACE
-from stackcost.harness.bed.lock import RunLock
-from stackcost.harness.experiment.load_file import load_experiment
-from stackcost.harness.experiment.schema import Experiment
-from stackcost.harness.search.trials import WARM_UP_S, prepare, reset_server, run_trial, step_of
-from stackcost.harness.session.load_trial import offer_load
-from stackcost.harness.session.profile_session import ProfileSession, open_profile_session
-from stackcost.harness.session.progress import Progress
+from stackcost.experiment.load_file import load_experiment
+from stackcost.experiment.schema import Experiment
 from stackcost.host.signals import ending_signals_raise
+from stackcost.search.trials import WARM_UP_S, prepare, reset_server, run_trial, step_of
+from stackcost.session.load_trial import offer_load
+from stackcost.session.profile_session import ProfileSession, open_profile_session
+from stackcost.session.progress import Progress
 
 EXPERIMENT = load_experiment(Path(__file__).resolve().parents[2] / "experiments" / "dut.yaml", True)
 DEVICE_CPUS = EXPERIMENT.cores.server

@@ -27,20 +27,22 @@ from stackcost.contracts.load import HeldFlows
 from stackcost.contracts.server import Server
 from stackcost.contracts.trial import Trial
 from stackcost.duts.base import Dut
-from stackcost.duts.forwarding import Forwarding
 from stackcost.duts.tracking import TrackingDut
-from stackcost.harness.search.steps import search_steps
-from stackcost.harness.search.trials import prepare
-from stackcost.harness.session.hold_trial import run_hold_trial
-from stackcost.harness.session.load_trial import prepare_load
-from stackcost.harness.session.profile_session import ProfileSession
-from stackcost.harness.session.server_settings import server_settings
 from stackcost.report.answer import print_answer
 from stackcost.report.story import opening
 from stackcost.report.tables import latency_table
+from stackcost.search.steps import search_steps
+from stackcost.search.trials import prepare
 from stackcost.servers.program import HttpProgram
+from stackcost.session.hold_trial import run_hold_trial
+from stackcost.session.load_trial import prepare_load
+from stackcost.session.profile_session import ProfileSession
+from stackcost.session.server_settings import server_settings
+from stackcost.systems.registry import server_class
 from tests.campaign.on_session import follow
 from tests.duts.bed import DEVICE_CPUS, EXPERIMENT, ceiling_trial, load_trial, session_of
+
+Forwarding = server_class("dut/forwarding")
 
 pytestmark = pytest.mark.bed
 

@@ -12,8 +12,8 @@ import pytest
 
 from stackcost.analysis.device import lost_frames
 from stackcost.contracts.errors import StackcostError
-from stackcost.harness.device.standard import events_for, experiment_of
-from stackcost.harness.experiment.load_file import load_experiment
+from stackcost.device.standard import events_for, experiment_of
+from stackcost.experiment.load_file import load_experiment
 from stackcost.store import RunFolder
 from tests.hosts.lab import NICS, Lab
 from tests.hosts.test_on_bed import PLAN, STACKCOST, errors

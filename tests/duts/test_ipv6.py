@@ -9,16 +9,18 @@ from stackcost.analysis import device, flows
 from stackcost.contracts.addresses import ipv6_of
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.trial import Trial
+from stackcost.device.standard import experiment_of
 from stackcost.duts.base import Dut
-from stackcost.duts.bridge import Bridge
-from stackcost.duts.forwarding import Forwarding
-from stackcost.duts.nat44 import Nat44
-from stackcost.duts.nat64 import Nat64
-from stackcost.duts.nftables import Nftables
-from stackcost.harness.device.standard import experiment_of
-from stackcost.harness.session.profile_session import ProfileSession
-from stackcost.harness.session.server_settings import server_settings
+from stackcost.session.profile_session import ProfileSession
+from stackcost.session.server_settings import server_settings
+from stackcost.systems.registry import server_class
 from tests.duts.bed import EXPERIMENT, load_trial, session_of
+
+Bridge = server_class("dut/bridge")
+Forwarding = server_class("dut/forwarding")
+Nat44 = server_class("dut/nat44")
+Nat64 = server_class("dut/nat64")
+Nftables = server_class("dut/nftables")
 
 DUT = EXPERIMENT.dut.model_copy(update={"ip_version": 6})
 IPV6 = EXPERIMENT.model_copy(update={"dut": DUT})

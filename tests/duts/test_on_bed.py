@@ -15,15 +15,12 @@ from stackcost.analysis.ceiling.settings import Goal, SearchSettings
 from stackcost.analysis.ceiling.stored import SearchKey
 from stackcost.analysis.readings import Readings
 from stackcost.duts.base import Dut
-from stackcost.duts.connection_limit import ConnectionLimit
-from stackcost.duts.forwarding import Forwarding
-from stackcost.duts.nat44 import Nat44
-from stackcost.duts.nftables import Nftables
-from stackcost.harness.search.steps import search_steps
-from stackcost.harness.search.trials import WARM_UP_S, prepare
-from stackcost.harness.session.load_trial import OVERHANG_S
-from stackcost.harness.session.profile_session import ProfileSession
-from stackcost.harness.session.server_settings import server_settings
+from stackcost.search.steps import search_steps
+from stackcost.search.trials import WARM_UP_S, prepare
+from stackcost.session.load_trial import OVERHANG_S
+from stackcost.session.profile_session import ProfileSession
+from stackcost.session.server_settings import server_settings
+from stackcost.systems.registry import server_class
 from tests.campaign.on_session import follow
 from tests.duts.bed import (
     DEVICE_CPUS,
@@ -33,6 +30,11 @@ from tests.duts.bed import (
     session_of,
     softirq_per_frame,
 )
+
+ConnectionLimit = server_class("dut/connection_limit")
+Forwarding = server_class("dut/forwarding")
+Nat44 = server_class("dut/nat44")
+Nftables = server_class("dut/nftables")
 
 pytestmark = pytest.mark.bed
 

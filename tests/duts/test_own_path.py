@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from stackcost.harness.experiment.load_file import load_experiment
-from stackcost.harness.systems.registry import server_class
+from stackcost.experiment.load_file import load_experiment
+from stackcost.systems.registry import server_class
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 

@@ -17,21 +17,22 @@ from stackcost.contracts.placement import Placement
 from stackcost.contracts.server import ServerSettings
 from stackcost.contracts.wiring import DUT_NAMESPACE, SERVER_NAMESPACE
 from stackcost.duts.base import Dut
-from stackcost.duts.proxy import (
-    EnvoyHttp,
-    EnvoyOutHttp,
-    EnvoyOutTcp,
-    EnvoyTcp,
-    HAProxyTcp,
-    NginxTcp,
-)
-from stackcost.duts.proxy.base import Proxy
-from stackcost.duts.rootless import Pasta, Slirp
-from stackcost.harness.tuning import tier_of
+from stackcost.duts.proxy import Proxy
 from stackcost.host.kernel_stack import Kernel
 from stackcost.host.namespace import processes_inside
-from stackcost.servers.envoy import program
+from stackcost.servers import envoy_program as program
+from stackcost.systems.registry import server_class
+from stackcost.tuning import tier_of
 from tests.duts.bed import DEVICE_CPUS, EXPERIMENT, load_trial, session_of
+
+EnvoyHttp = server_class("dut/proxy_envoy_http")
+EnvoyOutHttp = server_class("dut/proxy_envoy_out_http")
+EnvoyOutTcp = server_class("dut/proxy_envoy_out_tcp")
+EnvoyTcp = server_class("dut/proxy_envoy_tcp")
+HAProxyTcp = server_class("dut/proxy_haproxy")
+NginxTcp = server_class("dut/proxy_nginx")
+Pasta = server_class("dut/rootless_pasta")
+Slirp = server_class("dut/rootless_slirp4netns")
 
 D = TypeVar("D", bound=Dut)
 NGINX = EXPERIMENT.model_copy(update={"dut": EXPERIMENT.dut.model_copy(update={"server": "nginx"})})

@@ -8,7 +8,7 @@ import pytest
 
 from stackcost.analysis.cpu import uncorrected_total
 from stackcost.contracts.wiring import SERVER_INTERFACE
-from stackcost.harness.systems.registry import server_class
+from stackcost.systems.registry import server_class
 from tests.duts.bed import DEVICE_CPUS, EXPERIMENT, load_trial, session_of
 
 DUT = EXPERIMENT.dut.model_copy(update={"server": "nginx", "server_on": "device"})

@@ -7,15 +7,17 @@ import pytest
 from stackcost.analysis import device, flows
 from stackcost.analysis.cpu import server_total
 from stackcost.analysis.events.summary import summarise_events
+from stackcost.bed.network import existing_namespaces
 from stackcost.contracts.event_settings import EventSettings
 from stackcost.contracts.trial import Trial
 from stackcost.contracts.wiring import SERVER_NAMESPACE
-from stackcost.duts.nat44 import Nat44
-from stackcost.harness.bed.network import existing_namespaces
-from stackcost.harness.device.events import run_event
-from stackcost.harness.device.turns import load_of
+from stackcost.device.events import run_event
+from stackcost.device.turns import load_of
 from stackcost.host.namespace import processes_inside
+from stackcost.systems.registry import server_class
 from tests.duts.bed import DEVICE_CPUS, EXPERIMENT, load_trial, session_of
+
+Nat44 = server_class("dut/nat44")
 
 pytestmark = [pytest.mark.bed, pytest.mark.long]
 

@@ -11,15 +11,20 @@ from scipy.stats import linregress
 from stackcost.analysis import device, flows
 from stackcost.analysis.cpu import server_cost
 from stackcost.duts.base import Dut
-from stackcost.duts.conntrack import Conntrack
-from stackcost.duts.container_bridge import ContainerBridge
-from stackcost.duts.service import IptablesLegacyService, IptablesService, NftablesService
-from stackcost.duts.service.base import Service
-from stackcost.harness.session.profile_session import ProfileSession
-from stackcost.harness.session.server_settings import server_settings
+from stackcost.files import DUTS
 from stackcost.host.namespace import execute
+from stackcost.session.profile_session import ProfileSession
+from stackcost.session.server_settings import server_settings
+from stackcost.systems.registry import module_of, server_class
 from tests.duts.bed import DEVICE_CPUS, load_trial, session_of
 from tests.duts.test_proxies import NGINX, made
+
+Conntrack = server_class("dut/conntrack")
+ContainerBridge = server_class("dut/container_bridge")
+IptablesLegacyService = server_class("dut/service_iptables_legacy")
+IptablesService = server_class("dut/service_iptables")
+NftablesService = server_class("dut/service_nftables")
+Service = module_of(DUTS / "service/base.py").Service
 
 NO_RULES = "*nat\nCOMMIT\n*filter\nCOMMIT\n"  # nft does not flush ip_tables
 STRAIGHT = 0.97  # coefficient of determination

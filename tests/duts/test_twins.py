@@ -6,10 +6,12 @@ import pytest
 
 from stackcost.analysis import device, flows
 from stackcost.duts.base import Dut
-from stackcost.duts.bridge import Bridge
-from stackcost.duts.forwarding import Forwarding
-from stackcost.duts.wire import Wire
+from stackcost.systems.registry import server_class
 from tests.duts.bed import load_trial, session_of
+
+Bridge = server_class("dut/bridge")
+Forwarding = server_class("dut/forwarding")
+Wire = server_class("dut/wire")
 
 pytestmark = pytest.mark.bed
 

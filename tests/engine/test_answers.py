@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from stackcost.harness.bed.local import LocalTestbed
+from stackcost.bed.local import LocalTestbed
 from tests.trex.conftest import REPOSITORY
 
 pytestmark = pytest.mark.bed

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from stackcost.harness.bed.hugepages import PAGES
-from stackcost.harness.bed.lock import RunLock
+from stackcost.bed.hugepages import PAGES
+from stackcost.bed.lock import RunLock
 from tests.trex.conftest import REPOSITORY
 
 PATIENCE_S = 120.0  # another test's run

@@ -5,8 +5,8 @@ import subprocess
 
 import pytest
 
-from stackcost.harness.bed import hugepages
-from stackcost.harness.bed.local import LocalTestbed
+from stackcost.bed import hugepages
+from stackcost.bed.local import LocalTestbed
 from stackcost.trex.generator import engine_path
 
 pytestmark = pytest.mark.bed

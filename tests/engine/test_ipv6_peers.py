@@ -16,7 +16,7 @@ import pytest
 from ruamel.yaml import YAML
 
 from engine.interop.bed import engine_on
-from stackcost.harness.bed.local import LocalTestbed
+from stackcost.bed.local import LocalTestbed
 from stackcost.host.namespace import execute
 from stackcost.host.waiting import wait_until
 from stackcost.trex.client import TrexClient

@@ -15,12 +15,14 @@ from engine.interop.bed import (
     engine_on,
     host_behind_router,
 )
+from stackcost.bed.local import LocalTestbed
 from stackcost.contracts.endpoint import Endpoint
 from stackcost.contracts.placement import Placement
-from stackcost.harness.bed.local import LocalTestbed
 from stackcost.host.kernel_stack import Kernel
-from stackcost.servers.nginx_kernel import NginxKernel
+from stackcost.systems.registry import server_class
 from stackcost.trex.client import TrexClient
+
+NginxKernel = server_class("nginx/kernel")
 
 pytestmark = pytest.mark.bed
 

@@ -9,7 +9,7 @@ from scapy.all import TCP, Ether, RawPcapReader
 
 from engine.interop.bed import HOST, Wire, engine_on, host_behind_router
 from engine.interop.cell import PORT, SACK, SCALING, TIMESTAMPS, Cell, run_cell
-from stackcost.harness.bed.local import LocalTestbed
+from stackcost.bed.local import LocalTestbed
 from stackcost.host.namespace import execute
 from tests.rpc.test_pcap import Capturing
 

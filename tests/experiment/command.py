@@ -12,7 +12,7 @@ from stackcost.host.liveness import descendants
 from stackcost.store import RunFolder
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-STACKCOST = [sys.executable, "-m", "stackcost.harness"]
+STACKCOST = [sys.executable, "-m", "stackcost"]
 WITHOUT_REPORT = [sys.executable, "-m", "tests.experiment.without_report"]
 
 

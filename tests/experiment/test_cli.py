@@ -10,7 +10,7 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 
 
 def stackcost(*arguments: str) -> "subprocess.CompletedProcess[str]":
-    program = "from stackcost.harness.cli import main; main()"
+    program = "from stackcost.cli import main; main()"
     return subprocess.run(
         [sys.executable, "-c", program, *arguments], cwd=REPOSITORY, capture_output=True, text=True
     )
@@ -56,10 +56,10 @@ def test_ctrl_c_while_it_imports_leaves_no_traceback() -> None:
 import sys
 class Interrupts:
     def find_spec(self, name, path=None, target=None):
-        if name == "stackcost.harness.cli.application":
+        if name == "stackcost.cli.application":
             raise KeyboardInterrupt
 sys.meta_path.insert(0, Interrupts())
-from stackcost.harness.cli import main
+from stackcost.cli import main
 main()
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)

@@ -16,12 +16,12 @@ from rich.console import Console
 
 from stackcost.analysis.flags import flags_of
 from stackcost.analysis.readings import Readings
+from stackcost.bed.network import existing_namespaces
+from stackcost.comparison.turns import run_experiment
 from stackcost.contracts.load import HeldFlows
 from stackcost.contracts.trial import Trial
-from stackcost.harness.bed.network import existing_namespaces
-from stackcost.harness.comparison.turns import run_experiment
-from stackcost.harness.experiment.load_file import load_experiment
-from stackcost.harness.experiment.profile_load import NO_MEMORY
+from stackcost.experiment.load_file import load_experiment
+from stackcost.experiment.profile_load import NO_MEMORY
 from stackcost.host.liveness import descendants
 from stackcost.report.stored import summary_of
 from stackcost.report.story import of_trials

@@ -7,9 +7,9 @@ import pytest
 from ruamel.yaml import YAML
 
 from stackcost.contracts.errors import StackcostError
-from stackcost.harness.experiment.load_file import load_experiment
-from stackcost.harness.experiment.schema import Experiment
-from stackcost.harness.session.generators import gateways_of, generators_of
+from stackcost.experiment.load_file import load_experiment
+from stackcost.experiment.schema import Experiment
+from stackcost.session.generators import gateways_of, generators_of
 
 OWN = """
 title: two hosts

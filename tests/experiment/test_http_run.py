@@ -13,7 +13,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from stackcost.harness.bed.network import existing_namespaces
+from stackcost.bed.network import existing_namespaces
 from stackcost.host.namespace import processes_inside
 from stackcost.host.waiting import wait_until
 from stackcost.store import RunFolder

@@ -5,16 +5,18 @@ from pathlib import Path
 
 import pytest
 
+from stackcost.comparison.plan import plan, planned_seconds
 from stackcost.contracts.errors import StackcostError
-from stackcost.harness.comparison.plan import plan, planned_seconds
-from stackcost.harness.experiment.load_file import load_experiment
-from stackcost.harness.experiment.matrix import variants
-from stackcost.harness.experiment.shares import doublings, halves, resolve_auto
-from stackcost.harness.load.http3 import Http3Client
-from stackcost.harness.session.server_settings import server_settings
+from stackcost.experiment.load_file import load_experiment
+from stackcost.experiment.matrix import variants
+from stackcost.experiment.shares import doublings, halves, resolve_auto
 from stackcost.host.cores import allowed_cores, harness_on, place_of
-from stackcost.servers.caddy import Caddy
-from stackcost.servers.nginx_kernel import NginxKernel
+from stackcost.load.http3 import Http3Client
+from stackcost.session.server_settings import server_settings
+from stackcost.systems.registry import server_class
+
+Caddy = server_class("caddy/kernel")
+NginxKernel = server_class("nginx/kernel")
 
 EXPERIMENTS = Path(__file__).resolve().parents[2] / "experiments"
 COOKBOOK = EXPERIMENTS / "nginx_cookbook.yaml"
@@ -33,9 +35,7 @@ def test_doublings_end_with_all() -> None:
 
 
 def test_auto_is_what_the_machine_has(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(
-        "stackcost.harness.experiment.shares.allowed_cores", lambda: list(range(12))
-    )
+    monkeypatch.setattr("stackcost.experiment.shares.allowed_cores", lambda: list(range(12)))
     found = resolve_auto(
         {
             "cores": "auto",
@@ -73,9 +73,7 @@ def test_halves_share_no_physical_core(
             (folder / "topology").mkdir(parents=True)
             (folder / f"node{node}").mkdir()
             (folder / "topology/thread_siblings_list").write_text(f"{threads}\n")
-    monkeypatch.setattr(
-        "stackcost.harness.experiment.shares.place_of", partial(place_of, system=tmp_path)
-    )
+    monkeypatch.setattr("stackcost.experiment.shares.place_of", partial(place_of, system=tmp_path))
     assert halves(sorted(load + server)) == (load, server)
 
 

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from stackcost.analysis.machines import differences
+from stackcost.campaign.identity import check_resumable, experiment_hash, profile_hashes
+from stackcost.comparison.plan import plan
 from stackcost.contracts.errors import StackcostError
-from stackcost.harness.campaign.identity import check_resumable, experiment_hash, profile_hashes
-from stackcost.harness.comparison.plan import plan
-from stackcost.harness.experiment.load_file import load_experiment
+from stackcost.experiment.load_file import load_experiment
 from stackcost.store import Manifest
 
 COMPARE = Path(__file__).resolve().parents[2] / "experiments" / "compare.yaml"

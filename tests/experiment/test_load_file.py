@@ -4,9 +4,9 @@ import pytest
 
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.system_names import pairs
-from stackcost.harness.experiment.load_file import experiment_file, load_experiment
-from stackcost.harness.experiment.matrix import variants
-from stackcost.harness.experiment.schema import Experiment
+from stackcost.experiment.load_file import experiment_file, load_experiment
+from stackcost.experiment.matrix import variants
+from stackcost.experiment.schema import Experiment
 
 COMPARE = Path(__file__).resolve().parents[2] / "experiments" / "compare.yaml"
 

@@ -7,11 +7,11 @@ import pytest
 from pydantic import ValidationError
 
 from stackcost.contracts.system_names import fits, pairs
-from stackcost.harness.experiment import matrix
-from stackcost.harness.experiment.load_file import load_experiment
-from stackcost.harness.experiment.matrix import variants
-from stackcost.harness.experiment.schema import Experiment
-from stackcost.servers.envoy import program
+from stackcost.experiment import matrix
+from stackcost.experiment.load_file import load_experiment
+from stackcost.experiment.matrix import variants
+from stackcost.experiment.schema import Experiment
+from stackcost.servers import envoy_program as program
 
 EXPERIMENTS = Path(__file__).resolve().parents[2] / "experiments"
 

@@ -1,10 +1,10 @@
 from pathlib import Path
 
-from stackcost.harness.campaign.identity import experiment_hash
-from stackcost.harness.comparison.plan import plan, planned_seconds
-from stackcost.harness.comparison.turns import at_loads
-from stackcost.harness.experiment.load_file import load_experiment
-from stackcost.harness.experiment.schema import Experiment
+from stackcost.campaign.identity import experiment_hash
+from stackcost.comparison.plan import plan, planned_seconds
+from stackcost.comparison.turns import at_loads
+from stackcost.experiment.load_file import load_experiment
+from stackcost.experiment.schema import Experiment
 from stackcost.store import Manifest
 from stackcost.store.manifest import LoadsFound
 

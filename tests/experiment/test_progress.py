@@ -3,8 +3,8 @@ import io
 import pytest
 from rich.console import Console
 
-from stackcost.harness.session import progress as module
-from stackcost.harness.session.progress import Progress
+from stackcost.session import progress as module
+from stackcost.session.progress import Progress
 
 
 def test_without_a_terminal_each_step_is_one_plain_line_with_the_time_left() -> None:

@@ -13,8 +13,8 @@ import pytest
 
 import stackcost
 from stackcost.analysis.summary import Summary
+from stackcost.bed.network import existing_namespaces
 from stackcost.contracts.load import HeldFlows
-from stackcost.harness.bed.network import existing_namespaces
 from stackcost.report.difference import Side, difference
 from stackcost.report.export import table
 from tests.experiment.command import (

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from stackcost.harness.comparison.turns import resume_experiment, run_experiment
-from stackcost.harness.experiment.load_file import load_experiment
-from stackcost.harness.search.slowest import SET_ASIDE
+from stackcost.comparison.turns import resume_experiment, run_experiment
+from stackcost.experiment.load_file import load_experiment
 from stackcost.report.stored import summary_of
+from stackcost.search.slowest import SET_ASIDE
 from tests.experiment.command import short_compare
 
 SHARES = """

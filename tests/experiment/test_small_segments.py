@@ -12,15 +12,15 @@ import pytest
 from rich.console import Console
 from scapy.all import TCP, Ether
 
+from stackcost.bed.lock import RunLock
 from stackcost.collect.latency import read_latency
-from stackcost.harness.bed.lock import RunLock
-from stackcost.harness.experiment.load_file import load_experiment
-from stackcost.harness.session.load_trial import prepare_load
-from stackcost.harness.session.profile_session import ProfileSession, open_profile_session
-from stackcost.harness.session.progress import Progress
-from stackcost.harness.systems.registry import server_class
+from stackcost.experiment.load_file import load_experiment
 from stackcost.host.signals import ending_signals_raise
 from stackcost.host.waiting import wait_until
+from stackcost.session.load_trial import prepare_load
+from stackcost.session.profile_session import ProfileSession, open_profile_session
+from stackcost.session.progress import Progress
+from stackcost.systems.registry import server_class
 
 COMPARE = Path(__file__).resolve().parents[2] / "experiments" / "compare.yaml"
 # Three segments of 1,448 bytes and a small one. A window of 2 lets the third out alone, so that the

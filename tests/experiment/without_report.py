@@ -3,7 +3,7 @@
 Rendering takes as long as a short run, and most tests of runs look at what was measured.
 """
 
-from stackcost.harness.cli import main
+from stackcost.cli import main
 from stackcost.report import extra
 
 if __name__ == "__main__":

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from stackcost.contracts.errors import StackcostError
-from stackcost.harness.experiment.matrix import Variant
-from stackcost.harness.gate.figure import CEILING, WHOLE_CORES, Figure
-from stackcost.harness.gate.trial import GateTrial
+from stackcost.experiment.matrix import Variant
+from stackcost.gate.figure import CEILING, WHOLE_CORES, Figure
+from stackcost.gate.trial import GateTrial
 
 UNSURE = "all losses are of disturbed trials"
 CPU = {"user": 10.0, "system": 40.0, "irq": 5.0, "softirq": 60.0}

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from stackcost.harness.bed.lock import RunLock
-from stackcost.harness.bed.network import existing_namespaces
-from stackcost.harness.gate.figure import CEILING, WHOLE_CORES
-from stackcost.harness.gate.target import target_of
-from stackcost.harness.gate.this_machine import ThisMachine
+from stackcost.bed.lock import RunLock
+from stackcost.bed.network import existing_namespaces
+from stackcost.gate.figure import CEILING, WHOLE_CORES
+from stackcost.gate.target import target_of
+from stackcost.gate.this_machine import ThisMachine
 from stackcost.report.ceiling import ceilings_of
 from stackcost.report.stored import summary_of
 from stackcost.store import RunFolder

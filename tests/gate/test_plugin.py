@@ -10,18 +10,18 @@ from pathlib import Path
 import pytest
 import scipy.stats  # noqa: F401
 
-import stackcost.harness.bed.lock as lock
+import stackcost.bed.lock as lock
 from stackcost.contracts.errors import StackcostError
-from stackcost.harness.gate.figure import WHOLE_CORES
-from stackcost.harness.gate.gate import QUICK, Gate
-from stackcost.harness.gate.target import target_of
+from stackcost.gate.figure import WHOLE_CORES
+from stackcost.gate.gate import QUICK, Gate
+from stackcost.gate.target import target_of
 
 # Here, as is scipy, so that they are imported once: what is imported in a run inside of this
 # process is undone, and a part of numpy cannot be imported again.
 from tests.gate.simulated import Simulated
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-MODULE = "stackcost.harness.gate.plugin"
+MODULE = "stackcost.gate.plugin"
 INSTALLED = any(point.value == MODULE for point in entry_points(group="pytest11"))
 PLUGIN = () if INSTALLED else ("-p", MODULE)
 TEST = """
@@ -31,7 +31,7 @@ def test_front_end(cps_ceiling):
 PLACE = """
 import pytest
 from pathlib import Path
-import stackcost.harness.bed.lock as lock
+import stackcost.bed.lock as lock
 from tests.gate.simulated import Simulated
 
 lock.state_folder = lambda: Path({folder!r})

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from stackcost.cli.application import app
+from stackcost.cli.entry import COMMANDS
 from stackcost.contracts.errors import StackcostError
-from stackcost.harness.cli.application import app
-from stackcost.harness.cli.entry import COMMANDS
-from stackcost.harness.gate.figure import CEILING, WHOLE_CORES
-from stackcost.harness.gate.history import Entry, append, read_history
-from stackcost.harness.gate.trend import trend
+from stackcost.gate.figure import CEILING, WHOLE_CORES
+from stackcost.gate.history import Entry, append, read_history
+from stackcost.gate.trend import trend
 from tests.gate.simulated import Simulated
 
 

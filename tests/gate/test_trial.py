@@ -6,8 +6,8 @@ import pytest
 
 from stackcost.analysis.readings import Readings
 from stackcost.contracts.trial import Trial
-from stackcost.harness.gate.bench import LONGEST_SUSTAIN_S, SUSTAIN_S, next_sustain
-from stackcost.harness.gate.trial import GateTrial, gate_trial
+from stackcost.gate.bench import LONGEST_SUSTAIN_S, SUSTAIN_S, next_sustain
+from stackcost.gate.trial import GateTrial, gate_trial
 from tests.analysis.trials import add_other_program, counter, gauge, load_trial, slow_slices, tenths
 
 

@@ -10,9 +10,9 @@ import pytest
 
 from stackcost.analysis.between import Between
 from stackcost.analysis.thresholds import BETWEEN_MEASUREMENTS, RATE
-from stackcost.harness.gate.gate import FULL, measure_until_decided
-from stackcost.harness.gate.trial import GateTrial, UncorrectedTrial, left_out
-from stackcost.harness.gate.verdict import against_baseline, against_number
+from stackcost.gate.gate import FULL, measure_until_decided
+from stackcost.gate.trial import GateTrial, UncorrectedTrial, left_out
+from stackcost.gate.verdict import against_baseline, against_number
 from tests.gate.simulated import Simulated
 
 LOAD = 10_000.0

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from stackcost.harness.bed import lock
-from stackcost.harness.guest import running, start
-from stackcost.harness.guest.image import folder_of
+from stackcost.bed import lock
+from stackcost.guest import running, start
+from stackcost.guest.image import folder_of
 from stackcost.host import state as state_module
 
 STANDIN = Path(__file__).with_name("standin.py")

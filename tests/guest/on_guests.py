@@ -22,14 +22,14 @@ from stackcost.analysis.checks import is_hold
 from stackcost.analysis.cpu import server_total, why_no_cost
 from stackcost.analysis.flags import flags_of
 from stackcost.analysis.readings import Readings
+from stackcost.cli.application import app
+from stackcost.cli.entry import COMMANDS
+from stackcost.comparison.turns import run_experiment
 from stackcost.contracts.load import ConstantLoad
 from stackcost.contracts.trial import Trial
 from stackcost.contracts.wiring import NAMESPACE_PREFIX
-from stackcost.harness.cli.application import app
-from stackcost.harness.cli.entry import COMMANDS
-from stackcost.harness.comparison.turns import run_experiment
-from stackcost.harness.experiment.load_file import load_experiment
-from stackcost.harness.guest.machine import (
+from stackcost.experiment.load_file import load_experiment
+from stackcost.guest.machine import (
     IMAGES,
     KERNELS,
     SHARED,
@@ -39,8 +39,8 @@ from stackcost.harness.guest.machine import (
     pci_address,
     tap_name,
 )
-from stackcost.harness.guest.running import Guest, stop
-from stackcost.harness.guest.start import start
+from stackcost.guest.running import Guest, stop
+from stackcost.guest.start import start
 from stackcost.report.stored import hosts_of
 from stackcost.store import RunFolder
 

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-import stackcost.harness.cli.guest  # noqa: F401, registers the command
+import stackcost.cli.guest  # noqa: F401, registers the command
+from stackcost.cli.application import app
 from stackcost.contracts.errors import StackcostError
-from stackcost.harness.cli.application import app
-from stackcost.harness.guest import running
+from stackcost.guest import running
 
 
 def test_a_guest_is_started_listed_and_stopped(qemu: Callable[..., Path], images: Path) -> None:

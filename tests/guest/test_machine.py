@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from stackcost.contracts.errors import StackcostError
-from stackcost.harness.guest.machine import (
+from stackcost.guest.machine import (
     EMULATION,
     KVM,
     SHARED,

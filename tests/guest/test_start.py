@@ -11,12 +11,12 @@ import psutil
 import pytest
 import yaml
 
-import stackcost
+from stackcost import files
+from stackcost.bed.leftovers import undo_settings
 from stackcost.contracts.errors import StackcostError
-from stackcost.harness.bed.leftovers import undo_settings
-from stackcost.harness.experiment.hosts import Bed, SshHost
-from stackcost.harness.guest import image, running, start, suite
-from stackcost.harness.guest.machine import Machine, Nic
+from stackcost.experiment.hosts import Bed, SshHost
+from stackcost.guest import image, running, start, suite
+from stackcost.guest.machine import Machine, Nic
 from stackcost.host.waiting import wait_until
 
 Behave = Callable[..., Path]
@@ -24,8 +24,8 @@ MACHINE = Machine(nics=(Nic("virtio", 2), Nic("e1000e")))
 STARTING = """
 import sys
 from pathlib import Path
-from stackcost.harness.guest import running, start
-from stackcost.harness.guest.machine import Machine
+from stackcost.guest import running, start
+from stackcost.guest.machine import Machine
 from stackcost.host import state
 
 folder = Path(sys.argv[1])
@@ -43,11 +43,9 @@ def test_by_kvm_where_it_works(qemu: Behave, images: Path) -> None:
     guest = start.start("b", MACHINE, images, nothing)
     assert guest.emulated == "" and guest.process() is not None
     sent = folder / "guest/stackcost"
-    ours = Path(stackcost.__file__).parent
-    assert (sent / "harness/hosts/agent.py").read_text() == (
-        ours / "harness/hosts/agent.py"
-    ).read_text()
-    assert (sent / "files/astf-engine").is_file() and not (sent / "files/astf-engine").is_symlink()
+    assert (sent / "hosts/agent.py").read_text() == (files.PACKAGE / "hosts/agent.py").read_text()
+    assert (sent / "suite/servers/nginx_kernel/server.py").is_file()
+    assert (sent / "suite/build/engine/astf-engine").is_file()
     assert list((folder / "guest").glob("stackcost-*.dist-info/METADATA"))
     assert running.stop(guest).done
     assert guest.process() is None and running.GUESTS.read() == []
@@ -204,8 +202,7 @@ def test_an_emulated_guest_gets_an_engine_for_any_processor(
 ) -> None:
     portable, said = tmp_path / "portable", list[str]()
     monkeypatch.setattr(suite, "PORTABLE", portable)
-    monkeypatch.setattr(suite, "NATIVE", suite.ENGINE.resolve())
-    sent = qemu("kvm", kvm=False) / "guest/stackcost/files/astf-engine"
+    sent = qemu("kvm", kvm=False) / "guest/stackcost/suite/build/engine/astf-engine"
     running.stop(start.start("a", MACHINE, images, said.append))
     assert sent.read_bytes() == suite.ENGINE.read_bytes()
     assert any("build_engine --portable" in line for line in said)

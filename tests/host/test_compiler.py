@@ -7,7 +7,7 @@ import pytest
 from stackcost.collect import core_speed
 from stackcost.contracts.errors import StackcostError
 from stackcost.host.compiler import compile_program
-from stackcost.servers.calibration_server import server as calibration_server
+from stackcost.selfcheck import calibration_server
 
 
 @pytest.mark.parametrize("source", [core_speed.SOURCE, calibration_server.SOURCE])

@@ -2,8 +2,8 @@
 
 import pytest
 
+from stackcost.bed.local import LocalTestbed
 from stackcost.contracts.errors import StackcostError
-from stackcost.harness.bed.local import LocalTestbed
 from stackcost.host import namespace
 
 

@@ -8,7 +8,9 @@ import pytest
 from stackcost.contracts.errors import StackcostError
 from stackcost.host import native
 from stackcost.host.native import CARGO, GO, NativeProgram, Tool
-from stackcost.servers.rustls import Rustls
+from stackcost.systems.registry import server_class
+
+Rustls = server_class("rustls/kernel")
 
 MAIN = 'package main\n\nfunc main() { print("%s") }\n'
 

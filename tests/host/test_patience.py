@@ -11,18 +11,20 @@ import pytest
 from rich.console import Console
 
 from stackcost.contracts.errors import StackcostError
-from stackcost.harness.experiment.schema import Experiment
-from stackcost.harness.selfcheck.bed import selfcheck_experiment
-from stackcost.harness.session import server_session, sides
-from stackcost.harness.session.hold_trial import SPARE_S, _hold_seconds
-from stackcost.harness.session.progress import Progress
-from stackcost.harness.session.server_session import running_server
-from stackcost.harness.session.sides import problems_of_hosts
+from stackcost.experiment.schema import Experiment
 from stackcost.host.patience import patience, patient
+from stackcost.selfcheck.bed import selfcheck_experiment
 from stackcost.servers import probe
-from stackcost.servers.nginx_kernel import NginxKernel
+from stackcost.session import server_session, sides
+from stackcost.session.hold_trial import SPARE_S, _hold_seconds
+from stackcost.session.progress import Progress
+from stackcost.session.server_session import running_server
+from stackcost.session.sides import problems_of_hosts
+from stackcost.systems.registry import server_class
 from stackcost.trex import client as client_module
 from stackcost.trex.client import TrexClient
+
+NginxKernel = server_class("nginx/kernel")
 
 ANSWER = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
 

@@ -6,8 +6,8 @@ import sys
 
 import pytest
 
+from stackcost.bed.local import LocalTestbed
 from stackcost.collect.cpu_account import CpuAccount
-from stackcost.harness.bed.local import LocalTestbed
 from stackcost.host.kernel_client import kernel_client
 from stackcost.host.namespace import execute
 from stackcost.host.steering import ReceiveWork, cpu_mask, steer_receive

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from stackcost.contracts.errors import StackcostError
-from stackcost.harness.experiment.load_file import load_experiment
-from stackcost.harness.tuning import tier_of
+from stackcost.experiment.load_file import load_experiment
 from stackcost.host.yaml_file import DEEPEST, read_yaml
+from stackcost.tuning import tier_of
 
 COMPARE = (Path(__file__).parents[2] / "experiments" / "compare.yaml").read_text()
 NESTED = 20_000

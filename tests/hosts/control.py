@@ -12,17 +12,17 @@ from pathlib import Path
 from rich.console import Console
 
 from stackcost.analysis.ceiling.settings import SearchSettings
+from stackcost.comparison.turns import run_experiment
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.event_settings import EventSettings
-from stackcost.harness.comparison.turns import run_experiment
-from stackcost.harness.device.turns import run_events
-from stackcost.harness.experiment.load_file import load_experiment
-from stackcost.harness.experiment.matrix import variants
-from stackcost.harness.experiment.schema import Experiment
-from stackcost.harness.search.turns import CeilingPlan, run_ceilings
-from stackcost.harness.session.profile_session import open_profile_session
-from stackcost.harness.session.progress import Progress
-from stackcost.harness.systems.registry import server_class
+from stackcost.device.turns import run_events
+from stackcost.experiment.load_file import load_experiment
+from stackcost.experiment.matrix import variants
+from stackcost.experiment.schema import Experiment
+from stackcost.search.turns import CeilingPlan, run_ceilings
+from stackcost.session.profile_session import open_profile_session
+from stackcost.session.progress import Progress
+from stackcost.systems.registry import server_class
 
 SEARCH = SearchSettings(
     relative_width=0.5,

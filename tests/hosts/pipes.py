@@ -10,6 +10,7 @@ from typing import IO, Any
 
 import pytest
 
+from stackcost.bed import agent_folder, lock
 from stackcost.collect.cpu_account import Detail
 from stackcost.collect.sampler import Sampler
 from stackcost.contracts.collector import Collector
@@ -18,14 +19,15 @@ from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.sample import Kind, Metric, Sample
 from stackcost.contracts.stack import When
 from stackcost.contracts.wiring import TO_SERVER
-from stackcost.harness.bed import agent_folder, lock
-from stackcost.harness.experiment.load_file import load_experiment
-from stackcost.harness.hosts import agent
-from stackcost.harness.serving.plan import ServingPlan
-from stackcost.harness.serving.side import Interface, ServingSide
-from stackcost.harness.session.server_session import serving_plan
-from stackcost.servers.nginx_kernel import NginxKernel
+from stackcost.experiment.load_file import load_experiment
+from stackcost.hosts import agent
+from stackcost.serving.plan import ServingPlan
+from stackcost.serving.side import Interface, ServingSide
+from stackcost.session.server_session import serving_plan
+from stackcost.systems.registry import server_class
 from tests.campaign.made_up import COMPARE
+
+NginxKernel = server_class("nginx/kernel")
 
 READS = Metric("made.up", "1", Kind.COUNTER, "a test")
 AHEAD_S = 1_000_000.0  # of the clock of the agent's host

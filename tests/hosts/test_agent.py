@@ -17,15 +17,17 @@ from stackcost.analysis.readings import Readings
 from stackcost.collect.cpu_account import Detail
 from stackcost.contracts.counts import Carrier, Limits, Usage
 from stackcost.contracts.errors import StackcostError
-from stackcost.harness.hosts import agent, line
-from stackcost.harness.hosts.clock import over_a_trial
-from stackcost.harness.hosts.there import ServingThere, serving_there
-from stackcost.harness.hosts.version import suite_version
-from stackcost.harness.serving.side import Interface, ServingSide
 from stackcost.host.waiting import wait_until
-from stackcost.servers.nginx_kernel import NginxKernel
+from stackcost.hosts import agent, line
+from stackcost.hosts.clock import over_a_trial
+from stackcost.hosts.there import ServingThere, serving_there
+from stackcost.hosts.version import suite_version
+from stackcost.serving.side import Interface, ServingSide
+from stackcost.systems.registry import server_class
 from tests.analysis.trials import load_trial
 from tests.hosts.pipes import AHEAD_S, Here, Pipes, Reads
+
+NginxKernel = server_class("nginx/kernel")
 
 LIMIT_S = 20.0
 

@@ -7,7 +7,7 @@ import pytest
 from stackcost.analysis.flags import flags_of
 from stackcost.analysis.readings import Readings
 from stackcost.contracts.counts import Clock
-from stackcost.harness.hosts.clock import EXCHANGES, compare_clocks, over_a_trial
+from stackcost.hosts.clock import EXCHANGES, compare_clocks, over_a_trial
 from stackcost.store.trial_lines import decode, encode
 from tests.analysis.trials import load_trial
 

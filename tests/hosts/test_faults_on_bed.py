@@ -13,7 +13,7 @@ from tests.hosts.test_on_bed import check_undone, errors, plan, trials
 from tests.trex.test_clock_step import STEPPED
 
 pytestmark = [pytest.mark.bed, pytest.mark.long]
-AGENT = f"{sys.executable} -P -m stackcost.harness.hosts.agent"
+AGENT = f"{sys.executable} -P -m stackcost.hosts.agent"
 FULL = f"""#!/bin/sh
 mount -o remount,size=8m /run
 cat /dev/zero >/run/fill 2>/dev/null

@@ -9,17 +9,17 @@ from typing import Any
 import pytest
 from rich.console import Console
 
+from stackcost.campaign.campaign import Campaign
+from stackcost.comparison import turns
+from stackcost.comparison.plan import plan
 from stackcost.contracts.errors import StackcostError
-from stackcost.harness.campaign.campaign import Campaign
-from stackcost.harness.comparison import turns
-from stackcost.harness.comparison.plan import plan
-from stackcost.harness.experiment import matrix
-from stackcost.harness.experiment.load_file import load_experiment
-from stackcost.harness.experiment.matrix import variants
-from stackcost.harness.experiment.schema import Experiment
-from stackcost.harness.search.slowest import Held
-from stackcost.harness.session import sides
-from stackcost.harness.session.progress import Progress
+from stackcost.experiment import matrix
+from stackcost.experiment.load_file import load_experiment
+from stackcost.experiment.matrix import variants
+from stackcost.experiment.schema import Experiment
+from stackcost.search.slowest import Held
+from stackcost.session import sides
+from stackcost.session.progress import Progress
 from stackcost.store import Manifest, RunFolder
 from tests.hosts.pipes import Here
 from tests.hosts.test_on_bed import PLAN

@@ -10,11 +10,11 @@ from stackcost.collect.engine import SCHEDULE_METHOD
 from stackcost.collect.latency import read_latency
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.wiring import THROUGH_ROUTER
-from stackcost.harness.hosts import agent, line
-from stackcost.harness.hosts.loading_there import LoadingThere, loading_there
-from stackcost.harness.loading.plan import LoadingPlan
-from stackcost.harness.loading.several import Member, Several
-from stackcost.harness.loading.side import LoadingSide
+from stackcost.hosts import agent, line
+from stackcost.hosts.loading_there import LoadingThere, loading_there
+from stackcost.loading.plan import LoadingPlan
+from stackcost.loading.several import Member, Several
+from stackcost.loading.side import LoadingSide
 from tests.hosts.pipes import Here
 from tests.loading.made_up import MadeUpLoading
 

@@ -115,7 +115,7 @@ def agents(lab: Lab) -> list[psutil.Process]:
             there = os.readlink(f"/proc/{each.pid}/ns/mnt") == os.readlink(
                 f"/proc/{lab.b.pid}/ns/mnt"
             )
-            if there and "stackcost.harness.hosts.agent" in each.cmdline():
+            if there and "stackcost.hosts.agent" in each.cmdline():
                 found.append(each)
         except (OSError, psutil.Error):
             continue

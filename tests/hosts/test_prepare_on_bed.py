@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from stackcost import files
 from tests.hosts.lab import Lab
 from tests.hosts.test_on_bed import STACKCOST, check_undone, plan
 from tests.trex.conftest import REPOSITORY
@@ -33,13 +34,16 @@ def wheel(folder: Path) -> Path:
     found = distribution("stackcost")
     path = folder / NAME.format(found.version)
     about = f"stackcost-{found.version}.dist-info"
-    listing = ["git", "ls-files", "-co", "--exclude-standard", "stackcost", "harness", "servers"]
-    listed = subprocess.run([*listing, "duts"], cwd=REPOSITORY, capture_output=True, text=True)
+    listing = ["git", "ls-files", "-co", "--exclude-standard", "harness", *files.NAMES]
+    listed = subprocess.run(listing, cwd=REPOSITORY, capture_output=True, text=True)
     names = [name for name in listed.stdout.split() if (REPOSITORY / name).is_file()]
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as packed:
         for name in names:
-            inside = name if name.startswith("stackcost/") else f"stackcost/{name}"
+            inside = (
+                name.removeprefix("harness/") if "harness/" in name else f"stackcost/suite/{name}"
+            )
             packed.write(REPOSITORY / name, inside)
+        packed.write(files.ENGINE, "stackcost/suite/build/engine/astf-engine")
         for inside, text in (
             ("METADATA", found.read_text("METADATA")),
             ("WHEEL", WHEEL),
@@ -75,7 +79,7 @@ def test_a_host_without_stackcost_is_prepared_and_ready(lab: Lab) -> None:
     assert "stackcost doctor" in done.stdout, (done.stdout, done.stderr)
     assert done.stdout.endswith("this machine: ready\nb: ready\n"), (done.stdout, done.stderr)
     (installed,) = there.glob("lib/python*/site-packages/stackcost")
-    assert (installed / "files/astf-engine").is_file()
+    assert (installed / "suite/build/engine/astf-engine").is_file()
     assert not list(lab.folder.glob("tmp*")), "the wheel is removed from the host"
     check_undone(lab)
 

@@ -8,15 +8,17 @@ from pathlib import Path
 import pytest
 from hdrh.histogram import HdrHistogram
 
+from stackcost.bed.client_addresses import FIRST_USER, addresses_of, client_addresses
+from stackcost.bed.local import LocalTestbed
+from stackcost.bed.network import SERVER_NAMESPACE
 from stackcost.contracts.addresses import SERVICE_ADDRESS
 from stackcost.contracts.errors import StackcostError
-from stackcost.harness.bed.client_addresses import FIRST_USER, addresses_of, client_addresses
-from stackcost.harness.bed.local import LocalTestbed
-from stackcost.harness.bed.network import SERVER_NAMESPACE
-from stackcost.harness.load import Addresses, Clients, LoadRequest, program
-from stackcost.harness.load.clients import counts_of, latency_of
 from stackcost.host.namespace import execute
-from stackcost.servers.nginx_kernel import NginxKernel
+from stackcost.load import Addresses, Clients, LoadRequest, program
+from stackcost.load.clients import counts_of, latency_of
+from stackcost.systems.registry import server_class
+
+NginxKernel = server_class("nginx/kernel")
 
 FILES = {"/0.bin": 0, "/1000.bin": 1000, "/30000.bin": 30_000}
 OWN = addresses_of("16.0.0.1-16.0.0.3", 2)

@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 from hdrh.histogram import HdrHistogram
 
-from stackcost.harness.load.ab import ApacheBench
-from stackcost.harness.load.clients import counts_of, latency_of
-from stackcost.harness.load.h2load import H2load
-from stackcost.harness.load.http3 import Http3Client
-from stackcost.harness.load.program import INTENDED, REQUEST, LoadRequest, LoadResult
-from stackcost.harness.load.times import Times, encoded
-from stackcost.harness.load.wrk import Wrk
+from stackcost.load.ab import ApacheBench
+from stackcost.load.clients import counts_of, latency_of
+from stackcost.load.h2load import H2load
+from stackcost.load.http3 import Http3Client
+from stackcost.load.program import INTENDED, REQUEST, LoadRequest, LoadResult
+from stackcost.load.times import Times, encoded
+from stackcost.load.wrk import Wrk
 
 ASK = LoadRequest("http://48.0.0.1:80", ("/1000.bin",), connections=50, kept=False, seconds=3)
 SUMMARY = """

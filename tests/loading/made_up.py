@@ -11,7 +11,7 @@ from stackcost.collect.latency import METHOD
 from stackcost.contracts.counts import GeneratorShare
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.latency import HIGHEST_US, KINDS, SIGNIFICANT_FIGURES
-from stackcost.harness.loading.side import LoadingSide
+from stackcost.loading.side import LoadingSide
 
 METHODS = (CPU_METHOD, MEMORY_METHOD, SCHEDULE_METHOD, METHOD)
 

@@ -13,21 +13,23 @@ from rich.console import Console
 
 from stackcost.analysis import generators
 from stackcost.analysis.readings import Readings
+from stackcost.bed.lock import RunLock
+from stackcost.campaign.storing import storing
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.load import ConstantLoad, HeldFlows, SearchStep
 from stackcost.contracts.trial import CUT_SHORT, Trial
-from stackcost.harness.bed.lock import RunLock
-from stackcost.harness.campaign.storing import storing
-from stackcost.harness.experiment.schema import Experiment
-from stackcost.harness.search.trials import prepare, run_trial, step_of
-from stackcost.harness.selfcheck.bed import selfcheck_experiment
-from stackcost.harness.session.hold_trial import run_hold_trial
-from stackcost.harness.session.load_trial import offer_load, prepare_load
-from stackcost.harness.session.profile_session import ProfileSession, open_profile_session
-from stackcost.harness.session.progress import Progress
+from stackcost.experiment.schema import Experiment
 from stackcost.host.signals import ending_signals_raise
-from stackcost.servers.nginx_kernel import NginxKernel
+from stackcost.search.trials import prepare, run_trial, step_of
+from stackcost.selfcheck.bed import selfcheck_experiment
+from stackcost.session.hold_trial import run_hold_trial
+from stackcost.session.load_trial import offer_load, prepare_load
+from stackcost.session.profile_session import ProfileSession, open_profile_session
+from stackcost.session.progress import Progress
 from stackcost.store import RunFolder
+from stackcost.systems.registry import server_class
+
+NginxKernel = server_class("nginx/kernel")
 
 pytestmark = pytest.mark.bed
 SHARES = (3, 1)

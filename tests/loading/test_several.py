@@ -11,8 +11,8 @@ from stackcost.collect.engine import CPU_METHOD, MEMORY_METHOD, SCHEDULE_METHOD,
 from stackcost.collect.latency import read_latency
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.latency import HIGHEST_US, SIGNIFICANT_FIGURES
-from stackcost.harness.loading.division import divide_clients, parts_of
-from stackcost.harness.loading.several import Member, Several
+from stackcost.loading.division import divide_clients, parts_of
+from stackcost.loading.several import Member, Several
 from tests.loading.made_up import MadeUpLoading
 
 CLIENTS = "16.0.0.1-16.0.0.200"

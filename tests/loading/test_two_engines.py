@@ -8,15 +8,15 @@ from contextlib import ExitStack, closing
 
 import pytest
 
+from stackcost.bed.local import LocalTestbed
 from stackcost.collect.engine import SCHEDULE_METHOD, EngineTime
 from stackcost.collect.latency import read_latency
 from stackcost.contracts.errors import StackcostError
 from stackcost.files import PROFILES
-from stackcost.harness.bed.local import LocalTestbed
-from stackcost.harness.loading.division import divide_clients, parts_of
-from stackcost.harness.loading.here import LoadingHere
-from stackcost.harness.loading.several import Member, Several
 from stackcost.host.waiting import wait_until
+from stackcost.loading.division import divide_clients, parts_of
+from stackcost.loading.here import LoadingHere
+from stackcost.loading.several import Member, Several
 from stackcost.trex.generator import Generator
 from tests.trex.conftest import alive, client_of, wire_config
 

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from stackcost.contracts.errors import StackcostError
+from stackcost.experiment.load_file import load_experiment
 from stackcost.files import EXAMPLES, PROFILES
-from stackcost.harness.experiment.load_file import load_experiment
 
 
 @pytest.mark.parametrize("example", ["tutorial/mine.yaml", "haproxy.yaml"])

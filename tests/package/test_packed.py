@@ -8,7 +8,6 @@ import shutil
 import subprocess
 import sys
 import tomllib
-from fnmatch import fnmatch
 from importlib.metadata import packages_distributions
 from pathlib import Path
 
@@ -19,8 +18,7 @@ from stackcost.host.debian import PACKAGES
 
 REPOSITORY = Path(__file__).parents[2]
 PROJECT = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())
-SUITE = ("stackcost", "harness", "servers", "duts")
-FILES = ("examples", "experiments", "notebooks", "pcaps", "published", "trex_profiles")
+CODE = ("harness", "servers", "duts")
 
 
 def tracked(*folders: str) -> list[str]:
@@ -29,17 +27,34 @@ def tracked(*folders: str) -> list[str]:
     return [name for name in listed.stdout.split("\n") if name and (REPOSITORY / name).is_file()]
 
 
-def test_every_file_of_the_suite_is_packed() -> None:
-    patterns = PROJECT["tool"]["setuptools"]["package-data"]
-    beside = [name for name in tracked(*SUITE) if not name.startswith("stackcost/files/")]
-    for name in beside:
-        packed = any(Path(name).match(pattern) for pattern in [*patterns["*"], "*.py"])
+def test_every_file_of_the_package_is_packed() -> None:
+    patterns = PROJECT["tool"]["setuptools"]["package-data"]["*"]
+    for name in tracked("harness"):
+        packed = any(Path(name).match(pattern) for pattern in [*patterns, "*.py"])
         assert packed, f"{name} would not be in a wheel"
-    for name in [*tracked(*FILES), *tracked("docs/schema"), "debian-packages.txt"]:
-        inside = name.removeprefix("docs/")
-        packed = any(fnmatch(inside, pattern) for pattern in patterns["stackcost.files"])
-        assert packed, f"{name} would not be in a wheel"
-        assert (files.FOLDER / inside).samefile(REPOSITORY / name)
+
+
+def test_the_suite_is_packed_whole_and_without_what_runs_leave(tmp_path: Path) -> None:
+    for name in (*files.NAMES, "harness/stackcost/files.py", "setup.py"):
+        copy = tmp_path / name
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        (shutil.copytree if (REPOSITORY / name).is_dir() else shutil.copy)(REPOSITORY / name, copy)
+    (tmp_path / "servers/__pycache__").mkdir(exist_ok=True)
+    portable = tmp_path / "build/package/astf-engine"
+    portable.parent.mkdir(parents=True)
+    shutil.copy("/bin/true", portable)
+    pack = (
+        "import runpy, sys, pathlib; sys.argv = ['setup.py', '--version'];"
+        "runpy.run_path('setup.py')['pack_suite'](pathlib.Path('packed'))"
+    )
+    subprocess.run([sys.executable, "-c", pack], cwd=tmp_path, check=True, capture_output=True)
+    packed = {
+        str(path.relative_to(tmp_path / "packed"))
+        for path in (tmp_path / "packed").rglob("*")
+        if path.is_file()
+    }
+    assert packed - set(tracked(*files.NAMES)) == {"build/engine/astf-engine"}
+    assert set(tracked(*files.NAMES)) <= packed
 
 
 def test_every_package_that_is_imported_is_asked_for() -> None:
@@ -57,14 +72,14 @@ def test_every_package_that_is_imported_is_asked_for() -> None:
     known = {re.split(r"[=<>]", each)[0].lower() for each in asked}
     distributions = packages_distributions()
     faults = set()
-    for name in tracked(*SUITE):
-        if not name.endswith(".py") or name.startswith("stackcost/files/"):
+    for name in tracked(*CODE):
+        if not name.endswith(".py"):
             continue
         for node in ast.walk(ast.parse((REPOSITORY / name).read_text())):
             found = [each.name for each in node.names] if isinstance(node, ast.Import) else []
             if isinstance(node, ast.ImportFrom) and node.module and not node.level:
                 found = [node.module]
-            for package in {each.partition(".")[0] for each in found} - {*SUITE, "trex"}:
+            for package in {each.partition(".")[0] for each in found} - {"stackcost", "trex"}:
                 # What is not installed here has the name that is imported.
                 of = distributions.get(package, [package])
                 brings = {each.lower().replace("_", "-") for each in of}

@@ -8,8 +8,8 @@ import pytest
 from stackcost.analysis.published import Fact, read_publication
 from stackcost.analysis.published_tables import documents
 from stackcost.files import PUBLISHED
-from stackcost.harness.tuning import tier_of
 from stackcost.stacks.onload.profile import profile_of
+from stackcost.tuning import tier_of
 from tests.published.documents import (
     FACTS,
     TITLES,

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from stackcost.contracts.trial import Trial
-from stackcost.harness.experiment.load_file import load_experiment
+from stackcost.experiment.load_file import load_experiment
 from stackcost.store import Manifest, RunFolder
 from tests.analysis.runs import compared
 

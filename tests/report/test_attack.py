@@ -8,8 +8,8 @@ from html.parser import HTMLParser
 import pytest
 from typer.testing import CliRunner
 
-from stackcost.harness.cli.application import app
-from stackcost.harness.cli.entry import COMMANDS
+from stackcost.cli.application import app
+from stackcost.cli.entry import COMMANDS
 from stackcost.store import RunFolder
 from tests.report.attack import NGINX, SCRIPT, attacking_run
 

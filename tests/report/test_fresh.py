@@ -19,7 +19,7 @@ from tests.report.stored import store
 HEAVY = ("duckdb", "pandas", "matplotlib", "nbconvert", "nbclient", "scipy.stats")
 SHOW = f"""
 import sys
-from stackcost.harness.cli.entry import main
+from stackcost.cli.entry import main
 sys.argv = ["stackcost", "show", *sys.argv[1:]]
 try:
     main()
@@ -98,11 +98,10 @@ def test_so_are_a_trial_more_and_none_stored(run: RunFolder) -> None:
 def test_so_is_another_version_of_the_program(
     run: RunFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for part in ("stackcost", "published"):
-        shutil.copytree(basis.SUITE / part, tmp_path / "suite" / part, symlinks=True)
-    monkeypatch.setattr(basis, "SUITE", tmp_path / "suite")
+    package = shutil.copytree(basis.PACKAGE, tmp_path / "stackcost")
+    monkeypatch.setattr(basis, "PACKAGE", package)
     assert stored_answer(run) is not None
-    changed = tmp_path / "suite/stackcost/analysis/cpu.py"
+    changed = package / "analysis/cpu.py"
     changed.write_text(changed.read_text() + "# changed\n")
     assert stored_answer(run) is None
 

@@ -11,11 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from stackcost.files import NOTEBOOKS
+from stackcost.files import IMPORTED_FROM, NOTEBOOKS
 from stackcost.report.answer import computed
 from tests.report.hostile import hostile_run, lay_links
 
-REPOSITORY = Path(__file__).resolve().parents[2]
 # Every command that reads, one after the other as a user in the run's own folder; what was executed
 # or started meanwhile is told by the interpreter itself.
 READ = """
@@ -29,7 +28,7 @@ def watch(event, arguments):
         words = [str(word) for word in arguments[1] or ()]
         if "ipykernel_launcher" not in words:
             told.add(f"started {arguments[0]} {words}")
-import stackcost.harness.cli.entry as entry
+import stackcost.cli.entry as entry
 from typer.testing import CliRunner
 sys.addaudithook(watch)
 for words in (
@@ -44,11 +43,11 @@ for words in (
     print(words[0], done.exit_code, repr(done.exception))
 for line in sorted(told):
     print(line)
-for name in ("stackcost.harness.systems.registry", "stackcost.trex.trex_api"):
+for name in ("stackcost.systems.registry", "stackcost.trex.trex_api"):
     if name in sys.modules:
         print("imported", name)
 """
-ENVIRONMENT = {**os.environ, "PYTHONPATH": str(REPOSITORY)}
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(IMPORTED_FROM)}
 
 
 def test_no_command_that_reads_executes_or_starts_what_a_run_names(tmp_path: Path) -> None:
@@ -83,7 +82,7 @@ def test_lab_executes_nothing_of_a_run_and_opens_copies_of_the_notebooks(tmp_pat
     changed.parent.mkdir(parents=True)
     changed.write_text("the reader's")
     lab = subprocess.Popen(
-        [sys.executable, "-P", "-m", "stackcost.harness", "lab", ".", "--port", str(port)],
+        [sys.executable, "-P", "-m", "stackcost", "lab", ".", "--port", str(port)],
         cwd=run.path,
         env=ENVIRONMENT | {"HOME": str(home), "JUPYTER_RUNTIME_DIR": str(runtime)},
         stdout=subprocess.DEVNULL,
@@ -119,13 +118,13 @@ CLOSED = (
     "stackcost.collect",
     "stackcost.stacks",
     "stackcost.trex",
-    "stackcost.harness.bed",
-    "stackcost.harness.load",
-    "stackcost.harness.session",
-    "stackcost.harness.systems",
-    "stackcost.harness.tuning",
+    "stackcost.bed",
+    "stackcost.load",
+    "stackcost.session",
+    "stackcost.systems",
+    "stackcost.tuning",
 )
-STARTS = {"stackcost.harness.cli.lab": {"subprocess"}, "stackcost.report.notebook": {"nbclient"}}
+STARTS = {"stackcost.cli.lab": {"subprocess"}, "stackcost.report.notebook": {"nbclient"}}
 LOADERS = {
     "importlib",
     "importlib.util",
@@ -139,7 +138,7 @@ LOADERS = {
 
 @pytest.mark.parametrize("command", ["report", "show", "export", "diff", "ls", "trend", "lab"])
 def test_a_command_that_reads_has_no_way_to_what_loads_code(command: str) -> None:
-    ways = _reached(f"stackcost.harness.cli.{command}")
+    ways = _reached(f"stackcost.cli.{command}")
     for module, way in ways.items():
         assert not f"{module}.".startswith(tuple(f"{name}." for name in CLOSED)), way
         used = _imports(module) & LOADERS
@@ -154,7 +153,7 @@ def _reached(root: str) -> dict[str, str]:
     while left:
         module = left.pop()
         names = _imports(module)
-        packages = {name.rpartition(".")[0] for name in names} - {"stackcost.harness.cli"}
+        packages = {name.rpartition(".")[0] for name in names} - {"stackcost.cli"}
         for name in names | packages:
             if name and name not in ways and _path(name):
                 ways[name] = f"{ways[module]} > {name}"
@@ -163,7 +162,7 @@ def _reached(root: str) -> dict[str, str]:
 
 
 def _path(module: str) -> Path | None:
-    place = REPOSITORY / module.replace(".", "/")
+    place = IMPORTED_FROM / module.replace(".", "/")
     found = (path for path in (place.with_suffix(".py"), place / "__init__.py") if path.is_file())
     return next(found, None)
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from stackcost.harness.cli.application import app
-from stackcost.harness.cli.entry import COMMANDS
+from stackcost.cli.application import app
+from stackcost.cli.entry import COMMANDS
 from stackcost.report.answer import summarise_again
 from stackcost.report.index import Index, index_of
 from stackcost.report.listing import MANY, list_runs

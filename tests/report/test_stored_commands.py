@@ -8,10 +8,10 @@ import pandas
 import pytest
 from typer.testing import CliRunner, Result
 
+from stackcost.cli.application import app
+from stackcost.cli.entry import COMMANDS
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.load import ConstantLoad
-from stackcost.harness.cli.application import app
-from stackcost.harness.cli.entry import COMMANDS
 from stackcost.report.answer import summarise_again
 from stackcost.report.opened import open_runs
 from stackcost.store import RunFolder

@@ -18,27 +18,29 @@ from stackcost.analysis.ceiling.summarise import summarise_ceilings
 from stackcost.analysis.ceiling.summary import Ceiling
 from stackcost.analysis.flags import flags_of
 from stackcost.analysis.readings import Readings
+from stackcost.bed.lock import RunLock
 from stackcost.contracts.load import CeilingKind
 from stackcost.contracts.trial import Trial
-from stackcost.harness.bed.lock import RunLock
-from stackcost.harness.experiment.load_file import load_experiment
-from stackcost.harness.experiment.schema import Experiment
-from stackcost.harness.search.steps import DETAIL, search_steps
-from stackcost.harness.search.trials import (
+from stackcost.experiment.load_file import load_experiment
+from stackcost.experiment.schema import Experiment
+from stackcost.host.namespace import execute
+from stackcost.host.signals import ending_signals_raise
+from stackcost.search.steps import DETAIL, search_steps
+from stackcost.search.trials import (
     REQUESTS_PER_CONNECTION,
     WARM_UP_S,
     prepare,
     run_trial,
     step_of,
 )
-from stackcost.harness.session.load_trial import OVERHANG_S
-from stackcost.harness.session.profile_session import ProfileSession, open_profile_session
-from stackcost.harness.session.progress import Progress
-from stackcost.host.namespace import execute
-from stackcost.host.signals import ending_signals_raise
-from stackcost.servers.nginx_kernel import NginxKernel
+from stackcost.session.load_trial import OVERHANG_S
+from stackcost.session.profile_session import ProfileSession, open_profile_session
+from stackcost.session.progress import Progress
+from stackcost.systems.registry import server_class
 from tests.campaign.on_session import follow
 from tests.search.simulated import plan_of
+
+NginxKernel = server_class("nginx/kernel")
 
 COMPARE = Path(__file__).resolve().parents[2] / "experiments" / "compare.yaml"
 ALLOWED_CPS = 1_000

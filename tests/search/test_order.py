@@ -8,11 +8,11 @@ from stackcost.analysis.ceiling.settings import settings_for
 from stackcost.analysis.comparison import Design, compare
 from stackcost.analysis.series import Series
 from stackcost.analysis.thresholds import RATE
-from stackcost.harness.campaign.order import in_order
-from stackcost.harness.comparison.plan import plan
-from stackcost.harness.experiment.load_file import load_experiment
-from stackcost.harness.experiment.matrix import variants
-from stackcost.harness.search.turns import CeilingPlan
+from stackcost.campaign.order import in_order
+from stackcost.comparison.plan import plan
+from stackcost.experiment.load_file import load_experiment
+from stackcost.experiment.matrix import variants
+from stackcost.search.turns import CeilingPlan
 
 PLAN = Path(__file__).resolve().parents[2] / "experiments" / "difference.yaml"
 

@@ -5,7 +5,7 @@ from collections.abc import Generator
 import pytest
 
 from stackcost.analysis.ceiling.controller import TrialLoss, search
-from stackcost.harness.search.slowest import (
+from stackcost.search.slowest import (
     SHORTEST,
     TRIES,
     Held,

@@ -6,12 +6,14 @@ import pytest
 from rich.console import Console
 
 from stackcost.collect.slab import Slab
-from stackcost.harness.selfcheck.bed import selfcheck_experiment
-from stackcost.harness.session.kernel_states import half_open, time_wait, tracked
-from stackcost.harness.session.profile_session import ProfileSession, open_profile_session
-from stackcost.harness.session.progress import Progress
 from stackcost.host.namespace import execute
-from stackcost.servers.nginx_kernel import NginxKernel
+from stackcost.selfcheck.bed import selfcheck_experiment
+from stackcost.session.kernel_states import half_open, time_wait, tracked
+from stackcost.session.profile_session import ProfileSession, open_profile_session
+from stackcost.session.progress import Progress
+from stackcost.systems.registry import server_class
+
+NginxKernel = server_class("nginx/kernel")
 
 pytestmark = pytest.mark.bed
 

@@ -6,8 +6,8 @@ wrong kind, on the wrong core or counted twice is off by everything.
 
 import pytest
 
-from stackcost.harness.selfcheck.prove import prove_known
-from stackcost.harness.selfcheck.row import Row
+from stackcost.selfcheck.prove import prove_known
+from stackcost.selfcheck.row import Row
 
 pytestmark = pytest.mark.bed
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from stackcost.harness.selfcheck.overhead import (
+from stackcost.selfcheck.overhead import (
     OVERHEAD_TOLERANCE,
     Added,
     Bookings,

@@ -3,7 +3,7 @@
 import pytest
 
 from stackcost.contracts.window import Window
-from stackcost.harness.selfcheck.rules import Send, Sends
+from stackcost.selfcheck.rules import Send, Sends
 
 WINDOW = Window(10.0, 20.0)
 

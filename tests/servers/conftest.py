@@ -6,8 +6,8 @@ from typing import TypeVar
 
 import pytest
 
+from stackcost.bed.local import LocalTestbed
 from stackcost.contracts.server import Server
-from stackcost.harness.bed.local import LocalTestbed
 from stackcost.host.kernel_client import kernel_client
 
 S = TypeVar("S", bound=Server)

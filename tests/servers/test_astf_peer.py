@@ -6,12 +6,14 @@ from pathlib import Path
 
 import pytest
 
+from stackcost.bed.local import LocalTestbed
 from stackcost.contracts.errors import StackcostError
-from stackcost.harness.bed.local import LocalTestbed
 from stackcost.host.kernel_client import kernel_client
 from stackcost.host.namespace import execute, processes_inside
-from stackcost.servers.astf_peer import AstfPeer
+from stackcost.systems.registry import server_class
 from tests.servers.conftest import started
+
+AstfPeer = server_class("astf-peer")
 
 pytestmark = pytest.mark.bed
 PROFILE = Path(__file__).parents[2] / "trex_profiles" / "http_program.py"

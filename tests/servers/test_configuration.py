@@ -3,7 +3,11 @@
 import jinja2
 import pytest
 
-from stackcost.servers.nginx_kernel.configuration import Build, affinity_masks, render
+from stackcost.files import SERVERS
+from stackcost.servers.nginx_build import Build, affinity_masks
+from stackcost.systems.registry import module_of
+
+render = module_of(SERVERS / "nginx_kernel/configuration.py").render
 
 BUILD = Build("/usr/sbin/nginx", "nginx/1.22.1", ("proxy",))
 SETTINGS = {

@@ -12,16 +12,20 @@ from stackcost.contracts.endpoint import Endpoint
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.placement import Placement
 from stackcost.contracts.server import ServerSettings
-from stackcost.harness.experiment.load_file import load_experiment
-from stackcost.harness.session.server_settings import server_settings
+from stackcost.experiment.load_file import load_experiment
+from stackcost.files import SERVERS
 from stackcost.host import native
 from stackcost.host.kernel_stack import Kernel
-from stackcost.servers.caddy import Caddy
-from stackcost.servers.caddy import server as caddy_module
-from stackcost.servers.envoy import Envoy
-from stackcost.servers.lighttpd import LighttpdOpenSsl, LighttpdWolfSsl
-from stackcost.servers.lighttpd import server as lighttpd_module
-from stackcost.servers.rustls import Rustls
+from stackcost.session.server_settings import server_settings
+from stackcost.systems.registry import module_of, server_class
+
+Caddy = server_class("caddy/kernel")
+caddy_module = module_of(SERVERS / "caddy/server.py")
+Envoy = server_class("envoy/kernel")
+LighttpdOpenSsl = server_class("lighttpd-openssl/kernel")
+LighttpdWolfSsl = server_class("lighttpd-wolfssl/kernel")
+lighttpd_module = module_of(SERVERS / "lighttpd/server.py")
+Rustls = server_class("rustls/kernel")
 
 EXPERIMENTS = Path(__file__).resolve().parents[2] / "experiments"
 

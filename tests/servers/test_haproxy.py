@@ -11,19 +11,22 @@ from typing import Any
 import psutil
 import pytest
 
+from stackcost.bed.local import LocalTestbed
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.server import ServerSettings
-from stackcost.harness.bed.local import LocalTestbed
-from stackcost.harness.experiment.load_file import load_experiment
-from stackcost.harness.experiment.matrix import variants
-from stackcost.harness.session.server_settings import server_settings
+from stackcost.experiment.load_file import load_experiment
+from stackcost.experiment.matrix import variants
+from stackcost.files import SERVERS
 from stackcost.host.cores import CpuPlace
 from stackcost.host.kernel_stack import Kernel
 from stackcost.host.namespace import processes_inside
-from stackcost.servers.haproxy import HAProxyFarm
-from stackcost.servers.haproxy.server import instances
 from stackcost.servers.probe import ask
+from stackcost.session.server_settings import server_settings
+from stackcost.systems.registry import module_of, server_class
 from tests.servers.conftest import started
+
+HAProxyFarm = server_class("haproxy/kernel")
+instances = module_of(SERVERS / "haproxy/server.py").instances
 
 EXPERIMENT = Path(__file__).resolve().parents[2] / "experiments" / "haproxy_cookbook.yaml"
 
@@ -150,7 +153,7 @@ def test_every_row_of_the_cookbook_is_there_and_says_what_it_lacks(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(
-        "stackcost.harness.experiment.matrix.stack_lacks",
+        "stackcost.experiment.matrix.stack_lacks",
         lambda name, interfaces=(): "" if name == "kernel" else "a part",
     )
     rows = variants(COOKBOOK)

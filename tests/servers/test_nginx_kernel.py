@@ -8,12 +8,14 @@ from pathlib import Path
 
 import pytest
 
+from stackcost.bed.local import LocalTestbed
 from stackcost.contracts.errors import StackcostError
-from stackcost.harness.bed.local import LocalTestbed
-from stackcost.harness.tuning import tier_of
 from stackcost.host.namespace import execute, processes_inside
-from stackcost.servers.nginx_kernel import NginxKernel
+from stackcost.systems.registry import server_class
+from stackcost.tuning import tier_of
 from tests.servers.conftest import started
+
+NginxKernel = server_class("nginx/kernel")
 
 pytestmark = pytest.mark.bed
 URL = "http://48.0.0.1/any/path"

@@ -7,10 +7,10 @@ import pytest
 
 from stackcost.analysis.checks import checks
 from stackcost.analysis.readings import Readings
-from stackcost.harness.bed.lock import RunLock
-from stackcost.harness.bed.network import existing_namespaces
-from stackcost.harness.gate.bench import open_bench
-from stackcost.harness.gate.target import target_of
+from stackcost.bed.lock import RunLock
+from stackcost.bed.network import existing_namespaces
+from stackcost.gate.bench import open_bench
+from stackcost.gate.target import target_of
 from stackcost.report.stored import summary_of
 from stackcost.store import RunFolder
 from tests.experiment.command import REPOSITORY, run_folder, start

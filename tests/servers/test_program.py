@@ -9,11 +9,11 @@ from stackcost.contracts.endpoint import Endpoint
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.placement import Placement
 from stackcost.contracts.server import ServerSettings
-from stackcost.harness.experiment.load_file import load_experiment
-from stackcost.harness.session.server_settings import server_settings
+from stackcost.experiment.load_file import load_experiment
 from stackcost.host.kernel_stack import Kernel
 from stackcost.servers.probe import Response
 from stackcost.servers.program import HttpProgram
+from stackcost.session.server_settings import server_settings
 
 EXPERIMENTS = Path(__file__).resolve().parents[2] / "experiments"
 HEADERS = 40

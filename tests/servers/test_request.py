@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from stackcost.servers.astf_peer.request import first_request
+from stackcost.trex.request import first_request
 
 
 def profile(commands: list[dict[str, Any]], buffers: list[Any]) -> dict[str, Any]:

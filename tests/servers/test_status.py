@@ -2,7 +2,7 @@
 
 import pytest
 
-from stackcost.servers.nginx_kernel.status import Status, parse_status
+from stackcost.servers.nginx_status import Status, parse_status
 
 TEXT = (
     "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\n"

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
+from stackcost.bed.local import LocalTestbed
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.server import Server
-from stackcost.harness.bed.local import LocalTestbed
-from stackcost.harness.experiment.load_file import load_experiment
-from stackcost.harness.session.server_settings import server_settings
-from stackcost.harness.systems.registry import server_class
+from stackcost.experiment.load_file import load_experiment
 from stackcost.host.kernel_client import kernel_client
 from stackcost.servers.probe import ask
+from stackcost.session.server_settings import server_settings
+from stackcost.systems.registry import server_class
 
 EXPERIMENTS = Path(__file__).resolve().parents[2] / "experiments"
 STACKS = load_experiment(EXPERIMENTS / "user_stacks.yaml")

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from stackcost.comparison.turns import run_experiment
 from stackcost.contracts.errors import StackcostError
-from stackcost.harness.comparison.turns import run_experiment
-from stackcost.harness.experiment.load_file import load_experiment
-from stackcost.harness.experiment.schema import Cores
+from stackcost.experiment.load_file import load_experiment
+from stackcost.experiment.schema import Cores
 
 COMPARE = Path(__file__).resolve().parents[2] / "experiments" / "compare.yaml"
 

@@ -18,6 +18,7 @@ from stackcost.analysis.core_time import foreign_share, kernel_seconds
 from stackcost.analysis.flags import flags_of
 from stackcost.analysis.readings import Readings
 from stackcost.analysis.thresholds import FOREIGN_LIMIT
+from stackcost.bed.lock import RunLock
 from stackcost.collect.tracking import Tracking
 from stackcost.contracts.collector import Collector
 from stackcost.contracts.counts import Carrier
@@ -26,24 +27,25 @@ from stackcost.contracts.load import HttpClients
 from stackcost.contracts.placement import Placement
 from stackcost.contracts.stack import Stack, When
 from stackcost.contracts.trial import Trial
-from stackcost.harness.bed.lock import RunLock
-from stackcost.harness.experiment.http_schema import OVERHANG_S
-from stackcost.harness.experiment.load_file import load_experiment
-from stackcost.harness.experiment.schema import Experiment
-from stackcost.harness.load import Clients
-from stackcost.harness.serving import here as serving_here
-from stackcost.harness.session import http_session
-from stackcost.harness.session.http_session import HttpSession, open_http_session
-from stackcost.harness.session.http_trial import run_http_trial
-from stackcost.harness.session.progress import Progress
+from stackcost.experiment.http_schema import OVERHANG_S
+from stackcost.experiment.load_file import load_experiment
+from stackcost.experiment.schema import Experiment
 from stackcost.host.compiler import compile_bpf
 from stackcost.host.kernel_stack import Kernel
 from stackcost.host.namespace import execute, run
 from stackcost.host.signals import ending_signals_raise
 from stackcost.host.steering import poll_threads
-from stackcost.servers.nginx_kernel import NginxKernel
+from stackcost.load import Clients
+from stackcost.serving import here as serving_here
+from stackcost.session import http_session
+from stackcost.session.http_session import HttpSession, open_http_session
+from stackcost.session.http_trial import run_http_trial
+from stackcost.session.progress import Progress
 from stackcost.stacks.onload.interface import NATIVE_XDP
 from stackcost.stacks.onload.observe import CONTROL_PLANE, control_plane
+from stackcost.systems.registry import server_class
+
+NginxKernel = server_class("nginx/kernel")
 
 pytestmark = pytest.mark.bed
 

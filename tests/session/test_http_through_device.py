@@ -12,17 +12,17 @@ from stackcost.analysis.behind import behind_cost
 from stackcost.analysis.core_time import sum_of
 from stackcost.analysis.cpu import server_cost
 from stackcost.analysis.readings import Readings
+from stackcost.bed.lock import RunLock
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.load import HttpClients
 from stackcost.contracts.trial import Trial
 from stackcost.contracts.wiring import DUT_CLIENT_INTERFACE, DUT_NAMESPACE
-from stackcost.harness.bed.lock import RunLock
-from stackcost.harness.experiment.load_file import load_experiment
-from stackcost.harness.session.http_session import HttpSession, open_http_session
-from stackcost.harness.session.http_trial import run_http_trial
-from stackcost.harness.session.progress import Progress
-from stackcost.harness.systems.registry import server_class
+from stackcost.experiment.load_file import load_experiment
 from stackcost.host.signals import ending_signals_raise
+from stackcost.session.http_session import HttpSession, open_http_session
+from stackcost.session.http_trial import run_http_trial
+from stackcost.session.progress import Progress
+from stackcost.systems.registry import server_class
 
 EXPERIMENTS = Path(__file__).resolve().parents[2] / "experiments"
 EXPERIMENT = load_experiment(EXPERIMENTS / "dut_tls.yaml", True)  # before a bed narrows the cores

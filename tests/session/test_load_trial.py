@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from stackcost.harness.experiment.profile_load import LoadPart
-from stackcost.harness.session.load_trial import offer_load
+from stackcost.experiment.profile_load import LoadPart
 from stackcost.host.patience import patience
+from stackcost.session.load_trial import offer_load
 from tests.analysis.trials import load_trial
 
 

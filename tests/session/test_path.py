@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from stackcost.harness.serving.side import Interface
-from stackcost.harness.session.path import READINGS, count_frames, frames_since
+from stackcost.serving.side import Interface
+from stackcost.session.path import READINGS, count_frames, frames_since
 
 
 class SendingDevice:

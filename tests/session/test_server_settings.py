@@ -4,14 +4,16 @@ from pathlib import Path
 
 import pytest
 
+from stackcost.experiment.load_file import load_experiment
+from stackcost.experiment.profile_load import NO_LOAD, NO_MEMORY
 from stackcost.files import EXPERIMENTS
-from stackcost.harness.experiment.load_file import load_experiment
-from stackcost.harness.experiment.profile_load import NO_LOAD, NO_MEMORY
-from stackcost.harness.session import server_settings as module
-from stackcost.harness.session.server_settings import server_settings
-from stackcost.servers.astf_peer import AstfPeer
-from stackcost.servers.nginx_kernel import NginxKernel
+from stackcost.session import server_settings as module
+from stackcost.session.server_settings import server_settings
+from stackcost.systems.registry import server_class
 from stackcost.trex.client import TrexClient
+
+AstfPeer = server_class("astf-peer")
+NginxKernel = server_class("nginx/kernel")
 
 
 class Counted(TrexClient):

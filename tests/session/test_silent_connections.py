@@ -9,15 +9,15 @@ from rich.console import Console
 
 from stackcost.analysis.flags import flags_of
 from stackcost.analysis.readings import Readings
+from stackcost.bed.lock import RunLock
 from stackcost.contracts.load import HttpClients
 from stackcost.contracts.trial import Trial
-from stackcost.harness.bed.lock import RunLock
-from stackcost.harness.experiment.load_file import load_experiment
-from stackcost.harness.session.http_session import open_http_session
-from stackcost.harness.session.http_trial import run_http_trial
-from stackcost.harness.session.progress import Progress
+from stackcost.experiment.load_file import load_experiment
 from stackcost.host.signals import ending_signals_raise
 from stackcost.servers.program import HttpProgram
+from stackcost.session.http_session import open_http_session
+from stackcost.session.http_trial import run_http_trial
+from stackcost.session.progress import Progress
 from tests.analysis.http_trials import asked
 
 PLAN = """

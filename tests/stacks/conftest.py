@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from stackcost.bed import lock
 from stackcost.contracts.placement import Placement
-from stackcost.harness.bed import lock
 from stackcost.host import namespace
 from stackcost.host import state as testbed_state
 from stackcost.host.waiting import wait_until

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from stackcost.campaign.storing import check_carrier, storing
 from stackcost.contracts.counts import Carrier, Clock
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.trial import Trial
-from stackcost.harness.campaign.storing import check_carrier, storing
 from stackcost.stacks.onload.installation import Installation
 from stackcost.store import RunFolder
 from tests.analysis.trials import load_trial

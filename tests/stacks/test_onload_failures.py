@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from stackcost.bed import leftovers
 from stackcost.contracts.counts import NOT_SEEN, Carrier
 from stackcost.contracts.errors import StackcostError
-from stackcost.harness.bed import leftovers
 from stackcost.host.patience import patience
 from stackcost.stacks.onload import interface
 from tests.stacks.conftest import Machine

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from stackcost.cli.application import app
+from stackcost.cli.entry import COMMANDS
 from stackcost.contracts.errors import StackcostError
-from stackcost.harness.cli.application import app
-from stackcost.harness.cli.entry import COMMANDS
 from stackcost.report.answer import computed
 from stackcost.report.opened import open_runs
 from stackcost.report.story import head

@@ -13,13 +13,13 @@ from pathlib import Path
 import pytest
 from pydantic import BaseModel
 
+from stackcost.cli.schema import schemas
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.load import ConstantLoad
 from stackcost.contracts.sample import Kind, Metric
 from stackcost.contracts.trial import Trial
 from stackcost.contracts.window import Window
 from stackcost.files import SCHEMAS
-from stackcost.harness.cli.schema import schemas
 from stackcost.store import Manifest, RunFolder
 
 LEVEL = Metric("process.rss", "B", Kind.GAUGE, "/proc/PID/statm")
@@ -192,7 +192,7 @@ def test_a_disk_that_fails_is_named_and_what_was_stored_stays(
 @pytest.mark.parametrize("file", schemas())
 def test_the_published_schemas_are_those_of_the_code(file: str) -> None:
     assert (SCHEMAS / file).read_text() == schemas()[file], (
-        "write them anew: python -m stackcost.harness.cli.schema"
+        "write them anew: python -m stackcost.cli.schema"
     )
     assert "properties" in json.loads(schemas()[file])
 

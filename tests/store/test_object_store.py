@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
+from stackcost.cli.entry import app
 from stackcost.contracts.errors import StackcostError
-from stackcost.harness.cli.entry import app
 from stackcost.report.listing import list_runs
 from stackcost.report.run_trend import run_trends
 from stackcost.store import RunFolder

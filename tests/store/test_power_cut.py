@@ -6,13 +6,13 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
+from stackcost.campaign.campaign import next_number
+from stackcost.cli.application import app
+from stackcost.cli.entry import COMMANDS
+from stackcost.comparison.plan import plan
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.trial import Trial
-from stackcost.harness.campaign.campaign import next_number
-from stackcost.harness.cli.application import app
-from stackcost.harness.cli.entry import COMMANDS
-from stackcost.harness.comparison.plan import plan
-from stackcost.harness.experiment.schema import Experiment
+from stackcost.experiment.schema import Experiment
 from stackcost.host import files
 from stackcost.report.answer import computed, summarise_again
 from stackcost.report.notebook import render

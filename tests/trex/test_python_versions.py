@@ -10,9 +10,10 @@ from typing import Any
 
 import pytest
 
+from stackcost.files import IMPORTED_FROM
 from stackcost.trex.client import TrexClient
 from stackcost.trex.generator import Generator
-from tests.trex.conftest import PROFILES, REPOSITORY, client_of, pythons
+from tests.trex.conftest import PROFILES, client_of, pythons
 
 found = cache(pythons)
 
@@ -23,7 +24,7 @@ def other(request: pytest.FixtureRequest, engine: Generator) -> Iterator[TrexCli
     if request.param not in found():
         pytest.skip(f"no Python {request.param} on this machine")
     python = found()[request.param]
-    packages = [str(REPOSITORY), sysconfig.get_path("purelib")]
+    packages = [str(IMPORTED_FROM), sysconfig.get_path("purelib")]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(packages)}
 
     def spawn(argv: list[str], **options: Any) -> "subprocess.Popen[Any]":

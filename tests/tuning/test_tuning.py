@@ -9,21 +9,21 @@ from pathlib import Path
 
 import pytest
 
+from stackcost.bed.local import LocalTestbed
 from stackcost.contracts.errors import StackcostError
-from stackcost.harness.bed.local import LocalTestbed
-from stackcost.harness.tuning import Tuning, tier_lacks, tier_names, tier_of
-from stackcost.harness.tuning.layout import layout
-from stackcost.harness.tuning.tune import ALLOWED, CONGESTION_CONTROL
 from stackcost.host import host_sysctl
 from stackcost.host.cores import CpuPlace
 from stackcost.host.namespace import execute
 from stackcost.host.steering import ReceiveWork, steer_receive
+from stackcost.tuning import Tuning, tier_lacks, tier_names, tier_of
+from stackcost.tuning.layout import layout
+from stackcost.tuning.tune import ALLOWED, CONGESTION_CONTROL
 
 BUSY_POLL = "net.core.busy_poll"
 LEAVE_IT_SET = """
 import os, signal
-from stackcost.harness.bed.local import LocalTestbed
-from stackcost.harness.tuning import Tuning, tier_of
+from stackcost.bed.local import LocalTestbed
+from stackcost.tuning import Tuning, tier_of
 with LocalTestbed(wanted_hugepages=0) as bed, Tuning(tier_of("busy-polling"), bed.server_namespace):
     os.kill(os.getpid(), signal.SIGKILL)
 """

@@ -1,0 +1,5 @@
+"""`python -m stackcost` is `stackcost`."""
+
+from stackcost.cli import main
+
+main()

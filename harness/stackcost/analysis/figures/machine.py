@@ -1,0 +1,101 @@
+"""Figures of the machine during a load: what slowed it, what it accounts for, its energy."""
+
+from stackcost.analysis import core_time, flows
+from stackcost.analysis.closure import closure
+from stackcost.analysis.figures.figure import Figure, Values
+from stackcost.analysis.figures.groups import Loads
+from stackcost.analysis.readings import Readings
+from stackcost.analysis.slowed import call_seconds, load_seconds
+from stackcost.analysis.undisturbed import undisturbed
+
+NANOSECONDS = 1e9
+MILLION = 1e6
+NOT_CUT = "not cut into slices: HTTP clients, a search, or a server that did not keep up"
+NOT_READ = "not read in runs of that time"
+
+
+def undisturbed_seconds(seen: Readings, cpus: tuple[int, ...]) -> float | None:
+    """Seconds of the sustain window in which nothing slowed these cores; None if not known."""
+    found = undisturbed(seen, cpus)
+    return found.seconds if found else None
+
+
+def load_nanoseconds(seen: Readings) -> float | None:
+    """Duration of a load from memory; None if not read."""
+    seconds = load_seconds(seen)
+    return None if seconds is None else seconds * NANOSECONDS
+
+
+def call_nanoseconds(seen: Readings) -> float | None:
+    """Duration of two known system calls on the server's cores; None if not read."""
+    seconds = call_seconds(seen)
+    return None if seconds is None else seconds * NANOSECONDS
+
+
+def _closed(seen: Readings) -> float | None:
+    found = closure(seen, "sustain")
+    return found.share if found else None
+
+
+def _joules(seen: Readings) -> float | None:
+    used, count = seen.growth("energy.used", "sustain"), flows.completed_in(seen)
+    return None if used is None or not count else MILLION * used / count
+
+
+def _energy(loads: Loads) -> Values:
+    reason = loads.first_reason(flows.why_no_connection) or loads.first_reason(
+        lambda seen: seen.why_unknown("energy.used")
+    )
+    return loads.each(_joules, reason or NOT_READ)
+
+
+UNDISTURBED = Figure[Loads](
+    name="undisturbed",
+    unit="s",
+    definition="undisturbed time of the sustain window: slices of 0.1 s in which known work on the "
+    "server's cores took at most 2 % more than its minimum, so nothing outside the machine slowed "
+    "them; if it is 1 s or more, server_cpu, server_cpu_total, softirq and threads use only this "
+    "time, otherwise the whole window",
+    source="the known work of harness/stackcost/collect/core_speed.c, the CPU account, a peer's "
+    "stackcost_get_cpu, each read ten times a second",
+    of="load",
+    compute=lambda loads: loads.each(
+        lambda seen: undisturbed_seconds(seen, loads.server_cpus), NOT_CUT
+    ),
+)
+LOAD_TIME = Figure[Loads](
+    name="load_time",
+    unit="ns",
+    definition="duration of a load from memory that no program of this machine keeps in a core's "
+    "own caches; it shows how busy the shared caches and the memory of the host are",
+    source="harness/stackcost/collect/core_speed.c, over the whole sustain window",
+    of="load",
+    compute=lambda loads: loads.each(load_nanoseconds),
+)
+CLOSURE = Figure[Loads](
+    name="closure",
+    unit="1",
+    definition="exact time of all kinds over all cores / (wall time x cores); stolen time is part "
+    "of the kind that it interrupted",
+    source="cpu.exact_time",
+    of="load",
+    compute=lambda loads: loads.each(_closed),
+)
+RECEIVE_SHARE = Figure[Loads](
+    name="receive_share",
+    unit="1",
+    definition="share of the machine's receive work that ran on the server's cores: NET_RX softirq "
+    "anywhere, and the threads that poll an interface on the server's cores",
+    source="softirq.time, vector NET_RX; task.time of napi/*",
+    of="load",
+    compute=lambda loads: loads.each(lambda seen: core_time.receive_share(seen, loads.server_cpus)),
+)
+ENERGY = Figure[Loads](
+    name="energy",
+    unit="J",
+    definition="energy of all processor packages in the sustain window for a million completed "
+    "connections; the generator's part and idle cores are included",
+    source="/sys/class/powercap/intel-rapl:*/energy_uj",
+    of="load",
+    compute=_energy,
+)

@@ -1,0 +1,135 @@
+"""Runs the turns of a feed: it numbers, makes, repeats and stores trials, and shows progress."""
+
+import re
+from collections.abc import Sequence
+from contextlib import closing
+from typing import Any
+
+from stackcost.campaign.repeats import Repeats
+from stackcost.campaign.storing import check_carrier, storing
+from stackcost.campaign.turn import Feed, PlannedTrial, Turn
+from stackcost.contracts.errors import StackcostError
+from stackcost.contracts.load import SearchStep
+from stackcost.contracts.trial import Trial
+from stackcost.session.progress import Progress
+from stackcost.session.server_session import ServerSession
+from stackcost.store import Manifest, RunFolder
+from stackcost.store.manifest import LoadsFound
+
+AGAIN = ", repeated because it was disturbed"
+
+
+class Campaign:
+    """An active run. harness/stackcost/campaign/record.py starts it and records how it ends.
+
+    `folder`: each trial is stored there as soon as it ends. `manifest`: as written last. `stored`:
+    the earlier trials of a resumed run; new trials get higher numbers.
+    """
+
+    def __init__(
+        self,
+        folder: RunFolder,
+        manifest: Manifest,
+        progress: Progress,
+        stored: Sequence[Trial] = (),
+    ):
+        self.folder = folder
+        self.manifest = manifest
+        self.stored = stored
+        self._progress = progress
+        self._number = next_number(folder, stored)
+        self._repeats = Repeats()
+        self._passed_s = 0.0
+
+    def run(self, feed: Feed[Any]) -> None:
+        """Run all turns of a feed, and send it the result of each turn."""
+        result: Any = None
+        with closing(feed):
+            while True:
+                try:
+                    turn = feed.send(result)
+                except StopIteration:
+                    return
+                result = self.take(turn)
+
+    def take(self, turn: Turn) -> Any:
+        """Run one turn and return its result; an error message begins with `turn.where`."""
+        logs = self.folder.path / "logs" / re.sub(r"[^\w.-]", "-", turn.logs)
+        arguments = turn.kind, turn.experiment, logs, turn.where, self._progress
+        self._progress.expect(self._passed_s + turn.left_s)
+        result: Any = None
+        try:
+            with turn.open(*arguments) as session:
+                self._pass(turn.seconds)
+                self._record(turn, session)
+                with closing(turn.steps(session)) as steps:
+                    attempts: Any = None
+                    while True:
+                        try:
+                            step = steps.send(attempts)
+                        except StopIteration as end:
+                            result = end.value
+                            break
+                        attempts = self._make(session, step)
+        except StackcostError as error:
+            raise StackcostError(f"{turn.where}: {error.what}", error.hint) from error
+        return result
+
+    def note_loads(self, loads: LoadsFound) -> None:
+        """Record the rates that were computed from the shares of the plan."""
+        self.manifest.loads_found = loads
+        self.folder.write_manifest(self.manifest)
+
+    def _make(self, session: ServerSession, step: PlannedTrial) -> list[Trial]:
+        """Make a trial and its repeats; each gets its own number, and all are stored.
+
+        For a figure the last attempt counts even if it was disturbed: a choice that depends on
+        the results would bias the figures.
+        """
+        purpose, attempts = step.purpose, list[Trial]()
+        cpus = session.experiment.cores.server
+        while not attempts or self._repeats.wanted(attempts, purpose, cpus):
+            trial = step.trial.as_planned(self._number)
+            self._number += 1
+            trial.set_aside = purpose.set_aside
+            if isinstance(trial.load, SearchStep):
+                trial.load.repeat = len(attempts)
+            self._progress.expect(self._passed_s + step.left_s)
+            session.say(step.words + (AGAIN if attempts else ""))
+            with storing(self.folder, session, trial):
+                step.make(trial)
+            self._pass(step.seconds)
+            attempts.append(trial)
+            if purpose.decides:
+                check_carrier(trial)
+            elif trial.set_aside != purpose.set_aside:
+                self.manifest.not_measured[trial.server] = trial.set_aside
+                self.folder.write_manifest(self.manifest)
+        self._repeats.count(attempts, purpose)
+        if len(attempts) > 1 and not purpose.decides:
+            earlier = [trial.number for trial in attempts[:-1]]
+            self.folder.set_aside(earlier, f"disturbed; repeated as trial {attempts[-1].number}")
+        return attempts
+
+    def _record(self, turn: Turn, session: ServerSession) -> None:
+        """Record the system's set-up in the manifest; it is the same in every round."""
+        if not turn.system:
+            return
+        described = session.describe()
+        self.manifest.test_bed[turn.bed or turn.system] = described["test_bed"]
+        self.manifest.servers[turn.system] = described["server"]
+        self.manifest.servers["generator"] = described["generator"]
+        self.folder.write_manifest(self.manifest)
+
+    def _pass(self, seconds: float) -> None:
+        """Add planned seconds of finished work to the progress."""
+        self._passed_s += seconds
+        self._progress.reach(self._passed_s)
+
+
+def next_number(folder: RunFolder, stored: Sequence[Trial]) -> int:
+    """The number after the highest trial number of a run.
+
+    A damaged trial may be only in the list of `stored` trials or only in the folder of samples.
+    """
+    return max([folder.next_number(), *(trial.number + 1 for trial in stored)])

@@ -1,0 +1,80 @@
+"""Checks that a resumed run is still the same run: its plan, its profiles, its machine."""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from stackcost.analysis.machines import differences
+from stackcost.contracts.errors import StackcostError
+from stackcost.experiment.schema import Experiment
+from stackcost.store import Manifest
+from stackcost.systems.registry import SUFFIX
+
+# Figures from before and after a change of one of these cannot be compared.
+DECISIVE = (
+    "kernel.release",
+    "kernel.command_line",
+    "kernel.cpu_accounting",
+    "processors.model",
+    "processors.online",
+    "processors.mitigations",
+    "memory.MemTotal",
+)
+
+
+def experiment_hash(experiment: Experiment) -> str:
+    """SHA-256 of the plan as resolved."""
+    return _hash(json.dumps(experiment.model_dump(mode="json"), sort_keys=True).encode())
+
+
+def profile_hashes(experiment: Experiment) -> dict[str, str]:
+    """SHA-256 by path of the existing files: profiles, and servers and collectors of one's own."""
+    own = [server for server in experiment.servers if server.endswith(SUFFIX)]
+    own += experiment.collectors
+    paths = [experiment.load.profile, experiment.memory.profile, *map(Path, own)]
+    return {str(path): _hash(path.read_bytes()) for path in paths if path.is_file()}
+
+
+def plan_of(manifest: Manifest) -> Experiment:
+    """The plan of a run to resume; StackcostError for another kind of run, such as a search."""
+    try:
+        return Experiment.model_validate(manifest.experiment)
+    except ValidationError as error:
+        raise StackcostError(
+            f"{manifest.run} is not a run of an experiment, or another version of stackcost wrote "
+            f"it: {error.errors()[0]['loc']}: {error.errors()[0]['msg']}",
+            "stackcost ls lists all runs",
+        ) from error
+
+
+def check_resumable(manifest: Manifest, machine: Mapping[str, Any]) -> Experiment:
+    """The plan of a run to resume; StackcostError if it would no longer be the same run."""
+    if manifest.state == "complete":
+        raise StackcostError(
+            f"{manifest.run} is complete", "to start a new run: stackcost run EXPERIMENT"
+        )
+    experiment = plan_of(manifest)
+    now = profile_hashes(experiment)
+    changed = [path for path, was in manifest.profile_hashes.items() if now.get(path) != was]
+    decisive = [line for line in differences(manifest.machine, machine) if _is_decisive(line)]
+    if experiment_hash(experiment) != manifest.experiment_hash:
+        changed.append("the plan in its manifest, or the way this version reads it")
+    if changed or decisive:
+        raise StackcostError(
+            f"{manifest.run} cannot be resumed, because it would no longer be the same run: "
+            + "; ".join([*(f"{what} changed" for what in changed), *decisive]),
+            "start a new run: stackcost run EXPERIMENT",
+        )
+    return experiment
+
+
+def _is_decisive(line: str) -> bool:
+    return line.startswith(DECISIVE)
+
+
+def _hash(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()

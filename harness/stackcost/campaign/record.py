@@ -1,0 +1,129 @@
+"""The record of a run. However the run ends, its folder keeps its trials and says how it ended."""
+
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+from shlex import quote
+from typing import Any
+
+from rich.console import Console
+
+from stackcost.analysis.machines import differences
+from stackcost.bed.local import check_root
+from stackcost.bed.lock import RunLock, locked_file
+from stackcost.campaign import made
+from stackcost.campaign.campaign import Campaign, next_number
+from stackcost.campaign.identity import check_resumable
+from stackcost.collect.machine import describe_machine
+from stackcost.contracts.errors import StackcostError
+from stackcost.host.signals import ending_signals_held, ending_signals_raise
+from stackcost.session.progress import Progress
+from stackcost.store import Manifest, RunFolder
+from stackcost.store.manifest import Resumption, utc_now
+
+SEE = "to see them, run: stackcost report"
+
+
+@contextmanager
+def new_campaign(
+    results: Path,
+    name: str,
+    command: list[str],
+    console: Console,
+    hint: str = SEE,
+    here: bool = True,
+    **about: Any,
+) -> Iterator[Campaign]:
+    """Begin a new run in `results`, and record how the run ends.
+
+    `here`: a part of its test bed is on this machine, which is then locked for this run. Other
+    hosts are locked by their agents.
+
+    After Ctrl-C, SIGTERM or SIGHUP the body ends, the manifest says "interrupted", and no exception
+    is raised, unless one more comes while this is written. `hint`: the command for the trials of a
+    failed run. If a run fails before its first trial, its folder is deleted. `about`: further
+    fields of the manifest. StackcostError without root, and if another run is active.
+    """
+    check_root()
+    locked = RunLock() if here else nullcontext()
+    with locked, ending_signals_raise(), Progress(0.0, console) as progress:
+        machine = describe_machine()
+        folder = RunFolder.create(results, name)
+        made.RUNS.append(folder)
+        manifest = Manifest(run=folder.name, command=command, machine=machine, **about)
+        campaign = Campaign(folder, manifest, progress)
+        with _recorded(campaign, hint):
+            yield campaign
+
+
+@contextmanager
+def resumed_campaign(
+    folder: RunFolder, command: list[str], console: Console, hint: str = SEE
+) -> Iterator[Campaign]:
+    """Resume a run that was interrupted, failed or was killed; otherwise like `new_campaign`.
+
+    New trials get higher numbers. StackcostError if the run is complete, or if it would no longer
+    be the same run: see harness/stackcost/campaign/identity.py.
+    """
+    check_root()
+    machine = describe_machine()
+    here = check_resumable(folder.manifest(), machine).uses_this_machine
+    locked = RunLock() if here else locked_file(folder.path / "lock", f"{folder.name} is resumed")
+    with locked, ending_signals_raise(), Progress(0.0, console) as progress:
+        manifest = folder.manifest()
+        stored = folder.trials()
+        resumption = Resumption(
+            command=command,
+            first_trial=next_number(folder, stored),
+            changed=differences(manifest.machine, machine),
+        )
+        manifest.resumed.append(resumption)
+        manifest.state, manifest.finished, manifest.failure = "running", None, ""
+        folder.reserve()
+        made.RUNS.append(folder)
+        campaign = Campaign(folder, manifest, progress, stored)
+        with _recorded(campaign, hint):
+            yield campaign
+
+
+@contextmanager
+def _recorded(campaign: Campaign, hint: str) -> Iterator[None]:
+    """Write the manifest on entry, and on exit with how the run ended."""
+    folder, manifest = campaign.folder, campaign.manifest
+    try:
+        folder.write_manifest(manifest)
+        yield
+        manifest.state = "complete"
+    except KeyboardInterrupt:
+        manifest.state = "interrupted"
+    except StackcostError as error:
+        manifest.state, manifest.failure = "failed", error.what
+        raise _with_folder(error, folder, hint) from error
+    except BaseException as error:  # an error of ours
+        manifest.state, manifest.failure = "failed", repr(error)
+        raise
+    finally:
+        with ending_signals_held():  # a second Ctrl-C must not cut the record short
+            if manifest.state == "running":  # it came before the line that says "interrupted"
+                manifest.state = "interrupted"
+            _finish(folder, manifest)
+
+
+def _with_folder(error: StackcostError, folder: RunFolder, hint: str) -> StackcostError:
+    """The error, with the path of the trials that were finished before it."""
+    if not folder.count():
+        return error
+    kept = f"earlier trials are kept; {hint} {quote(str(folder.path))}"
+    return StackcostError(error.what, f"{error.hint}; {kept}" if error.hint else kept)
+
+
+def _finish(folder: RunFolder, manifest: Manifest) -> None:
+    if manifest.state == "failed" and not folder.count():
+        shutil.rmtree(folder.path)
+        return
+    folder.give_back_reserve()
+    manifest.finished = utc_now()
+    manifest.machine_after = describe_machine()
+    manifest.changed = differences(manifest.machine, manifest.machine_after)
+    folder.write_manifest(manifest)

@@ -1,0 +1,69 @@
+"""Stores the trials of a run: every trial is stored, however it ends."""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from stackcost.analysis import flows
+from stackcost.contracts.errors import StackcostError
+from stackcost.contracts.load import ConstantLoad, HeldFlows, HttpClients
+from stackcost.contracts.trial import CUT_SHORT, Trial
+from stackcost.hosts.clock import over_a_trial
+from stackcost.session.server_session import ServerSession
+from stackcost.store import RunFolder
+
+
+@contextmanager
+def storing(run: RunFolder, session: ServerSession, trial: Trial) -> Iterator[None]:
+    """Store a trial as soon as it ends. A trial that is cut short is marked and not used.
+
+    A trial whose connections were not seen to go through the wanted stack is also marked and not
+    used. StackcostError names the part of the session that ended, if one did.
+    """
+    trial.before = session.serving.before_trial()
+    session.look("before")
+    clocks, asleep = session.serving.clocks(), _asleep_s()
+    try:
+        yield
+        session.check_parts()
+        trial.suspended_s = _asleep_s() - asleep
+        _mark_carrier(session, trial)
+        trial.clocks = over_a_trial(clocks, session.serving.clocks())
+    except BaseException as error:
+        trial.set_aside = CUT_SHORT
+        if isinstance(error, Exception):
+            session.check_parts()  # if a part ended, that is the cause of the error
+        raise
+    finally:
+        if trial.samples:
+            run.add_trial(trial)
+
+
+def _asleep_s() -> float:
+    """Seconds since boot in which the machine was suspended (clock_gettime(2), CLOCK_BOOTTIME)."""
+    return time.clock_gettime(time.CLOCK_BOOTTIME) - time.clock_gettime(time.CLOCK_MONOTONIC)
+
+
+def _mark_carrier(session: ServerSession, trial: Trial) -> None:
+    """Record which stack carried the connections, or would carry them in an idle trial."""
+    session.look("after")
+    traffic = trial.traffic
+    trial.carrier = session.serving.proof(idle=_is_idle(trial))
+    clients = traffic.carrier if isinstance(traffic, HttpClients) else None
+    for whose, carrier in (("", trial.carrier), ("clients were ", clients)):
+        if carrier and carrier.doubt:
+            trial.set_aside = f"{whose}{carrier.doubt}"
+
+
+def _is_idle(trial: Trial) -> bool:
+    """Whether no connection was opened, so that no counter of a stack could grow."""
+    traffic = trial.traffic
+    if isinstance(traffic, ConstantLoad):
+        return bool(traffic.client) and not flows.client_counter(trial, "tcps_connattempt")
+    return isinstance(traffic, HeldFlows) and not traffic.open_flows
+
+
+def check_carrier(trial: Trial) -> None:
+    """StackcostError unless the wanted stack carried the connections; ends a search or a gate."""
+    if trial.carrier and not trial.carrier.as_wanted:
+        raise StackcostError(f"{trial.server}: {trial.set_aside}")

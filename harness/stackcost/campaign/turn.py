@@ -1,0 +1,84 @@
+"""The input of a campaign: turns of systems, and the trials of each turn.
+
+A feed is a Python generator of turns, and the steps of a turn are a generator of planned trials.
+Both receive the result of each item before they yield the next one, because a search needs it.
+"""
+
+from collections.abc import Callable, Generator
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Any, TypeAlias, TypeVar
+
+from stackcost.contracts.server import Server
+from stackcost.contracts.trial import Trial
+from stackcost.experiment.schema import Experiment
+from stackcost.session.profile_session import SETUP_S, open_profile_session
+
+
+@dataclass(frozen=True, slots=True)
+class Purpose:
+    """The purpose of a trial. It decides what happens if the machine disturbed the trial.
+
+    `repeats`: how often the trial is repeated at most. `decides`: the next load depends on this
+    trial, as in a search. Then all attempts count, and the run ends if another stack carried the
+    connections. Otherwise the trial is for a figure: the last attempt counts, and a run repeats
+    only a share of its trials. `set_aside`: why no figure uses the trial; empty if one does.
+    """
+
+    repeats: int = 0
+    decides: bool = False
+    set_aside: str = ""
+
+
+FIGURE = Purpose(repeats=1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedTrial:
+    """A trial as planned, before it runs. The campaign gives it its number.
+
+    `make`: offers the load and fills the trial in. `words`: describes the trial on the progress
+    line. `seconds`: estimated duration of the trial. `left_s`: estimated time until the end of the
+    run, this trial included.
+    """
+
+    trial: Trial
+    make: Callable[[Trial], None]
+    words: str
+    purpose: Purpose
+    seconds: float = 0.0
+    left_s: float = 0.0
+
+
+Result = TypeVar("Result")
+PlannedTrials: TypeAlias = Generator[PlannedTrial, list[Trial], Result]
+"""Yields a planned trial, and receives the list of its attempts, the last attempt at the end."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Turn:
+    """One system's turn on a fresh test bed: its trials, one after the other.
+
+    `system`: its name in the manifest; empty if the manifest does not list it, as for a twin.
+    `bed`: name of its test bed in the manifest, if that is not the system's name. `where`: the
+    turn's name for people; messages begin with it. `logs`: name of the folder for the programs'
+    logs. `open`: opens the session for the trials, such as `open_profile_session`. `steps`: takes
+    the session and generates the planned trials; its return value is the result of the turn.
+    `seconds`: estimated time until the first trial. `left_s`: estimated time until the end of the
+    run, this turn included.
+    """
+
+    system: str
+    kind: type[Server]
+    experiment: Experiment
+    where: str
+    logs: str
+    steps: Callable[[Any], PlannedTrials[Any]]
+    open: Callable[..., AbstractContextManager[Any]] = open_profile_session
+    bed: str = ""
+    seconds: float = SETUP_S
+    left_s: float = 0.0
+
+
+Feed: TypeAlias = Generator[Turn, Any, Result]
+"""Yields turns, and receives the result of each turn."""

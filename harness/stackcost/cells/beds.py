@@ -1,0 +1,56 @@
+"""The beds that a set is measured on: experiment files, of which the test bed is used."""
+
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from stackcost.contracts.errors import StackcostError
+from stackcost.experiment.load_file import load_experiment
+from stackcost.experiment.schema import Experiment
+from stackcost.session.generators import generators_of
+from stackcost.session.sides import problems_of_hosts
+
+LOOKS, PAUSE_S = 3, 5.0  # an agent whose controller has ended needs some seconds to undo all
+
+
+def load_beds(files: Sequence[Path]) -> dict[str, Experiment]:
+    """The beds by the names of their files. StackcostError if they are not of one kind."""
+    beds = {file.stem: load_experiment(file) for file in files}
+    if len(beds) < len(files):
+        raise StackcostError("two beds have the same name: a bed has the name of its file")
+    here = [name for name, bed in beds.items() if bed.uses_this_machine]
+    if len(here) > 1:
+        raise StackcostError(
+            f"the beds {' and '.join(here)} both use this machine, which has one run at a time"
+        )
+    kinds = {name: _kind(bed) for name, bed in beds.items()}
+    if len(set(kinds.values())) > 1:
+        told = "; ".join(f"{name} has {kind}" for name, kind in kinds.items())
+        raise StackcostError(
+            f"the beds are not of one kind: {told}",
+            "figures of different beds cannot be compared: make a set for each kind",
+        )
+    return beds
+
+
+def _kind(bed: Experiment) -> str:
+    """What beds of one kind have in common, as far as their files say it."""
+    cores = [len(each.cpus) for each in generators_of(bed)]
+    where = "veth pairs" if bed.bed is None else "interfaces"
+    return f"{where}, generators of {cores} cores, {len(bed.cores.server)} server cores"
+
+
+def lasting_problems(bed: Experiment, looks: int = LOOKS) -> str:
+    """Why no run can begin on a bed, in words; empty if one can."""
+    found = ""
+    for look in range(looks):
+        if look:
+            time.sleep(PAUSE_S)
+        found = _problems(problems_of_hosts(bed) if bed.bed else {})
+        if not found:
+            break
+    return found
+
+
+def _problems(of_hosts: Mapping[str, Sequence[str]]) -> str:
+    return "; ".join(f"{host}: {each}" for host, found in of_hosts.items() for each in found)

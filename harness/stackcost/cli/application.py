@@ -1,0 +1,169 @@
+"""Shared parts of the commands: the application, the console, and the end of a run."""
+
+import functools
+import re
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from shlex import quote
+from typing import TYPE_CHECKING, Any, ParamSpec
+
+import typer
+import typer.core
+from rich.console import Console
+from typer.exceptions import TyperException
+
+from stackcost.contracts.errors import StackcostError
+from stackcost.report.console import PlainConsole
+
+if TYPE_CHECKING:
+    from stackcost.store import RunFolder
+
+# Commands by what they are used for, in the order in which --help lists them.
+USES = {
+    "Measure": ("run", "ceiling", "dut", "distribute"),
+    "Read results": ("show", "report", "lab", "diff", "trend", "export", "ls", "upload"),
+    "Prepare and clean this machine": ("doctor", "hosts", "guest", "clean"),
+}
+
+
+class Command(typer.core.TyperCommand):
+    """A command whose --help shows an argument as RUN, and not as {RUN} <Path>."""
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        """The words that follow the command's name in the usage line."""
+        return [re.sub(r"[{}]", "", piece) for piece in super().collect_usage_pieces(ctx)]
+
+    def records(self, ctx: Any) -> dict[str, list[tuple[str, str]]]:
+        """The form and the help text of each argument and option."""
+        found: dict[str, list[tuple[str, str]]] = {"Arguments": [], "Options": []}
+        for parameter in self.get_params(ctx):
+            if record := parameter.get_help_record(ctx):
+                form, meaning = record
+                is_option = form.startswith("-")
+                form = form if is_option else form.partition(" <")[0]
+                found["Options" if is_option else "Arguments"].append((form, meaning))
+        return found
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write one section for arguments and one for options."""
+        for title, records in self.records(ctx).items():
+            if records:
+                with formatter.section(title):
+                    formatter.write_dl(records)
+
+
+class CommandsByUse(typer.core.TyperGroup):
+    """A group whose --help lists its commands by use."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Every command, in the order of `USES`."""
+        return [name for names in USES.values() for name in names]
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command. After Ctrl-C say where the trials of its runs are, and exit with 130."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            _say_kept()
+            raise typer.Exit(INTERRUPTED) from None
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write a section for each use."""
+        for use, names in USES.items():
+            with formatter.section(use):
+                formatter.write_dl(
+                    [(name, self.commands[name].get_short_help_str(limit=90)) for name in names]
+                )
+
+
+app = typer.Typer(
+    name="stackcost",
+    cls=CommandsByUse,
+    help="Measures the cost of a connection, in CPU and memory, on any network stack."
+    " Begin with: stackcost doctor, then stackcost run compare --quick",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"max_content_width": 100},
+)
+command = functools.partial(app.command, cls=Command)  # registers a command
+INTERRUPTED = 130  # the exit code that shells use for a command that Ctrl-C ended
+FILE_WIDTH = 160  # columns
+DEFAULT_RESULTS = Path("results")
+STORED = ("run", "runs", "a", "b", "results", "history")  # arguments that name stored files
+P = ParamSpec("P")
+
+
+def make_console() -> Console:
+    """A console of the terminal's width. For a file or pipe it is wide enough for every table."""
+    return PlainConsole() if Console().is_terminal else PlainConsole(width=FILE_WIDTH)
+
+
+def stored(named: object) -> Path:
+    """The folder that an argument names; what the URL of an object store names is copied first."""
+    if "://" not in str(named):
+        return Path(str(named))
+    from stackcost.store.object_store import copied
+
+    return copied(str(named))
+
+
+def reading(command: Callable[P, None]) -> Callable[P, None]:
+    """Decorate a command that only reads stored files: any damage becomes one clear error.
+
+    Each file is checked when it is read. This catches contradictions between files, such as a
+    trial without the counters that every version stores.
+    """
+
+    @functools.wraps(command)
+    def run(*given: P.args, **named: P.kwargs) -> None:
+        try:
+            command(*given, **named)
+        except (StackcostError, TyperException, typer.Exit, BrokenPipeError):
+            raise
+        except Exception as error:
+            places = ", ".join(_as_text(named[name]) for name in STORED if name in named)
+            at = traceback.extract_tb(error.__traceback__)[-1]
+            raise StackcostError(
+                f"cannot read {places}: {error!r} ({Path(at.filename).name} line {at.lineno})",
+                "it is damaged, or another version wrote it; stackcost ls lists all runs",
+            ) from error
+
+    return run
+
+
+def _say_kept() -> None:
+    from stackcost.campaign import made
+    from stackcost.host.signals import ending_signals_held
+
+    with ending_signals_held():
+        console = make_console()
+        for line in made.kept():
+            console.print(line, soft_wrap=True, highlight=False, markup=False)
+
+
+def _as_text(stored: object) -> str:
+    return ", ".join(map(str, stored)) if isinstance(stored, list) else str(stored)
+
+
+def conclude(run: "RunFolder", console: Console) -> None:
+    """Print and render the result of a run, and its folder; after Ctrl-C exit with its code."""
+    from stackcost.report.answer import answer
+
+    interrupted = run.manifest().state == "interrupted"
+    if interrupted and not run.count():
+        console.print(f"interrupted before the first trial; nothing was measured\n{run.path}")
+        raise typer.Exit(INTERRUPTED)
+    answer(run, console)
+    page = run.path / "report.html"
+    rendered = [f"report: {page}"] if page.exists() else []
+    for line in (
+        f"every table: stackcost show --long {quote(str(run.path))}",
+        *rendered,
+        str(run.path),
+    ):
+        console.print(line, soft_wrap=True, highlight=False)
+    if interrupted:
+        raise typer.Exit(INTERRUPTED)

@@ -1,0 +1,55 @@
+"""`stackcost ceiling`."""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from stackcost.cli.application import DEFAULT_RESULTS, command, conclude, make_console
+
+
+@command()
+def ceiling(
+    systems: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="FILE_OR_SYSTEM",
+            help="experiment files (every server in them is measured), or names of servers, such "
+            "as nginx/kernel (with the settings of experiments/compare.yaml)",
+        ),
+    ],
+    of: Annotated[
+        list[str],
+        typer.Option(
+            metavar="LOAD",
+            help="connections (per second), flows (open at once), or requests (per second on "
+            "connections that stay open); the option can be repeated",
+        ),
+    ] = ["connections"],  # noqa: B006, typer copies it
+    quick: Annotated[bool, typer.Option("--quick", help="wider bounds, shorter trials")] = False,
+    width: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SHARE",
+            help="relative width of the bounds; default 0.005",
+            min=1e-4,
+            max=0.5,
+        ),
+    ] = None,
+    most: Annotated[
+        float | None, typer.Option(metavar="LOAD", help="highest load to offer", min=2)
+    ] = None,
+    repeat: Annotated[int, typer.Option(metavar="N", help="find each ceiling N times", min=1)] = 1,
+    results: Annotated[
+        Path, typer.Option(metavar="FOLDER", help="the run gets a new folder in this folder")
+    ] = DEFAULT_RESULTS,
+) -> None:
+    """Find the highest load without loss (NDR) and with 0.5 % loss (PDR). Needs root."""
+    from stackcost.search.targets import ceiling_plan
+    from stackcost.search.turns import run_ceilings
+
+    console = make_console()
+    plan = ceiling_plan(systems, of, quick, width, most, repeat)
+    folder = run_ceilings(plan, "ceiling", results, sys.argv, console)
+    conclude(folder, console)

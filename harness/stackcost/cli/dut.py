@@ -1,0 +1,102 @@
+"""`stackcost dut`."""
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+
+from stackcost.cli.application import DEFAULT_RESULTS, INTERRUPTED, command, make_console
+from stackcost.contracts.dut_settings import Behind
+
+if TYPE_CHECKING:
+    from stackcost.store import RunFolder
+
+
+@command()
+def dut(
+    kind: Annotated[
+        str,
+        typer.Argument(
+            metavar="KIND",
+            help="forwarding, nftables, nat44, nat64, connection_limit, bridge, or another kind of "
+            "docs/adding-a-dut.md, or a Python file",
+        ),
+    ],
+    quick: Annotated[bool, typer.Option("--quick", help="fewer, shorter trials")] = False,
+    rules: Annotated[
+        int | None, typer.Option(metavar="N", help="nftables: length of the rule list", min=0)
+    ] = None,
+    new_per_second: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N", help="connection_limit: limit of new connections per second", min=1
+        ),
+    ] = None,
+    server: Annotated[
+        Behind, typer.Option(help="server behind it: engine, or nginx on the kernel's stack")
+    ] = "engine",
+    ip_version: Annotated[
+        int | None,
+        typer.Option(metavar="VERSION", help="4, or 6 for IPv6 on both sides", min=4, max=6),
+    ] = None,
+    tls: Annotated[
+        bool,
+        typer.Option(
+            "--tls", help="HTTPS clients and nginx instead of the set: RFC 9411, 7.6 to 7.9"
+        ),
+    ] = False,
+    bed: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="an experiment file whose hosts, bed, generators and cores are used; default: "
+            "one generator on this machine",
+        ),
+    ] = None,
+    results: Annotated[
+        Path, typer.Option(metavar="FOLDER", help="each run gets a new folder in this folder")
+    ] = DEFAULT_RESULTS,
+) -> None:
+    """Stress a device under test: costs, ceilings, a full table, a cut link. Needs root."""
+    from stackcost.device.standard import standard_set
+
+    console = make_console()
+    settings = {
+        "rules": rules,
+        "new_per_second": new_per_second,
+        "server": "nginx" if tls else server,
+        "ip_version": ip_version,
+    }
+    chosen = {name: value for name, value in settings.items() if value is not None}
+    if not tls:
+        length = "about nine minutes" if quick else "several times the nine minutes of --quick"
+        console.print(f"three runs: costs, ceilings, events; {length}", highlight=False)
+    folders = standard_set(kind, quick, chosen, results, sys.argv, console, bed, tls)
+    if page := _report(folders, console):
+        console.print(f"report: {page}", soft_wrap=True, highlight=False)
+    if folders[-1].manifest().state == "interrupted":
+        raise typer.Exit(INTERRUPTED)
+
+
+def _report(folders: "Sequence[RunFolder]", console: Console) -> Path | None:
+    """Compute the result of each run, print the events, and write one page about all runs.
+
+    Returns None if no page can be rendered here; the console then shows the reason.
+    """
+    from stackcost.analysis.events.summary import EventSummary
+    from stackcost.report.answer import summarise_again
+    from stackcost.report.device import print_events
+    from stackcost.report.extra import can_render
+
+    for folder in folders:
+        summary = summarise_again(folder)
+        if isinstance(summary, EventSummary):
+            print_events(summary, console)
+    if not can_render(console):
+        return None
+    from stackcost.report.notebook import render
+
+    return render([folder.path for folder in folders], folders[-1].path / "report.html")

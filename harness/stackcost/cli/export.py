@@ -1,0 +1,47 @@
+"""`stackcost export`."""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from stackcost.cli.application import command, reading, stored
+
+
+class Format(StrEnum):
+    """A file format that other programs can read."""
+
+    CSV = "csv"
+    PARQUET = "parquet"
+    JSON = "json"
+
+
+@command()
+@reading
+def export(
+    run: Annotated[
+        Path,
+        typer.Argument(
+            parser=stored,
+            metavar="RUN",
+            help="a run's folder, such as results/<time>-compare, or its URL in a store",
+        ),
+    ],
+    form: Annotated[Format, typer.Option("--format", help="csv, parquet or json")] = Format.CSV,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="file to write; default: the terminal")
+    ] = None,
+) -> None:
+    """Write the figures of a run as one long table, with unit, definition and source."""
+    import sys
+
+    from stackcost.host.files import write_whole
+    from stackcost.report.export import encode
+    from stackcost.store import RunFolder
+
+    content = encode(RunFolder.open(run), form.value)
+    if out:
+        write_whole(out, content)
+    else:
+        sys.stdout.buffer.write(content)

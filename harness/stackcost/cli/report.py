@@ -1,0 +1,63 @@
+"""`stackcost report`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from stackcost.cli.application import command, make_console, reading, stored
+
+PAGE = "report.html"
+
+
+@command()
+@reading
+def report(
+    runs: Annotated[
+        list[Path],
+        typer.Argument(
+            parser=stored,
+            metavar="RUN",
+            help="folders of runs, such as results/<time>-compare, or their URLs in a store",
+        ),
+    ],
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help=f"the page to write; default for several runs: {PAGE} in the current folder, and "
+            "with --only a page of the notebook's name there",
+        ),
+    ] = None,
+    only: Annotated[
+        str,
+        typer.Option(
+            metavar="NOTEBOOK",
+            help="a page of one of the notebooks, such as published_vs_measured; default: all that "
+            "fit the runs",
+        ),
+    ] = "",
+) -> None:
+    """Compute the results of stored runs again, and write them to one HTML page.
+
+    For a single run it also prints the tables, and it writes summary.json and report.html into the
+    folder of the run.
+    """
+    from stackcost.report import extra
+    from stackcost.report.answer import answer, summarise_again
+    from stackcost.store import RunFolder
+
+    extra.require()
+    from stackcost.report.notebook import render
+
+    console = make_console()
+    folders = [RunFolder.open(run) for run in runs]
+    alone = len(runs) == 1 and not only
+    page = out or (runs[0] if alone else Path()) / (f"{only}.html" if only else PAGE)
+    if alone and out is None:
+        answer(folders[0], console)
+    else:
+        for folder in folders:
+            summarise_again(folder)
+        render(runs, page, only)
+    console.print(str(page), soft_wrap=True, highlight=False)

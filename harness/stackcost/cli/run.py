@@ -1,0 +1,50 @@
+"""`stackcost run`."""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from stackcost.cli.application import DEFAULT_RESULTS, command, conclude, make_console
+
+
+@command()
+def run(
+    experiment: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="EXPERIMENT",
+            help="a YAML file, or the name of a built-in experiment, such as compare",
+        ),
+    ] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="fewer, shorter trials")] = False,
+    share_cores: Annotated[
+        bool, typer.Option("--share-cores", help="HTTP clients and server share all cores")
+    ] = False,
+    results: Annotated[
+        Path, typer.Option(metavar="FOLDER", help="the run gets a new folder in this folder")
+    ] = DEFAULT_RESULTS,
+    resume: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="RUN",
+            help="instead of EXPERIMENT: an unfinished run, to measure its missing trials",
+        ),
+    ] = None,
+) -> None:
+    """Run an experiment, print the result, and write the report. Needs root."""
+    from stackcost.comparison.turns import resume_experiment, run_experiment
+    from stackcost.experiment.load_file import experiment_file, load_experiment
+    from stackcost.store import RunFolder
+
+    if (experiment is None) == (resume is None):
+        raise typer.BadParameter("give either EXPERIMENT or --resume RUN")
+    console = make_console()
+    if resume:
+        folder = resume_experiment(RunFolder.open(resume), sys.argv, console)
+    elif experiment:
+        file = experiment_file(experiment)
+        plan = load_experiment(file, quick, share_cores)
+        folder = run_experiment(plan, file.stem, results, sys.argv, console)
+    conclude(folder, console)

@@ -1,0 +1,44 @@
+"""Writes the published JSON schemas to docs/schema: python -m stackcost.cli.schema."""
+
+import json
+import re
+
+from pydantic import BaseModel
+
+from stackcost.analysis.ceiling.summary import CeilingSummary
+from stackcost.analysis.figures import registry
+from stackcost.analysis.figures.rates import OFFERED
+from stackcost.analysis.summary import Summary
+from stackcost.experiment.schema import Experiment
+from stackcost.files import SCHEMAS
+from stackcost.store.manifest import Manifest
+
+
+def schemas() -> dict[str, str]:
+    """Text of each schema file, by file name."""
+    models: dict[str, type[BaseModel]] = {
+        "experiment": Experiment,
+        "manifest": Manifest,
+        "summary": Summary,
+        "ceiling": CeilingSummary,
+    }
+    found = {name: model.model_json_schema() for name, model in models.items()}
+    for section, groups in (("Level", ("load", "http")), ("Memory", ("memory",))):
+        figures = found["summary"]["$defs"][section]["properties"]["figures"]
+        figures["patternProperties"] = {
+            rf"^{re.escape(each.name)}(\..+)?$": {
+                "$ref": "#/$defs/Spread",
+                "description": f"{each.unit}: {each.definition}",
+            }
+            for each in registry.ALL
+            if each.of in groups and each is not OFFERED
+        }
+    return {
+        f"{name}.schema.json": json.dumps(each, indent=2) + "\n" for name, each in found.items()
+    }
+
+
+if __name__ == "__main__":
+    SCHEMAS.mkdir(parents=True, exist_ok=True)
+    for file, text in schemas().items():
+        (SCHEMAS / file).write_text(text)

@@ -1,0 +1,56 @@
+"""`stackcost show`."""
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from stackcost.cli.application import command, make_console, reading, stored
+
+
+@command()
+@reading
+def show(
+    run: Annotated[
+        Path,
+        typer.Argument(
+            parser=stored,
+            metavar="RUN",
+            help="a run's folder, such as results/<time>-compare, or its URL in a store",
+        ),
+    ],
+    long: Annotated[
+        bool, typer.Option("--long", help="print all loads, latencies, kinds of memory, settings")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="print the summary as JSON")] = False,
+) -> None:
+    """Print the result of a stored run on one screen, and the history of the run.
+
+    With --long it also prints every table, the settings that the tuning tiers changed, and
+    published figures for comparison.
+    """
+    from stackcost.analysis.summary import Summary
+    from stackcost.report.answer import current, print_answer
+    from stackcost.report.published import published_table
+    from stackcost.report.stored import remarks
+    from stackcost.report.tables import tuning_table
+    from stackcost.report.terminal_table import draw
+    from stackcost.store import RunFolder
+
+    folder = RunFolder.open(run)
+    summary = current(folder)
+    if as_json:
+        print(json.dumps(summary.model_dump(mode="json"), indent=2))
+        return
+    console = make_console()
+    print_answer(summary, console, long)
+    if long and isinstance(summary, Summary):
+        for table in (
+            tuning_table(summary),
+            published_table(summary.published, summary.factors),
+        ):
+            if table.rows:
+                console.print(draw(table))
+    for line in remarks(folder.manifest()):
+        console.print(line, highlight=False, markup=False)

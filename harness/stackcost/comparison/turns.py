@@ -1,0 +1,229 @@
+"""Generates the turns of an experiment: every system gets the same load, in turn, in rounds."""
+
+from collections.abc import Collection, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from stackcost.analysis.flows import failed
+from stackcost.analysis.http import p99_us
+from stackcost.analysis.published import read_publication
+from stackcost.campaign.campaign import Campaign
+from stackcost.campaign.identity import experiment_hash, plan_of, profile_hashes
+from stackcost.campaign.order import draw_seed
+from stackcost.campaign.record import new_campaign, resumed_campaign
+from stackcost.campaign.turn import FIGURE, Feed, PlannedTrial, PlannedTrials, Purpose, Turn
+from stackcost.comparison.concurrency import find_concurrency
+from stackcost.comparison.plan import (
+    PlannedTurn,
+    concurrency_seconds,
+    http_seconds,
+    identity,
+    plan,
+    planned_seconds,
+    seconds_of,
+    setup_seconds,
+)
+from stackcost.contracts.load import HeldFlows, HttpClients, rate_words
+from stackcost.contracts.trial import Trial
+from stackcost.experiment.collectors import figures_of
+from stackcost.experiment.matrix import variants
+from stackcost.experiment.schema import Experiment
+from stackcost.search.slowest import lowest_ceilings
+from stackcost.session.hold_trial import run_hold_trial
+from stackcost.session.http_session import HttpSession, open_http_session
+from stackcost.session.http_trial import run_http_trial
+from stackcost.session.load_trial import offer_load, prepare_load
+from stackcost.session.profile_session import ProfileSession, open_profile_session
+from stackcost.session.sides import lacking_there
+from stackcost.store import Manifest, RunFolder
+from stackcost.store.manifest import LoadsFound
+from stackcost.systems.registry import server_class
+
+GO_ON = "to resume, run: stackcost run --resume"
+FOR_CONCURRENCY = Purpose(set_aside="a trial of the search for the concurrency")
+
+
+def run_experiment(
+    experiment: Experiment, name: str, results: Path, command: list[str], console: Console
+) -> RunFolder:
+    """Run all trials and store them under `results`; returns the run's folder.
+
+    StackcostError if a trial fails. For other ends see `new_campaign`.
+    """
+    systems = variants(experiment)
+    there = lacking_there(systems)
+    lacking = {each.name: each.lacking for each in systems if each.lacking} | there
+    with new_campaign(
+        results,
+        name,
+        command,
+        console,
+        GO_ON,
+        experiment.uses_this_machine,
+        experiment=experiment.model_dump(mode="json"),
+        experiment_hash=experiment_hash(experiment),
+        profile_hashes=profile_hashes(experiment),
+        order_seed=draw_seed(),
+        systems=[each.name for each in systems if each.name not in lacking],
+        publication=_publication(experiment.published),
+        figures=figures_of(experiment.collectors),
+        not_measured=lacking,
+        tests_not_measured={
+            f"{each.name}, {test}": why
+            for each in systems
+            for test, why in each.lacking_tests.items()
+        },
+    ) as campaign:
+        campaign.run(turns_of(experiment, campaign, there))
+    return campaign.folder
+
+
+def resume_experiment(run: RunFolder, command: list[str], console: Console) -> RunFolder:
+    """Run the missing trials of an interrupted, failed or killed run, in its folder.
+
+    StackcostError if its plan, a profile or the machine has changed.
+    """
+    with resumed_campaign(run, command, console, GO_ON) as campaign:
+        experiment = plan_of(campaign.manifest)
+        there = lacking_there(variants(experiment))
+        seed = campaign.manifest.order_seed
+        turns = plan(at_loads(experiment, campaign.manifest), campaign.stored, there, seed)
+        again = _run_again(turns, campaign.stored)
+        run.set_aside(again, "its turn was interrupted and run again")
+        campaign.run(turns_of(experiment, campaign, there))
+    return run
+
+
+def at_loads(experiment: Experiment, manifest: Manifest) -> Experiment:
+    """The plan with rates instead of shares: the rates that were found at the start of the run.
+
+    Before they are found, the shares are used as placeholders.
+    """
+    if not experiment.load.offered_shares:
+        return experiment
+    found = manifest.loads_found
+    return experiment.offering(found.offered_cps if found else experiment.load.offered_shares)
+
+
+def turns_of(
+    experiment: Experiment, campaign: Campaign, lacking: Collection[str] = ()
+) -> Feed[None]:
+    """Find the loads, if necessary, and yield every turn that is not stored.
+
+    `lacking`: names of systems that the server's host cannot measure.
+    """
+    if experiment.load.offered_shares and not campaign.manifest.loads_found:
+        planned = plan(at_loads(experiment, campaign.manifest), lacking=lacking)
+        after_s = planned_seconds(planned, experiment)
+        systems = [
+            each for each in variants(experiment) if not each.lacking and each.name not in lacking
+        ]
+        found = yield from lowest_ceilings(systems, after_s)
+        ceilings = {name: held.ceiling for name, held in found.items()}
+        rates = experiment.load.rates_of(min(ceilings.values()))
+        not_held = {name: list(held.not_held) for name, held in found.items() if held.not_held}
+        loads = LoadsFound(ceilings=ceilings, offered_cps=rates, not_held=not_held)
+        campaign.note_loads(loads)
+    experiment = at_loads(experiment, campaign.manifest)
+    turns = plan(experiment, campaign.stored, lacking, campaign.manifest.order_seed)
+    for at, turn in enumerate(turns):
+        kind, setup_s = server_class(turn.variant.server), setup_seconds(experiment)
+        left_s = planned_seconds(turns[at:], experiment)
+        http = turn.variant.experiment.http
+        yield Turn(
+            system=turn.variant.name,
+            kind=kind,
+            experiment=turn.variant.experiment,
+            where=f"round {turn.round} of {experiment.rounds}, {turn.variant.name}",
+            logs=f"{turn.round}-{turn.variant.name}",
+            steps=partial(_http_steps if http else _profile_steps, turn, left_s - setup_s),
+            open=open_http_session if http else open_profile_session,
+            seconds=setup_s,
+            left_s=left_s,
+        )
+
+
+def _profile_steps(
+    turn: PlannedTurn, left_s: float, session: ProfileSession
+) -> PlannedTrials[None]:
+    """Memory first, because server and kernel keep memory after a load."""
+    for trial in turn.trials:
+        if turn.loads and trial is turn.loads[0]:
+            prepare_load(session)
+        trial.response_bytes = session.response_bytes
+        if isinstance(trial.load, HeldFlows):
+            make = partial(run_hold_trial, session)
+            words = f"{trial.load.open_flows:,} flows held open"
+        else:
+            make = partial(offer_load, session, part=session.experiment.load)
+            words = f"{rate_words(trial.offered_cps)} connections/s"
+        seconds = seconds_of(trial, session.experiment)
+        yield PlannedTrial(
+            trial=trial, make=make, words=words, purpose=FIGURE, seconds=seconds, left_s=left_s
+        )
+        left_s -= seconds
+
+
+def _http_steps(turn: PlannedTurn, left_s: float, session: HttpSession) -> PlannedTrials[None]:
+    """Each test; before it the search for its concurrency, if that is not given."""
+    http = session.http
+    for trial in turn.loads:
+        assert isinstance(trial.load, HttpClients)
+        connections = None
+        if http.concurrency:
+            connections = yield from _connections(session, trial, left_s)
+            left_s -= concurrency_seconds(http)
+        words, rate = trial.load.test, trial.load.offered_rps
+        seconds = http_seconds(http, http.sustain_s)
+        yield PlannedTrial(
+            trial=trial,
+            make=partial(run_http_trial, session, connections=connections),
+            words=words + (f" at {rate:,.0f} requests/s" if rate else ""),
+            purpose=FIGURE,
+            seconds=seconds,
+            left_s=left_s,
+        )
+        left_s -= seconds
+
+
+def _connections(session: HttpSession, planned: Trial, left_s: float) -> PlannedTrials[int]:
+    """Find the connections of each client process. Its trials are stored but not in figures."""
+    http = session.http
+    limit = http.concurrency
+    assert limit is not None and isinstance(planned.load, HttpClients)
+    test, seconds = planned.load.test, http_seconds(http, limit.trial_s)
+    ends_s = left_s - concurrency_seconds(http)
+
+    def each(count: int) -> int:
+        return max(1, count // http.processes)
+
+    def holds(count: int) -> PlannedTrials[bool]:
+        nonlocal left_s
+        make = partial(run_http_trial, session, connections=each(count), sustain_s=limit.trial_s)
+        (trial,) = yield PlannedTrial(
+            trial=planned,
+            make=make,
+            words=f"{test}: search for the concurrency, {count:,} connections",
+            purpose=FOR_CONCURRENCY,
+            seconds=seconds,
+            left_s=left_s,
+        )
+        left_s = max(ends_s, left_s - seconds)
+        p99 = p99_us(trial)
+        return p99 is not None and p99 < limit.p99_below_ms * 1000 and not failed(trial)
+
+    return each((yield from find_concurrency(limit, holds)))
+
+
+def _publication(path: Path | None) -> dict[str, Any] | None:
+    """Published figures, for the manifest."""
+    return read_publication(path).model_dump(mode="json") if path else None
+
+
+def _run_again(turns: Sequence[PlannedTurn], stored: Sequence[Trial]) -> list[int]:
+    """Numbers of stored trials that a turn will repeat."""
+    again = {identity(trial) for turn in turns for trial in turn.trials}
+    return [trial.number for trial in stored if identity(trial) in again]

@@ -1,0 +1,70 @@
+"""Offers mixed traffic in steps of rising load."""
+
+import time
+
+from stackcost.analysis.events.mix import half_of, steps_of
+from stackcost.collect.groups import Groups
+from stackcost.contracts.event_settings import LAST_FLOWS_S, EventSettings
+from stackcost.contracts.load import MixedLoad, MixStep
+from stackcost.contracts.sample import Sample
+from stackcost.contracts.trial import Trial
+from stackcost.contracts.window import Window
+from stackcost.files import PROFILES
+from stackcost.session.limits import refused_since
+from stackcost.session.load_trial import end_traffic
+from stackcost.session.path import count_frames, frames_since
+from stackcost.session.profile_session import ProfileSession
+from stackcost.session.server_settings import prefixes_of
+from stackcost.trex.client import ONLY
+
+PROFILE = PROFILES / "enterprise_mix.py"
+SETTLE_S = 0.5  # from a change of the load to its step
+SPARE_S = 3.0  # the traffic continues after the last step, so that its end is read under load
+
+
+def run_mix(session: ProfileSession, trial: Trial, settings: EventSettings) -> None:
+    """Offer the mix at rising loads; then clear the table and offer half the highest lossless load.
+
+    The trial's load is a `MixedLoad`; each finished step is added to it.
+    """
+    load = trial.load
+    assert isinstance(load, MixedLoad)
+    client, groups, length = session.loading, Groups(session.loading, ONLY), settings.mix_step_s
+    client.load_profile(PROFILE, prefixes_of(session.serving.ip_version) | {"cps": 1})
+    frames, refused = count_frames(session), session.serving.refusals()
+    session.begin_trial()
+    samples: list[Sample] = []
+
+    def edge() -> float:
+        session.read_edge()
+        now = time.monotonic()
+        samples.extend(groups.read())
+        return now
+
+    def watch(flows_per_second: float) -> None:
+        session.progress.pause(SETTLE_S)
+        since = edge()
+        session.progress.pause(length)
+        load.steps.append(MixStep(flows_per_second, Window(since, edge())))
+
+    began = time.monotonic()
+    try:
+        rising = settings.mix_loads
+        client.start(mult=rising[0], duration=2 * length * len(rising) + SPARE_S)
+        for number, flows_per_second in enumerate(rising):
+            if number:
+                client.update(flows_per_second)
+            watch(flows_per_second)
+        load.limits = session.serving.limits(session.experiment.workload.port)
+        client.stop()
+        session.serving.reset()  # an overload may have filled its table for minutes
+        half = half_of(steps_of(load, samples))
+        client.start(mult=half, duration=length + SPARE_S)
+        watch(half)
+        load.cut_flows = end_traffic(session, SPARE_S + LAST_FLOWS_S)
+        load.limits.refused = refused_since(session, refused)
+        trial.phases["event"] = Window(began, session.read_edge())
+        session.read_generator(load)
+        load.frames = frames_since(session, frames)
+    finally:
+        trial.samples = session.trial_samples() + samples

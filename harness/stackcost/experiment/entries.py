@@ -1,0 +1,68 @@
+"""Entries of an experiment file that name a part of the suite or a file of the user."""
+
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import AfterValidator, ValidationInfo, WithJsonSchema
+
+from stackcost.contracts.errors import StackcostError
+from stackcost.systems import registry
+from stackcost.tuning import tier_of
+
+
+def _absolute(name: str, suffix: str, info: ValidationInfo) -> str:
+    """A file's path made absolute, relative to the experiment file; any other name unchanged."""
+    folder = (info.context or {}).get("folder", ".")
+    return str(Path(folder, name).resolve()) if name.endswith(suffix) else name
+
+
+def _known_tier(name: str, info: ValidationInfo) -> str:
+    """A tier's name, or the path of its file, relative to the experiment file."""
+    name = _absolute(name, ".yaml", info)
+    try:
+        tier_of(name)
+    except StackcostError as error:
+        raise ValueError(str(error)) from error
+    return name
+
+
+def _known_server(name: str, info: ValidationInfo) -> str:
+    """A server's name, or the path of its file, relative to the experiment file."""
+    try:
+        registry.check_entry(name)
+    except StackcostError as error:
+        raise ValueError(str(error)) from error
+    return _absolute(name, registry.SUFFIX, info)
+
+
+def _each_once(values: list[object]) -> list[object]:
+    if len(set(values)) != len(values):
+        raise ValueError("the list contains a value twice")
+    return values
+
+
+def _collector_file(name: str, info: ValidationInfo) -> str:
+    """The path of a collector's file, relative to the experiment file."""
+    if not name.endswith(registry.SUFFIX):
+        raise ValueError(f"a collector is a Python file, whose name ends with {registry.SUFFIX}")
+    return _absolute(name, registry.SUFFIX, info)
+
+
+TierName = Annotated[str, AfterValidator(_known_tier)]
+Once = AfterValidator(_each_once)
+CollectorFile = Annotated[
+    str,
+    AfterValidator(_collector_file),
+    WithJsonSchema({"type": "string", "pattern": f"\\{registry.SUFFIX}$"}),
+]
+SERVER_SCHEMA = {
+    "anyOf": [
+        {"enum": list(registry.SHIPPED), "description": "a built-in server"},
+        {
+            "type": "string",
+            "pattern": f"\\{registry.SUFFIX}$",
+            "description": "your own server: its Python file, relative to this file",
+        },
+    ]
+}
+ServerName = Annotated[str, AfterValidator(_known_server), WithJsonSchema(SERVER_SCHEMA)]

@@ -1,0 +1,130 @@
+"""The systems that an experiment compares: its servers, with each combination of its matrix."""
+
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from stackcost.contracts.server import Server
+from stackcost.contracts.stack import KERNEL
+from stackcost.contracts.system_names import cores_part, length_part, rules_part, workers_part
+from stackcost.contracts.tuning import Tier
+from stackcost.experiment.http_schema import HttpLoad
+from stackcost.experiment.schema import Experiment, Matrix
+from stackcost.load import program
+from stackcost.stacks import on_stack, stack_lacks
+from stackcost.systems.registry import server_class, server_name
+from stackcost.tuning import tier_lacks, tier_of
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """One server with one set of settings.
+
+    `name`: the server's name, with the name of another stack ("nginx/onload-balanced"), and after a
+    colon the settings that the matrix varies, such as "nginx/kernel:rps" or
+    "nginx/kernel:stock,2-workers,32000-B". `server`: the entry in the experiment. `experiment`: the
+    experiment without a matrix, with the values of this variant. `lacking`: why it cannot be
+    measured on this machine, or empty; another host of the server says that itself
+    (`stackcost.session.sides.lacking_there`). `lacking_tests`: of tests of HTTP clients, by
+    name, why this system or this machine cannot make them.
+    """
+
+    name: str
+    server: str
+    experiment: Experiment
+    lacking: str = ""
+    lacking_tests: Mapping[str, str] = field(default_factory=dict)
+
+
+def variants(experiment: Experiment) -> list[Variant]:
+    """All variants in the order of the file, including those that cannot be measured here."""
+    return [each for server in experiment.servers for each in _variants_of(server, experiment)]
+
+
+def lacks(server: str, stack: str, tier: Tier, cores: int, interfaces: Sequence[str] = ()) -> str:
+    """Why this machine cannot measure a server with these settings; empty if it can.
+
+    `cores`: number of the server's cores. `interfaces`: of this machine; empty for veth pairs.
+    """
+    kind = server_class(server)
+    why = kind.lacks()
+    if kind.kernel_stack:
+        why = why or stack_lacks(stack, interfaces) or tier_lacks(tier, cores)
+    return why
+
+
+def _variants_of(server: str, experiment: Experiment) -> list[Variant]:
+    matrix, nginx, workload = experiment.matrix, experiment.nginx, experiment.workload
+    everything = len(experiment.cores.server)
+    name, found = server_name(server), []
+    stacked = matrix.stack or nginx.stack != KERNEL
+    tunable = (
+        matrix.tuning
+        or matrix.cores
+        or matrix.workers
+        or matrix.certificate
+        or tier_lacks(tier_of(nginx.tuning), everything)
+    )
+    tuned = bool(tunable or stacked) and server_class(server).kernel_stack
+    numbers: list[int | None] = [*matrix.workers] if tuned else []
+    ruled = bool(matrix.rules) and server_class(server).takes_rules
+    for stack, tuning, cores, workers, certificate, length, rules in itertools.product(
+        (tuned and matrix.stack) or [nginx.stack if tuned else KERNEL],
+        (tuned and matrix.tuning) or [nginx.tuning],
+        (tuned and matrix.cores) or [everything],
+        numbers or [nginx.workers],
+        (tuned and matrix.certificate) or [nginx.certificate],
+        matrix.response_bytes or [workload.response_bytes],
+        (ruled and matrix.rules) or [experiment.dut.rules],
+    ):
+        varied = [
+            tier_of(tuning).name if tuned and matrix.tuning else "",
+            cores_part(cores) if tuned and matrix.cores else "",
+            workers_part(workers) if workers and numbers else "",
+            certificate if tuned and matrix.certificate else "",
+            length_part(length) if matrix.response_bytes else "",
+            rules_part(rules) if ruled else "",
+        ]
+        parts = ",".join(filter(None, varied))
+        resolved = experiment.model_copy(
+            update={
+                "servers": [server],
+                "matrix": Matrix(),
+                "cores": experiment.cores.model_copy(
+                    update={"server": experiment.cores.server[:cores]}
+                ),
+                "nginx": nginx.model_copy(
+                    update={
+                        "stack": stack,
+                        "tuning": tuning,
+                        "workers": workers,
+                        "certificate": certificate,
+                    }
+                ),
+                "workload": workload.model_copy(update={"response_bytes": length}),
+                "dut": experiment.dut.model_copy(update={"rules": rules}),
+            }
+        )
+        lacking = ""
+        if not experiment.server_host:
+            lacking = lacks(server, stack, tier_of(tuning), cores, experiment.server_interfaces)
+        if experiment.http:
+            lacking = lacking or stack_lacks(experiment.http.stack)
+        called = on_stack(name, stack)
+        tests = {} if lacking else _lacking_tests(server_class(server), experiment.http)
+        full_name = f"{called}:{parts}" if parts else called
+        found.append(Variant(full_name, server, resolved, lacking, tests))
+    return found
+
+
+def _lacking_tests(kind: type[Server], http: HttpLoad | None) -> dict[str, str]:
+    """Of each test that cannot be made, why."""
+    if http is None:
+        return {}
+    reasons = {
+        test.name: program(http.program_of(test)).lacks()
+        or kind.lacks_version(test.version)
+        or (kind.lacks_resumption() if test.resumed else "")
+        for test in http.tests
+    }
+    return {name: why for name, why in reasons.items() if why}

@@ -1,0 +1,89 @@
+"""The sections `load` and `memory` of an experiment: connections/s, and open flows."""
+
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field, ValidationInfo, field_validator, model_validator
+
+from stackcost.contracts.load import FlowState
+from stackcost.experiment.entries import Once
+from stackcost.experiment.section import Rate, Seconds, Section
+
+Share = Annotated[float, Field(gt=0, lt=1)]
+
+
+class LoadPart(Section):
+    """Connections per second. Every load is offered once per server in every round.
+
+    The loads are either rates (`offered_cps`) or shares of the slowest system's ceiling
+    (`offered_shares`). A short search finds that ceiling before the first round.
+    """
+
+    profile: Path = Field(
+        description="ASTF profile of one connection: your file, or the name of a built-in one"
+    )
+    offered_cps: list[Rate] = Field(default=[], description="rates in connections per second")
+    offered_shares: list[Share] = Field(
+        default=[], description="rates as shares of the slowest system's ceiling"
+    )
+    warm_up_s: Seconds = Field(
+        description="shortest warm-up; longer than the client's TIME_WAIT of half a second"
+    )
+    sustain_s: Seconds = Field(description="length of the measured window")
+    drain_s: Seconds = Field(description="longest wait for the end of the last connections")
+
+    @model_validator(mode="after")
+    def _has_some(self) -> "LoadPart":
+        if self.offered_cps and self.offered_shares:
+            raise ValueError("it has both offered_cps and offered_shares; set one of them to []")
+        if self.profile != NO_PROFILE and not (self.offered_cps or self.offered_shares):
+            raise ValueError("a profile needs at least one rate: offered_cps or offered_shares")
+        return self
+
+    def rates_of(self, ceiling: float) -> list[float]:
+        """The shares as rates, with two digits. `ceiling`: of the slowest system."""
+        return [float(f"{share * ceiling:.2g}") for share in self.offered_shares]
+
+
+class MemoryPart(Section):
+    """Open connections. Memory is read at each number of flows; the slope is the cost of a flow."""
+
+    profile: Path = Field(
+        description="ASTF profile that holds connections open: your file, or a built-in one's name"
+    )
+    open_flows: list[Annotated[int, Field(ge=0)]] = Field(
+        description="numbers of open connections; at least two, ascending"
+    )
+    open_cps: Rate = Field(description="connections to open per second")
+    settle_s: Seconds = Field(description="waiting time between the last new flow and the reading")
+    read_s: Seconds = Field(description="duration of the reading; the median is used")
+    states: Annotated[list[FlowState], Once] = Field(
+        default=["established"],
+        min_length=1,
+        description="states of the flows; all but established need the kernel's stack",
+    )
+
+    @field_validator("open_flows")
+    @classmethod
+    def _ascends(cls, counts: list[int], info: ValidationInfo) -> list[int]:
+        if len(counts) < 2 and info.data.get("profile") != NO_PROFILE:
+            raise ValueError("a slope needs at least two numbers of flows")
+        if counts != sorted(set(counts)):
+            raise ValueError("the numbers must be ascending and different")
+        return counts
+
+    def in_order(self, state: FlowState) -> list[int]:
+        """The numbers of flows in the order in which they are held: up, and down to the first.
+
+        Every second one is held on the way down, so that what grows with time is not taken for
+        memory of flows. Flows in TIME_WAIT only get more, as they last a minute.
+        """
+        counts = self.open_flows
+        if state == "time-wait" or len(counts) < 2:
+            return counts
+        return sorted({counts[0], *counts[::-2]}) + counts[-2:0:-2] + [counts[0]]
+
+
+NO_PROFILE = Path()
+NO_LOAD = LoadPart(profile=NO_PROFILE, warm_up_s=1, sustain_s=1, drain_s=1)
+NO_MEMORY = MemoryPart(profile=NO_PROFILE, open_flows=[], open_cps=1, settle_s=1, read_s=1)

@@ -1,0 +1,410 @@
+"""The schema of an experiment file: one YAML file describes one comparison.
+
+Unknown keys are errors, so that a misspelt key does not silently select the default.
+"""
+
+from ipaddress import IPv4Address, IPv4Network
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import Field, ValidationInfo, field_validator, model_validator
+
+from stackcost.contracts.dut_settings import DutSettings
+from stackcost.contracts.http import RSA, Certificate
+from stackcost.contracts.stack import KERNEL
+from stackcost.contracts.system_names import cores_part, length_part, rules_part, workers_part
+from stackcost.experiment.entries import CollectorFile, Once, ServerName, TierName
+from stackcost.experiment.hosts import MOST, Bed, GeneratorPart, HostName, SshHost
+from stackcost.experiment.http_schema import HttpLoad
+from stackcost.experiment.profile_load import NO_LOAD, NO_MEMORY, LoadPart, MemoryPart
+from stackcost.experiment.section import Core, Section, StackName
+from stackcost.experiment.shares import resolve_auto
+from stackcost.stacks import on_stack
+from stackcost.systems import registry
+from stackcost.tuning import tier_of
+
+Workers = Annotated[int, Field(ge=1, le=1024)]
+Rules = Annotated[int, Field(ge=0, le=100_000)]
+TcpSettings = Literal["today", "published"]
+EXTERNAL = "dut/external"
+ResponseBytes = Annotated[int, Field(ge=1, le=100_000_000)]
+
+
+class Workload(Section):
+    """The traffic of one connection and its addresses; the same for every server.
+
+    For HTTP clients only the addresses are used: the tests define the requests.
+    """
+
+    request_bytes: int = Field(
+        default=100, ge=18, le=1_000_000, description="length of the HTTP request, in bytes"
+    )
+    response_bytes: ResponseBytes = Field(
+        default=1000, description="length of the HTTP response, headers and body, in bytes"
+    )
+    tcp: TcpSettings = Field(
+        default="today",
+        description="TCP settings of both sides in the built-in profiles: those of servers today "
+        "(initial window 10, TCP_NODELAY), or of the published test bed (window 2, Nagle)",
+    )
+    clients: str = Field(description="range of client addresses: first-last")
+    server: IPv4Address = Field(description="address that the clients connect to")
+    port: int = Field(ge=1, le=65535, description="TCP port of the server")
+
+    @field_validator("clients")
+    @classmethod
+    def _is_range(cls, text: str) -> str:
+        first, _, last = text.partition("-")
+        if IPv4Address(first.strip()) > IPv4Address(last.strip()):
+            raise ValueError("the first address of the range is higher than the last one")
+        return text
+
+    @property
+    def client_network(self) -> IPv4Network:
+        """The smallest network that contains all clients, for the server's route to them."""
+        first, last = (IPv4Address(end.strip()) for end in self.clients.split("-"))
+        differing = (int(first) ^ int(last)).bit_length()
+        return IPv4Network((int(first) >> differing << differing, 32 - differing))
+
+
+class Cores(Section):
+    """Linux CPU numbers of the load and the harness, and of the server under test.
+
+    `auto`: half of the machine for each side. `shared`: both sides use all cores, which is
+    possible only with HTTP clients.
+    """
+
+    load: list[Core] = Field(min_length=1, description="cores of the generator and the harness")
+    server: list[Core] = Field(
+        default=[], description="cores of the system under test; only dut/external has none"
+    )
+    shared: bool = Field(
+        default=False,
+        description="both sides may use the same cores; CPU figures then include both sides",
+    )
+
+    @property
+    def common(self) -> list[int]:
+        """Cores of both sides."""
+        return sorted(set(self.load) & set(self.server))
+
+
+class Nginx(Section):
+    """Settings of nginx, and of other servers on the kernel's stack that have such settings.
+
+    The files in harness/stackcost/tuning/tiers define the tuning tiers.
+    """
+
+    stack: StackName = Field(default=KERNEL, description="network stack of the server")
+    tuning: TierName = Field(
+        default="stock",
+        description="name of a tier in harness/stackcost/tuning/tiers, or your own file",
+    )
+    workers: Workers | None = Field(
+        default=None, description="worker processes; default: one for each core"
+    )
+    worker_connections: int = Field(
+        default=16_384,
+        ge=64,
+        description="most connections of each worker; nginx allocates them at start",
+    )
+    backlog: int | None = Field(
+        default=None,
+        ge=1,
+        description="length of each worker's accept queue; nginx's own default is 511",
+    )
+    certificate: Certificate = Field(
+        default=RSA, description="key of the server's certificate, for tests over TLS"
+    )
+    backends: int | None = Field(
+        default=None,
+        ge=1,
+        le=1000,
+        description="servers behind haproxy/kernel; default: one for each worker, at least two",
+    )
+
+
+class Matrix(Section):
+    """Settings to vary: every server is measured with every combination of them.
+
+    Stacks, tiers, cores and workers apply to servers on the kernel's stack or on a replacement of
+    it. A server that sends and receives frames itself is measured once for each response length,
+    and a device with a list of rules once for each of its lengths.
+    """
+
+    stack: Annotated[list[StackName], Once] = Field(
+        default=[], description="network stacks; overrides nginx.stack"
+    )
+    tuning: Annotated[list[TierName], Once] = Field(
+        default=[], description="tuning tiers; overrides nginx.tuning"
+    )
+    cores: Annotated[list[Workers], Once] = Field(
+        default=[], description="numbers of server cores; auto: 1, 2, 4 ... all cores"
+    )
+    workers: Annotated[list[Workers], Once] = Field(
+        default=[],
+        description="numbers of workers; overrides nginx.workers; auto: 1, 2, 4 ... all cores",
+    )
+    certificate: Annotated[list[Certificate], Once] = Field(
+        default=[], description="keys of the server's certificate; overrides nginx.certificate"
+    )
+    response_bytes: Annotated[list[ResponseBytes], Once] = Field(
+        default=[], description="response lengths; overrides workload.response_bytes"
+    )
+    rules: Annotated[list[Rules], Once] = Field(
+        default=[],
+        description="lengths of lists of rules; overrides dut.rules, of devices with one",
+    )
+
+    def parts(self) -> set[str]:
+        """Every part that the matrix can add to a server's name."""
+        return {
+            *(tier_of(tuning).name for tuning in self.tuning),
+            *map(cores_part, self.cores),
+            *map(workers_part, self.workers),
+            *self.certificate,
+            *map(length_part, self.response_bytes),
+            *map(rules_part, self.rules),
+        }
+
+
+class Experiment(Section):
+    """One comparison: every server gets the same load, in turn, `rounds` times.
+
+    The load comes from ASTF profiles (`load`, `memory`) or from HTTP clients (`http`). Nothing is
+    measured for a section that is left out.
+
+    Each factor is the cost of `baseline` divided by the cost of `against`. With a matrix each of
+    them names a server or one of its variants (nginx/kernel:rps). Every variant that matches
+    `baseline` is divided by the one that matches `against` at the same response length.
+    """
+
+    title: str = Field(description="heading of the report")
+    servers: Annotated[list[ServerName], Once] = Field(
+        min_length=1, description="the systems to compare, in the order of their turns"
+    )
+    matrix: Matrix = Field(default=Matrix(), description="settings to vary")
+    baseline: str | Annotated[list[str], Once] = Field(
+        default="",
+        description="system whose cost is the numerator of each factor; a list for several "
+        "factors; required unless there is one system, which has costs and no factor",
+    )
+    against: str = Field(
+        default="",
+        description="system whose cost is the denominator of each factor; required as baseline is",
+    )
+    rounds: int = Field(ge=1, le=100, description="number of turns of each system")
+    patience: float = Field(
+        default=1,
+        ge=1,
+        le=100,
+        description="factor for all time limits within which a program must start or respond; "
+        "raise it on a slow host",
+    )
+    hosts: dict[HostName, SshHost] = Field(
+        default={}, description="other hosts of the test bed by name; they are reached by SSH"
+    )
+    bed: Bed | None = Field(
+        default=None,
+        description="hosts and interfaces of the test bed; default: a veth pair on this machine",
+    )
+    generators: Annotated[list[GeneratorPart], Field(max_length=MOST)] = Field(
+        default=[],
+        description="several generators on this machine that load the server together; default: "
+        "one. On other hosts they are those of bed.load",
+    )
+    cores: Cores = Field(description="CPUs of each side")
+    nginx: Nginx = Field(
+        default=Nginx(), description="settings of nginx and other servers on the kernel's stack"
+    )
+    dut: DutSettings = Field(default=DutSettings(), description="settings of a device under test")
+    workload: Workload = Field(description="traffic of one connection")
+    load: LoadPart = Field(default=NO_LOAD, description="connections per second, for CPU costs")
+    memory: MemoryPart = Field(default=NO_MEMORY, description="open flows, for memory costs")
+    http: HttpLoad | None = Field(
+        default=None, description="load by wrk, ab or h2load; replaces load and memory"
+    )
+    core_hour_price: float | None = Field(
+        default=None,
+        gt=0,
+        description="price of one core for one hour, in any currency; the report then says what a "
+        "million connections cost",
+    )
+    collectors: Annotated[list[CollectorFile], Once] = Field(
+        default=[],
+        description="collectors of your own, which read more of the server's machine and bring "
+        "their figures with them: their Python files, relative to this file",
+    )
+    published: Path | None = Field(
+        default=None, description="a file of published/, with published figures for comparison"
+    )
+
+    @property
+    def uses_this_machine(self) -> bool:
+        """Whether a part of its test bed is on the machine that runs stackcost."""
+        return self.bed is None or None in self.bed.hosts
+
+    @property
+    def server_host(self) -> str | None:
+        """The name of the other host that has the server; None if there is none."""
+        return self.bed.server.host if self.bed and self.bed.server else None
+
+    @property
+    def server_interfaces(self) -> tuple[str, ...]:
+        """Interfaces of the server's host, by the section bed; empty for the bed of one machine."""
+        return tuple(self.bed.server.interfaces) if self.bed and self.bed.server else ()
+
+    def offering(self, rates: list[float]) -> "Experiment":
+        """The same experiment with these rates instead of shares of a ceiling."""
+        load = self.load.model_copy(update={"offered_cps": rates, "offered_shares": []})
+        return self.model_copy(update={"load": load})
+
+    @field_validator("cores")
+    @classmethod
+    def _shares_knowingly(cls, cores: Cores, info: ValidationInfo) -> Cores:
+        if cores.common and not cores.shared and not info.data.get("bed"):
+            raise ValueError(
+                f"both sides would use cores {cores.common}, which falsifies every CPU figure; "
+                "give each side its own cores, or set shared: true"
+            )
+        return cores
+
+    @model_validator(mode="before")
+    @classmethod
+    def _resolve_auto(cls, data: object) -> object:
+        return resolve_auto(data)
+
+    @model_validator(mode="after")
+    def _has_one_load(self) -> "Experiment":
+        load = self.load
+        profiles = bool(load.offered_cps or load.offered_shares or self.memory.open_flows)
+        if profiles == bool(self.http):
+            raise ValueError("it needs one kind of load: either profiles (load, memory) or http")
+        return self
+
+    @model_validator(mode="after")
+    def _compares_its_own(self) -> "Experiment":
+        servers = [registry.server_name(server) for server in self.servers]
+        if len(set(servers)) < len(servers):
+            raise ValueError(f"two servers have the same name: {', '.join(servers)}")
+        stacks = self.matrix.stack or [self.nginx.stack]
+        there = dict.fromkeys(
+            [*servers, *(on_stack(server, stack) for server in servers for stack in stacks)]
+        )
+        if not self.baseline or not self.against:
+            if len(there) == 1 and not self.matrix.parts():
+                return self
+            raise ValueError(
+                "baseline and against: each factor is the cost of the one divided by that of the "
+                f"other; name two of: {', '.join(there)}"
+            )
+        baselines = [self.baseline] if isinstance(self.baseline, str) else self.baseline
+        for name in (*baselines, self.against):
+            server, _, parts = name.partition(":")
+            if server not in there:
+                raise ValueError(
+                    f"{name!r} is not a system of this experiment, which has: {', '.join(there)}"
+                )
+            unknown = set(filter(None, parts.split(","))) - self.matrix.parts()
+            if unknown:
+                raise ValueError(f"{name!r}: the matrix has no {', '.join(sorted(unknown))}")
+        return self
+
+    @model_validator(mode="after")
+    def _has_the_cores(self) -> "Experiment":
+        there = len(self.cores.server)
+        if self.cores.shared and not self.http:
+            raise ValueError(
+                "cores: only HTTP clients (http) can share cores; a generator that polls cannot"
+            )
+        if any(number > there for number in self.matrix.cores):
+            raise ValueError(
+                f"matrix.cores: the server has only {there} cores: {self.cores.server}"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _has_its_system(self) -> "Experiment":
+        """A system that stackcost starts has a side of the bed and cores, another one has none."""
+        external = EXTERNAL in self.servers
+        if external and (self.servers != [EXTERNAL] or self.dut.device is None):
+            raise ValueError(f"{EXTERNAL} is measured alone, and dut.device says what it is")
+        if external and (self.bed is None or self.bed.server or self.cores.server):
+            raise ValueError(
+                f"{EXTERNAL} needs a section bed with the interfaces of bed.load, without "
+                "bed.server and cores.server: stackcost has no part of it"
+            )
+        if not external and self.bed and self.bed.server is None:
+            raise ValueError("bed.server: the key is missing")
+        if not external and not self.cores.server:
+            raise ValueError("cores.server: it needs at least one core")
+        return self
+
+    @model_validator(mode="after")
+    def _fits_its_bed(self) -> "Experiment":
+        if self.bed is None:
+            if self.hosts:
+                raise ValueError("hosts: no part of the test bed uses them; add the section bed")
+            return self
+        for host in filter(None, self.bed.hosts):
+            if host not in self.hosts:
+                known = ", ".join(self.hosts) or "none"
+                raise ValueError(f"bed: {host!r} is not in hosts, which has: {known}")
+        if self.generators:
+            raise ValueError("generators: with a section bed, list them in bed.load")
+        own = [server for server in self.servers if server.endswith(registry.SUFFIX)]
+        for what, lacks in (
+            ("HTTP clients (http)", bool(self.http)),
+            (
+                "flows that are not established (memory.states)",
+                self.memory.states != ["established"],
+            ),
+            ("a server of your own file", bool(own)),
+            ("a collector of your own file (collectors)", bool(self.collectors)),
+            ("nginx behind a device (dut.server)", self.dut.server == "nginx"),
+        ):
+            if lacks:
+                raise ValueError(f"bed: {what} works only on the test bed of one machine")
+        return self
+
+    @model_validator(mode="after")
+    def _fits_virtual_devices(self) -> "Experiment":
+        """Such a port has no MAC address before its generator begins, and the kernel lacks it."""
+        devices = self.bed.virtual_devices if self.bed else []
+        if not devices:
+            return self
+        others = [name for name in self.servers if not registry.server_class(name).kernel_stack]
+        if others or len(self.bed.loads if self.bed else []) > 1:
+            raise ValueError(
+                f"bed.load: {devices[0]} is a virtual device of DPDK, by which one generator loads "
+                "servers on the kernel's stack, and nothing else"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _divides_its_clients(self) -> "Experiment":
+        if self.http and self.generators:
+            raise ValueError(
+                "generators: HTTP clients (http) have none; set http.processes in their place"
+            )
+        loads = self.bed.loads if self.bed else self.generators
+        first, last = (IPv4Address(end.strip()) for end in self.workload.clients.split("-"))
+        if (there := int(last) - int(first) + 1) < len(loads):
+            raise ValueError(
+                f"workload.clients: {len(loads)} generators cannot divide {there} addresses"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _fits_nginx(self) -> "Experiment":
+        most = max(self.memory.open_flows, default=0)
+        if self.http:
+            most = self.http.most_connections
+        workers = min(self.matrix.workers, default=self.nginx.workers or len(self.cores.server))
+        room = self.nginx.worker_connections * workers
+        if "nginx/kernel" in self.servers and most >= room:
+            raise ValueError(
+                f"{most} open flows need more than the {room} connections that nginx may hold; "
+                "raise nginx.worker_connections"
+            )
+        return self

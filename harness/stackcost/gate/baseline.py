@@ -1,0 +1,75 @@
+"""A baseline: trials that later trials are compared with, in a file to commit."""
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from stackcost.contracts.errors import StackcostError
+from stackcost.gate.figure import WHOLE_CORES, Figure
+from stackcost.gate.fingerprint import Fingerprint, key
+from stackcost.gate.trial import GateTrial
+from stackcost.host.files import write_whole
+from stackcost.store.manifest import utc_now
+
+FORMAT: Literal["stackcost-baseline/4"] = "stackcost-baseline/4"
+
+
+class Baseline(BaseModel):
+    """The content of `<experiment>-<system>@<machine>.json`; of a ceiling "-ceiling" is before @.
+
+    `setup`: the set-up of the trials, to list later changes. `offered_cps`: the load in every
+    trial; of a ceiling, the load at which searches begin.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    format: Literal["stackcost-baseline/4"] = FORMAT
+    experiment: str
+    system: str
+    figure: Figure = WHOLE_CORES
+    machine: Fingerprint
+    taken: str = Field(default_factory=utc_now)
+    offered_cps: float
+    trials: list[GateTrial] = Field(min_length=2)
+    setup: dict[str, Any]
+
+
+def baseline_path(
+    folder: Path, experiment: str, system: str, figure: Figure, machine: Fingerprint
+) -> Path:
+    """The path of the baseline of a system's figure on a machine."""
+    return folder / f"{_stem(experiment, system, figure)}@{key(machine)}.json"
+
+
+def read_baseline(path: Path) -> Baseline:
+    """Read a baseline; StackcostError if the file is not one."""
+    try:
+        return Baseline.model_validate_json(path.read_bytes())
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise StackcostError(
+            f"{path} is not a baseline that this version can read: {first['loc']}: {first['msg']}",
+            "to measure a new one, run: pytest --stackcost-update-baseline",
+        ) from error
+
+
+def write_baseline(path: Path, baseline: Baseline) -> None:
+    """Write or replace a baseline. Each trial has its own lines, so that diffs are readable."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_whole(path, baseline.model_dump_json(indent=1).encode() + b"\n")
+
+
+def of_other_machines(
+    folder: Path, experiment: str, system: str, figure: Figure
+) -> Sequence[Baseline]:
+    """All baselines of a system's figure."""
+    stem = _stem(experiment, system, figure)
+    return [read_baseline(path) for path in folder.glob(f"{stem}@*.json")]
+
+
+def _stem(experiment: str, system: str, figure: Figure) -> str:
+    which = "" if figure == WHOLE_CORES else f"-{figure}"
+    return re.sub(r"[^\w.-]+", "-", f"{experiment}-{system}{which}")

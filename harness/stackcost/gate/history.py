@@ -1,0 +1,93 @@
+"""The history of the gate: one line of JSON for each measurement."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from statistics import median
+from typing import Any, Self
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from stackcost.analysis.between import Between, of_history
+from stackcost.contracts.errors import StackcostError
+from stackcost.gate.figure import WHOLE_CORES, Figure
+from stackcost.gate.trial import GateTrial
+from stackcost.store.manifest import utc_now
+
+HISTORY = "history.jsonl"
+
+
+class Entry(BaseModel):
+    """One measurement.
+
+    `figure`: what `cps` is. `cps`: one value for each judged trial. `cpu_us`: CPU time of the same
+    trials, sum over all kinds. `machine`: the key of the machine's fingerprint. `ratio`: result /
+    baseline or number. `run`: the folder with all readings, which may have been deleted since.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    time: str = Field(default_factory=utc_now)
+    test: str
+    experiment: str
+    system: str
+    figure: Figure = WHOLE_CORES
+    machine: str
+    outcome: str
+    ratio: float | None
+    cps: list[float] = Field(min_length=1)
+    cpu_us: list[float]
+    commit: str
+    run: str
+
+    @classmethod
+    def of(cls, trials: Sequence[GateTrial], **others: Any) -> Self:
+        """Make an entry with the figures of these trials."""
+        known = [[v for v in trial.cpu.values() if v is not None] for trial in trials]
+        return cls(
+            cps=[trial.cps for trial in trials],
+            cpu_us=[round(sum(values), 2) for values in known if values],
+            **others,
+        )
+
+
+def between(
+    history: Sequence[Entry], system: str, experiment: str, figure: Figure, machine: str
+) -> Between:
+    """How much the measurements of a system's figure on a machine differ."""
+    wanted = system, experiment, figure, machine
+    return of_history(
+        [
+            median(each.cps)
+            for each in history
+            if (each.system, each.experiment, each.figure, each.machine) == wanted
+        ]
+    )
+
+
+def append(path: Path, entry: Entry) -> None:
+    """Append a line with one write, so that the lines of two processes do not mix."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("ab", buffering=0) as file:
+        file.write(entry.model_dump_json().encode() + b"\n")
+
+
+def read_history(path: Path) -> list[Entry]:
+    """Read all lines; StackcostError names an invalid line."""
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except OSError as error:
+        raise StackcostError(
+            f"cannot read the history {path}: {error.strerror}",
+            "name another file; tests that use the fixture cps_ceiling write a history",
+        ) from error
+    entries = []
+    for number, line in enumerate(lines, 1):
+        try:
+            entries.append(Entry.model_validate_json(line))
+        except ValidationError as error:
+            what = error.errors()[0]
+            raise StackcostError(
+                f"{path} line {number} is not a measurement: {what['loc']}: {what['msg']}",
+                "delete that line",
+            ) from error
+    return entries

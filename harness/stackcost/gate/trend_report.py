@@ -1,0 +1,75 @@
+"""A history of the gate as a table and as a plot."""
+
+from collections.abc import Sequence
+
+from matplotlib.figure import Figure
+
+from stackcost.gate.trend import Trend
+from stackcost.report.plots import SERVER_COLOURS, WIDTH
+from stackcost.report.tables import TextTable
+from stackcost.report.words import change_of, number
+
+HEIGHT = 2.8  # inches, of each series
+SHORT_COMMIT = 10
+CHANGED = "#D55E00"
+
+
+def trend_table(series: Trend) -> TextTable:
+    """A table with a row for each group of similar measurements."""
+    rows: list[tuple[str, ...]] = [
+        (
+            group.entries[0].time,
+            str(len(group.entries)),
+            f"{number(group.mean_cps)} +- {number(group.deviation_cps)}",
+            "" if group.change is None else change_of(group.change),
+            group.entries[0].commit[:SHORT_COMMIT],
+        )
+        for group in series.groups
+    ]
+    return TextTable(
+        f"{series.test}: {series.figure} of {series.system} on machine {series.machine}",
+        (
+            "since",
+            "measurements",
+            "connections/s, mean +- deviation",
+            "change (interval)",
+            "first commit",
+        ),
+        rows,
+    )
+
+
+def trend_plot(found: Sequence[Trend]) -> Figure:
+    """A plot of every trial over the measurements, with the mean of each group and the changes."""
+    figure = Figure(figsize=(WIDTH, HEIGHT * max(1, len(found))), layout="constrained")
+    rows = figure.subplots(max(1, len(found)), 1, squeeze=False)
+    for axes, series in zip(rows[:, 0], found, strict=False):
+        for group in series.groups:
+            for at, entry in enumerate(group.entries, group.first + 1):
+                axes.plot(
+                    [at] * len(entry.cps),
+                    entry.cps,
+                    "o",
+                    color=SERVER_COLOURS[0],
+                    markersize=3,
+                    alpha=0.5,
+                )
+            ends = [group.first + 0.6, group.first + len(group.entries) + 0.4]
+            axes.plot(ends, [group.mean_cps] * 2, color="black", linewidth=1.5)
+            if group.change is not None:
+                axes.axvline(group.first + 0.5, color=CHANGED, linestyle="--", linewidth=1)
+                axes.annotate(
+                    change_of(group.change).partition(" (")[0],
+                    (group.first + 0.5, 1.0),
+                    xycoords=("data", "axes fraction"),
+                    textcoords="offset points",
+                    xytext=(3, -10),
+                    color=CHANGED,
+                    fontsize=8,
+                )
+        axes.set_title(f"{series.test}: {series.figure} of {series.system}", loc="left", fontsize=9)
+        axes.set_xlabel("measurement")
+        axes.set_ylabel("connections/s")
+        axes.xaxis.get_major_locator().set_params(integer=True)
+        axes.spines[["top", "right"]].set_visible(False)
+    return figure

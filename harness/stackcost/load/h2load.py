@@ -1,0 +1,135 @@
+"""h2load over HTTP/1.1 and HTTP/2: the client that can send at a constant rate (open loop).
+
+At a rate, every request has an intended start: the k-th one is k / rate after the first. Its time
+is measured from there to its last byte, so waiting for a free connection or for a handshake is
+included. A request that was scheduled but never sent or answered counts until the end. h2load's
+connections send at the same moments, in bursts: a request that was sent before its evenly spaced
+start is measured from the moment of sending. Without a rate h2load is a closed loop, and times
+begin with sending the request.
+"""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pandas
+
+from stackcost.load.program import (
+    INTENDED,
+    REQUEST,
+    LoadProgram,
+    LoadRequest,
+    LoadResult,
+    required,
+)
+from stackcost.load.times import Times
+
+LOG = "requests.tsv"
+EVENTS = CONNECTED, FIRST_BYTE = "connect", "1st byte"
+COLUMN = re.compile(r"([\d.]+)(us|ms|s)\b")
+MEAN = 2
+MICROSECONDS = {"us": 1.0, "ms": 1e3, "s": 1e6}
+LONGEST_PERIOD_MS = 100
+EXACT = 0.002  # largest relative difference between the wanted and the real rate
+TRAFFIC = re.compile(r"traffic: \S+ \((\d+)\) total")
+STATUS = re.compile(r"status codes: (\d+) 2xx, (\d+) 3xx, (\d+) 4xx, (\d+) 5xx")
+FAILED = re.compile(r"requests: .* (\d+) failed, (\d+) errored, (\d+) timeout")
+
+
+class H2load(LoadProgram):
+    """h2load with one thread. At a rate without keep-alive it opens a connection per request."""
+
+    name = "h2load"
+    versions = ("1.1", "2")
+    rates = True
+    latency = (
+        "with a rate: from the intended start; without: from sending the request; all connections "
+        "send at the same moment, so at a low rate a time is that of a burst of requests"
+    )
+
+    def command(self, request: LoadRequest, folder: Path) -> list[str]:
+        """One URL for each path; connections request them in turn."""
+        urls = [request.url + path for path in request.paths]
+        version = ["--h1"] if request.version == "1.1" else [f"-m{request.streams}"]
+        common = ["h2load", *version, "-t1", f"--log-file={folder / LOG}"]
+        if request.kept:
+            each = None if request.rate is None else request.rate / request.connections
+            rate = [] if each is None else [f"--rps={each:.6f}"]
+            return [*common, f"-c{request.connections}", f"-D{request.seconds}", *rate, *urls]
+        if request.rate is None:
+            raise ValueError("h2load without a rate keeps its connections open: use wrk or ab")
+        each, period_ms = _burst(request.rate)
+        count = round(request.rate * request.seconds)
+        period = f"--rate-period={period_ms}ms"
+        return [*common, f"-n{count}", f"-c{count}", f"-r{each}", period, *urls]
+
+    def read(self, request: LoadRequest, folder: Path, printed: str) -> LoadResult:
+        """Counts from its output, times from its log: start in us, status, duration in us."""
+        traffic, status = required(TRAFFIC, printed), required(STATUS, printed)
+        log = pandas.read_csv(
+            folder / LOG, sep="\t", names=["start", "status", "took"], dtype=np.int64
+        ).sort_values("start", kind="stable")
+        good = log[log.status.between(200, 299)]
+        failed = _failed(printed) | {"status": sum(int(status[at]) for at in (2, 3, 4))}
+        times, unsent = _times(good, request)
+        ends = good.start + good.took
+        seconds = (ends.max() - good.start.min()) / 1e6 if len(good) else float(request.seconds)
+        return LoadResult(
+            seconds=max(seconds, float(request.seconds)),
+            requests=int(status[1]),
+            received=int(traffic[1]),
+            failed={cause: number for cause, number in failed.items() if number},
+            times=times,
+            unsent=unsent,
+            means=_means(printed),
+        )
+
+
+def _burst(rate: float) -> tuple[int, int]:
+    """The size and the period (whole ms) of the bursts in which h2load opens connections.
+
+    It is the shortest period whose rate is close enough to the wanted rate.
+    """
+    for period_ms in range(1, LONGEST_PERIOD_MS):
+        each = round(rate * period_ms / 1000)
+        if each and abs(each * 1000 / period_ms / rate - 1) <= EXACT:
+            return each, period_ms
+    return max(1, round(rate * LONGEST_PERIOD_MS / 1000)), LONGEST_PERIOD_MS
+
+
+def _times(log: pandas.DataFrame, request: LoadRequest) -> tuple[dict[str, Times], int]:
+    """Times after the warm-up, and the number of scheduled requests without an answer."""
+    if not len(log):
+        return {}, round((request.rate or 0) * request.seconds)
+    start, took = log.start.to_numpy(), log.took.to_numpy()
+    since = start - start[0]
+    warm_us, end_us = request.warm_up_s * 1e6, request.seconds * 1e6
+    told = {REQUEST: Times.of(took[since >= warm_us])}
+    if request.rate is None:
+        return told, 0
+    due = max(len(start), round(request.rate * request.seconds))
+    intended = np.arange(due) / request.rate * 1e6
+    late = np.maximum(0, since - intended[: len(since)])
+    never = np.maximum(0, end_us - intended[len(since) :])
+    waited = np.concatenate([late + took, never])
+    told[INTENDED] = Times.of(waited[intended >= warm_us])
+    return told, len(never)
+
+
+def _means(printed: str) -> dict[str, float]:
+    """The times of connections that it prints: the third of four columns, each with its unit."""
+    found = ((name, re.search(rf"time (?:for|to) {name}: .*", printed)) for name in EVENTS)
+    columns = {name: COLUMN.findall(match[0]) for name, match in found if match}
+    return {
+        name: float(row[MEAN][0]) * MICROSECONDS[row[MEAN][1]]
+        for name, row in columns.items()
+        if len(row) > MEAN
+    }
+
+
+def _failed(printed: str) -> dict[str, int]:
+    match = FAILED.search(printed)
+    if match is None:
+        return {}
+    failed, errored, timeout = (int(match[at]) for at in (1, 2, 3))
+    return {"failed": max(0, failed - errored - timeout), "errored": errored, "timeout": timeout}

@@ -1,0 +1,106 @@
+"""The trials of one search; each load depends on the losses of the trials before it."""
+
+from functools import partial
+from typing import NamedTuple
+
+from stackcost.analysis.ceiling.controller import OutOfTrials, SearchResult, TrialLoss, search
+from stackcost.analysis.ceiling.settings import UNITS, SearchSettings
+from stackcost.analysis.ceiling.stopped import first_without_any
+from stackcost.analysis.ceiling.stored import SearchKey, decisive, trial_loss
+from stackcost.campaign.turn import PlannedTrial, PlannedTrials, Purpose
+from stackcost.collect.cpu_account import Detail
+from stackcost.contracts.trial import Trial
+from stackcost.search.expected import seconds_left
+from stackcost.search.trials import prepare, run_trial, seconds_of, step_of
+from stackcost.session.profile_session import ProfileSession
+
+# Measuring softirqs and interrupts, too, would lower the ceiling by another 0.5 %.
+DETAIL = Detail.TASKS
+SoFar = list[tuple[float, TrialLoss]]
+
+
+class Searched(NamedTuple):
+    """The end of a search: bounds, highest offered load, the trial that counts of each load.
+
+    `stopped`: the system passed nothing any more, so that the search ended early.
+    """
+
+    outcome: SearchResult
+    highest: float
+    tried: list[Trial]
+    stopped: bool
+
+
+def search_steps(
+    session: ProfileSession,
+    key: SearchKey,
+    settings: SearchSettings,
+    after_s: float = 0.0,
+    set_aside: str = "",
+) -> PlannedTrials[Searched]:
+    """Search on a session.
+
+    `after_s`: seconds of work after the search. `set_aside`: why no figure uses its trials.
+    """
+    prepare(session, key.of)
+    seconds = partial(seconds_of, key.of, open_cps=session.experiment.memory.open_cps)
+    so_far: SoFar = []
+    tried: list[Trial] = []
+    while True:
+        outcome, wanted = next_trial(settings, so_far)
+        stopped = first_without_any(so_far) is not None
+        if wanted is None or stopped:
+            return Searched(outcome, max(load for load, _ in so_far), tried, stopped)
+        left_s = seconds_left(settings, so_far, seconds) - seconds(*wanted)
+        purpose = Purpose(settings.repeats, decides=True, set_aside=set_aside)
+        attempts = yield search_step(session, key, *wanted, purpose, left_s + after_s)
+        tried.append(decisive(attempts))
+        so_far.append((wanted[0], trial_loss(tried[-1])))
+
+
+def search_step(
+    session: ProfileSession,
+    key: SearchKey,
+    load: float,
+    duration: float,
+    purpose: Purpose,
+    after_s: float = 0.0,
+    twin: bool = False,
+) -> PlannedTrial:
+    """A trial of a search; `load` in the unit of the ceiling, `duration` in seconds.
+
+    `after_s`: seconds of work after it.
+    """
+    seconds = seconds_of(key.of, load, duration, session.experiment.memory.open_cps)
+    step = step_of(key.of, load, duration, twin=twin)
+    return PlannedTrial(
+        trial=Trial(key.server, 0, key.round, step, session.response_bytes),
+        make=partial(run_trial, session),
+        words=f"{load:,.0f} {UNITS[key.of]} for {duration:g} s",
+        purpose=purpose,
+        seconds=seconds,
+        left_s=seconds + after_s,
+    )
+
+
+def next_trial(
+    settings: SearchSettings, so_far: SoFar
+) -> tuple[SearchResult, tuple[float, float] | None]:
+    """The result after these loads and losses, and the next load and duration.
+
+    The next load is None at the end of the search. MLRsearch calls a function for each trial and
+    does not return in between, so the search is replayed from its beginning. It is deterministic,
+    and takes milliseconds.
+    """
+    known = iter(so_far)
+    wanted: list[tuple[float, float]] = []
+
+    def measure(load: float, duration: float) -> TrialLoss:
+        trial = next(known, None)
+        if trial is None:
+            wanted.append((load, duration))
+            raise OutOfTrials
+        return trial[1]
+
+    outcome = search(settings, measure)
+    return outcome, wanted[0] if wanted else None

@@ -1,0 +1,56 @@
+"""Runs the whole self-check on this machine."""
+
+import tempfile
+from functools import partial
+from pathlib import Path
+
+from rich.console import Console
+
+from stackcost.campaign.record import new_campaign
+from stackcost.campaign.turn import PlannedTrials, Turn
+from stackcost.collect.cpu_account import Detail
+from stackcost.selfcheck.bed import KnownSockets, selfcheck_experiment
+from stackcost.selfcheck.calibration_server import CalibrationServer
+from stackcost.selfcheck.known_cost import BURNS_US, known_cost_steps
+from stackcost.selfcheck.known_memory import known_memory_steps
+from stackcost.selfcheck.row import Row
+from stackcost.session.profile_session import ProfileSession, open_profile_session
+
+QUICK_BURNS_US = (100.0,)
+
+
+def prove_known(rounds: int = 1, quick: bool = False) -> list[Row]:
+    """Known cost and known memory, with one server in one session; `quick`: fewer busy loops.
+
+    User and system time are separated at system calls: with ticks, as in a run, the share in a
+    short trial is too inexact (docs/metrics.md). The trials are those of a normal run, which is
+    deleted.
+    KeyboardInterrupt if the user ended it.
+    """
+    experiment = selfcheck_experiment(sustain_s=1 if quick else 2)
+
+    def steps(session: ProfileSession) -> PlannedTrials[list[Row]]:
+        server = session.here.server
+        assert isinstance(server, CalibrationServer)
+        burns_us = QUICK_BURNS_US if quick else BURNS_US
+        costs = yield from known_cost_steps(session, server, rounds, burns_us)
+        return costs + (yield from known_memory_steps(session, server, rounds))
+
+    turn = Turn(
+        system=CalibrationServer.name,
+        kind=KnownSockets,
+        experiment=experiment,
+        where="proof",
+        logs="proof",
+        steps=steps,
+        open=partial(open_profile_session, detail=Detail.SYSTEM_CALLS),
+    )
+    plan = experiment.model_dump(mode="json")
+    with (
+        tempfile.TemporaryDirectory(prefix="stackcost-") as folder,
+        new_campaign(Path(folder), "proof", [], Console(quiet=True), experiment=plan) as campaign,
+    ):
+        rows: list[Row] = campaign.take(turn)
+    if campaign.manifest.state == "interrupted":
+        raise KeyboardInterrupt
+    return rows

@@ -1,0 +1,326 @@
+"""The serving side of a turn on this machine, in this process."""
+
+import dataclasses
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from stackcost.bed.local import LocalTestbed, Part
+from stackcost.bed.network import remove_namespace
+from stackcost.collect.core_speed import CoreSpeed
+from stackcost.collect.cpu import CpuTime
+from stackcost.collect.cpu_account import CpuAccount, Detail
+from stackcost.collect.energy import Energy
+from stackcost.collect.guest import Guest
+from stackcost.collect.hardware import HardwareCounters
+from stackcost.collect.kernel_log import KernelLog
+from stackcost.collect.namespace import namespace_settings
+from stackcost.collect.network import Network
+from stackcost.collect.process import Processes, ProcessesBehind
+from stackcost.collect.sampler import Sampler
+from stackcost.collect.slab import Slab
+from stackcost.collect.softnet import Softnet
+from stackcost.contracts.collector import Collector, MeasuredServer
+from stackcost.contracts.counts import Carrier, Clock, Limits, Usage
+from stackcost.contracts.errors import StackcostError
+from stackcost.contracts.server import Server
+from stackcost.contracts.stack import KERNEL, Stack, When
+from stackcost.contracts.wiring import End, Wiring
+from stackcost.experiment.collectors import collector_class
+from stackcost.host.cores import allowed_cores
+from stackcost.host.liveness import check_lives
+from stackcost.host.namespace import execute
+from stackcost.host.open_files import open_files
+from stackcost.host.patience import patience
+from stackcost.host.steering import ReceiveWork
+from stackcost.serving.plan import ServingPlan
+from stackcost.serving.side import Interface, ServingSide
+from stackcost.stacks import stack_of
+from stackcost.tuning import Tuning
+from stackcost.tuning.layout import layout
+
+SAMPLE_INTERVAL_S = 1.0
+
+
+class ServingHere(ServingSide):
+    """A serving side of this process. `processes`: the server's and its stack's, by role.
+
+    `folder`: logs of its programs. `collectors`: files with collectors of the user's own.
+    """
+
+    def __init__(
+        self,
+        bed: LocalTestbed,
+        tuning: Tuning,
+        stack: Stack,
+        server: Server,
+        folder: Path,
+        collectors: Sequence[str] = (),
+    ):
+        self.bed = bed
+        self.tuning = tuning
+        self.stack = stack
+        self.server = server
+        self.name = server.name
+        self.ip_version = server.ip_version
+        self.wiring = bed.wiring
+        self.processes: dict[str, int] = {}
+        self._folder = folder
+        self._own = [collector_class(each) for each in collectors]
+
+    def response_length(self) -> int:
+        """From a real request."""
+        return self.server.response_length()
+
+    def probe_request(self) -> bytes | None:
+        """None, where the load is on this machine."""
+        return self.server.probe_request()
+
+    def check(self) -> None:
+        """Check each of its processes, and those of its backends."""
+        for role, process in (self.processes | self.server.depends_on()).items():
+            check_lives(
+                process, f"{self.name} has failed: its {role}", f"see its log in {self._folder}"
+            )
+
+    @contextmanager
+    def sampling(self, others: Sequence[Collector], detail: Detail) -> Iterator[Sampler]:
+        """One thread reads all collectors, on the load's cores."""
+        self.processes = self.server.processes() | self.stack.processes()
+        cpus = self.bed.cpus
+        collectors = [
+            *machine_collectors(self.bed.server_namespace, cpus.server, self.processes, detail),
+            *others,
+            *([ProcessesBehind(self.server.depends_on())] if self.wiring.server else []),
+            *self.server.own_collectors(),
+            *self.stack.own_collectors(),
+            *(kind(self._for_own_collectors()) for kind in self._own),
+        ]
+        with Sampler(collectors, SAMPLE_INTERVAL_S, cpus.load) as sampler:
+            yield sampler
+
+    def _for_own_collectors(self) -> MeasuredServer:
+        return MeasuredServer(
+            self.bed.server_namespace, tuple(self.bed.cpus.server), lambda: self.processes
+        )
+
+    def clocks(self) -> dict[str, Clock]:
+        """No other host."""
+        return {}
+
+    def before_trial(self) -> dict[str, float]:
+        """Most servers need nothing."""
+        return self.server.before_trial()
+
+    def serve(self, profile: Path, tunables: Mapping[str, Any]) -> None:
+        """Most servers answer any request and need nothing."""
+        self.server.serve(profile, tunables)
+
+    def look(self, when: When) -> None:
+        """By the stack's own proof."""
+        self.stack.prove(when, self.processes)
+
+    def proof(self, idle: bool) -> Carrier:
+        """By the looks of the last trial."""
+        return self.stack.proof(idle)
+
+    def requests_served(self) -> int | None:
+        """By the server's own count."""
+        return self.server.requests_served()
+
+    def refusals(self) -> dict[str, int] | None:
+        """By the server's own count."""
+        return self.server.refusals()
+
+    def limits(self, port: int) -> Limits:
+        """All readings of this moment."""
+        queue = self.stack.accept_queue(self.wiring.serving, port)
+        return Limits(
+            open_files=self._open_files(),
+            accept_queue=None if isinstance(queue, str) else queue,
+            tracked_connections_limit=self._tracked_limit(),
+            no_accept_queue=queue if isinstance(queue, str) else "",
+        )
+
+    def frames(self) -> list[Interface | None]:
+        """From /proc/net/dev of each namespace."""
+        if not self.server.passes_frames:
+            return []
+        behind = self.wiring.ends[-1:] if self.wiring.server else ()
+        return [_frames(end) for end in (*self.wiring.tested, *behind)]
+
+    def dead_timeout_s(self) -> int | None:
+        """Of the server, if it tracks connections."""
+        return self.server.dead_timeout_s()
+
+    def reset(self) -> None:
+        """Most servers have nothing to forget."""
+        self.server.reset()
+
+    def cut_link(self) -> None:
+        """The threads that polled the link end with it."""
+        self.processes = {}
+        namespace, interface = self.wiring.tested[-1]
+        execute(namespace, ["ip", "link", "set", interface, "down"])
+
+    def remove_device(self) -> None:
+        """With its namespace; the threads that polled its links end too."""
+        if self.bed.is_part:
+            raise StackcostError("a device on interfaces of a host cannot be removed")
+        self.processes = {}
+        remove_namespace(self.bed.server_namespace)
+
+    def open_connections(self) -> int:
+        """From /proc/net/snmp."""
+        text = execute(self.wiring.serving, ["cat", "/proc/net/snmp"])
+        names, values = (line.split() for line in text.splitlines() if line.startswith("Tcp:"))
+        return int(values[names.index("CurrEstab")])
+
+    def end_connections(self, port: int) -> None:
+        """By ss."""
+        command = ["ss", "-K", "-Hnt", "state", "established", f"sport = :{port}"]
+        execute(self.wiring.serving, command)
+
+    def describe(self) -> dict[str, Any]:
+        """As they are now."""
+        return {
+            "test_bed": self.bed.describe()
+            | {"sysctls": namespace_settings(self.bed.server_namespace)},
+            "server": self.server.describe()
+            | {"tuning": self.tuning.describe(), "stack": self.stack.describe()},
+        }
+
+    def _open_files(self) -> dict[str, Usage]:
+        found = {}
+        for role, number in self.server.processes().items():
+            try:
+                limit = psutil.Process(number).rlimit(psutil.RLIMIT_NOFILE)[0]
+                found[role] = Usage(now=open_files(number), limit=limit)
+            except (psutil.Error, FileNotFoundError, StackcostError):
+                continue
+        return found
+
+    def _tracked_limit(self) -> int | None:
+        path = "/proc/sys/net/netfilter/nf_conntrack_max"
+        text = execute(self.bed.server_namespace, ["sh", "-c", f"cat {path} 2>/dev/null || true"])
+        return int(text) if text.strip() else None
+
+
+@contextmanager
+def serving_here(
+    kind: type[Server], plan: ServingPlan, folder: Path, say: Callable[[str], None]
+) -> Iterator[ServingHere]:
+    """Test bed up, tier set, stack ready, server up and healthy; all undone on exit.
+
+    `folder` takes the configuration and logs of the server. `say`: shows what is being done.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    if missing := kind.missing_program():
+        say(f"building {missing}, once; this takes some minutes")
+        kind.build()
+    say("test bed")
+    settings = plan.settings
+    tier, wiring = settings.tier, kind.wiring_for(settings)
+    device_cpus, behind_cpus = cores_behind(plan, wiring)
+    receive_cpus, program_cpus = layout(tier.receive, device_cpus)
+    bed_of_tier = LocalTestbed(
+        _beside(plan.server_cpus) if plan.interfaces else plan.load_cpus,
+        plan.server_cpus,
+        wiring=wiring,
+        kernel_server=kind.kernel_stack or wiring.server is not None,
+        packet_server=kind.packet_socket,
+        server_receive=ReceiveWork(
+            receive_cpus, tier.receive.poll_threads, tier.receive.packet_steering
+        ),
+        service_address=plan.address,
+        service_port=plan.port,
+        client_network=plan.client_network,
+        initial_window=plan.initial_window,
+        wanted_hugepages=plan.wanted_hugepages,
+        behind_cpus=behind_cpus,
+        may_share=plan.may_share,
+        part=Part("server", plan.interfaces, plan.neighbours) if plan.interfaces else None,
+        gateways=plan.gateways,
+    )
+    with (
+        patience(plan.patience),
+        bed_of_tier as bed,
+        Tuning(tier, bed.server_namespace) as tuning,
+    ):
+        endpoint = dataclasses.replace(bed.endpoint(folder / "server"), cpus=program_cpus)
+        workers = settings.workers or len(program_cpus)
+        stack = stack_of(
+            plan.stack if kind.kernel_stack else KERNEL,
+            endpoint.placement(workers, settings.open_flows),
+        )
+        server = kind.make(dataclasses.replace(endpoint, stack=stack), settings)
+        say("server")
+        try:
+            stack.prepare()
+            start_on(stack, server)
+            bed.steer()  # a stack that took the interface made receive work by that
+            yield ServingHere(bed, tuning, stack, server, folder, plan.collectors)
+        finally:
+            server.stop()
+            stack.release()
+
+
+def cores_behind(plan: ServingPlan, wiring: Wiring) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The cores of the system under test, and those of a server behind it (`dut.server_on`)."""
+    if wiring.server is None:
+        return plan.server_cpus, ()
+    if plan.settings.dut.server_on == "load":
+        return plan.server_cpus, plan.load_cpus
+    return plan.server_cpus[:-1] or plan.server_cpus, plan.server_cpus[-1:]
+
+
+def _beside(server_cpus: Collection[int]) -> tuple[int, ...]:
+    """The other cores of this machine, for what reads the server where no load is next to it."""
+    others = tuple(cpu for cpu in allowed_cores() if cpu not in server_cpus)
+    if not others:
+        raise StackcostError(
+            f"the server would have all cores of its host: {list(server_cpus)}",
+            "leave one of them to the collectors: change cores.server in the experiment",
+        )
+    return others
+
+
+def start_on(stack: Stack, server: Server) -> None:
+    """Start it; when it does not, the stack may know why better than its own words."""
+    try:
+        server.start()
+    except StackcostError as error:
+        raise stack.explain(error) from error
+
+
+def machine_collectors(
+    server_namespace: str,
+    server_cpus: Collection[int],
+    processes: Mapping[str, int],
+    detail: Detail = Detail.SOFTIRQS,
+) -> list[Collector]:
+    """All that is read of the machine itself and of the server's processes, by role."""
+    return [
+        CpuAccount(detail),
+        CpuTime(),
+        Energy(),
+        CoreSpeed(server_cpus),
+        Guest(),
+        HardwareCounters(),
+        Softnet(),
+        KernelLog(),
+        Network(server_namespace),
+        # Looking for the processes at every reading would fill caches of /proc.
+        Processes(lambda: processes),
+        Slab(),
+    ]
+
+
+def _frames(end: End) -> Interface:
+    lines = execute(end.namespace, ["cat", "/proc/net/dev"]).splitlines()
+    (line,) = (line for line in lines if line.strip().startswith(f"{end.interface}:"))
+    columns = line.partition(":")[2].split()
+    return Interface(received=int(columns[1]), sent=int(columns[9]))

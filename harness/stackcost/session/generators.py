@@ -1,0 +1,79 @@
+"""The generators of an experiment: what each is, and its part of the load."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from stackcost.contracts.addresses import load_address
+from stackcost.contracts.endpoint import ClientGateway
+from stackcost.contracts.wiring import Wiring
+from stackcost.experiment.hosts import LoadSide
+from stackcost.experiment.schema import Experiment
+from stackcost.loading.division import divide_clients, networks_of, parts_of
+from stackcost.loading.plan import LoadingPlan
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedGenerator:
+    """One generator. `host`: None is this machine. `part`: of the load, 0 to 1; `clients`: its own.
+
+    `cpus`: of its host. `interfaces`: of its host; empty on the bed of one machine.
+    """
+
+    number: int
+    name: str
+    host: str | None
+    part: float
+    clients: str
+    cpus: tuple[int, ...]
+    interfaces: tuple[str, ...]
+
+    @property
+    def words(self) -> str:
+        """Its name for people."""
+        return f"{self.name} on {self.host}" if self.host else self.name
+
+    def plan(self, wiring: Wiring, patience: float) -> LoadingPlan:
+        """The same for its loading side. `wiring`: of the whole bed."""
+        return LoadingPlan(
+            name=self.name,
+            number=self.number,
+            wiring=wiring,
+            cpus=self.cpus,
+            patience=patience,
+            interfaces=self.interfaces,
+        )
+
+
+def generators_of(experiment: Experiment) -> list[PlannedGenerator]:
+    """At least one; a single one makes the whole load."""
+    bed, workload, cores = experiment.bed, experiment.workload, experiment.cores.load
+    wanted = bed.loads if bed else experiment.generators
+    parts = parts_of([each.share for each in wanted] or [1])
+    ranges = divide_clients(workload.clients, parts)
+    sides = [each if isinstance(each, LoadSide) else None for each in wanted] or [None]
+    own_cores = [each.cores for each in wanted] or [[]]
+    return [
+        PlannedGenerator(
+            number=at,
+            name="generator" if len(parts) == 1 else f"generator-{at + 1}",
+            host=side.host if side else None,
+            part=parts[at],
+            clients=ranges[at],
+            cpus=tuple(own_cores[at] or cores),
+            interfaces=tuple(side.interfaces) if side else (),
+        )
+        for at, side in enumerate(sides)
+    ]
+
+
+def gateways_of(experiment: Experiment) -> tuple[ClientGateway, ...]:
+    """The generators after the first one, as the server sees them."""
+    return tuple(
+        ClientGateway(load_address(each.number), networks_of(each.clients))
+        for each in generators_of(experiment)[1:]
+    )
+
+
+def with_macs(gateways: Sequence[ClientGateway], macs: Sequence[str]) -> tuple[ClientGateway, ...]:
+    """The same with the MAC addresses of their interfaces, in the same order."""
+    return tuple(replace(each, mac=mac) for each, mac in zip(gateways, macs, strict=True))

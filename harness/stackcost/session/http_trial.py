@@ -1,0 +1,156 @@
+"""One trial of HTTP clients: they run at once, and everything is read amid their time."""
+
+import re
+import time
+from pathlib import Path
+
+from stackcost.contracts.errors import StackcostError
+from stackcost.contracts.load import HttpClients, HttpSettings
+from stackcost.contracts.stack import KERNEL
+from stackcost.contracts.trial import Trial
+from stackcost.contracts.window import Window
+from stackcost.experiment.http_schema import HttpTest, path_of
+from stackcost.host.namespace import execute
+from stackcost.load import Clients, LoadRequest, program
+from stackcost.load.clients import counts_of, latency_of
+from stackcost.load.program import LoadResult
+from stackcost.session.http_session import HttpSession
+from stackcost.session.limits import refused_since
+from stackcost.session.server_settings import RESUMPTION_PORT, TLS_PORT
+
+
+def run_http_trial(
+    session: HttpSession,
+    trial: Trial,
+    connections: int | None = None,
+    sustain_s: float | None = None,
+) -> None:
+    """Make the test that its `HttpClients` names, and fill the trial in as it goes.
+
+    `connections` of each process, and `sustain_s`: in place of the plan's.
+
+    The clients are never told to stop: each ends by itself when its time is over, which is after
+    the sustain window's last edge.
+    """
+    http, load = session.http, trial.load
+    assert isinstance(load, HttpClients)
+    test = http.test(load.test)
+    connections = connections or http.connections_of(test)
+    sustain_s = sustain_s or http.sustain_s
+    requests = load_requests(session, test, load.offered_rps, connections, sustain_s)
+    load.settings = HttpSettings(
+        program=http.program_of(test),
+        processes=http.processes,
+        connections=connections,
+        body_bytes=test.body_bytes,
+        kept=test.kept,
+        tls=test.tls,
+        measures=test.measures,
+        cores_shared=bool(session.experiment.cores.common),
+        version=test.version,
+        streams=test.streams,
+        resumed=test.resumed,
+    )
+    folder = Path(session.folder, f"trial-{trial.number}")
+    used = program(http.program_of(test))
+    cpus, namespace = session.bed.cpus.load, session.bed.load_namespace
+    served, refused = session.serving.requests_served(), session.serving.refusals()
+    carrier = session.clients_stack
+    session.begin_trial()
+    try:
+        carrier.prove("before", {})
+        with Clients(
+            used, requests, namespace, cpus, session.addresses, folder, carrier
+        ) as clients:
+            load.processes = clients.process_ids
+            _sustain(session, trial, load, clients, sustain_s)
+            told = _results(clients, load)
+            if load.limits:
+                load.limits.refused = refused_since(session, refused)
+            load.counted = counts_of(told, used.latency, clients.cpu_seconds())
+            load.latency = {"": latency_of(told)}
+        now = session.serving.requests_served()
+        load.server_requests = None if now is None or served is None else now - served
+    finally:
+        trial.samples = session.trial_samples()
+
+
+def _answered(session: HttpSession, test: HttpTest) -> int | None:
+    """Connections of the clients that have received something, by their kernel's own count.
+
+    A client that waits longer than a trial lasts reports no failure of a silent connection. None
+    for connections that do not stay open, for those that receive a handshake first, and where the
+    clients' kernel has no part.
+    """
+    if not test.kept or test.tls or session.clients_stack.name != KERNEL:
+        return None
+    command = ["ss", "-Hnti", "state", "established", f"dport = :{_port(session, test)}"]
+    told = execute(session.bed.load_namespace, command)
+    return len(re.findall(r"\bbytes_received:[1-9]", told))
+
+
+def load_requests(
+    session: HttpSession,
+    test: HttpTest,
+    rate: float | None,
+    connections: int,
+    sustain_s: float,
+) -> list[LoadRequest]:
+    """What each client process does; a rate is shared out evenly."""
+    http, address = session.http, session.experiment.workload.server
+    request = LoadRequest(
+        url=f"{'https' if test.tls else 'http'}://{address}:{_port(session, test)}",
+        paths=tuple(map(path_of, test.body_bytes)),
+        connections=connections,
+        kept=test.kept,
+        seconds=http.clients_run_s(sustain_s),
+        warm_up_s=http.warm_up_s,
+        rate=None if rate is None else rate / http.processes,
+        version=test.version,
+        streams=test.streams,
+    )
+    return [request] * http.processes
+
+
+def _port(session: HttpSession, test: HttpTest) -> int:
+    if test.resumed:
+        return RESUMPTION_PORT
+    return TLS_PORT if test.tls else session.experiment.workload.port
+
+
+def _results(clients: Clients, load: HttpClients) -> list[LoadResult]:
+    """What the clients say at their end. A client that fell back to the kernel's stack may hang."""
+    try:
+        return clients.wait()
+    except StackcostError as error:
+        found = load.carrier
+        if found is None or found.as_wanted:
+            raise
+        raise StackcostError(f"{error.what}; it was {found.doubt}", error.hint) from error
+
+
+def _sustain(
+    session: HttpSession, trial: Trial, load: HttpClients, clients: Clients, sustain_s: float
+) -> None:
+    """Read at both edges of the sustain window, all clients going."""
+    http = session.http
+    began = session.read_edge()
+    session.warm_up(began + http.warm_up_s)
+    if session.clients_stack.name != KERNEL:
+        session.bed.steer()  # it took its interface when the clients started
+    first = session.read_edge()
+    trial.phases["warm-up"] = Window(began, first)
+    session.look("during")
+    processes = {f"client-{at}": pid for at, pid in enumerate(clients.process_ids)}
+    session.clients_stack.prove("during", processes)
+    # Looks at Onload take seconds on a slow host, and the clients end at a fixed time.
+    session.progress.pause(max(0.0, first + sustain_s - time.monotonic()))
+    last = session.read_edge()
+    load.answered = _answered(session, http.test(load.test))
+    session.clients_stack.prove("after", processes)  # while they live: their stacks end with them
+    load.carrier = session.clients_stack.proof()
+    load.limits = session.serving.limits(_port(session, http.test(load.test)))
+    load.ended_early = not clients.all_run()
+    trial.phases["sustain"] = Window(first, last)
+    if session.experiment.cores.common:
+        load.others = session.bed.programs()

@@ -1,0 +1,96 @@
+"""One load trial: warm-up, sustain and drain; samples are taken only in these phases."""
+
+import math
+import time
+
+from stackcost.collect.latency import latency_between, read_latency
+from stackcost.contracts.load import ConstantLoad
+from stackcost.contracts.trial import Trial
+from stackcost.contracts.window import Window
+from stackcost.experiment.profile_load import LoadPart
+from stackcost.host.patience import patient
+from stackcost.host.waiting import wait_until
+from stackcost.session.limits import refused_since
+from stackcost.session.path import count_frames, frames_since
+from stackcost.session.profile_session import ProfileSession
+
+# The load continues for this long after the sustain window, so that the end of the window is read
+# under load. Reading takes some tens of milliseconds, and seconds on a slow host.
+OVERHANG_S = 0.5
+POLL_S = 0.1
+# The server's CPU time and the speed of its cores are read this often, so that undisturbed
+# slices can be separated from the others.
+OFTEN = ("cpu account", "core speed", "peer time")
+SLICE_S = 0.1
+
+
+def offer_load(session: ProfileSession, trial: Trial, part: LoadPart) -> None:
+    """Offer `trial.offered_cps` and fill in phases, samples, the generator's report.
+
+    `part` gives the loaded profile and the times. The trial is filled in while it runs, so that a
+    trial that is cut short contains its data so far. Its load is a `ConstantLoad`.
+    """
+    load = trial.traffic
+    assert isinstance(load, ConstantLoad)
+    served = session.serving.requests_served()
+    refused = session.serving.refusals()
+    frames = count_frames(session)
+    session.begin_trial()
+    session.sampler.read_often(OFTEN, SLICE_S)
+    whole_s = part.warm_up_s + part.sustain_s + patient(OVERHANG_S)
+    session.loading.start(mult=load.offered_cps, duration=whole_s)
+    end = time.monotonic() + whole_s
+    try:
+        began = session.read_edge()
+        session.warm_up(began + part.warm_up_s)
+        first = session.read_edge()
+        trial.phases["warm-up"] = Window(began, first)
+        begun, before = _begun(session), read_latency(session.loading)
+        session.progress.pause(part.sustain_s)
+        last = session.read_edge()
+        trial.phases["sustain"] = Window(first, last)
+        load.begun, after = _begun(session) - begun, read_latency(session.loading)
+        load.latency = latency_between(before, after)
+        session.look("during")
+        load.limits = session.serving.limits(session.experiment.workload.port)
+        load.overrun_s = max(0.0, time.monotonic() - end)
+        load.cut_flows = end_traffic(session, end + part.drain_s - time.monotonic())
+        trial.phases["drain"] = Window(last, session.read_edge())
+        session.read_generator(load)
+        load.frames = frames_since(session, frames)
+        load.limits.refused = refused_since(session, refused)
+        load.server_requests = _difference(session.serving.requests_served(), served)
+    finally:
+        session.sampler.read_often((), math.inf)
+        trial.samples = session.trial_samples()
+
+
+def end_traffic(session: ProfileSession, patience_s: float) -> int:
+    """Wait until all flows have ended; abort and count those that have not ended in time.
+
+    An overloaded server leaves some flows unfinished; that is a result and not an error.
+    """
+    if wait_until(lambda: not session.loading.is_traffic_active(), patience_s, POLL_S):
+        return 0
+    open_flows = int(session.loading.stats()["traffic"]["client"].get("m_active_flows", 0))
+    session.loading.stop()
+    return open_flows
+
+
+def _begun(session: ProfileSession) -> int:
+    """Connections that began so far. The collectors at an edge may take longer than a busy machine
+    has between two connections, so this is read right beside the times of connections.
+    """
+    return int(session.loading.stats()["traffic"]["client"].get("tcps_connattempt", 0))
+
+
+def prepare_load(session: ProfileSession) -> None:
+    """Load the profile on both sides; each load then starts it with another multiplier."""
+    part = session.experiment.load
+    tunables = session.tunables()
+    session.serving.serve(part.profile, tunables)
+    session.loading.load_profile(part.profile, tunables)
+
+
+def _difference(after: int | None, before: int | None) -> int | None:
+    return None if after is None or before is None else after - before

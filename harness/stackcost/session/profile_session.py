@@ -1,0 +1,128 @@
+"""A session for ASTF profiles: one server on a new test bed, with a generator."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from stackcost.collect.cpu_account import Detail
+from stackcost.collect.engine import SCHEDULE_METHOD, Engine, engine_time
+from stackcost.collect.latency import Latency
+from stackcost.contracts.counts import Schedule
+from stackcost.contracts.load import ProfileTraffic
+from stackcost.contracts.server import Server
+from stackcost.experiment.schema import Experiment
+from stackcost.loading.side import LoadingSide
+from stackcost.session.progress import Progress
+from stackcost.session.server_session import ServerSession
+from stackcost.session.server_settings import tunables_of
+from stackcost.session.sides import both_sides
+
+SETUP_S = 6.0  # until the first trial, on a machine of two cores; for the display of the time left
+
+
+@dataclass(slots=True, kw_only=True)
+class ProfileSession(ServerSession):
+    """A session for trials of ASTF profiles.
+
+    `loading`: the generators. `response_bytes`: as probed from the server.
+    """
+
+    loading: LoadingSide
+    response_bytes: int
+
+    def check_parts(self) -> None:
+        """StackcostError that names the part that has ended or is stopped.
+
+        The parts are the generators, their clients and the server.
+        """
+        self.loading.check()
+        ServerSession.check_parts(self)  # a class with slots has no zero-argument super()
+
+    def tunables(self) -> dict[str, Any]:
+        """Arguments of the suite's HTTP profiles."""
+        version = self.serving.ip_version
+        return tunables_of(self.experiment.workload, self.response_bytes, version)
+
+    def describe(self) -> dict[str, Any]:
+        """The set-up, for the manifest."""
+        described, loading = ServerSession.describe(self), self.loading.describe()
+        if "test_bed" in loading:
+            described["test_bed"] = _joined(described["test_bed"], loading["test_bed"])
+        return described | {"generator": loading["generator"]}
+
+    def read_generator(self, traffic: ProfileTraffic) -> None:
+        """Fill in the generator's counters of this trial, and how it kept its schedule."""
+        traffic.client = _numbers(self.loading.stats()["traffic"]["client"])
+        if self.loading.supports(SCHEDULE_METHOD):
+            told = self.loading.call(SCHEDULE_METHOD, {"profile_id": "_"})
+            traffic.schedule = Schedule(**told)
+        traffic.generators = self.loading.shares()
+
+
+@contextmanager
+def open_profile_session(
+    kind: type[Server],
+    experiment: Experiment,
+    folder: Path,
+    where: str,
+    progress: Progress,
+    detail: Detail = Detail.SOFTIRQS,
+) -> Iterator[ProfileSession]:
+    """Start test bed, server and generator, and probe the response; stop everything on exit.
+
+    `folder` takes the configuration and logs of the server and the generator.
+    `detail`: how detailed CPU time is measured.
+    """
+    with both_sides(kind, experiment, folder, where, progress) as (serving, loading):
+        request, workload = serving.probe_request(), experiment.workload
+        length = (
+            serving.response_length()
+            if request is None
+            else loading.ask_server(serving.name, str(workload.server), workload.port, request)
+        )
+        progress.say(
+            f"{where}: server is healthy, response of {length:,} bytes; starting the generator"
+        )
+        loading.begin()
+        loading.steer()
+        collectors = [
+            Engine("generator", loading),
+            engine_time("generator", loading, loading.data_cpus()),
+            Latency(loading),
+        ]
+        with serving.sampling(collectors, detail) as sampler:
+            yield ProfileSession(
+                experiment=experiment,
+                where=where,
+                serving=serving,
+                loading=loading,
+                sampler=sampler,
+                progress=progress,
+                response_bytes=length,
+                folder=folder,
+            )
+
+
+def _numbers(counters: Mapping[str, Any]) -> dict[str, float]:
+    return {name: n for name, n in counters.items() if isinstance(n, int | float)}
+
+
+def _joined(there: Mapping[str, Any], here: Mapping[str, Any]) -> dict[str, Any]:
+    """The descriptions of the two sides of a bed as one, for the manifest.
+
+    `here`: of the load's side. Hugepages are those of the generator's host.
+    """
+    steering, not_undone = "receive_steering", "not_undone"
+    return {
+        **there,
+        **{key: here[key] for key in ("loading",) if key in here},
+        "hosts": there.get("hosts", {}) | here.get("hosts", {}),
+        "cpus": {"load": here["cpus"]["load"], "server": there["cpus"]["server"]},
+        "hugepages": here["hugepages"],
+        "interfaces": {"load": here["interfaces"], "server": there["interfaces"]},
+        "offloads": here["offloads"] | there["offloads"],
+        steering: [*here[steering], *there[steering]],
+        not_undone: [*here[not_undone], *there[not_undone]],
+    }

@@ -1,0 +1,152 @@
+"""One server on a fresh test bed, and everything read meanwhile; what loads it comes on top."""
+
+import statistics
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from stackcost.bed import hugepages, network
+from stackcost.bed.local import LocalTestbed
+from stackcost.contracts.errors import StackcostError
+from stackcost.contracts.sample import Sample
+from stackcost.contracts.server import Server
+from stackcost.contracts.stack import When
+from stackcost.experiment.schema import Experiment
+from stackcost.host.patience import patience
+from stackcost.serving.here import ServingHere, serving_here
+from stackcost.serving.plan import ServingPlan
+from stackcost.serving.side import Sampling, ServingSide
+from stackcost.session.generators import gateways_of
+from stackcost.session.progress import Progress
+from stackcost.session.server_settings import server_settings
+
+ENDING_SHARE = 0.3  # of the warm-up
+
+
+@dataclass(slots=True, kw_only=True)
+class ServerSession:
+    """What trials are run on.
+
+    `where`: round and server, for people. `serving`: the server and everything next to it.
+    `folder`: logs of all programs.
+    """
+
+    experiment: Experiment
+    where: str
+    serving: ServingSide
+    sampler: Sampling
+    progress: Progress
+    folder: Path
+    _mark: int = 0
+
+    @property
+    def here(self) -> ServingHere:
+        """The serving side, for what works only where it is in this process."""
+        if isinstance(self.serving, ServingHere):
+            return self.serving
+        raise StackcostError(
+            "this measurement needs the server on this machine",
+            "leave out the section bed of the experiment",
+        )
+
+    @property
+    def bed(self) -> LocalTestbed:
+        """The test bed, for what works only on that of one machine."""
+        return self.here.bed
+
+    def say(self, what: str) -> None:
+        """Show what is being done now."""
+        self.progress.say(f"{self.where}: {what}")
+
+    def check_parts(self) -> None:
+        """StackcostError that names the part that has ended or is stopped."""
+        self.serving.check()
+
+    def look(self, when: When) -> None:
+        """Record which stack carries the connections now; call it in the order of `When`."""
+        self.serving.look(when)
+
+    def begin_trial(self) -> None:
+        """From now on samples belong to the next trial."""
+        self._mark = len(self.sampler.samples)
+
+    def trial_samples(self) -> list[Sample]:
+        """Everything read since `begin_trial`."""
+        return self.sampler.samples[self._mark :]
+
+    def read_edge(self) -> float:
+        """Read everything now; returns the CLOCK_MONOTONIC second that lies amid the readings.
+
+        The median of their times: a server amid handshakes may take a third of a second to tell its
+        own count, and the machine was read before.
+        """
+        return statistics.median(sample.time for sample in self.sampler.read_now())
+
+    def warm_up(self, end: float) -> None:
+        """Let the load go on to this CLOCK_MONOTONIC second, while user and system time are told.
+
+        That slows the server, so it is done here and not in the sustain window. To end it takes
+        time, too, so it ends before the warm-up does.
+        """
+        stop = end - ENDING_SHARE * (end - time.monotonic())
+        self.sampler.divide(True)
+        try:
+            self.progress.pause(max(0.0, stop - time.monotonic()))
+        finally:
+            self.sampler.divide(False)
+        self.progress.pause(max(0.0, end - time.monotonic()))
+
+    def describe(self) -> dict[str, Any]:
+        """What it runs on, for the manifest."""
+        return self.serving.describe()
+
+
+@contextmanager
+def running_server(
+    kind: type[Server],
+    experiment: Experiment,
+    folder: Path,
+    where: str,
+    progress: Progress,
+    wanted_hugepages: int = hugepages.USUAL_COUNT,
+) -> Iterator[ServingHere]:
+    """Test bed up, tier set, stack ready, server up and healthy; all undone on exit.
+
+    `folder` takes the configuration and logs of the server.
+    """
+    with patience(experiment.patience):  # TrexClient tells what the load will ask
+        plan = serving_plan(kind, experiment, wanted_hugepages)
+    with serving_here(kind, plan, folder, lambda what: progress.say(f"{where}: {what}")) as side:
+        yield side
+
+
+def serving_plan(
+    kind: type[Server],
+    experiment: Experiment,
+    wanted_hugepages: int = hugepages.USUAL_COUNT,
+    interfaces: tuple[str, ...] = (),
+) -> ServingPlan:
+    """What an experiment wants of the serving side, for a server of this kind.
+
+    `interfaces`: of its host, if the load is on another one.
+    """
+    cores, workload = experiment.cores, experiment.workload
+    return ServingPlan(
+        settings=server_settings(experiment, kind),
+        stack=experiment.nginx.stack,
+        load_cpus=tuple(cores.load),
+        server_cpus=tuple(cores.server),
+        may_share=cores.shared,
+        address=str(workload.server),
+        port=workload.port,
+        client_network=str(workload.client_network),
+        initial_window=network.INITIAL_WINDOW[workload.tcp],
+        wanted_hugepages=wanted_hugepages,
+        patience=experiment.patience,
+        interfaces=interfaces,
+        gateways=gateways_of(experiment),
+        collectors=tuple(experiment.collectors),
+    )

@@ -1,0 +1,167 @@
+"""Finds systems under test by the path of their file; those of the suite have names, too.
+
+Servers, and devices that stand between the generator's ports. A file may import the files beside it
+(`from .configuration import render`), the suite's own and a user's alike.
+"""
+
+import hashlib
+import importlib.util
+import inspect
+import sys
+import traceback
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+from typing import TypeVar
+
+from stackcost.contracts.errors import StackcostError
+from stackcost.contracts.server import Server
+from stackcost.files import DUTS, SERVERS
+from stackcost.systems.nearest import nearest
+
+SUFFIX = ".py"
+Kind = TypeVar("Kind")
+# The file and the class of each.
+DEVICES = {
+    "dut/wire": (DUTS / "wire/dut.py", "Wire"),
+    "dut/forwarding": (DUTS / "forwarding/dut.py", "Forwarding"),
+    "dut/nftables": (DUTS / "nftables/dut.py", "Nftables"),
+    "dut/nat44": (DUTS / "nat44/dut.py", "Nat44"),
+    "dut/nat64": (DUTS / "nat64/dut.py", "Nat64"),
+    "dut/connection_limit": (DUTS / "connection_limit/dut.py", "ConnectionLimit"),
+    "dut/external": (DUTS / "external/dut.py", "External"),
+    "dut/bridge": (DUTS / "bridge/dut.py", "Bridge"),
+    "dut/conntrack": (DUTS / "conntrack/dut.py", "Conntrack"),
+    "dut/container_bridge": (DUTS / "container_bridge/dut.py", "ContainerBridge"),
+    "dut/service_nftables": (DUTS / "service/nftables.py", "NftablesService"),
+    "dut/service_iptables": (DUTS / "service/iptables.py", "IptablesService"),
+    "dut/service_iptables_legacy": (DUTS / "service/iptables.py", "IptablesLegacyService"),
+    "dut/rootless_pasta": (DUTS / "rootless/pasta.py", "Pasta"),
+    "dut/rootless_slirp4netns": (DUTS / "rootless/slirp.py", "Slirp"),
+    "dut/proxy_nginx": (DUTS / "proxy/nginx.py", "NginxTcp"),
+    "dut/proxy_haproxy": (DUTS / "proxy/haproxy.py", "HAProxyTcp"),
+    "dut/proxy_envoy_tcp": (DUTS / "proxy/envoy.py", "EnvoyTcp"),
+    "dut/proxy_envoy_http": (DUTS / "proxy/envoy.py", "EnvoyHttp"),
+    "dut/proxy_envoy_out_tcp": (DUTS / "proxy/envoy_out.py", "EnvoyOutTcp"),
+    "dut/proxy_envoy_out_http": (DUTS / "proxy/envoy_out.py", "EnvoyOutHttp"),
+}
+SHIPPED = {
+    "nginx/kernel": (SERVERS / "nginx_kernel/server.py", "NginxKernel"),
+    "haproxy/kernel": (SERVERS / "haproxy/server.py", "HAProxyFarm"),
+    "nginx-cache/kernel": (SERVERS / "nginx_cache/server.py", "NginxCache"),
+    "lighttpd-openssl/kernel": (SERVERS / "lighttpd/server.py", "LighttpdOpenSsl"),
+    "lighttpd-gnutls/kernel": (SERVERS / "lighttpd/server.py", "LighttpdGnuTls"),
+    "lighttpd-mbedtls/kernel": (SERVERS / "lighttpd/server.py", "LighttpdMbedTls"),
+    "lighttpd-nss/kernel": (SERVERS / "lighttpd/server.py", "LighttpdNss"),
+    "lighttpd-wolfssl/kernel": (SERVERS / "lighttpd/server.py", "LighttpdWolfSsl"),
+    "caddy/kernel": (SERVERS / "caddy/server.py", "Caddy"),
+    "envoy/kernel": (SERVERS / "envoy/server.py", "Envoy"),
+    "rustls/kernel": (SERVERS / "rustls/server.py", "Rustls"),
+    "go/kernel": (SERVERS / "go_web/server.py", "GoOnKernel"),
+    "go/netstack": (SERVERS / "go_web/server.py", "GoOnNetstack"),
+    "rust/smoltcp": (SERVERS / "smoltcp/server.py", "Smoltcp"),
+    "nginx/gvisor": (SERVERS / "gvisor/server.py", "NginxInGvisor"),
+    "nginx/gvisor-ptrace": (SERVERS / "gvisor/server.py", "NginxInGvisorByPtrace"),
+    "astf-peer": (SERVERS / "astf_peer/server.py", "AstfPeer"),
+    **DEVICES,
+}
+
+
+def server_name(entry: str) -> str:
+    """The name of a server in results: its name, or the name of its file."""
+    return Path(entry).stem if entry.endswith(SUFFIX) else entry
+
+
+def check_entry(entry: str) -> None:
+    """StackcostError unless the entry can name a server; it does not check that a file exists."""
+    if entry not in SHIPPED and not entry.endswith(SUFFIX):
+        raise StackcostError(
+            f"there is no server {entry!r}{nearest(entry, SHIPPED)}",
+            "all: docs/experiment-file.md, `servers`; or your own file, such as ./haproxy.py",
+        )
+
+
+def server_class(entry: str) -> type[Server]:
+    """The class of a server that an experiment names.
+
+    A file is Python with one class that is a `stackcost.contracts.server.Server`. StackcostError
+    when there is no such server, or its file fails, with the file's own line.
+    """
+    check_entry(entry)
+    if entry in SHIPPED:
+        path, name = SHIPPED[entry]
+        found: type[Server] = getattr(module_of(path), name)
+        return found
+    return _own_server(Path(entry).resolve())
+
+
+@cache
+def _own_server(path: Path) -> type[Server]:
+    found = class_in(path, Server, "adding-a-server.md")
+    found.name = path.stem
+    return found
+
+
+@cache
+def class_in(path: Path, kind: type[Kind], page: str) -> type[Kind]:
+    """The one class of this kind in a Python file of the user's own.
+
+    `page`: of docs/, which shows an example. StackcostError when the file is missing or fails, with
+    its own line, or does not contain exactly one such class, with all of its methods.
+    """
+    if not path.is_file():
+        raise StackcostError(f"there is no file {path}", f"docs/{page} shows an example")
+    what = kind.__name__.lower()
+    try:
+        module = module_of(path)
+    except Exception as error:
+        raise StackcostError(f"{path}{_line_in(path, error)}: {error!r}") from error
+    found = [
+        each
+        for each in vars(module).values()
+        if inspect.isclass(each) and issubclass(each, kind) and each.__module__ == module.__name__
+    ]
+    if len(found) != 1:
+        said = ", ".join(each.__name__ for each in found) or "none"
+        raise StackcostError(
+            f"{path} must contain exactly one {what} class; it contains {said}",
+            f"docs/{page} says from what to derive it",
+        )
+    if missing := sorted(getattr(found[0], "__abstractmethods__", ())):
+        raise StackcostError(
+            f"{path}: {found[0].__name__} does not implement {', '.join(missing)}",
+            f"{kind.__module__.replace('.', '/')}.py describes each method",
+        )
+    return found[0]
+
+
+@cache
+def module_of(path: Path) -> ModuleType:
+    """The file as a module of a package that stands for its folder; it is executed once."""
+    package = f"stackcost_system_{hashlib.sha256(str(path.parent).encode()).hexdigest()[:12]}"
+    if package not in sys.modules:
+        folder = ModuleType(package)
+        folder.__path__ = [str(path.parent)]
+        sys.modules[package] = folder
+    name = f"{package}.{path.stem.replace('.', '_')}"
+    if name in sys.modules:  # a file beside it has imported it
+        return sys.modules[name]
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None and spec.loader is not None  # as its name ends in .py
+    module = sys.modules[name] = importlib.util.module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[name]
+        raise
+    return module
+
+
+def _line_in(path: Path, error: Exception) -> str:
+    """The last line of the file in the traceback, as " line N"."""
+    if isinstance(error, SyntaxError):
+        return f" line {error.lineno}"
+    lines = [
+        at.lineno for at in traceback.extract_tb(error.__traceback__) if at.filename == str(path)
+    ]
+    return f" line {lines[-1]}" if lines else ""

@@ -1,9 +1,0 @@
-"""Tuning tiers: named, reversible sets of settings for measuring a server.
-
-Each tier is a file in `tiers/`, with the source of every setting.
-"""
-
-from stackcost.harness.tuning.tier import tier_lacks, tier_names, tier_of
-from stackcost.harness.tuning.tune import Tuning
-
-__all__ = ["Tuning", "tier_lacks", "tier_names", "tier_of"]
