@@ -73,13 +73,14 @@ void Opener::stop(ProfileRun& run) {
 // are looked at: with many flows open they seldom are.
 size_t Opener::open_due(ProfileRun& run, Nanoseconds now) {
   const FlowTable& table = context_.tables[index_of(Side::client)];
+  const Nanoseconds reached = run.schedule().reached(now);
   std::array<Start, kStartsAhead> starts;
   size_t count = 0;
   size_t prepared;
   do {
     for (prepared = 0; prepared < starts.size() && !run.draw().empty(); ++prepared) {
       Start& start = starts[prepared];
-      if (!run.schedule().take(now, start.intended)) break;
+      if (!run.schedule().take(reached, start.intended)) break;
       start.template_index = run.draw().draw();
       run.count_open(start.template_index);
       start.prepared = prepare(run, start, nullptr);

@@ -55,12 +55,34 @@ void Schedule::find_next(Nanoseconds passed) {
   if (next < end_) next_ = next;
 }
 
+Nanoseconds Schedule::catch_up(Nanoseconds now) {
+  if (!behind_) {
+    behind_ = true;
+    reached_ = next_;
+    looked_ = now;
+  }
+  // What passed in another pause is not caught up at once either.
+  const Nanoseconds passed = std::min(now - looked_, kPause);
+  looked_ = now;
+  if (now < end_) {
+    const double rest = static_cast<double>(end_ - now);
+    const double speed = 1 + std::max(kCatchUp, static_cast<double>(now - reached_) / rest);
+    reached_ += static_cast<Nanoseconds>(static_cast<double>(passed) * speed);
+  }
+  if (now >= end_ || reached_ >= now) {
+    behind_ = false;
+    return now;
+  }
+  return reached_;
+}
+
 void Schedule::set_rate(double rate, Nanoseconds now) {
   Stretch stretch = stretch_;
   while (stretch.end <= now) stretch = following(stretch);
   const Nanoseconds begin = std::max(now, stretch.begin);
   const double phase = stretch.phase_at(begin);
   rate_ = rate;
+  behind_ = false;  // what is overdue has other intended times now
   stretch_ = stretch_from(begin, phase);
   find_next(begin);
 }

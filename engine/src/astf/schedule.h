@@ -27,6 +27,18 @@ class Schedule {
     find_next(intended);
     return true;
   }
+  /// Up to when starts are to be taken at `now`, so that those which became overdue in a pause do
+  /// not open all at once: `now`, unless the next one is overdue by more than kPause. Then it
+  /// follows `now` faster than time passes, by kCatchUp, or by as much more as it takes to be there
+  /// at the schedule's end. So after a pause of 1 s the rate is a quarter higher for 4 s. Asked
+  /// before each pass, or a new pause would not be seen.
+  Nanoseconds reached(Nanoseconds now) {
+    if (!behind_ && now - next_ <= kPause) [[likely]]
+      return now;
+    return catch_up(now);
+  }
+  static constexpr Nanoseconds kPause = 100 * kMillisecond;
+  static constexpr double kCatchUp = 0.25;
   /// When the next start is due; INT64_MAX: never again.
   Nanoseconds next() const { return next_; }
   /// Rescales the rate from `now` on; the start already pending keeps its share of the period.
@@ -56,6 +68,7 @@ class Schedule {
   Stretch following(const Stretch& stretch) const;
   /// From the stretch's beginning to the next start, were the stretch without end.
   double wait_in(const Stretch& stretch) const;
+  Nanoseconds catch_up(Nanoseconds now);
   /// `passed`: a time that the schedule has reached.
   void find_next(Nanoseconds passed);
 
@@ -64,6 +77,9 @@ class Schedule {
   Nanoseconds rampup_;
   Nanoseconds end_;
   bool stopped_ = false;
+  bool behind_ = false;      ///< starts are taken up to `reached_`, not to the present
+  Nanoseconds reached_ = 0;  ///< at `looked_`
+  Nanoseconds looked_ = 0;
   Stretch stretch_;  ///< of the last start or change of rate
   Nanoseconds next_;
   uint64_t taken_ = 0;

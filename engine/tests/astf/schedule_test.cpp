@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <random>
 #include <vector>
@@ -144,6 +145,53 @@ TEST(Schedule, WithoutARateNothingIsDue) {
   EXPECT_TRUE(schedule.finished(kSecond));
   Schedule ramped(0, 0, 5 * kSecond, kNever);
   EXPECT_TRUE(take_all(ramped, kFar).empty());
+}
+
+/// Starts taken in each 100 ms of `duration` from `now` on, with a pass each millisecond.
+std::vector<size_t> taken_by_tenth(Schedule& schedule, Nanoseconds now, Nanoseconds duration) {
+  std::vector<size_t> tenths(static_cast<size_t>(duration / (100 * kMillisecond)));
+  for (Nanoseconds passed = 0; passed < duration; passed += kMillisecond)
+    tenths[static_cast<size_t>(passed / (100 * kMillisecond))] +=
+        take_all(schedule, schedule.reached(now + passed)).size();
+  return tenths;
+}
+
+TEST(Schedule, CatchesUpWithALongPauseAtAQuarterMore) {
+  Schedule schedule(0, 1000, 0, kNever);
+  EXPECT_EQ(take_all(schedule, schedule.reached(0)).size(), 1u);
+  const auto tenths = taken_by_tenth(schedule, kSecond, 5 * kSecond);
+  for (size_t tenth = 0; tenth < 39; ++tenth) EXPECT_NEAR(tenths[tenth], 125, 2) << tenth;
+  for (size_t tenth = 41; tenth < tenths.size(); ++tenth) EXPECT_EQ(tenths[tenth], 100u) << tenth;
+  EXPECT_EQ(schedule.intended(6 * kSecond - kMillisecond), 6000u);
+  EXPECT_EQ(schedule.next(), 6 * kSecond) << "nothing was forgotten";
+}
+
+TEST(Schedule, OpensWhatAShortPauseLeftAtOnce) {
+  Schedule schedule(0, 1000, 0, kNever);
+  EXPECT_EQ(take_all(schedule, schedule.reached(Schedule::kPause)).size(), 101u);
+}
+
+TEST(Schedule, APauseWhileItCatchesUpIsCaughtUpToo) {
+  Schedule schedule(0, 1000, 0, kNever);
+  taken_by_tenth(schedule, kSecond, kSecond);
+  size_t most = 0;
+  for (const size_t tenth : taken_by_tenth(schedule, 3 * kSecond, 9 * kSecond))
+    most = std::max(most, tenth);
+  EXPECT_LE(most, 125u + 125u) << "with what one pass takes after the second pause";
+  EXPECT_EQ(schedule.next(), 12 * kSecond);
+}
+
+TEST(Schedule, HasCaughtUpByItsEnd) {
+  Schedule schedule(0, 1000, 0, 2 * kSecond);
+  EXPECT_EQ(take_all(schedule, schedule.reached(0)).size(), 1u);
+  for (const size_t tenth : taken_by_tenth(schedule, kSecond, kSecond)) EXPECT_NEAR(tenth, 200, 3);
+  EXPECT_LE(take_all(schedule, schedule.reached(2 * kSecond)).size(), 3u);
+  EXPECT_TRUE(schedule.finished(2 * kSecond));
+}
+
+TEST(Schedule, APauseBeyondItsEndLeavesNoTime) {
+  Schedule schedule(0, 1000, 0, kSecond);
+  EXPECT_EQ(take_all(schedule, schedule.reached(kSecond)).size(), 1000u);
 }
 
 TEST(Schedule, StopIsFinal) {

@@ -99,5 +99,29 @@ TEST(Starts, AProfileThatStartsAgainTakesItsTemplatesInAnotherOrder) {
   expect_other(first, second);
 }
 
+TEST(Starts, OverdueConnectionsOpenOverTimeAndAreMeasuredFromWhenTheyWereDue) {
+  RunOptions options;
+  options.duration = 10 * kSecond;
+  Network network({}, profile({.response = 100, .cps = 1000}), options);
+  std::map<Nanoseconds, int> syns;  // by tenth of a second
+  network.filter = [&syns](Seen& seen) {
+    if (seen.kind == PacketKind::tcp && seen.segment.flags == tcp::kSyn)
+      ++syns[seen.time / (100 * kMillisecond)];
+    return true;
+  };
+  network.run_until(2 * kSecond);
+  network.skip(kSecond);
+  ASSERT_TRUE(network.drain(30 * kSecond));
+  for (const auto& [tenth, count] : syns) EXPECT_LE(count, 127) << tenth;
+  const RunStatus clients = network.status(Side::client);
+  EXPECT_EQ(clients.opened, 9890u) << "all that 10 s, less TRex's first 110 ms, have";
+  EXPECT_EQ(clients.unsent, 0u);
+  EXPECT_NEAR(static_cast<double>(clients.late), 5000, 20) << "1 s paused, 4 s catching up";
+  // Each is late by less than the one before: 5,000 of them by half a second on average.
+  const Histogram& connect = network.run(Side::client).latencies().front().kinds[0];
+  EXPECT_NEAR(connect.highest(), kSecond / kMicrosecond, 1000);
+  EXPECT_NEAR(static_cast<double>(connect.sum()) / kMicrosecond, 5000 / 2 * 1e3, 30e3);
+}
+
 }  // namespace
 }  // namespace engine::netsim
