@@ -4,12 +4,33 @@
 
 #include <algorithm>
 
+#include "rpc/method_table.h"
 #include "rpc/methods.h"
-#include "rpc/network/port_status.h"
-#include "rpc/network/resolution.h"
-#include "rpc/protocol/rpc_error.h"
+#include "rpc/ports.h"
+#include "rpc/rpc_error.h"
 
 namespace engine {
+
+ControlState::ControlState(const Subjects& engine, const EngineConfig& config)
+    : engine(engine),
+      ownership(engine.ports.infos().size()),
+      profiles(engine, sessions, budgets.profiles),
+      machine(engine),
+      watches(engine.frames, engine.ports.infos().size()),
+      captures(engine.clock, watches, budgets),
+      pcap_files(engine.clock, engine.frames, watches, config.pcap_folder),
+      paced_frames(engine.clock, engine.frames),
+      topology(budgets.profiles),
+      api_handler(random_handler()),
+      multicast(engine.ports.infos().size()) {
+  global_config = {{"sched_max_stretch", 0.0}, {"process_at_cp", true}, {"do_mbuf_cache", false}};
+  for (uint32_t port = 0; port < engine.ports.infos().size(); ++port)
+    link_up.push_back(engine.ports.state(port).link_up);
+}
+
+uint32_t ControlState::port_of(const Json& params) const {
+  return static_cast<uint32_t>(integer_in(params, "port_id", 0, engine.ports.infos().size() - 1));
+}
 
 namespace {
 
@@ -24,10 +45,14 @@ Control::Control(const Subjects& engine, const EngineConfig& config)
   add_system_methods(methods_, state_);
   add_session_methods(methods_, state_);
   add_profile_methods(methods_, state_);
-  add_statistics_methods(methods_, state_);
+  add_counter_methods(methods_, state_);
+  add_machine_methods(methods_, state_);
   add_latency_methods(methods_, state_);
-  add_network_methods(methods_, state_);
-  add_frame_methods(methods_, state_);
+  add_port_methods(methods_, state_);
+  add_topology_methods(methods_, state_);
+  add_capture_methods(methods_, state_);
+  add_pcap_methods(methods_, state_);
+  add_sending_methods(methods_, state_);
   methods_.add("get_supported_cmds", Access::reader, {},
                [this](const Json&) -> Json { return methods_.names(); });
 }

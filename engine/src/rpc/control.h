@@ -6,10 +6,10 @@
 #include <string>
 #include <string_view>
 
-#include "rpc/control_state.h"
-#include "rpc/protocol/json_rpc.h"
-#include "rpc/protocol/method_table.h"
-#include "rpc/statistics/device_warnings.h"
+#include "rpc/json_rpc.h"
+#include "rpc/machine_statistics.h"
+#include "rpc/method_table.h"
+#include "rpc/methods.h"
 
 namespace engine {
 

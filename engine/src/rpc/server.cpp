@@ -8,7 +8,7 @@
 #include <zmq_addon.hpp>
 
 #include "rpc/control.h"
-#include "rpc/protocol/json_rpc.h"
+#include "rpc/json_rpc.h"
 
 namespace engine {
 

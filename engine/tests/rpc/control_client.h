@@ -5,7 +5,7 @@
 
 #include "rpc/control.h"
 #include "rpc/engine_stand_in.h"
-#include "rpc/profile/profile_text.h"
+#include "rpc/profile_text.h"
 
 namespace engine {
 

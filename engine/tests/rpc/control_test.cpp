@@ -1,7 +1,7 @@
 #include <gmock/gmock.h>
 
 #include "rpc/control_client.h"
-#include "rpc/protocol/compression.h"
+#include "rpc/json_rpc.h"
 
 namespace engine {
 namespace {

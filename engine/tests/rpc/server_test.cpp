@@ -7,7 +7,7 @@
 #include <zmq.hpp>
 
 #include "rpc/engine_stand_in.h"
-#include "rpc/protocol/json_rpc.h"
+#include "rpc/json_rpc.h"
 
 namespace engine {
 namespace {

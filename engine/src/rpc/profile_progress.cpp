@@ -1,0 +1,363 @@
+// The state machine of profiles: what happens between a client's command and its effect.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "json/parse_profile.h"
+#include "rpc/profiles.h"
+#include "rpc/rpc_error.h"
+
+namespace engine {
+
+namespace {
+
+/// How long server flows may take to end by themselves once no client flow is open (seconds):
+/// TIME_WAIT of the side that closed first, and a retransmission of the last segment.
+constexpr double kServerGrace = 1.0;
+
+bool no_flows(const RunStatus& run) {
+  return run.client_flows + run.server_flows == 0;
+}
+
+bool drained(ProfileSlot& slot, double now) {
+  if (slot.run.client_flows > 0) {
+    slot.clients_done.reset();
+    return false;
+  }
+  if (!slot.clients_done) slot.clients_done = now;
+  return no_flows(slot.run) || now - *slot.clients_done >= kServerGrace;
+}
+
+RunStep step_while_opening(const ProfileSlot& slot, double now) {
+  const StartOptions& options = slot.options;
+  const double elapsed = now - slot.started;
+  const bool endless = options.duration_s <= 0;
+  if (endless && options.drain_limit_s > 0 && elapsed >= options.drain_limit_s)
+    return RunStep::finish;
+  if (options.establish_limit_s > 0 && elapsed >= options.establish_limit_s &&
+      slot.run.established == 0)
+    return options.no_close ? RunStep::finish : RunStep::stop_opening;
+  return RunStep::carry_on;
+}
+
+RunStep step_while_draining(ProfileSlot& slot, double now) {
+  const StartOptions& options = slot.options;
+  if (!slot.draining) slot.draining = now;
+  if (options.drain_limit_s > 0) {
+    if (now - *slot.draining >= options.drain_limit_s) return RunStep::finish;
+  } else if (options.no_close) {
+    return RunStep::finish;
+  }
+  return drained(slot, now) ? RunStep::finish : RunStep::carry_on;
+}
+
+}  // namespace
+
+RunStep next_step(ProfileSlot& slot, double now) {
+  TrafficTime& traffic = slot.statistics.traffic;
+  if (!no_flows(slot.run) || slot.run.opened > 0) {
+    if (!traffic.first) traffic.first = now;
+    if (!no_flows(slot.run)) traffic.last.reset();
+  }
+  switch (slot.run.phase) {
+    case RunPhase::opening:
+      return step_while_opening(slot, now);
+    case RunPhase::draining:
+      if (traffic.first && !traffic.last && no_flows(slot.run)) traffic.last = now;
+      return step_while_draining(slot, now);
+    case RunPhase::closing:
+    case RunPhase::closed:
+      return RunStep::finish;
+  }
+  return RunStep::carry_on;
+}
+
+namespace {
+
+/// How often running profiles are looked at; each look interrupts the data threads (seconds).
+constexpr double kWatchPeriod = 0.02;
+constexpr double kWatchPeriodPerProfile = 0.001;
+constexpr double kIdlePatience = 0.1;
+constexpr double kTransientPatience = 0.002;
+
+/// Event 61 makes a client forget all states it has not looked at. One that waits for "Delete
+/// profile" would wait for ever if both came at once, so 61 follows this long after the owner
+/// collected the former (seconds), or when it has not done so in kDeletionLimit.
+constexpr double kDeletionVisible = 0.05;
+constexpr double kDeletionLimit = 2;
+
+void print(const std::string& id, const std::vector<std::string>& notices) {
+  for (const std::string& notice : notices) fmt::print(stderr, "profile {}: {}\n", id, notice);
+}
+
+void end_run(ProfileSlot& slot) {
+  slot.handle->remove();
+  slot.handle.reset();
+}
+
+}  // namespace
+
+Json ProfileTable::event_data(const std::string& id) const {
+  return {{"profile_id", id}, {"epoch", epoch_}};
+}
+
+void ProfileTable::set_state(const std::string& id, ProfileSlot& slot, ProfileState state,
+                             const std::string& error) {
+  slot.state = state;
+  Json data = event_data(id);
+  data["state"] = static_cast<int>(state);
+  if (!error.empty()) data["error"] = error;
+  sessions_.publish(Event::profile_state, data, clock_.now());
+  update_server_state();
+}
+
+void ProfileTable::update_server_state() {
+  ProfileState highest = ProfileState::idle;
+  for (const auto& [id, slot] : profiles_)
+    if (rank_of(slot.state) > rank_of(highest)) highest = slot.state;
+  highest = as_server_state(highest);
+  if (highest == state_) return;
+  state_ = highest;
+  sessions_.publish(Event::state, {{"state", static_cast<int>(state_)}, {"epoch", epoch_}},
+                    clock_.now());
+}
+
+void ProfileTable::advance() {
+  const bool watch_due = clock_.now() >= next_watch_;
+  size_t running = 0;
+  for (auto entry = profiles_.begin(); entry != profiles_.end();) {
+    auto& [id, slot] = *entry;
+    bool removed = false;
+    try {
+      removed = step(id, slot, watch_due);
+    } catch (const std::exception& error) {
+      give_up(id, slot, error.what());
+    }
+    running += slot.running();
+    entry = removed ? profiles_.erase(entry) : std::next(entry);
+    if (removed) update_server_state();
+  }
+  if (watch_due)
+    next_watch_ =
+        clock_.now() + kWatchPeriod + kWatchPeriodPerProfile * static_cast<double>(running);
+}
+
+bool ProfileTable::step(const std::string& id, ProfileSlot& slot, bool watch_due) {
+  switch (slot.state) {
+    case ProfileState::idle:
+    case ProfileState::loaded:
+      break;
+    case ProfileState::parse:
+      parse(id, slot);
+      break;
+    case ProfileState::build:
+      build(id, slot);
+      break;
+    case ProfileState::transmit:
+      if (slot.flow_samples.patience(clock_.now()) == 0)
+        slot.flow_samples.add(slot.handle->watched_flows(), clock_.now());
+      if (watch_due) watch(id, slot);
+      break;
+    case ProfileState::cleanup:
+      // There is no run when its start was refused and the event that says so failed.
+      if (slot.running())
+        finish_cleanup(id, slot);
+      else
+        set_state(id, slot, ProfileState::loaded);
+      break;
+    case ProfileState::remove:
+      return may_be_removed(slot) && remove(id, slot);
+  }
+  return false;
+}
+
+/// What failed once may well fail for ever, so its run ends here.
+void ProfileTable::give_up(const std::string& id, ProfileSlot& slot, const std::string& why) {
+  try {
+    if (std::exchange(slot.has_latency, false)) latency_.stop();
+    if (slot.handle != nullptr) slot.handle->remove();
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "astf-engine: profile {} is not removed: {}\n", id, error.what());
+  }
+  slot.handle.reset();
+  refuse_run(id, slot, why);
+}
+
+double ProfileTable::patience() const {
+  double patience = kIdlePatience;
+  for (const auto& [id, slot] : profiles_) {
+    if (slot.state == ProfileState::parse) return 0;
+    if (slot.state == ProfileState::build)
+      patience = std::min(patience, slot.resolution->patience(clock_.now()));
+    else if (is_transient(slot.state))
+      patience = std::min(patience, kTransientPatience);
+    if (slot.state == ProfileState::transmit)
+      patience = std::min({patience, kWatchPeriod, slot.flow_samples.patience(clock_.now())});
+  }
+  return patience;
+}
+
+void ProfileTable::parse_text(const std::string& id, ProfileSlot& slot, bool ipv6) {
+  const std::string what = fmt::format("profile '{}', when it is parsed,", id);
+  std::shared_ptr<const Profile> profile;
+  try {
+    profile = parse_profile(slot.text, ipv6, budget_.left());
+  } catch (const ProfileTooLarge&) {
+    throw ProfileError(budget_.refusal(budget_.left() + 1, what + " at least"));
+  }
+  if (!slot.kept.set(slot.own_bytes() + profile->memory()))
+    throw ProfileError(budget_.refusal(profile->memory(), what));
+  slot.profile = std::move(profile);
+  slot.run_notices.clear();
+  slot.profile_ipv6 = ipv6;
+}
+
+void ProfileTable::parse(const std::string& id, ProfileSlot& slot) {
+  try {
+    parse_text(id, slot, slot.options.ipv6);
+    print(id, slot.profile->notices);
+  } catch (const std::exception& error) {
+    set_state(id, slot, ProfileState::loaded, error.what());
+    return;
+  }
+  set_state(id, slot, ProfileState::build);
+}
+
+void ProfileTable::build(const std::string& id, ProfileSlot& slot) {
+  try {
+    if (!slot.resolution->advance(clock_.now())) return;
+  } catch (const std::exception& error) {
+    refuse_run(id, slot, error.what());
+    return;
+  }
+  start_run(id, slot);
+}
+
+void ProfileTable::start_run(const std::string& id, ProfileSlot& slot) {
+  const StartOptions& options = slot.options;
+  RunOptions run;
+  run.multiplier = options.multiplier;
+  run.payload_check = slot.payload_check;
+  run.topology = options.topology;
+  run.samples_flows = options.sample_interval_s > 0;
+  run.duration =
+      options.duration_s > 0 ? static_cast<Nanoseconds>(options.duration_s * kSecond) : 0;
+  const std::array<CounterBlock, kSides> table = runs_.counters({}).table;
+  try {
+    slot.handle = runs_.start(slot.profile, run, options.client_mask);
+  } catch (const std::exception& error) {
+    refuse_run(id, slot, error.what());
+    return;
+  }
+  slot.run_notices = slot.handle->notices();
+  print(id, slot.run_notices);
+  if (options.latency_rate > 0) {
+    try {
+      latency_.start(latency_addresses(*slot.profile), options.latency_rate,
+                     LatencyControl::kAllPorts);
+      slot.has_latency = true;
+    } catch (const RpcError& error) {
+      end_run(slot);
+      refuse_run(id, slot, error.specific);
+      return;
+    }
+  }
+  const double now = clock_.now();
+  if (state_ == ProfileState::build) {  // the first to start after quiet
+    ++epoch_;
+    finished_ = {};
+    total_.begin(table, now);
+  }
+  total_.traffic.last.reset();
+  ++slot.epoch;
+  slot.started = now;
+  slot.draining.reset();
+  slot.clients_done.reset();
+  slot.statistics.begin(table, now);
+  slot.flow_samples.begin(options.sample_interval_s, now);
+  set_state(id, slot, ProfileState::transmit);
+}
+
+void ProfileTable::refuse_run(const std::string& id, ProfileSlot& slot, const std::string& why) {
+  set_state(id, slot, ProfileState::cleanup, why);
+  set_state(id, slot, ProfileState::loaded);
+}
+
+void ProfileTable::watch(const std::string& id, ProfileSlot& slot) {
+  const double now = clock_.now();
+  slot.run = slot.handle->status();
+  const RunStep step = next_step(slot, now);
+  if (!total_.traffic.first) total_.traffic.first = slot.statistics.traffic.first;
+  switch (step) {
+    case RunStep::carry_on:
+      break;
+    case RunStep::stop_opening:
+      slot.handle->stop_opening();
+      break;
+    case RunStep::finish:
+      begin_cleanup(id, slot);
+      break;
+  }
+}
+
+void ProfileTable::begin_cleanup(const std::string& id, ProfileSlot& slot) {
+  slot.handle->stop_opening();
+  if (std::exchange(slot.has_latency, false)) latency_.stop();
+  set_state(id, slot, ProfileState::cleanup);
+}
+
+void ProfileTable::finish_cleanup(const std::string& id, ProfileSlot& slot) {
+  slot.handle->close();
+  slot.run = slot.handle->status();
+  if (slot.run.phase != RunPhase::closed) return;
+
+  slot.final_counters = read(slot);
+  slot.final_latencies = slot.handle->latencies();
+  slot.final_payload = slot.handle->payload();
+  end_run(slot);
+  for (Side side : {Side::client, Side::server})
+    finished_[index_of(side)] += slot.final_counters.sum(side);
+  const double now = clock_.now();
+  TrafficTime& traffic = slot.statistics.traffic;
+  if (traffic.first && !traffic.last) traffic.last = now;
+  slot.statistics.settle();
+  set_state(id, slot, ProfileState::loaded);
+  if (!any_running()) {
+    total_.traffic.last = traffic.last;
+    total_.settle();
+  }
+}
+
+bool ProfileTable::may_be_removed(ProfileSlot& slot) const {
+  const double now = clock_.now();
+  if (!slot.deletion_told) {
+    if (!sessions_.owner_delivered() && now - slot.deleting < kDeletionLimit) return false;
+    slot.deletion_told = now;
+  }
+  return now - *slot.deletion_told >= kDeletionVisible;
+}
+
+bool ProfileTable::remove(const std::string& id, ProfileSlot& slot) {
+  sessions_.publish(Event::profile_cleared, event_data(id), clock_.now());
+  if (id != kDefault) return true;
+  const uint64_t epoch = slot.epoch + 1;
+  slot = ProfileSlot(budget_);
+  slot.kept.grow(slot.own_bytes());
+  slot.epoch = epoch;
+  set_state(id, slot, ProfileState::idle);
+  return false;
+}
+
+void ProfileTable::sample() {
+  const double now = clock_.now();
+  if (!any_running()) return;
+  const CounterReading reading = runs_.counters(running());
+  auto groups = reading.runs.begin();
+  for (auto& [id, slot] : profiles_)
+    if (slot.running()) slot.statistics.sample({*groups++, reading.table}, now);
+  total_.sample(total_of(reading), now);
+}
+
+}  // namespace engine
