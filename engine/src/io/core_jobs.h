@@ -6,6 +6,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "astf/run.h"
 #include "io/data_thread.h"
 
 namespace engine {
@@ -50,6 +51,21 @@ template <typename Part>
 Part sum_of(std::vector<Part> parts) {
   Part sum = std::move(parts.front());
   for (size_t i = 1; i < parts.size(); ++i) sum += parts[i];
+  return sum;
+}
+
+/// Sums over `threads` of their `parts` of a run, by template. Each histogram is read in a turn of
+/// the cores' loops of its own, since a run may have thousands: ports are polled between.
+template <typename Threads>
+std::vector<LatencyBlock> read_latencies(const Threads& threads,
+                                         const std::vector<ProfileRun*>& parts) {
+  std::vector<LatencyBlock> sum(parts.front()->latencies().size());
+  for (size_t t = 0; t < sum.size(); ++t)
+    for (size_t kind = 0; kind < kLatencyKinds; ++kind)
+      sum[t].kinds[kind] = sum_of(on_cores(
+          threads, [&](size_t number, DataThread&, DataCore&, Nanoseconds) -> const auto& {
+            return parts[number]->latencies()[t].kinds[kind];
+          }));
   return sum;
 }
 

@@ -12,11 +12,10 @@
 #include <string_view>
 
 #include "control/config.h"
-#include "io/captured_errors.h"
 #include "io/dpdk_queue.h"
+#include "io/eal.h"
 #include "io/linux_interface.h"
-#include "io/packet_socket_port.h"
-#include "io/xdp_sockets.h"
+#include "io/packet_socket.h"
 #include "net/steering.h"
 
 namespace engine {

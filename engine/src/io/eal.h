@@ -1,5 +1,6 @@
 #pragma once
-// DPDK's environment: started once per process, and only when a port needs it.
+// DPDK's environment: started once per process, and only when a port needs it; and what it says on
+// standard error, kept quiet unless it fails.
 
 #include <cstdint>
 #include <string>
@@ -15,5 +16,21 @@ namespace engine {
 /// calling thread keeps its CPU affinity. Throws ConfigError with DPDK's own words.
 std::string start_eal(const EngineConfig& config, const std::vector<std::string>& pci_devices,
                       uint32_t packet_memory_mb);
+
+/// While it lives, what the process writes to standard error goes to memory instead.
+class CapturedErrors {
+ public:
+  CapturedErrors();
+  ~CapturedErrors();
+  CapturedErrors(const CapturedErrors&) = delete;
+  CapturedErrors& operator=(const CapturedErrors&) = delete;
+
+  /// What was written so far, its lines joined by "; ".
+  std::string text() const;
+
+ private:
+  int memory_;
+  int standard_error_;
+};
 
 }  // namespace engine

@@ -1,10 +1,6 @@
 #include "io/engine.h"
 
-#include "io/engine_cores.h"
-#include "io/engine_frames.h"
-#include "io/engine_latency.h"
-#include "io/engine_ports.h"
-#include "io/engine_runs.h"
+#include "io/subjects.h"
 
 namespace engine {
 
@@ -29,11 +25,11 @@ struct Engine::Parts {
   FrameSender sender;  ///< before the machine: its frames outlive the data threads
   Machine machine;
   MachineClock clock{machine.clock()};
-  EngineFrames frames{machine, sender};
-  EnginePorts ports{machine, frames};
-  EngineCores cores{machine};
-  EngineRuns runs{machine};
-  EngineLatency latency{machine};
+  std::unique_ptr<Frames> frames = make_frames(machine, sender);
+  std::unique_ptr<Ports> ports = make_ports(machine, *frames);
+  std::unique_ptr<Cores> cores = make_cores(machine);
+  std::unique_ptr<Runs> runs = make_runs(machine);
+  std::unique_ptr<LatencyStreams> latency = make_latency_streams(machine);
 };
 
 Engine::Engine(const EngineConfig& config) : parts_(std::make_unique<Parts>(config)) {}
@@ -45,7 +41,7 @@ const std::vector<std::string>& Engine::notices() const {
 
 Subjects Engine::subjects() {
   Parts& parts = *parts_;
-  return {parts.clock, parts.ports, parts.cores, parts.runs, parts.frames, parts.latency};
+  return {parts.clock, *parts.ports, *parts.cores, *parts.runs, *parts.frames, *parts.latency};
 }
 
 }  // namespace engine

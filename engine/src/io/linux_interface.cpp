@@ -1,6 +1,7 @@
 #include "io/linux_interface.h"
 
 #include <fmt/format.h>
+#include <linux/if_xdp.h>
 #include <net/if.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
@@ -8,12 +9,16 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <cstring>
+#include <filesystem>
+#include <string>
 #include <utility>
 
 #include "control/config.h"
 
 namespace engine {
+
 namespace {
 
 /// netdevice(7). Zero where the interface is gone.
@@ -56,6 +61,33 @@ uint32_t LinuxInterface::mtu() const {
 
 bool LinuxInterface::running() const {
   return ask(socket_, name_, SIOCGIFFLAGS).ifr_flags & IFF_RUNNING;
+}
+
+std::vector<int> xdp_sockets() {
+  std::vector<int> sockets;
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd", ignored)) {
+    const std::string name = entry.path().filename();
+    int descriptor = 0;
+    std::from_chars(name.data(), name.data() + name.size(), descriptor);
+    int domain = 0;
+    socklen_t length = sizeof domain;
+    if (getsockopt(descriptor, SOL_SOCKET, SO_DOMAIN, &domain, &length) == 0 && domain == AF_XDP)
+      sockets.push_back(descriptor);
+  }
+  std::ranges::sort(sockets);
+  return sockets;
+}
+
+uint64_t refused_frames(const std::vector<int>& sockets) {
+  uint64_t refused = 0;
+  for (const int descriptor : sockets) {
+    xdp_statistics statistics{};
+    socklen_t length = sizeof statistics;
+    if (getsockopt(descriptor, SOL_XDP, XDP_STATISTICS, &statistics, &length) == 0)
+      refused += statistics.tx_invalid_descs;
+  }
+  return refused;
 }
 
 }  // namespace engine

@@ -1,7 +1,10 @@
 #pragma once
-// What Linux says of a network interface.
+// What Linux says of a network interface, and of this process's AF_XDP sockets, of which a driver
+// does not tell what the kernel refused to send from them.
 
+#include <cstdint>
 #include <string>
+#include <vector>
 
 #include "net/path.h"
 
@@ -27,5 +30,12 @@ class LinuxInterface {
   std::string name_;
   int socket_;
 };
+
+/// Descriptors of all that are open, in ascending order.
+std::vector<int> xdp_sockets();
+
+/// Frames to send whose descriptors the kernel called invalid (XDP_STATISTICS, if_xdp.h): it takes
+/// them from the ring and sends nothing.
+uint64_t refused_frames(const std::vector<int>& sockets);
 
 }  // namespace engine

@@ -7,9 +7,8 @@
 #include <algorithm>
 
 #include "io/dpdk_port.h"
-#include "io/dummy_port.h"
 #include "io/eal.h"
-#include "io/packet_socket_port.h"
+#include "io/packet_socket.h"
 #include "io/wire.h"
 
 namespace engine {

@@ -6,12 +6,31 @@
 #include <span>
 #include <vector>
 
+#include "capture/frame_copier.h"
 #include "impairment/impairment.h"
 #include "io/clock.h"
 #include "io/port.h"
-#include "io/tap.h"
 
 namespace engine {
+
+/// Looks at the frames that a port sends and receives on one data core. Stands before a port's
+/// device and has all that passes it looked at. A port without a watch has no tap: looking costs
+/// nothing when nobody looks.
+class Tap final : public FrameCopier, public TransmitDevice {
+ public:
+  Tap(uint32_t port, const Clock& clock) : FrameCopier(port), clock_(clock) {}
+
+  /// Frames to send are seen, and go on to `device`.
+  void stand_before(TransmitDevice& device) { device_ = &device; }
+  void send(std::span<Frame> frames) override;
+  void refill(Frame& slot) override { device_->refill(slot); }
+
+  void received(std::span<const Frame> frames);
+
+ private:
+  const Clock& clock_;
+  TransmitDevice* device_ = nullptr;  ///< where frames go when they have been seen
+};
 
 /// Frames to send go through the impairment, past the tap, into the port's queue; those received
 /// past the tap, through the impairment, to the core: the tap sees what is on the wire. Nothing of

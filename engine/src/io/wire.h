@@ -1,5 +1,6 @@
 #pragma once
-// An in-memory wire that joins the two ports of a pair, on every data core by itself.
+// Ports without a device: an in-memory wire that joins the two ports of a pair, on every data core
+// by itself, and the port of a side that is not used.
 
 #include "base/side.h"
 #include "io/port.h"
@@ -71,5 +72,9 @@ class WireQueue final : public PortQueue {
 
 /// The two ports of a pair; `first` is the number of the even one.
 std::array<std::unique_ptr<Port>, kSides> make_wire(uint32_t first, uint32_t cores);
+
+/// A port that takes every frame and delivers none. `port`: its number; `cores`: data cores that
+/// serve it.
+std::unique_ptr<Port> make_dummy_port(uint32_t port, uint32_t cores);
 
 }  // namespace engine

@@ -1,4 +1,4 @@
-#include "capture/frame_ring.h"
+#include "capture/frame_copier.h"
 
 #include <gtest/gtest.h>
 

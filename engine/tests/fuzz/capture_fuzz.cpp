@@ -11,7 +11,7 @@
 
 #include "fuzz/script.h"
 #include "io/clock.h"
-#include "io/tap.h"
+#include "io/port_chain.h"
 
 namespace {
 
@@ -47,9 +47,9 @@ struct Expected {
 
 enum class Step : uint8_t { watch, unwatch, pass, amid_write, read, read_amid_passing, count };
 
-class Port {
+class TappedPort {
  public:
-  Port() { tap_.stand_before(nowhere_); }
+  TappedPort() { tap_.stand_before(nowhere_); }
 
   void step(Script& script) {
     switch (static_cast<Step>(script.next() % static_cast<uint8_t>(Step::count))) {
@@ -211,7 +211,7 @@ class Port {
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   Script script(data, size);
-  Port port;
+  TappedPort port;
   while (!script.empty()) port.step(script);
   port.close();
   return 0;

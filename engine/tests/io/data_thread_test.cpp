@@ -4,8 +4,8 @@
 #include <sched.h>
 
 #include "astf/run.h"
+#include "io/core_jobs.h"
 #include "io/engine_tools.h"
-#include "io/run_latencies.h"
 #include "json/parse_profile.h"
 #include "net/send_heads.h"
 

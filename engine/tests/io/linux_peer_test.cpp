@@ -18,7 +18,7 @@
 
 #include "astf/run.h"
 #include "io/engine_tools.h"
-#include "io/packet_socket_port.h"
+#include "io/packet_socket.h"
 
 namespace engine {
 namespace {

@@ -1,3 +1,5 @@
+#include "io/packet_socket.h"
+
 #include <gtest/gtest.h>
 #include <net/if.h>
 #include <sched.h>
@@ -11,7 +13,6 @@
 
 #include "flow/tunables.h"
 #include "io/config.h"
-#include "io/packet_socket_port.h"
 #include "net/compose.h"
 #include "net/ethernet.h"
 #include "net/latency_stream.h"

@@ -13,7 +13,7 @@
 
 #include "base/byte_order.h"
 #include "io/dpdk_port.h"
-#include "io/packet_socket_port.h"
+#include "io/packet_socket.h"
 #include "io/test_memory.h"
 
 namespace engine {

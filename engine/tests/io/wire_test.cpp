@@ -4,8 +4,6 @@
 
 #include <vector>
 
-#include "io/dummy_port.h"
-
 namespace engine {
 namespace {
 

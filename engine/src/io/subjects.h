@@ -1,10 +1,12 @@
 #pragma once
-// Frames that the control thread wants sent.
+// What the control plane can ask of a machine (control/), a file for each subject.
 
 #include <list>
+#include <memory>
 #include <vector>
 
-#include "io/data_thread.h"
+#include "control/subjects.h"
+#include "io/machine.h"
 
 namespace engine {
 
@@ -29,5 +31,13 @@ class FrameSender {
 
   std::list<Batch> batches_;
 };
+
+// The machine outlives what is made here.
+std::unique_ptr<Cores> make_cores(const Machine& machine);
+/// `sender` outlives the machine's data threads.
+std::unique_ptr<Frames> make_frames(Machine& machine, FrameSender& sender);
+std::unique_ptr<LatencyStreams> make_latency_streams(Machine& machine);
+std::unique_ptr<Ports> make_ports(Machine& machine, const Frames& frames);
+std::unique_ptr<Runs> make_runs(Machine& machine);
 
 }  // namespace engine

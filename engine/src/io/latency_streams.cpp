@@ -1,8 +1,27 @@
-#include "io/engine_latency.h"
+// Latency streams of a machine's ports.
+
+#include <vector>
 
 #include "io/core_jobs.h"
+#include "io/subjects.h"
 
 namespace engine {
+
+namespace {
+
+class EngineLatency final : public LatencyStreams {
+ public:
+  explicit EngineLatency(Machine& machine) : machine_(machine) {}
+
+  void start(uint32_t port, const LatencyOptions& options) override;
+  void set_interval(Nanoseconds interval) override;
+  void stop() override;
+  LatencyReport report(uint32_t port) const override;
+
+ private:
+  Machine& machine_;
+  std::vector<uint32_t> running_;  ///< ports
+};
 
 void EngineLatency::start(uint32_t port, const LatencyOptions& options) {
   const bool client = side_of(port) == Side::client;
@@ -40,6 +59,12 @@ LatencyReport EngineLatency::report(uint32_t port) const {
       on_cores(machine_.threads_of(port), [&](size_t, DataThread&, DataCore& core, Nanoseconds) {
         return core.latency_stream(side_of(port)).report();
       }));
+}
+
+}  // namespace
+
+std::unique_ptr<LatencyStreams> make_latency_streams(Machine& machine) {
+  return std::make_unique<EngineLatency>(machine);
 }
 
 }  // namespace engine

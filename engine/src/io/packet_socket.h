@@ -1,5 +1,6 @@
 #pragma once
-// One packet socket of an interface, for one data core: a ring that the kernel fills, and messages.
+// Ports on packet sockets: an interface's frames as the kernel's own stack sees them. For each data
+// core one socket: a ring that the kernel fills, and messages.
 
 #include <linux/if_packet.h>
 #include <sys/socket.h>
@@ -96,5 +97,11 @@ class PacketSocketQueue final : public PortQueue {
   std::array<Message, TransmitQueue::kBurst> messages_;
   std::array<mmsghdr, TransmitQueue::kBurst> headers_{};
 };
+
+/// Opens `interface` by a packet socket for each of `cores` (packet(7); the kernel's
+/// Documentation/networking/packet_mmap.rst). Between two kernels' stacks frames stay what they
+/// are there: checksums not computed, TCP payload of up to 64 KB in one frame, not cut and not put
+/// together again. Throws ConfigError.
+std::unique_ptr<Port> open_packet_socket_port(const std::string& interface, uint32_t cores);
 
 }  // namespace engine

@@ -1,11 +1,34 @@
-#include "io/engine_cores.h"
+// What a machine's data cores use.
 
 #include <algorithm>
 
 #include "io/core_jobs.h"
+#include "io/subjects.h"
 #include "stats/run_counters.h"
 
 namespace engine {
+
+namespace {
+
+class EngineCores final : public Cores {
+ public:
+  explicit EngineCores(const Machine& machine) : machine_(machine) {}
+
+  uint32_t count() const override { return static_cast<uint32_t>(machine_.threads().size()); }
+  uint32_t count_per_pair() const override {
+    return static_cast<uint32_t>(count() / machine_.pairs());
+  }
+  std::vector<CoreCycles> cycles() const override;
+  uint64_t tsc_hz() const override { return machine_.clock().hz(); }
+  std::vector<PoolStatus> memory() const override;
+  std::map<uint32_t, std::pair<uint64_t, uint64_t>> buffers() const override;
+
+ private:
+  /// Packet buffers of every queue.
+  std::vector<BufferPool> buffer_pools() const;
+
+  const Machine& machine_;
+};
 
 std::vector<CoreCycles> EngineCores::cycles() const {
   return on_cores(machine_.threads(),
@@ -52,6 +75,12 @@ std::map<uint32_t, std::pair<uint64_t, uint64_t>> EngineCores::buffers() const {
     sizes[pool.object_bytes].second += pool.count;
   }
   return sizes;
+}
+
+}  // namespace
+
+std::unique_ptr<Cores> make_cores(const Machine& machine) {
+  return std::make_unique<EngineCores>(machine);
 }
 
 }  // namespace engine

@@ -1,13 +1,39 @@
-#include "io/engine_runs.h"
+// Runs of profiles on all data cores of a machine.
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <memory>
 #include <set>
+#include <vector>
 
-#include "io/run_latencies.h"
+#include "io/core_jobs.h"
+#include "io/subjects.h"
 
 namespace engine {
+
+namespace {
+
+class EngineRun;
+
+class EngineRuns final : public Runs {
+ public:
+  explicit EngineRuns(Machine& machine) : machine_(machine) {}
+
+  std::unique_ptr<Run> start(std::shared_ptr<const Profile> profile, const RunOptions& options,
+                             PortMask client_mask) override;
+  CounterReading counters(const std::vector<const Run*>& runs) const override;
+  void enable_clients(const AddressRanges& addresses, bool enabled) override;
+  ClientAddresses clients() const override;
+  Population population() const override;
+
+ private:
+  friend class EngineRun;
+
+  Machine& machine_;
+  std::map<const Run*, const EngineRun*> running_;
+};
 
 /// One run, with its part on every data core.
 class EngineRun final : public Run {
@@ -131,8 +157,6 @@ void EngineRun::wait_for_frames() const {
     }
 }
 
-namespace {
-
 /// Segments of `profile` that do not fit a port, each kind once.
 std::vector<std::string> too_long_segments(const Profile& profile,
                                            const std::vector<uint32_t>& mtus) {
@@ -151,8 +175,6 @@ std::vector<std::string> too_long_segments(const Profile& profile,
     }
   return {found.begin(), found.end()};
 }
-
-}  // namespace
 
 std::unique_ptr<Run> EngineRuns::start(std::shared_ptr<const Profile> profile,
                                        const RunOptions& options, PortMask client_mask) {
@@ -221,6 +243,12 @@ Population EngineRuns::population() const {
     population.ports_in_use += run->status().client_flows;
   }
   return population;
+}
+
+}  // namespace
+
+std::unique_ptr<Runs> make_runs(Machine& machine) {
+  return std::make_unique<EngineRuns>(machine);
 }
 
 }  // namespace engine
