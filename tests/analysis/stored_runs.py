@@ -1,11 +1,6 @@
-"""Real runs as older versions stored them, with samples and with the answer of their time.
-
-`untyped`: a part of an interrupted run, of before loads had a kind. `judged`: a whole small run, of
-before flags were left to reading.
-"""
+"""Real runs with their samples and their answer: a part of an interrupted one, and a small one."""
 
 from pathlib import Path
 
 STORED = Path(__file__).resolve().parents[1] / "fixtures" / "stored"
-UNTYPED, JUDGED = STORED / "untyped", STORED / "judged"
-BOTH = (UNTYPED, JUDGED)
+INTERRUPTED, SMALL = STORED / "interrupted", STORED / "small"

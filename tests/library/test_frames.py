@@ -16,7 +16,7 @@ from stackcost.frames.columns import TABLES
 from stackcost.frames.run import Run
 from stackcost.report.opened import OpenedRuns
 from stackcost.store import Manifest
-from tests.analysis.stored_runs import JUDGED, UNTYPED
+from tests.analysis.stored_runs import INTERRUPTED, SMALL
 from tests.report.fixtures import ALL, COSTS, RUNS
 from tests.report.stored import store
 
@@ -24,13 +24,13 @@ HEAVY = ("pandas", "numpy", "matplotlib", "pyarrow", "duckdb")
 
 
 @pytest.fixture(scope="module")
-def judged(tmp_path_factory: pytest.TempPathFactory) -> Run:
-    return stackcost.open(shutil.copytree(JUDGED, tmp_path_factory.mktemp("runs") / "judged"))
+def small(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    return stackcost.open(shutil.copytree(SMALL, tmp_path_factory.mktemp("runs") / "small"))
 
 
 @pytest.fixture(scope="module")
 def summary() -> dict[str, object]:
-    return json.loads((JUDGED / "summary.json").read_bytes())  # type: ignore[no-any-return]
+    return json.loads((SMALL / "summary.json").read_bytes())  # type: ignore[no-any-return]
 
 
 def test_importing_is_light_and_opening_runs_nothing_of_the_harness(tmp_path: Path) -> None:
@@ -46,24 +46,24 @@ print([name for name in acting if f"stackcost.{{name}}" in sys.modules])
     assert done.stdout.splitlines() == ["[]", "[]"], done.stderr
 
 
-def test_every_column_of_every_table_has_unit_and_definition(judged: Run) -> None:
-    columns = judged.columns()
+def test_every_column_of_every_table_has_unit_and_definition(small: Run) -> None:
+    columns = small.columns()
     assert list(columns["table"].unique()) == list(TABLES)
     assert columns["definition"].str.len().min() > 5 and columns["unit"].notna().all()
     runs = stackcost.open(*ALL)
     for table in TABLES:
-        frame = judged.samples(trials=[4]) if table == "samples" else getattr(runs, table)
-        assert list(frame.columns) == list(judged.columns(table)["column"]), table
+        frame = small.samples(trials=[4]) if table == "samples" else getattr(runs, table)
+        assert list(frame.columns) == list(small.columns(table)["column"]), table
         assert len(frame) or table in ("mixes", "http_costs"), table
     with pytest.raises(StackcostError, match="there is no table 'cost'"):
-        judged.columns("cost")
+        small.columns("cost")
 
 
-def test_the_costs_are_those_of_the_report(judged: Run) -> None:
-    (at_load,) = {level.offered_cps for s in judged.opened.servers for level in s.levels}
-    time = judged.costs[judged.costs["part"] == "time"]
+def test_the_costs_are_those_of_the_report(small: Run) -> None:
+    (at_load,) = {level.offered_cps for s in small.opened.servers for level in s.levels}
+    time = small.costs[small.costs["part"] == "time"]
     totals = time.groupby(["system", "round"])["us"].sum()
-    for server in judged.opened.servers:
+    for server in small.opened.servers:
         (level,) = server.levels
         wanted = dict(
             zip(level["server_cpu_total"].rounds, level["server_cpu_total"].values, strict=True)
@@ -72,29 +72,29 @@ def test_the_costs_are_those_of_the_report(judged: Run) -> None:
     assert set(time["offered_cps"]) == {at_load} and time["quoted"].all()
 
 
-def test_memory_and_its_points_lie_on_one_line(judged: Run) -> None:
-    memory = judged.memory
+def test_memory_and_its_points_lie_on_one_line(small: Run) -> None:
+    memory = small.memory
     slab = memory[(memory["system"] == "nginx/kernel") & (memory["kind"] == "kernel slab")]
-    points = judged.memory_points
+    points = small.memory_points
     read = points[(points["system"] == "nginx/kernel") & (points["kind"] == "kernel slab")]
     assert sorted(set(read["open_flows"])) == [0, 1000, 2000] and len(read) == 6
     for _, line in slab.iterrows():
         at_most = line["at_no_flow"] + 2000 * line["bytes_per_flow"]
         assert at_most == pytest.approx(read["bytes"].max(), rel=0.05)
     total = memory[memory["counted"]].groupby(["system", "round"])["bytes_per_flow"].sum()
-    for server in judged.opened.servers:
+    for server in small.opened.servers:
         assert server.memory is not None
         assert total[server.name].tolist() == pytest.approx(server.memory["memory.total"].values)
 
 
-def test_latency_has_every_percentile_of_every_round(judged: Run) -> None:
-    wide = judged.latency.pivot_table("us", ["system", "kind", "round"], "percentile")
+def test_latency_has_every_percentile_of_every_round(small: Run) -> None:
+    wide = small.latency.pivot_table("us", ["system", "kind", "round"], "percentile")
     assert set(wide.columns) == {"p50", "p90", "p99", "p99.9", "max"}
     assert len(wide) == 2 * 3 * 2 and (wide["p50"] <= wide["max"]).all()
 
 
-def test_trials_have_their_flags_and_why_they_are_in_no_figure(judged: Run) -> None:
-    trials = judged.trials
+def test_trials_have_their_flags_and_why_they_are_in_no_figure(small: Run) -> None:
+    trials = small.trials
     assert trials["trial"].tolist() == list(range(1, 21))
     aside = trials[trials["set_aside"] != ""]
     assert aside["set_aside"].str.startswith("disturbed, repeated as trial").all() and len(aside)
@@ -102,8 +102,8 @@ def test_trials_have_their_flags_and_why_they_are_in_no_figure(judged: Run) -> N
     assert (trials["flags"] != "").sum() == 8
 
 
-def test_samples_are_cut_to_the_phases_that_figures_are_of(judged: Run) -> None:
-    samples = judged.samples("cpu.exact_time", trials=[5])
+def test_samples_are_cut_to_the_phases_that_figures_are_of(small: Run) -> None:
+    samples = small.samples("cpu.exact_time", trials=[5])
     assert set(samples["metric"]) == {"cpu.exact_time"} and set(samples["trial"]) == {5}
     assert sorted(samples["core"].unique()) == [0, 1]
     sustain = samples[samples["phase"] == "sustain"]
@@ -112,11 +112,11 @@ def test_samples_are_cut_to_the_phases_that_figures_are_of(judged: Run) -> None:
     assert length == pytest.approx(2.0, abs=0.2)
     by_kind = own.groupby(own["labels"].str.get("kind"))["value"]
     assert (by_kind.max() - by_kind.min()).sum() == pytest.approx(length, rel=0.02)
-    assert len(judged.samples(trials=[5])) > len(samples)
+    assert len(small.samples(trials=[5])) > len(samples)
 
 
-def test_a_run_of_each_format_and_kind_opens() -> None:
-    assert len(stackcost.open(UNTYPED).trials) == 9
+def test_a_run_of_each_kind_opens() -> None:
+    assert len(stackcost.open(INTERRUPTED).trials) == 9
     steps = stackcost.open(RUNS / "connections").trials
     assert set(steps["part"]) == {"search"} and steps["offered_cps"].notna().all()
     assert stackcost.open(RUNS / "events").costs.empty
@@ -150,9 +150,9 @@ def test_an_answer_that_is_not_fresh_is_computed_from_the_trials(tmp_path: Path)
     assert not (run.path / "summary.json").exists(), "it only reads"
 
 
-def test_loads_have_what_completed_and_the_sum_of_the_costs(judged: Run) -> None:
-    loads = judged.loads
-    for server in judged.opened.servers:
+def test_loads_have_what_completed_and_the_sum_of_the_costs(small: Run) -> None:
+    loads = small.loads
+    for server in small.opened.servers:
         (level,) = server.levels
         own = loads[loads["system"] == server.name].groupby("figure")["value"]
         for figure, spread in (
@@ -180,21 +180,21 @@ def test_tests_of_http_clients_are_over_workers_in_the_publications_units() -> N
     assert tests["value"].notna().all() and (tests["round"] >= 1).all()
 
 
-def test_checks_of_trials_and_criteria_over_all_rounds_are_apart(judged: Run) -> None:
-    checks = judged.checks
-    wanted = [check for s in judged.opened.summaries for t in s.trials for check in t.checks]
+def test_checks_of_trials_and_criteria_over_all_rounds_are_apart(small: Run) -> None:
+    checks = small.checks
+    wanted = [check for s in small.opened.summaries for t in s.trials for check in t.checks]
     of_trials = checks.dropna(subset="trial")
     assert (of_trials["holds"] == "yes").sum() == sum(check.holds is True for check in wanted)
     assert len(of_trials) == len(wanted)
     criteria = checks[checks["trial"].isna()]
-    levels = [level for server in judged.opened.servers for level in server.levels]
+    levels = [level for server in small.opened.servers for level in server.levels]
     assert len(criteria) == sum(len(level.acceptance) for level in levels) > 0
     assert (checks[checks["holds"] == "unknown"]["reason"] != "").all()
 
 
-def test_a_factor_has_every_round_and_the_ratio_of_all(judged: Run) -> None:
-    factors = judged.factors
-    (found, *_) = judged.opened.factors("cpu")
+def test_a_factor_has_every_round_and_the_ratio_of_all(small: Run) -> None:
+    factors = small.factors
+    (found, *_) = small.opened.factors("cpu")
     own = factors[factors["factor"] == "cpu"]
     assert own["ratio"].tolist() == pytest.approx(found.ratio.values)
     assert set(own["median"]) == {found.ratio.median}

@@ -68,13 +68,6 @@ def test_few_rounds_have_their_range_and_how_sure_that_is(rounds: int, cases: st
     assert "interval" not in factor(found) and "95 %" not in factor(found)
 
 
-def test_an_interval_of_before_it_stated_its_coverage_is_not_reported() -> None:
-    """A bootstrap's from two values, which claimed 95 %."""
-    stored = """{"unit": "1", "values": [6.0, 6.2], "median": 6.1, "minimum": 6.0, "maximum": 6.2,
-                 "low": 6.0, "high": 6.2, "reason": ""}"""
-    assert factor(Spread.model_validate_json(stored)) == "6.10x (range of 2 rounds 6-6.20)"
-
-
 def test_a_verdict_says_what_would_have_been_shown_and_why_it_cannot_tell() -> None:
     few, near = compared([60.0, 62.0]), compared([10.0 + 0.1 * (n % 3 - 1) for n in range(10)])
     assert verdict_of(few) == "cannot tell: 2 pairs; 5 can show a difference"

@@ -23,8 +23,8 @@ class Spread(BaseModel):
     `median`, `minimum`, `maximum`: of `values`. `low`, `high`: interval of the true median.
     `coverage`: the share (0 to 1) of repetitions in which such an interval contains the true
     median: at least 0.95 from 6 values on; with fewer values the interval is their range. All are
-    None if there are no values; `reason` then says why. Older summaries have no `coverage` (None).
-    `rounds`: the round of each value, in the same order; empty in older summaries.
+    None if there are no values; `reason` then says why. `rounds`: the round of each value, in the
+    same order; empty if they have none.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -78,8 +78,7 @@ def combined(parts: Sequence[tuple[float, Spread]]) -> Spread:
     """The sum of figures, each times its factor, round by round; a difference has a factor of -1.
 
     Unknown in rounds in which one of them is, and altogether if one is unknown in all; `reason`
-    is then that one's. Summaries of early runs lack the rounds: these count from 1. ValueError if
-    there are no parts.
+    is then that one's. Values without rounds count from 1. ValueError if there are no parts.
     """
     by_round = [
         dict(zip(part.rounds or range(1, len(part.values) + 1), part.values, strict=True))

@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING, Any, Literal
 from pydantic import BaseModel, ValidationError
 
 from stackcost.analysis.head import State
-from stackcost.analysis.published import Publication, RecomputedFactors, read_publication, recompute
+from stackcost.analysis.published import Publication, RecomputedFactors, recompute
 from stackcost.analysis.summary import PUBLISHED_TCP, Summary
 from stackcost.contracts.dut_settings import BehindOn
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.system_names import pairs
 from stackcost.contracts.tuning import Change
-from stackcost.files import PUBLISHED
 from stackcost.store import Manifest, RunFolder
 from stackcost.store.folder import StoredTrials
 from stackcost.store.reading import first_fault
@@ -57,7 +56,6 @@ class _Plan(BaseModel):
     dut: _Dut = _Dut()
     bed: dict[str, Any] | None = None
     http: dict[str, Any] | None = None
-    published: str | None = None
     core_hour_price: float | None = None
 
 
@@ -126,7 +124,7 @@ def _context(manifest: Manifest, systems: list[str]) -> "Context":
         },
         not_measured=manifest.not_measured,
         tests_not_measured=manifest.tests_not_measured,
-        published=_published(manifest, plan),
+        published=_published(manifest),
         core_hour_price=plan.core_hour_price,
         merged_caches=manifest.machine.get("kernel", {}).get("merged_slab_caches") or {},
         one_segment=_without_tso(manifest),
@@ -154,12 +152,9 @@ def _plan_of(manifest: Manifest) -> _Plan:
         ) from error
 
 
-def _published(manifest: Manifest, plan: _Plan) -> RecomputedFactors | None:
-    """The publication; for older runs without it in the manifest, the suite's file of that name."""
-    if manifest.publication:
-        return recompute(Publication.model_validate(manifest.publication))
-    own = PUBLISHED / Path(plan.published or "").name
-    return recompute(read_publication(own)) if own.is_file() else None
+def _published(manifest: Manifest) -> RecomputedFactors | None:
+    found = manifest.publication
+    return recompute(Publication.model_validate(found)) if found else None
 
 
 def hosts_of(manifest: Manifest) -> dict[str, dict[str, Any]]:

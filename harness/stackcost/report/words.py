@@ -65,15 +65,10 @@ def with_interval(spread: Spread) -> str:
 
 
 def _uncertainty(spread: Spread) -> str:
-    """The interval of the true value, and its coverage, which is low with few rounds.
-
-    Older summaries without a coverage have only the range.
-    """
-    if len(spread.values) < 2:
+    """The interval of the true value, and its coverage, which is low with few rounds."""
+    if spread.coverage is None:
         return spread.reason
     span = f"range of {len(spread.values)} rounds {_span(spread.minimum, spread.maximum)}"
-    if spread.coverage is None:
-        return span
     if spread.coverage < CONFIDENCE:
         return f"{span}, which contains the true median in {percent(spread.coverage)} of cases"
     return f"{percent(spread.coverage)} interval {_span(spread.low, spread.high)}, {span}"

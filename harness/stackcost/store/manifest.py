@@ -11,7 +11,6 @@ from stackcost.contracts.errors import StackcostError
 from stackcost.store.formats import check_format
 from stackcost.store.reading import first_fault, read_object
 
-# Of the whole folder: 1 had no `systems`, 2 loads without a kind, 3 flags among the stored trials.
 FORMAT = "stackcost-manifest/4"
 
 
@@ -105,10 +104,10 @@ class Manifest(BaseModel):
 
     @classmethod
     def read(cls, path: Path) -> Self:
-        """A stored manifest of this format or an older one; StackcostError when it is neither."""
+        """A stored manifest; StackcostError when it cannot be read."""
         stored = read_object(path)
         check_format(stored.get("format"), FORMAT, str(path))
         try:
-            return cls.model_validate(stored | {"format": FORMAT})
+            return cls.model_validate(stored)
         except ValidationError as error:
             raise StackcostError(f"{path} is damaged: {first_fault(error)}") from error

@@ -1,7 +1,7 @@
 """Trials as lines of JSON, each without its samples.
 
-Each line says its format, as a run of an older version may go on with this one. A line that is
-damaged is kept as it is: what a later version, or a person, can still read of it must not be lost.
+Each line says its format. A line that is damaged is kept as it is: what another version, or a
+person, can still read of it must not be lost.
 """
 
 import dataclasses
@@ -14,10 +14,8 @@ from pydantic_core import to_jsonable_python
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.trial import Trial
 from stackcost.store.formats import check_format
-from stackcost.store.older_trials import typed, unjudged
 from stackcost.store.reading import first_fault, parse_object
 
-# 1 had loads without a kind, and no word of its format; 2 had what was judged of a trial as well.
 FORMAT = "stackcost-trial/3"
 _TRIAL = TypeAdapter(Trial)
 
@@ -33,18 +31,11 @@ def decode(line: bytes) -> Trial:
     """The trial of a line, without samples; ValueError says why it is none."""
     record = parse_object(line)
     record.pop("samples", None)
-    if "format" not in record:
-        record = unjudged(typed(record))
-    else:
-        written = record.pop("format")
-        try:
-            check_format(written, FORMAT, "it")
-        except StackcostError as error:
-            raise ValueError(error.what) from error
-        if written != FORMAT:
-            record = unjudged(record)
     try:
+        check_format(record.pop("format", None), FORMAT, "it")
         return _TRIAL.validate_python(record)
+    except StackcostError as error:
+        raise ValueError(error.what) from error
     except ValidationError as error:
         raise ValueError(first_fault(error)) from error
 

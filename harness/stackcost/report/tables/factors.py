@@ -68,5 +68,5 @@ def factor_table(summary: Summary) -> TextTable:
 
 
 def _verdict(found: Factor) -> str:
-    """Whether the first one costs more; empty for older summaries without a comparison."""
+    """Whether the first one costs more; empty without a comparison."""
     return verdict_of(found.comparison) if found.comparison else ""
