@@ -11,8 +11,7 @@ from stackcost.cli.application import app
 from stackcost.cli.entry import COMMANDS
 from stackcost.contracts.errors import StackcostError
 from stackcost.gate.figure import CEILING, WHOLE_CORES
-from stackcost.gate.history import Entry, append, read_history
-from stackcost.gate.trend import trend
+from stackcost.gate.history import Entry, append, read_history, trends_of
 from tests.gate.simulated import Simulated
 
 
@@ -38,8 +37,8 @@ def history(path: Path, ceilings: list[float]) -> Path:
 
 
 def test_a_step_is_found_where_it_was_and_nowhere_else(tmp_path: Path) -> None:
-    (series,) = trend(read_history(history(tmp_path / "h.jsonl", [8000] * 6 + [7600] * 5)))
-    assert [len(group.entries) for group in series.groups] == [6, 5]
+    (series,) = trends_of(read_history(history(tmp_path / "h.jsonl", [8000] * 6 + [7600] * 5)))
+    assert [len(group.measurements) for group in series.groups] == [6, 5]
     change = series.groups[1].change
     assert change and change.ratio and 0.94 < change.ratio < 0.96
     assert change.low and change.high and change.low < 0.95 < change.high
@@ -55,7 +54,7 @@ def test_measurements_that_differ_by_themselves_are_one_group(
     split = 0
     for at in range(draws):
         ceilings = (8000 * random.lognormal(0, between, 12)).tolist()
-        (series,) = trend(read_history(history(tmp_path / f"{at}.jsonl", ceilings)))
+        (series,) = trends_of(read_history(history(tmp_path / f"{at}.jsonl", ceilings)))
         split += len(series.groups) > 1
     print(f"{between:.0%} between measurements: {split} of {draws} are split")
     assert split <= 1
@@ -82,8 +81,8 @@ def test_a_ceiling_and_a_rate_for_whole_cores_are_two_series(tmp_path: Path) -> 
     entries = read_history(path)
     for entry in entries:
         append(path, entry.model_copy(update={"figure": CEILING, "cps": [6000.0]}))
-    whole, ceiling = trend(read_history(path))
-    assert (whole.figure, ceiling.figure) == (WHOLE_CORES, CEILING)
+    whole, ceiling = trends_of(read_history(path))
+    assert (whole.of.figure, ceiling.of.figure) == (WHOLE_CORES, CEILING)
     assert [len(each.groups) for each in (whole, ceiling)] == [1, 1]
     done = CliRunner().invoke(app, ["trend", str(path)])
     assert "ceiling of nginx/kernel" in " ".join(done.output.split())

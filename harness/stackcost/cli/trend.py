@@ -1,6 +1,5 @@
 """`stackcost trend`."""
 
-import json
 from pathlib import Path
 from typing import Annotated
 
@@ -25,51 +24,29 @@ def trend(
     ] = DEFAULT_HISTORY,
     plot: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE", help="also draw a plot of a history file into this SVG, PNG or PDF file"
-        ),
+        typer.Option(metavar="FILE", help="also draw a plot into this SVG, PNG or PDF file"),
     ] = None,
     only: Annotated[
         str,
-        typer.Option(
-            metavar="TEXT", help="of runs: only figures with this in their title, system or name"
-        ),
+        typer.Option(metavar="TEXT", help="only figures with this in their title, system or name"),
     ] = "",
     as_json: Annotated[bool, typer.Option("--json", help="print JSON")] = False,
 ) -> None:
     """Show when the rates of the pytest gate, or the figures of stored runs, changed."""
-    if history.is_dir():
-        if plot:
-            raise typer.BadParameter("--plot draws a history file, not a folder of runs")
-        _of_runs(history, only, as_json)
-        return
-    if only:
-        raise typer.BadParameter("--only chooses figures of a folder of runs")
-    from stackcost.gate.history import read_history
-    from stackcost.gate.trend import trend as trend_of
-    from stackcost.gate.trend_report import trend_plot, trend_table
+    from stackcost.gate.history import read_history, trends_of
     from stackcost.report.plots import save
+    from stackcost.report.run_trend import RunTrends, run_trends
     from stackcost.report.terminal_table import draw
-
-    found = trend_of(read_history(history))
-    if plot:
-        save(trend_plot(found), plot)
-    if as_json:
-        print(json.dumps([series.model_dump() for series in found], indent=2))
-        return
-    console = make_console()
-    for series in found:
-        console.print(draw(trend_table(series)))
-    if not found:
-        console.print(f"no measurements in {history}")
-
-
-def _of_runs(results: Path, only: str, as_json: bool) -> None:
-    from stackcost.report.run_trend import run_trends, trend_table
-    from stackcost.report.terminal_table import draw
+    from stackcost.report.trend import trend_plot, trend_table
     from stackcost.report.words import count
 
-    found = run_trends(results, only)
+    if history.is_dir():
+        found = run_trends(history, only)
+    else:
+        of_gate = [each for each in trends_of(read_history(history)) if each.of.has(only)]
+        found = RunTrends(trends=of_gate)
+    if plot:
+        save(trend_plot(found.trends), plot)
     if as_json:
         print(found.model_dump_json(indent=2))
         return
@@ -77,7 +54,7 @@ def _of_runs(results: Path, only: str, as_json: bool) -> None:
     for series in found.trends:
         console.print(draw(trend_table(series)))
     if not found.trends:
-        console.print(f"no figure of {results} is in two complete runs")
+        console.print(f"no measurements in {history}, or no two of one figure")
     lines = [
         (found.single, "figure", "in one run only; a trend needs two"),
         (found.unanswered, "run", "without a stored answer; stackcost report stores it"),

@@ -6,3 +6,4 @@ Figure = Literal["rate for whole cores", "ceiling"]
 WHOLE_CORES: Figure = "rate for whole cores"
 CEILING: Figure = "ceiling"
 FIGURES: tuple[Figure, ...] = get_args(Figure)
+UNIT = "connections/s"  # of both

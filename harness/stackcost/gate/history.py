@@ -8,8 +8,9 @@ from typing import Any, Self
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from stackcost.analysis.between import Between, of_history
+from stackcost.analysis.trend import Measurement, Subject, Trend, trends
 from stackcost.contracts.errors import StackcostError
-from stackcost.gate.figure import WHOLE_CORES, Figure
+from stackcost.gate.figure import UNIT, WHOLE_CORES, Figure
 from stackcost.gate.trial import GateTrial
 from stackcost.store.manifest import utc_now
 
@@ -61,6 +62,17 @@ def between(
             for each in history
             if (each.system, each.experiment, each.figure, each.machine) == wanted
         ]
+    )
+
+
+def trends_of(history: Sequence[Entry]) -> list[Trend]:
+    """A trend of each system's figure by each test on each machine, in the order of the history."""
+    return trends(
+        (
+            Subject(each.test, each.system, each.figure, UNIT, each.machine),
+            Measurement(name=each.time, values=each.cps, commit=each.commit),
+        )
+        for each in history
     )
 
 

@@ -18,9 +18,8 @@ from stackcost.analysis.between import ASSUMED, Between
 from stackcost.analysis.comparison import Comparison, Design, compare
 from stackcost.analysis.series import Series
 from stackcost.analysis.spread import Spread, spread
+from stackcost.gate.figure import UNIT
 from stackcost.gate.trial import GateTrial, comparable, too_few
-
-UNIT = "connections/s"
 
 Outcome = Literal["holds", "below", "cannot tell"]
 

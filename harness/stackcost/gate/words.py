@@ -8,9 +8,9 @@ from typing import Any
 from stackcost.analysis.machines import differences
 from stackcost.analysis.spread import Spread, spread
 from stackcost.gate.baseline import Baseline
-from stackcost.gate.figure import CEILING, WHOLE_CORES, Figure
+from stackcost.gate.figure import CEILING, UNIT, WHOLE_CORES, Figure
 from stackcost.gate.trial import GateTrial, comparable, foreign_share
-from stackcost.gate.verdict import UNIT, Verdict
+from stackcost.gate.verdict import Verdict
 from stackcost.report.words import UNKNOWN, change, count, with_range
 
 PLOT_WIDTH = 48  # characters

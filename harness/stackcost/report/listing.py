@@ -1,17 +1,28 @@
 """The runs in a folder."""
 
-from collections.abc import Mapping, Sequence
+import os
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from stackcost.report.index import index_of
+from stackcost.contracts.errors import StackcostError
 from stackcost.report.plain import visible
 from stackcost.report.text_table import TextTable
 from stackcost.store import RunFolder
+from stackcost.store.folder import MANIFEST
 
 COLUMNS = ("run", "state", "started", "trials", "title")
 UNFINISHED = "unfinished"  # `stackcost run --resume` measures what is missing
 MANY = 300  # runs from which on they are lines: to draw a table of 10,000 takes 5 s
+
+
+def runs_in(results: Path) -> Iterator[RunFolder]:
+    """The runs in a folder by their names; StackcostError if there is no such folder."""
+    if not results.is_dir():
+        raise StackcostError(f"there is no folder {results}", "stackcost run creates one")
+    for path in sorted(results.iterdir()):
+        if os.path.lexists(path / MANIFEST):
+            yield RunFolder(path)
 
 
 def list_runs(results: Path) -> list[dict[str, Any]]:
@@ -20,11 +31,24 @@ def list_runs(results: Path) -> list[dict[str, Any]]:
     A run whose manifest says that it runs, but that no process measures, was killed: "unfinished".
     A folder whose manifest this version cannot read is listed with that as its state.
     """
-    found = index_of(results).runs.select(list(COLUMNS)).to_pylist()
-    for run in found:
-        if run["state"] == "running" and not RunFolder(results / run["run"]).goes_on():
-            run["state"] = UNFINISHED
-    return [run | {"trials": "" if run["trials"] is None else run["trials"]} for run in found]
+    return [_described(run) for run in runs_in(results)]
+
+
+def _described(run: RunFolder) -> dict[str, Any]:
+    name = os.fsencode(run.name).decode(errors="backslashreplace")
+    try:
+        manifest, trials = run.manifest(), run.count()
+    except StackcostError as error:
+        state = f"unreadable: {error.what}"
+        return {"run": name, "state": state, "started": "", "trials": "", "title": ""}
+    ended = manifest.state == "running" and not run.goes_on()
+    return {
+        "run": name,
+        "state": UNFINISHED if ended else manifest.state,
+        "started": manifest.started,
+        "trials": trials,
+        "title": str(manifest.experiment.get("title", "")),
+    }
 
 
 def listing_table(results: Path, runs: Sequence[Mapping[str, Any]]) -> TextTable:

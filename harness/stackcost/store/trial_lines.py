@@ -17,6 +17,7 @@ from stackcost.store.formats import check_format
 from stackcost.store.reading import first_fault, parse_object
 
 FORMAT = "stackcost-trial/3"
+_BEGIN = json.dumps({"format": FORMAT}).encode().removesuffix(b"}")
 _TRIAL = TypeAdapter(Trial)
 
 
@@ -41,12 +42,8 @@ def decode(line: bytes) -> Trial:
 
 
 def is_whole(line: bytes) -> bool:
-    """Whether it is a trial."""
-    try:
-        decode(line)
-    except ValueError:
-        return False
-    return True
+    """Whether it begins and ends as a trial; to decode it takes a hundred times as long."""
+    return line.startswith(_BEGIN) and line.endswith(b"}")
 
 
 def set_aside(line: bytes, numbers: Collection[int], reason: str) -> bytes:

@@ -1,24 +1,28 @@
-"""What the index has of a run: a row that describes it, and a row for each of its main figures."""
+"""The main figures of many stored answers, read without computing or checking the rest of them."""
 
 from collections.abc import Iterator, Mapping
 from hashlib import sha256
-from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple
 
 from pydantic import BaseModel, ValidationError
 
 from stackcost.analysis.figures.registry import JUDGED
 from stackcost.analysis.spread import Spread
 from stackcost.analysis.system_figures import in_state, in_test
-from stackcost.contracts.errors import StackcostError
 from stackcost.host.files import read_whole
-from stackcost.report.basis import basis_of
 from stackcost.store import Manifest, RunFolder
 from stackcost.store.folder import SUMMARY
 
-Row: TypeAlias = dict[str, Any]
-TEXTS = ("state", "started", "title", "machine", "answer")
 MACHINE_DIGITS = 8
+
+
+class StoredFigure(NamedTuple):
+    """One figure of a stored answer. `at`: connections/s; None for a figure without a load."""
+
+    system: str
+    name: str
+    at: float | None
+    spread: Spread
 
 
 class _Figures(BaseModel):
@@ -49,54 +53,33 @@ class _Ceiling(BaseModel):
     rates: list[_Rate]
 
 
-class _Answer(BaseModel):
-    """The parts of a stored answer, of whatever kind, that the index has."""
+class StoredAnswer(BaseModel):
+    """The parts of a stored answer of any kind that have its main figures, and its basis."""
 
     basis: str = ""
     servers: list[_Server] = []
     ceilings: list[_Ceiling] | dict[str, float] = []  # a dict: those that shares of load are of
 
 
-def rows_of(folder: Path, name: str, files: str, program: bytes) -> tuple[Row, list[Row]]:
-    """The rows of a run. `name`: of its folder, as text. `files`: the state of its files, as it was
-    before this reads them. `program`: as of `basis_of`.
-    """
-    run = RunFolder(folder)
-    row: Row = dict.fromkeys(TEXTS, "") | {"run": name, "files": files, "trials": None}
+def answer_of(run: RunFolder) -> StoredAnswer | None:
+    """The stored answer of a run; None if there is none that can be read."""
     try:
-        manifest = run.manifest()
-        trials = run.count()
-    except StackcostError as error:
-        return row | {"state": f"unreadable: {error.what}"}, []
-    answer = _answer_of(run)
-    row |= {
-        "state": manifest.state,
-        "started": manifest.started,
-        "trials": trials,
-        "title": str(manifest.experiment.get("title", "")),
-        "machine": _machine(manifest),
-    }
-    if answer is None:
-        return row, []
-    row["answer"] = "current" if answer.basis == basis_of(run, program) else "older"
-    return row, [{"run": name} | each for each in _figures(answer) if each["values"]]
-
-
-def _answer_of(run: RunFolder) -> _Answer | None:
-    try:
-        return _Answer.model_validate_json(read_whole(run.path / SUMMARY))
+        return StoredAnswer.model_validate_json(read_whole(run.path / SUMMARY))
     except (OSError, ValidationError):
         return None
 
 
-def _figures(answer: _Answer) -> Iterator[Row]:
+def figures_of(answer: StoredAnswer) -> Iterator[StoredFigure]:
+    """The judged figures at each load and in each state, and the ceilings, where measured."""
     for server in answer.servers:
         for level in server.levels:
             for name, spread in _judged(level):
-                yield _row(server.name, in_test(level.test, name), level.offered_cps, spread)
+                yield StoredFigure(
+                    server.name, in_test(level.test, name), level.offered_cps, spread
+                )
         for state, memory in server.memories.items():
             for name, spread in _judged(memory):
-                yield _row(server.name, in_state(state, name), None, spread)
+                yield StoredFigure(server.name, in_state(state, name), None, spread)
     found: dict[tuple[str, str, str], list[float]] = {}
     searches = answer.ceilings if isinstance(answer.ceilings, list) else []
     for each in searches:
@@ -104,24 +87,14 @@ def _figures(answer: _Answer) -> Iterator[Row]:
             values = found.setdefault((each.server, f"{goal.name}, {each.of}", each.unit), [])
             values += [] if goal.value is None else [goal.value]
     for (system, name, unit), values in found.items():
-        yield _row(system, name, None, Spread(unit=unit, values=values))
+        yield StoredFigure(system, name, None, Spread(unit=unit, values=values))
 
 
 def _judged(found: _Figures) -> list[tuple[str, Spread]]:
     return [(name, spread) for name, spread in found.figures.items() if name in JUDGED]
 
 
-def _row(system: str, figure: str, at: float | None, spread: Spread) -> Row:
-    return {
-        "system": system,
-        "figure": figure,
-        "unit": spread.unit,
-        "at": at,
-        "values": spread.values,
-    }
-
-
-def _machine(manifest: Manifest) -> str:
+def machine_of(manifest: Manifest) -> str:
     """A short key of the processors of the machine, and of the other hosts of its test bed."""
     machines: list[Any] = [manifest.machine]
     for bed in manifest.test_bed.values():

@@ -1,12 +1,12 @@
-"""A history of the gate as a table and as a plot."""
+"""A trend as a table and as a plot."""
 
 from collections.abc import Sequence
 
 from matplotlib.figure import Figure
 
-from stackcost.gate.trend import Trend
+from stackcost.analysis.trend import Trend
 from stackcost.report.plots import SERVER_COLOURS, WIDTH
-from stackcost.report.tables import TextTable
+from stackcost.report.text_table import TextTable
 from stackcost.report.words import change_of, number
 
 HEIGHT = 2.8  # inches, of each series
@@ -14,48 +14,42 @@ SHORT_COMMIT = 10
 CHANGED = "#D55E00"
 
 
-def trend_table(series: Trend) -> TextTable:
-    """A table with a row for each group of similar measurements."""
+def trend_table(trend: Trend) -> TextTable:
+    """A row for each group of similar measurements."""
     rows: list[tuple[str, ...]] = [
         (
-            group.entries[0].time,
-            str(len(group.entries)),
-            f"{number(group.mean_cps)} +- {number(group.deviation_cps)}",
+            group.measurements[0].name,
+            str(len(group.measurements)),
+            f"{number(group.mean)} +- {number(group.deviation)}",
             "" if group.change is None else change_of(group.change),
-            group.entries[0].commit[:SHORT_COMMIT],
+            group.measurements[0].commit[:SHORT_COMMIT],
         )
-        for group in series.groups
+        for group in trend.groups
     ]
-    return TextTable(
-        f"{series.test}: {series.figure} of {series.system} on machine {series.machine}",
-        (
-            "since",
-            "measurements",
-            "connections/s, mean +- deviation",
-            "change (interval)",
-            "first commit",
-        ),
-        rows,
-    )
+    unit = "" if trend.of.unit == "1" else f"{trend.of.unit}, "
+    columns = ("since", "measurements", f"{unit}mean +- deviation", "change (interval)")
+    if any(row[-1] for row in rows):
+        return TextTable(str(trend.of), (*columns, "first commit"), rows)
+    return TextTable(str(trend.of), columns, [row[:-1] for row in rows])
 
 
 def trend_plot(found: Sequence[Trend]) -> Figure:
-    """A plot of every trial over the measurements, with the mean of each group and the changes."""
+    """A plot of every value over the measurements, with the mean of each group and the changes."""
     figure = Figure(figsize=(WIDTH, HEIGHT * max(1, len(found))), layout="constrained")
     rows = figure.subplots(max(1, len(found)), 1, squeeze=False)
     for axes, series in zip(rows[:, 0], found, strict=False):
         for group in series.groups:
-            for at, entry in enumerate(group.entries, group.first + 1):
+            for at, each in enumerate(group.measurements, group.first + 1):
                 axes.plot(
-                    [at] * len(entry.cps),
-                    entry.cps,
+                    [at] * len(each.values),
+                    each.values,
                     "o",
                     color=SERVER_COLOURS[0],
                     markersize=3,
                     alpha=0.5,
                 )
-            ends = [group.first + 0.6, group.first + len(group.entries) + 0.4]
-            axes.plot(ends, [group.mean_cps] * 2, color="black", linewidth=1.5)
+            ends = [group.first + 0.6, group.first + len(group.measurements) + 0.4]
+            axes.plot(ends, [group.mean] * 2, color="black", linewidth=1.5)
             if group.change is not None:
                 axes.axvline(group.first + 0.5, color=CHANGED, linestyle="--", linewidth=1)
                 axes.annotate(
@@ -67,9 +61,9 @@ def trend_plot(found: Sequence[Trend]) -> Figure:
                     color=CHANGED,
                     fontsize=8,
                 )
-        axes.set_title(f"{series.test}: {series.figure} of {series.system}", loc="left", fontsize=9)
+        axes.set_title(str(series.of), loc="left", fontsize=9)
         axes.set_xlabel("measurement")
-        axes.set_ylabel("connections/s")
+        axes.set_ylabel(series.of.unit)
         axes.xaxis.get_major_locator().set_params(integer=True)
         axes.spines[["top", "right"]].set_visible(False)
     return figure

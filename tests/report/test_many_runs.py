@@ -1,4 +1,4 @@
-"""The index of a folder of runs: it reads what changed, and the folder decides."""
+"""A folder of many runs: `ls` lists all of them, `trend` finds where a figure changed."""
 
 import os
 import shutil
@@ -12,7 +12,6 @@ from typer.testing import CliRunner
 from stackcost.cli.application import app
 from stackcost.cli.entry import COMMANDS
 from stackcost.report.answer import summarise_again
-from stackcost.report.index import Index, index_of
 from stackcost.report.listing import MANY, list_runs
 from stackcost.report.run_trend import run_trends
 from stackcost.store import RunFolder
@@ -20,19 +19,6 @@ from tests.report.stored import store
 from tests.store.many import write_many
 
 RUNS, STEP = 40, 1.3
-# Which files of the results a new process opens when it lists them.
-LIST = """
-import sys
-from pathlib import Path
-results, opened = sys.argv[1], []
-def watch(event, arguments):
-    if event == "open" and str(arguments[0]).startswith(results):
-        opened.append(arguments[0])
-from stackcost.report.listing import list_runs
-sys.addaudithook(watch)
-runs = list_runs(Path(results))
-print(len(runs), *sorted({Path(path).parent.name for path in opened if path != results}))
-"""
 
 
 @pytest.fixture(scope="module")
@@ -43,73 +29,10 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def results(written: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A copy that the test may change, and an empty cache folder."""
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+def results(written: Path, tmp_path: Path) -> Path:
+    """A copy that the test may change."""
     shutil.copytree(written, tmp_path / "results")
     return tmp_path / "results"
-
-
-def opened(results: Path) -> list[str]:
-    """How many runs there are, and of which runs a file was opened."""
-    listing = [sys.executable, "-c", LIST, str(results)]
-    done = subprocess.run(listing, capture_output=True, text=True, check=True)
-    return done.stdout.split()
-
-
-def names(index: Index) -> list[str]:
-    return list(index.runs.column("run").to_pylist())
-
-
-def test_a_second_listing_opens_only_the_files_of_what_changed(results: Path) -> None:
-    first, second, *_ = sorted(results.iterdir())
-    assert opened(results)[0] == str(RUNS) and len(opened(results)) == 1
-    trials = first / "trials.jsonl"
-    trials.write_bytes(trials.read_bytes().splitlines(keepends=True)[0])
-    shutil.rmtree(second)
-    assert opened(results) == [str(RUNS - 1), first.name]
-    assert list_runs(results)[0]["trials"] == 1
-    assert opened(results) == [str(RUNS - 1)]
-
-
-def test_a_file_that_was_replaced_at_the_same_time_and_length_is_read(results: Path) -> None:
-    index_of(results)
-    manifest = next(results.iterdir()) / "manifest.json"
-    before = manifest.stat()
-    text = manifest.read_text()
-    manifest.unlink()
-    manifest.write_text(text.replace('"state": "complete"', '"state": "failed"  '))
-    os.utime(manifest, ns=(before.st_atime_ns, before.st_mtime_ns))
-    again = index_of(results)
-    assert list(again.read) == [manifest.parent.name]
-    assert "failed" in again.runs.column("state").to_pylist()
-
-
-@pytest.mark.parametrize("damage", ["cut", "other", "empty", "of another folder"])
-def test_a_damaged_index_is_made_again(results: Path, tmp_path: Path, damage: str) -> None:
-    index_of(results)
-    runs, figures = sorted((tmp_path / "cache").rglob("*.parquet"), reverse=True)
-    if damage == "cut":
-        runs.write_bytes(runs.read_bytes()[:-100])
-    elif damage == "other":
-        shutil.copy(figures, runs)
-    elif damage == "empty":
-        figures.write_bytes(b"")
-    else:
-        shutil.copytree(results, tmp_path / "more")
-        index_of(tmp_path / "more")
-        (other,) = {path.parent for path in (tmp_path / "cache").rglob("*.parquet")} - {runs.parent}
-        shutil.copy(other / runs.name, runs)
-    again = index_of(results)
-    assert len(again.read) == RUNS == len(set(names(again)))
-    assert index_of(results).read == []
-
-
-def test_without_a_place_for_the_index_runs_are_listed_all_the_same(
-    results: Path, tmp_path: Path
-) -> None:
-    (tmp_path / "cache").write_text("a file, and no folder")
-    assert len(list_runs(results)) == RUNS and len(index_of(results).read) == RUNS
 
 
 def test_names_and_texts_that_are_no_text_are_listed(results: Path) -> None:
@@ -118,7 +41,6 @@ def test_names_and_texts_that_are_no_text_are_listed(results: Path) -> None:
     shutil.copytree(run, os.fsdecode(odd))
     *_, last = list_runs(results)
     assert last["run"] == "zz-\\xff" and last["state"] == "complete"
-    assert index_of(results).read == []
 
 
 def test_thousands_of_runs_are_lines(results: Path) -> None:
@@ -134,10 +56,10 @@ def test_thousands_of_runs_are_lines(results: Path) -> None:
 def test_a_change_of_a_cost_is_found_where_it_was(results: Path) -> None:
     found = run_trends(results, "nginx/kernel server_cpu_total")
     assert (found.single, found.unanswered, found.older) == (0, 0, RUNS)
-    assert {trend.figure for trend in found.trends} == {"server_cpu_total"}
+    assert {trend.of.figure for trend in found.trends} == {"server_cpu_total"}
     half = sorted(path.name for path in results.iterdir())[RUNS // 2]
     changed = [trend for trend in found.trends if len(trend.groups) == 2]
-    assert changed and all(trend.groups[1].runs[0] == half for trend in changed)
+    assert changed and all(trend.groups[1].measurements[0].name == half for trend in changed)
     size = changed[0].groups[1].change
     assert size and size.ratio and size.ratio == pytest.approx(STEP, abs=0.05)
 
@@ -159,18 +81,14 @@ def test_the_command_shows_trends_of_a_folder(results: Path) -> None:
     said = CliRunner().invoke(app, ["trend", str(results), "--only", "memory.total"])
     assert said.exit_code == 0 and "memory.total" in said.output, said.output
     assert "server_cpu" not in said.output and f"{RUNS} runs with an answer that" in said.output
-    wrong = CliRunner().invoke(app, ["trend", str(results), "--plot", "trend.svg"])
-    assert wrong.exit_code == 2
 
 
-def test_a_folder_without_answers_is_listed_after_a_run_was_removed(results: Path) -> None:
+def test_a_folder_without_answers_has_no_trend(results: Path) -> None:
     for run in results.iterdir():
         (run / "summary.json").unlink(missing_ok=True)
-    assert index_of(results).figures.num_rows == 0
     shutil.rmtree(min(results.iterdir()))
     assert len(list_runs(results)) == RUNS - 1
     assert run_trends(results).unanswered == RUNS - 1
-    assert index_of(results).figures.num_rows == 0
 
 
 @pytest.mark.parametrize("number", [0, 1])
