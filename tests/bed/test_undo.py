@@ -12,7 +12,7 @@ import stackcost.cli.clean  # noqa: F401, registers the command
 from stackcost.bed import hugepages, leftovers, lock, network
 from stackcost.bed.leftovers import undo_all
 from stackcost.bed.local import LocalTestbed
-from stackcost.cli.application import app
+from stackcost.cli.entry import app
 from stackcost.contracts.errors import StackcostError
 from stackcost.host import host_sysctl, large_folders
 from stackcost.host import state as testbed_state

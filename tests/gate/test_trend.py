@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from stackcost.cli.application import app
-from stackcost.cli.entry import COMMANDS
+from stackcost.cli.entry import app
 from stackcost.contracts.errors import StackcostError
 from stackcost.gate.figure import CEILING, WHOLE_CORES
 from stackcost.gate.history import Entry, append, read_history, trends_of
@@ -61,7 +60,6 @@ def test_measurements_that_differ_by_themselves_are_one_group(
 
 
 def test_the_command_prints_groups_and_draws_them(tmp_path: Path) -> None:
-    assert COMMANDS
     path, plot = history(tmp_path / "h.jsonl", [8000] * 3 + [7200] * 3), tmp_path / "trend.svg"
     done = CliRunner().invoke(app, ["trend", str(path), "--plot", str(plot)])
     assert done.exit_code == 0, done.output

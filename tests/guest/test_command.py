@@ -7,7 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 import stackcost.cli.guest  # noqa: F401, registers the command
-from stackcost.cli.application import app
+from stackcost.cli.entry import app
 from stackcost.contracts.errors import StackcostError
 from stackcost.guest import running
 

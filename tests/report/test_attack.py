@@ -8,8 +8,7 @@ from html.parser import HTMLParser
 import pytest
 from typer.testing import CliRunner
 
-from stackcost.cli.application import app
-from stackcost.cli.entry import COMMANDS
+from stackcost.cli.entry import app
 from stackcost.store import RunFolder
 from tests.report.attack import NGINX, SCRIPT, attacking_run
 
@@ -26,7 +25,6 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
 
 
 def stackcost(*arguments: str) -> str:
-    assert COMMANDS
     done = CliRunner().invoke(app, arguments, catch_exceptions=False)
     assert done.exit_code == 0, done.output
     return done.output

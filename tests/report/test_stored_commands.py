@@ -8,8 +8,7 @@ import pandas
 import pytest
 from typer.testing import CliRunner, Result
 
-from stackcost.cli.application import app
-from stackcost.cli.entry import COMMANDS
+from stackcost.cli.entry import app
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.load import ConstantLoad
 from stackcost.report.answer import summarise_again
@@ -21,7 +20,6 @@ from tests.report.stored import MACHINE, store
 
 
 def invoked(*arguments: str) -> Result:
-    assert COMMANDS
     done = CliRunner().invoke(app, arguments, catch_exceptions=False)
     assert done.exit_code == 0, done.output
     return done

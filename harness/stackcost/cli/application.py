@@ -57,7 +57,7 @@ class CommandsByUse(typer.core.TyperGroup):
     """A group whose --help lists its commands by use."""
 
     def list_commands(self, ctx: Any) -> list[str]:
-        """Every command, in the order of `USES`."""
+        """All commands, in the order of `USES`."""
         return [name for names in USES.values() for name in names]
 
     def invoke(self, ctx: Any) -> Any:

@@ -1,47 +1,14 @@
 """Entry point of `stackcost`. A command is a module of this folder that registers with `app`."""
 
 import sys
+from importlib import import_module
 
-from stackcost.cli import (
-    ceiling,
-    clean,
-    diff,
-    distribute,
-    doctor,
-    dut,
-    export,
-    guest,
-    hosts,
-    lab,
-    ls,
-    report,
-    run,
-    show,
-    trend,
-    upload,
-)
-from stackcost.cli.application import INTERRUPTED, app
+from stackcost.cli.application import INTERRUPTED, USES, app
 from stackcost.contracts.errors import StackcostError
 from stackcost.report.plain import visible
 
-COMMANDS = (
-    ceiling,
-    clean,
-    diff,
-    distribute,
-    doctor,
-    dut,
-    export,
-    guest,
-    hosts,
-    lab,
-    ls,
-    report,
-    run,
-    show,
-    trend,
-    upload,
-)
+for _name in (name for names in USES.values() for name in names):
+    import_module(f"{__package__}.{_name}")
 
 
 def main() -> None:
