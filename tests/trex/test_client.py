@@ -3,6 +3,7 @@
 import os
 import socket
 from collections.abc import Iterator
+from concurrent.futures import Future
 
 import pytest
 
@@ -43,13 +44,13 @@ def test_death_of_the_client_is_an_error() -> None:
 def test_reply_of_an_interrupted_call_is_passed_over(client: TrexClient) -> None:
     http, udp = PROFILES / "http_program.py", PROFILES / "udp_echo.py"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(client, "_line", interrupt)
+        patch.setattr(Future, "result", interrupt)
         with pytest.raises(KeyboardInterrupt):
             client.profile_json(http)
     assert len(client.profile_json(udp)["buf_list"]) == 1
 
 
-def interrupt(*_: object) -> bytes:
+def interrupt(*_: object) -> None:
     raise KeyboardInterrupt
 
 

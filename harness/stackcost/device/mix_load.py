@@ -15,7 +15,7 @@ from stackcost.session.load_trial import end_traffic
 from stackcost.session.path import count_frames, frames_since
 from stackcost.session.profile_session import ProfileSession
 from stackcost.session.server_settings import prefixes_of
-from stackcost.trex.client import ONLY
+from stackcost.trex.astf_client import ONLY
 
 PROFILE = PROFILES / "enterprise_mix.py"
 SETTLE_S = 0.5  # from a change of the load to its step

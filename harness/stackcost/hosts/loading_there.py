@@ -17,7 +17,7 @@ from stackcost.hosts.there import finishing
 from stackcost.hosts.wire import decode_result, encode_arguments, pack_profile
 from stackcost.loading.plan import LoadingPlan
 from stackcost.loading.side import LoadingSide
-from stackcost.trex.client import ONLY
+from stackcost.trex.astf_client import ONLY
 
 
 class LoadingThere(LoadingSide):

@@ -14,7 +14,8 @@ from stackcost.host.patience import patience
 from stackcost.loading.plan import LoadingPlan
 from stackcost.loading.side import LoadingSide
 from stackcost.servers.probe import ask_as_load
-from stackcost.trex.client import ONLY, TrexClient
+from stackcost.trex.astf_client import ONLY
+from stackcost.trex.client import TrexClient
 from stackcost.trex.generator import Generator
 from stackcost.trex.trex_config import TrexConfig
 

@@ -12,7 +12,7 @@ from stackcost.contracts.counts import GeneratorShare, Schedule
 from stackcost.loading.division import divide_flows
 from stackcost.loading.side import LoadingSide
 from stackcost.loading.sums import sum_call, sum_groups, sum_stats
-from stackcost.trex.client import ONLY
+from stackcost.trex.astf_client import ONLY
 
 Answer = TypeVar("Answer")
 CLIENTS, FLOWS = "clients", "flows"  # arguments of the suite's profiles

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from stackcost.contracts.counts import GeneratorShare
-from stackcost.trex.client import ONLY
+from stackcost.trex.astf_client import ONLY
 
 
 class LoadingSide(ABC):
