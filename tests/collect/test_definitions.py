@@ -19,6 +19,7 @@ from stackcost.collect import (
     process,
     slab,
     softnet,
+    stack_samples,
     tracking,
 )
 from stackcost.contracts.sample import Metric
@@ -48,6 +49,7 @@ COLLECTORS = (
     process.ProcessesBehind,
     slab.Slab,
     softnet.Softnet,
+    stack_samples.StackSamples,
     tracking.Tracking,
 )
 ROW = re.compile(r"^\| `(\w+\.\w+)` \| (\w+) \| (\w+) \|", re.MULTILINE)

@@ -5,7 +5,8 @@ import time
 
 import pytest
 
-from stackcost.collect.hardware import CYCLES, INSTRUCTIONS, SOFTWARE, Event, HardwareCounters
+from stackcost.collect.hardware import CYCLES, INSTRUCTIONS, Event, HardwareCounters
+from stackcost.collect.perf_event import SOFTWARE
 from stackcost.collect.sampler import Sampler
 from stackcost.contracts.sample import Kind, Metric
 from stackcost.host.cores import online_cpus

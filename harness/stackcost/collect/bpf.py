@@ -7,7 +7,7 @@ their last descriptor, so nothing is left behind however this process ends.
 
 import ctypes
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -42,11 +42,14 @@ class _TestRunOptions(ctypes.Structure):
 class BpfObject:
     """The programs and maps of one source file, loaded into the kernel.
 
-    `source`: a .bpf.c file. `defines`: macros for it. Raises StackcostError when this machine
-    cannot compile or load it.
+    `source`: a .bpf.c file. `defines`: macros for it. `shared`: maps of another object, by
+    their descriptors (`map`), that take the place of its own of these names. Raises StackcostError
+    when this machine cannot compile or load it.
     """
 
-    def __init__(self, source: Path, defines: Sequence[str] = ()):
+    def __init__(
+        self, source: Path, defines: Sequence[str] = (), shared: Mapping[str, int] | None = None
+    ):
         self._object = None
         self._links: list[int] = []
         self._library = _libbpf()
@@ -60,6 +63,10 @@ class BpfObject:
         if not self._object:
             raise StackcostError(f"libbpf cannot read the compiled {source.name}", _errno())
         self._leave_out_missing_tracepoints()
+        for name, descriptor in (shared or {}).items():
+            place = self._library.bpf_object__find_map_by_name(self._object, name.encode())
+            if self._library.bpf_map__reuse_fd(place, descriptor):
+                raise StackcostError(f"BPF map {name} cannot be shared ({_errno()})")
         if self._library.bpf_object__load(self._object):
             reason = _errno()
             self.close()
@@ -84,30 +91,48 @@ class BpfObject:
             self._library.bpf_link__destroy(link)
         self._links.clear()
 
+    def program(self, name: str) -> int:
+        """The descriptor of a program, valid until `close`."""
+        found = self._library.bpf_object__find_program_by_name(self._object, name.encode())
+        return int(self._library.bpf_program__fd(found))
+
+    def map(self, name: str) -> int:
+        """The descriptor of a map, valid until `close`."""
+        return int(self._library.bpf_object__find_map_fd_by_name(self._object, name.encode()))
+
     def run(self, program: str, cpu: int) -> None:
         """Run a program of type raw_tp once, on one CPU, and return when it has run."""
-        found = self._library.bpf_object__find_program_by_name(self._object, program.encode())
         options = _TestRunOptions(sz=ctypes.sizeof(_TestRunOptions), flags=RUN_ON_CPU, cpu=cpu)
-        descriptor = self._library.bpf_program__fd(found)
-        if self._library.bpf_prog_test_run_opts(descriptor, ctypes.byref(options)):
+        if self._library.bpf_prog_test_run_opts(self.program(program), ctypes.byref(options)):
             raise StackcostError(f"{program} does not run on CPU {cpu} ({_errno()})")
 
     def read_per_cpu(self, name: str, value: type[Structure]) -> Sequence[Structure]:
         """The only element of a per-CPU array: one value for each possible CPU."""
         values = (value * self.cpus)()
         key = ctypes.c_uint32(0)
-        if self._library.bpf_map_lookup_elem(self._map(name), ctypes.byref(key), values):
+        if self._library.bpf_map_lookup_elem(self.map(name), ctypes.byref(key), values):
             raise StackcostError(f"BPF map {name} cannot be read ({_errno()})")
         return values
 
     def read_hash(
-        self, name: str, key: type[ctypes.Structure], value: type[ctypes.Structure], most: int
+        self, name: str, key: type[ctypes.Structure], value: type[Any], most: int
     ) -> list[tuple[Any, Any]]:
         """Up to `most` entries of a hash, as (key, value)."""
+        return self._batch(self._library.bpf_map_lookup_batch, name, key, value, most)
+
+    def take_hash(
+        self, name: str, key: type[ctypes.Structure], value: type[Any], most: int
+    ) -> list[tuple[Any, Any]]:
+        """The same; the hash is empty afterwards."""
+        return self._batch(self._library.bpf_map_lookup_and_delete_batch, name, key, value, most)
+
+    def _batch(
+        self, call: Any, name: str, key: type[ctypes.Structure], value: type[Any], most: int
+    ) -> list[tuple[Any, Any]]:
         keys, values = (key * most)(), (value * most)()
         count, position = ctypes.c_uint32(most), ctypes.c_uint64()
-        failed = self._library.bpf_map_lookup_batch(
-            self._map(name), None, ctypes.byref(position), keys, values, ctypes.byref(count), None
+        failed = call(
+            self.map(name), None, ctypes.byref(position), keys, values, ctypes.byref(count), None
         )
         if failed and ctypes.get_errno() != 2:  # ENOENT: that was all of it
             raise StackcostError(f"BPF map {name} cannot be read ({_errno()})")
@@ -119,9 +144,6 @@ class BpfObject:
         if self._object:
             self._library.bpf_object__close(self._object)
             self._object = None
-
-    def _map(self, name: str) -> int:
-        return int(self._library.bpf_object__find_map_fd_by_name(self._object, name.encode()))
 
     def _programs(self) -> list[tuple[str, int]]:
         """(section name, handle) of each program."""
@@ -164,6 +186,9 @@ def _libbpf() -> ctypes.CDLL:
         "bpf_prog_test_run_opts": (number, [number, pointer]),
         "bpf_map_lookup_elem": (number, [number, pointer, pointer]),
         "bpf_map_lookup_batch": (number, [number, *[pointer] * 6]),
+        "bpf_map_lookup_and_delete_batch": (number, [number, *[pointer] * 6]),
+        "bpf_object__find_map_by_name": (pointer, [pointer, text]),
+        "bpf_map__reuse_fd": (number, [pointer, number]),
         "btf__load_vmlinux_btf": (pointer, []),
         "btf__find_by_name_kind": (ctypes.c_int32, [pointer, text, ctypes.c_uint32]),
         "btf__free": (None, [pointer]),

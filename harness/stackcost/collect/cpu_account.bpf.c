@@ -23,61 +23,16 @@
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
 
-#define SOFTIRQS 10
-#define INTERRUPTS 5
+#include "cpu_account.bpf.h"
+
 #define MAX_TASKS 16384
-#define RECENT 8  // a power of two
 #define KERNEL_THREAD 0x00200000  // PF_KTHREAD, include/linux/sched.h
 
-// Laid out as `TaskKey`, `Task` and, of the slots, `Slot` in cpu_account.py.
+// Laid out as `TaskKey` in cpu_account.py.
 struct TaskKey {
   __u32 cpu;
   __u32 thread;
 };
-
-struct Task {
-  __u64 user;
-  __u64 system;
-  __u32 process;
-  char command[16];
-};
-
-// Tasks that ran last on a CPU, by the lower bits of their number: a core that goes to and fro
-// between a few tasks finds them here for a third of what the table of all costs.
-struct Recent {
-  struct {
-    struct Task task;
-    __u32 thread;  // 0 for none
-  } slots[RECENT];
-};
-
-// Laid out as `Account` in cpu_account.py. Nanoseconds; `since` and `until` of CLOCK_MONOTONIC.
-struct Account {
-  __u64 since;
-  __u64 until;
-  __u64 idle;
-  __u64 user;
-  __u64 system;
-  __u64 softirq[SOFTIRQS];
-  __u64 softirq_count[SOFTIRQS];
-  __u64 interrupt[INTERRUPTS];
-  __u64 interrupt_count[INTERRUPTS];
-  __u64 settled_user;  // how much of `user` and `system` the tasks' own entries hold
-  __u64 settled_system;
-  __u64 switches;
-  __u32 in_softirq;  // vector + 1; 0 for none
-  __u32 in_interrupt;
-  __u32 in_user;
-  __u32 in_idle;
-  struct Recent recent;
-};
-
-struct {
-  __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-  __uint(max_entries, 1);
-  __type(key, __u32);
-  __type(value, struct Account);
-} accounts SEC(".maps");
 
 struct {
   __uint(type, BPF_MAP_TYPE_HASH);
@@ -117,11 +72,6 @@ static __always_inline __u32 resumes_in_user(struct task_struct* task) {
 }
 
 #endif
-
-static __always_inline struct Account* this_account(void) {
-  __u32 first = 0;
-  return bpf_map_lookup_elem(&accounts, &first);
-}
 
 // The account's first moment: nothing to book yet.
 static __always_inline void open_account(struct Account* account, __u64 now) {

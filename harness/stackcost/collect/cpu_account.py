@@ -166,6 +166,15 @@ class CpuAccount(Collector):
         except StackcostError as error:  # kernels before 5.15: all else is known there
             self._cannot_divide = str(error)
 
+    def map(self, name: str) -> int:
+        """The descriptor of a map of the running program, for programs that read it."""
+        return self._running().map(name)
+
+    def _running(self) -> BpfObject:
+        if self._programs is None:
+            raise StackcostError("the BPF program is not running")
+        return self._programs
+
     def divide(self, on: bool) -> list[Sample]:
         """Seconds in user and in system mode, by CPU and by process, while it was on."""
         if self._dividing and not self._cannot_divide:
@@ -195,9 +204,7 @@ class CpuAccount(Collector):
 
     def read(self) -> list[Sample]:
         """Per CPU: time by kind, softirqs and interrupts by vector; time of every task."""
-        if self._programs is None:
-            raise StackcostError("the BPF program is not running")
-        accounts = _up_to_now(self._programs)
+        accounts = _up_to_now(self._running())
         samples = self._read_tasks()
         for cpu in online_cpus():
             account = accounts[cpu]
@@ -244,7 +251,6 @@ class CpuAccount(Collector):
         return samples
 
     def _read_tasks(self) -> list[Sample]:
-        assert self._programs is not None
         now = time.monotonic()
         return [
             TASK_TIME.sample(
@@ -256,7 +262,7 @@ class CpuAccount(Collector):
                 command=task.command.decode(errors="replace"),
                 kind=kind,
             )
-            for key, task in _tasks(self._programs)
+            for key, task in _tasks(self._running())
             for kind, spent in self._by_mode(task).items()
         ]
 

@@ -5,16 +5,13 @@ but the instructions of a connection do not. Most virtual machines have no such 
 metrics are unknown, with that reason.
 """
 
-import ctypes
-import errno
 import os
-import platform
 import struct
 import time
 from dataclasses import dataclass
 
+from stackcost.collect.perf_event import HARDWARE, NO_KERNEL, NO_USER, open_event
 from stackcost.contracts.collector import Collector
-from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.sample import Kind, Metric, Sample
 from stackcost.host.cores import online_cpus
 
@@ -23,13 +20,8 @@ INSTRUCTIONS = Metric(
     "cpu.instructions", "1", Kind.COUNTER, "perf_event_open PERF_COUNT_HW_INSTRUCTIONS"
 )
 
-# include/uapi/linux/perf_event.h
-HARDWARE, SOFTWARE = 0, 1  # enum perf_type_id
-EXCLUDE = {"user": 1 << 5, "kernel": 1 << 4}  # bits of perf_event_attr that leave the other out
+EXCLUDE = {"user": NO_KERNEL, "kernel": NO_USER}
 TIMES = 3  # PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING
-ATTRIBUTES = "IIQQQQQIIQ"  # struct perf_event_attr up to PERF_ATTR_SIZE_VER0
-CLOSE_ON_EXEC = 8  # PERF_FLAG_FD_CLOEXEC
-SYSTEM_CALL = {"x86_64": 298, "aarch64": 241}
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +51,9 @@ class HardwareCounters(Collector):
         for event in self._events:
             for cpu in online_cpus():
                 for mode in EXCLUDE:
-                    self._open[event.metric, cpu, mode] = _open_counter(event, cpu, mode)
+                    self._open[event.metric, cpu, mode] = open_event(
+                        event.type, event.config, cpu, read_format=TIMES, flags=EXCLUDE[mode]
+                    )
 
     def read(self) -> list[Sample]:
         """One sample per event, CPU and mode; unknown for a counter that never ran."""
@@ -80,26 +74,3 @@ class HardwareCounters(Collector):
         for descriptor in self._open.values():
             os.close(descriptor)
         self._open.clear()
-
-
-def _open_counter(event: Event, cpu: int, mode: str) -> int:
-    number = SYSTEM_CALL.get(platform.machine())
-    if number is None:
-        raise StackcostError(f"no hardware counters are read on {platform.machine()}")
-    size = struct.calcsize(ATTRIBUTES)
-    attributes = struct.pack(
-        ATTRIBUTES, event.type, size, event.config, 0, 0, TIMES, EXCLUDE[mode], 0, 0, 0
-    )
-    library = ctypes.CDLL(None, use_errno=True)
-    descriptor = int(library.syscall(number, attributes, -1, cpu, -1, CLOSE_ON_EXEC))
-    if descriptor >= 0:
-        return descriptor
-    failed = ctypes.get_errno()
-    if failed in (errno.ENOENT, errno.ENODEV, errno.EOPNOTSUPP):
-        raise StackcostError(
-            "this machine has no counters of cycles and instructions (a virtual machine without "
-            "a performance monitoring unit)"
-        )
-    if failed in (errno.EACCES, errno.EPERM):
-        raise StackcostError("hardware counters need root", "sudo stackcost ...")
-    raise StackcostError(f"perf_event_open: {os.strerror(failed)}")

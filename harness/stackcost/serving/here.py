@@ -23,6 +23,7 @@ from stackcost.collect.process import Processes, ProcessesBehind
 from stackcost.collect.sampler import Sampler
 from stackcost.collect.slab import Slab
 from stackcost.collect.softnet import Softnet
+from stackcost.collect.stack_samples import StackSamples
 from stackcost.contracts.collector import Collector, MeasuredServer
 from stackcost.contracts.counts import Carrier, Clock, Limits, Usage
 from stackcost.contracts.errors import StackcostError
@@ -302,9 +303,15 @@ def machine_collectors(
     processes: Mapping[str, int],
     detail: Detail = Detail.SOFTIRQS,
 ) -> list[Collector]:
-    """All that is read of the machine itself and of the server's processes, by role."""
+    """All that is read of the machine itself and of the server's processes, by role.
+
+    Stacks are not sampled where only tasks are booked, as in a search, nor on no core.
+    """
+    account = CpuAccount(detail)
+    sampled = server_cpus and detail is not Detail.TASKS
     return [
-        CpuAccount(detail),
+        account,
+        *([StackSamples(account, server_cpus)] if sampled else []),
         CpuTime(),
         Energy(),
         CoreSpeed(server_cpus),

@@ -1,0 +1,169 @@
+"""Which functions the server's cores were in: samples of stacks, counted in the kernel.
+
+They divide times that are exact (`cpu_account`), and measure none. A software clock fires about
+once a millisecond on each of the server's cores, and a BPF program counts the stack that it
+interrupted. The clock's period is drawn anew several times a second, so that it never walks in step
+with a load or a tick. User space does no work for a sample: at each reading it takes the counts.
+
+The clock cannot fire while interrupts are off. That time lands on the function that switches them
+on again; `stackcost.analysis.why` says how much that may be.
+"""
+
+import ctypes
+import fcntl
+import os
+import random
+import struct
+import threading
+import time
+from collections import Counter
+from collections.abc import Collection
+from pathlib import Path
+
+from stackcost.collect.bpf import BpfObject
+from stackcost.collect.cpu_account import SOFTIRQS, CpuAccount
+from stackcost.collect.perf_event import CPU_CLOCK, SET_BPF, SET_PERIOD, SOFTWARE, open_event
+from stackcost.contracts.collector import Collector
+from stackcost.contracts.sample import Kind, Metric, Sample
+from stackcost.host.symbols import (
+    UNNAMED,
+    Mapped,
+    Names,
+    kernel_names,
+    mapped_files,
+    program_function,
+)
+
+SOURCE = "perf_event_open PERF_COUNT_SW_CPU_CLOCK, bpf_get_stack"
+STACKS = Metric("stack.samples", "1", Kind.COUNTER, SOURCE)
+LOST = Metric("stack.lost", "1", Kind.COUNTER, SOURCE)
+FRAMES = 64
+STACKS_PER_CORE = 4096  # between two readings; a second has a thousand samples
+PERIOD_NS = (750_000, 1_250_000)
+DRAWN_EACH_S = 0.2
+
+
+class StackKey(ctypes.Structure):
+    """struct StackKey of stack_samples.bpf.c."""
+
+    _fields_ = [
+        ("addresses", ctypes.c_uint64 * FRAMES),
+        ("cpu", ctypes.c_uint32),
+        ("process", ctypes.c_uint32),
+        ("softirq", ctypes.c_uint32),
+        ("user", ctypes.c_uint32),
+        ("command", ctypes.c_char * 16),
+    ]
+
+
+class Taken(ctypes.Structure):
+    """struct Taken of stack_samples.bpf.c."""
+
+    _fields_ = [("counted", ctypes.c_uint64), ("lost", ctypes.c_uint64)]
+
+
+class StackSamples(Collector):
+    """Counts the stacks of some cores, by core, kind, process and stack.
+
+    `account`: the exact account that runs, which says what each CPU is doing. `cpus`: the server's
+    cores. A stack is the label "stack": functions from the outermost to the innermost, with ";"
+    between them. "kind": "user", "system" (a task in the kernel), or the softirq's vector. In user
+    mode a stack is the file and the function. Idle cores are not sampled.
+    """
+
+    name = "stack samples"
+    metrics = (STACKS, LOST)
+
+    def __init__(self, account: CpuAccount, cpus: Collection[int]):
+        self._account = account
+        self._cpus = cpus
+        self._most = STACKS_PER_CORE * len(cpus)
+        self._programs: BpfObject | None = None
+        self._clocks: list[int] = []
+        self._ended = threading.Event()
+        self._drawing = threading.Thread(target=self._draw_periods, name="periods", daemon=True)
+        self._counts = Counter[tuple[tuple[str, str], ...]]()
+        self._kernel = Names([], [], [])
+        self._mapped: dict[int, list[Mapped]] = {}
+
+    def start(self) -> None:
+        """Compile, load, and let the clocks run."""
+        self._programs = BpfObject(
+            Path(__file__).with_name("stack_samples.bpf.c"),
+            [f"STACK_FRAMES={FRAMES}", f"MAX_STACKS={self._most}"],
+            shared={"accounts": self._account.map("accounts")},
+        )
+        self._kernel = kernel_names()
+        program = self._programs.program("sample_stack")
+        for cpu in self._cpus:
+            clock = open_event(SOFTWARE, CPU_CLOCK, cpu, period=_period())
+            self._clocks.append(clock)
+            fcntl.ioctl(clock, SET_BPF, program)
+        self._drawing.start()
+
+    def read(self) -> list[Sample]:
+        """The counts so far of the stacks that were seen since the last reading."""
+        assert self._programs is not None
+        found = self._programs.take_hash("stacks", StackKey, ctypes.c_uint64, self._most)
+        now, seen = time.monotonic(), set()
+        for key, count in found:
+            labels = self._labels(key)
+            self._counts[labels] += count
+            seen.add(labels)
+        lost = sum(each.lost for each in self._programs.read_per_cpu("taken", Taken))
+        return [
+            LOST.sample(now, lost),
+            *(STACKS.sample(now, self._counts[labels], **dict(labels)) for labels in seen),
+        ]
+
+    def stop(self) -> None:
+        """Stop the clocks and unload."""
+        self._ended.set()
+        if self._drawing.is_alive():
+            self._drawing.join()
+        for clock in self._clocks:
+            os.close(clock)
+        self._clocks.clear()
+        if self._programs:
+            self._programs.close()
+            self._programs = None
+
+    def _draw_periods(self) -> None:
+        while not self._ended.wait(DRAWN_EACH_S):
+            for clock in self._clocks:
+                fcntl.ioctl(clock, SET_PERIOD, struct.pack("Q", _period()))
+
+    def _labels(self, key: StackKey) -> tuple[tuple[str, str], ...]:
+        addresses = [address for address in key.addresses if address]
+        kind = "user" if key.user else SOFTIRQS[key.softirq - 1] if key.softirq else "system"
+        stack = self._of_program(key.process, addresses) if key.user else self._of_kernel(addresses)
+        return (
+            ("cpu", str(key.cpu)),
+            ("kind", kind),
+            ("process", str(key.process)),
+            ("command", key.command.decode(errors="replace")),
+            ("stack", stack),
+        )
+
+    def _of_kernel(self, addresses: list[int]) -> str:
+        """All but the innermost are where a call returns to, which may be the next function."""
+        names = [
+            self._kernel.at(address - (place > 0)).partition(".")[0] or UNNAMED
+            for place, address in enumerate(addresses)
+        ]
+        return ";".join(reversed(names)) or UNNAMED
+
+    def _of_program(self, process: int, addresses: list[int]) -> str:
+        """Its maps are read again when an address is in none of them, as after exec(2)."""
+        for address in addresses[:1]:
+            for _ in range(2):
+                for mapped in self._mapped.get(process, []):
+                    if mapped.start <= address < mapped.end:
+                        name = mapped.path.rpartition("/")[2]
+                        return f"{name};{program_function(process, mapped, address)}"
+                self._mapped[process] = mapped_files(process)
+        return UNNAMED
+
+
+def _period() -> int:
+    return random.randint(*PERIOD_NS)
