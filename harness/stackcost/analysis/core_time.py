@@ -54,7 +54,7 @@ def _user_share(seen: Readings, cpus: Collection[int], phase: str) -> float | No
     """
     user, system = (_process_seconds(seen, cpus, phase, kind=kind) for kind in ("user", "system"))
     if user is None and system is None:
-        share = divided_share(seen, _own_processes(seen))
+        share = divided_share(seen, own_processes(seen))
         if share is not None:
             return share
         user, system = (_ticks(seen, cpus, phase, kind) for kind in ("user", "system"))
@@ -66,7 +66,7 @@ def _user_share(seen: Readings, cpus: Collection[int], phase: str) -> float | No
 def _ticks(seen: Readings, cpus: Collection[int], phase: str, kind: str) -> float | None:
     """Seconds of the server's processes that ran on some cores, by the kernel's account."""
     by_process = [seen.by_label("task.time", phase, "process", cpu=str(cpu)) for cpu in cpus]
-    ran = _own_processes(seen) & {process for each in by_process for process in each}
+    ran = own_processes(seen) & {process for each in by_process for process in each}
     grown = [
         seen.growth(metric, phase, kind=kind, process=process)
         for process in ran
@@ -123,7 +123,7 @@ def own_series(seen: Readings, cpus: Collection[int]) -> dict[str, list[list[Sam
         "sending": seen.series("engine.sending_time", engine="peer"),
     }
     if not shares_cores(seen.trial):
-        own = _own_processes(seen)
+        own = own_processes(seen)
         for kind in ("irq", "softirq"):
             found[kind] = [
                 series
@@ -147,7 +147,7 @@ def _process_seconds(
 
     A device that has no program, but threads of the kernel that poll its links, takes none.
     """
-    own = _own_processes(seen)
+    own = own_processes(seen)
     by_process = [
         seen.by_label("task.time", phase, "process", cpu=str(cpu), **wanted) for cpu in cpus
     ]
@@ -161,7 +161,7 @@ def _process_samples(seen: Readings) -> list[Sample]:
     return [each for metric in PROCESS_TIMES for each in seen.samples(metric) if each.labels]
 
 
-def _own_processes(seen: Readings) -> set[str]:
+def own_processes(seen: Readings) -> set[str]:
     """The server's processes, without threads of the kernel that count as such."""
     return {
         sample.labels["process"]

@@ -80,3 +80,8 @@ GATE_FOREIGN_LIMIT = 0.10
 GATE_LEAST_JUDGED = 4
 # Of the server's cores; with more idle time they could do more.
 GATE_FULL_IDLE = 0.05
+
+# --- Why a connection costs what it costs (why) ---
+
+# Share of the time in functions of no category: above it there is no breakdown.
+UNMATCHED_LIMIT = 0.03

@@ -36,7 +36,7 @@ struct {
 
 // Laid out as `Taken` in stack_samples.py.
 struct Taken {
-  __u64 counted;
+  __u64 fired;
   __u64 lost;  // the hash was full
 };
 
@@ -54,6 +54,7 @@ int sample_stack(void* context) {
   struct StackKey* key = bpf_map_lookup_elem(&scratch, &first);
   struct Taken* sum = bpf_map_lookup_elem(&taken, &first);
   if (!account || !key || !sum) return 0;
+  ++sum->fired;
   key->softirq = account->in_softirq;
   if (account->in_idle && !key->softirq) return 0;
   __builtin_memset(key->addresses, 0, sizeof key->addresses);
@@ -65,7 +66,6 @@ int sample_stack(void* context) {
   key->cpu = bpf_get_smp_processor_id();
   key->process = bpf_get_current_pid_tgid() >> 32;
   bpf_get_current_comm(key->command, sizeof key->command);
-  ++sum->counted;
   __u64* count = bpf_map_lookup_elem(&stacks, key);
   if (count) {
     __sync_fetch_and_add(count, 1);

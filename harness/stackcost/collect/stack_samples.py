@@ -37,6 +37,7 @@ from stackcost.host.symbols import (
 SOURCE = "perf_event_open PERF_COUNT_SW_CPU_CLOCK, bpf_get_stack"
 STACKS = Metric("stack.samples", "1", Kind.COUNTER, SOURCE)
 LOST = Metric("stack.lost", "1", Kind.COUNTER, SOURCE)
+FIRED = Metric("stack.fired", "1", Kind.COUNTER, SOURCE)
 FRAMES = 64
 STACKS_PER_CORE = 4096  # between two readings; a second has a thousand samples
 PERIOD_NS = (750_000, 1_250_000)
@@ -59,7 +60,7 @@ class StackKey(ctypes.Structure):
 class Taken(ctypes.Structure):
     """struct Taken of stack_samples.bpf.c."""
 
-    _fields_ = [("counted", ctypes.c_uint64), ("lost", ctypes.c_uint64)]
+    _fields_ = [("fired", ctypes.c_uint64), ("lost", ctypes.c_uint64)]
 
 
 class StackSamples(Collector):
@@ -72,7 +73,7 @@ class StackSamples(Collector):
     """
 
     name = "stack samples"
-    metrics = (STACKS, LOST)
+    metrics = (STACKS, LOST, FIRED)
 
     def __init__(self, account: CpuAccount, cpus: Collection[int]):
         self._account = account
@@ -110,9 +111,10 @@ class StackSamples(Collector):
             labels = self._labels(key)
             self._counts[labels] += count
             seen.add(labels)
-        lost = sum(each.lost for each in self._programs.read_per_cpu("taken", Taken))
+        taken = self._programs.read_per_cpu("taken", Taken)
         return [
-            LOST.sample(now, lost),
+            LOST.sample(now, sum(each.lost for each in taken)),
+            *(FIRED.sample(now, taken[cpu].fired, cpu=str(cpu)) for cpu in self._cpus),
             *(STACKS.sample(now, self._counts[labels], **dict(labels)) for labels in seen),
         ]
 

@@ -47,7 +47,7 @@ class Declared:
     of: Of
     kinds: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     judged: bool = False
-    table: Literal["loads", "costs", "latency"] = "loads"
+    table: Literal["loads", "costs", "why", "latency"] = "loads"
 
     def __post_init__(self) -> None:
         for word in ("name", "unit", "definition", "source"):

@@ -13,6 +13,7 @@ from stackcost.analysis.figures import (
     pairs,
     rates,
     stacks,
+    why,
 )
 from stackcost.analysis.figures.figure import Declared, Figure
 from stackcost.analysis.figures.groups import Loads
@@ -29,6 +30,9 @@ OF_LOADS: tuple[Figure[Loads], ...] = (
     cpu.BESIDE_POLLING,
     cpu.SOFTIRQ,
     cpu.THREADS,
+    why.WHY,
+    why.ERROR,
+    why.BAND,
     cpu.HARDWARE,
     machine.UNDISTURBED,
     machine.LOAD_TIME,

@@ -1,0 +1,73 @@
+"""Figures of what the server's side did in its time: the cost by categories of functions."""
+
+from collections.abc import Callable
+
+from stackcost.analysis.figures.figure import Figure, Values
+from stackcost.analysis.figures.groups import Loads
+from stackcost.analysis.why.division import Part, by_category, division, why_none
+
+SOURCE = (
+    "server_cpu, divided by the samples of stacks (perf_event_open, software CPU clock); "
+    "harness/stackcost/analysis/why/functions.yaml has the functions of each category"
+)
+
+
+def _of(value: Callable[[Part], float]) -> Callable[[Loads], dict[str, Values]]:
+    """One value of each category; a category without a sample in a trial took nothing there."""
+
+    def compute(loads: Loads) -> dict[str, Values]:
+        found = [division(seen, loads.server_cpus) for seen in loads.trials]
+        if not any(found):
+            return {}
+        known = [by_category(each.parts) if each and not each.reason else None for each in found]
+        names = dict.fromkeys(name for each in known if each for name in each)
+        why = loads.first_reason(lambda seen: why_none(seen, loads.server_cpus))
+        if not names:
+            return {"all": Values([None] * len(found), loads.rounds, why)}
+        return {
+            name: Values(
+                [
+                    None if each is None else value(each[name]) if name in each else 0.0
+                    for each in known
+                ],
+                loads.rounds,
+                why,
+            )
+            for name in names
+        }
+
+    return compute
+
+
+WHY = Figure[Loads](
+    name="why",
+    unit="us",
+    table="why",
+    definition="time of the server's side per completed connection, by what it did: each kind of "
+    "server_cpu, which is exact, is divided as the samples of its stacks; a sample counts for its "
+    "innermost function that is in the table of categories. The categories add up to "
+    "server_cpu_total",
+    source=SOURCE,
+    of="load",
+    compute=_of(lambda part: part.us),
+)
+ERROR = Figure[Loads](
+    name="why_error",
+    unit="us",
+    table="why",
+    definition="standard error of a category's time in one trial, from the number of its samples "
+    "alone",
+    source=SOURCE,
+    of="load",
+    compute=_of(lambda part: part.error),
+)
+BAND = Figure[Loads](
+    name="why_interrupts_off",
+    unit="us",
+    table="why",
+    definition="the part of a category's time that may belong to other functions: interrupts were "
+    "off, so the sampling clock fired only when they were switched on again",
+    source=SOURCE,
+    of="load",
+    compute=_of(lambda part: part.interrupts_off),
+)

@@ -1,0 +1,228 @@
+"""Divides the exact times of a trial by the samples of its stacks.
+
+Within each kind of time that is exact (user, system, each softirq vector), a category has that
+kind's microseconds times its share of the kind's samples. So the parts add up to the figures of
+`analysis.cpu`, and a wrong rate of samples cannot make a total larger. Interrupts are not sampled:
+their vectors say what they were.
+
+A share p of n samples has a standard error of sqrt(p (1 - p) / n), as of draws from a multinomial
+distribution; that of a rare category is not below one sample's.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Collection
+from math import sqrt
+from typing import NamedTuple
+
+from stackcost.analysis.breakdown import softirq_cost
+from stackcost.analysis.core_time import kernel_threads, own_processes
+from stackcost.analysis.cpu import server_cost
+from stackcost.analysis.readings import Readings
+from stackcost.analysis.thresholds import UNMATCHED_LIMIT
+from stackcost.analysis.why.table import UNMATCHED, USER, table
+from stackcost.contracts.sample import Sample
+
+MEASURING, TIMERS = "the measurement itself", "timers"
+WAKING, DEVICE = "scheduling and waking", "entry of interrupts and softirqs"
+OF_VECTORS = {"local_timer": TIMERS, "device": DEVICE}  # others wake a core
+INTERRUPT, NOT_SAMPLED = "interrupt {}", "not sampled"
+OF_PEERS = ("stack", "busy")  # not divided: empty polls run in the same functions
+NAMED = 10  # functions of no category that are named
+
+
+class Part(NamedTuple):
+    """Microseconds per connection of one category, on one behalf, within one kind of time.
+
+    `error`: the standard error of its share of the samples, in microseconds. `interrupts_off`: the
+    part of `us` that may belong to what ran before, while interrupts were off.
+    """
+
+    kind: str
+    behalf: str
+    category: str
+    us: float
+    error: float
+    interrupts_off: float
+
+
+class Division(NamedTuple):
+    """All parts of a trial. `samples`: their number. `unmatched`: the share (0 to 1) of time in no
+    category; `functions`: the innermost functions there, and the share of the time of each.
+    """
+
+    parts: list[Part]
+    samples: int
+    unmatched: float
+    functions: list[tuple[str, float]]
+
+    @property
+    def reason(self) -> str:
+        """Why there is no breakdown; empty if there is one."""
+        if self.unmatched <= UNMATCHED_LIMIT:
+            return ""
+        named = ", ".join(f"{name} {share:.1%}" for name, share in self.functions)
+        return f"{self.unmatched:.1%} of the time is in functions of no category: {named}"
+
+
+class Stack(NamedTuple):
+    """How often a stack was found: its `kind` as of the exact account, and who ran."""
+
+    kind: str
+    process: str
+    command: str
+    stack: str
+    times: float
+
+
+def division(seen: Readings, cpus: Collection[int], phase: str = "sustain") -> Division | None:
+    """None where the stacks or the cost of the server's side are not known."""
+    return seen.once(("division", phase, *cpus), lambda: _division(seen, cpus, phase))
+
+
+def why_none(seen: Readings, cpus: Collection[int]) -> str:
+    """Why a trial has no breakdown; empty if it has one."""
+    found = division(seen, cpus)
+    if found:
+        return found.reason
+    return seen.why_unknown("stack.samples") or "the stacks of the server's cores were not sampled"
+
+
+def stacks(seen: Readings, cpus: Collection[int], phase: str = "sustain") -> list[Stack]:
+    """What the server's side was found in, on its cores, in a phase; idle polling too.
+
+    A task that was interrupted in user mode by an exception or by a reschedule interrupt was in
+    user mode by the words of the exact account.
+    """
+    window = seen.phases.get(phase)
+    if window is None:
+        return []
+    wanted, found = set(map(str, cpus)), []
+    for series in seen.series("stack.samples"):
+        labels = series[0].labels
+        if labels.get("cpu") not in wanted:
+            continue
+        count = _last(series, window.end) - _last(series, window.start)
+        if count > 0:
+            kind, stack = labels["kind"], labels["stack"]
+            if kind == "system" and stack.startswith("asm_"):
+                kind = "user"
+            found.append(Stack(kind, labels["process"], labels["command"], stack, count))
+    return found
+
+
+def _last(series: list[Sample], moment: float) -> float:
+    """Stacks are read when they were seen again, so the last reading holds until the next."""
+    return max((s.value or 0.0 for s in series if s.time <= moment), default=0.0)
+
+
+def _division(seen: Readings, cpus: Collection[int], phase: str) -> Division | None:
+    found = stacks(seen, cpus, phase)
+    times = _times(seen, cpus, phase)
+    if not found or not times:
+        return None
+    own, threads = own_processes(seen), kernel_threads(seen, phase)
+    unmatched: dict[str, float] = defaultdict(float)
+    parts, counted = _interrupts(seen, cpus, phase, times.pop("irq", 0.0)), 0.0
+    for kind, us in times.items():
+        samples = [each for each in found if _is_of(each, kind, own, threads)]
+        whole = sum(each.times for each in samples)
+        counted += whole
+        if kind in OF_PEERS and samples:
+            files = Counter[str]()
+            for each in samples:
+                files[each.stack.partition(";")[0]] += int(each.times)
+            parts.append(Part(kind, USER, _of_file(files.most_common(1)[0][0]), us, 0.0, 0.0))
+            continue
+        if not samples:
+            parts.append(Part(kind, NOT_SAMPLED, UNMATCHED, us, us, 0.0))
+            unmatched[NOT_SAMPLED] += us
+        sums: dict[tuple[str, str], list[float]] = defaultdict(lambda: [0.0, 0.0])
+        for each in samples:
+            category, behalf, off = _about(each)
+            sums[behalf, category][0] += each.times
+            sums[behalf, category][1] += each.times * off
+            if category == UNMATCHED:
+                unmatched[each.stack.rpartition(";")[2]] += us * each.times / whole
+        for (behalf, category), (count, off_count) in sums.items():
+            share = count / whole
+            error = us * sqrt(share * (1 - share) / whole)
+            parts.append(Part(kind, behalf, category, us * share, error, us * off_count / whole))
+    total = sum(part.us for part in parts) or 1.0
+    named = sorted(
+        ((name, us / total) for name, us in unmatched.items()), key=lambda each: -each[1]
+    )
+    return Division(parts, int(counted), sum(share for _, share in named), named[:NAMED])
+
+
+def _times(seen: Readings, cpus: Collection[int], phase: str) -> dict[str, float]:
+    """The known parts of the server's cost, us per connection: softirq by vector."""
+    cost = server_cost(seen, cpus, phase)
+    if any(us is None for us in cost.values()):
+        return {}
+    if cost.pop("softirq", None) is not None:
+        cost |= softirq_cost(seen, cpus, phase)
+    return {kind: us for kind, us in cost.items() if us is not None}
+
+
+def _interrupts(seen: Readings, cpus: Collection[int], phase: str, us: float) -> list[Part]:
+    """By vector; of the local timer's those that the sampling made are the measurement's."""
+    spent, fired, ticked = Counter[str](), 0.0, 0.0
+    for cpu in map(str, cpus):
+        spent.update(seen.by_label("irq.time", phase, "vector", cpu=cpu))
+        fired += seen.growth("stack.fired", phase, cpu=cpu) or 0.0
+        ticked += seen.growth("irq.count", phase, cpu=cpu, vector="local_timer") or 0.0
+    whole = sum(spent.values())
+    parts = []
+    for vector, seconds in spent.items():
+        part, own = us * seconds / whole if whole else 0.0, 0.0
+        if vector == "local_timer" and ticked:
+            own = part * min(fired / ticked, 1.0)
+            parts.append(Part("irq", INTERRUPT.format(vector), MEASURING, own, 0.0, 0.0))
+        category = OF_VECTORS.get(vector, WAKING)
+        parts.append(Part("irq", INTERRUPT.format(vector), category, part - own, 0.0, 0.0))
+    return [part for part in parts if part.us]
+
+
+def _is_of(each: Stack, kind: str, own: Collection[str], threads: tuple[str, ...]) -> bool:
+    """Whether a stack was found in this kind of the server's cost.
+
+    `own`: the server's processes. `threads`: starts of the names of the kernel's that are its.
+    """
+    if kind == "sending":
+        return each.process in own and "_sys_send" in each.stack
+    if kind in ("user", *OF_PEERS):
+        return each.process in own and each.kind == "user"
+    if kind == "system":
+        return each.kind == kind and (each.process in own or each.command.startswith(threads))
+    return each.kind == kind
+
+
+def _about(each: Stack) -> tuple[str, str, bool]:
+    """Category, behalf, and whether interrupts were off before."""
+    if each.kind == "user" and not each.stack.startswith("asm_"):
+        return _of_file(each.stack.partition(";")[0]), USER, False
+    found = table().find(each.stack)
+    softirq = each.kind not in ("user", "system")
+    return found.category, f"softirq {each.kind}" if softirq else found.behalf, found.interrupts_off
+
+
+def _of_file(name: str) -> str:
+    return f"{USER}, {name}"
+
+
+def by_category(parts: Collection[Part]) -> dict[str, Part]:
+    """The parts of each category added up; `kind` and `behalf` are empty."""
+    found: dict[str, list[Part]] = defaultdict(list)
+    for part in parts:
+        found[part.category].append(part)
+    return {
+        name: Part(
+            "",
+            "",
+            name,
+            sum(part.us for part in each),
+            sqrt(sum(part.error**2 for part in each)),
+            sum(part.interrupts_off for part in each),
+        )
+        for name, each in found.items()
+    }

@@ -1,0 +1,179 @@
+"""Exact times divided by samples: sums, shares, errors, and what the table does not know."""
+
+from math import sqrt
+
+import pytest
+from ruamel.yaml import YAML
+
+from stackcost.analysis.cpu import server_cost
+from stackcost.analysis.readings import Readings
+from stackcost.analysis.summarise import summarise
+from stackcost.analysis.why.division import by_category, division, why_none
+from stackcost.analysis.why.table import FILE, UNMATCHED, table
+from stackcost.contracts.sample import Kind, Sample
+from stackcost.contracts.trial import Trial
+from tests.analysis.runs import CONTEXT
+from tests.analysis.trials import END, START, counter, load_trial
+
+CALL = "entry_SYSCALL_64_after_hwframe;do_syscall_64"
+SENDS = f"{CALL};__x64_sys_sendto;__sys_sendto;tcp_sendmsg;tcp_sendmsg_locked"
+RECEIVES = "ret_from_fork_asm;kthread;napi_threaded_poll;do_softirq;handle_softirqs;net_rx_action"
+
+
+def sampled(trial: Trial, stacks: dict[tuple[str, str], int], process: str = "7") -> Trial:
+    for (kind, stack), count in stacks.items():
+        labels = {"cpu": "1", "kind": kind, "process": process, "command": "nginx", "stack": stack}
+        trial.samples += counter("stack.samples", count, labels)
+    return trial
+
+
+KNOWN = {
+    ("user", "nginx;ngx_http_handler"): 60,
+    ("user", "libc.so.6;memcpy"): 40,
+    ("system", f"{SENDS};_copy_from_iter"): 300,
+    ("system", f"{SENDS};tcp_write_xmit"): 100,
+    ("NET_RX", f"{RECEIVES};process_backlog;tcp_v4_rcv"): 3,
+    ("NET_RX", f"{RECEIVES};process_backlog;tcp_v4_rcv;nf_hook_slow;nft_do_chain"): 1,
+}
+
+
+def test_the_parts_add_up_to_the_exact_cost_and_have_its_kinds_shares() -> None:
+    seen = Readings(sampled(load_trial(), KNOWN))
+    found = division(seen, [1])
+    cost = server_cost(seen, [1])
+    assert found and not found.reason
+    for kind in ("user", "system"):
+        parts = sum(part.us for part in found.parts if part.kind == kind)
+        assert parts == pytest.approx(cost[kind])
+    assert sum(part.us for part in found.parts if part.kind == "NET_RX") == pytest.approx(49)
+    own = by_category(found.parts)
+    assert own["user space, nginx"].us == pytest.approx(6)
+    assert own["user space, libc.so.6"].us == pytest.approx(4)
+    assert own["copying and checksums"].us == pytest.approx(30)
+    assert own["netfilter and connection tracking"].us == pytest.approx(49 / 4)
+    assert own["TCP"].us == pytest.approx(10 + 49 * 3 / 4)
+
+
+def test_a_part_says_on_whose_behalf_it_ran_and_how_sure_its_share_is() -> None:
+    found = division(Readings(sampled(load_trial(), KNOWN)), [1])
+    assert found
+    (copied,) = (part for part in found.parts if part.category == "copying and checksums")
+    assert copied.behalf == "system call sendto"
+    assert copied.error == pytest.approx(40 * sqrt(0.75 * 0.25 / 400))
+    (filtered,) = (part for part in found.parts if part.category.startswith("netfilter"))
+    assert filtered.behalf == "softirq NET_RX"
+
+
+def test_only_samples_inside_the_window_divide_its_time() -> None:
+    trial = sampled(load_trial(), KNOWN)
+    labels = {"cpu": "1", "kind": "user", "process": "7", "command": "nginx", "stack": "late;late"}
+    for moment, value in ((START - 5, 900.0), (END + 3, 1800.0)):
+        sample = Sample(moment, "stack.samples", labels, value, "1", Kind.COUNTER, "made")
+        trial.samples.append(sample)
+    found = division(Readings(trial), [1])
+    assert found and "user space, late" not in by_category(found.parts)
+
+
+def test_other_programs_do_not_divide_the_servers_time() -> None:
+    trial = sampled(load_trial(), KNOWN)
+    sampled(trial, {("system", f"{CALL};ksys_read;vfs_read"): 5000}, process="99")
+    found = division(Readings(trial), [1])
+    assert found and "VFS and sendfile" not in by_category(found.parts)
+
+
+def test_above_three_percent_of_unknown_functions_there_is_only_their_share_and_names() -> None:
+    few = KNOWN | {("system", f"{CALL};made_up_for_a_test"): 4}
+    many = KNOWN | {("system", f"{CALL};made_up_for_a_test"): 40}
+    kept, refused = (summarise([sampled(load_trial(), each)], CONTEXT) for each in (few, many))
+    assert kept.servers[0].levels[0].kinds("why")[UNMATCHED].median == pytest.approx(40 * 4 / 404)
+    (only,) = refused.servers[0].levels[0].kinds("why").values()
+    assert only.median is None
+    assert only.reason.startswith("3.7%") and "made_up_for_a_test" in only.reason
+
+
+def test_without_samples_the_reason_of_the_collector_is_told() -> None:
+    trial = load_trial()
+    told = "perf_event_open needs root"
+    trial.samples.append(
+        Sample(START, "stack.samples", {}, None, "1", Kind.COUNTER, "made", reason=told)
+    )
+    assert division(Readings(trial), [1]) is None
+    assert why_none(Readings(trial), [1]) == told
+
+
+def test_of_a_peer_the_calls_that_send_are_divided_and_the_polling_loop_is_not() -> None:
+    trial = load_trial("astf-peer", microseconds={"busy": 40, "sending": 30})
+    sampled(
+        trial,
+        {
+            ("user", "astf-engine;DataCore::advance"): 9000,
+            ("system", f"{CALL};__x64_sys_sendto;xsk_sendmsg;__dev_direct_xmit;veth_xmit"): 10,
+            ("system", f"{CALL};__x64_sys_sendto;xsk_sendmsg;skb_copy_bits"): 20,
+            ("system", f"{CALL};__x64_sys_sched_yield;do_sched_yield"): 700,
+        },
+    )
+    trial.samples += counter(
+        "process.cpu_time", 1, {"role": "peer", "process": "7", "kind": "user"}
+    )
+    found = division(Readings(trial), [1])
+    assert found
+    own = {name: part.us for name, part in by_category(found.parts).items()}
+    assert own == pytest.approx(
+        {
+            "user space, astf-engine": 10,
+            "the device (veth, XDP, qdisc)": 10,
+            "copying and checksums": 20,
+        }
+    )
+
+
+def test_interrupts_are_told_by_their_vectors_and_the_clocks_own_are_the_measurements() -> None:
+    trial = sampled(load_trial(), KNOWN)
+    for vector, seconds in (("local_timer", 0.006), ("device", 0.004)):
+        trial.samples += counter("irq.time", seconds, {"cpu": "1", "vector": vector})
+    trial.samples += counter("irq.count", 12_000, {"cpu": "1", "vector": "local_timer"})
+    trial.samples += counter("stack.fired", 9_000, {"cpu": "1"})
+    found = division(Readings(trial), [1])
+    assert found
+    own = by_category([part for part in found.parts if part.kind == "irq"])
+    assert own["the measurement itself"].us == pytest.approx(0.45)
+    assert own["timers"].us == pytest.approx(0.15)
+    assert own["entry of interrupts and softirqs"].us == pytest.approx(0.4)
+
+
+@pytest.mark.parametrize(
+    ("stack", "category"),
+    [
+        (SENDS, "TCP"),
+        (f"{SENDS};_raw_spin_unlock_irqrestore", "TCP"),
+        (f"{SENDS};_raw_spin_lock_bh", "locks"),
+        (f"{SENDS};a_function_of_a_later_kernel", "TCP"),
+        (f"{CALL};a_function_of_a_later_kernel", UNMATCHED),
+        (CALL, "system-call entry and exit"),
+        (f"{RECEIVES};process_backlog;veth_xmit;__napi_schedule", "scheduling and waking"),
+        (f"{RECEIVES};ip_rcv;nf_hook_slow;nft_do_chain", "netfilter and connection tracking"),
+        (f"{SENDS};tcp_gso_segment;skb_segment", "segmentation and coalescing (GSO, GRO)"),
+        (f"{SENDS};__alloc_skb;kmem_cache_alloc_node_noprof", "skb and page allocation"),
+        (f"{SENDS};tls_sw_sendmsg;gcmaes_encrypt", "encryption in the kernel (kTLS)"),
+    ],
+)
+def test_a_stack_has_the_category_of_its_innermost_known_function(
+    stack: str, category: str
+) -> None:
+    assert table().find(stack).category == category
+
+
+def test_a_function_that_switches_interrupts_on_is_in_the_band() -> None:
+    assert table().find(f"{SENDS};_raw_spin_unlock_irqrestore").interrupts_off
+    assert not table().find(SENDS).interrupts_off
+
+
+def test_no_name_of_the_table_is_hidden_by_an_earlier_category() -> None:
+    written = YAML(typ="safe").load(FILE.read_text())["categories"]
+    found = {
+        name: category
+        for category, names in written.items()
+        for name in names
+        if table().category(name.replace("*", "0")) != category
+    }
+    assert not found
