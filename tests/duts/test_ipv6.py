@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from stackcost.analysis import device, flows
+from stackcost.analysis import device
 from stackcost.contracts.addresses import ipv6_of
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.trial import Trial
@@ -42,9 +42,9 @@ def forwarded(session: ProfileSession) -> dict[int, int]:
 
 def check_whole(trial: Trial) -> float:
     """Every connection ended with its whole response; returns how many there were."""
-    opened = flows.client_counter(trial, "tcps_connattempt")
-    assert flows.completed(trial) == opened > 0
-    assert flows.failed(trial) == 0
+    opened = trial.traffic.counter("tcps_connattempt")
+    assert trial.traffic.completed == opened > 0
+    assert trial.traffic.failed == 0
     return opened
 
 

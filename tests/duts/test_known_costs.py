@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 import pytest
 
-from stackcost.analysis import flows
 from stackcost.analysis.behind import behind_cost
 from stackcost.analysis.core_time import sum_of
 from stackcost.analysis.cpu import uncorrected_cost
@@ -41,7 +40,7 @@ class Seen(NamedTuple):
 def seen_in(session: ProfileSession) -> Seen:
     """At 200 connections/s, without the correction for slowed cores: what is known is a time."""
     seen = load_trial(session, 200, 2.0)
-    assert seen.trial.load.server_requests == flows.completed(seen.trial) > 0
+    assert seen.trial.load.server_requests == seen.trial.traffic.completed > 0
     cost, behind = uncorrected_cost(seen, DEVICE_CPUS), behind_cost(seen, session.bed.cpus.load)
     return Seen(
         sum_of([cost["user"], cost["system"]]) or 0.0,

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from scipy.stats import linregress
 
-from stackcost.analysis import device, flows
+from stackcost.analysis import device
 from stackcost.analysis.ceiling.bottleneck import find_bottleneck
 from stackcost.analysis.ceiling.settings import Goal, SearchSettings
 from stackcost.analysis.ceiling.stored import SearchKey
@@ -135,7 +135,7 @@ def test_frames_that_a_device_drops_are_located_in_it(
     entered = sum(passed.entered for passed in seen.trial.load.frames.values())
     spread = 5 * (0.01 * 0.99 / entered) ** 0.5  # of a share of random drops, five sigma
     assert lost.inside / entered == pytest.approx(0.01, abs=spread)
-    assert flows.retransmitted(seen.trial) > 0
+    assert seen.trial.traffic.retransmitted > 0
 
 
 @pytest.mark.long
@@ -164,5 +164,5 @@ def test_clients_are_translated_and_every_connection_completes(
     made = become(Nat44, nat=nat)
     seen = load_trial(session, 500, 0.5)
     made.execute("nft", "list", "ruleset")
-    assert flows.completed(seen.trial) == flows.client_counter(seen.trial, "tcps_connattempt") > 0
+    assert seen.trial.traffic.completed == seen.trial.traffic.counter("tcps_connattempt") > 0
     assert device.tracking_events(seen)["insert_failed"] == 0

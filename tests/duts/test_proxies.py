@@ -7,7 +7,7 @@ from typing import TypeVar
 
 import pytest
 
-from stackcost.analysis import device, flows
+from stackcost.analysis import device
 from stackcost.analysis.behind import KINDS, behind_cost
 from stackcost.analysis.core_time import sum_of
 from stackcost.analysis.cpu import MICROSECONDS, server_cost, uncorrected_cost
@@ -55,8 +55,8 @@ def test_every_connection_passes_and_each_part_has_its_own_cost(
         assert proxy <= set(session.here.processes.values())
         assert server <= set(session.here.server.depends_on().values())
     trial, load = seen.trial, session.bed.cpus.load
-    assert trial.load.server_requests == flows.completed(trial) > 0
-    assert flows.client_counter(trial, "tcps_rcvbyte") == flows.completed(trial) * 1_000
+    assert trial.load.server_requests == trial.traffic.completed > 0
+    assert trial.traffic.counter("tcps_rcvbyte") == trial.traffic.completed * 1_000
     assert device.has_server_behind(trial) and device.lost_frames(trial) is None
     own, behind = uncorrected_cost(seen, DEVICE_CPUS), behind_cost(seen, load)
     # In so short a trial the kernel's ticks may have met a program in one of its modes only. Which
@@ -64,7 +64,9 @@ def test_every_connection_passes_and_each_part_has_its_own_cost(
     # own processes were booked with on these cores is one.
     programs = sum_of([own["user"], own["system"]]) or 0
     booked = seen.by_label("task.time", "sustain", "process")
-    proxys = sum(booked.get(str(pid), 0.0) for pid in proxy) / flows.completed(trial) * MICROSECONDS
+    proxys = (
+        sum(booked.get(str(pid), 0.0) for pid in proxy) / trial.traffic.completed * MICROSECONDS
+    )
     assert programs > 0.9 * proxys > 0 and (own["softirq"] or 0) > 0, (own, proxys)
     assert tuple(behind) == KINDS and (behind["receive polls"] or 0) > 0, behind
     assert (sum_of([behind["user"], behind["system"]]) or 0) > 0, behind
@@ -79,8 +81,8 @@ def test_a_rootless_network_passes_every_connection_to_the_server(
     with session_of(kind, tmp_path, NGINX) as session:
         seen = load_trial(session, 100, 1.0)
     trial = seen.trial
-    assert trial.load.server_requests == flows.completed(trial) > 0
-    assert flows.client_counter(trial, "tcps_rcvbyte") == flows.completed(trial) * 1_000
+    assert trial.load.server_requests == trial.traffic.completed > 0
+    assert trial.traffic.counter("tcps_rcvbyte") == trial.traffic.completed * 1_000
     own = server_cost(seen, DEVICE_CPUS)
     assert (sum_of([own["user"], own["system"]]) or 0) > 0, own
     behind = behind_cost(seen, session.bed.cpus.load)

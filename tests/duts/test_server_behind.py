@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from stackcost.analysis import device, flows
+from stackcost.analysis import device
 from stackcost.analysis.cpu import server_total
 from stackcost.analysis.events.summary import summarise_events
 from stackcost.bed.network import existing_namespaces
@@ -37,10 +37,10 @@ def test_nginx_behind_a_nat_serves_every_connection_and_is_no_part_of_its_cost(
         run_event(session, cut)
     assert existing_namespaces() == []
 
-    closed = flows.completed(seen.trial)
+    closed = seen.trial.traffic.completed
     assert seen.trial.load.server_requests == closed > 0
-    assert flows.client_counter(seen.trial, "tcps_connects") == closed
-    assert flows.failed(seen.trial) == 0
+    assert seen.trial.traffic.counter("tcps_connects") == closed
+    assert seen.trial.traffic.failed == 0
     assert device.lost_frames(seen.trial) == device.LostFrames(0, 0, 0)
     assert (server_total(seen, DEVICE_CPUS) or 0) > 0
 

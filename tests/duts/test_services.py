@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from scipy.stats import linregress
 
-from stackcost.analysis import device, flows
+from stackcost.analysis import device
 from stackcost.analysis.cpu import server_cost
 from stackcost.duts.base import Dut
 from stackcost.files import DUTS
@@ -79,9 +79,9 @@ def test_every_connection_reaches_the_server_behind_and_nothing_is_lost(
     """A Service's server does not have the address that clients ask for: it is translated."""
     become(session, kind, rules=20)
     seen = load_trial(session, 300, 0.5)
-    assert seen.trial.load.server_requests == flows.completed(seen.trial) > 0
+    assert seen.trial.load.server_requests == seen.trial.traffic.completed > 0
     assert device.lost_frames(seen.trial) == device.LostFrames(0, 0, 0)
-    assert flows.failed(seen.trial) == flows.retransmitted(seen.trial) == 0
+    assert seen.trial.traffic.failed == seen.trial.traffic.retransmitted == 0
     assert device.tracking_events(seen)["insert_failed"] == 0
     print(kind.name, server_cost(seen, DEVICE_CPUS))
 

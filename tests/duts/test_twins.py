@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from stackcost.analysis import device, flows
+from stackcost.analysis import device
 from stackcost.duts.base import Dut
 from stackcost.systems.registry import server_class
 from tests.duts.bed import load_trial, session_of
@@ -21,8 +21,8 @@ def test_what_only_forwards_does_what_the_wire_does(kind: type[Dut], tmp_path: P
     with session_of(kind, tmp_path) as session:
         seen = load_trial(session, 1_000, 1.0)
     trial, lost = seen.trial, device.lost_frames(seen.trial)
-    opened = flows.client_counter(trial, "tcps_connattempt")
-    assert flows.completed(trial) == opened > 0
-    assert flows.retransmitted(trial) == flows.failed(trial) == 0
-    assert flows.client_counter(trial, "tcps_rcvbyte") == opened * session.response_bytes
+    opened = trial.traffic.counter("tcps_connattempt")
+    assert trial.traffic.completed == opened > 0
+    assert trial.traffic.retransmitted == trial.traffic.failed == 0
+    assert trial.traffic.counter("tcps_rcvbyte") == opened * session.response_bytes
     assert lost == (None if kind is Wire else device.LostFrames(0, 0, 0))

@@ -18,7 +18,6 @@ import yaml
 from rich.console import Console
 from typer.testing import CliRunner
 
-from stackcost.analysis.checks import is_hold
 from stackcost.analysis.cpu import server_total, why_no_cost
 from stackcost.analysis.flags import flags_of
 from stackcost.analysis.readings import Readings
@@ -200,7 +199,10 @@ def test_two_kernels_are_compared_over_nics_that_the_engine_shares(tmp_path: Pat
             runs.append(str(run.path))
             trials = run.trials()
             check_whole_and_marked(other, trials[-1])
-            assert [trial.load.held_flows for trial in trials if is_hold(trial)] == [0, HELD_FLOWS]
+            assert [trial.load.held_flows for trial in trials if trial.traffic.holds] == [
+                0,
+                HELD_FLOWS,
+            ]
             assert not any(trial.set_aside for trial in trials), "noise is no reason for a repeat"
             (host,) = hosts_of(run.manifest()).values()
             assert host["kernel"]["release"].startswith(f"{kernel}.")

@@ -14,14 +14,13 @@ from stackcost.contracts.counts import (
     Usage,
 )
 from stackcost.contracts.event_settings import QUICK
+from stackcost.contracts.http import HttpCounts, HttpSettings
 from stackcost.contracts.load import (
     ConstantLoad,
     DeviceEvent,
     EventTimes,
     HeldFlows,
     HttpClients,
-    HttpCounts,
-    HttpSettings,
     Load,
     Loss,
     MixedLoad,

@@ -7,7 +7,6 @@ or with another limit. docs/rfc9411.md says what of the document is done here, a
 from collections.abc import Sequence
 from itertools import pairwise
 
-from stackcost.analysis import flows
 from stackcost.analysis.checks import Check
 from stackcost.analysis.readings import Readings
 from stackcost.analysis.steadiness import CLOSEST_S, apart, counter_series
@@ -37,8 +36,8 @@ def _failed(trials: Sequence[Readings]) -> Check:
 
     Of fewer than 100,000 connections the limit lets none fail.
     """
-    attempted = sum(flows.client_counter(seen.trial, "tcps_connattempt") for seen in trials)
-    failed = sum(flows.failed(seen.trial) for seen in trials)
+    attempted = sum(seen.trial.traffic.counter("tcps_connattempt") for seen in trials)
+    failed = sum(seen.trial.traffic.failed for seen in trials)
     allowed = int(MOST_FAILED * attempted)
     return Check(
         name="failed transactions and connections reset",

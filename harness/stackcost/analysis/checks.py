@@ -7,12 +7,11 @@ from collections.abc import Collection
 
 from pydantic import BaseModel, ConfigDict
 
-from stackcost.analysis import core_time, flows, traffic
+from stackcost.analysis import core_time, flows
 from stackcost.analysis.closure import TOLERANCE, closure
 from stackcost.analysis.device import has_server_behind
 from stackcost.analysis.readings import Readings
 from stackcost.analysis.thresholds import RECEIVE_SHARE
-from stackcost.contracts.load import ESTABLISHED, HeldFlows
 from stackcost.contracts.trial import Trial
 
 
@@ -28,26 +27,6 @@ class Check(BaseModel):
     reason: str = ""
 
 
-def is_hold(trial: Trial) -> bool:
-    """Whether flows were held open; otherwise it is a load trial."""
-    return isinstance(trial.traffic, HeldFlows)
-
-
-def is_established_hold(trial: Trial) -> bool:
-    """Whether the held flows were established and untracked: what the memory factor compares."""
-    return is_hold(trial) and state_of(trial) == ESTABLISHED
-
-
-def state_of(trial: Trial) -> str:
-    """The state in which a trial's flows were held."""
-    return trial.traffic.state if isinstance(trial.traffic, HeldFlows) else ESTABLISHED
-
-
-def main_phase(trial: Trial) -> str:
-    """The phase that a trial's figures are taken from."""
-    return "hold" if is_hold(trial) else "sustain"
-
-
 def checks(seen: Readings, server_cpus: Collection[int]) -> list[Check]:
     """The comparisons of one trial; of one that held flows open, that its account of time closes.
 
@@ -55,7 +34,7 @@ def checks(seen: Readings, server_cpus: Collection[int]) -> list[Check]:
     server behind a device has its own on the generator's cores.
     """
     trial = seen.trial
-    if is_hold(trial):
+    if trial.traffic.holds:
         return [time_closes(seen)]
     found = [_counts_agree(trial), _bytes_agree(trial), _server_agrees(trial), time_closes(seen)]
     if not core_time.has_peer(seen) and not has_server_behind(trial):
@@ -65,25 +44,25 @@ def checks(seen: Readings, server_cpus: Collection[int]) -> list[Check]:
 
 def _counts_agree(trial: Trial) -> Check:
     names = ("tcps_connattempt", "tcps_connects", "tcps_closed")
-    attempted, established, closed = (flows.client_counter(trial, name) for name in names)
+    attempted, established, closed = (trial.traffic.counter(name) for name in names)
     return Check(
         name="attempted = established = closed, none failed or retransmitted",
         holds=attempted == established == closed > 0
-        and not flows.failed(trial)
-        and not flows.retransmitted(trial),
+        and not trial.traffic.failed
+        and not trial.traffic.retransmitted,
         wanted="equal, 0, 0",
-        seen=f"{attempted} = {established} = {closed}, {flows.failed(trial)}, "
-        f"{flows.retransmitted(trial)}",
+        seen=f"{attempted} = {established} = {closed}, {trial.traffic.failed}, "
+        f"{trial.traffic.retransmitted}",
     )
 
 
 def _bytes_agree(trial: Trial) -> Check:
     name = "received bytes = completed connections x response length"
-    received = flows.client_counter(trial, "tcps_rcvbyte")
+    received = trial.traffic.counter("tcps_rcvbyte")
     if trial.response_bytes is None:
         reason = "the response length was not probed"
         return Check(name=name, holds=None, wanted="unknown", seen=str(received), reason=reason)
-    wanted = flows.completed(trial) * trial.response_bytes
+    wanted = trial.traffic.completed * trial.response_bytes
     return Check(
         name=name,
         holds=received == wanted,
@@ -94,8 +73,8 @@ def _bytes_agree(trial: Trial) -> Check:
 
 def _server_agrees(trial: Trial) -> Check:
     name = "requests counted by the server = completed connections"
-    served = traffic.server_requests(trial)
-    wanted = flows.completed(trial)
+    served = trial.traffic.server_requests
+    wanted = trial.traffic.completed
     if served is None:
         return Check(
             name=name,
@@ -121,7 +100,7 @@ def _receive_work_is_the_servers(seen: Readings, server_cpus: Collection[int]) -
 def time_closes(seen: Readings) -> Check:
     """Whether every moment of the main phase was booked to some kind of time."""
     name = "user + system + irq + softirq + idle (stolen time included) = wall time x cores"
-    found = closure(seen, main_phase(seen.trial))
+    found = closure(seen, seen.trial.traffic.main_phase)
     if found is None:
         reason = seen.why_unknown("cpu.exact_time") or "exact CPU time was not read"
         wanted = f"within {TOLERANCE:.0%}"

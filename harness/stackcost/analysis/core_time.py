@@ -9,9 +9,7 @@ that did work; iterations that found nothing to do are idle and left out.
 
 from collections.abc import Collection
 
-from stackcost.analysis import traffic
 from stackcost.analysis.cpu_time import CpuSeconds, cpu_seconds, seconds_by_process
-from stackcost.analysis.flows import shares_cores
 from stackcost.analysis.readings import Readings
 from stackcost.contracts.roles import POLL_ROLE
 from stackcost.contracts.sample import Sample
@@ -32,7 +30,7 @@ def kernel_seconds(seen: Readings, cpus: Collection[int], phase: str = "sustain"
     the kernel's work cannot be divided between the sides: "system" is that of the server's
     processes only, and both kinds of interrupts are unknown.
     """
-    shared = shares_cores(seen.trial)
+    shared = seen.trial.traffic.cores_shared
     cores = [core_seconds(seen, cpu, phase) for cpu in cpus]
     task = _process_seconds(seen, cpus, phase)
     share = _user_share(seen, cpus, phase)
@@ -96,7 +94,7 @@ def foreign_share(seen: Readings, cpus: Collection[int], phase: str = "sustain")
         return None
     window = seen.phases[phase]
     known = {sample.labels["process"] for sample in _process_samples(seen)}
-    known |= set(map(str, traffic.bed_processes(seen.trial)))
+    known |= set(map(str, seen.trial.traffic.others))
     foreign = sum(
         spent
         for cpu in cpus
@@ -122,7 +120,7 @@ def own_series(seen: Readings, cpus: Collection[int]) -> dict[str, list[list[Sam
         ],
         "sending": seen.series("engine.sending_time", engine="peer"),
     }
-    if not shares_cores(seen.trial):
+    if not seen.trial.traffic.cores_shared:
         own = own_processes(seen)
         for kind in ("irq", "softirq"):
             found[kind] = [

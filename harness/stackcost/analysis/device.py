@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 
-from stackcost.analysis import traffic
 from stackcost.analysis.readings import Readings
 from stackcost.contracts.counts import FramesPassed
 from stackcost.contracts.trial import Trial
@@ -28,7 +27,7 @@ def lost_frames(trial: Trial) -> LostFrames | None:
 
     A device may send frames of its own (resets, ICMP, ARP), which hide as many lost inside.
     """
-    ways = traffic.frames(trial)
+    ways = trial.traffic.frames
     if not ways:
         return None
     lost = [_lost(each) for each in ways.values()]
@@ -57,7 +56,7 @@ def has_server_behind(trial: Trial) -> bool:
     """
     if any(sample.metric == "behind.cpu_time" for sample in trial.samples):
         return True
-    return bool(traffic.frames(trial)) and traffic.server_requests(trial) is not None
+    return bool(trial.traffic.frames) and trial.traffic.server_requests is not None
 
 
 def tracking_events(seen: Readings) -> dict[str, int]:

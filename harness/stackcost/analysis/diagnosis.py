@@ -7,10 +7,9 @@ whole trial. A sign that was not read is left out, and so is one that is zero.
 from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
-from stackcost.analysis import flows, traffic
 from stackcost.analysis.limits import full_accept_queue
 from stackcost.analysis.readings import Readings
-from stackcost.contracts.counts import Direction, FramesPassed
+from stackcost.contracts.counts import Direction, FramesPassed, Limits
 
 Place = Literal[
     "frame size",
@@ -131,7 +130,7 @@ def queues(seen: Readings) -> Iterator[Finding]:
         words = f"a full backlog dropped {dropped:,} packets (net.core.netdev_max_backlog)"
         yield Finding("packet queue", words)
     if overflowed := grown(seen, "tcp.counter", counter="TcpExtListenOverflows"):
-        queue = traffic.limits(seen.trial).accept_queue
+        queue = (seen.trial.traffic.limits or Limits()).accept_queue
         room = f" (its length is {queue.limit:,})" if queue else ""
         yield Finding("accept queue", f"the accept queue overflowed {overflowed:,} times{room}")
     elif waiting := full_accept_queue(seen):  # of Onload, which counts no overflow with the kernel
@@ -144,19 +143,19 @@ def queues(seen: Readings) -> Iterator[Finding]:
 def located(seen: Readings) -> list[Finding]:
     """Resets and lost frames: first the resets, if most of what failed was ended by one."""
     lost, reset = list(lost_frames(seen)), list(resets(seen))
-    mostly = 2 * sum(_reset(seen)) > flows.failed(seen.trial)
+    mostly = 2 * sum(_reset(seen)) > seen.trial.traffic.failed
     return reset + lost if mostly else lost + reset
 
 
 def resets(seen: Readings) -> Iterator[Finding]:
     """Connections that a reset (RST) ended, before they were established or after; whose it was."""
     refused, cut = _reset(seen)
-    attempted = flows.client_counter(seen.trial, "tcps_connattempt")
+    attempted = seen.trial.traffic.counter("tcps_connattempt")
     if not refused and not cut:
         return
     said = [f"{refused:,} of {attempted:,} connections were refused"] if refused else []
     said += [f"{cut:,} of {attempted:,} connections were cut off"] if cut else []
-    passed = (traffic.frames(seen.trial) or {}).values()
+    passed = (seen.trial.traffic.frames or {}).values()
     own = sum(
         max(0, each.left - each.entered)
         for each in passed
@@ -173,7 +172,7 @@ def lost_frames(seen: Readings) -> Iterator[Finding]:
 
     A device may send frames of its own (resets, ICMP, ARP), which hide as many lost inside.
     """
-    passed = (traffic.frames(seen.trial) or {}).items()
+    passed = (seen.trial.traffic.frames or {}).items()
     lost = [each for way, frames in passed for each in _lost(way, frames)]
     yield from (found for _, found in sorted(lost, key=lambda each: -each[0]))
 
@@ -182,7 +181,7 @@ def unanswered(seen: Readings) -> Iterator[Finding]:
     """What the clients' TCP waited for in vain, where no counter says what became of it."""
     trial = seen.trial
     attempted, connected, again = (
-        flows.client_counter(trial, name)
+        trial.traffic.counter(name)
         for name in ("tcps_connattempt", "tcps_connects", "tcps_rexmttimeo_syn")
     )
     if attempted > connected or again:
@@ -191,8 +190,8 @@ def unanswered(seen: Readings) -> Iterator[Finding]:
             "retransmitted, and no counter shows where they or their answers were dropped"
         )
         yield Finding("on the way", words)
-    if connected and not flows.completed(trial):
-        arrived = flows.client_counter(trial, "tcps_rcvbyte")
+    if connected and not trial.traffic.completed:
+        arrived = trial.traffic.counter("tcps_rcvbyte")
         words = (
             f"all {connected:,} established connections came to no end; {arrived:,} bytes of "
             "responses arrived"
@@ -225,7 +224,7 @@ def _reset(seen: Readings) -> tuple[int, int]:
     An engine counts those that it gave up by reason; a reset is what is left.
     """
     before, after, *otherwise = (
-        flows.client_counter(seen.trial, name)
+        seen.trial.traffic.counter(name)
         for name in (
             "tcps_conndrops",
             "tcps_drops",

@@ -3,7 +3,6 @@
 from collections.abc import Collection, Mapping, Sequence
 from typing import Literal, NamedTuple
 
-from stackcost.analysis.checks import is_established_hold, is_hold
 from stackcost.analysis.comparison import Comparison, Design, Question, compare_all, ratio_of
 from stackcost.analysis.core_time import has_peer, sum_of
 from stackcost.analysis.cpu import (
@@ -19,7 +18,7 @@ from stackcost.analysis.readings import Readings
 from stackcost.analysis.series import Series
 from stackcost.analysis.spread import Spread, spread
 from stackcost.analysis.summary import Factor
-from stackcost.contracts.load import rate_words
+from stackcost.contracts.load import ESTABLISHED, rate_words
 
 
 def factors(
@@ -37,7 +36,9 @@ def factors(
     above, below = servers
     found = headline(trials, servers, server_cpus, ceilings, past)
     own = [
-        seen for seen in trials if not is_hold(seen.trial) and seen.trial.offered_cps == found.rate
+        seen
+        for seen in trials
+        if not seen.trial.traffic.holds and seen.trial.offered_cps == found.rate
     ]
     design = Design(paired=True)
 
@@ -104,7 +105,7 @@ def headline(
     A load with such a trial is not used in any round: a choice of single rounds that depends on
     their results would bias the figures.
     """
-    own = [s for s in trials if s.trial.server in servers and not is_hold(s.trial)]
+    own = [s for s in trials if s.trial.server in servers and not s.trial.traffic.holds]
     known = [seen for seen in own if server_total(seen, server_cpus) is not None]
     met = [{s.trial.offered_cps for s in known if s.trial.server == name} for name in servers]
     common = set.intersection(*met)
@@ -156,7 +157,9 @@ def _open_flows(
 ) -> tuple[dict[str, Series], str]:
     """Bytes per open flow of each server, and between which numbers of flows."""
     holds = [
-        seen for seen in trials if is_established_hold(seen.trial) and seen.trial.server in servers
+        seen
+        for seen in trials
+        if seen.trial.traffic.state == ESTABLISHED and seen.trial.server in servers
     ]
     counts = [held_flows(seen) for seen in holds]
     at = f"slope over {min(counts):,.0f} to {max(counts):,.0f} open flows" if counts else "no flows"

@@ -5,10 +5,9 @@ is the only one that is taken while a run goes, by `disturbances`, and what came
 which trial was set aside, and why.
 """
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 
-from stackcost.analysis import core_time, flows, generators, thresholds, traffic
-from stackcost.analysis.checks import is_hold, main_phase
+from stackcost.analysis import core_time, flows, generators, thresholds
 from stackcost.analysis.diagnosis import diagnosis
 from stackcost.analysis.guest import mark, why_no_time
 from stackcost.analysis.http import busy_share, load_cpus
@@ -18,7 +17,8 @@ from stackcost.analysis.slowed import slowed_share
 from stackcost.analysis.steadiness import Steadiness, completed_series, served_series, steadiness
 from stackcost.analysis.undisturbed import undisturbed
 from stackcost.contracts.counts import NOT_SEEN, Carrier
-from stackcost.contracts.load import ConstantLoad, HeldFlows, HttpClients, rate_words
+from stackcost.contracts.load import rate_words
+from stackcost.contracts.load.base import Doubt, Failure
 from stackcost.contracts.trial import CUT_SHORT, Trial
 
 FULL, NOT_FULL = 0.95, 0.90  # shares of cores' time
@@ -33,16 +33,8 @@ def flags_of(seen: Readings, server_cpus: Collection[int]) -> list[str]:
     if trial.set_aside == CUT_SHORT:
         return [CUT_SHORT]
     found = failures_of(seen)
-    match trial.traffic:
-        case HttpClients():
-            found += disturbances(seen, server_cpus) + _of_clients(seen, server_cpus)
-        case HeldFlows():
-            found += disturbances(seen, server_cpus) + _of_profile(seen)
-        case ConstantLoad():
-            found += disturbances(seen, server_cpus) + _of_profile(seen)
-            found += _wavered(seen, thresholds.VARIATION_LIMIT)
-        case _:  # what happens to a device disturbs its traffic by intent
-            found += _suspended(trial)
+    for doubt in trial.traffic.doubts:
+        found += DOUBTS[doubt](seen, server_cpus)
     return [*found, *_kernel_log(seen), *_of_clocks(seen), *mark(seen)]
 
 
@@ -53,16 +45,10 @@ def failures_of(seen: Readings) -> list[str]:
     trial, found = seen.trial, list[str]()
     if trial.set_aside == CUT_SHORT:
         return []
-    match trial.traffic:
-        case HttpClients():
-            found = _failed_requests(seen)
-        case HeldFlows() as load:
-            found = _failed_connections(seen) + _of_hold(load)
-        case ConstantLoad():
-            found = _failed_connections(seen) + _of_rate(seen)
-        case _:
-            pass
-    carriers = [_of_carrier(each) for each in _carriers(trial) if not each.as_wanted]
+    for failure in trial.traffic.failures:
+        found += FAILURES[failure](seen)
+    both = (trial.carrier, trial.traffic.carrier)  # of the server's connections, of HTTP clients'
+    carriers = [_of_carrier(each) for each in both if each and not each.as_wanted]
     return list(dict.fromkeys(found + carriers))
 
 
@@ -72,13 +58,13 @@ def disturbances(seen: Readings, server_cpus: Collection[int]) -> list[str]:
     Such a trial says little of the server, so it is worth repeating.
     """
     trial = seen.trial
-    found = generator_limits(seen) + _suspended(trial)
-    if not is_hold(trial):  # for flows held open it matters how many there are, not when they came
+    found = generator_limits(seen) + _suspended(seen)
+    if not trial.traffic.holds:  # of held flows it matters how many there are, not when they came
         found += late_starts(seen)
     if not why_no_time(seen):
         found += _disturbed_cores(seen, server_cpus)
     found += _moved_limits(seen)
-    if isinstance(trial.load, HttpClients) and trial.load.ended_early:
+    if trial.traffic.ended_early:
         found.append("the clients ended before the last reading")
     return found
 
@@ -86,10 +72,10 @@ def disturbances(seen: Readings, server_cpus: Collection[int]) -> list[str]:
 def _disturbed_cores(seen: Readings, server_cpus: Collection[int]) -> list[str]:
     """What falsifies CPU time. An emulated host has none: its cores are programs among others."""
     trial, found = seen.trial, list[str]()
-    steal = core_time.steal_share(seen, main_phase(trial))
+    steal = core_time.steal_share(seen, trial.traffic.main_phase)
     if steal is not None and steal > thresholds.STEAL_LIMIT:
         found.append(f"{steal:.1%} of CPU time stolen by the hypervisor")
-    if is_hold(trial):
+    if trial.traffic.holds:
         return found
     foreign = core_time.foreign_share(seen, server_cpus)
     if foreign is not None and foreign > thresholds.FOREIGN_LIMIT:
@@ -100,7 +86,7 @@ def _disturbed_cores(seen: Readings, server_cpus: Collection[int]) -> list[str]:
 def generator_limits(seen: Readings) -> list[str]:
     """Signs that the generator, or one of several, did not offer the planned load."""
     found = generators.limits(seen)
-    kept = traffic.schedule(seen.trial)
+    kept = seen.trial.traffic.schedule
     if kept and kept.intended > kept.opened:
         found.append(f"{kept.intended - kept.opened} connections of the schedule not started")
     return found
@@ -108,7 +94,7 @@ def generator_limits(seen: Readings) -> list[str]:
 
 def late_starts(seen: Readings) -> list[str]:
     """Whether too many connections came too late, and then in bunches."""
-    kept = traffic.schedule(seen.trial)
+    kept = seen.trial.traffic.schedule
     if kept and kept.opened and kept.late / kept.opened > thresholds.LATE_LIMIT:
         return [f"{kept.late / kept.opened:.1%} of connections started later than scheduled"]
     return []
@@ -122,17 +108,14 @@ def steadiness_of(seen: Readings) -> Steadiness | None:
     window = seen.phases.get("sustain")
     if window is None:
         return None
-    match seen.trial.traffic:
-        case ConstantLoad():
-            return steadiness(completed_series(seen.samples("trex.counter"), window))
-        case HttpClients():
-            return steadiness(served_series(seen.samples("server.requests"), window))
-    return None
+    if seen.trial.traffic.unit == "request":
+        return steadiness(served_series(seen.samples("server.requests"), window))
+    return steadiness(completed_series(seen.samples("trex.counter"), window))
 
 
-def _suspended(trial: Trial) -> list[str]:
+def _suspended(seen: Readings) -> list[str]:
     """Whether the machine slept during the trial; older trials do not say."""
-    asleep = trial.suspended_s or 0.0
+    asleep = seen.trial.suspended_s or 0.0
     if asleep <= thresholds.SUSPENDED_LIMIT_S:
         return []
     return [f"the machine was suspended for {asleep:.1f} s"]
@@ -140,7 +123,7 @@ def _suspended(trial: Trial) -> list[str]:
 
 def _of_clocks(seen: Readings) -> list[str]:
     """Whether samples of two hosts are cut to the same window less exactly than a window needs."""
-    window = seen.phases.get(main_phase(seen.trial))
+    window = seen.phases.get(seen.trial.traffic.main_phase)
     if window is None:
         return []
     return [
@@ -183,44 +166,43 @@ def _moved_limits(seen: Readings) -> list[str]:
     return [f"nf_conntrack_max was {course}: another program changed it during the trial"]
 
 
-def _of_profile(seen: Readings) -> list[str]:
+def _of_readings(seen: Readings) -> list[str]:
     """What went wrong with reading a profile's connections, and what was sent again."""
     trial, found = seen.trial, list[str]()
-    overrun = traffic.overrun_s(trial)
+    overrun = trial.traffic.overrun_s or 0.0
     if overrun > thresholds.OVERRUN_LIMIT_S:
         found.append(
             f"what is read under load was read until {overrun:.1f} s after its end: what carried "
             "the connections, limits and counters may be those of an idle server"
         )
-    if flows.retransmitted(trial):
-        found.append(f"{flows.retransmitted(trial)} segments retransmitted")
+    if trial.traffic.retransmitted:
+        found.append(f"{trial.traffic.retransmitted} segments retransmitted")
     return found + _failed_collectors(trial)
 
 
 def _failed_connections(seen: Readings) -> list[str]:
     """How many of a profile's connections failed, the limits they met, and where they were lost."""
-    trial, found = seen.trial, list[str]()
-    if failed := flows.failed(trial):
-        attempted = flows.client_counter(trial, "tcps_connattempt")
-        found.append(f"{failed:,} of {attempted:,} connections failed")
-    if traffic.cut_flows(trial):
-        found.append(f"{traffic.cut_flows(trial):,} flows had not ended at the end of the drain")
+    load, found = seen.trial.traffic, list[str]()
+    if load.failed:
+        attempted = load.counter("tcps_connattempt")
+        found.append(f"{load.failed:,} of {attempted:,} connections failed")
+    if load.cut_flows:
+        found.append(f"{load.cut_flows:,} flows had not ended at the end of the drain")
     return found + _of_limits(seen) + [sign.words for sign in diagnosis(seen)]
 
 
 def _failed_requests(seen: Readings) -> list[str]:
     """How many of HTTP clients' requests failed or were not answered, and the limits they met."""
-    found, told = list[str](), traffic.http_counts(seen.trial)
-    if flows.failed(seen.trial):
-        found.append(f"{flows.failed(seen.trial):,} requests failed")
-    load, settings = seen.trial.load, traffic.http_settings(seen.trial)
-    if isinstance(load, HttpClients) and settings and load.answered is not None:
-        asked = settings.connections * settings.processes
+    found, load = list[str](), seen.trial.traffic
+    if load.failed:
+        found.append(f"{load.failed:,} requests failed")
+    if load.http_settings and load.answered is not None:
+        asked = load.http_settings.connections * load.http_settings.processes
         if asked - load.answered > thresholds.LOST_LIMIT * asked:
             words = f"{asked - load.answered:,} of {asked:,} connections were not answered once"
             found.append(words)
-    if told and told.unsent:
-        found.append(f"{told.unsent:,} requests were scheduled but not answered by the end")
+    if load.counted and load.counted.unsent:
+        found.append(f"{load.counted.unsent:,} requests were scheduled but not answered by the end")
     if none := flows.why_no_connection(seen):
         found.append(none)
     return found + _of_limits(seen)
@@ -243,7 +225,8 @@ def _failed_collectors(trial: Trial) -> list[str]:
     return [f"failed during the trial: {reason}" for reason in sorted(lost)]
 
 
-def _of_hold(load: HeldFlows) -> list[str]:
+def _of_hold(seen: Readings) -> list[str]:
+    load = seen.trial.traffic
     if load.held_flows is None:
         return ["held flows were not counted"]
     if load.held_flows == load.open_flows:
@@ -293,9 +276,7 @@ def _what_set_the_rate(seen: Readings, server_cpus: Collection[int]) -> list[str
             f"the clients' cores were full ({clients:.0%}) and the server's were not "
             f"({server:.0%}): the clients were the limit"
         ]
-    load = seen.trial.load
-    closed_loop = isinstance(load, HttpClients) and load.offered_rps is None
-    if closed_loop and max(clients, server) < thresholds.CLOSED_LOOP_BUSY_LIMIT:
+    if not seen.trial.offered_cps and max(clients, server) < thresholds.CLOSED_LOOP_BUSY_LIMIT:
         return [
             f"neither the clients' cores ({clients:.0%} busy) nor the server's ({server:.0%}) set "
             "the rate: the connections waited for something else, such as delayed acknowledgments"
@@ -303,7 +284,16 @@ def _what_set_the_rate(seen: Readings, server_cpus: Collection[int]) -> list[str
     return []
 
 
-def _carriers(trial: Trial) -> list[Carrier]:
-    """What carried the server's connections, and those of HTTP clients."""
-    clients = trial.load.carrier if isinstance(trial.load, HttpClients) else None
-    return [each for each in (trial.carrier, clients) if each]
+FAILURES: dict[Failure, Callable[[Readings], list[str]]] = {
+    "connections failed": _failed_connections,
+    "requests failed": _failed_requests,
+    "rate missed": _of_rate,
+    "flows not held": _of_hold,
+}
+DOUBTS: dict[Doubt, Callable[[Readings, Collection[int]], list[str]]] = {
+    "disturbed": disturbances,
+    "suspended": lambda seen, cpus: _suspended(seen),
+    "readings": lambda seen, cpus: _of_readings(seen),
+    "unsteady": lambda seen, cpus: _wavered(seen, thresholds.VARIATION_LIMIT),
+    "closed loop": _of_clients,
+}

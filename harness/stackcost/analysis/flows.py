@@ -1,19 +1,11 @@
-"""Connections of a trial: opened, completed, failed, sent again.
+"""Connections of a phase of a trial: begun, and completed; those of a whole trial its load knows.
 
 Counter names are TRex's (its `get_counter_desc`), as the generator reports them.
 """
 
-from stackcost.analysis import traffic
 from stackcost.analysis.readings import Readings
 from stackcost.analysis.thresholds import KEPT_UP
-from stackcost.contracts.load import HttpClients, ProfileTraffic
-from stackcost.contracts.trial import Trial
-
-# tcp_drop() of BSD stacks counts every abort in one of the first two; the third are flows the
-# generator cut because its test ended. Those of FAILED beyond them never became flows.
-ABORTED = ("tcps_drops", "tcps_conndrops", "tcps_testdrops")
-FAILED = (*ABORTED, "err_c_nf_throttled", "err_c_tuple_err", "err_no_memory")
-RETRANSMITTED = ("tcps_sndrexmitpack", "tcps_rexmttimeo_syn")
+from stackcost.contracts.load.base import ABORTED
 
 
 def completed_in(seen: Readings, phase: str = "sustain") -> float | None:
@@ -24,9 +16,9 @@ def completed_in(seen: Readings, phase: str = "sustain") -> float | None:
     Of HTTP clients requests, by the server's own count; where it keeps none by the clients', who
     tell it of all their time only.
     """
-    if is_http(seen.trial):
+    if seen.trial.traffic.unit == "request":
         served = seen.growth("server.requests", phase)
-        whole = traffic.http_counts(seen.trial)
+        whole = seen.trial.traffic.counted
         if served is None and whole and phase in seen.phases:
             return whole.rate * seen.phases[phase].length
         return served
@@ -52,7 +44,7 @@ def why_no_connection(seen: Readings, phase: str = "sustain") -> str:
     count = completed_in(seen, phase)
     if count is None or count >= 1:
         return ""
-    return f"no {'request' if is_http(seen.trial) else 'connection'} ended in the {phase} window"
+    return f"no {seen.trial.traffic.unit} ended in the {phase} window"
 
 
 def _missed(seen: Readings, phase: str) -> bool:
@@ -75,42 +67,3 @@ def completed_rate(seen: Readings, phase: str = "sustain") -> float | None:
 def kept_up(completed_cps: float, offered_cps: float) -> bool:
     """Whether the server completed what was offered, so that its ceiling lies higher."""
     return completed_cps >= KEPT_UP * offered_cps
-
-
-def shares_cores(trial: Trial) -> bool:
-    """Whether HTTP clients ran on cores of the server's."""
-    settings = traffic.http_settings(trial)
-    return settings is not None and settings.cores_shared
-
-
-def is_http(trial: Trial) -> bool:
-    """Whether HTTP clients were the load, and not ASTF profiles."""
-    return isinstance(trial.load, HttpClients)
-
-
-def client_counter(trial: Trial, name: str) -> int:
-    """A client counter over the whole trial. TRex may leave out counters that stayed at zero."""
-    load = trial.traffic
-    return int(load.client.get(name, 0)) if isinstance(load, ProfileTraffic) else 0
-
-
-def failed(trial: Trial) -> int:
-    """Connections (of HTTP clients: requests) of the whole trial that did not complete."""
-    if is_http(trial):
-        told = traffic.http_counts(trial)
-        return sum(told.failed.values()) if told else 0
-    return sum(client_counter(trial, name) for name in FAILED)
-
-
-def retransmitted(trial: Trial) -> int:
-    """Segments the generator sent again over the whole trial."""
-    return sum(client_counter(trial, name) for name in RETRANSMITTED)
-
-
-def completed(trial: Trial) -> int:
-    """Connections (of HTTP clients: requests) of the whole trial that completed."""
-    if is_http(trial):
-        told = traffic.http_counts(trial)
-        return told.requests if told else 0
-    aborted = sum(client_counter(trial, name) for name in ABORTED)
-    return client_counter(trial, "tcps_closed") - aborted

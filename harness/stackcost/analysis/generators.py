@@ -3,19 +3,11 @@
 from collections.abc import Callable, Iterable
 
 from stackcost.analysis import thresholds
-from stackcost.analysis.checks import main_phase
 from stackcost.analysis.readings import Readings
 from stackcost.contracts.counts import GeneratorShare
-from stackcost.contracts.load import ProfileTraffic
 from stackcost.contracts.trial import Trial
 
 OPENED = "tcps_connattempt"
-
-
-def shares(trial: Trial) -> list[GeneratorShare]:
-    """Of each of several generators; empty where a single one made the load."""
-    load = trial.traffic
-    return load.generators if isinstance(load, ProfileTraffic) else []
 
 
 def busy_shares(seen: Readings) -> dict[str, float]:
@@ -23,7 +15,7 @@ def busy_shares(seen: Readings) -> dict[str, float]:
 
     The name of a single generator is empty. A generator that does not tell is left out.
     """
-    phase, wanted = main_phase(seen.trial), {"engine": "generator"}
+    phase, wanted = seen.trial.traffic.main_phase, {"engine": "generator"}
     busy = seen.by_label("engine.busy_time", phase, "generator", **wanted)
     whole = seen.by_label("engine.time", phase, "generator", **wanted)
     return {name: busy[name] / whole[name] for name in busy if whole.get(name)}
@@ -31,7 +23,7 @@ def busy_shares(seen: Readings) -> dict[str, float]:
 
 def opened_share(trial: Trial, name: str) -> float | None:
     """Share (0 to 1) of all connections that this generator opened; None if none was opened."""
-    opened = {each.name: each.client.get(OPENED, 0.0) for each in shares(trial)}
+    opened = {each.name: each.client.get(OPENED, 0.0) for each in trial.traffic.generators}
     whole = sum(opened.values())
     return opened[name] / whole if whole and name in opened else None
 
@@ -44,7 +36,7 @@ def limits(seen: Readings) -> list[str]:
         for name, busy in busy_shares(seen).items()
         if busy > limit
     ]
-    for each in shares(seen.trial):
+    for each in seen.trial.traffic.generators:
         opened = opened_share(seen.trial, each.name)
         if opened is not None and abs(opened - each.part) > thresholds.PART_LIMIT:
             found.append(
@@ -55,11 +47,11 @@ def limits(seen: Readings) -> list[str]:
 
 def parts(trials: Iterable[Trial]) -> dict[str, GeneratorShare]:
     """Each of several generators by name, with its part and addresses in one of these trials."""
-    return {each.name: each for trial in trials for each in shares(trial)}
+    return {each.name: each for trial in trials for each in trial.traffic.generators}
 
 
 def _share_of(trial: Trial, name: str) -> GeneratorShare | None:
-    return next((each for each in shares(trial) if each.name == name), None)
+    return next((each for each in trial.traffic.generators if each.name == name), None)
 
 
 def _late(name: str, seen: Readings) -> float | None:

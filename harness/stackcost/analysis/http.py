@@ -5,7 +5,7 @@ from typing import Literal
 
 from hdrh.histogram import HdrHistogram
 
-from stackcost.analysis import checks, core_time, cpu, traffic
+from stackcost.analysis import checks, core_time, cpu
 from stackcost.analysis.checks import Check
 from stackcost.analysis.readings import Readings
 from stackcost.contracts.latency import percentile_us
@@ -24,13 +24,13 @@ def _served_as_asked(trial: Trial) -> Check | None:
     A client that ends cuts the requests that are under way, which the server has counted: at most
     one for each connection, or for each stream of it.
     """
-    counts, settings = traffic.http_counts(trial), traffic.http_settings(trial)
+    counts, settings = trial.traffic.counted, trial.traffic.http_settings
     if counts is None or settings is None:
         return None
     name = (
         "requests counted by the server = those counted by the clients (+ those cut off at the end)"
     )
-    served = traffic.server_requests(trial)
+    served = trial.traffic.server_requests
     least = counts.requests
     under_way = settings.processes * settings.connections * settings.streams
     most = least + sum(counts.failed.values()) + under_way
@@ -48,7 +48,7 @@ def _served_as_asked(trial: Trial) -> Check | None:
 
 def load_cpus(seen: Readings, server_cpus: Collection[int]) -> list[int]:
     """Cores on which client processes ran and no server was meant to."""
-    own = set(map(str, traffic.client_processes(seen.trial)))
+    own = set(map(str, seen.trial.traffic.processes))
     ran = {
         sample.labels["cpu"]
         for sample in seen.samples("task.time")
@@ -74,10 +74,10 @@ def client_cost(
     "user" and "system": of the client processes, exact as a sum and divided as in the warm-up, or
     else by the kernel's own account of them; "softirq": all of it on the load's cores.
     """
-    own = set(map(str, traffic.client_processes(seen.trial)))
+    own = set(map(str, seen.trial.traffic.processes))
     by_process = seen.by_label("task.time", phase, "process")
     task = sum(spent for process, spent in by_process.items() if process in own) or None
-    counts = traffic.http_counts(seen.trial)
+    counts = seen.trial.traffic.counted
     used = counts.cpu_seconds if counts else {}
     whole = sum(used.values())
     user = core_time.divided_share(seen, own)
@@ -93,13 +93,13 @@ def client_cost(
 
 def concurrency(trial: Trial) -> float | None:
     """Connections of all clients at once."""
-    settings = traffic.http_settings(trial)
+    settings = trial.traffic.http_settings
     return float(settings.processes * settings.connections) if settings else None
 
 
 def p99_us(trial: Trial) -> float | None:
     """99th percentile of a trial's times, of the first kind that is known; None without any."""
-    kinds: dict[str, str] = next(iter(traffic.histograms(trial).values()), {})
+    kinds: dict[str, str] = next(iter((trial.traffic.latency or {}).values()), {})
     text = next(iter(kinds.values()), None)
     return percentile_us(HdrHistogram.decode(text), 99.0) if text else None
 
@@ -108,5 +108,5 @@ def sum_over_clients(
     trial: Trial, name: Literal["rate", "bits_per_second", "unsent"]
 ) -> float | None:
     """A sum over the clients, as `HttpCounts` has it; None of a trial that was cut short."""
-    counts = traffic.http_counts(trial)
+    counts = trial.traffic.counted
     return float(getattr(counts, name)) if counts else None

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
-from stackcost.analysis import flows, traffic
 from stackcost.analysis.readings import Readings
 from stackcost.analysis.thresholds import REACHED
+from stackcost.contracts.counts import Limits
 
 Limit = Literal["open files", "server's own limit", "connection tracking", "client ports"]
 
@@ -23,7 +23,7 @@ def full_accept_queue(seen: Readings) -> str:
     By one look at the stack's own listeners, so that of a queue which is full at times it may say
     nothing. One that stays full is that of a server that accepts no more.
     """
-    queue = traffic.limits(seen.trial).accept_queue
+    queue = (seen.trial.traffic.limits or Limits()).accept_queue
     if queue is None or not queue.limit or queue.now < REACHED * queue.limit:
         return ""
     return f"{queue.now:,} connections waited to be accepted; there is room for {queue.limit:,}"
@@ -31,7 +31,7 @@ def full_accept_queue(seen: Readings) -> str:
 
 def limits_reached(seen: Readings) -> Iterator[Reached]:
     """The limits that a trial reached; none where they were not read."""
-    limits = traffic.limits(seen.trial)
+    limits = seen.trial.traffic.limits or Limits()
     for role, files in limits.open_files.items():
         if files.now >= REACHED * files.limit:
             words = f"{role} had {files.now:,} open files; the limit is {files.limit:,}"
@@ -45,7 +45,7 @@ def limits_reached(seen: Readings) -> Iterator[Reached]:
     if most and tracked and max(tracked) >= REACHED * most:
         words = f"netfilter tracked {max(tracked):,.0f} connections; the limit is {most:,}"
         yield Reached("connection tracking", words)
-    without_port = flows.client_counter(seen.trial, "err_c_tuple_err")
+    without_port = seen.trial.traffic.counter("err_c_tuple_err")
     if without_port:
         words = f"{without_port:,} connections found no free client port"
         yield Reached("client ports", words)

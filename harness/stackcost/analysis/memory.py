@@ -10,7 +10,6 @@ from dataclasses import dataclass
 
 from stackcost.analysis.readings import Readings
 from stackcost.analysis.slab import SOCKETS, connection_bytes
-from stackcost.contracts.load import HeldFlows
 
 HOLD = "hold"
 PACKET_BUFFERS = "packet buffer"  # the pool of the engine that is none of flows
@@ -139,9 +138,9 @@ def _sockets(seen: Readings) -> dict[str, float]:
 
 def held_flows(seen: Readings) -> float:
     """Flows that were open while memory was read, by the generator's count."""
-    load = seen.trial.traffic
-    assert isinstance(load, HeldFlows) and load.held_flows is not None
-    return load.held_flows
+    held = seen.trial.traffic.held_flows
+    assert held is not None, "a trial whose flows were not counted is in no figure"
+    return held
 
 
 def _fit_each(readings: Sequence[tuple[float, dict[str, float]]]) -> dict[str, Line]:

@@ -6,7 +6,7 @@ is shown, and is in no headline.
 
 from collections.abc import Collection
 
-from stackcost.analysis import flows, traffic
+from stackcost.analysis import flows
 from stackcost.analysis.core_time import engine_busy_share, has_peer, kernel_seconds, sum_of
 from stackcost.analysis.readings import Readings
 from stackcost.analysis.thresholds import LOST_LIMIT, SERVER_BUSY_LIMIT
@@ -19,7 +19,7 @@ def overload(seen: Readings, cpus: Collection[int], spins: bool = False) -> list
     `cpus`: the server's cores. `spins`: it polls while it has nothing to do, so that a busy core
     is no sign. HTTP clients are asked for their server's ceiling, and so have none.
     """
-    if flows.is_http(seen.trial) or "sustain" not in seen.phases:
+    if seen.trial.traffic.unit == "request" or "sustain" not in seen.phases:
         return []
     return [*out_of_time(seen, cpus, spins), *_behind(seen), *_lost(seen)]
 
@@ -49,12 +49,12 @@ def _behind(seen: Readings) -> list[str]:
 
 
 def _lost(seen: Readings) -> list[str]:
-    trial = seen.trial
-    attempted = flows.client_counter(trial, "tcps_connattempt")
+    load = seen.trial.traffic
+    attempted = load.counter("tcps_connattempt")
     counts = {
-        "{:,} of {:,} connections failed": flows.failed(trial),
-        "{:,} of {:,} connections had not ended at the end of the drain": traffic.cut_flows(trial),
-        "{:,} segments retransmitted in {:,} connections": flows.retransmitted(trial),
+        "{:,} of {:,} connections failed": load.failed,
+        "{:,} of {:,} connections had not ended at the end of the drain": load.cut_flows or 0,
+        "{:,} segments retransmitted in {:,} connections": load.retransmitted,
     }
     return [
         words.format(number, attempted)

@@ -11,7 +11,6 @@ from typing import Any, TypeVar
 
 from stackcost.analysis import window as cutting
 from stackcost.analysis.steadiness import after_warm_up
-from stackcost.contracts.load import ConstantLoad
 from stackcost.contracts.sample import Kind, Sample
 from stackcost.contracts.trial import Trial
 from stackcost.contracts.window import Window
@@ -33,10 +32,7 @@ class Readings:
         self.trial = trial
         self._found: dict[Hashable, Any] = {}
         self._metrics = _by_series(trial.samples)
-        self.phases, self.warm_up_s = dict(trial.phases), None
-        if isinstance(trial.traffic, ConstantLoad):
-            counters = self.samples("trex.counter")
-            self.phases, self.warm_up_s = after_warm_up(trial.phases, counters)
+        self.phases, self.warm_up_s = after_warm_up(trial.phases, self.samples("trex.counter"))
 
     def once(self, key: Hashable, find: Callable[[], Found]) -> Found:
         """What `find` returns, kept under `key`: many figures of a trial rest on the same one."""

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict
 
-from stackcost.analysis import checks, cpu, flows, generators, http, traffic
+from stackcost.analysis import checks, cpu, flows, generators, http
 from stackcost.analysis.acceptance import acceptance
 from stackcost.analysis.context import Context
 from stackcost.analysis.cores import core_shares
@@ -32,7 +32,7 @@ from stackcost.analysis.summary import (
     Summary,
     TrialRow,
 )
-from stackcost.contracts.load import ConstantLoad, HeldFlows
+from stackcost.contracts.load import ESTABLISHED
 from stackcost.contracts.trial import Trial
 
 
@@ -78,7 +78,7 @@ def _past_ceiling(trials: Sequence[Readings], context: Context) -> dict[int, str
     signs = {
         seen.trial.number: overload(seen, context.server_cpus, _spins(seen, context))
         for seen in trials
-        if not checks.is_hold(seen.trial)
+        if not seen.trial.traffic.holds
     }
     return {number: found[0] for number, found in signs.items() if found}
 
@@ -97,11 +97,11 @@ def _server_result(
     name: str, everything: Sequence[Readings], context: Context, past: Mapping[int, str]
 ) -> ServerResult:
     own = [seen for seen in everything if seen.trial.server == name]
-    loads = [seen for seen in own if not checks.is_hold(seen.trial)]
+    loads = [seen for seen in own if not seen.trial.traffic.holds]
     lengths = {seen.trial.response_bytes for seen in own} - {None}
     offered: dict[tuple[str, float], list[Readings]] = {}
     for seen in loads:
-        key = traffic.test_of(seen.trial), seen.trial.offered_cps
+        key = seen.trial.traffic.test, seen.trial.offered_cps
         offered.setdefault(key, []).append(seen)
     return ServerResult(
         name=name,
@@ -116,10 +116,10 @@ def _memory_by_state(own: Sequence[Readings], merged: Merged) -> dict[str, Memor
     """Memory of one server's flows by the state in which they were held; states without a line are
     left out.
     """
-    by_state: dict[str, list[Readings]] = {checks.ESTABLISHED: []}
+    by_state: dict[str, list[Readings]] = {ESTABLISHED: []}
     for seen in own:
-        if checks.is_hold(seen.trial):
-            by_state.setdefault(checks.state_of(seen.trial), []).append(seen)
+        if seen.trial.traffic.holds:
+            by_state.setdefault(seen.trial.traffic.state, []).append(seen)
     found = {state: Holds(trials, merged) for state, trials in by_state.items()}
     return {state: _memory(holds) for state, holds in found.items() if holds.fitted}
 
@@ -153,8 +153,8 @@ def _level(
     context: Context,
     past: Mapping[int, str],
 ) -> Level:
-    settings = next(filter(None, (traffic.http_settings(seen.trial) for seen in trials)), None)
-    counts = filter(None, (traffic.http_counts(seen.trial) for seen in trials))
+    settings = next(filter(None, (seen.trial.traffic.http_settings for seen in trials)), None)
+    counts = filter(None, (seen.trial.traffic.counted for seen in trials))
     made = [seen.trial for seen in trials]
     return Level(
         offered_cps=offered,
@@ -201,30 +201,28 @@ def _attempted(trials: Sequence[Readings]) -> int | None:
 
 def _begun_in(seen: Readings) -> int | None:
     """Connections that began while the times of connections were recorded."""
-    load = seen.trial.traffic
-    told = load.begun if isinstance(load, ConstantLoad) else None
+    told = seen.trial.traffic.begun
     return flows.attempted_in(seen) if told is None else told
 
 
 def _row(seen: Readings, context: Context) -> TrialRow:
-    trial, hold = seen.trial, checks.is_hold(seen.trial)
-    held, steady = trial.traffic, steadiness_of(seen)
+    trial, load, steady = seen.trial, seen.trial.traffic, steadiness_of(seen)
     return TrialRow(
         number=trial.number,
         round=trial.round,
         server=trial.server,
-        part="memory" if hold else "load",
-        offered_cps=trial.offered_cps,
-        test=traffic.test_of(trial),
-        open_flows=held.open_flows if isinstance(held, HeldFlows) else None,
-        completed=flows.completed(trial),
-        failed=flows.failed(trial),
-        retransmitted=flows.retransmitted(trial),
-        server_cpu_total=None if hold else cpu.server_total(seen, context.server_cpus),
-        whole_cpu_total=None if hold else cpu.uncorrected_total(seen, context.server_cpus),
-        undisturbed=None if hold else undisturbed_seconds(seen, context.server_cpus),
-        load_time=None if hold else load_nanoseconds(seen),
-        call_time=None if hold else call_nanoseconds(seen),
+        part="memory" if load.holds else "load",
+        offered_cps=load.rate,
+        test=load.test,
+        open_flows=load.open_flows,
+        completed=load.completed,
+        failed=load.failed,
+        retransmitted=load.retransmitted,
+        server_cpu_total=None if load.holds else cpu.server_total(seen, context.server_cpus),
+        whole_cpu_total=None if load.holds else cpu.uncorrected_total(seen, context.server_cpus),
+        undisturbed=None if load.holds else undisturbed_seconds(seen, context.server_cpus),
+        load_time=None if load.holds else load_nanoseconds(seen),
+        call_time=None if load.holds else call_nanoseconds(seen),
         warm_up_s=seen.warm_up_s,
         variation=steady.variation if steady else None,
         drift=steady.drift if steady else None,
@@ -238,6 +236,6 @@ def _row(seen: Readings, context: Context) -> TrialRow:
 
 
 def _checks(seen: Readings, server_cpus: Collection[int]) -> list[checks.Check]:
-    if flows.is_http(seen.trial):
+    if seen.trial.traffic.unit == "request":
         return http.comparisons(seen)
     return checks.checks(seen, server_cpus)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from stackcost.analysis.core_time import has_peer, own_series
-from stackcost.analysis.flows import completed_rate, is_http, kept_up
+from stackcost.analysis.flows import completed_rate, kept_up
 from stackcost.analysis.readings import Readings
 from stackcost.analysis.slowed import least_seconds, slowed_share
 from stackcost.analysis.thresholds import SLOWED_LIMIT, UNDISTURBED_LEAST_S
@@ -50,7 +50,8 @@ def undisturbed(seen: Readings, cpus: Collection[int]) -> Undisturbed | None:
 def _undisturbed(seen: Readings, cpus: Collection[int]) -> Undisturbed | None:
     own, edges = own_series(seen, cpus), _edges(seen, cpus)
     rate, offered = completed_rate(seen), seen.trial.offered_cps
-    if is_http(seen.trial) or not offered or rate is None or not kept_up(rate, offered):
+    requests = seen.trial.traffic.unit == "request"
+    if requests or not offered or rate is None or not kept_up(rate, offered):
         return None
     if has_peer(seen) and "busy" not in own:
         return None

@@ -92,8 +92,8 @@ class Campaign:
             trial = step.trial.as_planned(self._number)
             self._number += 1
             trial.set_aside = purpose.set_aside
-            if isinstance(trial.load, SearchStep):
-                trial.load.repeat = len(attempts)
+            if step_of_search := trial.load_as(SearchStep):
+                step_of_search.repeat = len(attempts)
             self._progress.expect(self._passed_s + step.left_s)
             session.say(step.words + (AGAIN if attempts else ""))
             with storing(self.folder, session, trial):

@@ -45,7 +45,7 @@ def _disturbed(trial: Trial, cpus: Collection[int]) -> bool:
 
     One on an emulated host has no cost that a repeat could improve: counts and bytes are right.
     """
-    if isinstance(trial.load, SearchStep):
+    if trial.load_as(SearchStep):
         return needs_repeat(trial)
     seen = Readings(trial)
     return not why_no_time(seen) and bool(disturbances(seen, cpus))

@@ -4,9 +4,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from stackcost.analysis import flows
 from stackcost.contracts.errors import StackcostError
-from stackcost.contracts.load import ConstantLoad, HeldFlows, HttpClients
 from stackcost.contracts.trial import CUT_SHORT, Trial
 from stackcost.hosts.clock import over_a_trial
 from stackcost.session.server_session import ServerSession
@@ -47,20 +45,10 @@ def _asleep_s() -> float:
 def _mark_carrier(session: ServerSession, trial: Trial) -> None:
     """Record which stack carried the connections, or would carry them in an idle trial."""
     session.look("after")
-    traffic = trial.traffic
-    trial.carrier = session.serving.proof(idle=_is_idle(trial))
-    clients = traffic.carrier if isinstance(traffic, HttpClients) else None
-    for whose, carrier in (("", trial.carrier), ("clients were ", clients)):
+    trial.carrier = session.serving.proof(idle=trial.traffic.idle)
+    for whose, carrier in (("", trial.carrier), ("clients were ", trial.traffic.carrier)):
         if carrier and carrier.doubt:
             trial.set_aside = f"{whose}{carrier.doubt}"
-
-
-def _is_idle(trial: Trial) -> bool:
-    """Whether no connection was opened, so that no counter of a stack could grow."""
-    traffic = trial.traffic
-    if isinstance(traffic, ConstantLoad):
-        return bool(traffic.client) and not flows.client_counter(trial, "tcps_connattempt")
-    return isinstance(traffic, HeldFlows) and not traffic.open_flows
 
 
 def check_carrier(trial: Trial) -> None:

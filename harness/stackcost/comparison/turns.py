@@ -7,7 +7,6 @@ from typing import Any
 
 from rich.console import Console
 
-from stackcost.analysis.flows import failed
 from stackcost.analysis.http import p99_us
 from stackcost.analysis.published import read_publication
 from stackcost.campaign.campaign import Campaign
@@ -213,7 +212,7 @@ def _connections(session: HttpSession, planned: Trial, left_s: float) -> Planned
         )
         left_s = max(ends_s, left_s - seconds)
         p99 = p99_us(trial)
-        return p99 is not None and p99 < limit.p99_below_ms * 1000 and not failed(trial)
+        return p99 is not None and p99 < limit.p99_below_ms * 1000 and not trial.traffic.failed
 
     return each((yield from find_concurrency(limit, holds)))
 

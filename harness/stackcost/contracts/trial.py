@@ -2,14 +2,15 @@
 
 import copy
 from dataclasses import dataclass, field, replace
-from typing import Self
+from typing import Self, TypeVar
 
 from stackcost.contracts.counts import Carrier, Clock, StoredPart
-from stackcost.contracts.load import ConstantLoad, HttpClients, Load, SearchStep, Traffic
+from stackcost.contracts.load import Load, Stored
 from stackcost.contracts.sample import Sample
 from stackcost.contracts.window import Window
 
 CUT_SHORT = "cut short"  # why a trial that did not come to its end is set aside
+Kind = TypeVar("Kind", bound=Load)
 
 
 @dataclass(slots=True)
@@ -35,7 +36,7 @@ class Trial(StoredPart):
     server: str
     number: int
     round: int
-    load: Load
+    load: Stored
     response_bytes: int | None = None
     phases: dict[str, Window] = field(default_factory=dict)
     before: dict[str, float] = field(default_factory=dict)
@@ -46,19 +47,22 @@ class Trial(StoredPart):
     set_aside: str = ""
 
     @property
-    def traffic(self) -> Traffic:
+    def traffic(self) -> Load:
         """What was put on the system; of a step of a search, what it offered."""
-        return self.load.offered if isinstance(self.load, SearchStep) else self.load
+        return self.load.traffic
 
     @property
     def offered_cps(self) -> float:
         """Connections/s, of HTTP clients requests/s; 0 where no rate is offered."""
-        match self.traffic:
-            case ConstantLoad() as load:
-                return load.offered_cps
-            case HttpClients() as clients:
-                return clients.offered_rps or 0.0
-        return 0.0
+        return self.traffic.rate
+
+    def load_as(self, kind: type[Kind]) -> Kind | None:
+        """The load, or what a step of a search offered, if it is of this kind.
+
+        For those who need what one kind alone has; what every load answers is asked of `traffic`.
+        """
+        found = [load for load in (self.load, self.traffic) if isinstance(load, kind)]
+        return found[0] if found else None
 
     def as_planned(self, number: int) -> Self:
         """The same trial of the plan under another number; what is read in one is not in the other.

@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from stackcost.contracts.errors import StackcostError
-from stackcost.contracts.load import HttpCounts, SecondsByMode
+from stackcost.contracts.http import HttpCounts, SecondsByMode
 from stackcost.contracts.placement import Placement
 from stackcost.contracts.stack import Stack
 from stackcost.host.kernel_stack import Kernel

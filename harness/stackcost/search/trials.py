@@ -6,7 +6,6 @@ docs/metrics.md defines loss for each of the three ceilings.
 import time
 from collections.abc import Mapping
 
-from stackcost.analysis import flows
 from stackcost.analysis.flags import disturbances
 from stackcost.analysis.readings import Readings
 from stackcost.collect.engine import SCHEDULE_METHOD
@@ -107,19 +106,19 @@ def count(trial: Trial, of: CeilingKind) -> tuple[int, dict[str, int]]:
         held = int(load.held_flows or 0)
         return load.open_flows, {"not open and served": max(0, load.open_flows - held)}
     assert isinstance(load, ConstantLoad)
-    opened = flows.client_counter(trial, "tcps_connattempt")
+    opened = trial.traffic.counter("tcps_connattempt")
     connections = load.schedule.intended if load.schedule else opened
-    again = flows.client_counter(trial, "tcps_rexmttimeo_syn")
+    again = trial.traffic.counter("tcps_rexmttimeo_syn")
     if of == "connections":
         return connections, {
             "not started by the generator": max(0, connections - opened),
-            "failed": flows.failed(trial) - flows.client_counter(trial, "tcps_testdrops"),
+            "failed": trial.traffic.failed - trial.traffic.counter("tcps_testdrops"),
             "SYN sent again": again,
             "not answered in time": load.cut_flows or 0,
         }
     each = load.requests_per_connection
     assert trial.response_bytes, "the response was probed when the session was opened"
-    answered = flows.client_counter(trial, "tcps_rcvbyte") // trial.response_bytes
+    answered = trial.traffic.counter("tcps_rcvbyte") // trial.response_bytes
     unsent = max(0, connections - opened) * each
     return connections * each, {
         "not started by the generator": unsent,

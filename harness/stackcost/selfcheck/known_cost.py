@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from stackcost.analysis import cpu
 from stackcost.analysis.core_time import Cost
-from stackcost.analysis.flows import completed, completed_in
+from stackcost.analysis.flows import completed_in
 from stackcost.analysis.readings import Readings
 from stackcost.campaign.turn import PlannedTrial, PlannedTrials, Purpose
 from stackcost.contracts.load import ConstantLoad
@@ -103,7 +103,7 @@ def _walks_cost(made: Made, met_the_rules: int) -> float:
     trial, connections = made.seen.trial, completed_in(made.seen)
     assert connections is not None, "connections were not counted"
     sustained = made.sends.within(made.seen.phases["sustain"])
-    of_server = (met_the_rules - made.sends.walks) / completed(trial)
+    of_server = (met_the_rules - made.sends.walks) / trial.traffic.completed
     return sustained.cost * (of_server + sustained.walks / connections)
 
 

@@ -5,7 +5,8 @@ import time
 from pathlib import Path
 
 from stackcost.contracts.errors import StackcostError
-from stackcost.contracts.load import HttpClients, HttpSettings
+from stackcost.contracts.http import HttpSettings
+from stackcost.contracts.load import HttpClients
 from stackcost.contracts.stack import KERNEL
 from stackcost.contracts.trial import Trial
 from stackcost.contracts.window import Window

@@ -12,7 +12,6 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict
 
 from stackcost.analysis import core_time, diagnosis
-from stackcost.analysis.checks import is_hold
 from stackcost.analysis.diagnosis import Finding
 from stackcost.analysis.flags import generator_limits, late_starts
 from stackcost.analysis.limits import limits_reached
@@ -154,7 +153,7 @@ def _cores(seen: Readings, server_cpus: Collection[int]) -> Iterator[Evidence]:
 
 def _busy_phase(seen: Readings) -> str:
     """The phase in which the load on the server is highest."""
-    return "opening" if is_hold(seen.trial) else "sustain"
+    return "opening" if seen.trial.traffic.holds else "sustain"
 
 
 def _shares(seen: Readings, core: int, phase: str, softirq: float) -> str:

@@ -31,8 +31,9 @@ class SearchKey(NamedTuple):
 
 def step_of(trial: Trial) -> SearchStep:
     """The load of a trial of a search, and its losses."""
-    assert isinstance(trial.load, SearchStep), "a run of ceilings has trials of searches alone"
-    return trial.load
+    step = trial.load_as(SearchStep)
+    assert step is not None, "a run of ceilings has trials of searches alone"
+    return step
 
 
 def key_of(trial: Trial) -> SearchKey:
@@ -109,7 +110,7 @@ def search_again(trials: Iterable[Trial], settings: SearchSettings) -> SearchRes
 def by_search(trials: Iterable[Trial]) -> dict[SearchKey, list[Trial]]:
     """All steps of searches by the search they belong to, in the order of the searches."""
     ordered: dict[SearchKey, list[Trial]] = {}
-    steps = (trial for trial in trials if isinstance(trial.load, SearchStep))
+    steps = (trial for trial in trials if trial.load_as(SearchStep))
     for key, part in groupby(steps, key_of):
         ordered.setdefault(key, []).extend(part)
     return ordered

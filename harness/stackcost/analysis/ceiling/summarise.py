@@ -31,7 +31,6 @@ from stackcost.analysis.ceiling.summary import (
     Twin,
     TwinTrial,
 )
-from stackcost.analysis.checks import main_phase
 from stackcost.analysis.core_time import engine_busy_share
 from stackcost.analysis.flags import flags_of
 from stackcost.analysis.head import State
@@ -182,7 +181,9 @@ def _twin(trials: Sequence[Trial], of: CeilingKind) -> Twin | None:
             number=trial.number,
             load=step_of(trial).load,
             loss_ratio=trial_loss(trial).loss_ratio,
-            generator_busy=engine_busy_share(Readings(trial), "generator", main_phase(trial)),
+            generator_busy=engine_busy_share(
+                Readings(trial), "generator", trial.traffic.main_phase
+            ),
         )
         for trial in offered
     ]

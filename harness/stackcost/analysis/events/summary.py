@@ -74,11 +74,11 @@ def summarise_events(
     cores = plan["cores"]["server"]
     kept = [trial for trial in trials if not trial.set_aside]
     events = [
-        _result(trial, trial.load, trial.load.course, cores)
+        _result(trial, load, load.course, cores)
         for trial in kept
-        if isinstance(trial.load, DeviceEvent) and trial.load.course
+        if (load := trial.load_as(DeviceEvent)) and load.course
     ]
-    mixes = [mix_result(trial) for trial in kept if isinstance(trial.load, MixedLoad)]
+    mixes = [mix_result(trial) for trial in kept if trial.load_as(MixedLoad)]
     return EventSummary(
         run=run,
         title=plan["title"],

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from stackcost.analysis import breakdown, core_time, cpu, flows, http
+from stackcost.analysis import breakdown, core_time, cpu, http
 from stackcost.analysis.behind import behind_cost
 from stackcost.analysis.figures.figure import Figure, Values
 from stackcost.analysis.figures.groups import KindsOf, Loads
@@ -12,7 +12,7 @@ SHARED = "clients also ran on these cores"
 
 
 def _shared(loads: Loads) -> str:
-    return SHARED if any(flows.shares_cores(seen.trial) for seen in loads.trials) else ""
+    return SHARED if any(seen.trial.traffic.cores_shared for seen in loads.trials) else ""
 
 
 def _untimed(loads: Loads) -> str:

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from stackcost.analysis import traffic
 from stackcost.analysis.context import Context
 from stackcost.analysis.core_time import Cost
 from stackcost.analysis.figures.figure import Values
@@ -40,7 +39,7 @@ class Loads:
     @property
     def is_http(self) -> bool:
         """Whether HTTP clients made the load and told their settings."""
-        return any(traffic.http_settings(seen.trial) for seen in self.trials)
+        return any(seen.trial.traffic.http_settings for seen in self.trials)
 
     def each(self, read: Read, reason: str = "") -> Values:
         """One value of each trial."""

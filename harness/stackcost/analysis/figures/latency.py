@@ -6,7 +6,6 @@ from hdrh.histogram import HdrHistogram
 
 from stackcost.analysis.figures.figure import Figure, Values
 from stackcost.analysis.figures.groups import Loads
-from stackcost.analysis.traffic import histograms
 from stackcost.contracts.latency import KINDS, PERCENTILES, percentile_us
 from stackcost.contracts.trial import Trial
 
@@ -21,7 +20,7 @@ def timed(trials: Sequence[Trial]) -> dict[str, dict[str, int]]:
     """
     found: dict[str, dict[str, int]] = {}
     for trial in trials:
-        for group, kinds in histograms(trial).items():
+        for group, kinds in (trial.traffic.latency or {}).items():
             for kind, text in kinds.items():
                 own = found.setdefault(group, {})
                 own[kind] = own.get(kind, 0) + HdrHistogram.decode(text).get_total_count()
@@ -30,7 +29,7 @@ def timed(trials: Sequence[Trial]) -> dict[str, dict[str, int]]:
 
 def _percentiles(loads: Loads) -> dict[str, Values]:
     """Of each template group (not named: none) and kind of time; unknown with a real TRex."""
-    stored = [histograms(seen.trial) for seen in loads.trials]
+    stored = [seen.trial.traffic.latency or {} for seen in loads.trials]
     groups = dict.fromkeys(group for each in stored for group in each) or {"": None}
     kinds = dict.fromkeys(kind for s in stored for kinds in s.values() for kind in kinds) or KINDS
     found = {}

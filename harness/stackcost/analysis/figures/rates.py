@@ -30,7 +30,7 @@ FAILED = Figure[Loads](
     source="the load's own counters: tcps_drops, tcps_conndrops, tcps_testdrops and flows that "
     "could not start; the clients' own output",
     of="load",
-    compute=lambda loads: loads.each(lambda seen: float(flows.failed(seen.trial))),
+    compute=lambda loads: loads.each(lambda seen: float(seen.trial.traffic.failed)),
 )
 COMPLETED = Figure[Loads](
     name="completed_cps",

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 from matplotlib.figure import Figure
 
-from stackcost.analysis.checks import ESTABLISHED
 from stackcost.analysis.spread import Spread, bounds
 from stackcost.analysis.summary import ServerResult
+from stackcost.contracts.load import ESTABLISHED
 from stackcost.report.plots.drawing import (
     key,
     labels,

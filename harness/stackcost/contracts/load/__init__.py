@@ -1,0 +1,48 @@
+"""The kinds of load that a trial puts on a system, each with what was asked for and what was read.
+
+One file here is one kind, and says what is read of it and which rules judge it. How it is offered
+is in the harness, so that what only reads stored runs cannot offer anything.
+"""
+
+from typing import Annotated, TypeAlias
+
+from pydantic import Field
+
+from stackcost.contracts.load.base import Load
+from stackcost.contracts.load.constant import ConstantLoad
+from stackcost.contracts.load.event import DeviceEvent, EventTimes
+from stackcost.contracts.load.held import ESTABLISHED, FlowState, HeldFlows
+from stackcost.contracts.load.http import HttpClients
+from stackcost.contracts.load.mix import MixedLoad, MixStep
+from stackcost.contracts.load.profile import ProfileTraffic
+from stackcost.contracts.load.search import CeilingKind, Loss, SearchStep
+
+__all__ = [
+    "ESTABLISHED",
+    "CeilingKind",
+    "ConstantLoad",
+    "DeviceEvent",
+    "EventTimes",
+    "FlowState",
+    "HeldFlows",
+    "HttpClients",
+    "Load",
+    "Loss",
+    "MixStep",
+    "MixedLoad",
+    "ProfileTraffic",
+    "SearchStep",
+    "Stored",
+    "rate_words",
+]
+
+# The registry: a stored load is of one of these kinds.
+Stored: TypeAlias = Annotated[
+    ConstantLoad | HeldFlows | HttpClients | DeviceEvent | MixedLoad | SearchStep,
+    Field(discriminator="kind"),
+]
+
+
+def rate_words(rate: float) -> str:
+    """An offered rate as text. Two digits of a small one: 0.01/s, which is idle, is not 0."""
+    return f"{rate:,.0f}" if rate >= 10 or rate == int(rate) else f"{rate:.2g}"

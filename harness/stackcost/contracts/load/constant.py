@@ -1,0 +1,39 @@
+"""New connections at a constant rate."""
+
+from dataclasses import dataclass, field
+from typing import ClassVar, Literal
+
+from stackcost.contracts.counts import Histograms
+from stackcost.contracts.load.base import Doubt, Failure
+from stackcost.contracts.load.profile import ProfileTraffic
+
+
+@dataclass(kw_only=True)
+class ConstantLoad(ProfileTraffic):
+    """New connections at a constant rate: `offered_cps`, connections/s, for warm-up and sustain.
+
+    `requests_per_connection`: made one after the other on each. `latency`: of the connections that
+    ended in the sustain window; None: the generator does not tell. `begun`: connections that began
+    between the two readings of these times; None of older trials. `server_requests`: requests of
+    the whole trial by the server's own count; None: it keeps none.
+    """
+
+    failures: ClassVar[tuple[Failure, ...]] = ("connections failed", "rate missed")
+    doubts: ClassVar[tuple[Doubt, ...]] = ("disturbed", "readings", "unsteady")
+
+    kind: Literal["load"] = "load"
+    offered_cps: float = field()
+    requests_per_connection: int = 1
+    latency: Histograms | None = None
+    begun: int | None = None
+    server_requests: int | None = None
+
+    @property
+    def rate(self) -> float:
+        """Connections/s."""
+        return self.offered_cps
+
+    @property
+    def idle(self) -> bool:
+        """A rate may be so low that no connection fell into the trial."""
+        return bool(self.client) and not self.counter("tcps_connattempt")

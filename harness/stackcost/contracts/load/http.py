@@ -1,0 +1,66 @@
+"""Requests of HTTP clients."""
+
+from dataclasses import dataclass, field
+from typing import ClassVar, Literal
+
+from stackcost.contracts.counts import Carrier, Histograms, Limits
+from stackcost.contracts.http import HttpCounts, HttpSettings
+from stackcost.contracts.load.base import Doubt, Failure, Load
+
+
+@dataclass(kw_only=True)
+class HttpClients(Load):
+    """HTTP clients: the `test` of the experiment, at `offered_rps` requests/s of all clients.
+
+    `offered_rps` is None of a closed loop, in which each connection asks again once it is answered.
+    `settings`, `counted`: see there. `latency`: of all requests after the warm-up. `processes`:
+    process ids of the clients. `others`: where cores are shared, process ids of all that ran in the
+    bed's namespaces, and of the harness. `ended_early`: a client's time was over before the last
+    reading of the sustain window. `server_requests`: as of `ConstantLoad`. `limits`: as of
+    `ProfileTraffic`. `carrier`: of the clients' connections. `answered`: of the connections that
+    stay open, those that had received anything when the sustain window ended; None where that was
+    not read.
+    """
+
+    unit: ClassVar[Literal["connection", "request"]] = "request"
+    failures: ClassVar[tuple[Failure, ...]] = ("requests failed",)
+    doubts: ClassVar[tuple[Doubt, ...]] = ("disturbed", "closed loop")
+
+    kind: Literal["http"] = "http"
+    test: str = field()
+    offered_rps: float | None = None
+    settings: HttpSettings | None = None
+    counted: HttpCounts | None = None
+    latency: Histograms | None = None
+    processes: list[int] = field(default_factory=list)
+    others: list[int] = field(default_factory=list)
+    ended_early: bool = False
+    server_requests: int | None = None
+    limits: Limits | None = None
+    carrier: Carrier | None = None
+    answered: int | None = None
+
+    @property
+    def rate(self) -> float:
+        """Requests/s; 0 of a closed loop."""
+        return self.offered_rps or 0.0
+
+    @property
+    def identity(self) -> tuple[object, ...]:
+        """The test, and its rate."""
+        return self.kind, self.test, self.offered_rps
+
+    @property
+    def http_settings(self) -> HttpSettings | None:
+        """The same as `settings`."""
+        return self.settings
+
+    @property
+    def failed(self) -> int:
+        """Requests, by the clients' own count; 0 of a trial that was cut short."""
+        return sum(self.counted.failed.values()) if self.counted else 0
+
+    @property
+    def completed(self) -> int:
+        """Requests that were answered well."""
+        return self.counted.requests if self.counted else 0
