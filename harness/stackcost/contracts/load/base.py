@@ -21,7 +21,7 @@ from stackcost.contracts.counts import (
 )
 from stackcost.contracts.http import HttpCounts, HttpSettings
 
-# What is looked for in the trials of a kind; harness/stackcost/analysis/flags.py has the rule of each.
+# What is looked for in the trials of a kind; analysis/flags.py has the rule of each.
 Failure = Literal["connections failed", "requests failed", "rate missed", "flows not held"]
 Doubt = Literal["disturbed", "suspended", "readings", "unsteady", "closed loop"]
 
