@@ -23,6 +23,7 @@ inline constexpr size_t kDropReasons = static_cast<size_t>(Drop::count);
 inline constexpr std::array<const char*, kDropReasons> kDropNames{
 #define DROP(name, help) #name,
 #define DROP_AS(name, counter, help) #name,
+#include "stats/drops.def"
 #undef DROP
 #undef DROP_AS
 };
