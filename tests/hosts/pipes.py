@@ -1,4 +1,4 @@
-"""An agent in a thread of the test, with a serving side that is made up, on no test bed."""
+"""An agent in a thread of the test, with a server that is made up, on no test bed."""
 
 import os
 import threading
@@ -21,8 +21,9 @@ from stackcost.contracts.stack import When
 from stackcost.contracts.wiring import TO_SERVER
 from stackcost.experiment.load_file import load_experiment
 from stackcost.hosts import agent
+from stackcost.serving.local import RunningServer
 from stackcost.serving.plan import ServingPlan
-from stackcost.serving.side import Interface, ServingSide
+from stackcost.serving.sampling import Interface
 from stackcost.session.server_session import serving_plan
 from stackcost.systems.registry import server_class
 from tests.campaign.made_up import COMPARE
@@ -40,7 +41,7 @@ class Pipes:
         there, here = os.pipe(), os.pipe()
         self.requests: IO[bytes] = os.fdopen(there[1], "wb")
         self.replies: IO[bytes] = os.fdopen(here[0], "rb")
-        self.far = os.fdopen(there[0], "rb"), os.fdopen(here[1], "w")
+        self.far = os.fdopen(there[0], "rb"), os.fdopen(here[1], "wb")
 
     def end(self) -> str:
         return "the pipe was cut"
@@ -61,13 +62,12 @@ class Reads(Collector):
         return [READS.sample(self._clock(), 1.0, core="1")]
 
 
-class MadeUpSide(ServingSide):
+class MadeUpServer(RunningServer):
     """`log`: what was asked for, with its arguments."""
-
-    name, ip_version, wiring = "nginx/kernel", 6, TO_SERVER
 
     def __init__(self, log: list[Any]):
         self.log = log
+        self.name, self.ip_version, self.wiring = "nginx/kernel", 6, TO_SERVER
 
     def response_length(self) -> int:
         return 1000
@@ -108,7 +108,7 @@ class MadeUpSide(ServingSide):
     def limits(self, port: int) -> Limits:
         return Limits({"worker-0": Usage(3, port)}, Usage(1, 511))
 
-    def frames(self) -> list[Interface]:
+    def frames(self) -> list[Interface | None]:
         return [Interface(1, 2), Interface(3, 4)]
 
     def dead_timeout_s(self) -> int | None:
@@ -151,20 +151,20 @@ class Here:
 
         @contextmanager
         def made_up(
-            kind: type, plan: Any, logs: Path, say: Callable[[str], None]
-        ) -> Iterator[MadeUpSide]:
+            kind: type, plan: Any, logs: Path, say: Callable[[str], None], host: dict[str, Any]
+        ) -> Iterator[MadeUpServer]:
             self.log.append(("plan", kind, plan))
             logs.mkdir(exist_ok=True)
             Path(logs, "error.log").write_text("[notice] 1#1: start\n")
             say("test bed")
             try:
-                yield MadeUpSide(self.log)
+                yield MadeUpServer(self.log)
             except GeneratorExit:
                 self.log.append("left to the garbage collector")
                 raise
             self.log.append("undone")
 
-        monkeypatch.setattr(agent, "serving_here", made_up)
+        monkeypatch.setattr(agent, "local_server", made_up)
 
     def start(self) -> "Here":
         self.thread.start()

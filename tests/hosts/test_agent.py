@@ -3,14 +3,17 @@
 import dataclasses
 import errno
 import fcntl
+import inspect
 import json
 import math
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import get_type_hints
 
 import pytest
+from pydantic import TypeAdapter
 
 from stackcost.analysis.flags import flags_of
 from stackcost.analysis.readings import Readings
@@ -18,11 +21,19 @@ from stackcost.collect.cpu_account import Detail
 from stackcost.contracts.counts import Carrier, Limits, Usage
 from stackcost.contracts.errors import StackcostError
 from stackcost.host.waiting import wait_until
-from stackcost.hosts import agent, line
+from stackcost.hosts import agent, host
+from stackcost.hosts.agent import Agent
 from stackcost.hosts.clock import over_a_trial
-from stackcost.hosts.there import ServingThere, serving_there
+from stackcost.hosts.host import Host
+from stackcost.hosts.host_sampler import HostSampler
+from stackcost.hosts.remote import RemoteServer, remote_server
 from stackcost.hosts.version import suite_version
-from stackcost.serving.side import Interface, ServingSide
+from stackcost.loading.local import RunningGenerator
+from stackcost.remote.lines import pack
+from stackcost.remote.proxy import Call, Proxy, methods_of
+from stackcost.remote.types import decode_arguments, encode_arguments
+from stackcost.serving.local import RunningServer
+from stackcost.serving.sampling import Interface
 from stackcost.systems.registry import server_class
 from tests.analysis.trials import load_trial
 from tests.hosts.pipes import AHEAD_S, Here, Pipes, Reads
@@ -38,11 +49,11 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Here:
 
 
 @contextmanager
-def opened(here: Here, logs: Path, said: list[str] | None = None) -> Iterator[ServingThere]:
+def opened(here: Here, logs: Path, said: list[str] | None = None) -> Iterator[RemoteServer]:
     say = (said if said is not None else []).append
     with (
-        line.Line("b", here.pipes, say) as to_b,
-        serving_there(to_b, NginxKernel, here.plan, logs, (0,)) as side,
+        Host("b", here.pipes, say) as to_b,
+        remote_server(to_b, NginxKernel, here.plan, logs, (0,)) as side,
     ):
         yield side
 
@@ -70,8 +81,7 @@ def test_everything_that_a_session_asks_comes_through_with_its_types(
         side.end_connections(80)
         side.serve(profile, {"port": 80})
         described = side.describe()
-    assert described["server"] == {"version": "1"}
-    assert described["test_bed"]["hosts"]["b"]["machine"]["kernel"]
+    assert described == {"test_bed": {"kind": "made up"}, "server": {"version": "1"}}
     (_, kind, plan), *asked, end = here.log
     assert kind is NginxKernel and plan == here.plan
     assert asked == [
@@ -85,9 +95,39 @@ def test_everything_that_a_session_asks_comes_through_with_its_types(
     assert (tmp_path / "logs" / "b" / "error.log").read_text() == "[notice] 1#1: start\n"
 
 
-def test_a_proxy_has_every_method_of_the_contract() -> None:
-    wanted = {name for name in vars(ServingSide) if not name.startswith("_")}
-    assert wanted <= set(vars(ServingThere)) | {"name", "ip_version", "wiring"}
+class Extended(RunningServer):
+    """A side with one method more, written once."""
+
+    def retransmissions(self, limits: Limits) -> Limits | None:
+        raise AssertionError
+
+
+def test_a_new_method_of_a_server_needs_no_change_of_a_proxy(tmp_path: Path) -> None:
+    seen: list[Call] = []
+
+    class Remote(Proxy, Extended, of=Extended):
+        def __init__(self) -> None:
+            pass
+
+        def handle(self, call: Call) -> None:
+            seen.append(call)
+
+    Remote().retransmissions(Limits())
+    (call,) = seen
+    assert call.name == "Extended.retransmissions"
+    packed = encode_arguments(call.method, call.arguments)
+    assert json.loads(json.dumps(packed)) == packed
+    assert decode_arguments(call.method, packed, tmp_path) == {"limits": Limits()}
+
+
+@pytest.mark.parametrize("kind", [RunningServer, RunningGenerator, Agent, HostSampler])
+def test_every_type_of_a_method_can_be_sent(kind: type) -> None:
+    for name, method in methods_of(kind).items():
+        if name != "sampling":  # a proxy makes its own
+            hints = get_type_hints(method, include_extras=True)
+            assert "return" in hints and len(hints) == len(inspect.signature(method).parameters)
+            for hint in hints.values():
+                TypeAdapter(hint)
 
 
 def test_an_error_there_names_the_host_and_how_to_fix_it(here: Here, tmp_path: Path) -> None:
@@ -103,9 +143,9 @@ def test_an_error_there_names_the_host_and_how_to_fix_it(here: Here, tmp_path: P
 def test_only_the_contract_can_be_asked_for(here: Here, tmp_path: Path, name: str) -> None:
     with (
         opened(here.start(), tmp_path / "logs") as side,
-        pytest.raises(StackcostError, match=f"no method {name}"),
+        pytest.raises(StackcostError, match=f"no method RunningServer.{name}"),
     ):
-        side._line.call(name)
+        side._remote._connection.ask(f"RunningServer.{name}", {}).result(LIMIT_S)
 
 
 def test_samples_are_moved_to_the_clock_of_the_controller(
@@ -163,14 +203,14 @@ def test_a_clock_that_is_stepped_in_mid_trial_is_in_the_error_of_that_trial(
 def test_a_full_disk_there_says_so_and_how_to_see_its_use(
     here: Here, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def full(path: Path, *arguments: object) -> None:
+    def full(path: Path, text: str) -> None:
         raise OSError(errno.ENOSPC, "No space left on device", str(path))
 
     with opened(here.start(), tmp_path / "logs") as side:
         profile = tmp_path / "own.py"
         profile.write_text("# a profile\n")
         with monkeypatch.context() as there:
-            there.setattr(agent, "unpack_profile", lambda packed, folder: full(folder))
+            there.setattr(Path, "write_text", full)
             with pytest.raises(StackcostError) as error:
                 side.serve(profile, {})
         assert error.value.what.startswith("host b: no space left on its disk for /")
@@ -181,8 +221,8 @@ def test_a_full_disk_there_says_so_and_how_to_see_its_use(
 def test_the_end_of_the_input_undoes_everything(here: Here) -> None:
     here.start()
     channel = here.pipes
-    started = line.Line("b", channel, print)
-    ServingThere(started, NginxKernel, here.plan, (0,))
+    started = Host("b", channel, print)
+    RemoteServer(started, NginxKernel, here.plan, (0,))
     assert here.log[-1] != "undone"
     channel.requests.close()
     here.thread.join(LIMIT_S)
@@ -194,13 +234,13 @@ def test_a_controller_that_is_silent_counts_as_dead(
 ) -> None:
     limit_s = 1.5  # 30 heartbeats, of which a busy machine delays some
     monkeypatch.setattr(agent, "SILENCE_LIMIT_S", limit_s)
-    monkeypatch.setattr(line, "HEARTBEAT_S", 0.05)
+    monkeypatch.setattr(host, "HEARTBEAT_S", 0.05)
     here.start()
-    started = line.Line("b", here.pipes, print)
-    ServingThere(started, NginxKernel, here.plan, (0,))
+    started = Host("b", here.pipes, print)
+    RemoteServer(started, NginxKernel, here.plan, (0,))
     time.sleep(1.3 * limit_s)
     assert here.log[-1] != "undone", "it sends empty lines while it waits"
-    started._over.set()
+    started._connection._over.set()
     here.thread.join(LIMIT_S)
     assert here.log[-1] == "undone"
 
@@ -227,11 +267,11 @@ def test_a_line_that_is_cut_ends_every_request_and_keeps_what_was_read(
 
 def test_another_version_is_refused(tmp_path: Path) -> None:
     pipes = Pipes()
-    pipes.far[1].write('Welcome to b\n[1]\n{"number": 7}\n')  # a login script
-    pipes.far[1].write(json.dumps({"version": "0.0.9+abc"}) + "\n")
+    pipes.far[1].write(b'Welcome to b\n[1]\n{"number": 7}\n')  # a login script
+    pipes.far[1].write(pack({"version": "0.0.9+abc"}))
     pipes.far[1].flush()
     with pytest.raises(StackcostError) as error:
-        line.Line("b", pipes, print)
+        Host("b", pipes, print)
     assert "0.0.9+abc" in error.value.what and suite_version() in error.value.what
     assert error.value.hint == "install the same version on both hosts"
     assert pipes.requests.closed
@@ -240,10 +280,10 @@ def test_another_version_is_refused(tmp_path: Path) -> None:
 def test_what_a_host_says_in_place_of_the_agent_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     pipes = Pipes()
     monkeypatch.setattr(pipes, "end", lambda: "")
-    pipes.far[1].write("python3: No module named stackcost\n")
+    pipes.far[1].write(b"python3: No module named stackcost\n")
     pipes.far[1].close()
     with pytest.raises(StackcostError, match="python3: No module named stackcost"):
-        line.Line("b", pipes, print)
+        Host("b", pipes, print)
 
 
 def test_two_controllers_at_one_host_exclude_each_other(

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -10,13 +11,14 @@ from stackcost.collect.engine import SCHEDULE_METHOD
 from stackcost.collect.latency import read_latency
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.wiring import THROUGH_ROUTER
-from stackcost.hosts import agent, line
-from stackcost.hosts.loading_there import LoadingThere, loading_there
+from stackcost.hosts import agent
+from stackcost.hosts.host import Host
+from stackcost.hosts.remote import remote_generator
+from stackcost.loading.group import GeneratorGroup, Member
+from stackcost.loading.local import RunningGenerator
 from stackcost.loading.plan import LoadingPlan
-from stackcost.loading.several import Member, Several
-from stackcost.loading.side import LoadingSide
 from tests.hosts.pipes import Here
-from tests.loading.made_up import MadeUpLoading
+from tests.loading.made_up import MadeUpGenerator
 
 LIMIT_S = 20.0
 PLAN = LoadingPlan(
@@ -26,45 +28,47 @@ PLAN = LoadingPlan(
     cpus=(0, 1),
     patience=1,
     interfaces=("nic0",),
+    host="a",
 )
 
 
-class Describing(MadeUpLoading):
+class Describing(MadeUpGenerator):
     def describe(self) -> dict[str, dict[str, str]]:
         return {"generator": {"program": "astf-engine"}, "test_bed": {"kind": "made up"}}
 
 
 @pytest.fixture
-def side() -> MadeUpLoading:
+def side() -> MadeUpGenerator:
     return Describing(300, [90, 100])
 
 
 @pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, side: MadeUpLoading) -> Here:
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, side: MadeUpGenerator) -> Here:
     made = Here(tmp_path, monkeypatch)
 
     @contextmanager
     def made_up(
-        plan: LoadingPlan, logs: Path, say: Callable[[str], None]
-    ) -> Iterator[MadeUpLoading]:
+        plan: LoadingPlan, logs: Path, say: Callable[[str], None], host: dict[str, Any]
+    ) -> Iterator[MadeUpGenerator]:
+        assert host["a"]["machine"]["kernel"]
         made.log.append(plan)
         logs.mkdir(exist_ok=True)
         Path(logs, "generator-2.log").write_text("started\n")
         yield side
         made.log.append("undone")
 
-    monkeypatch.setattr(agent, "loading_here", made_up)
+    monkeypatch.setattr(agent, "local_generator", made_up)
     return made.start()
 
 
 @contextmanager
-def opened(here: Here, logs: Path) -> Iterator[LoadingThere]:
-    with line.Line("a", here.pipes, print) as to_a, loading_there(to_a, PLAN, logs) as there:
+def opened(here: Here, logs: Path) -> Iterator[RunningGenerator]:
+    with Host("a", here.pipes, print) as host, remote_generator(host, PLAN, logs) as there:
         yield there
 
 
 def test_everything_that_a_session_asks_comes_through(
-    here: Here, side: MadeUpLoading, tmp_path: Path
+    here: Here, side: MadeUpGenerator, tmp_path: Path
 ) -> None:
     profile = tmp_path / "own.py"
     profile.write_text("# a profile\n")
@@ -84,7 +88,7 @@ def test_everything_that_a_session_asks_comes_through(
         assert read_latency(there)["web"].keys() == read_latency(side)["web"].keys()
         assert (there.data_cpus(), there.shares()) == ([3], [])
         described = there.describe()
-    assert described["test_bed"]["hosts"]["a"]["machine"]["kernel"]
+    assert described == side.describe()
     assert side.log == [
         "begin",
         "steer",
@@ -97,19 +101,14 @@ def test_everything_that_a_session_asks_comes_through(
     assert (tmp_path / "logs" / "a" / "generator-2.log").read_text() == "started\n"
 
 
-def test_a_proxy_has_every_method_of_the_contract() -> None:
-    wanted = {name for name in vars(LoadingSide) if not name.startswith("_")}
-    assert wanted <= set(vars(LoadingThere)) and wanted <= set(vars(Several))
-
-
 def test_one_that_dies_there_is_named_with_its_host(
-    here: Here, side: MadeUpLoading, tmp_path: Path
+    here: Here, side: MadeUpGenerator, tmp_path: Path
 ) -> None:
-    alive = MadeUpLoading(100)
+    alive = MadeUpGenerator(100)
     with ExitStack() as stack:
         there = stack.enter_context(opened(here, tmp_path / "logs"))
         members = [Member("generator-1", 0.5, "", alive), Member("generator-2", 0.5, "", there)]
-        both = stack.enter_context(closing(Several(members)))
+        both = stack.enter_context(closing(GeneratorGroup(members)))
         assert both.stats()["traffic"]["client"]["tcps_connects"] == 400
         side.dead = "generator-2 ended with exit status -9: it printed nothing"
         with pytest.raises(StackcostError, match="host a: generator-2 ended with exit status -9"):

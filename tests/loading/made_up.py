@@ -11,12 +11,12 @@ from stackcost.collect.latency import METHOD
 from stackcost.contracts.counts import GeneratorShare
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.latency import HIGHEST_US, KINDS, SIGNIFICANT_FIGURES
-from stackcost.loading.side import LoadingSide
+from stackcost.loading.local import RunningGenerator
 
 METHODS = (CPU_METHOD, MEMORY_METHOD, SCHEDULE_METHOD, METHOD)
 
 
-class MadeUpLoading(LoadingSide):
+class MadeUpGenerator(RunningGenerator):
     """`connections`: that it has opened. `times_us`: of each. `dead`: why it answers no more."""
 
     def __init__(self, connections: int = 0, times_us: list[int] | None = None, hz: float = 1e9):

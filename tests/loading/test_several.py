@@ -12,8 +12,8 @@ from stackcost.collect.latency import read_latency
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.latency import HIGHEST_US, SIGNIFICANT_FIGURES
 from stackcost.loading.division import divide_clients, parts_of
-from stackcost.loading.several import Member, Several
-from tests.loading.made_up import MadeUpLoading
+from stackcost.loading.group import GeneratorGroup, Member
+from tests.loading.made_up import MadeUpGenerator
 
 CLIENTS = "16.0.0.1-16.0.0.200"
 PARTS = parts_of([3, 1])
@@ -21,22 +21,22 @@ TIMES_US = [[90, 100, 100, 4000], [50, 250_000]]
 
 
 @pytest.fixture
-def sides() -> list[MadeUpLoading]:
-    return [MadeUpLoading(300, TIMES_US[0], hz=1e9), MadeUpLoading(100, TIMES_US[1], hz=3e9)]
+def sides() -> list[MadeUpGenerator]:
+    return [MadeUpGenerator(300, TIMES_US[0], hz=1e9), MadeUpGenerator(100, TIMES_US[1], hz=3e9)]
 
 
 @pytest.fixture
-def both(sides: list[MadeUpLoading]) -> Iterator[Several]:
+def both(sides: list[MadeUpGenerator]) -> Iterator[GeneratorGroup]:
     ranges = divide_clients(CLIENTS, PARTS)
     members = [
         Member(f"generator-{at + 1}", PARTS[at], ranges[at], side) for at, side in enumerate(sides)
     ]
-    with closing(Several(members)) as several:
+    with closing(GeneratorGroup(members)) as several:
         yield several
 
 
 def test_each_gets_its_part_of_every_rate_and_its_own_clients(
-    both: Several, sides: list[MadeUpLoading]
+    both: GeneratorGroup, sides: list[MadeUpGenerator]
 ) -> None:
     both.load_profile(Path("http_hold.py"), {"flows": 401, "port": 80, "clients": CLIENTS}, "a")
     both.load_profile(Path("http_program.py"), {})
@@ -55,7 +55,7 @@ def test_each_gets_its_part_of_every_rate_and_its_own_clients(
         ]
 
 
-def test_counters_are_added_up_and_averages_are_left_out(both: Several) -> None:
+def test_counters_are_added_up_and_averages_are_left_out(both: GeneratorGroup) -> None:
     stats = both.stats()
     client = {"tcps_connects": 400, "m_traffic_duration": 2.0}
     assert stats["traffic"] == {"client": client, "server": {}}
@@ -70,7 +70,7 @@ def test_counters_are_added_up_and_averages_are_left_out(both: Several) -> None:
     ]
 
 
-def test_histograms_are_merged_as_if_one_generator_had_recorded_all(both: Several) -> None:
+def test_histograms_are_merged_as_if_one_generator_had_recorded_all(both: GeneratorGroup) -> None:
     one = HdrHistogram(1, HIGHEST_US, SIGNIFICANT_FIGURES)
     for time_us in TIMES_US[0] + TIMES_US[1]:
         one.record_value(time_us)
@@ -81,7 +81,7 @@ def test_histograms_are_merged_as_if_one_generator_had_recorded_all(both: Severa
     )
 
 
-def test_readers_see_one_generator_and_the_time_of_each(both: Several) -> None:
+def test_readers_see_one_generator_and_the_time_of_each(both: GeneratorGroup) -> None:
     assert both.call(CPU_METHOD, {})["tsc_hz"] == 1
     samples = Engine("generator", both).read()
     (connects,) = (s for s in samples if s.labels.get("counter") == "tcps_connects")
@@ -94,7 +94,7 @@ def test_readers_see_one_generator_and_the_time_of_each(both: Several) -> None:
     assert both.data_cpus() == [3, 3]
 
 
-def test_the_share_of_each_is_told_and_they_add_up(both: Several) -> None:
+def test_the_share_of_each_is_told_and_they_add_up(both: GeneratorGroup) -> None:
     both.start(mult=1)
     first, second = both.shares()
     assert (first.name, first.part, first.clients) == (
@@ -109,7 +109,7 @@ def test_the_share_of_each_is_told_and_they_add_up(both: Several) -> None:
 
 
 def test_one_that_dies_fails_every_order_with_its_own_words(
-    both: Several, sides: list[MadeUpLoading]
+    both: GeneratorGroup, sides: list[MadeUpGenerator]
 ) -> None:
     sides[1].dead = "generator-2 ended with exit status -9: it printed nothing"
     for ask in (both.stats, both.check, both.is_traffic_active, lambda: both.start(1)):
@@ -119,7 +119,7 @@ def test_one_that_dies_fails_every_order_with_its_own_words(
 
 
 def test_what_one_of_them_lacks_is_unknown_of_all(
-    both: Several, sides: list[MadeUpLoading]
+    both: GeneratorGroup, sides: list[MadeUpGenerator]
 ) -> None:
     sides[1].lacks = CPU_METHOD
     (sample, *_) = EngineTime("generator", both).read()
@@ -129,14 +129,16 @@ def test_what_one_of_them_lacks_is_unknown_of_all(
 
 
 def test_traffic_goes_on_while_one_of_them_has_any(
-    both: Several, sides: list[MadeUpLoading]
+    both: GeneratorGroup, sides: list[MadeUpGenerator]
 ) -> None:
     assert not both.is_traffic_active()
     sides[1].connections = 101
     assert both.is_traffic_active()
 
 
-def test_a_limit_of_flows_never_becomes_no_limit(both: Several, sides: list[MadeUpLoading]) -> None:
+def test_a_limit_of_flows_never_becomes_no_limit(
+    both: GeneratorGroup, sides: list[MadeUpGenerator]
+) -> None:
     both.load_profile(Path("http_hold.py"), {"flows": 2})
     assert [side.log[-1][2]["flows"] for side in sides] == [1, 1]
     with pytest.raises(StackcostError, match="2 generators cannot divide 1 flows"):

@@ -15,8 +15,8 @@ from stackcost.contracts.errors import StackcostError
 from stackcost.files import PROFILES
 from stackcost.host.waiting import wait_until
 from stackcost.loading.division import divide_clients, parts_of
-from stackcost.loading.here import LoadingHere
-from stackcost.loading.several import Member, Several
+from stackcost.loading.group import GeneratorGroup, Member
+from stackcost.loading.local import RunningGenerator
 from stackcost.trex.generator import Generator
 from tests.trex.conftest import alive, client_of, wire_config
 
@@ -37,24 +37,26 @@ def engines(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Generator
 
 
 @pytest.fixture(scope="module")
-def both(engines: list[Generator]) -> Iterator[Several]:
+def both(engines: list[Generator]) -> Iterator[GeneratorGroup]:
     with ExitStack() as stack:
         ranges = divide_clients(CLIENTS, PARTS)
         members = []
         for at, engine in enumerate(engines):
             client = stack.enter_context(client_of(engine.config))
-            side = LoadingHere(LocalTestbed(), client, engine, own_bed=False)
+            side = RunningGenerator(LocalTestbed(), client, engine, own_bed=False)
             members.append(Member(f"generator-{at + 1}", PARTS[at], ranges[at], side))
-        several = stack.enter_context(closing(Several(members)))
+        several = stack.enter_context(closing(GeneratorGroup(members)))
         several.begin()
         yield several
 
 
-def ended(load: Several) -> bool:
+def ended(load: GeneratorGroup) -> bool:
     return wait_until(lambda: not load.is_traffic_active(), LIMIT_S)
 
 
-def test_what_both_opened_and_what_was_served_is_the_same_to_the_connection(both: Several) -> None:
+def test_what_both_opened_and_what_was_served_is_the_same_to_the_connection(
+    both: GeneratorGroup,
+) -> None:
     both.load_profile(PROFILES / "http_program.py", {"clients": CLIENTS})
     both.start(mult=900, duration=1)
     assert ended(both)
@@ -73,7 +75,7 @@ def test_what_both_opened_and_what_was_served_is_the_same_to_the_connection(both
     assert len({each.labels["core"] for each in EngineTime("generator", both).read()}) == 2
 
 
-def test_a_number_of_flows_is_held_exactly(both: Several) -> None:
+def test_a_number_of_flows_is_held_exactly(both: GeneratorGroup) -> None:
     hold = {"flows": 301, "cps": 600, "hold_seconds": 3, "response_bytes": 2000}
     both.load_profile(PROFILES / "http_hold.py", hold)
     both.start(mult=1)
@@ -82,7 +84,7 @@ def test_a_number_of_flows_is_held_exactly(both: Several) -> None:
     assert both.stats()["traffic"]["server"]["tcps_closed"] == 301
 
 
-def test_one_that_is_killed_is_named(both: Several, engines: list[Generator]) -> None:
+def test_one_that_is_killed_is_named(both: GeneratorGroup, engines: list[Generator]) -> None:
     """The last test of this file: it ends a generator of all of them."""
     both.load_profile(PROFILES / "http_program.py", {"clients": CLIENTS})
     both.start(mult=100)

@@ -95,8 +95,8 @@ def ends() -> Ends:
 @pytest.fixture
 def counter(ends: Ends) -> Iterator[RemoteCounter]:
     def run() -> None:
-        requests, replies = ends.far
-        serve({Counter: Counter()}, requests, Replies(replies), version="7")
+        (requests, replies), own = ends.far, Counter()
+        serve(lambda: {Counter: own}, requests, Replies(replies), version="7")
         replies.close()
 
     thread = threading.Thread(target=run, name="serves")
@@ -237,8 +237,8 @@ def test_an_answer_that_comes_too_late_is_passed_over(counter: RemoteCounter) ->
 
 def test_an_end_that_is_silent_for_too_long_counts_as_dead(ends: Ends) -> None:
     requests, replies = ends.far
-    arguments: dict[str, Any] = {"version": "7", "silence_s": 1.5}
-    thread = threading.Thread(target=serve, args=({}, requests, Replies(replies)), kwargs=arguments)
+    given: dict[str, Any] = {"version": "7", "silence_s": 1.5}
+    thread = threading.Thread(target=serve, args=(dict, requests, Replies(replies)), kwargs=given)
     thread.start()
     connection = Connection(ends, heartbeat_s=0.05)
     thread.join(2.5)

@@ -36,7 +36,7 @@ from stackcost.host.namespace import execute, run
 from stackcost.host.signals import ending_signals_raise
 from stackcost.host.steering import poll_threads
 from stackcost.load import Clients
-from stackcost.serving import here as serving_here
+from stackcost.serving import local as local_server
 from stackcost.session import http_session
 from stackcost.session.http_session import HttpSession, open_http_session
 from stackcost.session.http_trial import run_http_trial
@@ -164,7 +164,7 @@ def test_receive_work_is_placed_after_a_stack_took_its_interface(
     def attaching(name: str, place: Any) -> Stack:
         return Attaching(place)
 
-    for module in (serving_here, http_session):
+    for module in (local_server, http_session):
         monkeypatch.setattr(module, "stack_of", attaching)
     with session_in(tmp_path) as session:
         bed = session.bed
@@ -211,7 +211,7 @@ def test_clients_that_hang_after_a_fall_back_are_told_with_it(
 def test_programs_and_collectors_of_a_stack_belong_to_the_server(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(serving_here, "stack_of", lambda name, place: WithControlPlane(place))
+    monkeypatch.setattr(local_server, "stack_of", lambda name, place: WithControlPlane(place))
     with session_in(tmp_path) as session:
         trial, cpus = trial_of(session), session.bed.cpus.server
         number = session.here.processes[CONTROL_PLANE]

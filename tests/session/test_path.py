@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from stackcost.serving.side import Interface
+from stackcost.serving.sampling import Interface
 from stackcost.session.path import READINGS, count_frames, frames_since
 
 

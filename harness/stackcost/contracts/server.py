@@ -11,6 +11,7 @@ from stackcost.contracts.collector import Collector
 from stackcost.contracts.dut_settings import DutSettings
 from stackcost.contracts.endpoint import Endpoint
 from stackcost.contracts.http import RSA, Certificate, HttpVersion
+from stackcost.contracts.profile_file import ProfileFile
 from stackcost.contracts.tuning import Tier
 from stackcost.contracts.wiring import TO_SERVER, Wiring
 
@@ -43,7 +44,7 @@ class ServerSettings:
     workers: int | None
     worker_connections: int
     tier: Tier
-    profile: Path
+    profile: ProfileFile
     tunables: Mapping[str, Any]
     backlog: int | None = None
     files: Mapping[str, int] = field(default_factory=dict)

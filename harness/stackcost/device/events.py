@@ -11,7 +11,7 @@ from stackcost.contracts.sample import Sample
 from stackcost.contracts.trial import Trial
 from stackcost.contracts.window import Window
 from stackcost.files import PROFILES
-from stackcost.serving.side import ServingSide
+from stackcost.serving.local import RunningServer
 from stackcost.session.limits import refused_since
 from stackcost.session.load_trial import end_traffic
 from stackcost.session.path import count_frames, frames_since
@@ -102,7 +102,7 @@ def _http(session: ProfileSession) -> dict[str, int]:
     return {"port": port, "response_bytes": session.response_bytes}
 
 
-BREAKS: dict[Happening, Callable[[ServingSide], None]] = {
+BREAKS: dict[Happening, Callable[[RunningServer], None]] = {
     "cut": lambda serving: serving.cut_link(),
     "killed": lambda serving: serving.remove_device(),
 }

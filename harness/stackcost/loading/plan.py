@@ -12,7 +12,7 @@ class LoadingPlan:
     `name`: of the generator, for messages and files. `number`: among several, from 0 on; the first
     one is also the servers behind a device. `wiring`: of the whole bed. `cpus`: cores of the
     generator. `patience`: factor for all time limits. `interfaces`: of its host, in place of veth
-    pairs; empty: the bed of one machine.
+    pairs; empty: the bed of one machine. `host`: its name in the experiment, if it is another one.
     """
 
     name: str
@@ -21,3 +21,4 @@ class LoadingPlan:
     cpus: tuple[int, ...]
     patience: float
     interfaces: tuple[str, ...] = ()
+    host: str = ""

@@ -1,7 +1,7 @@
 """The end of a connection that has the objects: it carries out calls and answers them."""
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import IO, Any
 
 from stackcost.contracts.errors import StackcostError
@@ -33,7 +33,7 @@ class Replies:
 
 
 def serve(
-    objects: Mapping[type, object],
+    objects: Callable[[], Mapping[type, object]],
     requests: IO[bytes],
     replies: Replies,
     *,
@@ -46,15 +46,16 @@ def serve(
 ) -> None:
     """Answer calls until the requests end, or nothing comes for `silence_s` seconds.
 
-    `objects`: by the class whose public methods can be called. `version`: of the code, for the
+    `objects`: now, by the class whose public methods can be called. `version`: of the code, for the
     other end. `decode`: makes the arguments of a method of what came; `encode`: a result that is
     JSON. `explain`: an error for the other end. `in_turn`: one call after the other, in this
     thread; otherwise each has a thread, but those that say so (`called`).
     """
 
-    def answer(number: Any, method: Callable[..., Any], arguments: Arguments) -> None:
+    def answer(number: Any, kind: type, name: str, arguments: Arguments) -> None:
         try:
-            result = encode(method(**decode(method, arguments)))
+            given = decode(methods_of(kind)[name], arguments)
+            result = encode(getattr(objects()[kind], name)(**given))
         except Exception as error:
             replies.send(number=number, error=pack_error(explain(error)))
         else:
@@ -65,25 +66,24 @@ def serve(
         number = None
         try:
             request = unpack(line)
-            number, name = request.get("number"), request.get("method")
-            arguments = request.get("arguments")
+            number, arguments = request.get("number"), request.get("arguments")
             if not isinstance(number, int) or not isinstance(arguments, dict):
                 raise refused(line)
-            call = number, _method(objects, name), arguments
+            kind, name = _method(objects(), request.get("method"))
         except StackcostError as error:
             replies.send(number=number, error=pack_error(error))
             continue
-        if in_turn or how_of(call[1]).in_turn:
+        call = number, kind, name, arguments
+        if in_turn or how_of(methods_of(kind)[name]).in_turn:
             answer(*call)
         else:
             threading.Thread(target=answer, args=call, daemon=True).start()
 
 
-def _method(objects: Mapping[type, object], name: object) -> Callable[..., Any]:
-    """The method of a request; StackcostError if there is none."""
-    for kind, each in objects.items():
-        for method in methods_of(kind):
-            if f"{kind.__name__}.{method}" == name:
-                found: Callable[..., Any] = getattr(each, method)
-                return found
-    raise StackcostError(f"there is no method {name} now")
+def _method(kinds: Iterable[type], wanted: object) -> tuple[type, str]:
+    """The class and the name of a method; StackcostError if there is none."""
+    for kind in kinds:
+        for name in methods_of(kind):
+            if f"{kind.__name__}.{name}" == wanted:
+                return kind, name
+    raise StackcostError(f"there is no method {wanted} now")

@@ -1,47 +1,66 @@
-"""The serving side of a device that has no host for stackcost: only its two ports are reached.
+"""A device that has no host for stackcost: only its two ports are reached.
 
 Nothing of it can be read or changed here, so each such figure is unknown, with this reason.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
-from typing import Any
+from typing import Any, get_args
+
+from typing_extensions import override
 
 from stackcost.collect.cpu_account import Detail
 from stackcost.collect.sampler import Sampler
 from stackcost.contracts.collector import Collector
-from stackcost.contracts.counts import Clock, Limits
+from stackcost.contracts.counts import Limits
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.sample import Sample
 from stackcost.contracts.server import Server
-from stackcost.contracts.stack import When
-from stackcost.serving.here import SAMPLE_INTERVAL_S, machine_collectors
+from stackcost.remote.proxy import Call, Proxy
+from stackcost.serving.local import (
+    SAMPLE_INTERVAL_S,
+    RunningServer,
+    machine_collectors,
+)
 from stackcost.serving.plan import ServingPlan
-from stackcost.serving.side import Interface, Sampling, ServingSide
+from stackcost.serving.sampling import Sampling
 
 NO_HOST = "nothing of stackcost runs on the device, so nothing is read there"
+# What a session may ask for, and need not be done or read on such a device.
+ANSWERS: dict[str, Any] = {
+    "check": None,  # the generator's counters show whether it lives
+    "serve": None,  # the generator has the servers
+    "look": None,  # its stack is its own
+    "reset": None,  # it keeps its state from one trial to the next
+    "clocks": {},
+    "before_trial": {},
+    "refusals": {},
+    "limits": Limits(no_accept_queue=NO_HOST),
+    "frames": [None, None],  # they are only counted at the generator's ports
+    "open_connections": 0,  # the generator has both ends
+    "end_connections": None,
+}
 
 
 class Unread(Collector):
-    """Stands for the collectors that would read the device."""
+    """Stands for the collectors that would read the device; its metrics are unknown."""
 
     name = "device"
 
     def __init__(self) -> None:
-        there = machine_collectors("", (), {})
-        self.metrics = tuple(metric for each in there for metric in each.metrics)
+        device = machine_collectors("", (), {})
+        self.metrics = tuple(metric for each in device for metric in each.metrics)
 
+    @override
     def start(self) -> None:
-        """Its metrics are unknown, for this reason."""
         raise StackcostError(NO_HOST)
 
+    @override
     def read(self) -> list[Sample]:
-        """Never asked."""
         return []
 
 
-class ServingNowhere(ServingSide):
+class ExternalDevice(Proxy, RunningServer, of=RunningServer):
     """A device by its configuration. `cpus`: cores of this host for the collectors; empty: all."""
 
     def __init__(self, kind: type[Server], plan: ServingPlan, cpus: Sequence[int]):
@@ -51,84 +70,29 @@ class ServingNowhere(ServingSide):
         self.ip_version = plan.settings.dut.ip_version
         self.wiring = kind.wiring_for(plan.settings)
 
+    @override
+    def handle(self, call: Call) -> Any:
+        """As `ANSWERS` has it. A reading that may be unknown is None; the rest is refused."""
+        name, returns = call.method.__name__, call.method.__annotations__["return"]
+        if name in ANSWERS:
+            return ANSWERS[name]
+        if type(None) in get_args(returns):
+            return None
+        raise StackcostError(f"{self.name} is only reached by its ports, so it has no {name}")
+
+    @override
     def response_length(self) -> int:
         """As the experiment sets it for the servers behind the device."""
         return self._settings.response_bytes
 
-    def probe_request(self) -> None:
-        """None is needed."""
-        return
-
-    def check(self) -> None:
-        """Nobody tells whether it lives; the generator's counters do."""
-        return
-
     @contextmanager
+    @override
     def sampling(self, others: Sequence[Collector], detail: Detail) -> Iterator[Sampling]:
         """The `others` alone."""
         with Sampler([*others, Unread()], SAMPLE_INTERVAL_S, self._cpus) as sampler:
             yield sampler
 
-    def clocks(self) -> dict[str, Clock]:
-        """No samples come from it."""
-        return {}
-
-    def before_trial(self) -> dict[str, float]:
-        """Nothing is known of its state."""
-        return {}
-
-    def serve(self, profile: Path, tunables: Mapping[str, Any]) -> None:
-        """The generator has the servers."""
-        return
-
-    def look(self, when: When) -> None:
-        """Its stack is its own."""
-        return
-
-    def proof(self, idle: bool) -> None:
-        """Its stack is its own."""
-        return
-
-    def requests_served(self) -> None:
-        """It keeps no count for us."""
-        return
-
-    def refusals(self) -> dict[str, int]:
-        """None that it tells."""
-        return {}
-
-    def limits(self, port: int) -> Limits:
-        """None that it tells."""
-        return Limits(no_accept_queue=NO_HOST)
-
-    def frames(self) -> list[Interface | None]:
-        """They are only counted at the generator's ports."""
-        return [None, None]
-
-    def dead_timeout_s(self) -> None:
-        """Unknown."""
-        return
-
-    def reset(self) -> None:
-        """It keeps its state from one trial to the next."""
-        return
-
-    def cut_link(self) -> None:
-        """Its links are not ours."""
-        raise StackcostError(f"{self.name} has no link that stackcost could cut")
-
-    def remove_device(self) -> None:
-        """Nor is it."""
-        raise StackcostError(f"{self.name} cannot be removed by stackcost")
-
-    def open_connections(self) -> int:
-        """The generator has both ends."""
-        return 0
-
-    def end_connections(self, port: int) -> None:
-        """The generator has both ends."""
-        return
-
+    @override
     def describe(self) -> dict[str, Any]:
         """What it is, and the addresses that its owner has to give it."""
         device = self._settings.dut.device

@@ -17,7 +17,8 @@ class ServingPlan:
     pages of 2 MB. `patience`: factor for all time limits. `interfaces`: of the server's host, which
     the bed uses in place of veth pairs; the load is then on another host, and `load_cpus` is not
     used. `neighbours`: MAC addresses of the load's interfaces there. `gateways`: the generators
-    after the first one. `collectors`: files of the user's own, on this machine.
+    after the first one. `collectors`: files of the user's own, on this machine. `host`: the name of
+    the server's host in the experiment, if it is another one.
     """
 
     settings: ServerSettings
@@ -35,3 +36,4 @@ class ServingPlan:
     neighbours: tuple[str, ...] = ()
     gateways: tuple[ClientGateway, ...] = ()
     collectors: tuple[str, ...] = ()
+    host: str = ""

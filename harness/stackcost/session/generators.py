@@ -41,6 +41,7 @@ class PlannedGenerator:
             cpus=self.cpus,
             patience=patience,
             interfaces=self.interfaces,
+            host=self.host or "",
         )
 
 

@@ -3,7 +3,7 @@
 from typing import TypeAlias
 
 from stackcost.contracts.counts import Direction, FramesPassed
-from stackcost.serving.side import Interface
+from stackcost.serving.sampling import Interface
 from stackcost.session.profile_session import ProfileSession
 
 Frames: TypeAlias = dict[Direction, FramesPassed]

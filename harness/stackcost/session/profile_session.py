@@ -13,7 +13,7 @@ from stackcost.contracts.counts import Schedule
 from stackcost.contracts.load import ProfileTraffic
 from stackcost.contracts.server import Server
 from stackcost.experiment.schema import Experiment
-from stackcost.loading.side import LoadingSide
+from stackcost.loading.local import RunningGenerator
 from stackcost.session.progress import Progress
 from stackcost.session.server_session import ServerSession
 from stackcost.session.server_settings import tunables_of
@@ -29,7 +29,7 @@ class ProfileSession(ServerSession):
     `loading`: the generators. `response_bytes`: as probed from the server.
     """
 
-    loading: LoadingSide
+    loading: RunningGenerator
     response_bytes: int
 
     def check_parts(self) -> None:

@@ -16,9 +16,10 @@ from stackcost.contracts.server import Server
 from stackcost.contracts.stack import When
 from stackcost.experiment.schema import Experiment
 from stackcost.host.patience import patience
-from stackcost.serving.here import ServingHere, serving_here
+from stackcost.remote.proxy import Proxy
+from stackcost.serving.local import RunningServer, local_server
 from stackcost.serving.plan import ServingPlan
-from stackcost.serving.side import Sampling, ServingSide
+from stackcost.serving.sampling import Sampling
 from stackcost.session.generators import gateways_of
 from stackcost.session.progress import Progress
 from stackcost.session.server_settings import server_settings
@@ -36,21 +37,21 @@ class ServerSession:
 
     experiment: Experiment
     where: str
-    serving: ServingSide
+    serving: RunningServer
     sampler: Sampling
     progress: Progress
     folder: Path
     _mark: int = 0
 
     @property
-    def here(self) -> ServingHere:
-        """The serving side, for what works only where it is in this process."""
-        if isinstance(self.serving, ServingHere):
-            return self.serving
-        raise StackcostError(
-            "this measurement needs the server on this machine",
-            "leave out the section bed of the experiment",
-        )
+    def here(self) -> RunningServer:
+        """The server, for what works only where this process has started it."""
+        if isinstance(self.serving, Proxy):
+            raise StackcostError(
+                "this measurement needs the server on this machine",
+                "leave out the section bed of the experiment",
+            )
+        return self.serving
 
     @property
     def bed(self) -> LocalTestbed:
@@ -112,14 +113,14 @@ def running_server(
     where: str,
     progress: Progress,
     wanted_hugepages: int = hugepages.USUAL_COUNT,
-) -> Iterator[ServingHere]:
+) -> Iterator[RunningServer]:
     """Test bed up, tier set, stack ready, server up and healthy; all undone on exit.
 
     `folder` takes the configuration and logs of the server.
     """
     with patience(experiment.patience):  # TrexClient tells what the load will ask
         plan = serving_plan(kind, experiment, wanted_hugepages)
-    with serving_here(kind, plan, folder, lambda what: progress.say(f"{where}: {what}")) as side:
+    with local_server(kind, plan, folder, lambda what: progress.say(f"{where}: {what}")) as side:
         yield side
 
 

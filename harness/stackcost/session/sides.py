@@ -5,8 +5,6 @@ from contextlib import AbstractContextManager, ExitStack, closing, contextmanage
 from dataclasses import replace
 from pathlib import Path
 
-from pydantic_core import to_jsonable_python
-
 from stackcost.bed import hugepages
 from stackcost.bed.local import Cpus, check_cpus
 from stackcost.contracts.errors import StackcostError
@@ -15,30 +13,28 @@ from stackcost.experiment.hosts import SshHost
 from stackcost.experiment.matrix import Variant
 from stackcost.experiment.schema import Experiment
 from stackcost.host.patience import patience
+from stackcost.hosts.agent import Agent
 from stackcost.hosts.examine import examine
-from stackcost.hosts.line import Channel, Line
-from stackcost.hosts.loading_there import loading_there
-from stackcost.hosts.there import serving_there
-from stackcost.loading.here import loading_here, loading_on
-from stackcost.loading.several import Member, Several
-from stackcost.loading.side import LoadingSide
-from stackcost.serving.external import ServingNowhere
-from stackcost.serving.here import serving_here
-from stackcost.serving.side import ServingSide
+from stackcost.hosts.host import Host
+from stackcost.hosts.remote import remote_generator, remote_server
+from stackcost.loading.group import GeneratorGroup, Member
+from stackcost.loading.local import RunningGenerator, generator_on, local_generator
+from stackcost.remote.connection import Channel
+from stackcost.serving.external import ExternalDevice
+from stackcost.serving.local import RunningServer, local_server
 from stackcost.session.generators import PlannedGenerator, generators_of, with_macs
 from stackcost.session.progress import Progress
 from stackcost.session.server_session import running_server, serving_plan
 from stackcost.tuning import tier_of
 
 THIS_MACHINE = "this machine"
-Opened = AbstractContextManager[LoadingSide]
-Lines = Callable[[str], Line]  # by the name of a host
+Opened = AbstractContextManager[RunningGenerator]
 
 
 @contextmanager
 def both_sides(
     kind: type[Server], experiment: Experiment, folder: Path, where: str, progress: Progress
-) -> Iterator[tuple[ServingSide, LoadingSide]]:
+) -> Iterator[tuple[RunningServer, RunningGenerator]]:
     """The serving side with a healthy server, and the loading side before it begins.
 
     All is undone on exit. `folder` is made for the configuration and logs of all programs.
@@ -48,7 +44,7 @@ def both_sides(
 
             def on_its_bed(each: PlannedGenerator) -> Opened:
                 plan = each.plan(serving.wiring, experiment.patience)
-                return loading_on(serving.bed, plan, folder)
+                return generator_on(serving.bed, plan, folder)
 
             with _as_one(generators_of(experiment), on_its_bed) as (loading, _):
                 yield serving, loading
@@ -60,14 +56,14 @@ def both_sides(
 
     with patience(experiment.patience), ExitStack() as opened:
 
-        def line_to(host: str) -> Line:
+        def agent_of(host: str) -> Host:
             say(f"host {host}: connecting")
             channel = _channel(host, experiment.hosts[host])
             return opened.enter_context(
-                Line(host, channel, lambda what: say(f"host {host}: {what}"))
+                Host(host, channel, lambda what: say(f"host {host}: {what}"))
             )
 
-        with _over_hosts(kind, experiment, folder, line_to, say) as sides:
+        with _over_hosts(kind, experiment, folder, agent_of, say) as sides:
             yield sides
 
 
@@ -76,9 +72,9 @@ def _over_hosts(
     kind: type[Server],
     experiment: Experiment,
     folder: Path,
-    line_to: Callable[[str], Line],
+    agent_of: Callable[[str], Host],
     say: Callable[[str], None],
-) -> Iterator[tuple[ServingSide, LoadingSide]]:
+) -> Iterator[tuple[RunningServer, RunningGenerator]]:
     """The generators' beds are made first: the server's side needs their MAC addresses."""
     assert experiment.bed is not None
     server = experiment.bed.server
@@ -89,8 +85,8 @@ def _over_hosts(
     def on_its_host(each: PlannedGenerator) -> Opened:
         own = each.plan(wiring, experiment.patience)
         if each.host is None:
-            return loading_here(own, folder, say)
-        return loading_there(line_to(each.host), own, folder)
+            return local_generator(own, folder, say)
+        return remote_generator(agent_of(each.host), own, folder)
 
     planned = generators_of(experiment)
     with _as_one(planned, on_its_host) as (loading, members):
@@ -102,20 +98,21 @@ def _over_hosts(
         )
         cpus = next((each.cpus for each in planned if each.host is None), ())
         if server is None:
-            yield ServingNowhere(kind, plan, cpus), loading
+            yield ExternalDevice(kind, plan, cpus), loading
             return
         if server.host is None:
-            with serving_here(kind, plan, folder, say) as here:
-                yield here, loading
+            with local_server(kind, plan, folder, say) as local:
+                yield local, loading
             return
-        with serving_there(line_to(server.host), kind, plan, folder, cpus) as there:
-            yield there, loading
+        plan = replace(plan, host=server.host)
+        with remote_server(agent_of(server.host), kind, plan, folder, cpus) as remote:
+            yield remote, loading
 
 
 @contextmanager
 def _as_one(
     planned: list[PlannedGenerator], make: Callable[[PlannedGenerator], Opened]
-) -> Iterator[tuple[LoadingSide, list[LoadingSide]]]:
+) -> Iterator[tuple[RunningGenerator, list[RunningGenerator]]]:
     """The generators as one loading side, and each of them."""
     with ExitStack() as opened:
         sides = [opened.enter_context(make(each)) for each in planned]
@@ -126,8 +123,8 @@ def _as_one(
             Member(each.words, each.part, each.clients, side)
             for each, side in zip(planned, sides, strict=True)
         ]
-        with closing(Several(members)) as several:
-            yield several, sides
+        with closing(GeneratorGroup(members)) as group:
+            yield group, sides
 
 
 def lacking_there(systems: Iterable[Variant]) -> dict[str, str]:
@@ -136,30 +133,28 @@ def lacking_there(systems: Iterable[Variant]) -> dict[str, str]:
     Each other host is asked once; StackcostError if it cannot be, or if this machine lacks cores
     that an experiment names.
     """
-    there: dict[str, str] = {}
+    lacking: dict[str, str] = {}
     with ExitStack() as opened:
-        lines: dict[str, Line] = {}
+        agents: dict[str, Agent] = {}
         for system in systems:
             experiment = system.experiment
             if experiment.bed is None:
                 cores = experiment.cores
                 check_cpus(Cpus(tuple(cores.load), tuple(cores.server)), cores.shared)
-            if (host := experiment.server_host) is None:
+            if (name := experiment.server_host) is None:
                 continue
-            if host not in lines:
+            if name not in agents:
                 opened.enter_context(patience(experiment.patience))
-                channel = _channel(host, experiment.hosts[host])
-                lines[host] = opened.enter_context(Line(host, channel, lambda _: None))
-            asked = {
-                "server": system.server,
-                "stack": experiment.nginx.stack,
-                "tier": to_jsonable_python(tier_of(experiment.nginx.tuning)),
-                "cores": len(experiment.cores.server),
-                "interfaces": list(experiment.server_interfaces),
-            }
-            if why := lines[host].call("lacks", **asked):
-                there[system.name] = f"host {host}: {why}"
-    return there
+                agents[name] = opened.enter_context(_agent(name, experiment.hosts[name]))
+            if why := agents[name].lacks(
+                system.server,
+                experiment.nginx.stack,
+                tier_of(experiment.nginx.tuning),
+                len(experiment.cores.server),
+                list(experiment.server_interfaces),
+            ):
+                lacking[system.name] = f"host {name}: {why}"
+    return lacking
 
 
 def problems_of_hosts(experiment: Experiment) -> dict[str, list[str]]:
@@ -191,10 +186,9 @@ def _problems_of(
     try:
         with (
             patience(experiment.patience),
-            Line(host, _channel(host, experiment.hosts[host]), lambda _: None) as line,
+            _agent(host, experiment.hosts[host]) as agent,
         ):
-            asked = line.call("examine", interfaces=list(interfaces), cores=list(cores))
-            return list(asked)
+            return agent.examine(list(interfaces), list(cores))
     except StackcostError as error:
         return [str(error)]
 
@@ -208,6 +202,13 @@ def prepare_hosts(experiment: Experiment, wheel: Path, say: Callable[[str], None
         from stackcost.hosts.prepare import prepare
 
         return all([prepare(name, each, wheel, say) for name, each in experiment.hosts.items()])
+
+
+@contextmanager
+def _agent(name: str, host: SshHost) -> Iterator[Agent]:
+    """The agent of a host, to be asked."""
+    with Host(name, _channel(name, host), lambda _: None) as opened:
+        yield opened.remote(Agent)
 
 
 def _channel(name: str, host: SshHost) -> Channel:

@@ -23,7 +23,7 @@ def main() -> None:
         open_trex_api()
         client = AstfClient(server, int(rpc_port), int(async_port), float(answer_limit))
         serve(
-            {AstfClient: client},
+            lambda: {AstfClient: client},
             sys.stdin.buffer,
             replies,
             version="",  # it is the code of the parent

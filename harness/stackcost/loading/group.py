@@ -7,11 +7,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
+from typing_extensions import override
+
 from stackcost.collect.engine import SCHEDULE_METHOD
 from stackcost.contracts.counts import GeneratorShare, Schedule
+from stackcost.contracts.errors import StackcostError
 from stackcost.loading.division import divide_flows
-from stackcost.loading.side import LoadingSide
+from stackcost.loading.local import RunningGenerator
 from stackcost.loading.sums import sum_call, sum_groups, sum_stats
+from stackcost.remote.proxy import Call, Proxy, how_of
 from stackcost.trex.astf_client import ONLY
 
 Answer = TypeVar("Answer")
@@ -26,14 +30,31 @@ class Member:
     name: str
     part: float
     clients: str
-    side: LoadingSide
+    generator: RunningGenerator
 
 
-class Several(LoadingSide):
-    """The members as one loading side. Each has its part of every rate and count.
+def _all_cpus(each: Sequence[list[int]]) -> list[int]:
+    """Of all; empty if one of them has none."""
+    return [cpu for cpus in each for cpu in cpus] if all(each) else []
 
-    They get every order at once, from a thread each. The first one is also the servers behind a
-    device. A failed member fails the call with its own message.
+
+# How the answers of all members become one. A method that is not here must return nothing.
+ANSWERS: dict[str, Callable[[Sequence[Any]], Any]] = {
+    "neighbours": lambda each: each[0],  # the others' are with the routes to their clients
+    "is_traffic_active": any,
+    "stats": sum_stats,
+    "group_stats": sum_groups,
+    "supports": all,
+    "data_cpus": _all_cpus,
+}
+
+
+class GeneratorGroup(Proxy, RunningGenerator, of=RunningGenerator):
+    """Generators as one. Each has its part of every rate and count.
+
+    They get every order at once, from a thread each; what has to be done in turn, in turn. The
+    first one is also the servers behind a device. A failed member fails the call with its own
+    message.
     """
 
     def __init__(self, members: Sequence[Member]):
@@ -46,91 +67,65 @@ class Several(LoadingSide):
         """End the threads."""
         self._threads.shutdown()
 
-    def neighbours(self) -> list[str]:
-        """Of the first one; the others' are with the routes to their clients."""
-        return self._members[0].side.neighbours()
+    @override
+    def handle(self, call: Call) -> Any:
+        def ask(_: int, generator: RunningGenerator) -> Any:
+            return getattr(generator, call.method.__name__)(**call.arguments)
 
+        name = call.method.__name__
+        if name not in ANSWERS and call.method.__annotations__["return"] is not None:
+            raise StackcostError(f"several generators have no common answer to {name}")
+        if how_of(call.method).in_turn:
+            answers = [ask(at, each.generator) for at, each in enumerate(self._members)]
+        else:
+            answers = self._each(ask)
+        return ANSWERS[name](answers) if name in ANSWERS else None
+
+    @override
     def ask_server(self, name: str, address: str, port: int, request: bytes) -> int:
-        """From the first one."""
-        return self._members[0].side.ask_server(name, address, port, request)
+        return self._members[0].generator.ask_server(name, address, port, request)
 
-    def begin(self) -> None:
-        """One after the other: a generator ends with the thread that has started it."""
-        for member in self._members:
-            member.side.begin()
-
-    def check(self) -> None:
-        """All of them."""
-        self._each(lambda at, side: side.check())
-
-    def steer(self) -> None:
-        """All of them."""
-        for member in self._members:
-            member.side.steer()
-
+    @override
     def load_profile(self, path: Path, tunables: Mapping[str, Any], profile: str = ONLY) -> None:
         """Each with its own clients, and its part of the flows if their number is limited."""
         flows = divide_flows(int(tunables.get(FLOWS, 0)), self._parts)
 
-        def load(at: int, side: LoadingSide) -> None:
+        def load(at: int, generator: RunningGenerator) -> None:
             own = {**tunables, CLIENTS: self._members[at].clients}
             if FLOWS in tunables:
                 own[FLOWS] = flows[at]
-            side.load_profile(path, own, profile)
+            generator.load_profile(path, own, profile)
 
         self._each(load)
 
+    @override
     def start(self, mult: float, duration: float = -1, profile: str = ONLY) -> None:
-        """All at once, each with its part of the rate."""
+        """Each with its part of the rate."""
 
-        def start(at: int, side: LoadingSide) -> None:
-            side.start(mult * self._parts[at], duration, profile)
+        def start(at: int, generator: RunningGenerator) -> None:
+            generator.start(mult * self._parts[at], duration, profile)
             self._started[at] = time.monotonic()
 
         self._each(start)
 
+    @override
     def update(self, mult: float) -> None:
-        """All at once."""
-        self._each(lambda at, side: side.update(mult * self._parts[at]))
+        self._each(lambda at, generator: generator.update(mult * self._parts[at]))
 
-    def is_traffic_active(self) -> bool:
-        """Whether any of them has traffic."""
-        return any(self._each(lambda at, side: side.is_traffic_active()))
-
-    def stop(self) -> None:
-        """All at once."""
-        self._each(lambda at, side: side.stop())
-
-    def stats(self) -> dict[str, Any]:
-        """The sums."""
-        return sum_stats(self._each(lambda at, side: side.stats()))
-
-    def group_stats(self, profile: str = ONLY) -> dict[str, Any]:
-        """The sums."""
-        return sum_groups(self._each(lambda at, side: side.group_stats(profile)))
-
-    def supports(self, method: str) -> bool:
-        """Whether all of them do."""
-        return all(member.side.supports(method) for member in self._members)
-
+    @override
     def call(self, method: str, params: dict[str, Any]) -> Any:
-        """The sum of their answers."""
         names = [member.name for member in self._members]
-        return sum_call(method, names, self._each(lambda at, side: side.call(method, params)))
+        answers = self._each(lambda at, generator: generator.call(method, params))
+        return sum_call(method, names, answers)
 
-    def data_cpus(self) -> list[int]:
-        """Of all; empty if one of them has none."""
-        each = [member.side.data_cpus() for member in self._members]
-        return [cpu for cpus in each for cpu in cpus] if all(each) else []
-
+    @override
     def shares(self) -> list[GeneratorShare]:
-        """Read from each of them now."""
         tells = self.supports(SCHEDULE_METHOD)
         first = min(self._started)
 
-        def read(at: int, side: LoadingSide) -> GeneratorShare:
-            counters = side.stats()["traffic"]["client"]
-            kept = side.call(SCHEDULE_METHOD, {"profile_id": ONLY}) if tells else None
+        def read(at: int, generator: RunningGenerator) -> GeneratorShare:
+            counters = generator.stats()["traffic"]["client"]
+            kept = generator.call(SCHEDULE_METHOD, {"profile_id": ONLY}) if tells else None
             return GeneratorShare(
                 name=self._members[at].name,
                 part=self._parts[at],
@@ -142,9 +137,10 @@ class Several(LoadingSide):
 
         return self._each(read)
 
+    @override
     def describe(self) -> dict[str, Any]:
         """The program of the first one, and the whole of each by its name."""
-        each = {member.name: member.side.describe() for member in self._members}
+        each = {member.name: member.generator.describe() for member in self._members}
         first = each[self._members[0].name]
         generators = {
             member.name: each[member.name]["generator"]
@@ -159,10 +155,11 @@ class Several(LoadingSide):
         bed = first["test_bed"] | {"loading": beds, "hosts": hosts}
         return {"generator": described, "test_bed": bed}
 
-    def _each(self, ask: Callable[[int, LoadingSide], Answer]) -> list[Answer]:
+    def _each(self, ask: Callable[[int, RunningGenerator], Answer]) -> list[Answer]:
         """What each of them answers, all asked at once; the error of the first that has failed."""
         asked = [
-            self._threads.submit(ask, at, member.side) for at, member in enumerate(self._members)
+            self._threads.submit(ask, at, member.generator)
+            for at, member in enumerate(self._members)
         ]
         wait(asked)  # an order that some have not carried out yet is not over
         return [each.result() for each in asked]

@@ -1,4 +1,4 @@
-"""The serving side of a turn on this machine, in this process."""
+"""A server on this machine, started by this process, and everything next to it."""
 
 import dataclasses
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -24,9 +24,11 @@ from stackcost.collect.sampler import Sampler
 from stackcost.collect.slab import Slab
 from stackcost.collect.softnet import Softnet
 from stackcost.collect.stack_samples import StackSamples
+from stackcost.contracts.addresses import IpVersion
 from stackcost.contracts.collector import Collector, MeasuredServer
 from stackcost.contracts.counts import Carrier, Clock, Limits, Usage
 from stackcost.contracts.errors import StackcostError
+from stackcost.contracts.profile_file import ProfileFile
 from stackcost.contracts.server import Server
 from stackcost.contracts.stack import KERNEL, Stack, When
 from stackcost.contracts.wiring import End, Wiring
@@ -37,19 +39,28 @@ from stackcost.host.namespace import execute
 from stackcost.host.open_files import open_files
 from stackcost.host.patience import patience
 from stackcost.host.steering import ReceiveWork
+from stackcost.remote.proxy import called
 from stackcost.serving.plan import ServingPlan
-from stackcost.serving.side import Interface, ServingSide
+from stackcost.serving.sampling import Interface, Sampling
 from stackcost.stacks import stack_of
 from stackcost.tuning import Tuning
 from stackcost.tuning.layout import layout
 
 SAMPLE_INTERVAL_S = 1.0
+START_LIMIT_S = 180.0  # for a server that starts several times, and a bed
 
 
-class ServingHere(ServingSide):
-    """A serving side of this process. `processes`: the server's and its stack's, by role.
+class RunningServer:
+    """A server that runs, its bed, its stack and its tuning.
 
-    `folder`: logs of its programs. `collectors`: files with collectors of the user's own.
+    `processes`: the server's and its stack's, by role. `name`: of the server. `ip_version`: of its
+    clients. `wiring`: its test bed. `folder`: logs of its programs. `own`: files with collectors of
+    the user's own. `host`: the description of its machine by the name that the controller has for
+    it; empty on the controller's machine.
+
+    Arguments and results of public methods are plain data, so a server may be on another host
+    (`stackcost.hosts`), or on a device that nothing can be asked of (`external`). The
+    proxies there are made of this class, so a method is written here only.
     """
 
     def __init__(
@@ -59,37 +70,48 @@ class ServingHere(ServingSide):
         stack: Stack,
         server: Server,
         folder: Path,
-        collectors: Sequence[str] = (),
+        own: Sequence[str] = (),
+        host: Mapping[str, Any] | None = None,
     ):
         self.bed = bed
         self.tuning = tuning
         self.stack = stack
         self.server = server
         self.name = server.name
-        self.ip_version = server.ip_version
+        self.ip_version: IpVersion = server.ip_version
         self.wiring = bed.wiring
         self.processes: dict[str, int] = {}
         self._folder = folder
-        self._own = [collector_class(each) for each in collectors]
+        self._own = [collector_class(each) for each in own]
+        self._host = dict(host or {})
 
     def response_length(self) -> int:
-        """From a real request."""
+        """Bytes (headers and body) of one response, as probed from the running server."""
         return self.server.response_length()
 
     def probe_request(self) -> bytes | None:
-        """None, where the load is on this machine."""
+        """A request by which only the load's side can probe the server; None: none is needed.
+
+        The length of its response is then that of all, in place of `response_length`.
+        """
         return self.server.probe_request()
 
     def check(self) -> None:
-        """Check each of its processes, and those of its backends."""
+        """StackcostError that names the part that has ended or is stopped: a process of the server,
+        of its stack or of its backends.
+        """
         for role, process in (self.processes | self.server.depends_on()).items():
             check_lives(
                 process, f"{self.name} has failed: its {role}", f"see its log in {self._folder}"
             )
 
     @contextmanager
-    def sampling(self, others: Sequence[Collector], detail: Detail) -> Iterator[Sampler]:
-        """One thread reads all collectors, on the load's cores."""
+    def sampling(self, others: Sequence[Collector], detail: Detail) -> Iterator[Sampling]:
+        """Inside, everything of this side is read periodically, and the `others` with it.
+
+        `others`: collectors of this process, such as the generator's. `detail`: how detailed CPU
+        time is measured. One thread reads all collectors, on the load's cores.
+        """
         self.processes = self.server.processes() | self.stack.processes()
         cpus = self.bed.cpus
         collectors = [
@@ -109,35 +131,42 @@ class ServingHere(ServingSide):
         )
 
     def clocks(self) -> dict[str, Clock]:
-        """No other host."""
+        """The clock of each other host that samples come from, compared with this one now."""
         return {}
 
     def before_trial(self) -> dict[str, float]:
-        """Most servers need nothing."""
+        """Bring the server into the initial state of every trial; returns it for the record."""
         return self.server.before_trial()
 
-    def serve(self, profile: Path, tunables: Mapping[str, Any]) -> None:
-        """Most servers answer any request and need nothing."""
+    @called(limit_s=START_LIMIT_S)
+    def serve(self, profile: ProfileFile, tunables: Mapping[str, Any]) -> None:
+        """Serve this profile from now on; most servers answer any request and need nothing."""
         self.server.serve(profile, tunables)
 
     def look(self, when: When) -> None:
-        """By the stack's own proof."""
+        """Record which stack carries the connections now; call it in the order of `When`."""
         self.stack.prove(when, self.processes)
 
-    def proof(self, idle: bool) -> Carrier:
-        """By the looks of the last trial."""
+    def proof(self, idle: bool) -> Carrier | None:
+        """What carried the connections of the last trial. `idle`: it had no connection.
+
+        None of a device whose stack is its own.
+        """
         return self.stack.proof(idle)
 
     def requests_served(self) -> int | None:
-        """By the server's own count."""
+        """Requests since start by the server's own count; None if it has none, or is silent."""
         return self.server.requests_served()
 
     def refusals(self) -> dict[str, int] | None:
-        """By the server's own count."""
+        """Connections that the server refused since start, by reason; None if it is silent."""
         return self.server.refusals()
 
     def limits(self, port: int) -> Limits:
-        """All readings of this moment."""
+        """What is used and what is granted at this moment. `port`: of the listeners.
+
+        `refused` is left out, because it is counted over the whole trial.
+        """
         queue = self.stack.accept_queue(self.wiring.serving, port)
         return Limits(
             open_files=self._open_files(),
@@ -147,49 +176,58 @@ class ServingHere(ServingSide):
         )
 
     def frames(self) -> list[Interface | None]:
-        """From /proc/net/dev of each namespace."""
+        """Of each interface under test; then of a server behind a device, if there is one.
+
+        None for an interface that cannot be read. Empty for a device that passes no frames on, such
+        as a proxy.
+        """
         if not self.server.passes_frames:
             return []
         behind = self.wiring.ends[-1:] if self.wiring.server else ()
         return [_frames(end) for end in (*self.wiring.tested, *behind)]
 
     def dead_timeout_s(self) -> int | None:
-        """Of the server, if it tracks connections."""
+        """How long a dead connection stays in the tracking table; None if there is no table."""
         return self.server.dead_timeout_s()
 
     def reset(self) -> None:
-        """Most servers have nothing to forget."""
+        """Forget all connections of the load, so that the next trial starts as the last did."""
         self.server.reset()
 
     def cut_link(self) -> None:
-        """The threads that polled the link end with it."""
+        """Set the link of a device to the servers down, for good; its polling threads end too."""
         self.processes = {}
         namespace, interface = self.wiring.tested[-1]
         execute(namespace, ["ip", "link", "set", interface, "down"])
 
     def remove_device(self) -> None:
-        """With its namespace; the threads that polled its links end too."""
+        """Remove a device and its links, and so the generator's ports at their ends.
+
+        StackcostError if its interfaces are those of a host, which nothing can remove.
+        """
         if self.bed.is_part:
             raise StackcostError("a device on interfaces of a host cannot be removed")
         self.processes = {}
         remove_namespace(self.bed.server_namespace)
 
     def open_connections(self) -> int:
-        """From /proc/net/snmp."""
+        """TCP connections that the kernel's stack of the server holds open (Tcp CurrEstab)."""
         text = execute(self.wiring.serving, ["cat", "/proc/net/snmp"])
         names, values = (line.split() for line in text.splitlines() if line.startswith("Tcp:"))
         return int(values[names.index("CurrEstab")])
 
     def end_connections(self, port: int) -> None:
-        """By ss."""
+        """Reset all connections of the kernel's stack to this port (INET_DIAG_DESTROY)."""
         command = ["ss", "-K", "-Hnt", "state", "established", f"sport = :{port}"]
         execute(self.wiring.serving, command)
 
     def describe(self) -> dict[str, Any]:
-        """As they are now."""
+        """`test_bed` and `server`, for the manifest."""
+        hosts = {"hosts": self._host} if self._host else {}
         return {
             "test_bed": self.bed.describe()
-            | {"sysctls": namespace_settings(self.bed.server_namespace)},
+            | {"sysctls": namespace_settings(self.bed.server_namespace)}
+            | hosts,
             "server": self.server.describe()
             | {"tuning": self.tuning.describe(), "stack": self.stack.describe()},
         }
@@ -211,12 +249,17 @@ class ServingHere(ServingSide):
 
 
 @contextmanager
-def serving_here(
-    kind: type[Server], plan: ServingPlan, folder: Path, say: Callable[[str], None]
-) -> Iterator[ServingHere]:
+def local_server(
+    kind: type[Server],
+    plan: ServingPlan,
+    folder: Path,
+    say: Callable[[str], None],
+    host: Mapping[str, Any] | None = None,
+) -> Iterator[RunningServer]:
     """Test bed up, tier set, stack ready, server up and healthy; all undone on exit.
 
     `folder` takes the configuration and logs of the server. `say`: shows what is being done.
+    `host`: see `RunningServer`.
     """
     folder.mkdir(parents=True, exist_ok=True)
     if missing := kind.missing_program():
@@ -263,7 +306,7 @@ def serving_here(
             stack.prepare()
             start_on(stack, server)
             bed.steer()  # a stack that took the interface made receive work by that
-            yield ServingHere(bed, tuning, stack, server, folder, plan.collectors)
+            yield RunningServer(bed, tuning, stack, server, folder, plan.collectors, host)
         finally:
             server.stop()
             stack.release()

@@ -1,0 +1,32 @@
+"""Readings of a server and its host, on this host or on several."""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Protocol
+
+from stackcost.contracts.sample import Sample
+
+
+@dataclass(frozen=True, slots=True)
+class Interface:
+    """Frames that an interface has received and sent (/proc/net/dev, columns 2 and 10)."""
+
+    received: int
+    sent: int
+
+
+class Sampling(Protocol):
+    """Readings of all collectors."""
+
+    @property
+    def samples(self) -> list[Sample]:
+        """Everything read so far, in order of time."""
+
+    def read_now(self) -> list[Sample]:
+        """Read everything now and return it; for the edges of a window."""
+
+    def read_often(self, names: Collection[str], interval_s: float) -> None:
+        """From the next reading on, also read the collectors with these names at this interval."""
+
+    def divide(self, on: bool) -> None:
+        """Begin or end what the collectors read for a part of a trial only."""
