@@ -28,6 +28,9 @@ class Counter:
     def add(self, one: int, other: int = 1) -> int:
         return one + other
 
+    def named(self, method: str, of: str = "", name: str = "") -> str:
+        return method + of + name
+
     def fail(self) -> None:
         raise StackcostError("it has failed", "mend it")
 
@@ -110,6 +113,7 @@ def counter(ends: Ends) -> Iterator[RemoteCounter]:
 
 def test_a_proxy_has_the_methods_of_its_class_and_sends_each_call(counter: RemoteCounter) -> None:
     assert counter.add(2) == 3 and counter.add(2, other=5) == 7
+    assert counter.named(method="a", of="b", name="c") == "abc"
     assert counter.connection.version.result(LIMIT_S) == "7"
     with pytest.raises(TypeError, match="missing a required argument"):
         counter.add()  # type: ignore[call-arg]

@@ -5,7 +5,7 @@ same methods, and hands each call to `handle` as data. So a new method needs no 
 """
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import wraps
 from typing import Any, TypeVar
@@ -86,15 +86,15 @@ class Proxy:
         raise NotImplementedError
 
 
-def call_of(of: type, name: str, *given: Any, **named: Any) -> Call:
+def call_of(of: type, name: str, /, *given: Any, **named: Any) -> Call:
     """The call of a method of the class `of`."""
-    return _call(of, methods_of(of)[name], None, *given, **named)
+    return _call(of, methods_of(of)[name], given, named)
 
 
 def _calling(of: type, method: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(method)
-    def send(self: Proxy, *given: Any, **named: Any) -> Any:
-        call = _call(of, method, self, *given, **named)
+    def send(self: Proxy, /, *given: Any, **named: Any) -> Any:
+        call = _call(of, method, given, named)
         if not how_of(method).once:
             return self.handle(call)
         kept = vars(self).setdefault("_kept", {})
@@ -106,7 +106,9 @@ def _calling(of: type, method: Callable[..., Any]) -> Callable[..., Any]:
     return send
 
 
-def _call(of: type, method: Callable[..., Any], *given: Any, **named: Any) -> Call:
-    bound = inspect.signature(method).bind(*given, **named)
+def _call(
+    of: type, method: Callable[..., Any], given: Sequence[Any], named: Mapping[str, Any]
+) -> Call:
+    bound = inspect.signature(method).bind(None, *given, **named)
     _, *arguments = bound.arguments.items()
     return Call(of, method, dict(arguments))
