@@ -31,7 +31,7 @@ class NginxTcp(Proxy):
     def configuration(self) -> str:
         """nginx.conf."""
         most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
-        wanted = SIDES * self.settings.worker_connections
+        wanted = SIDES * self.settings.program.worker_connections
         return render_template(
             TEMPLATE,
             module=stream_module(),

@@ -37,6 +37,7 @@ from stackcost.bed.local import LocalTestbed
 from stackcost.collect.cpu_account import Detail
 from stackcost.contracts.addresses import LOAD_ADDRESS, SERVER_ADDRESS, SERVICE_ADDRESS
 from stackcost.contracts.errors import StackcostError
+from stackcost.contracts.program_settings import ProgramSettings
 from stackcost.contracts.wiring import Port
 from stackcost.host.kernel_client import kernel_client
 from stackcost.host.namespace import find_program, spawner
@@ -96,7 +97,8 @@ def run(trials: int) -> dict[str, Any]:
         LocalTestbed([load], [server]) as bed,
     ):
         network.moderate_server_receive()
-        nginx = NginxKernel(bed.endpoint(Path(folder)), body_bytes=BODY_BYTES, backlog=ACCEPT_QUEUE)
+        program = ProgramSettings(backlog=ACCEPT_QUEUE)
+        nginx = NginxKernel(bed.endpoint(Path(folder)), body_bytes=BODY_BYTES, program=program)
         nginx.start()
         try:
             for trial in range(trials):

@@ -72,7 +72,7 @@ class Envoy(FileServer):
                     "disable_stateful_session_resumption": True,
                 },
             }
-        backlog = self.settings.backlog
+        backlog = self.settings.program.backlog
         return {
             "name": name,
             "address": self._address(port, "TCP"),

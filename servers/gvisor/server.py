@@ -127,17 +127,17 @@ class NginxInGvisor(Native, UserStack):
         nginx = render_template(
             HERE / "nginx.conf.j2",
             workers=self.workers,
-            connections=settings.worker_connections,
+            connections=settings.program.worker_connections,
             address=where.address,
             port=where.port,
-            backlog=settings.backlog,
+            backlog=settings.program.backlog,
         )
         return {"nginx.conf": nginx, "config.json": json.dumps(self._bundle(), indent=2)}
 
     def _bundle(self) -> dict[str, Any]:
         """What is to run, and where: the machine's root, whose changes stay in memory."""
         folder = str(self.endpoint.folder.resolve())
-        files = self.settings.worker_connections + SPARE_FILES
+        files = self.settings.program.worker_connections + SPARE_FILES
         namespace = str(NAMESPACE_FOLDER / self.endpoint.namespace)
         kinds = ("pid", "mount", "ipc", "uts")
         return {

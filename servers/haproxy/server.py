@@ -66,7 +66,7 @@ class HAProxyFarm(HttpFront):
             Program(f"{self.name} {at}", endpoint.folder / f"error-{at}.log")
             for at in range(1, len(self._instances))
         ]
-        farm = settings.backends or max(FEWEST_BACKENDS, self.workers)
+        farm = settings.haproxy.backends or max(FEWEST_BACKENDS, self.workers)
         self._backends = [self._backend(FIRST_BACKEND_PORT + at) for at in range(farm)]
 
     @classmethod
@@ -125,7 +125,8 @@ class HAProxyFarm(HttpFront):
     def write_files(self) -> None:
         """Write its configurations, and its certificate for TLS; the farm has the content."""
         if self.settings.tls_port:
-            make_certificate(self.endpoint.folder, self.endpoint.address, self.settings.certificate)
+            where, kind = self.endpoint, self.settings.program.certificate
+            make_certificate(where.folder, where.address, kind)
         for at in range(len(self._instances)):
             self._socket(at).unlink(missing_ok=True)
             (self.endpoint.folder / f"haproxy-{at}.cfg").write_text(self._configuration(at))
@@ -160,7 +161,7 @@ class HAProxyFarm(HttpFront):
             backend.stop()
 
     def _backend(self, port: int) -> NginxBackend:
-        connections = self.settings.worker_connections
+        connections = self.settings.program.worker_connections
         most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
         text = render_template(
             HERE / "backend.conf.j2",
@@ -206,7 +207,7 @@ class HAProxyFarm(HttpFront):
         kept = -(-self.endpoint.stack.kept_sockets // 2)
         return render_template(
             HERE / "haproxy.cfg.j2",
-            room=self.settings.worker_connections * len(cpus) + kept,
+            room=self.settings.program.worker_connections * len(cpus) + kept,
             workers=len(cpus),
             cpus=cpus,
             socket=self._socket(at).name,

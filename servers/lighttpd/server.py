@@ -52,9 +52,9 @@ class LighttpdOpenSsl(FileServer):
             library=self.library,
             address=where.address,
             port=where.port,
-            connections=settings.worker_connections,
+            connections=settings.program.worker_connections,
             kept=where.stack.kept_sockets,
-            backlog=settings.backlog,
+            backlog=settings.program.backlog,
             # One worker is the process itself; with more it starts them, and watches over them.
             workers=self.workers if self.workers > 1 else 0,
             http2="2" in settings.http_versions,

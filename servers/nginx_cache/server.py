@@ -200,7 +200,7 @@ class NginxCache(HttpFront):
             HERE / "cache.conf.j2",
             workers=self.workers,
             affinity_masks=affinity_masks(self.workers, self.endpoint.cpus),
-            worker_connections=self.settings.worker_connections,
+            worker_connections=self.settings.program.worker_connections,
             directives={
                 "main": directives.get("main", {}),
                 "events": directives.get("events", {}),

@@ -9,7 +9,8 @@ import psutil
 
 from stackcost.contracts.endpoint import Endpoint
 from stackcost.contracts.errors import StackcostError
-from stackcost.contracts.http import RSA, Certificate, HttpVersion
+from stackcost.contracts.http import HttpVersion
+from stackcost.contracts.program_settings import ProgramSettings
 from stackcost.contracts.server import Server, ServerSettings
 from stackcost.host.program import Program
 from stackcost.servers.certificate import make_certificate
@@ -25,6 +26,7 @@ START_PATIENCE_S = 10.0
 STOP_PATIENCE_S = 5.0
 SPARE_FILES = 200  # besides connections, nginx opens logs, sockets and served files
 
+DEFAULT_SETTINGS = ProgramSettings()
 NO_HTTP3 = "the configuration of nginx here does not listen for HTTP/3, though nginx could"
 
 
@@ -33,18 +35,16 @@ class NginxKernel(Server):
 
     `response_bytes`: of a whole response, headers included, in place of `body_bytes`; the body is
     fitted to it at start. `open_flows`: connections that have to be possible at once.
-    `workers`: worker processes, one bound to each core in turn; by default as many as cores.
-    `worker_connections`: connections a worker may hold; nginx allocates them all at start.
+    `program`: its section of an experiment; a worker is bound to each core in turn.
     `reuseport`: one listening socket per worker; the kernel distributes connections among them.
     `keepalive_timeout_s`: how long nginx waits for the client to close first; 0 makes nginx close
     first, so that TIME_WAIT stays on the server.
     `request`: what `response_length` and the health check send; give the very request of the load,
     as headers of the response depend on it.
     `directives`: a tuning's own, by context; they come before those given here.
-    `backlog`: of each listening socket; nginx's default is 511.
     `files`: lengths by path, served from a tmpfs, in place of the one body. `tls_port`: where the
-    same is served over TLS; `resumption_port`: there with tickets, too. `certificate`: of both.
-    `http2`: whether both offer HTTP/2.
+    same is served over TLS; `resumption_port`: there with tickets, too. `http2`: whether both offer
+    HTTP/2.
     """
 
     name = "nginx/kernel"
@@ -55,34 +55,29 @@ class NginxKernel(Server):
         body_bytes: int = 32_000,
         response_bytes: int | None = None,
         open_flows: int = 0,
-        workers: int | None = None,
-        worker_connections: int = 16_384,
+        program: ProgramSettings = DEFAULT_SETTINGS,
         reuseport: bool = True,
         keepalive_timeout_s: int = 75,
         request: bytes = DEFAULT_REQUEST,
         directives: Directives | None = None,
-        backlog: int | None = None,
         files: Mapping[str, int] | None = None,
         tls_port: int | None = None,
         resumption_port: int | None = None,
-        certificate: Certificate = RSA,
         http2: bool = False,
     ):
         self._endpoint = endpoint
         self._body_bytes = response_bytes or body_bytes
         self._response_bytes = response_bytes
         self._open_flows = open_flows
-        self._workers = workers or len(endpoint.cpus)
-        self._worker_connections = worker_connections
+        self._settings = program
+        self._workers = program.workers or len(endpoint.cpus)
         self._reuseport = reuseport
         self._keepalive_timeout_s = keepalive_timeout_s
         self._request = request
         self._directives = directives or {}
-        self._backlog = backlog
         self._files = dict(files or {})
         self._tickets = {tls_port: "off", resumption_port: "on"}
         self._tickets.pop(None, None)
-        self._certificate = certificate
         self._http2 = http2
         if self._files:
             self._body_bytes = min(self._files.values())
@@ -97,15 +92,12 @@ class NginxKernel(Server):
             endpoint,
             response_bytes=None if settings.files else settings.response_bytes,
             open_flows=settings.open_flows,
-            workers=settings.workers,
-            worker_connections=settings.worker_connections,
+            program=settings.program,
             directives=settings.tier.directives(),
             request=settings.request,
-            backlog=settings.backlog,
             files=settings.files,
             tls_port=settings.tls_port,
             resumption_port=settings.resumption_port,
-            certificate=settings.certificate,
             http2="2" in settings.http_versions,
         )
 
@@ -216,13 +208,13 @@ class NginxKernel(Server):
             "version": self._build.version,
             "workers": self._workers,
             "cpus": list(self._endpoint.cpus),
-            "worker_connections": self._worker_connections,
+            "worker_connections": self._settings.worker_connections,
             "reuseport": self._reuseport,
             "keepalive_timeout_s": self._keepalive_timeout_s,
             "body_bytes": self._body_bytes,
             "open_files": self.open_files(),
             "files": self._files,
-            "certificate": self._certificate if self._tickets else None,
+            "certificate": self._settings.certificate if self._tickets else None,
             "configuration": self._render(),
         }
 
@@ -270,7 +262,7 @@ class NginxKernel(Server):
         if not self._files:
             (folder / "www" / "body").write_bytes(b"x" * self._body_bytes)
         if self._tickets:
-            make_certificate(folder, self._endpoint.address, self._certificate)
+            make_certificate(folder, self._endpoint.address, self._settings.certificate)
         (folder / "nginx.conf").write_text(self._render())
 
     def _render(self) -> str:
@@ -278,13 +270,13 @@ class NginxKernel(Server):
             self._build,
             workers=self._workers,
             affinity_masks=affinity_masks(self._workers, self._endpoint.cpus),
-            worker_connections=self._worker_connections,
+            worker_connections=self._settings.worker_connections,
             directives=self._all_directives(),
             address=self._endpoint.address,
             listeners={self._endpoint.port: ""} | self._tickets,
             http2=self._http2,
             reuseport=self._reuseport,
-            backlog=self._backlog,
+            backlog=self._settings.backlog,
             files=self._files,
         )
 

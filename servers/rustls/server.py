@@ -42,7 +42,7 @@ class Rustls(Native, FileServer):
         }
         return [
             str(self.native.build()),
-            *(str(self.workers), str(settings.backlog or BACKLOG)),
+            *(str(self.workers), str(settings.program.backlog or BACKLOG)),
             *(",".join(settings.http_versions), ROOT, COUNTER),
             *(f"{kind}={where.address}:{port}" for kind, port in ports.items() if port),
         ]

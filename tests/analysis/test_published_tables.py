@@ -129,7 +129,7 @@ def test_the_example_run_of_wrk_has_a_unit_that_its_own_totals_contradict() -> N
 def test_the_experiment_has_the_value_that_nginx_conf_has_in_force() -> None:
     conf = values(ALL["nginx_cookbook"], "Section 5.1, nginx.conf")
     experiment = load_experiment(EXPERIMENTS / "nginx_cookbook.yaml")
-    assert experiment.nginx.worker_connections == conf["worker_connections"][0] == 200_000
+    assert experiment.server.worker_connections == conf["worker_connections"][0] == 200_000
 
 
 def test_the_one_cell_of_the_proxys_tables_that_stands_out_is_noted() -> None:

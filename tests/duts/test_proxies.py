@@ -14,6 +14,7 @@ from stackcost.analysis.cpu import MICROSECONDS, server_cost, uncorrected_cost
 from stackcost.contracts.endpoint import Endpoint, Host
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.placement import Placement
+from stackcost.contracts.program_settings import ProgramSettings
 from stackcost.contracts.server import ServerSettings
 from stackcost.contracts.wiring import DUT_NAMESPACE, SERVER_NAMESPACE
 from stackcost.duts.base import Dut
@@ -94,8 +95,7 @@ def settings_of(server: str) -> ServerSettings:
         response_bytes=1_000,
         request=b"GET / HTTP/1.1\r\nHost: 48.0.0.1\r\n\r\n",
         open_flows=4_000,
-        workers=2,
-        worker_connections=8_000,
+        program=ProgramSettings(workers=2, worker_connections=8_000),
         tier=tier_of("stock"),
         profile=Path(),
         tunables={},

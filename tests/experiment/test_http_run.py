@@ -26,7 +26,7 @@ baseline: SERVER
 against: SERVER
 rounds: 1
 cores: auto
-nginx: {tuning: TIER, worker_connections: 256}
+server: {tuning: TIER, worker_connections: 256}
 workload: {clients: 16.0.0.1-16.0.0.4, server: 48.0.0.1, port: 80}
 http:
   program: wrk

@@ -171,7 +171,7 @@ def test_a_test_that_a_system_cannot_make_is_left_out_with_the_reason(
 
 def test_a_certificate_is_an_axis_of_the_matrix() -> None:
     experiment = load_experiment(EXPERIMENTS / "tls.yaml")
-    by_name = {each.name: each.experiment.nginx.certificate for each in variants(experiment)}
+    by_name = {each.name: each.experiment.server.certificate for each in variants(experiment)}
     assert by_name["nginx/kernel:rsa-2048"] == "rsa-2048"
     assert by_name["lighttpd-nss/kernel:p-256"] == "p-256"
     assert server_settings(experiment, NginxKernel).resumption_port == 444

@@ -36,7 +36,7 @@ def test_every_combination_is_a_system_with_its_values_in_place() -> None:
     found = {each.name: each for each in variants(experiment(matrix=matrix))}
     assert len(found) == 2 * 2 * 2 + 2, "the peer has neither tiers nor workers"
     one = found["nginx/kernel:rps,2-workers,500-B"].experiment
-    assert (one.nginx.tuning, one.nginx.workers, one.workload.response_bytes) == ("rps", 2, 500)
+    assert (one.server.tuning, one.server.workers, one.workload.response_bytes) == ("rps", 2, 500)
     assert found["astf-peer:500-B"].experiment.workload.response_bytes == 500
 
 
@@ -71,7 +71,7 @@ def test_a_stack_is_part_of_the_servers_name_and_what_lacks_is_kept_with_the_rea
         "astf-peer",
     ]
     assert [each.lacking for each in found] == ["", "", *[lacks["onload-balanced"]] * 2, ""]
-    assert found[3].experiment.nginx.stack == "onload-balanced"
+    assert found[3].experiment.server.stack == "onload-balanced"
     assert fits(found[3].name, "nginx/onload-balanced:2-workers")
     assert not fits(found[3].name, "nginx/kernel")
 

@@ -13,6 +13,7 @@ from stackcost.bed.local import LocalTestbed
 from stackcost.bed.network import SERVER_NAMESPACE
 from stackcost.contracts.addresses import SERVICE_ADDRESS
 from stackcost.contracts.errors import StackcostError
+from stackcost.contracts.program_settings import ProgramSettings
 from stackcost.host.namespace import execute
 from stackcost.load import Addresses, Clients, LoadRequest, program
 from stackcost.load.clients import counts_of, latency_of
@@ -33,7 +34,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[LocalTest
     with LocalTestbed(wanted_hugepages=0) as bed:
         nginx = NginxKernel(
             bed.endpoint(folder),
-            worker_connections=512,
+            program=ProgramSettings(worker_connections=512),
             request=b"GET /0.bin HTTP/1.1\r\nHost: 48.0.0.1\r\n\r\n",
             files=FILES,
             tls_port=443,

@@ -61,8 +61,8 @@ def small() -> Experiment:
     """Responses so short that no core of this machine is near its limit."""
     experiment = load_experiment(COMPARE, quick=True)
     workload = experiment.workload.model_copy(update={"response_bytes": 400})
-    nginx = experiment.nginx.model_copy(update={"tuning": "stock"})
-    return experiment.model_copy(update={"workload": workload, "nginx": nginx})
+    server = experiment.server.model_copy(update={"tuning": "stock"})
+    return experiment.model_copy(update={"workload": workload, "server": server})
 
 
 @contextmanager

@@ -11,6 +11,7 @@ import pytest
 from stackcost.contracts.endpoint import Endpoint
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.placement import Placement
+from stackcost.contracts.program_settings import ProgramSettings
 from stackcost.contracts.server import ServerSettings
 from stackcost.experiment.load_file import load_experiment
 from stackcost.files import SERVERS
@@ -106,7 +107,10 @@ def test_rustls_is_told_its_ports_and_that_one_of_them_has_tickets(
     built.parent.mkdir(parents=True)
     built.touch()  # all that counts here is that nothing is built
     assert not Rustls.missing_program() and not Rustls.lacks()
-    server = Rustls(endpoint, replace(settings("http_versions"), resumption_port=444, workers=2))
+    program = ProgramSettings(workers=2)
+    server = Rustls(
+        endpoint, replace(settings("http_versions"), resumption_port=444, program=program)
+    )
     assert server.program() == [
         *(str(built), "2", "1024", "1.1,2,3", "www", "requests.sock"),
         *("plain=48.0.0.1:80", "full=48.0.0.1:443", "tickets=48.0.0.1:444"),

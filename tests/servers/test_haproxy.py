@@ -13,6 +13,7 @@ import pytest
 
 from stackcost.bed.local import LocalTestbed
 from stackcost.contracts.errors import StackcostError
+from stackcost.contracts.program_settings import HaproxySettings, ProgramSettings
 from stackcost.contracts.server import ServerSettings
 from stackcost.experiment.load_file import load_experiment
 from stackcost.experiment.matrix import variants
@@ -35,7 +36,9 @@ COOKBOOK = load_experiment(EXPERIMENT)  # before a bed narrows the cores that `a
 
 
 def settings(workers: int) -> ServerSettings:
-    return dataclasses.replace(server_settings(COOKBOOK, HAProxyFarm), workers=workers, backends=2)
+    made = server_settings(COOKBOOK, HAProxyFarm)
+    program = made.program.model_copy(update={"workers": workers})
+    return dataclasses.replace(made, program=program, haproxy=HaproxySettings(backends=2))
 
 
 @pytest.mark.bed
@@ -88,7 +91,9 @@ def test_a_stack_that_keeps_closed_sockets_leaves_room_for_connections(
     resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, 5000), hard))
     try:
         endpoint = dataclasses.replace(endpoint, stack=Keeping(endpoint.stack.placement))
-        few = dataclasses.replace(settings(workers=1), worker_connections=64)
+        few = dataclasses.replace(
+            settings(workers=1), program=ProgramSettings(workers=1, worker_connections=64)
+        )
         with started(HAProxyFarm(endpoint, few)) as server:
             assert server.requests_served() == 0
             (pid,) = server.processes().values()
@@ -115,7 +120,7 @@ def test_each_numa_node_has_a_process_with_its_share_of_the_workers(
 
 
 def test_the_cookbooks_farm_is_the_same_for_every_number_of_workers() -> None:
-    assert server_settings(COOKBOOK, HAProxyFarm).backends == 40
+    assert server_settings(COOKBOOK, HAProxyFarm).haproxy.backends == 40
 
 
 @pytest.mark.bed

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from stackcost.bed.local import LocalTestbed
+from stackcost.contracts.program_settings import ProgramSettings
 from stackcost.experiment.load_file import load_experiment
 from stackcost.experiment.matrix import variants
 from stackcost.files import SERVERS
@@ -33,7 +34,9 @@ def test_objects_are_filled_cold_and_counted(
     monkeypatch.setattr(server, "FILLED", FILLED)
     endpoint = bed.endpoint(tmp_path / "server")
     settings = dataclasses.replace(
-        server_settings(EXPERIMENT_READ, NginxCache), tier=tier_of("aio-threads"), workers=1
+        server_settings(EXPERIMENT_READ, NginxCache),
+        tier=tier_of("aio-threads"),
+        program=ProgramSettings(workers=1, worker_connections=8192),
     )
     cache = NginxCache(endpoint, settings)
 

@@ -10,6 +10,7 @@ import pytest
 
 from stackcost.bed.local import LocalTestbed
 from stackcost.contracts.errors import StackcostError
+from stackcost.contracts.program_settings import ProgramSettings
 from stackcost.host.namespace import execute, processes_inside
 from stackcost.systems.registry import server_class
 from stackcost.tuning import tier_of
@@ -111,7 +112,7 @@ def test_the_client_closes_first_unless_set_otherwise(
 
 
 def test_workers_are_bound_to_the_servers_cores(bed: LocalTestbed, tmp_path: Path) -> None:
-    with started(NginxKernel(bed.endpoint(tmp_path), workers=2)) as server:
+    with started(NginxKernel(bed.endpoint(tmp_path), program=ProgramSettings(workers=2))) as server:
         processes = server.processes()
         assert sorted(processes) == ["master", "worker-0", "worker-1"]
         assert all(os.sched_getaffinity(pid) == {1} for pid in processes.values())
@@ -147,7 +148,8 @@ def test_a_port_in_use_is_named_and_its_owner_unharmed(
 def test_a_setting_nginx_refuses_is_reported_in_its_words(
     bed: LocalTestbed, tmp_path: Path
 ) -> None:
-    server = NginxKernel(bed.endpoint(tmp_path), worker_connections=-3)
+    refused = ProgramSettings.model_construct(worker_connections=-3)
+    server = NginxKernel(bed.endpoint(tmp_path), program=refused)
     with pytest.raises(StackcostError, match='nginx did not start: invalid number "-3"'):
         server.start()
     assert processes_inside(bed.server_namespace) == []

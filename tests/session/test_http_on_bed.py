@@ -56,7 +56,7 @@ baseline: nginx/kernel
 against: nginx/kernel
 rounds: 1
 cores: auto
-nginx: {tuning: stock, worker_connections: 256}
+server: {tuning: stock, worker_connections: 256}
 workload: {clients: 16.0.0.1-16.0.0.4, server: 48.0.0.1, port: 80}
 http:
   program: wrk

@@ -10,8 +10,9 @@ from stackcost.contracts.addresses import IpVersion
 from stackcost.contracts.collector import Collector
 from stackcost.contracts.dut_settings import DutSettings
 from stackcost.contracts.endpoint import Endpoint
-from stackcost.contracts.http import RSA, Certificate, HttpVersion
+from stackcost.contracts.http import HttpVersion
 from stackcost.contracts.profile_file import ProfileFile
+from stackcost.contracts.program_settings import HaproxySettings, ProgramSettings
 from stackcost.contracts.tuning import Tier
 from stackcost.contracts.wiring import TO_SERVER, Wiring
 
@@ -23,36 +24,29 @@ class ServerSettings:
     `response_bytes`: length of every response, headers and body. `request`: the exact bytes that
     the load will send, because the headers of a response may depend on them; empty for a server
     that sends and receives frames itself, but for one on packet sockets. `open_flows`: the highest
-    number of connections that are held open at once. `workers`: serving processes or threads; None:
-    one per core. `worker_connections`: the number of connections that each worker must be able to
-    hold. `tier`: the tuning tier; the harness sets its sysctls and the receive steering. `profile`,
-    `tunables`: the ASTF profile of the load, for a server that runs a profile itself. `backlog`:
-    length of the accept queue; None: the server's default. The kernel limits it to
-    net.core.somaxconn. `files`: for HTTP clients, the length of the body by path. All files are in
-    memory, and `request` asks for the shortest one. Empty: the server sends the same response to
-    every request. `tls_port`: the port that serves the same over TLS, with the server's own
-    certificate and a full handshake for every connection; None: no TLS. `resumption_port`: the same
-    with session tickets, which clients may resume; None: no such port. `certificate`: the key of
-    the server's certificate. `http_versions`: that the TLS ports offer by ALPN; of 3, UDP's port of
-    the same number. `backends`: number of servers behind a proxy; None: one for each worker, at
-    least two. `dut`: settings of a device under test.
+    number of connections that are held open at once. `tier`: the tuning tier; the harness sets its
+    sysctls and the receive steering. `profile`, `tunables`: the ASTF profile of the load, for a
+    server that runs a profile itself. `files`: for HTTP clients, the length of the body by path.
+    All files are in memory, and `request` asks for the shortest one. Empty: the server sends the
+    same response to every request. `tls_port`: the port that serves the same over TLS, with the
+    server's own certificate and a full handshake for every connection; None: no TLS.
+    `resumption_port`: the same with session tickets, which clients may resume; None: no such port.
+    `http_versions`: that the TLS ports offer by ALPN; of 3, UDP's port of the same number.
+    `program`, `haproxy`, `dut`: sections of the experiment, which servers and devices read.
     """
 
     response_bytes: int
     request: bytes
     open_flows: int
-    workers: int | None
-    worker_connections: int
     tier: Tier
     profile: ProfileFile
     tunables: Mapping[str, Any]
-    backlog: int | None = None
     files: Mapping[str, int] = field(default_factory=dict)
     tls_port: int | None = None
     resumption_port: int | None = None
-    certificate: Certificate = RSA
     http_versions: tuple[HttpVersion, ...] = ("1.1",)
-    backends: int | None = None
+    program: ProgramSettings = field(default_factory=ProgramSettings)
+    haproxy: HaproxySettings = field(default_factory=HaproxySettings)
     dut: DutSettings = field(default_factory=DutSettings)
 
 

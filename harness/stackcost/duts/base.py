@@ -270,5 +270,6 @@ def server_behind(endpoint: Endpoint, settings: ServerSettings, address: str = "
         folder=endpoint.folder / "behind",
         upstream=None,
     )
+    program = settings.program.model_copy(update={"workers": None})
     on_kernel = replace(behind, stack=Kernel(behind.placement()))
-    return server_class(BEHIND).make(on_kernel, replace(settings, workers=None))
+    return server_class(BEHIND).make(on_kernel, replace(settings, program=program))

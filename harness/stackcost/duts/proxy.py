@@ -69,12 +69,12 @@ class Proxy(Dut):
     @property
     def workers(self) -> int:
         """The experiment's number of workers, or one for each core."""
-        return self.settings.workers or len(self.endpoint.cpus)
+        return self.settings.program.workers or len(self.endpoint.cpus)
 
     @property
     def room(self) -> int:
         """Clients' connections that it must be able to hold, over all workers."""
-        return self.settings.worker_connections * self.workers
+        return self.settings.program.worker_connections * self.workers
 
     def start(self) -> None:
         """Start the server behind it, then itself; StackcostError with its output if it fails.

@@ -16,6 +16,9 @@ from stackcost.systems.nearest import nearest
 from stackcost.systems.registry import server_class
 
 BED = ("hosts", "bed", "generators", "cores", "patience")  # sections that a test bed is of
+RENAMED = {  # keys that an older file may have
+    "nginx": " any more; its settings are in section server, and backends in haproxy",
+}
 Location = tuple[int | str, ...]
 
 
@@ -95,7 +98,8 @@ def _fault(path: Path, document: Any, short: Any, fault: Any) -> str:
     name = ".".join(str(part) for part in location) or "experiment"
     message = fault["msg"].removeprefix("Value error, ")
     if fault["type"] == "extra_forbidden":
-        message = f"there is no such key{nearest(str(location[-1]), _keys_at(location[:-1]))}"
+        renamed = RENAMED.get(name) or nearest(str(location[-1]), _keys_at(location[:-1]))
+        message = f"there is no such key{renamed}"
     return f"{path} line {line}: {name}: {message} ({_shown(fault)})"
 
 

@@ -54,26 +54,26 @@ def lacks(server: str, stack: str, tier: Tier, cores: int, interfaces: Sequence[
 
 
 def _variants_of(server: str, experiment: Experiment) -> list[Variant]:
-    matrix, nginx, workload = experiment.matrix, experiment.nginx, experiment.workload
+    matrix, own, workload = experiment.matrix, experiment.server, experiment.workload
     everything = len(experiment.cores.server)
     name, found = server_name(server), []
-    stacked = matrix.stack or nginx.stack != KERNEL
+    stacked = matrix.stack or own.stack != KERNEL
     tunable = (
         matrix.tuning
         or matrix.cores
         or matrix.workers
         or matrix.certificate
-        or tier_lacks(tier_of(nginx.tuning), everything)
+        or tier_lacks(tier_of(own.tuning), everything)
     )
     tuned = bool(tunable or stacked) and server_class(server).kernel_stack
     numbers: list[int | None] = [*matrix.workers] if tuned else []
     ruled = bool(matrix.rules) and server_class(server).takes_rules
     for stack, tuning, cores, workers, certificate, length, rules in itertools.product(
-        (tuned and matrix.stack) or [nginx.stack if tuned else KERNEL],
-        (tuned and matrix.tuning) or [nginx.tuning],
+        (tuned and matrix.stack) or [own.stack if tuned else KERNEL],
+        (tuned and matrix.tuning) or [own.tuning],
         (tuned and matrix.cores) or [everything],
-        numbers or [nginx.workers],
-        (tuned and matrix.certificate) or [nginx.certificate],
+        numbers or [own.workers],
+        (tuned and matrix.certificate) or [own.certificate],
         matrix.response_bytes or [workload.response_bytes],
         (ruled and matrix.rules) or [experiment.dut.rules],
     ):
@@ -93,7 +93,7 @@ def _variants_of(server: str, experiment: Experiment) -> list[Variant]:
                 "cores": experiment.cores.model_copy(
                     update={"server": experiment.cores.server[:cores]}
                 ),
-                "nginx": nginx.model_copy(
+                "server": own.model_copy(
                     update={
                         "stack": stack,
                         "tuning": tuning,

@@ -10,7 +10,8 @@ from typing import Annotated, Literal
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from stackcost.contracts.dut_settings import DutSettings
-from stackcost.contracts.http import RSA, Certificate
+from stackcost.contracts.http import Certificate
+from stackcost.contracts.program_settings import HaproxySettings, ProgramSettings
 from stackcost.contracts.stack import KERNEL
 from stackcost.contracts.system_names import cores_part, length_part, rules_part, workers_part
 from stackcost.experiment.entries import CollectorFile, Once, ServerName, TierName
@@ -89,8 +90,8 @@ class Cores(Section):
         return sorted(set(self.load) & set(self.server))
 
 
-class Nginx(Section):
-    """Settings of nginx, and of other servers on the kernel's stack that have such settings.
+class ServerSection(ProgramSettings):
+    """Settings of servers on the kernel's stack, or on a stack that replaces it.
 
     The files in harness/stackcost/tuning/tiers define the tuning tiers.
     """
@@ -99,28 +100,6 @@ class Nginx(Section):
     tuning: TierName = Field(
         default="stock",
         description="name of a tier in harness/stackcost/tuning/tiers, or your own file",
-    )
-    workers: Workers | None = Field(
-        default=None, description="worker processes; default: one for each core"
-    )
-    worker_connections: int = Field(
-        default=16_384,
-        ge=64,
-        description="most connections of each worker; nginx allocates them at start",
-    )
-    backlog: int | None = Field(
-        default=None,
-        ge=1,
-        description="length of each worker's accept queue; nginx's own default is 511",
-    )
-    certificate: Certificate = Field(
-        default=RSA, description="key of the server's certificate, for tests over TLS"
-    )
-    backends: int | None = Field(
-        default=None,
-        ge=1,
-        le=1000,
-        description="servers behind haproxy/kernel; default: one for each worker, at least two",
     )
 
 
@@ -133,20 +112,20 @@ class Matrix(Section):
     """
 
     stack: Annotated[list[StackName], Once] = Field(
-        default=[], description="network stacks; overrides nginx.stack"
+        default=[], description="network stacks; overrides server.stack"
     )
     tuning: Annotated[list[TierName], Once] = Field(
-        default=[], description="tuning tiers; overrides nginx.tuning"
+        default=[], description="tuning tiers; overrides server.tuning"
     )
     cores: Annotated[list[Workers], Once] = Field(
         default=[], description="numbers of server cores; auto: 1, 2, 4 ... all cores"
     )
     workers: Annotated[list[Workers], Once] = Field(
         default=[],
-        description="numbers of workers; overrides nginx.workers; auto: 1, 2, 4 ... all cores",
+        description="numbers of workers; overrides server.workers; auto: 1, 2, 4 ... all cores",
     )
     certificate: Annotated[list[Certificate], Once] = Field(
-        default=[], description="keys of the server's certificate; overrides nginx.certificate"
+        default=[], description="keys of the server's certificate; overrides server.certificate"
     )
     response_bytes: Annotated[list[ResponseBytes], Once] = Field(
         default=[], description="response lengths; overrides workload.response_bytes"
@@ -214,8 +193,11 @@ class Experiment(Section):
         "one. On other hosts they are those of bed.load",
     )
     cores: Cores = Field(description="CPUs of each side")
-    nginx: Nginx = Field(
-        default=Nginx(), description="settings of nginx and other servers on the kernel's stack"
+    server: ServerSection = Field(
+        default=ServerSection(), description="settings of servers on the kernel's stack"
+    )
+    haproxy: HaproxySettings = Field(
+        default=HaproxySettings(), description="settings of haproxy/kernel"
     )
     dut: DutSettings = Field(default=DutSettings(), description="settings of a device under test")
     workload: Workload = Field(description="traffic of one connection")
@@ -287,7 +269,7 @@ class Experiment(Section):
         servers = [registry.server_name(server) for server in self.servers]
         if len(set(servers)) < len(servers):
             raise ValueError(f"two servers have the same name: {', '.join(servers)}")
-        stacks = self.matrix.stack or [self.nginx.stack]
+        stacks = self.matrix.stack or [self.server.stack]
         there = dict.fromkeys(
             [*servers, *(on_stack(server, stack) for server in servers for stack in stacks)]
         )
@@ -400,11 +382,11 @@ class Experiment(Section):
         most = max(self.memory.open_flows, default=0)
         if self.http:
             most = self.http.most_connections
-        workers = min(self.matrix.workers, default=self.nginx.workers or len(self.cores.server))
-        room = self.nginx.worker_connections * workers
+        workers = min(self.matrix.workers, default=self.server.workers or len(self.cores.server))
+        room = self.server.worker_connections * workers
         if "nginx/kernel" in self.servers and most >= room:
             raise ValueError(
                 f"{most} open flows need more than the {room} connections that nginx may hold; "
-                "raise nginx.worker_connections"
+                "raise server.worker_connections"
             )
         return self

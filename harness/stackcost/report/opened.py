@@ -1,7 +1,7 @@
 """The stored runs of a report, for the notebooks."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from shlex import quote
@@ -118,8 +118,15 @@ def _numbered(summary: Summary, number: str) -> Summary:
 
 def workers_in(manifest: Manifest) -> int:
     """Worker processes of a run's server; by default one for each of its cores."""
+    cores = manifest.experiment["cores"]["server"]
+    return int(server_section(manifest).get("workers") or len(cores))
+
+
+def server_section(manifest: Manifest) -> Mapping[str, Any]:
+    """The settings of a run's servers; runs of before have them in the section nginx."""
     experiment = manifest.experiment
-    return int(experiment["nginx"].get("workers") or len(experiment["cores"]["server"]))
+    found: Mapping[str, Any] = experiment.get("server") or experiment.get("nginx", {})
+    return found
 
 
 def named_runs() -> list[Path]:

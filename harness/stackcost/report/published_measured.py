@@ -14,7 +14,13 @@ from stackcost.contracts.latency import PERCENTILES
 from stackcost.contracts.system_names import axis_of, length_of
 from stackcost.report.http import Curve, series
 from stackcost.report.http.figures import SHARED
-from stackcost.report.opened import OpenedCeilings, OpenedCosts, OpenedRuns, workers_in
+from stackcost.report.opened import (
+    OpenedCeilings,
+    OpenedCosts,
+    OpenedRuns,
+    server_section,
+    workers_in,
+)
 from stackcost.store import Manifest
 
 WORKERS, CORES, OFFERED = "worker processes", "cores", "requests/s"
@@ -115,7 +121,7 @@ def _cores_for_lines(
 def _certificate(run: OpenedCosts, name: str) -> Certificate:
     """The key of a system's certificate: in its name if it varies, else in the plan."""
     varied = name.partition(":")[2].split(",")
-    planned: Certificate = run.manifest.experiment.get("nginx", {}).get("certificate", RSA)
+    planned: Certificate = server_section(run.manifest).get("certificate", RSA)
     return next((key for key in KEYS if key in varied), planned)
 
 

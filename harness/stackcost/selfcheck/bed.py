@@ -21,7 +21,7 @@ def selfcheck_experiment(**load: Any) -> Experiment:
             "against": "nginx/kernel",
             "rounds": 1,
             "cores": {"load": [0], "server": [1]},
-            "nginx": {"tuning": "stock", "worker_connections": 16_384},
+            "server": {"tuning": "stock", "worker_connections": 16_384},
             "workload": {
                 "request_bytes": 100,
                 "response_bytes": RESPONSE_BYTES,

@@ -44,7 +44,7 @@ class FileServer(HttpProgram):
         folder = self.endpoint.folder
         (folder / ROOT).mkdir(exist_ok=True)
         if self.settings.tls_port:
-            make_certificate(folder, self.endpoint.address, self.settings.certificate)
+            make_certificate(folder, self.endpoint.address, self.settings.program.certificate)
         for name, text in self.configuration().items():
             (folder / name).write_text(text)
 
@@ -53,7 +53,7 @@ class FileServer(HttpProgram):
         return super().describe() | {
             "command": self.program(),
             "configuration": "\n".join(self.configuration().values()),
-            "certificate": self.settings.certificate if self.settings.tls_port else None,
+            "certificate": self.settings.program.certificate if self.settings.tls_port else None,
         }
 
     @classmethod

@@ -53,7 +53,7 @@ class HttpProgram(Server):
     @property
     def workers(self) -> int:
         """The experiment's number of workers, or one for each core."""
-        return self.settings.workers or len(self.endpoint.cpus)
+        return self.settings.program.workers or len(self.endpoint.cpus)
 
     def start(self) -> None:
         """Start it and wait until it answers; StackcostError with its own words if it does not."""

@@ -295,7 +295,7 @@ def local_server(
         Tuning(tier, bed.server_namespace) as tuning,
     ):
         endpoint = dataclasses.replace(bed.endpoint(folder / "server"), cpus=program_cpus)
-        workers = settings.workers or len(program_cpus)
+        workers = settings.program.workers or len(program_cpus)
         stack = stack_of(
             plan.stack if kind.kernel_stack else KERNEL,
             endpoint.placement(workers, settings.open_flows),

@@ -137,7 +137,7 @@ def serving_plan(
     cores, workload = experiment.cores, experiment.workload
     return ServingPlan(
         settings=server_settings(experiment, kind),
-        stack=experiment.nginx.stack,
+        stack=experiment.server.stack,
         load_cpus=tuple(cores.load),
         server_cpus=tuple(cores.server),
         may_share=cores.shared,

@@ -2,10 +2,12 @@
 
 import functools
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from stackcost.contracts.addresses import CLIENT_PREFIX, SERVER_PREFIX, IpVersion
+from stackcost.contracts.program_settings import ProgramSettings
 from stackcost.contracts.server import Server, ServerSettings
 from stackcost.experiment.profile_load import NO_PROFILE, LoadPart, MemoryPart
 from stackcost.experiment.schema import Experiment, Workload
@@ -43,39 +45,34 @@ def prefixes_of(ip_version: IpVersion) -> dict[str, str]:
 
 def server_settings(experiment: Experiment, kind: type[Server]) -> ServerSettings:
     """The settings of a server of this kind. Kernel tuning applies only on the kernel's stack."""
-    workload, nginx, http = experiment.workload, experiment.nginx, experiment.http
+    workload, own, http = experiment.workload, experiment.server, experiment.http
     asks = kind.kernel_stack or kind.packet_socket or experiment.dut.server == "nginx"
-    if http:
-        shortest = min(http.files, key=lambda path: http.files[path])
-        return ServerSettings(
-            response_bytes=workload.response_bytes,
-            request=f"GET {shortest} HTTP/1.1\r\nHost: {workload.server}\r\n\r\n".encode(),
-            open_flows=http.most_connections,
-            workers=nginx.workers,
-            worker_connections=nginx.worker_connections,
-            tier=tier_of(nginx.tuning if kind.kernel_stack else "stock"),
-            profile=NO_PROFILE,
-            tunables={},
-            backlog=nginx.backlog,
-            backends=nginx.backends,
-            files=http.files,
-            tls_port=TLS_PORT if http.tls else None,
-            resumption_port=RESUMPTION_PORT if http.resumes else None,
-            certificate=nginx.certificate,
-            http_versions=tuple(v for v in http.versions if not kind.lacks_version(v)),
-            dut=experiment.dut,
-        )
-    return ServerSettings(
+    settings = ServerSettings(
         response_bytes=workload.response_bytes,
-        request=_request_of(experiment) if asks else b"",
+        request=_request_of(experiment) if asks and not http else b"",
         open_flows=max(experiment.memory.open_flows, default=0),
-        workers=nginx.workers,
-        worker_connections=nginx.worker_connections,
-        tier=tier_of(nginx.tuning if kind.kernel_stack else "stock"),
-        backlog=nginx.backlog,
-        profile=_first_profile(experiment.memory, experiment.load),
-        tunables=tunables_of(workload, workload.response_bytes),
+        tier=tier_of(own.tuning if kind.kernel_stack else "stock"),
+        profile=NO_PROFILE,
+        tunables={},
+        program=ProgramSettings(**own.model_dump(exclude={"stack", "tuning"})),
+        haproxy=experiment.haproxy,
         dut=experiment.dut,
+    )
+    if http is None:
+        return replace(
+            settings,
+            profile=_first_profile(experiment.memory, experiment.load),
+            tunables=tunables_of(workload, workload.response_bytes),
+        )
+    shortest = min(http.files, key=lambda path: http.files[path])
+    return replace(
+        settings,
+        request=f"GET {shortest} HTTP/1.1\r\nHost: {workload.server}\r\n\r\n".encode(),
+        open_flows=http.most_connections,
+        files=http.files,
+        tls_port=TLS_PORT if http.tls else None,
+        resumption_port=RESUMPTION_PORT if http.resumes else None,
+        http_versions=tuple(v for v in http.versions if not kind.lacks_version(v)),
     )
 
 

@@ -148,8 +148,8 @@ def lacking_there(systems: Iterable[Variant]) -> dict[str, str]:
                 agents[name] = opened.enter_context(_agent(name, experiment.hosts[name]))
             if why := agents[name].lacks(
                 system.server,
-                experiment.nginx.stack,
-                tier_of(experiment.nginx.tuning),
+                experiment.server.stack,
+                tier_of(experiment.server.tuning),
                 len(experiment.cores.server),
                 list(experiment.server_interfaces),
             ):

@@ -1,0 +1,45 @@
+"""Sections of an experiment for servers; each kind of server uses the settings that it has."""
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from stackcost.contracts.http import RSA, Certificate
+
+
+class ProgramSettings(BaseModel):
+    """What programs on the kernel's stack have in common: nginx, HAProxy, rustls and others."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    workers: int | None = Field(
+        default=None,
+        ge=1,
+        le=1024,
+        description="worker processes or threads; default: one for each core",
+    )
+    worker_connections: int = Field(
+        default=16_384,
+        ge=64,
+        description="most connections of each worker; nginx allocates them at start",
+    )
+    backlog: int | None = Field(
+        default=None,
+        ge=1,
+        description="length of each accept queue, which net.core.somaxconn limits; default: the "
+        "program's own, which is 511 for nginx",
+    )
+    certificate: Certificate = Field(
+        default=RSA, description="key of the server's certificate, for tests over TLS"
+    )
+
+
+class HaproxySettings(BaseModel):
+    """Section `haproxy`: the farm behind haproxy/kernel."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    backends: int | None = Field(
+        default=None,
+        ge=1,
+        le=1000,
+        description="number of nginx in the farm; default: one for each worker, at least two",
+    )
